@@ -1,0 +1,57 @@
+//! Every reason why a frame is not measured, and every remark on one that is: the one list.
+
+/// Declares an enum of counters whose names stand in reports, so that no name is written twice.
+macro_rules! named {
+    ($(#[$meta:meta])* $enum:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum $enum { $($(#[$doc])* $variant,)* }
+
+        impl $enum {
+            /// All of them, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The name that reports carry.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+named! {
+    /// Why a received frame is in no flow record. Each frame has exactly one.
+    NotMeasured {
+        /// ARP or RARP.
+        Arp = "arp",
+        /// A protocol other than IP: spanning tree, LLDP, PPP control, PPPoE discovery, …
+        NotIp = "not_ip",
+        /// The source's link type is not supported.
+        LinkType = "link_type",
+        /// The snap length cut the headers before the addresses.
+        Truncated = "truncated",
+        /// The IP header states more than the frame held on the wire, or less than the header itself.
+        BadLength = "bad_length",
+        /// The frame ended on the wire before its link, VLAN, MPLS or PPPoE headers did.
+        MalformedLink = "malformed_link",
+        /// The version is not the one that was announced, or the header length is below the least.
+        MalformedIp = "malformed_ip",
+        /// More nested tags, labels or extension headers than `MAX_HEADERS`.
+        MalformedNesting = "malformed_nesting",
+        /// The user's filter does not match it.
+        Filter = "filter",
+    }
+}
+
+named! {
+    /// What is said beside a measured frame; a frame may have several.
+    Remark {
+        /// The snap length cut the ports: they are 0 in the key.
+        PortsTruncated = "ports_truncated",
+        /// The packet itself ends before its ports: they are 0 in the key.
+        PortsMissing = "ports_missing",
+        /// The header inside a tunnel could not be parsed: the outer one was measured.
+        InnerUnparsed = "inner_unparsed",
+    }
+}

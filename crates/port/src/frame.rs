@@ -1,0 +1,78 @@
+//! Frames as a source hands them over: where the bytes lie, and what the source knows beside them.
+
+use packet::LinkType;
+use std::marker::PhantomData;
+
+/// One frame, borrowed from its source until the next `rx_burst`.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// The captured bytes, from the link header on, without the frame check sequence.
+    pub data: &'a [u8],
+    /// Length on the wire in bytes; at least `data.len()`, more where a snap length cut the frame.
+    pub wire_len: u32,
+    /// Time of arrival, nanoseconds since the epoch.
+    pub time_ns: u64,
+    /// What the first byte belongs to.
+    pub link: LinkType,
+    /// The VLAN tag (TCI) that a driver took out of the frame; counted in neither length.
+    pub stripped_vlan: Option<u16>,
+}
+
+/// A frame's place in its source's memory: what a source fills, 40 bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameDescriptor {
+    /// First captured byte.
+    pub data: *const u8,
+    /// Time of arrival, nanoseconds since the epoch.
+    pub time_ns: u64,
+    /// Captured bytes at `data`.
+    pub captured: u32,
+    /// Length on the wire.
+    pub wire_len: u32,
+    /// The link type.
+    pub link: LinkType,
+    /// The tag that the driver stripped.
+    pub stripped_vlan: Option<u16>,
+}
+
+/// The frames of one `rx_burst`.
+#[derive(Clone, Copy, Debug)]
+pub struct Burst<'a> {
+    descriptors: &'a [FrameDescriptor],
+    frames: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Burst<'a> {
+    /// # Safety
+    /// For the whole of `'a`, each descriptor's `data` must point to `captured` initialised bytes that nobody
+    /// writes.
+    #[inline]
+    pub unsafe fn new(descriptors: &'a [FrameDescriptor]) -> Self {
+        Self { descriptors, frames: PhantomData }
+    }
+
+    /// Number of frames.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.descriptors.len()
+    }
+
+    /// True without frames.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.descriptors.is_empty()
+    }
+
+    /// The frames in the order of arrival.
+    #[inline(always)]
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = Frame<'a>> + use<'a> {
+        self.descriptors.iter().map(|d| Frame {
+            // SAFETY: `new`'s caller vouched for `captured` readable bytes at `data` for `'a`.
+            data: unsafe { std::slice::from_raw_parts(d.data, d.captured as usize) },
+            wire_len: d.wire_len,
+            time_ns: d.time_ns,
+            link: d.link,
+            stripped_vlan: d.stripped_vlan,
+        })
+    }
+}

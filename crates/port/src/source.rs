@@ -1,0 +1,87 @@
+//! What every source of frames can do.
+
+use crate::Burst;
+use std::fmt;
+
+/// What one call of [`PacketSource::rx_burst`] gave.
+#[derive(Debug)]
+pub enum Poll<'a> {
+    /// Frames, at least one, valid until the next call.
+    Burst(Burst<'a>),
+    /// Nothing now; more may come.
+    Idle,
+    /// Nothing any more.
+    Ended,
+}
+
+/// Which clock turns the windows of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeBase {
+    /// The packets' own times: a replay. It can wait for a slow reader and loses nothing by it.
+    Packets,
+    /// The machine's clock: a live source. It waits for nobody.
+    Clock,
+}
+
+/// How far a source with a known end has come, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read so far.
+    pub done: u64,
+    /// Bytes there are; `None` where that cannot be known (standard input).
+    pub total: Option<u64>,
+}
+
+/// One of the source's own counters of what it lost, by its name in the source's documentation
+/// (`imissed`, `rx_nombuf`, `ps_drop`, …).
+pub type SourceCounter = (&'static str, u64);
+
+/// Frames, burst by burst.
+pub trait PacketSource {
+    /// The next frames, at most the burst size that the source was opened with. Does not block for longer than
+    /// some milliseconds, allocates nothing.
+    ///
+    /// # Errors
+    /// After the last good frame: what is wrong with the source. No further call is made then.
+    fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError>;
+
+    /// Which clock turns its windows.
+    fn time_base(&self) -> TimeBase;
+
+    /// What the user called it.
+    fn name(&self) -> &str;
+
+    /// What the source itself lost so far, each loss in one counter only; `None` where it cannot know.
+    fn lost(&mut self) -> Option<Vec<SourceCounter>>;
+
+    /// How far it has come, where there is an end.
+    fn progress(&self) -> Option<Progress> {
+        None
+    }
+
+    /// Warnings for the user that came up since the last call, each on one line.
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Why a source cannot be opened or cannot go on. `Display` gives one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceError {
+    /// It does not exist, cannot be opened, or was asked for wrongly (exit code 2).
+    Open(String),
+    /// It failed while running: an interface that vanished, a read error (exit code 1).
+    Fault(String),
+    /// The capture is damaged, truncated, empty or foreign: what was read stands (exit code 3).
+    Damaged(String),
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(text) | Self::Fault(text) | Self::Damaged(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for SourceError {}
