@@ -4,13 +4,22 @@
 #![forbid(unsafe_code)]
 
 mod burst;
+mod bytes;
+mod frame;
 mod hash;
+mod ip;
 mod key;
 mod link;
+mod link_header;
+mod parser;
 mod reason;
+mod tunnel;
 
 pub use burst::{KeyBurst, PacketFields};
+pub use frame::Frame;
 pub use hash::Seed;
+pub use ip::PacketKey;
 pub use key::{FlowKey, Key, KeyV4, KeyV6};
 pub use link::LinkType;
+pub use parser::{BurstParser, Packet, Tunnel, parse};
 pub use reason::{NotMeasured, Remark};

@@ -29,6 +29,27 @@ pub enum LinkType {
     Unsupported,
 }
 
+impl LinkType {
+    /// The number that libpcap calls this link type by when it compiles a filter (a DLT_… value); `None` for
+    /// [`LinkType::Unsupported`]. Both kinds of PPP give 9: libpcap compiles the same program for them.
+    pub const fn number(self) -> Option<u16> {
+        Some(match self {
+            Self::Ethernet => 1,
+            // DLT_RAW, which differs from LINKTYPE_RAW.
+            Self::Raw => 12,
+            Self::RawIpv4 => 228,
+            Self::RawIpv6 => 229,
+            Self::LinuxCooked => 113,
+            Self::LinuxCooked2 => 276,
+            Self::BsdNull => 0,
+            Self::BsdLoop => 108,
+            Self::Ppp => 9,
+            Self::CiscoHdlc => 104,
+            Self::Unsupported => return None,
+        })
+    }
+}
+
 impl From<u32> for LinkType {
     fn from(number: u32) -> Self {
         match number {

@@ -1,22 +1,7 @@
 //! Frames as a source hands them over: where the bytes lie, and what the source knows beside them.
 
-use packet::LinkType;
+use packet::{Frame, LinkType};
 use std::marker::PhantomData;
-
-/// One frame, borrowed from its source until the next `rx_burst`.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
-    /// The captured bytes, from the link header on, without the frame check sequence.
-    pub data: &'a [u8],
-    /// Length on the wire in bytes; at least `data.len()`, more where a snap length cut the frame.
-    pub wire_len: u32,
-    /// Time of arrival, nanoseconds since the epoch.
-    pub time_ns: u64,
-    /// What the first byte belongs to.
-    pub link: LinkType,
-    /// The VLAN tag (TCI) that a driver took out of the frame; counted in neither length.
-    pub stripped_vlan: Option<u16>,
-}
 
 /// A frame's place in its source's memory: what a source fills, 40 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +18,18 @@ pub struct FrameDescriptor {
     pub link: LinkType,
     /// The tag that the driver stripped.
     pub stripped_vlan: Option<u16>,
+}
+
+impl FrameDescriptor {
+    /// No bytes at no time: what a source's slots hold before the first burst.
+    pub const EMPTY: Self = Self {
+        data: std::ptr::dangling(),
+        time_ns: 0,
+        captured: 0,
+        wire_len: 0,
+        link: LinkType::Unsupported,
+        stripped_vlan: None,
+    };
 }
 
 /// The frames of one `rx_burst`.

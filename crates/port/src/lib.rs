@@ -3,8 +3,20 @@
 //!
 //! Everything is a [`PacketSource`]. The crate knows nothing of flows and threads.
 
+mod capture;
+#[cfg(feature = "dpdk")]
+pub mod dpdk;
+mod filter;
 mod frame;
+mod interface;
+mod libpcap;
 mod source;
+mod synthetic;
 
-pub use frame::{Burst, Frame, FrameDescriptor};
+pub use capture::{CaptureSource, CaptureWriter};
+pub use filter::Filter;
+pub use frame::{Burst, FrameDescriptor};
+pub use interface::{InterfaceInfo, InterfaceOptions, InterfaceSource, interfaces};
+pub use packet::Frame;
 pub use source::{PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};
+pub use synthetic::SyntheticSource;

@@ -1,1 +1,23 @@
-//! traffic
+//! Seeded traffic with a known truth: packets of flows drawn by Zipf's law, planted events among them, and what
+//! was generated, counted exactly.
+//!
+//! A [`Spec`] is read from one line of text; the same specification gives the same bytes on every machine. The
+//! drawing uses integers and the floating-point operations that IEEE 754 rounds exactly (`+ − × ÷ √`), never
+//! a platform's mathematical library. The crate knows nothing of ports and tables.
+#![forbid(unsafe_code)]
+
+mod event;
+mod flow;
+mod generator;
+mod headers;
+mod key_stream;
+mod permutation;
+mod ranks;
+mod spec;
+mod truth;
+
+pub use event::EventKind;
+pub use generator::{GeneratedFrame, Generator, Origin};
+pub use key_stream::KeyStream;
+pub use spec::{EventSpec, SizeShare, Spec, SpecError};
+pub use truth::{EventTruth, FlowCount, FlowTruth, Totals, Truth};

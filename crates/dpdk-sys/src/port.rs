@@ -1,0 +1,86 @@
+//! Ethernet ports.
+
+use crate::{rte_mbuf, rte_mempool};
+use core::ffi::{c_char, c_int, c_uint, c_void};
+
+/// What `rte_eth_dev_info_get` tells, as far as it is needed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct shim_port_info {
+    /// What the driver can do on receive (`RTE_ETH_RX_OFFLOAD_…`).
+    pub rx_offload_capa: u64,
+    /// The smallest buffer that the driver takes.
+    pub min_rx_bufsize: u32,
+    /// The kernel interface under a virtual device, or 0.
+    pub if_index: u32,
+    /// The NUMA node, or -1.
+    pub socket_id: i32,
+    /// The largest MTU.
+    pub max_mtu: u16,
+    /// How many transmit queues there can be.
+    pub max_tx_queues: u16,
+}
+
+/// Frames longer than a buffer come in several segments.
+pub const RTE_ETH_RX_OFFLOAD_SCATTER: u64 = 1 << 13;
+/// What `shim_port_of_device` returns when there is none.
+pub const NO_PORT: u16 = u16::MAX;
+
+unsafe extern "C" {
+    /// Adds a device by its devargs and finds its driver.
+    pub fn rte_dev_probe(devargs: *const c_char) -> c_int;
+    /// Fills `out` for a port.
+    pub fn shim_port_info(port: u16, out: *mut shim_port_info) -> c_int;
+    /// The first port from `first` on that belongs to the device of this name, or `NO_PORT`.
+    pub fn shim_port_of_device(device: *const c_char, first: u16) -> u16;
+    /// `rte_eth_dev_configure`; an `mtu` of 0 leaves it to the driver.
+    pub fn shim_port_configure(
+        port: u16,
+        rx_queues: u16,
+        tx_queues: u16,
+        rx_offloads: u64,
+        mtu: u32,
+    ) -> c_int;
+    /// Brings the wished numbers of descriptors within the device's limits.
+    pub fn rte_eth_dev_adjust_nb_rx_tx_desc(
+        port: u16,
+        rx_descriptors: *mut u16,
+        tx_descriptors: *mut u16,
+    ) -> c_int;
+    /// Sets a receive queue up; a null configuration is the driver's default.
+    pub fn rte_eth_rx_queue_setup(
+        port: u16,
+        queue: u16,
+        descriptors: u16,
+        socket_id: c_uint,
+        configuration: *const c_void,
+        pool: *mut rte_mempool,
+    ) -> c_int;
+    /// Sets a transmit queue up; a null configuration is the driver's default.
+    pub fn rte_eth_tx_queue_setup(
+        port: u16,
+        queue: u16,
+        descriptors: u16,
+        socket_id: c_uint,
+        configuration: *const c_void,
+    ) -> c_int;
+    /// Starts a configured port.
+    pub fn rte_eth_dev_start(port: u16) -> c_int;
+    /// Stops a port.
+    pub fn rte_eth_dev_stop(port: u16) -> c_int;
+    /// Closes a stopped port and removes its device.
+    pub fn shim_port_close(port: u16) -> c_int;
+    /// Takes every frame, whoever it is for.
+    pub fn rte_eth_promiscuous_enable(port: u16) -> c_int;
+    /// The three loss counters of `rte_eth_stats_get`.
+    pub fn shim_port_losses(port: u16, imissed: *mut u64, ierrors: *mut u64, rx_nombuf: *mut u64) -> c_int;
+    /// Listens for `RTE_ETH_EVENT_INTR_RMV`.
+    pub fn shim_port_watch_removal(port: u16) -> c_int;
+    /// Listens no more.
+    pub fn shim_port_unwatch_removal(port: u16) -> c_int;
+    /// 1 when the device was pulled out.
+    pub fn shim_port_removed(port: u16) -> c_int;
+    /// `rte_eth_rx_burst`.
+    pub fn shim_rx_burst(port: u16, queue: u16, mbufs: *mut *mut rte_mbuf, count: u16) -> u16;
+}

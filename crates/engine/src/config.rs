@@ -1,0 +1,40 @@
+//! What a run is told.
+
+use packet::{Seed, Tunnel};
+use std::time::Duration;
+use summary::{Limits, Timeouts};
+
+/// When a window is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// After so much stream time, in nanoseconds; windows begin at multiples of it since the epoch, so that those of
+    /// several probes fit together.
+    Time(u64),
+    /// After so many received frames.
+    Packets(u64),
+}
+
+/// How to measure.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Length of a window.
+    pub every: Every,
+    /// When flow records end.
+    pub timeouts: Timeouts,
+    /// Memory and flows of all tables and queues together.
+    pub limits: Limits,
+    /// Which IP header of a tunnelled packet is measured.
+    pub tunnel: Tunnel,
+    /// Seed of the tables' hash.
+    pub seed: Seed,
+    /// Lines in a ranking.
+    pub top: usize,
+    /// The most frames in a burst.
+    pub burst: usize,
+    /// End after so much stream time.
+    pub duration: Option<Duration>,
+    /// End after so many received frames.
+    pub packets: Option<u64>,
+    /// End a source that gives nothing for so long.
+    pub idle_exit: Option<Duration>,
+}

@@ -1,0 +1,396 @@
+//! One core's measuring: bursts in, windows and records out. Reads no clock: time is told to it.
+
+use crate::collector::{Collector, RecordSink};
+use crate::config::{Config, Every};
+use crate::window::{ClosingWindow, OpenWindow};
+use packet::{BurstParser, KeyV4, KeyV6, NotMeasured, Remark};
+use port::{Burst, Filter, TimeBase};
+use record::report::{Counters, FlowCounts, PacketCounts, Span, Totals, WindowCounts, WindowEnd, WindowReport};
+use summary::{FlowTable, Limits, OutOfMemory};
+
+/// Entries swept per frame in a replay, as a divisor of frames: a slice of 16 for a burst of 64 costs under a
+/// nanosecond a packet.
+const FRAMES_PER_SWEPT: usize = 4;
+/// How often a replay's sweep begins anew, in stream time.
+const SWEEP_PERIOD_NS: u64 = 1_000_000_000;
+/// How long a live source's sweep takes to go round: records are out within a second of being due, with time left for
+/// writing them.
+const LIVE_SWEEP_NS: u64 = 500_000_000;
+/// The least number of entries worth a look at once.
+const SWEEP_SLICE: usize = 64;
+
+/// Parser, flow tables and windows of one core.
+#[derive(Debug)]
+pub struct Meter<R> {
+    every: Every,
+    time_base: TimeBase,
+    parser: BurstParser,
+    v4: FlowTable<KeyV4>,
+    v6: FlowTable<KeyV6>,
+    collector: Collector<R>,
+    /// Stream time: the latest time seen.
+    now: u64,
+    /// The latest time of a frame; a live source's frames are a little older than its clock.
+    latest_ns: u64,
+    first_ns: Option<u64>,
+    received: u64,
+    backwards: u64,
+    open: Option<OpenWindow>,
+    /// Stream time at which a frame turns the window; always for a live source, whose clock turns it.
+    turn_at: u64,
+    closing: Option<ClosingWindow>,
+    /// What was counted when the open window began.
+    before: PacketCounts,
+    loss_before: Option<Counters>,
+    loss: Option<Counters>,
+    sweep: Sweep,
+    windows: WindowCounts,
+    totals: Totals,
+    table_full: u64,
+    active_at_end: u64,
+    reports: Vec<WindowReport>,
+    limits: Limits,
+}
+
+/// Where the sweep over both tables is.
+#[derive(Debug)]
+struct Sweep {
+    v4_done: bool,
+    v6_done: bool,
+    /// Stream time when it last began (replay) or went on (live).
+    at: u64,
+}
+
+impl Sweep {
+    fn is_done(&self) -> bool {
+        self.v4_done && self.v6_done
+    }
+}
+
+impl<R: RecordSink> Meter<R> {
+    /// A meter that has seen nothing.
+    ///
+    /// # Errors
+    /// Where the tables' address space cannot be reserved.
+    pub fn new(config: &Config, time_base: TimeBase, records: R) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            every: config.every,
+            time_base,
+            parser: BurstParser::new(config.seed, config.tunnel, config.burst),
+            v4: FlowTable::new(config.seed, config.timeouts, &config.limits)?,
+            v6: FlowTable::new(config.seed, config.timeouts, &config.limits)?,
+            collector: Collector::new(records, config.top),
+            now: 0,
+            latest_ns: 0,
+            first_ns: None,
+            received: 0,
+            backwards: 0,
+            open: None,
+            turn_at: if time_base == TimeBase::Packets { 0 } else { u64::MAX },
+            closing: None,
+            before: PacketCounts::default(),
+            loss_before: None,
+            loss: None,
+            sweep: Sweep { v4_done: true, v6_done: true, at: 0 },
+            windows: WindowCounts::default(),
+            totals: Totals::default(),
+            table_full: 0,
+            active_at_end: 0,
+            reports: Vec::new(),
+            limits: config.limits.clone(),
+        })
+    }
+
+    /// Frames received so far.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Stream time that has passed since the first frame, in nanoseconds.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.first_ns.map_or(0, |first| self.now - first)
+    }
+
+    /// Flows in the tables now.
+    pub fn flows(&self) -> usize {
+        self.v4.len() + self.v6.len()
+    }
+
+    /// Windows closed so far.
+    pub fn windows(&self) -> u64 {
+        self.windows.count
+    }
+
+    /// True where [`Meter::tick`] with this time would close a window.
+    pub fn turns_at(&self, clock_ns: u64) -> bool {
+        self.open.is_some_and(|open| clock_ns >= open.end_ns)
+    }
+
+    /// Tells what the source lost so far.
+    pub fn set_loss(&mut self, loss: Option<Counters>) {
+        self.loss = loss;
+    }
+
+    /// Tells a live meter what the clock says, in nanoseconds since the epoch: windows turn by it, records time out
+    /// by it. A clock that goes back stands still here.
+    pub fn tick(&mut self, clock_ns: u64) {
+        self.now = self.now.max(clock_ns);
+        match self.open {
+            Some(open) if self.now >= open.end_ns => self.turn(open.ended_by(self.now)),
+            Some(_) => {}
+            None => self.open_window(),
+        }
+        self.sweep_live();
+    }
+
+    /// Measures the frames of a burst, at most `limit`; gives how many it took.
+    pub fn burst(&mut self, burst: Burst<'_>, limit: u64, filter: Option<&Filter>) -> usize {
+        let taken = usize::try_from(limit).unwrap_or(usize::MAX).min(burst.len());
+        let mut frames = burst.frames().take(taken);
+        while frames.len() != 0 {
+            // Before the first frame there is no window: that frame opens one.
+            let left = self.open.map_or(1, |open| open.frames_left);
+            let part = usize::try_from(left).unwrap_or(usize::MAX).min(frames.len());
+            for frame in frames.by_ref().take(part) {
+                if frame.time_ns >= self.turn_at {
+                    self.turn_by_frame(frame.time_ns);
+                }
+                self.received += 1;
+                self.backwards += u64::from(frame.time_ns < self.latest_ns);
+                self.latest_ns = self.latest_ns.max(frame.time_ns);
+                match filter {
+                    Some(filter) if !filter.matches(&frame) => self.parser.skip(NotMeasured::Filter),
+                    _ => self.parser.push(&frame),
+                }
+            }
+            self.flush();
+            self.count_down(part as u64);
+        }
+        if self.time_base == TimeBase::Packets {
+            self.sweep_replay(taken);
+        }
+        taken
+    }
+
+    /// Counts what is parsed.
+    #[inline]
+    fn flush(&mut self) {
+        self.v4.advance(self.now);
+        self.v6.advance(self.now);
+        self.v4.update_burst(&self.parser.v4, &mut self.collector);
+        self.v6.update_burst(&self.parser.v6, &mut self.collector);
+        self.parser.clear();
+        self.now = self.now.max(self.latest_ns);
+    }
+
+    /// A frame of a replay is the first one, or lies behind the open window.
+    #[cold]
+    fn turn_by_frame(&mut self, time_ns: u64) {
+        self.flush();
+        if let Some(open) = self.open {
+            self.turn(open.ended_by(time_ns));
+        }
+        self.now = self.now.max(time_ns);
+        self.open_window();
+    }
+
+    fn count_down(&mut self, frames: u64) {
+        let Some(open) = &mut self.open else { return };
+        if open.frames_left != u64::MAX {
+            open.frames_left -= frames;
+            if open.frames_left == 0 {
+                self.turn(WindowEnd::Full);
+            }
+        }
+    }
+
+    fn open_window(&mut self) {
+        let open = OpenWindow::at(self.windows.count, self.now, self.every);
+        self.first_ns.get_or_insert(self.now);
+        if self.time_base == TimeBase::Packets {
+            self.turn_at = open.end_ns;
+        }
+        self.open = Some(open);
+    }
+
+    /// Closes the open window: its flows are sealed from now on. A live source's next window opens at once.
+    fn turn(&mut self, ended_by: WindowEnd) {
+        let Some(open) = self.open.take() else { return };
+        self.finish_closing();
+        let counts = self.frame_counts();
+        self.closing = Some(ClosingWindow {
+            index: open.index,
+            span: open.span(self.now),
+            ended_by,
+            packets: counts.since(&self.before),
+            loss: self.loss.as_ref().map(|loss| match &self.loss_before {
+                Some(before) => loss.since(before),
+                None => loss.clone(),
+            }),
+        });
+        self.before = counts;
+        self.loss_before = self.loss.clone();
+        self.windows.add(ended_by);
+        self.v4.turn();
+        self.v6.turn();
+        self.collector.turn();
+        self.begin_sweep();
+        match self.time_base {
+            TimeBase::Packets => self.turn_at = 0,
+            TimeBase::Clock => self.open_window(),
+        }
+    }
+
+    /// What was received so far and not measured; `measured` is for the tables to say.
+    fn frame_counts(&self) -> PacketCounts {
+        let reasons = NotMeasured::ALL.iter().map(|&r| (r.name(), self.parser.not_measured[r as usize]));
+        let remarks = Remark::ALL.iter().map(|&r| (r.name(), self.parser.remarks[r as usize]));
+        PacketCounts {
+            received: self.received,
+            measured: 0,
+            not_measured: Counters(reasons.collect()),
+            remarks: Counters(remarks.chain([("time_backwards", self.backwards)]).collect()),
+        }
+    }
+
+    fn begin_sweep(&mut self) {
+        self.sweep = Sweep { v4_done: false, v6_done: false, at: self.now };
+    }
+
+    /// Sweeps some entries; at the end of a round, the closing window is closed.
+    fn sweep(&mut self, entries: usize) {
+        self.v4.advance(self.now);
+        self.v6.advance(self.now);
+        if !self.sweep.v4_done {
+            self.sweep.v4_done = self.v4.sweep(entries, &mut self.collector);
+        } else if !self.sweep.v6_done {
+            self.sweep.v6_done = self.v6.sweep(entries, &mut self.collector);
+        }
+        if self.sweep.is_done() {
+            self.close();
+        }
+    }
+
+    /// A replay has no hurry: a few entries per burst, from the start again when stream time has moved on.
+    fn sweep_replay(&mut self, frames: usize) {
+        if self.sweep.is_done() {
+            if self.now < self.sweep.at.saturating_add(SWEEP_PERIOD_NS) {
+                return;
+            }
+            self.begin_sweep();
+        }
+        self.sweep(frames / FRAMES_PER_SWEPT + 1);
+    }
+
+    /// A live source's sweep goes round by the clock, whatever the number of flows.
+    fn sweep_live(&mut self) {
+        let passed = self.now - self.sweep.at;
+        let entries = self.v4.sweep_len() + self.v6.sweep_len();
+        let due = (entries as u128 * u128::from(passed) / u128::from(LIVE_SWEEP_NS)) as usize;
+        if due < SWEEP_SLICE && passed < LIVE_SWEEP_NS / 64 {
+            return;
+        }
+        if self.sweep.is_done() {
+            self.begin_sweep();
+        }
+        self.sweep.at = self.now;
+        self.sweep(due.max(SWEEP_SLICE));
+        self.collector.records.hand_over();
+    }
+
+    /// Seals what the last window left open.
+    fn finish_closing(&mut self) {
+        if self.closing.is_some() {
+            while !self.sweep.is_done() {
+                self.sweep(usize::MAX);
+            }
+        }
+    }
+
+    /// All flows of the closing window are sealed: its report is ready.
+    fn close(&mut self) {
+        let Some(mut closing) = self.closing.take() else { return };
+        let answer = self.collector.closing.take();
+        closing.packets.measured = answer.totals.packets;
+        self.totals.packets += answer.totals.packets;
+        self.totals.total_byte += answer.totals.total_byte;
+        self.totals.wire_byte += answer.totals.wire_byte;
+        self.table_full += answer.other.packets;
+        self.reports.push(WindowReport {
+            index: closing.index,
+            span: closing.span,
+            ended_by: closing.ended_by,
+            packets: closing.packets,
+            loss: closing.loss,
+            totals: answer.totals,
+            table_full: answer.other.packets,
+            top_bytes: answer.top_bytes,
+            top_packets: answer.top_packets,
+        });
+    }
+
+    /// Reports of windows closed since the last call.
+    pub fn take_reports(&mut self) -> Vec<WindowReport> {
+        std::mem::take(&mut self.reports)
+    }
+
+    /// True where reports wait.
+    pub fn has_reports(&self) -> bool {
+        !self.reports.is_empty()
+    }
+
+    /// Ends the last window and every flow. [`Meter::take_reports`] has the last reports then.
+    pub fn end(mut self) -> Ended<R> {
+        self.turn(WindowEnd::RunEnd);
+        self.finish_closing_by_ending();
+        self.collector.end_other();
+        let mut packets = self.frame_counts();
+        packets.measured = self.totals.packets;
+        let memory_bytes = self.limits.bytes_used() as u64;
+        let totals = Totals { flows: self.collector.ended, ..self.totals };
+        Ended {
+            reports: std::mem::take(&mut self.reports),
+            windows: self.windows,
+            packets,
+            totals,
+            flows: FlowCounts {
+                seen: self.collector.ended,
+                active: self.active_at_end,
+                table_full: self.table_full,
+                ..FlowCounts::default()
+            },
+            span: self.first_ns.map(|start_ns| Span { start_ns, end_ns: self.now }),
+            memory_bytes,
+            records: self.collector.records,
+        }
+    }
+
+    fn finish_closing_by_ending(&mut self) {
+        self.active_at_end = self.flows() as u64;
+        self.v4.end_all(&mut self.collector);
+        self.v6.end_all(&mut self.collector);
+        (self.sweep.v4_done, self.sweep.v6_done) = (true, true);
+        self.close();
+    }
+}
+
+/// What a meter leaves behind.
+#[derive(Debug)]
+pub struct Ended<R> {
+    /// Reports of the last windows.
+    pub reports: Vec<WindowReport>,
+    /// How many windows there were.
+    pub windows: WindowCounts,
+    /// The frames; `measured` is what the tables counted, independently of the parser.
+    pub packets: PacketCounts,
+    /// Sums of the tables.
+    pub totals: Totals,
+    /// The records; what outputs did with them is for them to say.
+    pub flows: FlowCounts,
+    /// Stream time.
+    pub span: Option<Span>,
+    /// Memory taken, bytes.
+    pub memory_bytes: u64,
+    /// The record sink, to be finished.
+    pub records: R,
+}

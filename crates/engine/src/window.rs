@@ -1,0 +1,54 @@
+//! Where one window ends and the next begins.
+
+use crate::config::Every;
+use record::report::{Counters, PacketCounts, Span, WindowEnd};
+
+/// The open window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenWindow {
+    pub(crate) index: u64,
+    pub(crate) start_ns: u64,
+    /// Stream time at which it is over; `u64::MAX` where packets end it.
+    pub(crate) end_ns: u64,
+    /// Frames that it still takes; `u64::MAX` where time ends it.
+    pub(crate) frames_left: u64,
+}
+
+impl OpenWindow {
+    /// The window to which stream time `now` belongs.
+    pub(crate) fn at(index: u64, now: u64, every: Every) -> Self {
+        match every {
+            Every::Time(length) => {
+                let start_ns = now - now % length;
+                let end_ns = start_ns.saturating_add(length);
+                Self { index, start_ns, end_ns, frames_left: u64::MAX }
+            }
+            Every::Packets(frames) => {
+                Self { index, start_ns: now, end_ns: u64::MAX, frames_left: frames }
+            }
+        }
+    }
+
+    /// Why it ends when stream time comes to `now`.
+    pub(crate) fn ended_by(&self, now: u64) -> WindowEnd {
+        let length = self.end_ns - self.start_ns;
+        if now >= self.end_ns.saturating_add(length) { WindowEnd::Jump } else { WindowEnd::Full }
+    }
+
+    /// Its span when it is closed at stream time `now`.
+    pub(crate) fn span(&self, now: u64) -> Span {
+        let end_ns = if self.end_ns == u64::MAX { now.saturating_add(1) } else { self.end_ns };
+        Span { start_ns: self.start_ns, end_ns }
+    }
+}
+
+/// A window that has ended but whose flows are still being sealed.
+#[derive(Clone, Debug)]
+pub(crate) struct ClosingWindow {
+    pub(crate) index: u64,
+    pub(crate) span: Span,
+    pub(crate) ended_by: WindowEnd,
+    /// Its frames; `measured` comes from the tables when it is closed.
+    pub(crate) packets: PacketCounts,
+    pub(crate) loss: Option<Counters>,
+}

@@ -1,0 +1,101 @@
+//! A cursor over captured bytes that knows how many more there were on the wire.
+
+use crate::NotMeasured;
+
+/// Bytes still to be parsed. `data` may be shorter than `wire`: the snap length cut the rest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bytes<'a> {
+    data: &'a [u8],
+    wire: usize,
+}
+
+/// Why bytes that are needed are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Short {
+    /// They were on the wire but not captured.
+    Captured,
+    /// They never were on the wire.
+    Wire,
+}
+
+impl Short {
+    /// The reason, where `malformed` is what to say of a frame that is itself too short.
+    pub(crate) fn or(self, malformed: NotMeasured) -> NotMeasured {
+        match self {
+            Self::Captured => NotMeasured::Truncated,
+            Self::Wire => malformed,
+        }
+    }
+}
+
+impl<'a> Bytes<'a> {
+    pub(crate) fn new(data: &'a [u8], wire: usize) -> Self {
+        Self { data: &data[..data.len().min(wire)], wire }
+    }
+
+    /// Bytes left on the wire.
+    pub(crate) fn wire_len(&self) -> usize {
+        self.wire
+    }
+
+    fn shortage(&self, needed: usize) -> Short {
+        if self.wire < needed { Short::Wire } else { Short::Captured }
+    }
+
+    /// The next `N` bytes, without moving on.
+    pub(crate) fn peek<const N: usize>(&self) -> Result<&'a [u8; N], Short> {
+        self.data.first_chunk().ok_or(self.shortage(N))
+    }
+
+    /// The next `N` bytes.
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], Short> {
+        let (head, rest) = self.data.split_first_chunk().ok_or(self.shortage(N))?;
+        self.data = rest;
+        self.wire -= N;
+        Ok(head)
+    }
+
+    /// Passes over `n` bytes.
+    pub(crate) fn skip(&mut self, n: usize) -> Result<(), Short> {
+        self.data = self.data.get(n..).ok_or(self.shortage(n))?;
+        self.wire -= n;
+        Ok(())
+    }
+
+    /// The first `n` bytes only: what lies behind them (padding, trailers) does not belong.
+    pub(crate) fn limit(self, n: usize) -> Self {
+        Self::new(self.data, self.wire.min(n))
+    }
+}
+
+/// Big-endian 16 bits at `at`.
+#[inline(always)]
+pub(crate) fn be16<const N: usize>(bytes: &[u8; N], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// Big-endian 32 bits at `at`.
+#[inline(always)]
+pub(crate) fn be32<const N: usize>(bytes: &[u8; N], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// How many more headers of any kind a frame may have: tags, labels, extension and tunnel headers. Bounds the
+/// work that a frame of 4,000 tags can cause.
+#[derive(Debug)]
+pub(crate) struct HeaderBudget(u8);
+
+impl HeaderBudget {
+    /// More than any real frame has, tunnels included.
+    pub(crate) const MAX_HEADERS: u8 = 32;
+
+    pub(crate) fn new() -> Self {
+        Self(Self::MAX_HEADERS)
+    }
+
+    /// Takes one header out of the budget.
+    pub(crate) fn spend(&mut self) -> Result<(), NotMeasured> {
+        self.0 = self.0.checked_sub(1).ok_or(NotMeasured::MalformedNesting)?;
+        Ok(())
+    }
+}

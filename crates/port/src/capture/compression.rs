@@ -1,0 +1,88 @@
+//! Takes gzip or zstd off a byte stream, told by its first bytes.
+
+use flate2::bufread::MultiGzDecoder;
+use std::io::{BufReader, Chain, Cursor, Read};
+
+/// Both decoders read their input in pieces of this size.
+const COMPRESSED_BLOCK: usize = 256 << 10;
+const MAGIC: usize = 4;
+
+/// The input with the bytes put back that were read to recognise it.
+type Rewound<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// A reader of the bytes inside. An error of kind `WouldBlock` from the input passes through and loses nothing.
+pub(super) struct Decompressor<R: Read> {
+    state: State<R>,
+}
+
+enum State<R: Read> {
+    Unknown { input: Option<R>, start: Vec<u8> },
+    Plain(Rewound<R>),
+    Gzip(Box<MultiGzDecoder<BufReader<Rewound<R>>>>),
+    Zstd(zstd::Decoder<'static, BufReader<Rewound<R>>>),
+}
+
+impl<R: Read> Decompressor<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self { state: State::Unknown { input: Some(input), start: Vec::with_capacity(MAGIC) } }
+    }
+
+    /// The name of the compression, once it is known that there is one.
+    pub(super) fn compression(&self) -> Option<&'static str> {
+        match self.state {
+            State::Unknown { .. } | State::Plain(_) => None,
+            State::Gzip(_) => Some("gzip"),
+            State::Zstd(_) => Some("zstd"),
+        }
+    }
+}
+
+/// Reads until there are enough bytes to tell the compression by, or no more.
+fn read_magic(input: &mut impl Read, start: &mut Vec<u8>) -> std::io::Result<()> {
+    while start.len() < MAGIC {
+        let mut byte = [0; MAGIC];
+        match input.read(&mut byte[start.len()..])? {
+            0 => break,
+            read => start.extend_from_slice(&byte[start.len()..][..read]),
+        }
+    }
+    Ok(())
+}
+
+fn recognise<R: Read>(start: Vec<u8>, input: R) -> std::io::Result<State<R>> {
+    let gzip = start.starts_with(&[0x1f, 0x8b]);
+    // A zstd file may also begin with one of sixteen kinds of skippable frame.
+    let zstd = match start[..] {
+        [0x28, 0xb5, 0x2f, 0xfd] => true,
+        [kind, 0x2a, 0x4d, 0x18] => kind & 0xf0 == 0x50,
+        _ => false,
+    };
+    let rewound = Cursor::new(start).chain(input);
+    Ok(if gzip {
+        State::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(COMPRESSED_BLOCK, rewound))))
+    } else if zstd {
+        State::Zstd(zstd::Decoder::with_buffer(BufReader::with_capacity(COMPRESSED_BLOCK, rewound))?)
+    } else {
+        State::Plain(rewound)
+    })
+}
+
+impl<R: Read> Read for Decompressor<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if let State::Unknown { input, start } = &mut self.state {
+            if let Some(reader) = input {
+                read_magic(reader, start)?;
+            }
+            if let Some(reader) = input.take() {
+                self.state = recognise(std::mem::take(start), reader)?;
+            }
+        }
+        match &mut self.state {
+            // Only after a decoder could not be set up, which was an error then.
+            State::Unknown { .. } => Ok(0),
+            State::Plain(reader) => reader.read(buffer),
+            State::Gzip(reader) => reader.read(buffer),
+            State::Zstd(reader) => reader.read(buffer),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Capture files: pcap and pcapng, plain or compressed, from a file or a pipe.
+//!
+//! The file is read in large blocks; frames are described where they lie in the block, so nothing is copied
+//! after the read. A block is given up only in the call after the one that described its last frame.
+
+mod byte_order;
+mod clock;
+mod compression;
+mod format;
+mod input;
+mod pcap;
+mod pcapng;
+mod stream;
+mod writer;
+
+pub use writer::CaptureWriter;
+
+use crate::{Burst, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};
+use format::{Format, Parsed, Stop, Warnings};
+use std::io::Read;
+use stream::{Filled, Stream};
+
+/// Reads of one `rx_burst` before it returns without a frame: blocks without packets can go on for long.
+const READS_PER_BURST: u32 = 4;
+
+/// The frames of a capture file.
+pub struct CaptureSource {
+    name: String,
+    stream: Stream,
+    total: Option<u64>,
+    format: Format,
+    warnings: Warnings,
+    slots: Box<[FrameDescriptor]>,
+    state: State,
+}
+
+enum State {
+    Reading,
+    /// To be told after the frames that came before.
+    Failed(SourceError),
+    Ended,
+}
+
+// SAFETY: the pointers in `slots` lead into `stream`'s own buffer, which moves with the source; nobody follows
+// them but the borrower of the burst, and while that one exists the source cannot be moved to another thread.
+unsafe impl Send for CaptureSource {}
+
+impl CaptureSource {
+    /// Opens a capture file, or standard input for `-`; at most `burst` frames come at once. Whether it is a
+    /// capture shows with the first `rx_burst`.
+    ///
+    /// # Errors
+    /// [`SourceError::Open`]: it does not exist or cannot be read.
+    pub fn open(path: &str, burst: usize) -> Result<Self, SourceError> {
+        let (input, total) = input::open(path)?;
+        Ok(Self::from_reader(path, input, total, burst))
+    }
+
+    /// Reads a capture from any bytes, `total` of them if that is known. `input` may answer
+    /// [`WouldBlock`](std::io::ErrorKind::WouldBlock): the source is idle then.
+    pub fn from_reader(
+        name: impl Into<String>,
+        input: Box<dyn Read + Send>,
+        total: Option<u64>,
+        burst: usize,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            stream: Stream::new(input),
+            total,
+            format: Format::Unknown,
+            warnings: Warnings::default(),
+            slots: vec![FrameDescriptor::EMPTY; burst.max(1)].into_boxed_slice(),
+            state: State::Reading,
+        }
+    }
+
+    /// Describes the next frames that are in memory and steps over them.
+    fn parse(&mut self) -> Parsed {
+        let label = label(&self.name);
+        if matches!(self.format, Format::Unknown) {
+            let stop = match Format::recognise(self.stream.unread(), label, &mut self.warnings) {
+                Ok(Ok((format, header))) => {
+                    self.format = format;
+                    self.stream.consume(header);
+                    None
+                }
+                Ok(Err(needed)) => Some(Stop::Short(needed)),
+                Err(reason) => Some(Stop::Damaged(reason)),
+            };
+            if let Some(stop) = stop {
+                return Parsed { frames: 0, consumed: 0, stop };
+            }
+        }
+        let bytes = self.stream.unread();
+        let parsed = match &mut self.format {
+            Format::Pcap(reader) => reader.parse(bytes, &mut self.slots),
+            Format::Pcapng(reader) => reader.parse(bytes, &mut self.slots, label, &mut self.warnings),
+            Format::Unknown => Parsed { frames: 0, consumed: 0, stop: Stop::Short(1) },
+        };
+        self.stream.consume(parsed.consumed);
+        parsed
+    }
+
+    fn damaged(&self, reason: &str) -> SourceError {
+        let place = match self.stream.compression() {
+            None => String::new(),
+            Some(compression) => format!(" after {compression} is taken off"),
+        };
+        let offset = self.stream.offset();
+        SourceError::Damaged(format!("{}: {reason} (at byte {offset}{place})", label(&self.name)))
+    }
+
+    /// What the end of the input means where the next record would need `needed` bytes.
+    fn at_end(&self, needed: usize) -> Result<(), SourceError> {
+        let rest = self.stream.unread();
+        if matches!(self.format, Format::Unknown) {
+            return Err(match rest.len() {
+                0 => self.damaged("not a capture file: it is empty"),
+                1..4 => self.damaged(&format::foreign(rest)),
+                have => self
+                    .damaged(&format!("the capture is cut short: its header has {have} bytes of {needed}")),
+            });
+        }
+        match (rest.len(), self.stream.owed()) {
+            (0, 0) => Ok(()),
+            (0, owed) => {
+                Err(self.damaged(&format!("the capture is cut short: its last block lacks {owed} bytes")))
+            }
+            (have, _) => Err(self.damaged(&format!(
+                "the capture is cut short: its last record has {have} bytes of at least {needed}"
+            ))),
+        }
+    }
+
+    fn read_failure(&self, error: &std::io::Error) -> SourceError {
+        // What the operating system says has a number; what a decoder says has none.
+        match self.stream.compression() {
+            Some(compression) if error.raw_os_error().is_none() => {
+                self.damaged(&format!("the {compression} data are damaged or cut short: {error}"))
+            }
+            _ => SourceError::Fault(format!("cannot read {}: {error}", label(&self.name))),
+        }
+    }
+}
+
+/// What messages call a source.
+fn label(name: &str) -> &str {
+    if name == input::STANDARD_INPUT { "standard input" } else { name }
+}
+
+impl PacketSource for CaptureSource {
+    fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
+        match std::mem::replace(&mut self.state, State::Reading) {
+            State::Reading => {}
+            State::Ended => {
+                self.state = State::Ended;
+                return Ok(Poll::Ended);
+            }
+            State::Failed(error) => {
+                self.state = State::Ended;
+                return Err(error);
+            }
+        }
+        let mut reads = 0;
+        loop {
+            let Parsed { frames, stop, .. } = self.parse();
+            let needed = match stop {
+                Stop::Full => 0,
+                Stop::Short(needed) => needed,
+                Stop::Damaged(reason) => {
+                    self.state = State::Failed(self.damaged(&reason));
+                    0
+                }
+            };
+            if frames > 0 {
+                // SAFETY: each of these descriptors was just filled with a slice of the stream's buffer, which
+                // changes only under `&mut self`, that is, not while the burst borrows `self`.
+                return Ok(Poll::Burst(unsafe { Burst::new(&self.slots[..frames]) }));
+            }
+            if let State::Failed(error) = std::mem::replace(&mut self.state, State::Reading) {
+                self.state = State::Ended;
+                return Err(error);
+            }
+            if reads == READS_PER_BURST {
+                return Ok(Poll::Idle);
+            }
+            reads += 1;
+            match self.stream.fill() {
+                Ok(Filled::More) => {}
+                Ok(Filled::Idle) => return Ok(Poll::Idle),
+                Ok(Filled::End) => {
+                    self.state = State::Ended;
+                    return self.at_end(needed).map(|()| Poll::Ended);
+                }
+                Err(error) => {
+                    self.state = State::Ended;
+                    return Err(self.read_failure(&error));
+                }
+            }
+        }
+    }
+
+    fn time_base(&self) -> TimeBase {
+        TimeBase::Packets
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The sums of `isb_ifdrop` and `isb_osdrop` over the interfaces of a pcapng file that has them; both count
+    /// frames that are not in the file, lost before and in the capturing machine's own buffers.
+    fn lost(&mut self) -> Option<Vec<SourceCounter>> {
+        match &self.format {
+            Format::Pcapng(reader) => reader.lost(),
+            Format::Unknown | Format::Pcap(_) => None,
+        }
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        let done = self.stream.file_bytes();
+        Some(Progress { done, total: self.total.map(|total| total.max(done)) })
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings.texts)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! DPDK ports: EAL, the source that polls ports, a port fed from memory, and what can be opened here.
+
+mod arguments;
+mod device;
+mod eal;
+mod hugepages;
+mod kernel_socket;
+mod list;
+mod pool;
+mod port;
+mod ring;
+mod source;
+
+pub use eal::{Eal, EalConfig};
+pub use hugepages::Hugepages;
+pub use list::{DpdkPorts, NetworkDevice};
+pub use port::PortOptions;
+pub use ring::RingPort;
+pub use source::DpdkSource;

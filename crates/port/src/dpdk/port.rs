@@ -1,0 +1,388 @@
+//! One Ethernet port: from devargs to a started receive queue, its loss counters, its end.
+
+use super::device::Device;
+use super::eal::{Eal, reason, telling};
+use super::kernel_socket::KernelSockets;
+use super::pool::Pool;
+use crate::{SourceCounter, SourceError};
+use dpdk_sys::{NO_PORT, RTE_ETH_RX_OFFLOAD_SCATTER, rte_mbuf, shim_port_info};
+use std::collections::BTreeSet;
+use std::ffi::{CString, c_int};
+use std::os::fd::RawFd;
+use std::sync::Arc;
+
+/// The most that one poll may ask for.
+const MAX_BURST: u16 = 4096;
+/// Room for data in an mbuf, as DPDK's own default.
+const BUFFER_BYTES: u16 = 2048;
+/// The usual jumbo MTU of cards, taken where the driver scatters frames over several mbufs.
+const JUMBO_MTU: u16 = 9000;
+/// Mbufs that the pool keeps for an lcore.
+const POOL_CACHE: u32 = 256;
+
+/// How ports are opened.
+#[derive(Clone, Copy, Debug)]
+pub struct PortOptions {
+    /// Most frames of one poll, 1 to 4096.
+    pub burst: u16,
+    /// Receive descriptors of a queue; brought within the device's limits.
+    pub descriptors: u16,
+    /// Mbufs of a port's pool. net_pcap with `infinite_rx=1` needs more than its file has packets.
+    pub mbufs: u32,
+    /// Take every frame, whoever it is for.
+    pub promiscuous: bool,
+}
+
+impl Default for PortOptions {
+    fn default() -> Self {
+        Self { burst: 64, descriptors: 2048, mbufs: 16_383, promiscuous: true }
+    }
+}
+
+impl PortOptions {
+    /// Room for data in an mbuf of this device's pool. net_af_packet does not scatter: a mbuf must hold the
+    /// frame size that its `framesz=` sets.
+    pub(super) fn buffer_bytes(&self, device: &Device, least: u32) -> u16 {
+        let frame = device
+            .argument("framesz")
+            .filter(|_| device.is_virtual("net_af_packet"))
+            .and_then(|text| text.parse::<u16>().ok())
+            .unwrap_or(0);
+        let least = u16::try_from(least).unwrap_or(0);
+        BUFFER_BYTES.max(frame).max(least).min(u16::MAX - dpdk_sys::RTE_PKTMBUF_HEADROOM)
+    }
+
+    fn check(&self) -> Result<(), SourceError> {
+        if !(1..=MAX_BURST).contains(&self.burst) {
+            return Err(SourceError::Open(format!(
+                "a burst of {} frames is not possible: set 1 to {MAX_BURST}",
+                self.burst
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// `rte_eth_stats_get`'s loss counters. `imissed`: dropped by the device because the queue was full.
+/// `ierrors`: frames received in error (checksum of the frame, length); a few old drivers add drops that they
+/// also report as `imissed`, and there is no way to tell from outside. `rx_nombuf`: the pool was empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Losses {
+    imissed: u64,
+    ierrors: u64,
+    rx_nombuf: u64,
+}
+
+/// A started port with one receive queue. Stopped and closed on drop, when no mbuf of it may be held.
+#[derive(Debug)]
+pub(super) struct Port {
+    id: u16,
+    device: Device,
+    /// The kernel interface that a virtual device reads, or 0.
+    interface: u32,
+    baseline: Losses,
+    last: Losses,
+    kernel: Option<KernelSockets>,
+    counts_loss: bool,
+    eal: Arc<Eal>,
+    /// Dropped after the port is closed: `Drop` runs before the fields go.
+    _pool: Option<Pool>,
+}
+
+impl Port {
+    /// Opens every port of a device (a virtual device has one; some cards have several on one address).
+    ///
+    /// # Errors
+    /// `Open` with the driver's reason.
+    pub(super) fn open(
+        eal: &Arc<Eal>,
+        devargs: &str,
+        options: &PortOptions,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Self>, SourceError> {
+        options.check()?;
+        let device = Device::parse(devargs).map_err(SourceError::Open)?;
+        let family = KernelSockets::family_of(&device);
+        let sockets = family.map(KernelSockets::open_now).unwrap_or_default();
+        let log = if device.pci { String::new() } else { probe(eal, &device)? };
+        let ids = ports_of(&device.name);
+        if ids.is_empty() {
+            return Err(SourceError::Open(match device.pci {
+                true => format!(
+                    "port {}: no DPDK driver has taken this device: bind it to vfio-pci (dpdk-devbind.py --bind=vfio-pci {}), see 'edison ports'",
+                    device.devargs, device.name
+                ),
+                false => format!(
+                    "port {}: the driver made no port: {}",
+                    device.devargs,
+                    reason(&log, libc::ENODEV)
+                ),
+            }));
+        }
+        // Each is owned before the first is started, so that a failure closes all.
+        let mut ports: Vec<Self> = ids.into_iter().map(|id| Self::owning(eal, id, device.clone())).collect();
+        for port in &mut ports {
+            port.start(options, warnings)?;
+            port.attach_kernel_counters(family, &sockets);
+        }
+        Ok(ports)
+    }
+
+    /// Starts a port that exists already.
+    ///
+    /// # Errors
+    /// `Open` with the driver's reason.
+    pub(super) fn of_id(
+        eal: &Arc<Eal>,
+        id: u16,
+        name: &str,
+        options: &PortOptions,
+    ) -> Result<Self, SourceError> {
+        let device = Device { devargs: name.into(), name: name.into(), pci: false };
+        let mut port = Self::owning(eal, id, device);
+        options.check()?;
+        port.start(options, &mut Vec::new())?;
+        Ok(port)
+    }
+
+    fn owning(eal: &Arc<Eal>, id: u16, device: Device) -> Self {
+        Self {
+            id,
+            device,
+            interface: 0,
+            baseline: Losses::default(),
+            last: Losses::default(),
+            kernel: None,
+            counts_loss: true,
+            eal: eal.clone(),
+            _pool: None,
+        }
+    }
+
+    fn start(&mut self, options: &PortOptions, warnings: &mut Vec<String>) -> Result<(), SourceError> {
+        let id = self.id;
+        let info = self.info()?;
+        if !self.device.pci {
+            self.interface = info.if_index;
+        }
+        // A virtual driver takes what its kernel interface has; only a card is asked for more than the usual MTU.
+        let scatter = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+        let jumbo = self.device.pci && scatter != 0;
+        let mtu = if jumbo { u32::from(info.max_mtu.min(JUMBO_MTU)) } else { 0 };
+        // net_af_xdp wants as many transmit queues as receive queues; a file or a ring may have none.
+        let tx_queues = info.max_tx_queues.min(1);
+        let (mut rx, mut tx) = (options.descriptors, 512);
+        // SAFETY: the port exists, was not started, and belongs to `self`; here and below, pointers are to live
+        // locals or null where DPDK takes null for its default.
+        self.step("configure", || unsafe { dpdk_sys::shim_port_configure(id, 1, tx_queues, scatter, mtu) })?;
+        // SAFETY: as above.
+        self.step("set the ring size of", || unsafe {
+            dpdk_sys::rte_eth_dev_adjust_nb_rx_tx_desc(id, &mut rx, &mut tx)
+        })?;
+        let least = u32::from(rx) + u32::from(options.burst) + POOL_CACHE;
+        if options.mbufs < least {
+            return Err(SourceError::Open(format!(
+                "port {}: {} mbufs are too few for a ring of {rx}: set at least {least} with --mempool",
+                self.device.devargs, options.mbufs
+            )));
+        }
+        let data = options.buffer_bytes(&self.device, info.min_rx_bufsize);
+        let pool =
+            Pool::new(&self.eal, options.mbufs, POOL_CACHE.min(options.mbufs / 4), data, info.socket_id)?;
+        let socket = info.socket_id as u32;
+        let raw = pool.as_ptr();
+        self._pool = Some(pool);
+        // SAFETY: as above, and the pool lives until the port is closed.
+        self.step("set up the receive queue of", || unsafe {
+            dpdk_sys::rte_eth_rx_queue_setup(id, 0, rx, socket, std::ptr::null(), raw)
+        })?;
+        if tx_queues == 1 {
+            // SAFETY: as above.
+            self.step("set up the transmit queue of", || unsafe {
+                dpdk_sys::rte_eth_tx_queue_setup(id, 0, tx, socket, std::ptr::null())
+            })?;
+        }
+        // SAFETY: as above.
+        self.step("start", || unsafe { dpdk_sys::rte_eth_dev_start(id) })?;
+        if options.promiscuous {
+            // SAFETY: as above. Drivers without a filter for addresses have no such switch.
+            let (result, log) = self.eal.logged(|| unsafe { dpdk_sys::rte_eth_promiscuous_enable(id) });
+            if result != 0 && (self.device.pci || result != -libc::ENOTSUP) {
+                warnings.push(format!(
+                    "port {}: not promiscuous, so frames for others may not be seen: {}",
+                    self.device.devargs,
+                    reason(&log, result)
+                ));
+            }
+        }
+        // SAFETY: as above. A driver that never reports removal is asked by `vanished`.
+        unsafe { dpdk_sys::shim_port_watch_removal(id) };
+        self.baseline = self.read_losses().unwrap_or_default();
+        self.last = self.baseline;
+        Ok(())
+    }
+
+    fn attach_kernel_counters(&mut self, family: Option<i32>, before: &BTreeSet<RawFd>) {
+        if let Some(family) = family {
+            self.kernel = KernelSockets::opened_since(family, before);
+            self.counts_loss = self.kernel.is_some();
+        }
+    }
+
+    /// Runs one step of starting the port; a failure becomes an `Open` error with the driver's reason.
+    fn step(&self, what: &str, call: impl FnOnce() -> c_int) -> Result<(), SourceError> {
+        let (result, log) = self.eal.logged(call);
+        if result == 0 {
+            return Ok(());
+        }
+        Err(SourceError::Open(format!(
+            "port {}: cannot {what} it: {}{}",
+            self.device.devargs,
+            reason(&log, result),
+            rights_hint()
+        )))
+    }
+
+    fn info(&self) -> Result<shim_port_info, SourceError> {
+        let mut info = shim_port_info {
+            rx_offload_capa: 0,
+            min_rx_bufsize: 0,
+            if_index: 0,
+            socket_id: -1,
+            max_mtu: 0,
+            max_tx_queues: 0,
+        };
+        // SAFETY: the port exists and `info` is writable.
+        self.step("ask", || unsafe { dpdk_sys::shim_port_info(self.id, &mut info) })?;
+        Ok(info)
+    }
+
+    /// Takes at most `mbufs.len()` frames; the caller owns what is written and gives it back.
+    #[inline]
+    pub(super) fn poll(&mut self, mbufs: &mut [*mut rte_mbuf]) -> usize {
+        let count = mbufs.len().min(usize::from(MAX_BURST)) as u16;
+        // SAFETY: the port is started, `&mut self` makes this the only poll of its queue, and there is room for
+        // `count` pointers.
+        usize::from(unsafe { dpdk_sys::shim_rx_burst(self.id, 0, mbufs.as_mut_ptr(), count) })
+    }
+
+    /// True for a card that was pulled out and for an interface that is gone from under a virtual device.
+    pub(super) fn vanished(&self) -> bool {
+        // SAFETY: takes any number.
+        if unsafe { dpdk_sys::shim_port_removed(self.id) } == 1 || self.read_losses().is_none() {
+            return true;
+        }
+        let mut name = [0; libc::IF_NAMESIZE];
+        // SAFETY: the buffer has the size that the call demands.
+        self.interface != 0 && unsafe { libc::if_indextoname(self.interface, name.as_mut_ptr()) }.is_null()
+    }
+
+    /// Adds this port's losses since it was opened to `sums`; false when it cannot know them.
+    pub(super) fn add_losses(&mut self, sums: &mut Vec<SourceCounter>) -> bool {
+        // A port that is gone keeps the counters that it had.
+        self.last = self.read_losses().unwrap_or(self.last);
+        add(sums, ("imissed", self.last.imissed.saturating_sub(self.baseline.imissed)));
+        add(sums, ("ierrors", self.last.ierrors.saturating_sub(self.baseline.ierrors)));
+        add(sums, ("rx_nombuf", self.last.rx_nombuf.saturating_sub(self.baseline.rx_nombuf)));
+        match &mut self.kernel {
+            None => self.counts_loss,
+            Some(kernel) => kernel.lost().map(|counter| add(sums, counter)).is_some(),
+        }
+    }
+
+    fn read_losses(&self) -> Option<Losses> {
+        let mut losses = Losses::default();
+        // SAFETY: three writable numbers.
+        let result = unsafe {
+            dpdk_sys::shim_port_losses(
+                self.id,
+                &mut losses.imissed,
+                &mut losses.ierrors,
+                &mut losses.rx_nombuf,
+            )
+        };
+        (result == 0).then_some(losses)
+    }
+
+    pub(super) fn device(&self) -> &Device {
+        &self.device
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        // What a driver says of a port that was never started or is gone helps nobody.
+        let _ = self.eal.logged(|| {
+            // SAFETY: the port belongs to `self`, its owner has given all mbufs back, and nobody polls it.
+            unsafe {
+                dpdk_sys::shim_port_unwatch_removal(self.id);
+                dpdk_sys::rte_eth_dev_stop(self.id);
+                dpdk_sys::shim_port_close(self.id);
+            }
+        });
+    }
+}
+
+/// Adds a virtual device. Returns what the driver logged.
+fn probe(eal: &Eal, device: &Device) -> Result<String, SourceError> {
+    let devargs = CString::new(device.devargs.as_str())
+        .map_err(|_| SourceError::Open(format!("port {}: holds a NUL byte", device.name)))?;
+    if !ports_of(&device.name).is_empty() {
+        return Err(SourceError::Open(format!(
+            "port {}: '{}' is open already: give each port a name of its own, such as the driver's with another number",
+            device.devargs, device.name
+        )));
+    }
+    // SAFETY: EAL runs (`eal`), and DPDK copies the string.
+    let (result, log) = eal.logged(|| unsafe { dpdk_sys::rte_dev_probe(devargs.as_ptr()) });
+    if result == 0 {
+        return Ok(log);
+    }
+    let missing = ["iface", "rx_iface"]
+        .iter()
+        .filter_map(|key| device.argument(key))
+        .find(|name| !interface_exists(name));
+    let hint = match missing {
+        Some(name) => format!("; there is no interface '{name}': 'ip link' lists them"),
+        None if log.contains("failed to parse device") => {
+            "; no installed DPDK driver has this name: see 'edison ports'".into()
+        }
+        None if telling(&log).next().is_none() => format!(
+            "; the driver refused it: check its arguments in DPDK's guide, or see why by --eal --log-level=debug{}",
+            rights_hint()
+        ),
+        None => rights_hint().to_owned(),
+    };
+    Err(SourceError::Open(format!("port {}: cannot open it: {}{hint}", device.devargs, reason(&log, result))))
+}
+
+/// What to do where a driver only says that something failed.
+fn rights_hint() -> &'static str {
+    // SAFETY: always succeeds.
+    if unsafe { libc::geteuid() } == 0 {
+        ""
+    } else {
+        "; DPDK ports need rights that root has: see 'edison ports'"
+    }
+}
+
+fn interface_exists(name: &str) -> bool {
+    // SAFETY: a C string; the call only reads it.
+    CString::new(name).is_ok_and(|name| unsafe { libc::if_nametoindex(name.as_ptr()) } != 0)
+}
+
+fn ports_of(name: &str) -> Vec<u16> {
+    let Ok(name) = CString::new(name) else { return Vec::new() };
+    // SAFETY: the name is a C string; the call takes any first number.
+    let next = |first| unsafe { dpdk_sys::shim_port_of_device(name.as_ptr(), first) };
+    std::iter::successors(Some(next(0)), |&id| id.checked_add(1).map(next))
+        .take_while(|&id| id != NO_PORT)
+        .collect()
+}
+
+fn add(sums: &mut Vec<SourceCounter>, (name, value): SourceCounter) {
+    match sums.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, sum)) => *sum += value,
+        None => sums.push((name, value)),
+    }
+}

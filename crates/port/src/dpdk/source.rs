@@ -1,0 +1,384 @@
+//! The source that polls DPDK ports.
+
+use super::eal::Eal;
+use super::port::{Port, PortOptions};
+use crate::{Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, TimeBase};
+use dpdk_sys::{RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf};
+use packet::LinkType;
+use std::ffi::c_int;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The headers that the parser needs lie within this many bytes of a frame: a first segment of at least this
+/// length is delivered as it is.
+const HEADER_BYTES: usize = 256;
+/// What is copied together of a frame whose first segment is shorter.
+const SCRATCH_BYTES: usize = 1024;
+/// Idle polls between two looks at the clock: whether the port is still there is asked now and then.
+const IDLE_POLLS: u32 = 64;
+/// Time between two questions whether the ports are still there.
+const ALIVE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// One observation point of one or several ports, polled in turn, one receive queue each.
+///
+/// Frames have the clock's time, read once per burst: a card's own timestamps count device ticks. The exception
+/// is a source of nothing but net_pcap ports with `rx_pcap=`: a replay, with the file's times in microseconds.
+/// net_pcap reports the captured length as the length on the wire, and a replay is followed by `Idle` for ever.
+///
+/// A frame of several segments is delivered with its first segment as the captured bytes when that holds 256
+/// bytes; else its first 1,024 bytes are copied together.
+#[derive(Debug)]
+pub struct DpdkSource {
+    name: String,
+    /// Received and not yet given back: the first `held`.
+    mbufs: Vec<*mut rte_mbuf>,
+    held: usize,
+    descriptors: Vec<FrameDescriptor>,
+    /// `SCRATCH_BYTES` for each place in a burst.
+    scratch: Vec<u8>,
+    next_port: usize,
+    replay: Option<Timestamps>,
+    idle_polls: u32,
+    asked_alive: Instant,
+    warnings: Vec<String>,
+    ports: Vec<Port>,
+    eal: Arc<Eal>,
+}
+
+// SAFETY: mbufs, ports and EAL's functions may be used from any thread, one at a time; `&mut self` sees to that.
+unsafe impl Send for DpdkSource {}
+
+impl DpdkSource {
+    /// Opens the ports that these devargs name. PCI devices must have been named to [`Eal::init`].
+    ///
+    /// # Errors
+    /// `Open` with what is wrong and what to do.
+    pub fn open(eal: &Arc<Eal>, devargs: &[String], options: &PortOptions) -> Result<Self, SourceError> {
+        if devargs.is_empty() {
+            return Err(SourceError::Open("no DPDK port is named: give its devargs to --port".into()));
+        }
+        let mut warnings = Vec::new();
+        // Before the first port starts: net_pcap writes times only where the field is known.
+        let timestamps = Timestamps::register();
+        let mut ports = Vec::new();
+        for devargs in devargs {
+            ports.extend(Port::open(eal, devargs, options, &mut warnings)?);
+        }
+        for port in ports.iter().filter(|port| port.device().is_virtual("net_af_xdp")) {
+            warnings.push(format!(
+                "port {}: AF_XDP takes the frames away from the kernel: the host no longer receives on this interface",
+                port.device().devargs
+            ));
+        }
+        let replay = if ports.iter().all(|port| port.device().is_replay()) { timestamps } else { None };
+        Ok(Self::polling(eal, ports, devargs.join(" "), options.burst, replay, warnings))
+    }
+
+    /// A source of one port that is open already.
+    pub(super) fn of_port(eal: &Arc<Eal>, port: Port, burst: u16) -> Self {
+        let name = port.device().name.clone();
+        Self::polling(eal, vec![port], name, burst, None, Vec::new())
+    }
+
+    fn polling(
+        eal: &Arc<Eal>,
+        ports: Vec<Port>,
+        name: String,
+        burst: u16,
+        replay: Option<Timestamps>,
+        warnings: Vec<String>,
+    ) -> Self {
+        let burst = usize::from(burst);
+        let empty = FrameDescriptor {
+            data: std::ptr::null(),
+            time_ns: 0,
+            captured: 0,
+            wire_len: 0,
+            link: LinkType::Ethernet,
+            stripped_vlan: None,
+        };
+        Self {
+            name,
+            mbufs: vec![std::ptr::null_mut(); burst],
+            held: 0,
+            descriptors: vec![empty; burst],
+            scratch: vec![0; burst * SCRATCH_BYTES],
+            next_port: 0,
+            replay,
+            idle_polls: 0,
+            asked_alive: Instant::now(),
+            warnings,
+            ports,
+            eal: eal.clone(),
+        }
+    }
+
+    /// Gives the frames of the last burst back to their pools.
+    #[inline]
+    pub(super) fn release(&mut self) {
+        if self.held > 0 {
+            // SAFETY: the first `held` pointers are mbufs that the last poll handed over; each is given back once.
+            unsafe { dpdk_sys::shim_mbuf_free_burst(self.mbufs.as_mut_ptr(), self.held as u32) };
+            self.held = 0;
+        }
+    }
+
+    /// Polls each port at most once, beginning after the one that was served last.
+    #[inline]
+    fn receive(&mut self) -> usize {
+        for _ in 0..self.ports.len() {
+            let port = self.next_port;
+            self.next_port = if port + 1 == self.ports.len() { 0 } else { port + 1 };
+            let count = self.ports[port].poll(&mut self.mbufs);
+            if count > 0 {
+                return count;
+            }
+        }
+        0
+    }
+
+    /// Fills the descriptors of the received mbufs and prefetches each frame's first cache line.
+    #[inline]
+    fn describe(&mut self, count: usize) {
+        let now = clock_ns();
+        let slots = self.mbufs[..count]
+            .iter()
+            .zip(&mut self.descriptors)
+            .zip(self.scratch.chunks_exact_mut(SCRATCH_BYTES));
+        for ((&mbuf, descriptor), scratch) in slots {
+            // SAFETY: an mbuf that the last poll handed over, not given back before the next one.
+            let frame = unsafe { &*mbuf };
+            let (data, captured) = locate(frame, scratch);
+            prefetch(data);
+            let stripped = frame.ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED != 0;
+            *descriptor = FrameDescriptor {
+                data,
+                time_ns: match &self.replay {
+                    Some(timestamps) => timestamps.time_ns(frame).unwrap_or(now),
+                    None => now,
+                },
+                captured,
+                wire_len: frame.pkt_len.max(captured),
+                link: LinkType::Ethernet,
+                stripped_vlan: stripped.then_some(frame.vlan_tci),
+            };
+        }
+    }
+
+    /// Asks now and then, in idle time, whether the ports are still there.
+    fn check_alive(&mut self) -> Result<(), SourceError> {
+        self.idle_polls += 1;
+        if self.idle_polls < IDLE_POLLS {
+            return Ok(());
+        }
+        self.idle_polls = 0;
+        let now = Instant::now();
+        if now.duration_since(self.asked_alive) < ALIVE_INTERVAL {
+            return Ok(());
+        }
+        self.asked_alive = now;
+        match self.ports.iter().find(|port| port.vanished()) {
+            None => Ok(()),
+            Some(port) => Err(SourceError::Fault(format!(
+                "port {}: its device has vanished while it was measured",
+                port.device().devargs
+            ))),
+        }
+    }
+}
+
+impl PacketSource for DpdkSource {
+    #[inline]
+    fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
+        self.release();
+        let count = self.receive();
+        if count == 0 {
+            self.check_alive()?;
+            return Ok(Poll::Idle);
+        }
+        self.held = count;
+        self.describe(count);
+        // SAFETY: the data lies in mbufs that are held, or in the scratch, until the next call, which needs
+        // `&mut self` and so ends the burst's borrow; their owner is this source, so nobody writes them.
+        Ok(Poll::Burst(unsafe { Burst::new(&self.descriptors[..count]) }))
+    }
+
+    fn time_base(&self) -> TimeBase {
+        if self.replay.is_some() { TimeBase::Packets } else { TimeBase::Clock }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn lost(&mut self) -> Option<Vec<SourceCounter>> {
+        let mut sums = Vec::new();
+        let mut known = true;
+        for port in &mut self.ports {
+            known &= port.add_losses(&mut sums);
+        }
+        known.then_some(sums)
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        let mut warnings = self.eal.warnings();
+        warnings.append(&mut self.warnings);
+        warnings
+    }
+}
+
+impl Drop for DpdkSource {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// The mbuf field and flag that hold a frame's receive time.
+#[derive(Clone, Copy, Debug)]
+struct Timestamps {
+    offset: usize,
+    flag: u64,
+}
+
+impl Timestamps {
+    /// `None` where DPDK has no room for the field: then the clock's time is taken.
+    fn register() -> Option<Self> {
+        let (mut offset, mut flag): (c_int, u64) = (0, 0);
+        // SAFETY: two writable numbers.
+        let result = unsafe { dpdk_sys::rte_mbuf_dyn_rx_timestamp_register(&mut offset, &mut flag) };
+        let offset = usize::try_from(offset).ok()?;
+        (result == 0 && offset + size_of::<u64>() <= size_of::<rte_mbuf>()).then_some(Self { offset, flag })
+    }
+
+    /// net_pcap writes microseconds since the epoch.
+    #[inline]
+    fn time_ns(&self, frame: &rte_mbuf) -> Option<u64> {
+        if frame.ol_flags & self.flag == 0 {
+            return None;
+        }
+        // SAFETY: `register` checked that the field lies in the mbuf; its 8 bytes are always initialised.
+        let micros =
+            unsafe { std::ptr::from_ref(frame).cast::<u8>().add(self.offset).cast::<u64>().read_unaligned() };
+        Some(micros.saturating_mul(1000))
+    }
+}
+
+/// Where a frame's captured bytes lie, and how many: the first segment, or what `gather` copies.
+#[inline(always)]
+fn locate(frame: &rte_mbuf, scratch: &mut [u8]) -> (*const u8, u32) {
+    if frame.nb_segs != 1 && usize::from(frame.data_len) < HEADER_BYTES {
+        let captured = gather(frame, scratch);
+        return (scratch.as_ptr(), captured as u32);
+    }
+    // SAFETY: ethdev's contract: the data begins `data_off` into the buffer.
+    let data = unsafe { frame.buf_addr.cast::<u8>().add(usize::from(frame.data_off)) };
+    (data.cast_const(), u32::from(frame.data_len))
+}
+
+/// Copies the first bytes of a frame of several segments together; returns how many.
+#[cold]
+fn gather(first: &rte_mbuf, scratch: &mut [u8]) -> usize {
+    let mut filled = 0;
+    let mut segment: *const rte_mbuf = first;
+    while !segment.is_null() && filled < scratch.len() {
+        // SAFETY: the segments of a held frame, linked by `next` and ended by null.
+        let mbuf = unsafe { &*segment };
+        let count = usize::from(mbuf.data_len).min(scratch.len() - filled);
+        // SAFETY: ethdev's contract: `data_len` bytes lie `data_off` into the buffer; there is room for `count`.
+        unsafe {
+            let data = mbuf.buf_addr.cast::<u8>().add(usize::from(mbuf.data_off));
+            std::ptr::copy_nonoverlapping(data, scratch.as_mut_ptr().add(filled), count);
+        }
+        filled += count;
+        segment = mbuf.next;
+    }
+    filled
+}
+
+fn clock_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a writable timespec; the real-time clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut time) };
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+#[inline(always)]
+fn prefetch(data: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint that reads nothing, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(data.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = data;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chain over these segments, each 16 bytes into its buffer.
+    fn chain(segments: &mut [Vec<u8>]) -> Vec<rte_mbuf> {
+        let count = segments.len();
+        let mut mbufs: Vec<rte_mbuf> = segments
+            .iter_mut()
+            .map(|segment| {
+                // SAFETY: numbers and raw pointers, for which zero is a value.
+                let mut mbuf: rte_mbuf = unsafe { std::mem::zeroed() };
+                mbuf.data_len = segment.len() as u16;
+                segment.splice(0..0, [0xee; 16]);
+                mbuf.buf_addr = segment.as_mut_ptr().cast();
+                mbuf.data_off = 16;
+                mbuf.nb_segs = count as u16;
+                mbuf
+            })
+            .collect();
+        for number in 1..count {
+            mbufs[number - 1].next = &raw mut mbufs[number];
+        }
+        mbufs
+    }
+
+    fn located(lengths: &[usize]) -> Vec<u8> {
+        let mut next = 0_u8;
+        let mut segments: Vec<Vec<u8>> = lengths
+            .iter()
+            .map(|&length| {
+                (0..length)
+                    .map(|_| {
+                        next = next.wrapping_mul(5).wrapping_add(1);
+                        next
+                    })
+                    .collect()
+            })
+            .collect();
+        let whole = segments.concat();
+        let mbufs = chain(&mut segments);
+        let mut scratch = vec![0; SCRATCH_BYTES];
+        let (data, captured) = locate(&mbufs[0], &mut scratch);
+        // SAFETY: what `locate` gives lies in a segment or in the scratch, both alive here.
+        let bytes = unsafe { std::slice::from_raw_parts(data, captured as usize) };
+        assert_eq!(bytes, &whole[..bytes.len()], "{lengths:?}");
+        bytes.to_vec()
+    }
+
+    #[test]
+    fn one_segment_is_taken_as_it_is() {
+        for length in [0, 1, 60, 255, 256, 2048] {
+            assert_eq!(located(&[length]).len(), length);
+        }
+    }
+
+    #[test]
+    fn a_long_first_segment_is_enough() {
+        assert_eq!(located(&[256, 900]).len(), 256);
+        assert_eq!(located(&[2048, 2048, 904]).len(), 2048);
+    }
+
+    #[test]
+    fn short_segments_are_copied_together() {
+        assert_eq!(located(&[255, 100]).len(), 355);
+        assert_eq!(located(&[14, 20, 0, 20, 9000]).len(), SCRATCH_BYTES);
+        assert_eq!(located(&[64; 40]).len(), SCRATCH_BYTES);
+    }
+}

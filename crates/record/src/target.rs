@@ -1,0 +1,126 @@
+//! Where a writer's bytes go: a file that appears under its name only when it is complete, or something that
+//! takes them as they come.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What a writer writes to. After a failure it takes nothing more.
+pub(crate) struct Target {
+    out: Output,
+    /// As errors call it.
+    name: String,
+    len: u64,
+    failed: bool,
+}
+
+enum Output {
+    /// A regular file, written as `PATH.part` and renamed at the end.
+    Part { file: File, part: PathBuf, path: PathBuf },
+    /// Standard output, a pipe, a device, or a caller's own sink.
+    Stream(Box<dyn Write + Send>),
+}
+
+impl Target {
+    /// Opens `path`: `-` and `/dev/stdout` are standard output; what exists and is no regular file (a pipe, a device)
+    /// is written directly; all else by way of `PATH.part`.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let name = path.display().to_string();
+        if is_stdout(path) {
+            return Ok(Self::new(Output::Stream(Box::new(io::stdout())), "standard output".to_owned()));
+        }
+        let at = |name: &str, e: io::Error| io::Error::new(e.kind(), format!("{name}: {e}"));
+        if is_special(path) {
+            let file = File::options().write(true).open(path).map_err(|e| at(&name, e))?;
+            return Ok(Self::new(Output::Stream(Box::new(file)), name));
+        }
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let name = part.display().to_string();
+        let file = File::create(&part).map_err(|e| at(&name, e))?;
+        Ok(Self::new(Output::Part { file, part, path: path.to_owned() }, name))
+    }
+
+    /// Writes to the caller's own sink.
+    pub(crate) fn stream(out: Box<dyn Write + Send>) -> Self {
+        Self::new(Output::Stream(out), "output".to_owned())
+    }
+
+    fn new(out: Output, name: String) -> Self {
+        Self { out, name, len: 0, failed: false }
+    }
+
+    /// Whether somebody may be waiting at the other end.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.out, Output::Stream(_))
+    }
+
+    /// Bytes taken so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Cuts a file back to its first `len` bytes, which makes it writable again. False for what cannot be cut.
+    pub(crate) fn cut(&mut self, len: u64) -> bool {
+        use std::io::Seek;
+        let Output::Part { file, .. } = &mut self.out else { return false };
+        let cut = file.set_len(len).and_then(|()| file.seek(io::SeekFrom::Start(len))).is_ok();
+        if cut {
+            (self.len, self.failed) = (len, false);
+        }
+        cut
+    }
+
+    /// Takes nothing more.
+    pub(crate) fn close(&mut self) {
+        self.failed = true;
+    }
+
+    /// The error that a writer gives: where, what, and how many records are whole there.
+    pub(crate) fn fault(&self, error: io::Error, whole: u64) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}; {whole} records were written whole", self.name))
+    }
+
+    /// All is written: gives the file its name.
+    pub(crate) fn complete(&mut self) -> io::Result<()> {
+        self.flush()?;
+        let Output::Part { part, path, .. } = &self.out else { return Ok(()) };
+        fs::rename(part, path).map_err(|e| {
+            io::Error::new(e.kind(), format!("cannot rename {} to {}: {e}", part.display(), path.display()))
+        })
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        if self.failed {
+            return Err(io::Error::other("closed after an earlier error"));
+        }
+        let result = match &mut self.out {
+            Output::Part { file, .. } => file.write(buf),
+            Output::Stream(out) => out.write(buf),
+        };
+        match &result {
+            Ok(n) => self.len += *n as u64,
+            Err(e) => self.failed |= e.kind() != io::ErrorKind::Interrupted,
+        }
+        result
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.out {
+            Output::Part { file, .. } => file.flush(),
+            Output::Stream(out) => out.flush(),
+        }
+    }
+}
+
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
+/// Whether `path` exists and is neither a regular file nor a directory (which is refused when it is opened).
+pub(crate) fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+}

@@ -1,0 +1,314 @@
+//! Reports as people read them: aligned tables.
+
+use crate::report::{
+    Counters, PacketCounts, RankedAddress, RankedFlow, RunReport, Span, Totals, WindowReport,
+};
+use packet::FlowKey;
+use std::fmt::Write;
+use std::net::IpAddr;
+
+/// A table: a heading, columns (numbers to the right), rows.
+struct Table {
+    heading: String,
+    columns: Vec<(&'static str, Align)>,
+    rows: Vec<Vec<String>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Align {
+    Left,
+    Right,
+}
+use Align::{Left, Right};
+
+impl Table {
+    fn render(&self, out: &mut String) {
+        let width = |at: usize| {
+            let cells = self.rows.iter().map(|row| row[at].chars().count());
+            cells.chain([self.columns[at].0.len()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let mut line = |cells: &mut dyn Iterator<Item = &str>| {
+            let mut text = String::new();
+            for ((cell, &width), (_, align)) in cells.zip(&widths).zip(&self.columns) {
+                // Writing to a String cannot fail.
+                let _ = match align {
+                    Left => write!(text, "  {cell:<width$}"),
+                    Right => write!(text, "  {cell:>width$}"),
+                };
+            }
+            out.push_str(text.trim_end());
+            out.push('\n');
+        };
+        line(&mut [self.heading.as_str()].into_iter().filter(|heading| !heading.is_empty()));
+        line(&mut self.columns.iter().map(|(name, _)| *name));
+        for row in &self.rows {
+            line(&mut row.iter().map(String::as_str));
+        }
+    }
+}
+
+/// 1234567 as `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
+    for (at, digit) in digits.chars().enumerate() {
+        if at != 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A figure with a decimal prefix: `1.23 M`.
+fn scaled(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match value {
+        v if v >= 1e12 => (1e12, "T"),
+        v if v >= 1e9 => (1e9, "G"),
+        v if v >= 1e6 => (1e6, "M"),
+        v if v >= 1e3 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    let digits = if prefix.is_empty() { 0 } else { 2 };
+    format!("{:.digits$} {prefix}{unit}", value / scale)
+}
+
+fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { String::new() } else { format!("{:.1} %", part as f64 * 100.0 / whole as f64) }
+}
+
+/// An IP protocol's short name (IANA), or its number.
+pub fn protocol_name(number: u8) -> String {
+    let name = match number {
+        1 => "icmp",
+        2 => "igmp",
+        4 => "ipip",
+        6 => "tcp",
+        17 => "udp",
+        41 => "6in4",
+        47 => "gre",
+        50 => "esp",
+        51 => "ah",
+        58 => "icmp6",
+        89 => "ospf",
+        103 => "pim",
+        112 => "vrrp",
+        132 => "sctp",
+        136 => "udplite",
+        _ => return number.to_string(),
+    };
+    name.to_owned()
+}
+
+fn endpoint(address: IpAddr, port: u16, has_port: bool) -> String {
+    match (address, has_port) {
+        (_, false) => address.to_string(),
+        (IpAddr::V4(a), true) => format!("{a}:{port}"),
+        (IpAddr::V6(a), true) => format!("[{a}]:{port}"),
+    }
+}
+
+fn key_cells(key: Option<FlowKey>) -> [String; 3] {
+    let Some(key) = key else { return ["other (table full)".to_owned(), String::new(), String::new()] };
+    let is_icmp = matches!(key.protocol, 1 | 58);
+    let has_ports = matches!(key.protocol, 6 | 17 | 132 | 136);
+    let mut protocol = protocol_name(key.protocol);
+    if is_icmp {
+        // Writing to a String cannot fail.
+        let _ = write!(protocol, " {}/{}", key.dst_port >> 8, key.dst_port & 0xff);
+    }
+    [
+        endpoint(key.src_addr, key.src_port, has_ports),
+        endpoint(key.dst_addr, key.dst_port, has_ports),
+        protocol,
+    ]
+}
+
+fn flow_table(heading: &str, flows: &[RankedFlow], all: &Totals) -> Table {
+    let row = |flow: &RankedFlow| {
+        let sums = [
+            grouped(flow.totals.packets),
+            share(flow.totals.packets, all.packets),
+            grouped(flow.totals.total_byte),
+            share(flow.totals.total_byte, all.total_byte),
+        ];
+        key_cells(flow.key).into_iter().chain(sums).collect()
+    };
+    Table {
+        heading: heading.to_owned(),
+        columns: vec![
+            ("source", Left),
+            ("destination", Left),
+            ("protocol", Left),
+            ("packets", Right),
+            ("", Right),
+            ("bytes", Right),
+            ("", Right),
+        ],
+        rows: flows.iter().map(row).collect(),
+    }
+}
+
+fn address_table(heading: &str, column: &'static str, addresses: &[RankedAddress], all: &Totals) -> Table {
+    let row = |line: &RankedAddress| {
+        vec![
+            line.key.to_string(),
+            grouped(line.totals.flows),
+            share(line.totals.flows, all.flows),
+            grouped(line.totals.packets),
+            grouped(line.totals.total_byte),
+        ]
+    };
+    Table {
+        heading: heading.to_owned(),
+        columns: vec![(column, Left), ("flows", Right), ("", Right), ("packets", Right), ("bytes", Right)],
+        rows: addresses.iter().map(row).collect(),
+    }
+}
+
+fn counters(label: &str, counters: &Counters) -> String {
+    let list: Vec<_> = counters.nonzero().map(|(name, count)| format!("{name} {}", grouped(count))).collect();
+    if list.is_empty() { String::new() } else { format!("{label}: {}", list.join(", ")) }
+}
+
+/// The lines that account for every frame.
+fn account(out: &mut Vec<String>, packets: &PacketCounts, loss: Option<&Counters>) {
+    out.push(format!(
+        "packets   {} received = {} measured + {} not measured",
+        grouped(packets.received),
+        grouped(packets.measured),
+        grouped(packets.not_measured.total())
+    ));
+    out.push(counters("          not measured", &packets.not_measured));
+    out.push(counters("          remarks", &packets.remarks));
+    out.push(match loss {
+        None => "loss      unknown: this source does not count it".to_owned(),
+        Some(loss) if loss.total() == 0 => "loss      none".to_owned(),
+        Some(loss) => counters("loss", loss),
+    });
+}
+
+fn traffic(totals: &Totals, packets: u64, span: Span) -> String {
+    let seconds = span.seconds();
+    let rates = if seconds > 0.0 {
+        let bits = totals.wire_byte as f64 * 8.0 / seconds;
+        format!(", {}, {}", scaled(packets as f64 / seconds, "packet/s"), scaled(bits, "bit/s"))
+    } else {
+        String::new()
+    };
+    format!(
+        "traffic   {} bytes in {} flows over {seconds:.3} s{rates}",
+        grouped(totals.total_byte),
+        grouped(totals.flows)
+    )
+}
+
+fn lines(lines: Vec<String>) -> String {
+    lines.into_iter().filter(|line| !line.is_empty()).fold(String::new(), |text, line| text + &line + "\n")
+}
+
+/// The whole run on a terminal.
+pub fn run_report(report: &RunReport) -> String {
+    let mut head = vec![format!("source    {}", report.source.join(", "))];
+    if let Some(span) = report.span {
+        head.push(traffic(&report.totals, report.packets.received, span));
+    }
+    account(&mut head, &report.packets, report.loss.as_ref());
+    let flows = &report.flows;
+    head.push(format!("flows     {} seen, {} open at the end", grouped(flows.seen), grouped(flows.active)));
+    if flows.table_full != 0 {
+        head.push(format!("          {} packets came when the table was full", grouped(flows.table_full)));
+    }
+    if flows.dropped != 0 {
+        head.push(format!("          {} records were dropped by outputs", grouped(flows.dropped)));
+    }
+    let speed = report.processed_per_second().map(|rate| scaled(rate, "packet/s")).unwrap_or_default();
+    head.push(format!(
+        "took      {:.3} s, {speed}, {} MiB of tables and queues",
+        report.elapsed_seconds,
+        report.memory_bytes.div_ceil(1 << 20)
+    ));
+    if report.windows.unreported != 0 {
+        head.push(format!("          {} window reports were not shown", grouped(report.windows.unreported)));
+    }
+    let mut text = lines(head);
+    let tables = [
+        flow_table("Flows with the most bytes", &report.top_bytes, &report.totals),
+        flow_table("Flows with the most packets", &report.top_packets, &report.totals),
+        address_table(
+            "Sources with the most flows (a scan stands out here)",
+            "source",
+            &report.talkers.sources,
+            &report.totals,
+        ),
+        address_table(
+            "Destinations with the most flows (a flood stands out here)",
+            "destination",
+            &report.talkers.destinations,
+            &report.totals,
+        ),
+    ];
+    for table in tables.iter().filter(|table| !table.rows.is_empty()) {
+        text.push('\n');
+        table.render(&mut text);
+    }
+    text
+}
+
+/// One window on a terminal.
+pub fn window_report(report: &WindowReport) -> String {
+    let mut head = vec![format!("window    {}", report.index)];
+    head.push(traffic(&report.totals, report.packets.received, report.span));
+    account(&mut head, &report.packets, report.loss.as_ref());
+    if report.table_full != 0 {
+        head.push(format!("          {} packets came when the table was full", grouped(report.table_full)));
+    }
+    let mut text = lines(head);
+    for table in [
+        flow_table("Flows with the most bytes", &report.top_bytes, &report.totals),
+        flow_table("Flows with the most packets", &report.top_packets, &report.totals),
+    ] {
+        if !table.rows.is_empty() {
+            text.push('\n');
+            table.render(&mut text);
+        }
+    }
+    text
+}
+
+/// A table of texts with a line of column names: `edison fields`, `edison ports`.
+pub fn text_table(columns: &[&'static str], rows: Vec<Vec<String>>) -> String {
+    let mut text = String::new();
+    let columns = columns.iter().map(|&name| (name, Left)).collect();
+    Table { heading: String::new(), columns, rows }.render(&mut text);
+    // Without a heading the first line is empty.
+    text.trim_start_matches('\n').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_digits() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567"), (100000, "100,000")];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn scales_with_a_prefix() {
+        assert_eq!(scaled(999.0, "bit/s"), "999 bit/s");
+        assert_eq!(scaled(12_345.0, "packet/s"), "12.35 kpacket/s");
+        assert_eq!(scaled(1.5e9, "bit/s"), "1.50 Gbit/s");
+    }
+
+    #[test]
+    fn aligns_columns() {
+        let text = text_table(&["a", "name"], vec![vec!["long".to_owned(), "x".to_owned()]]);
+        assert_eq!(text, "  a     name\n  long  x\n");
+    }
+}

@@ -1,0 +1,215 @@
+//! The text formats, CSV and JSON lines: one writer, told by a [`Dialect`] where they differ.
+
+use crate::line::Line;
+use crate::target::Target;
+use crate::{FIELDS, Field, FlowRecord, RecordWriter, Selection, Value};
+use std::io::{self, Write};
+
+/// Bytes formatted before they are written: large enough that system calls do not count, small enough for L2.
+const BUFFER: usize = 64 << 10;
+
+/// What distinguishes one text format from another.
+pub(crate) struct Dialect {
+    header: fn(&Selection) -> Vec<u8>,
+    /// What stands before a column's value: its position, its name.
+    before: fn(usize, &str) -> Vec<u8>,
+    /// A name that may hold any character.
+    quoted: fn(&str) -> Vec<u8>,
+    /// How many quotation marks stand on either side of a text that needs no escapes.
+    quotes: usize,
+    /// Greater integers are written as text.
+    exact: u64,
+    null: &'static str,
+    end: &'static str,
+}
+
+impl Dialect {
+    /// RFC 4180 with `\n` at the ends of lines; a field is quoted only where it must be.
+    pub(crate) const CSV: Self = Self {
+        header: |selection| {
+            let names: Vec<_> = selection.fields().iter().map(|field| field.name).collect();
+            (names.join(",") + "\n").into_bytes()
+        },
+        before: |position, _| if position == 0 { Vec::new() } else { b",".to_vec() },
+        quoted: |text| match text.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", text.replace('"', "\"\"")).into_bytes(),
+            false => text.as_bytes().to_vec(),
+        },
+        quotes: 0,
+        exact: u64::MAX,
+        null: "",
+        end: "\n",
+    };
+
+    /// One object a line; integers beyond 2⁵³ are strings, because many readers hold numbers as doubles.
+    pub(crate) const JSON_LINES: Self = Self {
+        header: |_| Vec::new(),
+        before: |position, name| format!("{}\"{name}\":", if position == 0 { '{' } else { ',' }).into_bytes(),
+        quoted: json_string,
+        quotes: 1,
+        exact: 1 << 53,
+        null: "null",
+        end: "}\n",
+    };
+}
+
+/// A JSON string (RFC 8259, section 7).
+fn json_string(text: &str) -> Vec<u8> {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\0'..' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            _ => out.push(c),
+        }
+    }
+    out.push('"');
+    out.into_bytes()
+}
+
+/// Longer names would not fit into one piece with what JSON puts around them.
+const LONGEST_NAME: usize = 32 - ",\"\":".len();
+
+const _: () = {
+    let mut i = 0;
+    while i < FIELDS.len() {
+        assert!(FIELDS[i].name.len() <= LONGEST_NAME);
+        i += 1;
+    }
+};
+
+struct Column {
+    before: [u8; 32],
+    before_len: usize,
+    value: Value,
+}
+
+impl Column {
+    fn new(dialect: &Dialect, position: usize, field: &Field) -> Self {
+        let text = (dialect.before)(position, field.name);
+        let mut before = [0; 32];
+        before[..text.len()].copy_from_slice(&text);
+        Self { before, before_len: text.len(), value: field.value }
+    }
+}
+
+/// Writes records as text. Holds about 64 KiB.
+pub(crate) struct TextWriter {
+    target: Target,
+    columns: Box<[Column]>,
+    dialect: &'static Dialect,
+    node: Box<[u8]>,
+    /// Room for [`BUFFER`] bytes and one record more.
+    buffer: Box<[u8]>,
+    filled: usize,
+    /// Where each record in the buffer ends.
+    ends: Vec<usize>,
+    written: u64,
+}
+
+impl TextWriter {
+    pub(crate) fn new(target: Target, dialect: &'static Dialect, node: &str, selection: &Selection) -> Self {
+        let columns = selection.fields().iter().enumerate();
+        let columns: Box<[Column]> =
+            columns.map(|(position, field)| Column::new(dialect, position, field)).collect();
+        let node: Box<[u8]> = (dialect.quoted)(node).into();
+        let header = (dialect.header)(selection);
+        let record = columns.len() * (32 + Line::SLACK) + node.len() + Line::SLACK;
+        let mut buffer = vec![0; BUFFER + header.len() + record].into_boxed_slice();
+        buffer[..header.len()].copy_from_slice(&header);
+        Self { target, columns, dialect, node, buffer, filled: header.len(), ends: Vec::new(), written: 0 }
+    }
+
+    fn format(&mut self, record: &FlowRecord) {
+        let Dialect { quotes, exact, null, end, .. } = *self.dialect;
+        let line = &mut Line::after(&mut self.buffer, self.filled);
+        for column in &self.columns {
+            line.piece(&column.before, column.before_len);
+            match column.value {
+                Value::Unsigned(_, get) | Value::Time(get) => integer(line, get(record), exact),
+                Value::Optional(_, get) => match get(record) {
+                    Some(value) => integer(line, value, exact),
+                    None => line.bytes(null.as_bytes()),
+                },
+                Value::Address(get) => match get(record) {
+                    Some(address) => {
+                        line.piece(b"\"", quotes);
+                        line.address(address);
+                        line.piece(b"\"", quotes);
+                    }
+                    None => line.bytes(null.as_bytes()),
+                },
+                Value::Mac(get) => match get(record) {
+                    [0, 0, 0, 0, 0, 0] => line.bytes(null.as_bytes()),
+                    mac => {
+                        line.piece(b"\"", quotes);
+                        line.mac(mac);
+                        line.piece(b"\"", quotes);
+                    }
+                },
+                Value::Name(get) => {
+                    line.piece(b"\"", quotes);
+                    line.bytes(get(record).as_bytes());
+                    line.piece(b"\"", quotes);
+                }
+                Value::Node => line.bytes(&self.node),
+            }
+        }
+        line.bytes(end.as_bytes());
+        self.filled = line.len();
+        self.ends.push(self.filled);
+    }
+
+    /// Hands the buffer over. Where that fails, a file is cut back to its last whole record.
+    fn drain(&mut self) -> io::Result<()> {
+        let start = self.target.len();
+        if let Err(error) = self.target.write_all(&self.buffer[..self.filled]) {
+            let taken = (self.target.len() - start) as usize;
+            let whole = self.ends.partition_point(|end| *end <= taken);
+            let end = if whole == 0 { 0 } else { self.ends[whole - 1] };
+            self.target.cut(start + end as u64);
+            self.target.close();
+            self.written += whole as u64;
+            self.clear();
+            return Err(self.target.fault(error, self.written));
+        }
+        self.written += self.ends.len() as u64;
+        self.clear();
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.filled = 0;
+        self.ends.clear();
+    }
+}
+
+impl RecordWriter for TextWriter {
+    fn write(&mut self, records: &[FlowRecord]) -> io::Result<()> {
+        for record in records {
+            self.format(record);
+            if self.filled >= BUFFER {
+                self.drain()?;
+            }
+        }
+        if self.target.is_stream() { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.drain()?;
+        self.target.flush().map_err(|e| self.target.fault(e, self.written))
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.drain()?;
+        self.target.complete()
+    }
+}
+
+#[inline]
+fn integer(line: &mut Line<'_>, value: u64, exact: u64) {
+    let quotes = usize::from(value > exact);
+    line.piece(b"\"", quotes);
+    line.integer(value);
+    line.piece(b"\"", quotes);
+}

@@ -1,0 +1,330 @@
+//! The index of the flow table: hash to entry number, by the Edison paper's "1.8" cuckoo table (Wu et al., IFIP
+//! 2019, section II.B.3): one table, two buckets per key, eight slots per bucket.
+//!
+//! A bucket is one cache line: eight 16-bit tags, compared at once, beside eight 32-bit entry numbers. So the index of
+//! a million flows is some 12 MiB and stays in L3, which leaves one memory access per packet, for the entry.
+//!
+//! The rest of the line holds 16 more bits per slot. With them a slot knows its whole position (26 bits) and its
+//! tag, so that moving and growing never touch an entry, let alone hash its key again. That is what lets the table
+//! grow in place, by linear hashing (Litwin, VLDB '80): bucket after bucket is split in two, a few with every new
+//! flow, so that no growth stops anything for longer than a few cache lines.
+
+use crate::arena::{Arena, OutOfMemory};
+use crate::limits::Limits;
+
+const SLOTS: usize = 8;
+/// Buckets to begin with, as a power of two: 128 KiB. A slot does not keep these low bits of its position: they are the
+/// bucket's.
+const LEAST_BITS: u32 = 11;
+/// Bits of a position: those, and the 15 that a slot keeps.
+const POSITION_BITS: u32 = LEAST_BITS + 15;
+const POSITION_MASK: u32 = (1 << POSITION_BITS) - 1;
+/// Set in `Bucket::upper` where the slot lies in the second bucket of its key.
+const SECOND: u16 = 1 << 15;
+/// Growth begins at this load: 13 of 16 slots.
+const GROW_AT_SIXTEENTHS: usize = 13;
+/// Buckets split with each new flow while the table grows. Doubling then ends after a quarter of a flow per bucket, long
+/// before the load nears what two buckets of eight can hold (0.98).
+const SPLITS_PER_INSERT: usize = 4;
+/// Buckets that the search for a free slot looks at before it gives up.
+const SEARCH: usize = 512;
+
+/// The most entries that the index can tell apart with a bucket to spare.
+pub(crate) const MAX_ENTRIES: usize = (1 << POSITION_BITS) * (SLOTS - 1);
+
+/// One cache line. A tag of zero is a free slot.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Bucket {
+    tags: [u16; SLOTS],
+    /// Bits 11 to 25 of the first position, and `SECOND`.
+    upper: [u16; SLOTS],
+    entries: [u32; SLOTS],
+}
+
+impl Bucket {
+    const EMPTY: Self = Self { tags: [0; SLOTS], upper: [0; SLOTS], entries: [0; SLOTS] };
+
+    /// A bit for each slot with this tag. The compiler makes one vector comparison of it.
+    #[inline(always)]
+    fn matches(&self, tag: u16) -> u32 {
+        let mut mask = 0;
+        for (slot, &t) in self.tags.iter().enumerate() {
+            mask |= u32::from(t == tag) << slot;
+        }
+        mask
+    }
+
+    fn free_slot(&self) -> Option<usize> {
+        let mask = self.matches(0);
+        (mask != 0).then(|| mask.trailing_zeros() as usize)
+    }
+}
+
+/// Where a key may lie: what a hash says.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    tag: u16,
+    position: u32,
+}
+
+impl Place {
+    #[inline(always)]
+    fn of(hash: u64) -> Self {
+        // The tag's bits are not the position's, so that a match by accident has a chance of 2^-16 a slot.
+        Self { tag: ((hash >> 48) as u16).max(1), position: hash as u32 & POSITION_MASK }
+    }
+
+    /// The difference between both positions hangs on the tag alone, so that it is known to whoever sees the slot.
+    #[inline(always)]
+    fn difference(tag: u16) -> u32 {
+        // An odd multiplier spreads the tag; the least bit keeps the buckets apart.
+        ((u32::from(tag).wrapping_mul(0x9e37_79b1) >> 6) | 1) & POSITION_MASK
+    }
+
+    #[inline(always)]
+    fn second(self) -> u32 {
+        self.position ^ Self::difference(self.tag)
+    }
+}
+
+/// A slot's content, whole: enough to put it anywhere it belongs.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    place: Place,
+    second: bool,
+    entry: u32,
+}
+
+impl Slot {
+    /// The position by which the slot lies where it lies.
+    fn position(&self) -> u32 {
+        if self.second { self.place.second() } else { self.place.position }
+    }
+
+    /// The same entry by its other position.
+    fn moved(self) -> Self {
+        Self { second: !self.second, ..self }
+    }
+}
+
+/// Hash to entry number.
+#[derive(Debug)]
+pub(crate) struct CuckooIndex {
+    buckets: Arena<Bucket>,
+    /// Buckets before the growth under way: a power of two.
+    base: u32,
+    /// Buckets `0..split` are split already: their positions have one bit more.
+    split: u32,
+    len: usize,
+}
+
+impl CuckooIndex {
+    /// An index for up to `entries` entries.
+    pub(crate) fn new(entries: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
+        // Up to a power of two: growth goes on to its end.
+        let most = (entries.div_ceil(4)).next_power_of_two().clamp(1 << LEAST_BITS, 1 << POSITION_BITS);
+        let mut buckets = Arena::reserve(most, limits)?;
+        for _ in 0..1 << LEAST_BITS {
+            if !buckets.make_room() {
+                break;
+            }
+            buckets.push(Bucket::EMPTY);
+        }
+        // Where even this is not allowed, the index takes nothing.
+        let base = if buckets.len() == 1 << LEAST_BITS { 1 << LEAST_BITS } else { 0 };
+        Ok(Self { buckets, base, split: 0, len: 0 })
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.buckets.bytes()
+    }
+
+    /// Number of the bucket of a position.
+    #[inline(always)]
+    fn bucket(&self, position: u32) -> usize {
+        let low = position & (self.base.wrapping_sub(1));
+        let more = position & (self.base.wrapping_mul(2).wrapping_sub(1));
+        (if low < self.split { more } else { low }) as usize
+    }
+
+    /// The bucket in which to look first.
+    #[inline(always)]
+    pub(crate) fn first_bucket(&self, hash: u64) -> usize {
+        self.bucket(Place::of(hash).position)
+    }
+
+    /// The bucket in which to look next.
+    #[inline(always)]
+    pub(crate) fn second_bucket(&self, hash: u64) -> usize {
+        self.bucket(Place::of(hash).second())
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, bucket: usize) {
+        self.buckets.prefetch(bucket);
+    }
+
+    /// The first entry in `bucket` whose tag is that of `hash`; its key is still to be compared.
+    #[inline(always)]
+    pub(crate) fn candidate(&self, bucket: usize, hash: u64) -> Option<u32> {
+        let bucket = self.buckets.get(bucket)?;
+        let mask = bucket.matches(Place::of(hash).tag);
+        (mask != 0).then(|| bucket.entries[(mask.trailing_zeros() as usize) & (SLOTS - 1)])
+    }
+
+    /// The entry among all candidates for which `is_it` holds.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        let tag = Place::of(hash).tag;
+        for number in [self.first_bucket(hash), self.second_bucket(hash)] {
+            let bucket = self.buckets.get(number)?;
+            let mut mask = bucket.matches(tag);
+            while mask != 0 {
+                let entry = bucket.entries[mask.trailing_zeros() as usize];
+                if is_it(entry) {
+                    return Some(entry);
+                }
+                mask &= mask - 1;
+            }
+        }
+        None
+    }
+
+    /// Adds an entry that is not there yet; false where no place can be made for it.
+    pub(crate) fn insert(&mut self, hash: u64, entry: u32) -> bool {
+        self.grow();
+        let slot = Slot { place: Place::of(hash), second: false, entry };
+        let placed = self.base != 0 && (self.place(slot) || self.place(slot.moved()) || self.make_room(slot));
+        self.len += usize::from(placed);
+        placed
+    }
+
+    /// Removes an entry that is there.
+    pub(crate) fn remove(&mut self, hash: u64, entry: u32) {
+        let tag = Place::of(hash).tag;
+        for number in [self.first_bucket(hash), self.second_bucket(hash)] {
+            let bucket = &mut self.buckets[number];
+            let mut mask = bucket.matches(tag);
+            while mask != 0 {
+                let slot = mask.trailing_zeros() as usize;
+                if bucket.entries[slot] == entry {
+                    bucket.tags[slot] = 0;
+                    self.len -= 1;
+                    return;
+                }
+                mask &= mask - 1;
+            }
+        }
+        debug_assert!(false, "an entry that is to be removed is in the index");
+    }
+
+    /// Puts a slot into a free one of its bucket.
+    fn place(&mut self, slot: Slot) -> bool {
+        let number = self.bucket(slot.position());
+        match self.buckets[number].free_slot() {
+            Some(at) => {
+                self.write(number, at, slot);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn write(&mut self, number: usize, at: usize, slot: Slot) {
+        let bucket = &mut self.buckets[number];
+        bucket.tags[at] = slot.place.tag;
+        bucket.upper[at] = (slot.place.position >> LEAST_BITS) as u16 | if slot.second { SECOND } else { 0 };
+        bucket.entries[at] = slot.entry;
+    }
+
+    fn read(&self, number: usize, at: usize) -> Slot {
+        let bucket = &self.buckets[number];
+        let (tag, upper) = (bucket.tags[at], bucket.upper[at]);
+        let second = upper & SECOND != 0;
+        let difference = if second { Place::difference(tag) } else { 0 };
+        let low = (number as u32 ^ difference) & ((1 << LEAST_BITS) - 1);
+        let position = u32::from(upper & !SECOND) << LEAST_BITS | low;
+        Slot { place: Place { tag, position }, second, entry: bucket.entries[at] }
+    }
+
+    /// Frees a slot in one of `slot`'s buckets by moving others to their other bucket, nearest first
+    /// (breadth-first, so that the fewest are moved), and puts `slot` there.
+    #[cold]
+    fn make_room(&mut self, slot: Slot) -> bool {
+        /// How a bucket was reached: by moving slot `slot` of bucket `path[parent]` here.
+        #[derive(Clone, Copy)]
+        struct Step {
+            bucket: usize,
+            parent: usize,
+            slot: usize,
+        }
+        const ROOT: usize = usize::MAX;
+        let mut path = [Step { bucket: 0, parent: ROOT, slot: 0 }; SEARCH];
+        path[0].bucket = self.bucket(slot.position());
+        path[1].bucket = self.bucket(slot.moved().position());
+        let mut known = 2;
+        let mut next = 0;
+        while next < known {
+            let here = path[next];
+            if let Some(free) = self.buckets[here.bucket].free_slot() {
+                // Back along the path: each move frees the slot for the one before it.
+                let (mut to, mut at) = (here, free);
+                while to.parent != ROOT {
+                    let from = path[to.parent];
+                    let moving = self.read(from.bucket, to.slot).moved();
+                    self.write(to.bucket, at, moving);
+                    (at, to) = (to.slot, from);
+                }
+                let by_second = to.bucket != path[0].bucket;
+                self.write(to.bucket, at, if by_second { slot.moved() } else { slot });
+                return true;
+            }
+            for at in 0..SLOTS {
+                let bucket = self.bucket(self.read(here.bucket, at).moved().position());
+                // A bucket met twice on one path would be moved from twice.
+                if known < SEARCH && path[..known].iter().all(|step| step.bucket != bucket) {
+                    path[known] = Step { bucket, parent: next, slot: at };
+                    known += 1;
+                }
+            }
+            next += 1;
+        }
+        false
+    }
+
+    /// Splits a few buckets where the table is growing or should.
+    fn grow(&mut self) {
+        let buckets = (self.base + self.split) as usize;
+        if self.split == 0 && self.len * 16 < buckets * SLOTS * GROW_AT_SIXTEENTHS {
+            return;
+        }
+        for _ in 0..SPLITS_PER_INSERT {
+            if self.base == 0 || self.base >> POSITION_BITS != 0 || !self.buckets.make_room() {
+                return;
+            }
+            self.split_bucket();
+            self.split += 1;
+            if self.split == self.base {
+                (self.base, self.split) = (self.base * 2, 0);
+                return;
+            }
+        }
+    }
+
+    /// Moves the slots of the next bucket to split whose position has the next bit set to a new bucket.
+    fn split_bucket(&mut self) {
+        let (lower, upper) = (self.split as usize, self.buckets.len());
+        self.buckets.push(Bucket::EMPTY);
+        for at in 0..SLOTS {
+            if self.buckets[lower].tags[at] == 0 {
+                continue;
+            }
+            let slot = self.read(lower, at);
+            if slot.position() & self.base != 0 {
+                self.write(upper, at, slot);
+                self.buckets[lower].tags[at] = 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Planted events: what they look like on the wire, and in which packets of the run they come.
+
+use crate::flow::{Addresses, CLIENTS, Flow, TCP, client_v4};
+use crate::headers::{self, Position};
+use crate::permutation::Permutation;
+use crate::spec::{EventSpec, Spec};
+use rand_xoshiro::SplitMix64;
+use serde::Serialize;
+
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+
+/// Spoofed sources are drawn from 64.0.0.0/3.
+const SPOOFED_BITS: u32 = 29;
+
+/// What can be planted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EventKind {
+    /// TCP SYNs from many spoofed sources to one destination and port.
+    Flood,
+    /// TCP SYNs from one source to one port of many destinations.
+    Scan,
+    /// TCP SYNs from one source to many ports of one destination.
+    Portscan,
+    /// One TCP flow of full-sized packets.
+    Elephant,
+}
+
+impl EventKind {
+    pub(crate) const ALL: [Self; 4] = [Self::Flood, Self::Scan, Self::Portscan, Self::Elephant];
+
+    /// The name in specifications and in the truth.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flood => "flood",
+            Self::Scan => "scan",
+            Self::Portscan => "portscan",
+            Self::Elephant => "elephant",
+        }
+    }
+
+    /// What the event has many of (the key of a specification), how many unless told, and at most.
+    pub(crate) const fn members(self) -> Option<(&'static str, u64, u64)> {
+        match self {
+            Self::Flood => Some(("sources", 40_000, 1 << SPOOFED_BITS)),
+            Self::Scan => Some(("targets", 20_000, CLIENTS as u64)),
+            Self::Portscan => Some(("ports", 10_000, 65_535)),
+            Self::Elephant => None,
+        }
+    }
+
+    /// Length of its packets as the IP header states it.
+    const fn total_byte(self) -> u32 {
+        match self {
+            Self::Flood | Self::Scan | Self::Portscan => 40,
+            Self::Elephant => 1500,
+        }
+    }
+}
+
+/// One event while it is generated.
+#[derive(Clone, Debug)]
+pub(crate) struct Planted {
+    pub(crate) kind: EventKind,
+    /// Its packets take turns among so many flows.
+    pub(crate) members: u64,
+    packets: u64,
+    pub(crate) emitted: u64,
+    /// Position in the run of the first and the last packet so far.
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    start: u64,
+    span: u64,
+    /// Tells events of one kind apart in their addresses.
+    ordinal: u8,
+    spread: Permutation,
+}
+
+impl Planted {
+    fn new(spec: &EventSpec, packets: u64, ordinal: u8, seeds: &mut SplitMix64) -> Self {
+        let (start, end) = spec.window(packets);
+        let bits = match spec.kind() {
+            EventKind::Scan => CLIENTS.ilog2(),
+            EventKind::Flood | EventKind::Portscan | EventKind::Elephant => SPOOFED_BITS,
+        };
+        Self {
+            kind: spec.kind(),
+            members: spec.members(packets),
+            packets: spec.packets(packets),
+            emitted: 0,
+            first: 0,
+            last: 0,
+            start,
+            span: end - start,
+            ordinal,
+            spread: Permutation::draw(bits, seeds),
+        }
+    }
+
+    /// Where in the run its next packet is due: evenly spread over its window.
+    fn due(&self) -> u64 {
+        if self.emitted == self.packets {
+            return u64::MAX;
+        }
+        let offset = u128::from(self.emitted) * u128::from(self.span) / u128::from(self.packets);
+        self.start + offset as u64
+    }
+
+    /// The flow of a member.
+    pub(crate) fn flow(&self, member: u64) -> Flow {
+        let image = self.spread.at(member) as u32;
+        let victim = [203, 0, 113, 10 + self.ordinal];
+        let scanner = [198, 51, 100, 10 + self.ordinal];
+        let (src, src_port, dst, dst_port) = match self.kind {
+            EventKind::Flood => {
+                let spoofed = (0x4000_0000 | image).to_be_bytes();
+                (spoofed, 1024 + (image >> 7) as u16 % 60_000, victim, 443)
+            }
+            EventKind::Scan => (scanner, 40_000, client_v4(image), 22),
+            EventKind::Portscan => (scanner, 50_000, victim, 1 + member as u16),
+            EventKind::Elephant => {
+                ([192, 0, 2, 10 + self.ordinal], 443, client_v4(self.ordinal.into()), 50_000)
+            }
+        };
+        Flow {
+            addresses: Addresses::V4 { src, dst },
+            src_port,
+            dst_port,
+            protocol: TCP,
+            ttl: 52,
+            outbound: false,
+            initial_seq: image,
+        }
+    }
+
+    /// Length on the wire without the check sequence: Ethernet pads a SYN.
+    pub(crate) fn wire_len(&self) -> u32 {
+        (self.kind.total_byte() + headers::ETHERNET as u32).max(Spec::LEAST_SIZE - Spec::CHECK_SEQUENCE)
+    }
+
+    fn position(&self, flow: &Flow) -> Position {
+        let id = self.emitted as u16;
+        match self.kind {
+            EventKind::Flood | EventKind::Scan | EventKind::Portscan => {
+                Position { seq: flow.initial_seq, ack: 0, tcp_flags: SYN, id }
+            }
+            EventKind::Elephant => {
+                let payload = self.wire_len() - headers::length(flow) as u32;
+                let seq = flow.initial_seq.wrapping_add((self.emitted as u32).wrapping_mul(payload));
+                Position { seq, ack: 1, tcp_flags: ACK, id }
+            }
+        }
+    }
+}
+
+/// All events of a run, and which of them comes next.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) events: Vec<Planted>,
+    /// Where the next planted packet is due; `u64::MAX` without one.
+    due: u64,
+    next: usize,
+    /// Planted packets still to come.
+    left: u64,
+}
+
+/// The packet that an event puts into the run.
+pub(crate) struct PlantedPacket {
+    pub(crate) event: usize,
+    pub(crate) member: u64,
+    pub(crate) flow: Flow,
+    pub(crate) position: Position,
+    pub(crate) total_byte: u32,
+    pub(crate) wire_len: u32,
+}
+
+impl Plan {
+    pub(crate) fn new(spec: &Spec, seeds: &mut SplitMix64) -> Self {
+        let mut plan = Self { events: Vec::new(), due: u64::MAX, next: 0, left: 0 };
+        for (ordinal, event) in (0..).zip(spec.events()) {
+            plan.left += event.packets(spec.packets());
+            plan.events.push(Planted::new(event, spec.packets(), ordinal, seeds));
+        }
+        plan.choose();
+        plan
+    }
+
+    /// The event whose packet is due first.
+    fn choose(&mut self) {
+        let dues = self.events.iter().map(Planted::due);
+        (self.next, self.due) = dues.enumerate().min_by_key(|&(_, due)| due).unwrap_or((0, u64::MAX));
+    }
+
+    /// True where packet `index` of a run of `packets` is a planted one. Where events overlap, what is due waits
+    /// for the next free place; at the run's end the last places are kept for what still waits.
+    #[inline]
+    pub(crate) fn takes(&self, index: u64, packets: u64) -> bool {
+        index >= self.due || packets - index == self.left
+    }
+
+    /// The next planted packet, as packet `index` of the run. Only after [`Plan::takes`] said so.
+    pub(crate) fn packet(&mut self, index: u64) -> PlantedPacket {
+        let event = self.next;
+        let planted = &mut self.events[event];
+        let member = planted.emitted % planted.members;
+        let flow = planted.flow(member);
+        let packet = PlantedPacket {
+            event,
+            member,
+            flow,
+            position: planted.position(&flow),
+            total_byte: planted.kind.total_byte(),
+            wire_len: planted.wire_len(),
+        };
+        if planted.emitted == 0 {
+            planted.first = index;
+        }
+        planted.last = index;
+        planted.emitted += 1;
+        self.left -= 1;
+        self.choose();
+        packet
+    }
+}

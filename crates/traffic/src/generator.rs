@@ -1,0 +1,228 @@
+//! The generator: one frame after the other, without allocation.
+
+use crate::event::Plan;
+use crate::flow::Flows;
+use crate::headers::{self, Position};
+use crate::ranks::RankDraw;
+use crate::spec::Spec;
+use crate::truth::{Counts, Truth};
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
+
+const PSH_ACK: u8 = 0x18;
+/// Ranks are drawn so many at a time.
+pub(crate) const DRAWN_AHEAD: usize = 64;
+
+/// Where a frame comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The background: the flow of this rank.
+    Rank(u32),
+    /// A planted event: its place in the specification, and which of its flows.
+    Event {
+        /// Place in the specification.
+        event: usize,
+        /// Number of the flow within the event.
+        member: u64,
+    },
+}
+
+/// What [`Generator::next_frame`] wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeneratedFrame {
+    /// Time stamp, nanoseconds since the epoch.
+    pub time_ns: u64,
+    /// Bytes written.
+    pub captured: u32,
+    /// Length on the wire without the check sequence.
+    pub wire_len: u32,
+    /// Whose frame it is.
+    pub origin: Origin,
+}
+
+/// What a seed determines besides the frames: used by everything that draws flows.
+pub(crate) struct Draws {
+    pub(crate) flows: Flows,
+    pub(crate) ranks: RankDraw,
+    /// The rest of the seed's numbers.
+    seeds: SplitMix64,
+}
+
+impl Draws {
+    pub(crate) fn new(spec: &Spec) -> Self {
+        let mut seeds = SplitMix64::seed_from_u64(spec.seed());
+        let flows = Flows::new(spec.ipv6_ppm(), &mut seeds);
+        let ranks = RankDraw::new(spec.flows(), spec.zipf(), seeds.next_u64());
+        Self { flows, ranks, seeds }
+    }
+}
+
+/// Generates the frames of a [`Spec`].
+#[derive(Clone, Debug)]
+pub struct Generator {
+    spec: Spec,
+    index: u64,
+    flows: Flows,
+    ranks: RankDraw,
+    drawn: [u32; DRAWN_AHEAD],
+    used: usize,
+    sizes: SizeDraw,
+    clock: FrameClock,
+    plan: Plan,
+    counts: Option<Counts>,
+}
+
+impl Generator {
+    /// Memory: eight bytes per flow where `zipf` is not 0.
+    pub fn new(spec: Spec) -> Self {
+        let Draws { flows, ranks, mut seeds } = Draws::new(&spec);
+        Self {
+            index: 0,
+            flows,
+            ranks,
+            drawn: [0; DRAWN_AHEAD],
+            used: DRAWN_AHEAD,
+            sizes: SizeDraw::new(&spec, seeds.next_u64()),
+            clock: FrameClock::new(&spec),
+            plan: Plan::new(&spec, &mut seeds),
+            counts: None,
+            spec,
+        }
+    }
+
+    /// Also counts what it generates: 24 bytes more per flow.
+    pub fn with_truth(spec: Spec) -> Self {
+        let mut generator = Self::new(spec);
+        generator.counts = Some(Counts::new(&generator.spec, &generator.plan.events));
+        generator
+    }
+
+    /// What is generated.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Frames generated so far.
+    pub fn generated(&self) -> u64 {
+        self.index
+    }
+
+    /// The longest capture of a frame: with a buffer of this many bytes nothing but `snap` cuts a frame.
+    pub fn longest_capture(&self) -> usize {
+        let sizes = self.spec.sizes().iter().map(|share| share.size - Spec::CHECK_SEQUENCE);
+        let planted = self.plan.events.iter().map(|event| event.wire_len());
+        let wire = sizes.chain(planted).max().unwrap_or(0).max(headers::LONGEST as u32);
+        wire.min(self.spec.snap()) as usize
+    }
+
+    /// Writes the next frame to the start of `buf`, cut at the snap length and at the buffer's end; `None` after the
+    /// last one.
+    #[inline]
+    pub fn next_frame(&mut self, buf: &mut [u8]) -> Option<GeneratedFrame> {
+        let index = self.index;
+        if index == self.spec.packets() {
+            return None;
+        }
+        let (flow, position, total_byte, wire_len, origin) = if self.plan.takes(index, self.spec.packets()) {
+            let planted = self.plan.packet(index);
+            let origin = Origin::Event { event: planted.event, member: planted.member };
+            (planted.flow, planted.position, planted.total_byte, planted.wire_len, origin)
+        } else {
+            let rank = self.next_rank();
+            let flow = self.flows.flow(rank);
+            let wire_len = self.sizes.draw().max(headers::length(&flow) as u32);
+            // No state per flow: what grows with the run grows within each flow.
+            let position = Position {
+                seq: flow.initial_seq.wrapping_add(index as u32),
+                ack: !flow.initial_seq,
+                tcp_flags: PSH_ACK,
+                id: index as u16,
+            };
+            (flow, position, wire_len - headers::ETHERNET as u32, wire_len, Origin::Rank(rank))
+        };
+        let captured = wire_len.min(self.spec.snap()).min(buf.len().try_into().unwrap_or(u32::MAX));
+        let written = &mut buf[..captured as usize];
+        let headers = headers::build(&flow, &position, total_byte);
+        match written.split_at_mut_checked(headers.len()) {
+            Some((start, payload)) => {
+                start.copy_from_slice(&headers);
+                payload.fill(0);
+            }
+            None => written.copy_from_slice(&headers[..written.len()]),
+        }
+        if let Some(counts) = &mut self.counts {
+            counts.add(origin, total_byte, wire_len);
+        }
+        self.index += 1;
+        Some(GeneratedFrame { time_ns: self.clock.at(index), captured, wire_len, origin })
+    }
+
+    #[inline]
+    fn next_rank(&mut self) -> u32 {
+        if self.used == DRAWN_AHEAD {
+            self.ranks.draw(&mut self.drawn);
+            self.used = 0;
+        }
+        self.used += 1;
+        self.drawn[self.used - 1]
+    }
+
+    /// What was generated so far; `None` unless made by [`Generator::with_truth`].
+    pub fn truth(&self) -> Option<Truth> {
+        let counts = self.counts.as_ref()?;
+        Some(Truth::new(&self.spec, counts, &self.flows, &self.plan.events, self.index, |at| {
+            self.clock.at(at)
+        }))
+    }
+}
+
+/// Evenly spaced time stamps.
+#[derive(Clone, Copy, Debug)]
+struct FrameClock {
+    start_ns: u64,
+    /// Nanoseconds × 2³² between two frames.
+    interval: u64,
+}
+
+impl FrameClock {
+    fn new(spec: &Spec) -> Self {
+        Self {
+            start_ns: spec.start_ns(),
+            interval: ((1_000_000_000u128 << 32) / u128::from(spec.rate())) as u64,
+        }
+    }
+
+    #[inline]
+    fn at(&self, index: u64) -> u64 {
+        self.start_ns + ((u128::from(index) * u128::from(self.interval)) >> 32) as u64
+    }
+}
+
+/// Draws frame lengths from a weighted list.
+#[derive(Clone, Debug)]
+struct SizeDraw {
+    /// Length without check sequence, and the weights up to and with it.
+    steps: Vec<(u32, u64)>,
+    random: Xoshiro256PlusPlus,
+}
+
+impl SizeDraw {
+    fn new(spec: &Spec, seed: u64) -> Self {
+        let mut sum = 0;
+        let steps = spec.sizes().iter().map(|share| {
+            sum += u64::from(share.weight);
+            (share.size - Spec::CHECK_SEQUENCE, sum)
+        });
+        Self { steps: steps.collect(), random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    }
+
+    #[inline]
+    fn draw(&mut self) -> u32 {
+        let &[.., (last, sum)] = self.steps.as_slice() else { return 0 };
+        if self.steps.len() == 1 {
+            return last;
+        }
+        let at = ((u128::from(self.random.next_u64()) * u128::from(sum)) >> 64) as u64;
+        self.steps.iter().find(|step| at < step.1).map_or(last, |step| step.0)
+    }
+}

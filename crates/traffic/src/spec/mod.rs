@@ -1,0 +1,330 @@
+//! The specification of a run, read from one line of text.
+
+mod event;
+mod value;
+
+pub use event::EventSpec;
+
+use event::Percent;
+use std::fmt;
+use std::str::FromStr;
+
+/// A frame size and how often it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeShare {
+    /// Length on the wire with the frame check sequence, bytes.
+    pub size: u32,
+    /// Weight among the sizes of the list.
+    pub weight: u32,
+}
+
+/// What to generate. Made from text by [`str::parse`]; shown in full by `Display`, which parses to itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    packets: u64,
+    flows: u32,
+    zipf: f64,
+    sizes: Vec<SizeShare>,
+    ipv6_ppm: u32,
+    seed: u64,
+    rate: Option<u64>,
+    start_ns: u64,
+    snap: u32,
+    events: Vec<EventSpec>,
+}
+
+/// Why a specification cannot be used: one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError(pub(crate) String);
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+const KEYS: [&str; 10] =
+    ["packets", "flows", "zipf", "size", "ipv6", "seed", "rate", "start", "snap", "plant"];
+
+const MOST_PACKETS: u64 = 1_000_000_000_000;
+/// Eight bytes of table per flow where they are not drawn uniformly, 24 more with the truth.
+const MOST_FLOWS: u64 = 100_000_000;
+const MOST_ZIPF: f64 = 10.0;
+const MOST_SIZES: usize = 16;
+const SIZES: std::ops::RangeInclusive<u64> = Spec::LEAST_SIZE as u64..=9216;
+const MOST_WEIGHT: u64 = 1_000_000;
+const MOST_RATE: u64 = 1_000_000_000;
+const MOST_EVENTS: usize = 16;
+/// How long a run lasts when no rate is given.
+const USUAL_SECONDS: u64 = 30;
+
+impl Default for Spec {
+    fn default() -> Self {
+        Self {
+            packets: 1_000_000,
+            flows: 100_000,
+            zipf: 1.0,
+            sizes: vec![SizeShare { size: 64, weight: 1 }],
+            ipv6_ppm: 0,
+            seed: 1,
+            rate: None,
+            start_ns: 1_704_067_200_000_000_000, // 2024-01-01T00:00:00Z
+            snap: 65_535,
+            events: Vec::new(),
+        }
+    }
+}
+
+impl Spec {
+    /// Bytes of the frame check sequence: part of a size, but not of a frame's `wire_len`.
+    pub const CHECK_SEQUENCE: u32 = 4;
+    /// The least size of an Ethernet frame, check sequence included.
+    pub const LEAST_SIZE: u32 = 64;
+
+    /// Frames in the run, the planted ones included.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Flows from which the background's packets are drawn; not each needs to come.
+    pub fn flows(&self) -> u32 {
+        self.flows
+    }
+
+    /// Zipf's exponent; 0 draws all flows alike.
+    pub fn zipf(&self) -> f64 {
+        self.zipf
+    }
+
+    /// The sizes of the background's frames.
+    pub fn sizes(&self) -> &[SizeShare] {
+        &self.sizes
+    }
+
+    /// Share of IPv6 among the flows, parts per million.
+    pub fn ipv6_ppm(&self) -> u32 {
+        self.ipv6_ppm
+    }
+
+    /// The number that everything is drawn from.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Packets per second of the time stamps.
+    pub fn rate(&self) -> u64 {
+        self.rate.unwrap_or((self.packets / USUAL_SECONDS).max(1))
+    }
+
+    /// Time of the first packet, nanoseconds since the epoch.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    /// Captured bytes of a frame, at most.
+    pub fn snap(&self) -> u32 {
+        self.snap
+    }
+
+    /// The planted events.
+    pub fn events(&self) -> &[EventSpec] {
+        &self.events
+    }
+
+    fn set(&mut self, key: &str, text: &str) -> Result<(), SpecError> {
+        let bad = |expected: &str| SpecError(format!("{key}={text}: not {expected}"));
+        let whole = |least: u64, most: u64| match value::count(text) {
+            Ok(count) if (least..=most).contains(&count) => Ok(count),
+            Ok(_) => Err(SpecError(format!("{key}={text}: must be from {least} to {most}"))),
+            Err(expected) => Err(bad(expected)),
+        };
+        match key {
+            "packets" => self.packets = whole(0, MOST_PACKETS)?,
+            "flows" => self.flows = whole(1, MOST_FLOWS)? as u32,
+            "zipf" => {
+                let expected = "an exponent from 0 to 10 such as 1.0, or uniform";
+                let zipf = if text == "uniform" { Some(0.0) } else { text.parse::<f64>().ok() };
+                let zipf = zipf.filter(|zipf| (0.0..=MOST_ZIPF).contains(zipf));
+                self.zipf = zipf.ok_or_else(|| bad(expected))?;
+            }
+            "size" => self.sizes = sizes(text)?,
+            "ipv6" => self.ipv6_ppm = value::share_ppm(text).map_err(bad)?,
+            "seed" => self.seed = text.parse().map_err(|_| bad("a whole number below 2^64"))?,
+            "rate" => self.rate = Some(whole(1, MOST_RATE)?),
+            "start" => self.start_ns = value::time_ns(text).map_err(bad)?,
+            "snap" => self.snap = whole(1, 65_535)? as u32,
+            "plant" => {
+                self.events = text.split('/').map(EventSpec::parse).collect::<Result<_, _>>()?;
+                if self.events.len() > MOST_EVENTS {
+                    return Err(SpecError(format!("plant: at most {MOST_EVENTS} events")));
+                }
+            }
+            _ => return Err(unknown_key("unknown key", key, &KEYS)),
+        }
+        Ok(())
+    }
+
+    /// What depends on several keys.
+    fn check(&self) -> Result<(), SpecError> {
+        let span_ns = u128::from(self.packets) * 1_000_000_000 / u128::from(self.rate());
+        if u128::from(self.start_ns) + span_ns > i64::MAX as u128 {
+            return Err(SpecError(
+                "the run would end after the year 2262: choose an earlier start or a higher rate".into(),
+            ));
+        }
+        for event in &self.events {
+            event.check_run(self.packets)?;
+        }
+        let planted: u64 = self.events.iter().map(|event| event.packets(self.packets)).sum();
+        if planted > self.packets {
+            return Err(SpecError("plant: the events' shares are more than 100% together".into()));
+        }
+        Ok(())
+    }
+}
+
+/// `64` or `64:7/594:4/1518:1`; a weight that is left out is 1.
+fn sizes(text: &str) -> Result<Vec<SizeShare>, SpecError> {
+    let list: Vec<SizeShare> = text
+        .split('/')
+        .map(|item| {
+            let bad = |expected: &str| SpecError(format!("size={text}: {item:?} is not {expected}"));
+            let (size, weight) = item.split_once(':').unwrap_or((item, "1"));
+            let size = value::count(size).map_err(bad)?;
+            let weight = value::count(weight).map_err(bad)?;
+            if !SIZES.contains(&size) {
+                let (least, most) = SIZES.into_inner();
+                return Err(bad(&format!("a size from {least} to {most} (with the 4 bytes of FCS)")));
+            }
+            if !(1..=MOST_WEIGHT).contains(&weight) {
+                return Err(bad(&format!("size:weight with a weight from 1 to {MOST_WEIGHT}")));
+            }
+            Ok(SizeShare { size: size as u32, weight: weight as u32 })
+        })
+        .collect::<Result<_, _>>()?;
+    if list.len() > MOST_SIZES {
+        return Err(SpecError(format!("size={text}: at most {MOST_SIZES} sizes")));
+    }
+    Ok(list)
+}
+
+/// Says what is meant most likely, or everything that there is.
+fn unknown_key(what: &str, key: &str, known: &[&str]) -> SpecError {
+    let distance = |name: &&&str| strsim::damerau_levenshtein(key, name);
+    let nearest = known.iter().min_by_key(distance).filter(|name| distance(name) <= 2);
+    let list = known.join(", ");
+    SpecError(match nearest {
+        Some(name) => format!("{what} {key:?}: did you mean {name:?}? There are: {list}"),
+        None => format!("{what} {key:?}. There are: {list}"),
+    })
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    /// Reads `key=value,key=value,…`; what is left out has its default.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let mut spec = Self::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for pair in text.split(',').filter(|_| !text.trim().is_empty()) {
+            let pair = pair.trim();
+            let (key, text) = pair.split_once('=').unwrap_or((pair, ""));
+            if seen.contains(&key) {
+                return Err(SpecError(format!("{key} is given twice")));
+            }
+            spec.set(key, text)?;
+            seen.push(key);
+        }
+        spec.check()?;
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "packets={},flows={},zipf={},size=", self.packets, self.flows, self.zipf)?;
+        for (index, SizeShare { size, weight }) in self.sizes.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "/" };
+            write!(f, "{separator}{size}:{weight}")?;
+        }
+        let (seconds, ns) = (self.start_ns / 1_000_000_000, self.start_ns % 1_000_000_000);
+        write!(f, ",ipv6={},seed={},rate={}", Percent(self.ipv6_ppm), self.seed, self.rate())?;
+        write!(f, ",start={seconds}.{ns:09},snap={}", self.snap)?;
+        for (index, event) in self.events.iter().enumerate() {
+            let separator = if index == 0 { ",plant=" } else { "/" };
+            write!(f, "{separator}{event}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let error = text.parse::<Spec>().expect_err(text).to_string();
+        assert!(!error.contains('\n'), "{error}");
+        error
+    }
+
+    #[test]
+    fn the_documented_spelling() {
+        let spec: Spec = "packets=10M,flows=1M,zipf=1.0,size=64,seed=1".parse().unwrap();
+        assert_eq!((spec.packets(), spec.flows(), spec.zipf(), spec.seed()), (10_000_000, 1_000_000, 1.0, 1));
+        assert_eq!(spec.sizes(), [SizeShare { size: 64, weight: 1 }]);
+        assert_eq!(spec.rate(), 333_333);
+        let sizes = "size=64:7/594:4/1518".parse::<Spec>().unwrap().sizes().to_vec();
+        assert_eq!(
+            sizes.iter().map(|s| (s.size, s.weight)).collect::<Vec<_>>(),
+            [(64, 7), (594, 4), (1518, 1)]
+        );
+        assert_eq!("zipf=uniform".parse::<Spec>().unwrap().zipf(), 0.0);
+        assert_eq!("".parse::<Spec>(), Ok(Spec::default()));
+    }
+
+    #[test]
+    fn display_parses_to_the_same() {
+        for text in [
+            "",
+            "packets=1k,ipv6=12.5%,start=1.5,snap=96,zipf=0.99",
+            "packets=2M,rate=100k,size=64:7/1518:1,plant=flood:sources=100/scan:share=2%/portscan/elephant",
+        ] {
+            let spec: Spec = text.parse().unwrap();
+            let shown: Spec = spec.to_string().parse().unwrap();
+            assert_eq!(shown.rate(), spec.rate());
+            assert_eq!(shown.to_string(), spec.to_string());
+            assert_eq!(shown, Spec { rate: shown.rate, ..spec });
+        }
+    }
+
+    #[test]
+    fn errors_say_what_is_possible() {
+        assert!(error("flow=3").contains("did you mean \"flows\""));
+        assert!(error("colour=red").contains("packets, flows, zipf, size"));
+        assert!(error("packets").contains("whole number"));
+        assert!(error("packets=ten").contains("whole number"));
+        assert!(error("packets=1,packets=2").contains("twice"));
+        assert!(error("flows=0").contains("from 1 to"));
+        assert!(error("flows=5G").contains("from 1 to 100000000"));
+        assert!(error("zipf=-1").contains("exponent"));
+        assert!(error("zipf=NaN").contains("exponent"));
+        assert!(error("size=20").contains("64 to 9216"));
+        assert!(error("size=64/").contains("whole number"));
+        assert!(error("size=64:0").contains("weight"));
+        assert!(error("ipv6=130%").contains("share"));
+        assert!(error("packets=1G,rate=1,start=9000000000").contains("2262"));
+        assert!(error("packets=10,").contains("unknown key"));
+        assert!(error("plant=fload").contains("did you mean \"flood\""));
+        assert!(error("plant=flood:sourcs=3").contains("did you mean \"sources\""));
+        assert!(error("plant=elephant:sources=3").contains("unknown key"));
+        assert!(error("plant=portscan:ports=70k").contains("65535"));
+        assert!(error("plant=flood:start=70%:end=60%").contains("before"));
+        assert!(error("plant=flood:share=50%:start=50%:end=60%").contains("do not fit"));
+        assert!(error("packets=10,plant=scan").contains("none"));
+        assert!(error("packets=1k,plant=flood:sources=1k").contains("as many packets"));
+        assert!(error("plant=flood:share=60%:start=0:end=1/scan:share=60%:start=0:end=1").contains("100%"));
+    }
+}

@@ -1,0 +1,195 @@
+//! The command line.
+
+use crate::quantity;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use engine::Every;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Exact network measurement, with its own loss beside every figure.
+#[derive(Debug, Parser)]
+#[command(name = "edison", version, max_term_width = 110)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure captures, interfaces or ports, and answer
+    Run(Box<RunOptions>),
+    /// List the fields of a flow record
+    Fields {
+        /// As a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// List what can be measured on this machine, and what is missing for more
+    Ports,
+    /// Write a capture of generated traffic, and the truth about it beside it
+    Generate(GenerateOptions),
+    /// Run the project's own measurements
+    Bench(BenchOptions),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  edison run trace.pcap                              measure a capture
+  edison run a.pcap b.pcapng.gz 'tcp port 443'       two captures as one, what the filter matches
+  tcpdump -w - | edison run -                        a capture from standard input
+  edison run -i eth0 --every 5s                      an interface, until Ctrl-C
+  edison run --port 0000:01:00.0 --flows f.parquet   a DPDK port, flow records to a file
+  edison run --synthetic packets=10M,flows=1M,zipf=1.0
+  edison run trace.pcap --json --every 1Mp           one line of JSON per million packets
+
+Every option can also be set in the environment (EDISON_EVERY=5s) or in a file (--config, the same names).
+Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 ended early with what was measured written.";
+
+/// Options of `edison run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunOptions {
+    /// Capture files (pcap, pcapng, also gzip or zstd; '-' is standard input), then a filter as tcpdump takes it
+    #[arg(value_name = "SOURCE… [FILTER")]
+    pub(crate) words: Vec<String>,
+    /// Measure a kernel interface; may be given several times
+    #[arg(short, long, value_name = "NAME", env = "EDISON_INTERFACE")]
+    pub(crate) interface: Vec<String>,
+    /// Measure a DPDK port: a PCI address, or a virtual device such as net_af_packet0,iface=eth0
+    #[arg(long, value_name = "DEVARGS", env = "EDISON_PORT", value_delimiter = ' ')]
+    pub(crate) port: Vec<String>,
+    /// Arguments for DPDK's EAL, in one string
+    #[arg(long, value_name = "ARGS", env = "EDISON_EAL", allow_hyphen_values = true)]
+    pub(crate) eal: Option<String>,
+    /// Measure generated traffic: packets=10M,flows=1M,zipf=1.0,size=64,seed=1
+    #[arg(long, value_name = "SPEC", env = "EDISON_SYNTHETIC")]
+    pub(crate) synthetic: Option<String>,
+    /// Length of a window: a time (10s), or a number of received packets (1Mp)
+    #[arg(long, value_name = "TIME|PACKETSp", env = "EDISON_EVERY", default_value = "10s", value_parser = quantity::every)]
+    pub(crate) every: Every,
+    /// Lines in a ranking
+    #[arg(long, value_name = "N", env = "EDISON_TOP", default_value_t = 10)]
+    pub(crate) top: usize,
+    /// Write flow records; the suffix chooses the format: .csv, .jsonl, .parquet
+    #[arg(long, value_name = "PATH", env = "EDISON_FLOWS")]
+    pub(crate) flows: Option<PathBuf>,
+    /// Fields of those records, in this order (see edison fields)
+    #[arg(long, value_name = "LIST", env = "EDISON_FIELDS")]
+    pub(crate) fields: Option<String>,
+    /// Write the report of the run as JSON
+    #[arg(long, value_name = "PATH", env = "EDISON_REPORT")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print one line of JSON per window instead of tables
+    #[arg(long, env = "EDISON_JSON")]
+    pub(crate) json: bool,
+    /// Begin a new record for a flow that is this old, or off
+    #[arg(long, value_name = "TIME", env = "EDISON_ACTIVE_TIMEOUT", default_value = "30min", value_parser = quantity::timeout)]
+    pub(crate) active_timeout: u64,
+    /// End a record when no packet came for longer than this, or off
+    #[arg(long, value_name = "TIME", env = "EDISON_IDLE_TIMEOUT", default_value = "30s", value_parser = quantity::timeout)]
+    pub(crate) idle_timeout: u64,
+    /// The most memory for tables and queues [default: half of the machine's or the control group's]
+    #[arg(long, value_name = "SIZE", env = "EDISON_MEMORY", value_parser = quantity::bytes)]
+    pub(crate) memory: Option<u64>,
+    /// The most flows at a time; packets of more are counted in the record "other" [default: as memory allows]
+    #[arg(long, value_name = "N", env = "EDISON_MAX_FLOWS", value_parser = quantity::count)]
+    pub(crate) max_flows: Option<u64>,
+    /// Which header of a tunnelled packet is measured
+    #[arg(long, value_name = "WHICH", env = "EDISON_TUNNEL", default_value = "outer")]
+    pub(crate) tunnel: TunnelChoice,
+    /// Name of this observation point [default: the host's name]
+    #[arg(long, value_name = "NAME", env = "EDISON_NODE")]
+    pub(crate) node: Option<String>,
+    /// Seed of the tables' hash [default: random]
+    #[arg(long, value_name = "N", env = "EDISON_SEED")]
+    pub(crate) seed: Option<u64>,
+    /// The most frames taken at once
+    #[arg(long, value_name = "N", env = "EDISON_BURST", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(crate) burst: u16,
+    /// Mbufs of a DPDK port's pool
+    #[arg(long, value_name = "N", env = "EDISON_MEMPOOL", default_value = "16383", value_parser = quantity::count)]
+    pub(crate) mempool: u64,
+    /// Receive descriptors of a DPDK port's queue
+    #[arg(long, value_name = "N", env = "EDISON_RING", default_value_t = 2048)]
+    pub(crate) ring: u16,
+    /// Take only what is addressed to this machine
+    #[arg(long, env = "EDISON_NO_PROMISCUOUS")]
+    pub(crate) no_promiscuous: bool,
+    /// End after so much time of the stream
+    #[arg(long, value_name = "TIME", env = "EDISON_DURATION", value_parser = quantity::duration)]
+    pub(crate) duration: Option<Duration>,
+    /// End after so many received packets
+    #[arg(long, value_name = "N", env = "EDISON_PACKETS", value_parser = quantity::count)]
+    pub(crate) packets: Option<u64>,
+    /// End when nothing arrives for so long
+    #[arg(long, value_name = "TIME", env = "EDISON_IDLE_EXIT", value_parser = quantity::duration)]
+    pub(crate) idle_exit: Option<Duration>,
+    /// Take options from a TOML file
+    #[arg(long, value_name = "FILE", env = "EDISON_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// Values of `--tunnel`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TunnelChoice {
+    /// The outermost
+    Outer,
+    /// The deepest of the first four
+    Inner,
+}
+
+const GENERATE_EXAMPLES: &str = "\
+Examples:
+  edison generate t.pcap packets=2M,flows=300k,zipf=1.0
+  edison generate t.pcap packets=2M,flows=300k,zipf=1.0,plant=flood/scan/elephant,snap=96
+
+The truth is written to t.pcap.truth.json: totals, the planted events, the largest flows.";
+
+/// Options of `edison generate`.
+#[derive(Debug, Args)]
+#[command(after_help = GENERATE_EXAMPLES)]
+pub(crate) struct GenerateOptions {
+    /// The capture file to write
+    pub(crate) path: PathBuf,
+    /// What to generate
+    #[arg(default_value = "packets=1M,flows=100k,zipf=1.0")]
+    pub(crate) spec: String,
+}
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  edison bench --list
+  edison bench table --flows 1M --json
+  edison bench capture";
+
+/// Options of `edison bench`.
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_EXAMPLES)]
+pub(crate) struct BenchOptions {
+    /// Which one
+    #[arg(required_unless_present = "list")]
+    pub(crate) name: Option<String>,
+    /// List them
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only with this many packets
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    pub(crate) packets: Option<u64>,
+    /// Only with this many flows
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    pub(crate) flows: Option<u64>,
+    /// Only with this skew; 0 is uniform
+    #[arg(long, value_name = "S")]
+    pub(crate) zipf: Option<f64>,
+    /// About how long each comparison may take
+    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    pub(crate) seconds: f64,
+}

@@ -1,0 +1,67 @@
+//! How the program ends: one line for people, a code for scripts.
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+/// What kept the program from doing what it was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    code: u8,
+    message: String,
+}
+
+/// A fault while running.
+pub(crate) const FAULT: u8 = 1;
+/// Wrong usage, or a source that cannot be opened.
+pub(crate) const USAGE: u8 = 2;
+/// Ended early; what was measured is written.
+pub(crate) const EARLY: u8 = 3;
+
+impl Failure {
+    /// The user asked for what cannot be.
+    pub(crate) fn usage(message: impl ToString) -> Self {
+        Self { code: USAGE, message: message.to_string() }
+    }
+
+    /// Something failed while running.
+    pub(crate) fn fault(message: impl ToString) -> Self {
+        Self { code: FAULT, message: message.to_string() }
+    }
+
+    /// Says so on standard error.
+    pub(crate) fn report(&self) -> ExitCode {
+        say(&format!("error: {}", self.message));
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<port::SourceError> for Failure {
+    fn from(error: port::SourceError) -> Self {
+        Self { code: code_of(&error), message: error.to_string() }
+    }
+}
+
+/// The exit code of a source's error.
+pub(crate) fn code_of(error: &port::SourceError) -> u8 {
+    match error {
+        port::SourceError::Open(_) => USAGE,
+        port::SourceError::Fault(_) => FAULT,
+        port::SourceError::Damaged(_) => EARLY,
+    }
+}
+
+/// A line on standard error. Nobody may be left to read it.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "edison: {line}");
+}
+
+/// An answer on standard output. A reader that has seen enough (`| head`) is no fault.
+pub(crate) fn print(text: &str) -> Result<ExitCode, Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::fault(format!("standard output: {error}")))
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}

@@ -1,0 +1,55 @@
+//! Which words of `edison run SOURCE… [FILTER]` are files and which are the filter.
+
+use crate::exit::Failure;
+use std::path::Path;
+
+/// The words, told apart.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Words {
+    pub(crate) files: Vec<String>,
+    pub(crate) filter: Option<String>,
+}
+
+/// Words that are there as files, or look like files, come first; the first other word begins the filter. Beside
+/// `-i`, `--port` or `--synthetic` all words are the filter.
+pub(crate) fn split(words: &[String], has_other_source: bool) -> Result<Words, Failure> {
+    let is_file = |word: &str| word == "-" || Path::new(word).exists() || looks_like_path(word);
+    let files = match words {
+        _ if has_other_source => 0,
+        [] => 0,
+        // Without a file there is nothing to filter: the first word must be one.
+        [_, rest @ ..] => 1 + rest.iter().take_while(|word| is_file(word)).count(),
+    };
+    let (files, filter) = words.split_at(files);
+    if let Some(missing) = files.iter().find(|word| *word != "-" && !Path::new(word.as_str()).exists()) {
+        return Err(Failure::usage(format!("{missing}: no such file; a source is a capture file, '-', -i, --port or --synthetic")));
+    }
+    Ok(Words { files: files.to_vec(), filter: (!filter.is_empty()).then(|| filter.join(" ")) })
+}
+
+fn looks_like_path(word: &str) -> bool {
+    const SUFFIXES: [&str; 6] = [".pcap", ".pcapng", ".cap", ".gz", ".zst", ".trace"];
+    !word.contains(' ') && SUFFIXES.iter().any(|suffix| word.ends_with(suffix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(list: &[&str], other: bool) -> Result<Words, Failure> {
+        split(&list.iter().map(|&w| w.to_owned()).collect::<Vec<_>>(), other)
+    }
+
+    #[test]
+    fn tells_files_from_the_filter() {
+        let file = "Cargo.toml";
+        let got = words(&[file, file, "tcp port 80"], false).expect("files that exist");
+        assert_eq!(got, Words { files: vec![file.to_owned(); 2], filter: Some("tcp port 80".to_owned()) });
+        let got = words(&[file, "tcp", "port", "80"], false).expect("files that exist");
+        assert_eq!((got.files.len(), got.filter.as_deref()), (1, Some("tcp port 80")));
+        assert_eq!(words(&["udp"], true).map(|w| w.filter), Ok(Some("udp".to_owned())));
+        assert_eq!(words(&["-"], false).map(|w| w.files), Ok(vec!["-".to_owned()]));
+        assert!(words(&["missing"], false).is_err());
+        assert!(words(&[file, "missing.pcap"], false).is_err());
+    }
+}

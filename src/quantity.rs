@@ -1,0 +1,112 @@
+//! Quantities on the command line: sizes, counts, durations, windows.
+
+use engine::Every;
+use std::time::Duration;
+
+/// A number with a decimal suffix (`k`, `M`, `G`), or a binary one (`Ki`, `Mi`, `Gi`), and what remains behind it.
+fn number(text: &str) -> Result<(u64, &str), String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let value: u64 = text[..digits].parse().map_err(|_| format!("'{text}' does not begin with a number"))?;
+    const SUFFIXES: [(&str, u64); 10] = [
+        ("Ki", 1 << 10),
+        ("Mi", 1 << 20),
+        ("Gi", 1 << 30),
+        ("Ti", 1 << 40),
+        ("k", 1_000),
+        ("K", 1_000),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+        ("T", 1_000_000_000_000),
+        ("", 1),
+    ];
+    let rest = &text[digits..];
+    let (suffix, factor) =
+        SUFFIXES.iter().find(|(suffix, _)| rest.starts_with(suffix)).expect("the empty suffix fits");
+    let value = value.checked_mul(*factor).ok_or_else(|| format!("'{text}' is too large"))?;
+    Ok((value, &rest[suffix.len()..]))
+}
+
+/// `300k`, `10M`.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    match number(text)? {
+        (value, "") => Ok(value),
+        _ => Err(format!("'{text}' is no count: write 5000, 300k, 10M")),
+    }
+}
+
+/// `512MiB`, `4G`.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    match number(text)? {
+        (value, "" | "B") => Ok(value),
+        _ => Err(format!("'{text}' is no size: write 512MiB, 4GiB, 2G")),
+    }
+}
+
+/// `10s`, `500ms`, `30min`; not zero.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let seconds_per = match text[digits..].trim() {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return Err(format!("'{text}' is no duration: write 500ms, 10s, 30min, 2h")),
+    };
+    let value: f64 = text[..digits].parse().map_err(|_| format!("'{text}' does not begin with a number"))?;
+    match Duration::try_from_secs_f64(value * seconds_per) {
+        Ok(duration) if duration > Duration::ZERO => Ok(duration),
+        _ => Err(format!("'{text}' is out of range")),
+    }
+}
+
+/// A duration in nanoseconds, or `off`.
+pub(crate) fn timeout(text: &str) -> Result<u64, String> {
+    if text == "off" {
+        return Ok(u64::MAX);
+    }
+    let duration = duration(text).map_err(|error| format!("{error}, or off"))?;
+    u64::try_from(duration.as_nanos()).map_err(|_| format!("'{text}' is out of range"))
+}
+
+/// `10s`, or `1Mp` for packets.
+pub(crate) fn every(text: &str) -> Result<Every, String> {
+    if let Ok((packets, "p")) = number(text) {
+        return match packets {
+            0 => Err("a window of no packets never ends".to_owned()),
+            packets => Ok(Every::Packets(packets)),
+        };
+    }
+    let duration = duration(text).map_err(|error| format!("{error}; or packets, 1Mp"))?;
+    let nanoseconds = u64::try_from(duration.as_nanos()).map_err(|_| format!("'{text}' is out of range"))?;
+    Ok(Every::Time(nanoseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_sizes_and_counts() {
+        assert_eq!(bytes("512MiB"), Ok(512 << 20));
+        assert_eq!(bytes("2G"), Ok(2_000_000_000));
+        assert_eq!(count("300k"), Ok(300_000));
+        for bad in ["", "x", "1.5M", "10Q", "99999999999999999999", "18446744073709551615k"] {
+            assert!(bytes(bad).is_err() && count(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn reads_durations_and_windows() {
+        assert_eq!(timeout("30min"), Ok(1_800_000_000_000));
+        assert_eq!(timeout("off"), Ok(u64::MAX));
+        assert_eq!(every("10s"), Ok(Every::Time(10_000_000_000)));
+        assert_eq!(every("500ms"), Ok(Every::Time(500_000_000)));
+        assert_eq!(every("1Mp"), Ok(Every::Packets(1_000_000)));
+        for bad in ["", "10", "0s", "0p", "-1s", "1e9999s", "10parsecs", "nans"] {
+            assert!(every(bad).is_err(), "{bad}");
+        }
+    }
+}

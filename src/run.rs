@@ -1,0 +1,199 @@
+//! `edison run`: the main job.
+
+use crate::cli::{RunOptions, TunnelChoice};
+use crate::exit::{self, EARLY, FAULT, Failure, say};
+use crate::machine;
+use crate::screen::{Screen, Show};
+use crate::sources::{self, Sources};
+use engine::{Config, Outcome, Outputs, OutputsResult};
+use packet::{Seed, Tunnel};
+use port::TimeBase;
+use record::report::{FlowCounts, RunReport, WindowCounts};
+use record::{RecordWriter, Selection, terminal};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use summary::{Limits, Timeouts};
+
+/// Measures what the options say.
+pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
+    let config = config(options)?;
+    let node = options.node.clone().unwrap_or_else(machine::host_name);
+    let selection = match &options.fields {
+        Some(list) => Selection::parse(list).map_err(Failure::usage)?,
+        None => Selection::all(),
+    };
+    if options.fields.is_some() && options.flows.is_none() {
+        return Err(Failure::usage("--fields chooses what --flows writes: give --flows PATH too"));
+    }
+    let Sources { mut sources, filter, time_base, are_captures } = sources::open(options)?;
+    let writers = writers(options.flows.as_deref(), &node, &selection)?;
+    let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
+
+    let stop = Arc::new(AtomicBool::new(false));
+    stop_on_signal(&stop)?;
+    let show = match (options.json, time_base) {
+        (true, _) => Show::Json,
+        (false, TimeBase::Clock) => Show::Tables,
+        (false, TimeBase::Packets) => Show::Nothing,
+    };
+    let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
+    let mut screen = Screen::start(show, time_base, Arc::clone(&stop)).map_err(no_thread)?;
+    let outputs = Outputs::start(writers, config.top, &config.limits, time_base).map_err(no_thread)?;
+    let outcome =
+        engine::run(&mut sources, filter.as_ref(), &config, &stop, outputs, &mut screen).map_err(Failure::fault)?;
+    let screen_fault = screen.finish();
+
+    let names = sources.iter().map(|source| source.name().to_owned()).collect();
+    let verdict = Verdict::of(&outcome, are_captures);
+    let (mut report, failed) = report(outcome, names, node);
+    report.faults.extend(screen_fault);
+    finish(options, report, report_file, &verdict, failed)
+}
+
+/// Shows and writes the report, and says how it went.
+fn finish(
+    options: &RunOptions,
+    mut report: RunReport,
+    file: Option<ReportFile>,
+    verdict: &Verdict,
+    outputs_failed: bool,
+) -> Result<ExitCode, Failure> {
+    let faults_of_outputs = report.faults.clone();
+    report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
+    if let Some(file) = file {
+        file.write(&report)?;
+    }
+    if !options.json {
+        exit::print(&terminal::run_report(&report))?;
+    }
+    for line in &report.faults {
+        say(line);
+    }
+    let code = if outputs_failed || !faults_of_outputs.is_empty() { FAULT } else { verdict.code };
+    Ok(ExitCode::from(code))
+}
+
+fn config(options: &RunOptions) -> Result<Config, Failure> {
+    let memory = options.memory.unwrap_or_else(machine::half_of_memory);
+    // Three arenas for each address family begin with 2 MiB; outputs wait in 20 MiB.
+    const LEAST: u64 = 32 << 20;
+    if memory < LEAST {
+        return Err(Failure::usage(format!("--memory {memory}: the least is {} MiB", LEAST >> 20)));
+    }
+    let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let flows = options.max_flows.map_or(usize::MAX, fits);
+    Ok(Config {
+        every: options.every,
+        timeouts: Timeouts { idle_ns: options.idle_timeout, active_ns: options.active_timeout },
+        limits: Limits::new(fits(memory), flows),
+        tunnel: match options.tunnel {
+            TunnelChoice::Outer => Tunnel::Outer,
+            TunnelChoice::Inner => Tunnel::Inner,
+        },
+        seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
+        top: options.top,
+        burst: usize::from(options.burst),
+        duration: options.duration,
+        packets: options.packets,
+        idle_exit: options.idle_exit,
+    })
+}
+
+fn writers(
+    path: Option<&Path>,
+    node: &str,
+    selection: &Selection,
+) -> Result<Vec<Box<dyn RecordWriter>>, Failure> {
+    let writer = path.map(|path| record::create(path, node, selection).map_err(Failure::usage)).transpose()?;
+    Ok(writer.into_iter().collect())
+}
+
+fn stop_on_signal(stop: &Arc<AtomicBool>) -> Result<(), Failure> {
+    let stop = Arc::clone(stop);
+    ctrlc::set_handler(move || {
+        // Whoever asks twice does not want to wait for a report.
+        if stop.swap(true, Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .map_err(|error| Failure::fault(format!("cannot handle signals: {error}")))
+}
+
+/// How the sources ended.
+struct Verdict {
+    code: u8,
+    lines: Vec<String>,
+}
+
+impl Verdict {
+    fn of(outcome: &Outcome<Outputs>, are_captures: bool) -> Self {
+        let mut code = outcome.errors.iter().map(exit::code_of).max().unwrap_or(0);
+        let mut lines: Vec<String> = outcome.errors.iter().map(ToString::to_string).collect();
+        if outcome.errors.iter().any(|error| exit::code_of(error) == FAULT) {
+            code = FAULT;
+        }
+        if outcome.stopped && are_captures {
+            code = code.max(EARLY);
+            lines.push("stopped before the end of the capture".to_owned());
+        }
+        let packets = &outcome.ended.packets;
+        if packets.received != packets.measured + packets.not_measured.total() {
+            code = FAULT;
+            lines.push("the frames received are not all accounted for: this is an error in Edison".to_owned());
+        }
+        Self { code, lines }
+    }
+}
+
+/// The report, and whether outputs failed.
+fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> (RunReport, bool) {
+    let ended = outcome.ended;
+    let OutputsResult { exported, dropped, top_bytes, top_packets, talkers, faults } = ended.records.finish();
+    let failed = !faults.is_empty();
+    let report = RunReport {
+        version: env!("CARGO_PKG_VERSION"),
+        command_line: std::env::args().collect(),
+        source,
+        node,
+        span: ended.span,
+        elapsed_seconds: outcome.elapsed.as_secs_f64(),
+        windows: WindowCounts { unreported: outcome.unreported, ..ended.windows },
+        packets: ended.packets,
+        loss: outcome.loss,
+        flows: FlowCounts { exported, dropped, ..ended.flows },
+        memory_bytes: ended.memory_bytes,
+        totals: ended.totals,
+        top_bytes,
+        top_packets,
+        talkers,
+        faults,
+    };
+    (report, failed)
+}
+
+/// `--report`: opened before measuring, so that a mistake in the path costs no run.
+struct ReportFile {
+    path: std::path::PathBuf,
+    part: std::path::PathBuf,
+}
+
+impl ReportFile {
+    fn create(path: &Path) -> Result<Self, Failure> {
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = std::path::PathBuf::from(part);
+        std::fs::write(&part, "").map_err(|error| Failure::usage(format!("{}: {error}", part.display())))?;
+        Ok(Self { path: path.to_owned(), part })
+    }
+
+    fn write(self, report: &RunReport) -> Result<(), Failure> {
+        let fail = |error: String| Failure::fault(format!("{}: {error}", self.path.display()));
+        let mut text = serde_json::to_string_pretty(report).map_err(|error| fail(error.to_string()))?;
+        text.push('\n');
+        std::fs::write(&self.part, text)
+            .and_then(|()| std::fs::rename(&self.part, &self.path))
+            .map_err(|error| fail(error.to_string()))
+    }
+}

@@ -1,0 +1,169 @@
+//! What a run shows while it goes on: windows on standard output, progress on a terminal. A thread of its own, so
+//! that a slow terminal or pipe never stops measuring.
+
+use crate::exit::say;
+use engine::{Observer, Snapshot};
+use port::TimeBase;
+use record::report::WindowReport;
+use record::terminal;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Window reports that may wait for a slow reader.
+const WAITING: usize = 64;
+const REFRESH: Duration = Duration::from_millis(200);
+
+/// What is shown of windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Show {
+    /// A line of JSON each.
+    Json,
+    /// A table each: what a live source shows.
+    Tables,
+    /// Nothing; the report at the end is the answer.
+    Nothing,
+}
+
+enum Event {
+    Window(Box<WindowReport>),
+    Warning(String),
+}
+
+/// The measuring thread's half.
+pub(crate) struct Screen {
+    events: SyncSender<Event>,
+    snapshot: Arc<Mutex<Snapshot>>,
+    time_base: TimeBase,
+    show: Show,
+    thread: JoinHandle<Option<String>>,
+}
+
+impl Screen {
+    /// Starts the thread. `stop` is set when nobody reads the answers any more.
+    pub(crate) fn start(show: Show, time_base: TimeBase, stop: Arc<AtomicBool>) -> io::Result<Self> {
+        let (events, received) = sync_channel(WAITING);
+        let snapshot = Arc::new(Mutex::new(Snapshot::default()));
+        let painter = Painter {
+            show,
+            snapshot: Arc::clone(&snapshot),
+            progress: io::stderr().is_terminal() && show != Show::Tables,
+            redraw: io::stdout().is_terminal() && show == Show::Tables,
+            stop,
+            began: Instant::now(),
+            is_closed: false,
+            fault: None,
+        };
+        let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(move || painter.run(&received))?;
+        Ok(Self { events, snapshot, time_base, show, thread })
+    }
+
+    /// Ends the thread; what went wrong with standard output, if anything did.
+    pub(crate) fn finish(self) -> Option<String> {
+        drop(self.events);
+        self.thread.join().unwrap_or_else(|_| Some("the screen's thread failed".to_owned()))
+    }
+}
+
+impl Observer for Screen {
+    fn window(&mut self, report: WindowReport) -> bool {
+        let event = Event::Window(Box::new(report));
+        match (self.show, self.time_base) {
+            (Show::Nothing, _) => true,
+            (_, TimeBase::Packets) => self.events.send(event).is_ok(),
+            (_, TimeBase::Clock) => self.events.try_send(event).is_ok(),
+        }
+    }
+
+    fn progress(&mut self, snapshot: Snapshot) {
+        // A figure that is missed is replaced soon.
+        if let Ok(mut shown) = self.snapshot.try_lock() {
+            *shown = snapshot;
+        }
+    }
+
+    fn warning(&mut self, line: String) {
+        let _ = self.events.try_send(Event::Warning(line));
+    }
+}
+
+struct Painter {
+    show: Show,
+    snapshot: Arc<Mutex<Snapshot>>,
+    /// Draw a line of progress on standard error.
+    progress: bool,
+    /// Begin each table at the top of the screen.
+    redraw: bool,
+    stop: Arc<AtomicBool>,
+    began: Instant,
+    /// Nobody reads standard output any more.
+    is_closed: bool,
+    fault: Option<String>,
+}
+
+impl Painter {
+    fn run(mut self, events: &Receiver<Event>) -> Option<String> {
+        loop {
+            match events.recv_timeout(REFRESH) {
+                Ok(Event::Window(report)) => self.window(&report),
+                Ok(Event::Warning(line)) => {
+                    self.wipe();
+                    say(&line);
+                }
+                Err(RecvTimeoutError::Timeout) => self.draw_progress(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.wipe();
+        self.fault
+    }
+
+    fn window(&mut self, report: &WindowReport) {
+        let text = match self.show {
+            Show::Json => match serde_json::to_string(report) {
+                Ok(line) => line + "\n",
+                Err(error) => return self.fault = Some(format!("window {}: {error}", report.index)),
+            },
+            Show::Tables => {
+                // Home and clear: the view stays where it is.
+                let start = if self.redraw { "\x1b[H\x1b[2J" } else { "" };
+                format!("{start}{}\n", terminal::window_report(report))
+            }
+            Show::Nothing => return,
+        };
+        if self.is_closed {
+            return;
+        }
+        let mut out = io::stdout().lock();
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            self.is_closed = true;
+            // Whoever read (`| head`) has seen enough; any other failure is a fault. Either way the run is over.
+            if error.kind() != ErrorKind::BrokenPipe {
+                self.fault = Some(format!("standard output: {error}"));
+            }
+            self.stop.store(true, Relaxed);
+        }
+    }
+
+    fn draw_progress(&self) {
+        if !self.progress {
+            return;
+        }
+        let snapshot = *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        let rate = snapshot.received as f64 / self.began.elapsed().as_secs_f64() / 1e6;
+        let part = match snapshot.total_bytes {
+            Some(total) if total != 0 => format!("{:3.0} % ", snapshot.done_bytes as f64 * 100.0 / total as f64),
+            _ => String::new(),
+        };
+        eprint!("\r\x1b[K{part}{} packets, {} flows, {rate:.1} Mpps", snapshot.received, snapshot.flows);
+    }
+
+    fn wipe(&self) {
+        if self.progress {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
