@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::quantity;
+use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::Every;
 use std::path::PathBuf;
@@ -85,7 +86,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "PATH", env = "EDISON_REPORT")]
     pub(crate) report: Option<PathBuf>,
     /// Print one line of JSON per window instead of tables
-    #[arg(long, env = "EDISON_JSON")]
+    #[arg(long, env = "EDISON_JSON", value_parser = BoolishValueParser::new())]
     pub(crate) json: bool,
     /// Begin a new record for a flow that is this old, or off
     #[arg(long, value_name = "TIME", env = "EDISON_ACTIVE_TIMEOUT", default_value = "30min", value_parser = quantity::timeout)]
@@ -118,7 +119,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "N", env = "EDISON_RING", default_value_t = 2048)]
     pub(crate) ring: u16,
     /// Take only what is addressed to this machine
-    #[arg(long, env = "EDISON_NO_PROMISCUOUS")]
+    #[arg(long, env = "EDISON_NO_PROMISCUOUS", value_parser = BoolishValueParser::new())]
     pub(crate) no_promiscuous: bool,
     /// End after so much time of the stream
     #[arg(long, value_name = "TIME", env = "EDISON_DURATION", value_parser = quantity::duration)]
@@ -172,7 +173,7 @@ Examples:
 #[command(after_help = BENCH_EXAMPLES)]
 pub(crate) struct BenchOptions {
     /// Which one
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present_any = ["list", "file"])]
     pub(crate) name: Option<String>,
     /// List them
     #[arg(long)]
@@ -189,6 +190,9 @@ pub(crate) struct BenchOptions {
     /// Only with this skew; 0 is uniform
     #[arg(long, value_name = "S")]
     pub(crate) zipf: Option<f64>,
+    /// For capture: measure this file once, in this process, and print what was counted
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Option<PathBuf>,
     /// About how long each comparison may take
     #[arg(long, value_name = "S", default_value_t = 10.0)]
     pub(crate) seconds: f64,

@@ -10,7 +10,9 @@ use packet::{Seed, Tunnel};
 use port::TimeBase;
 use record::report::{FlowCounts, RunReport, WindowCounts};
 use record::{RecordWriter, Selection, terminal};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -175,25 +177,37 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> (RunR
 
 /// `--report`: opened before measuring, so that a mistake in the path costs no run.
 struct ReportFile {
-    path: std::path::PathBuf,
-    part: std::path::PathBuf,
+    file: File,
+    path: PathBuf,
+    /// The name until it is complete; `None` for a device, a pipe or a link, which must not be replaced by a file.
+    part: Option<PathBuf>,
 }
 
 impl ReportFile {
     fn create(path: &Path) -> Result<Self, Failure> {
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = std::path::PathBuf::from(part);
-        std::fs::write(&part, "").map_err(|error| Failure::usage(format!("{}: {error}", part.display())))?;
-        Ok(Self { path: path.to_owned(), part })
+        let is_special = fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
+        let part = (!is_special).then(|| {
+            let mut part = path.as_os_str().to_owned();
+            part.push(".part");
+            PathBuf::from(part)
+        });
+        let opened = part.as_deref().unwrap_or(path);
+        let file = File::options()
+            .write(true)
+            .create(part.is_some())
+            .truncate(true)
+            .open(opened)
+            .map_err(|error| Failure::usage(format!("{}: {error}", opened.display())))?;
+        Ok(Self { file, path: path.to_owned(), part })
     }
 
-    fn write(self, report: &RunReport) -> Result<(), Failure> {
+    fn write(mut self, report: &RunReport) -> Result<(), Failure> {
         let fail = |error: String| Failure::fault(format!("{}: {error}", self.path.display()));
         let mut text = serde_json::to_string_pretty(report).map_err(|error| fail(error.to_string()))?;
         text.push('\n');
-        std::fs::write(&self.part, text)
-            .and_then(|()| std::fs::rename(&self.part, &self.path))
+        self.file
+            .write_all(text.as_bytes())
+            .and_then(|()| self.part.as_ref().map_or(Ok(()), |part| fs::rename(part, &self.path)))
             .map_err(|error| fail(error.to_string()))
     }
 }

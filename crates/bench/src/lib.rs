@@ -1,1 +1,65 @@
-//! bench
+//! The project's own measurements. Each checks the answer that it times, and compares within one run: variants take
+//! turns for several rounds, and the median counts.
+
+mod capture;
+mod compare;
+mod line;
+#[cfg(feature = "dpdk")]
+mod port_steps;
+mod records;
+mod table;
+
+pub use capture::measure_file;
+pub use line::Line;
+
+/// What a bench is narrowed to; `None` is the bench's own list of points.
+#[derive(Clone, Debug, Default)]
+pub struct Points {
+    /// Packets.
+    pub packets: Option<u64>,
+    /// Flows that they are drawn from.
+    pub flows: Option<u64>,
+    /// Zipf exponent; 0 is uniform.
+    pub zipf: Option<f64>,
+    /// About how long each comparison may take, seconds.
+    pub seconds: f64,
+}
+
+/// A bench: its name, what it measures, and how it is run. Lines are given out as they are ready.
+#[derive(Debug)]
+pub struct Bench {
+    /// What `edison bench NAME` takes.
+    pub name: &'static str,
+    /// One line on what it measures.
+    pub about: &'static str,
+    /// Runs it. The error is one line.
+    pub run: Run,
+}
+
+/// A bench's program: it gives out lines as they are ready.
+pub type Run = fn(&Points, &mut dyn FnMut(Line)) -> Result<(), String>;
+
+/// All benches of this build.
+pub const BENCHES: &[Bench] = &[
+    Bench {
+        name: "table",
+        about: "exact flow tables: the cuckoo table against DPDK's rte_hash and hashbrown, keys streamed",
+        run: table::run,
+    },
+    Bench {
+        name: "capture",
+        about: "capture file to records against nfpcapd and softflowd, by processor time",
+        run: capture::run,
+    },
+    Bench {
+        name: "records",
+        about: "record writers: CSV, JSON lines, Parquet",
+        run: records::run,
+    },
+    #[cfg(feature = "dpdk")]
+    Bench {
+        name: "port",
+        about: "DPDK port to updated record, step by step, from mbufs in memory",
+        run: port_steps::run,
+    },
+];

@@ -23,6 +23,7 @@ const SWEEP_SLICE: usize = 64;
 #[derive(Debug)]
 pub struct Meter<R> {
     every: Every,
+    duration_ns: u64,
     time_base: TimeBase,
     parser: BurstParser,
     v4: FlowTable<KeyV4>,
@@ -36,8 +37,11 @@ pub struct Meter<R> {
     received: u64,
     backwards: u64,
     open: Option<OpenWindow>,
-    /// Stream time at which a frame turns the window; always for a live source, whose clock turns it.
+    /// Stream time at which a replay's frame turns the window or ends the run; never for a live source, whose clock
+    /// does that.
     turn_at: u64,
+    /// A frame came that lies behind the run's duration.
+    is_past_end: bool,
     closing: Option<ClosingWindow>,
     /// What was counted when the open window began.
     before: PacketCounts,
@@ -75,6 +79,7 @@ impl<R: RecordSink> Meter<R> {
     pub fn new(config: &Config, time_base: TimeBase, records: R) -> Result<Self, OutOfMemory> {
         Ok(Self {
             every: config.every,
+            duration_ns: config.duration.map_or(u64::MAX, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
             time_base,
             parser: BurstParser::new(config.seed, config.tunnel, config.burst),
             v4: FlowTable::new(config.seed, config.timeouts, &config.limits)?,
@@ -87,6 +92,7 @@ impl<R: RecordSink> Meter<R> {
             backwards: 0,
             open: None,
             turn_at: if time_base == TimeBase::Packets { 0 } else { u64::MAX },
+            is_past_end: false,
             closing: None,
             before: PacketCounts::default(),
             loss_before: None,
@@ -106,9 +112,17 @@ impl<R: RecordSink> Meter<R> {
         self.received
     }
 
-    /// Stream time that has passed since the first frame, in nanoseconds.
-    pub fn elapsed_ns(&self) -> u64 {
-        self.first_ns.map_or(0, |first| self.now - first)
+    /// True when the configured duration is over: for a replay, when a frame came that is no longer part of it.
+    pub fn is_over(&self) -> bool {
+        match self.time_base {
+            TimeBase::Packets => self.is_past_end,
+            TimeBase::Clock => self.now >= self.end_ns(),
+        }
+    }
+
+    /// Stream time at which the configured duration is over; `u64::MAX` is never.
+    fn end_ns(&self) -> u64 {
+        self.first_ns.map_or(u64::MAX, |first| first.saturating_add(self.duration_ns))
     }
 
     /// Flows in the tables now.
@@ -143,17 +157,19 @@ impl<R: RecordSink> Meter<R> {
         self.sweep_live();
     }
 
-    /// Measures the frames of a burst, at most `limit`; gives how many it took.
-    pub fn burst(&mut self, burst: Burst<'_>, limit: u64, filter: Option<&Filter>) -> usize {
-        let taken = usize::try_from(limit).unwrap_or(usize::MAX).min(burst.len());
-        let mut frames = burst.frames().take(taken);
-        while frames.len() != 0 {
+    /// Measures the frames of a burst, at most `limit`, and none behind the run's duration.
+    pub fn burst(&mut self, burst: Burst<'_>, limit: u64, filter: Option<&Filter>) {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(burst.len());
+        let mut frames = burst.frames().take(limit);
+        let before = self.received;
+        while frames.len() != 0 && !self.is_past_end {
             // Before the first frame there is no window: that frame opens one.
             let left = self.open.map_or(1, |open| open.frames_left);
             let part = usize::try_from(left).unwrap_or(usize::MAX).min(frames.len());
+            let part_before = self.received;
             for frame in frames.by_ref().take(part) {
-                if frame.time_ns >= self.turn_at {
-                    self.turn_by_frame(frame.time_ns);
+                if frame.time_ns >= self.turn_at && !self.turn_by_frame(frame.time_ns) {
+                    break;
                 }
                 self.received += 1;
                 self.backwards += u64::from(frame.time_ns < self.latest_ns);
@@ -164,12 +180,19 @@ impl<R: RecordSink> Meter<R> {
                 }
             }
             self.flush();
-            self.count_down(part as u64);
+            self.count_down(self.received - part_before);
         }
         if self.time_base == TimeBase::Packets {
-            self.sweep_replay(taken);
+            self.sweep_replay((self.received - before) as usize);
         }
-        taken
+    }
+
+    /// Tells that nothing comes just now: what a replay would finish by and by goes out.
+    pub fn idle(&mut self) {
+        if self.time_base == TimeBase::Packets {
+            self.finish_closing();
+            self.collector.records.hand_over();
+        }
     }
 
     /// Counts what is parsed.
@@ -183,15 +206,21 @@ impl<R: RecordSink> Meter<R> {
         self.now = self.now.max(self.latest_ns);
     }
 
-    /// A frame of a replay is the first one, or lies behind the open window.
+    /// A frame of a replay is the first one, or lies behind the open window or the run's end. False where it is not to
+    /// be measured.
     #[cold]
-    fn turn_by_frame(&mut self, time_ns: u64) {
+    fn turn_by_frame(&mut self, time_ns: u64) -> bool {
+        if self.end_ns() != u64::MAX && time_ns >= self.end_ns() {
+            self.is_past_end = true;
+            return false;
+        }
         self.flush();
         if let Some(open) = self.open {
             self.turn(open.ended_by(time_ns));
         }
         self.now = self.now.max(time_ns);
         self.open_window();
+        true
     }
 
     fn count_down(&mut self, frames: u64) {
@@ -208,7 +237,7 @@ impl<R: RecordSink> Meter<R> {
         let open = OpenWindow::at(self.windows.count, self.now, self.every);
         self.first_ns.get_or_insert(self.now);
         if self.time_base == TimeBase::Packets {
-            self.turn_at = open.end_ns;
+            self.turn_at = open.end_ns.min(self.end_ns());
         }
         self.open = Some(open);
     }

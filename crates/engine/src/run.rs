@@ -105,7 +105,7 @@ pub fn run<R: RecordSink>(
                 let ended = run.poll(&mut sources[at..=at]);
                 run.done_bytes += sources[at].progress().map_or(0, |progress| progress.done);
                 errors.extend(ended.err());
-                if run.stopped || run.limit() == 0 || run.is_over() {
+                if run.stopped || run.limit() == 0 || run.meter.is_over() {
                     break;
                 }
             }
@@ -152,6 +152,9 @@ impl<R: RecordSink> Run<'_, R> {
                     }
                 }
             }
+            if !took {
+                self.meter.idle();
+            }
             if self.windows_seen != self.meter.windows() {
                 self.windows_seen = self.meter.windows();
                 self.meter.set_loss(lost(sources));
@@ -159,7 +162,7 @@ impl<R: RecordSink> Run<'_, R> {
             if self.meter.has_reports() {
                 self.pass_reports();
             }
-            if self.limit() == 0 || self.is_over() {
+            if self.limit() == 0 || self.meter.is_over() {
                 break;
             }
             next_progress -= 1;
@@ -169,10 +172,10 @@ impl<R: RecordSink> Run<'_, R> {
             }
             if took {
                 idle_since = None;
-            } else if let Some(limit) = self.config.idle_exit {
-                if idle_since.get_or_insert_with(Instant::now).elapsed() >= limit {
-                    break;
-                }
+            } else if let Some(limit) = self.config.idle_exit
+                && idle_since.get_or_insert_with(Instant::now).elapsed() >= limit
+            {
+                break;
             }
         }
         self.tell(sources);
@@ -190,10 +193,6 @@ impl<R: RecordSink> Run<'_, R> {
     /// Frames that may still be received.
     fn limit(&self) -> u64 {
         self.config.packets.map_or(u64::MAX, |packets| packets.saturating_sub(self.meter.received()))
-    }
-
-    fn is_over(&self) -> bool {
-        self.config.duration.is_some_and(|limit| u128::from(self.meter.elapsed_ns()) >= limit.as_nanos())
     }
 
     fn pass_reports(&mut self) {

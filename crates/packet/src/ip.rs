@@ -189,7 +189,7 @@ fn transport(packet: &mut IpPacket<'_>) {
     use protocol::*;
     let Some(payload) = packet.payload else { return };
     let read = match packet.protocol {
-        TCP | UDP | SCTP | UDP_LITE => payload.peek::<4>().map(|h| *h),
+        TCP | UDP | SCTP | UDP_LITE => payload.peek::<4>().copied(),
         ICMP | ICMPV6 => payload.peek::<2>().map(|h| [0, 0, h[0], h[1]]),
         _ => return,
     };

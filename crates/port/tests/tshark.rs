@@ -6,6 +6,19 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// What differs, and why.
+const EXPLAINED: [(&str, &str); 2] = [
+    (
+        "tcpdump/atm-oam-loopback-print-overrun.pcap",
+        "SunATM is no supported link type: tshark takes its 4-byte pseudo-header off the frame. The fraction of the \
+         time is 1159821166 microseconds, which tshark multiplies in 32 bits",
+    ),
+    (
+        "tcpdump/timestamp_invalid_nano.pcap",
+        "a fraction of 2147483648 nanoseconds, which tshark takes for a negative number",
+    ),
+];
+
 /// Captured length, wire length, time in nanoseconds (`None` where tshark shows none).
 type Row = (u64, u64, Option<u64>);
 
@@ -80,7 +93,11 @@ fn by_tshark(path: &Path) -> (Vec<Row>, String) {
 fn compare(path: &Path) -> Option<String> {
     let (ours, end) = by_edison(path);
     let (theirs, complaint) = by_tshark(path);
-    if end.is_err() != !complaint.is_empty() {
+    if complaint.contains("contains record data that TShark doesn't support") {
+        // A link type that tshark does not know, nor does Edison; it shows no frames.
+        return end.err().map(|error| format!("edison: {error}, tshark only does not know the link type"));
+    }
+    if end.is_err() == complaint.is_empty() {
         return Some(format!("edison: {end:?}, tshark: {complaint:?}"));
     }
     if ours.len() != theirs.len() {
@@ -104,19 +121,23 @@ fn every_capture_agrees_with_tshark() {
     captures(Path::new(&folder), &mut files);
     assert!(!files.is_empty(), "no captures in {}", folder.display());
     let next = AtomicUsize::new(0);
-    let differences = Mutex::new(Vec::new());
+    let unexplained = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Some(difference) = compare(path) {
-                        eprintln!("{}: {difference}", path.display());
-                        differences.lock().expect("no panic").push((path, difference));
+                    let Some(difference) = compare(path) else { continue };
+                    match EXPLAINED.iter().find(|(name, _)| path.ends_with(name)) {
+                        Some((_, reason)) => eprintln!("{}: {difference}: {reason}", path.display()),
+                        None => unexplained.lock().expect("no panic").push((path, difference)),
                     }
                 }
             });
         }
     });
-    let differences = differences.into_inner().expect("no panic");
-    assert!(differences.is_empty(), "{} of {} files differ", differences.len(), files.len());
+    let unexplained = unexplained.into_inner().expect("no panic");
+    for (path, difference) in &unexplained {
+        eprintln!("{}: {difference}", path.display());
+    }
+    assert!(unexplained.is_empty(), "{} of {} files differ", unexplained.len(), files.len());
 }

@@ -133,6 +133,11 @@ impl<T: Copy> Arena<T> {
         true
     }
 
+    /// Forgets all values and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
     /// Bytes of memory taken.
     pub(crate) fn bytes(&self) -> usize {
         self.committed

@@ -219,6 +219,12 @@ impl CuckooIndex {
         debug_assert!(false, "an entry that is to be removed is in the index");
     }
 
+    /// Removes everything and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.buckets.fill(Bucket::EMPTY);
+        self.len = 0;
+    }
+
     /// Puts a slot into a free one of its bucket.
     fn place(&mut self, slot: Slot) -> bool {
         let number = self.bucket(slot.position());

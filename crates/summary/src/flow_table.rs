@@ -292,12 +292,14 @@ impl<K: Key> FlowTable<K> {
 
     /// Ends every flow, because the source has ended, and leaves the table empty.
     pub fn end_all(&mut self, sink: &mut impl FlowSink) {
-        for entry in 0..self.hot.len() {
-            if self.hot[entry].live != 0 {
-                end(&mut self.hot[entry], &mut self.cold[entry], EndReason::End, sink);
-                self.remove(entry);
-            }
+        for (hot, cold) in self.hot.iter_mut().zip(self.cold.iter_mut()).filter(|(hot, _)| hot.live != 0) {
+            end(hot, cold, EndReason::End, sink);
         }
+        self.limits.give_back_flows(self.len);
+        (self.len, self.free, self.swept) = (0, NONE, 0);
+        self.index.clear();
+        self.hot.clear();
+        self.cold.clear();
     }
 
     fn remove(&mut self, entry: usize) {

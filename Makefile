@@ -1,0 +1,56 @@
+# What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
+.DELETE_ON_ERROR:
+.PHONY: help run test bench fuzz lint build
+
+# A capture of your own: make run SOURCE=my.pcap
+SOURCE =
+# Seconds for each target of `make fuzz`, and the toolchain that can fuzz
+FUZZ_SECONDS = 60
+FUZZ_TOOLCHAIN = nightly
+
+EDISON = $(or $(CARGO_TARGET_DIR),target)/release/edison
+DEMO = run/demo.pcap
+DEMO_TRAFFIC = packets=2M,flows=300k,zipf=1.0,size=64:7/594:4/1518:1,snap=96,plant=flood/scan/elephant
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+
+run: build ## measure a demo capture, or your own: make run SOURCE=my.pcap
+	@if [ -n "$$SOURCE" ]; then $(EDISON) run "$$SOURCE"; else $(MAKE) --no-print-directory demo; fi
+
+.PHONY: demo
+demo: $(DEMO)
+	@echo '$$ $(EDISON) run $(DEMO)'
+	@$(EDISON) run $(DEMO)
+	@scripts/explain $(DEMO).truth.json
+	@scripts/next $(EDISON) $(DEMO)
+
+$(DEMO):
+	@mkdir -p $(@D)
+	@$(EDISON) generate $@ $(DEMO_TRAFFIC)
+
+build: ## the program, optimised: target/release/edison
+	@scripts/install build
+	cargo build --release
+
+test: ## all tests; EDISON_TEST_DATA=FOLDER adds those on real captures
+	@scripts/install build test
+	@[ -n "$$EDISON_TEST_DATA" ] || echo 'EDISON_TEST_DATA is not set: the tests that measure real captures are left out'
+	cargo test --workspace
+
+bench: build ## the project's own measurements, each answer checked
+	@scripts/install bench
+	@for name in $$($(EDISON) bench --list | cut -d ' ' -f 1); do $(EDISON) bench $$name || exit; done
+
+fuzz: ## fuzz each target for FUZZ_SECONDS (60)
+	@scripts/install build fuzz
+	@scripts/fuzz $(FUZZ_TOOLCHAIN) $(FUZZ_SECONDS)
+
+lint: export RUSTDOCFLAGS = -D warnings
+lint: ## formatting, clippy, documentation: warnings are errors
+	@scripts/install build
+	cargo fmt --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
+	cargo doc --workspace --no-deps --document-private-items

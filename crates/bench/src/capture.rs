@@ -1,0 +1,330 @@
+//! `edison bench capture`: from a capture file in the page cache to the last record, against the flow meters that Debian
+//! has. Processor time of whole processes counts, so that nobody gains by a second thread.
+
+use crate::compare::in_turn;
+use crate::{Line, Points};
+use engine::{Config, Every, Observer, RecordSink, Snapshot};
+use packet::{FlowKey, Seed, Tunnel};
+use port::{CaptureSource, CaptureWriter};
+use record::FlowRecord;
+use record::report::WindowReport;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use summary::{Limits, Timeouts};
+use traffic::{Generator, Spec, Truth};
+
+const ETHERNET: u16 = 1;
+const BURST: usize = 64;
+
+/// A program to compare, and what it needs on its command line.
+struct Variant {
+    name: &'static str,
+    program: String,
+    arguments: fn(capture: &str, output: &str) -> Vec<String>,
+    /// Nanoseconds of processor time are taken from its rounds; this is the most memory that it said it had.
+    memory_bytes: Option<u64>,
+    answer: Option<Value>,
+    fault: Option<String>,
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// Runs it.
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let all = [(10_000_000, 1_000_000, 1.0), (2_000_000, 1_000_000, 0.0)];
+    let is_narrowed = points.packets.is_some() || points.flows.is_some() || points.zipf.is_some();
+    for (packets, flows, zipf) in all.into_iter().take(if is_narrowed { 1 } else { 2 }) {
+        let packets = points.packets.unwrap_or(packets);
+        let flows = points.flows.unwrap_or(flows);
+        let zipf = points.zipf.unwrap_or(zipf);
+        let spec = format!("packets={packets},flows={flows},zipf={zipf},size=64,seed=1");
+        point(&spec, points.seconds, out)?;
+    }
+    Ok(())
+}
+
+fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
+    let capture = directory.path().join("bench.pcap");
+    let truth = write_capture(&capture, spec)?;
+    let itself = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let itself = itself.to_string_lossy().into_owned();
+    let records = |capture: &str, output: &str| words(&["run", capture, "--top", "0", "--flows", output]);
+    let new = |name, program: &str, arguments| Variant {
+        name,
+        program: program.to_owned(),
+        arguments,
+        memory_bytes: None,
+        answer: None,
+        fault: None,
+    };
+    let mut variants = vec![
+        new("edison", &itself, |capture, _| words(&["bench", "capture", "--file", capture])),
+        new("edison_csv", &itself, records),
+        new("edison_jsonl", &itself, records),
+        new("edison_parquet", &itself, records),
+        new("nfpcapd", "nfpcapd", |capture, output| words(&["-r", capture, "-w", output, "-t", "3600"])),
+        new("softflowd", "softflowd", |capture, _| {
+            // As many flows as there can be, in the foreground, without a collector, process file or control socket.
+            words(&["-r", capture, "-d", "-m", "4000000", "-p", "none", "-c", "none"])
+        }),
+    ];
+    let times = in_turn(&mut variants, seconds, |variant| {
+        if variant.fault.is_some() {
+            return f64::NAN;
+        }
+        match round(variant, &capture, directory.path()) {
+            Ok(time) => time,
+            Err(fault) => {
+                variant.fault = Some(fault);
+                f64::NAN
+            }
+        }
+    });
+    let nfpcapd = variants.iter().position(|v| v.name == "nfpcapd").map(|at| median(&times[at]));
+    for (variant, rounds_ns) in variants.into_iter().zip(times) {
+        let mut more = vec![("distinct", json!(truth.totals.flows))];
+        if let Some(fault) = variant.fault {
+            // A meter that is not there is said to be missing, on the line where its figure would stand.
+            more.push(("fault", json!(fault)));
+        } else if let Some(nfpcapd) = nfpcapd.filter(|time| time.is_finite()) {
+            more.push(("times_nfpcapd", json!((nfpcapd / median(&rounds_ns) * 10.0).round() / 10.0)));
+        }
+        let is_own_memory = variant.name == "edison";
+        if let (Some(bytes), true) = (variant.memory_bytes, is_own_memory) {
+            more.push(("anonymous_bytes_per_flow", json!(bytes / truth.totals.flows.max(1))));
+        }
+        let checked = match variant.name {
+            "edison" => variant.answer.as_ref().is_some_and(|answer| agrees(answer, &truth)),
+            "nfpcapd" => variant.answer.as_ref().is_some_and(|a| a["packets"] == json!(truth.totals.count.packets)),
+            "softflowd" => variant.answer.as_ref().is_some_and(|a| a["packets"] == json!(truth.totals.count.packets)),
+            name => records_agree(name, directory.path(), &truth),
+        };
+        out(Line {
+            bench: "capture",
+            variant: variant.name.to_owned(),
+            params: vec![("spec", json!(spec)), ("cores", json!(1))],
+            packets: truth.totals.count.packets,
+            rounds_ns,
+            memory_bytes: variant.memory_bytes,
+            checked,
+            more,
+        });
+    }
+    Ok(())
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn write_capture(path: &Path, spec: &str) -> Result<Truth, String> {
+    let spec: Spec = spec.parse().map_err(|error| format!("{error}"))?;
+    let fail = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut generator = Generator::with_truth(spec);
+    let mut frame = vec![0; generator.longest_capture()];
+    let mut writer = CaptureWriter::create(path, ETHERNET, 65_535).map_err(fail)?;
+    while let Some(made) = generator.next_frame(&mut frame) {
+        writer.write(made.time_ns, &frame[..made.captured as usize], made.wire_len).map_err(fail)?;
+    }
+    writer.finish().map_err(fail)?;
+    generator.truth().ok_or_else(|| "the generator kept no truth".to_owned())
+}
+
+fn output_of(name: &str, directory: &Path) -> std::path::PathBuf {
+    match name.strip_prefix("edison_") {
+        Some(format) => directory.join(format!("records.{format}")),
+        None => directory.join(name),
+    }
+}
+
+/// One run of a variant; nanoseconds of processor time, user and system.
+fn round(variant: &mut Variant, capture: &Path, directory: &Path) -> Result<f64, String> {
+    let output = output_of(variant.name, directory);
+    if variant.name == "nfpcapd" {
+        std::fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
+    }
+    let arguments = (variant.arguments)(&capture.to_string_lossy(), &output.to_string_lossy());
+    let before = children_usage();
+    let ran = Command::new(&variant.program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{}: {error}; install Debian's nfdump and softflowd", variant.program))?;
+    let after = children_usage();
+    let text = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    if !ran.status.success() {
+        let last = text.lines().last().unwrap_or_default().to_owned();
+        return Err(format!("{}: {}: {last}", variant.program, ran.status));
+    }
+    variant.answer = answer(variant.name, &text);
+    variant.memory_bytes = variant
+        .answer
+        .as_ref()
+        .and_then(|answer| answer["anonymous_bytes"].as_u64())
+        .or(variant.memory_bytes);
+    Ok(after - before)
+}
+
+/// What a program said that it counted.
+fn answer(name: &str, text: &str) -> Option<Value> {
+    let after = |label: &str| -> Option<u64> {
+        let rest = &text[text.find(label)? + label.len()..];
+        let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    match name {
+        "edison" => text.lines().find_map(|line| serde_json::from_str(line).ok()),
+        "nfpcapd" => Some(json!({ "packets": after("Processed:")? })),
+        "softflowd" => Some(json!({ "packets": after("Packets processed:")? })),
+        _ => None,
+    }
+}
+
+/// Processor time of all children that have ended, nanoseconds.
+fn children_usage() -> f64 {
+    // SAFETY: all-zero bytes are a `rusage`.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: a place for one `rusage`.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage) };
+    let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
+}
+
+fn agrees(answer: &Value, truth: &Truth) -> bool {
+    answer["packets"] == json!(truth.totals.count.packets)
+        && answer["total_byte"] == json!(truth.totals.count.total_byte)
+        && answer["flows"] == json!(truth.totals.flows)
+}
+
+/// Compares a file of records with the truth, flow by flow for CSV, by the number of rows else.
+fn records_agree(name: &str, directory: &Path, truth: &Truth) -> bool {
+    let path = output_of(name, directory);
+    let Ok(file) = std::fs::File::open(&path) else { return false };
+    if name == "edison_parquet" {
+        use parquet::file::reader::{FileReader, SerializedFileReader};
+        return SerializedFileReader::new(file)
+            .is_ok_and(|file| file.metadata().file_metadata().num_rows() as u64 == truth.totals.flows);
+    }
+    let Ok(text) = std::fs::read_to_string(&path) else { return false };
+    if name == "edison_jsonl" {
+        return text.lines().count() as u64 == truth.totals.flows;
+    }
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    let Some(columns) = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "total_count", "total_byte"]
+        .iter()
+        .map(|name| header.iter().position(|column| column == name))
+        .collect::<Option<Vec<_>>>()
+    else {
+        return false;
+    };
+    let mut left: HashMap<FlowKey, (u64, u64)> =
+        truth.flows.iter().map(|(key, count)| (*key, (count.packets, count.total_byte))).collect();
+    let all_known = lines.all(|line| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let cell = |at: usize| cells.get(columns[at]).copied().unwrap_or_default();
+        let parse = || {
+            let key = FlowKey {
+                src_addr: cell(0).parse().ok()?,
+                dst_addr: cell(1).parse().ok()?,
+                src_port: cell(2).parse().ok()?,
+                dst_port: cell(3).parse().ok()?,
+                protocol: cell(4).parse().ok()?,
+            };
+            Some((key, (cell(5).parse().ok()?, cell(6).parse().ok()?)))
+        };
+        parse().is_some_and(|(key, counts): (FlowKey, (u64, u64))| left.remove(&key) == Some(counts))
+    });
+    all_known && left.is_empty()
+}
+
+/// Keeps the last block of records only: measuring to the last record in memory.
+#[derive(Default)]
+struct LastBlock {
+    block: Vec<FlowRecord>,
+    total_byte: u64,
+}
+
+impl RecordSink for LastBlock {
+    fn record(&mut self, record: FlowRecord) {
+        if self.block.len() == 1 << 12 {
+            self.block.clear();
+        }
+        self.total_byte += record.total_byte;
+        self.block.push(record);
+    }
+    fn hand_over(&mut self) {}
+}
+
+/// Watches the anonymous memory of this process, which the tables are.
+#[derive(Default)]
+struct MemoryWatch {
+    peak_bytes: u64,
+}
+
+impl Observer for MemoryWatch {
+    fn window(&mut self, _: WindowReport) -> bool {
+        true
+    }
+    // Every 4096 bursts and at the end, while the tables still stand.
+    fn progress(&mut self, _: Snapshot) {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+        self.peak_bytes = self.peak_bytes.max(kib.unwrap_or(0) * 1024);
+    }
+    fn warning(&mut self, _: String) {}
+}
+
+/// Measures one capture in this process and says what was counted, what time the measuring thread took and what memory:
+/// one round of the variant `edison`.
+///
+/// # Errors
+/// One line.
+pub fn measure_file(path: &Path) -> Result<Value, String> {
+    let name = path.to_string_lossy();
+    let source = CaptureSource::open(&name, BURST).map_err(|error| error.to_string())?;
+    let config = Config {
+        every: Every::Time(10_000_000_000),
+        timeouts: Timeouts { idle_ns: 30_000_000_000, active_ns: 1_800_000_000_000 },
+        limits: Limits::new(usize::MAX >> 1, 1 << 28),
+        tunnel: Tunnel::Outer,
+        seed: Seed::new(1),
+        top: 10,
+        burst: BURST,
+        duration: None,
+        packets: None,
+        idle_exit: None,
+    };
+    let stop = AtomicBool::new(false);
+    let mut memory = MemoryWatch::default();
+    let before = thread_time();
+    let outcome = engine::run(&mut [Box::new(source)], None, &config, &stop, LastBlock::default(), &mut memory)
+        .map_err(|error| error.to_string())?;
+    let time = thread_time() - before;
+    if let Some(error) = outcome.errors.first() {
+        return Err(error.to_string());
+    }
+    let ended = outcome.ended;
+    Ok(json!({
+        "packets": ended.packets.measured,
+        "total_byte": ended.records.total_byte,
+        "flows": ended.flows.seen,
+        "ns_per_packet": (time / ended.packets.received.max(1) as f64 * 10.0).round() / 10.0,
+        "anonymous_bytes": memory.peak_bytes,
+    }))
+}
+
+/// Processor time of this thread, nanoseconds.
+fn thread_time() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a place for one `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}

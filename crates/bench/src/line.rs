@@ -1,0 +1,89 @@
+//! A line of results.
+
+use serde_json::{Map, Value, json};
+
+/// What one variant gave at one point.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Name of the bench.
+    pub bench: &'static str,
+    /// The structure, program or step.
+    pub variant: String,
+    /// Where it was measured: flows, skew, …
+    pub params: Vec<(&'static str, Value)>,
+    /// Packets (or records) of a round.
+    pub packets: u64,
+    /// Nanoseconds of each round, sorted.
+    pub rounds_ns: Vec<f64>,
+    /// Memory that it took.
+    pub memory_bytes: Option<u64>,
+    /// True where the answer was compared with the truth.
+    pub checked: bool,
+    /// What else was measured.
+    pub more: Vec<(&'static str, Value)>,
+}
+
+impl Line {
+    /// Median time per packet, nanoseconds.
+    pub fn ns_per_packet(&self) -> f64 {
+        self.rounds_ns.get(self.rounds_ns.len() / 2).copied().unwrap_or(f64::NAN) / self.packets as f64
+    }
+
+    /// Millions of packets per second, by the median.
+    pub fn mpps(&self) -> f64 {
+        1e3 / self.ns_per_packet()
+    }
+
+    /// Fastest and slowest round, nanoseconds per packet.
+    fn spread(&self) -> [f64; 2] {
+        let at = |index: usize| rounded(self.rounds_ns.get(index).copied().unwrap_or(f64::NAN) / self.packets as f64);
+        [at(0), at(self.rounds_ns.len().saturating_sub(1))]
+    }
+
+    /// The line as JSON (`docs/bench.md`).
+    pub fn json(&self) -> Value {
+        let mut object = Map::new();
+        let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
+        put("bench", json!(self.bench));
+        put("variant", json!(self.variant));
+        put("params", Value::Object(self.params.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect()));
+        put("packets", json!(self.packets));
+        put("mpps", json!(rounded(self.mpps())));
+        put("ns_per_packet", json!(rounded(self.ns_per_packet())));
+        put("spread_ns", json!(self.spread()));
+        put("rounds", json!(self.rounds_ns.len()));
+        put("memory_bytes", json!(self.memory_bytes));
+        put("checked", json!(self.checked));
+        for (name, value) in &self.more {
+            put(name, value.clone());
+        }
+        Value::Object(object)
+    }
+
+    /// The line for people.
+    pub fn text(&self) -> String {
+        let pairs = |pairs: &[(&'static str, Value)]| {
+            pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+        };
+        let memory = self.memory_bytes.map_or(String::new(), |bytes| format!(" {} MiB", bytes.div_ceil(1 << 20)));
+        let [fastest, slowest] = self.spread();
+        format!(
+            "{:<18} {:<24} {:>8.2} Mpps {:>8.1} ns ({fastest:.1} to {slowest:.1}){memory} {} {}",
+            self.variant,
+            pairs(&self.params),
+            self.mpps(),
+            self.ns_per_packet(),
+            if self.checked { "checked" } else { "NOT CHECKED" },
+            pairs(&self.more)
+        )
+    }
+}
+
+/// Four significant digits: more is noise.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}

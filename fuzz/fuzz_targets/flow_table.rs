@@ -1,0 +1,202 @@
+//! Any sequence of bursts, turns, sweeps and limits on a flow table: every packet is in exactly one record and one
+//! window of its own flow, or was refused by name. Keys choose their own hashes, so that buckets overflow.
+#![no_main]
+
+use libfuzzer_sys::arbitrary::{self, Arbitrary};
+use libfuzzer_sys::fuzz_target;
+use packet::{FlowKey, Key, KeyBurst, KeyV4, PacketFields, Seed};
+use record::FlowRecord;
+use std::collections::{HashMap, HashSet};
+use std::net::{IpAddr, Ipv4Addr};
+use summary::{Counts, FlowSink, FlowTable, Limits, Timeouts};
+
+const MOST_PACKETS: usize = 30_000;
+const MIB: usize = 1 << 20;
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Hashing {
+    Seeded,
+    /// As many positions as this, any tags.
+    Positions(u8),
+    /// As many hashes as this.
+    Hashes(u8),
+}
+
+#[derive(Arbitrary, Debug)]
+enum Step {
+    Burst { first: u16, flows: u16, later: i16, bytes: u16, flags: u8 },
+    Advance(u16),
+    Sweep(u8),
+    Turn,
+}
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    hashing: Hashing,
+    idle: Option<u16>,
+    active: Option<u16>,
+    max_flows: Option<u16>,
+    mib: u8,
+    steps: Vec<Step>,
+}
+
+/// A key with the hash that the input wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct SteeredKey {
+    number: u64,
+    hash: u64,
+}
+
+fn address(number: u16) -> [u8; 8] {
+    let [high, low] = number.to_be_bytes();
+    [10, 0, 0, 1, 10, 1, high, low]
+}
+
+impl SteeredKey {
+    fn new(number: u16, hashing: Hashing) -> Self {
+        let seeded = KeyV4::new(address(number), [0; 4], 17).hash(&Seed::new(1));
+        let hash = match hashing {
+            Hashing::Seeded => seeded,
+            Hashing::Positions(count) => seeded & !0xffff_ffff | seeded % (u64::from(count) + 1),
+            Hashing::Hashes(count) => (seeded % (u64::from(count) + 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        };
+        Self { number: number.into(), hash }
+    }
+}
+
+impl Key for SteeredKey {
+    fn hash(&self, _: &Seed) -> u64 {
+        self.hash
+    }
+
+    fn flow_key(&self) -> FlowKey {
+        let [.., high, low] = self.number.to_be_bytes();
+        FlowKey {
+            src_addr: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
+            dst_addr: IpAddr::V4(Ipv4Addr::new(10, 1, high, low)),
+            src_port: 0,
+            dst_port: 0,
+            protocol: 17,
+        }
+    }
+}
+
+/// What is known of a flow: by packets sent and not refused, or by records given out.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sum {
+    packets: u64,
+    bytes: u64,
+    wire: u64,
+    flags: u8,
+    first: u64,
+    last: u64,
+}
+
+impl Sum {
+    fn add(&mut self, packets: u64, bytes: u64, wire: u64, flags: u8, [first, last]: [u64; 2]) {
+        self.first = if self.packets == 0 { first } else { self.first.min(first) };
+        self.last = self.last.max(last);
+        (self.packets, self.bytes, self.wire) =
+            (self.packets + packets, self.bytes + bytes, self.wire + wire);
+        self.flags |= flags;
+    }
+}
+
+#[derive(Default)]
+struct Given {
+    records: Vec<FlowRecord>,
+    windows: HashMap<(u16, FlowKey), (u64, u64, u64)>,
+    /// `tcp_seq` of the refused packets: their number.
+    refused: HashSet<u32>,
+}
+
+impl FlowSink for Given {
+    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts) {
+        assert!(counts.packets > 0);
+        let sum = self.windows.entry((window, key.flow_key())).or_default();
+        *sum = (sum.0 + counts.packets, sum.1 + counts.bytes, sum.2 + counts.wire);
+    }
+    fn flow_ended(&mut self, record: FlowRecord) {
+        self.records.push(record);
+    }
+    fn table_full(&mut self, packet: &PacketFields) {
+        assert!(self.refused.insert(packet.tcp_seq), "refused twice");
+    }
+}
+
+fuzz_target!(|input: Input| {
+    let timeout = |ticks: Option<u16>| ticks.map_or(u64::MAX, |ticks| u64::from(ticks) << 26);
+    let timeouts = Timeouts { idle_ns: timeout(input.idle), active_ns: timeout(input.active) };
+    let max_flows = input.max_flows.map_or(usize::MAX, usize::from);
+    let memory = usize::from(input.mib) * MIB;
+    let limits = Limits::new(memory, max_flows);
+    let seed = Seed::new(1);
+    let mut table = FlowTable::new(seed, timeouts, &limits).expect("address space");
+    let mut given = Given::default();
+    let mut burst = KeyBurst::with_capacity(64);
+    let mut sent: Vec<(u16, SteeredKey, PacketFields)> = Vec::new();
+    let mut clock = 1u64 << 60;
+    for step in &input.steps {
+        match *step {
+            Step::Burst { first, flows, later, bytes, flags } => {
+                burst.clear();
+                clock = clock.saturating_add_signed(i64::from(later) << 20);
+                for n in 0..(flows % 4096).min((MOST_PACKETS - sent.len()) as u16) {
+                    let key = SteeredKey::new(first.wrapping_add(n), input.hashing);
+                    let fields = PacketFields {
+                        time_ns: clock,
+                        total_byte: bytes.into(),
+                        wire_byte: u32::from(bytes) + 14,
+                        tcp_seq: sent.len() as u32,
+                        tcp_flags: flags,
+                        ..Default::default()
+                    };
+                    burst.push(key, fields, &seed);
+                    sent.push((table.window(), key, fields));
+                }
+                table.update_burst(&burst, &mut given);
+            }
+            Step::Advance(ticks) => table.advance(clock + (u64::from(ticks) << 20)),
+            Step::Sweep(entries) => {
+                table.sweep(usize::from(entries) * 16 + 1, &mut given);
+            }
+            Step::Turn => {
+                while !table.sweep(1000, &mut given) {}
+                table.turn();
+            }
+        }
+        assert_eq!(limits.flows_used(), table.len());
+        assert!(table.len() <= max_flows && limits.bytes_used() <= memory);
+        assert_eq!(limits.bytes_used(), table.bytes());
+    }
+    table.end_all(&mut given);
+    assert!(table.is_empty());
+    drop(table);
+    assert_eq!((limits.bytes_used(), limits.flows_used()), (0, 0));
+
+    let mut expected: HashMap<FlowKey, Sum> = HashMap::new();
+    let mut windows: HashMap<(u16, FlowKey), (u64, u64, u64)> = HashMap::new();
+    let nothing_ends = timeouts == Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
+    for (window, key, fields) in &sent {
+        let key = key.flow_key();
+        if given.refused.remove(&fields.tcp_seq) {
+            assert!(!nothing_ends || !expected.contains_key(&key), "a packet of a known flow was refused");
+            continue;
+        }
+        let (bytes, wire) = (fields.total_byte.into(), fields.wire_byte.into());
+        expected.entry(key).or_default().add(1, bytes, wire, fields.tcp_flags, [fields.time_ns; 2]);
+        let sum = windows.entry((*window, key)).or_default();
+        *sum = (sum.0 + 1, sum.1 + bytes, sum.2 + wire);
+    }
+    assert!(given.refused.is_empty(), "packets refused that were never sent");
+    assert_eq!(given.windows, windows);
+    let mut records: HashMap<FlowKey, Sum> = HashMap::new();
+    for record in &given.records {
+        let key = record.key.expect("a record of the table has a key");
+        let times = [record.stime, record.ltime];
+        let sum = records.entry(key).or_default();
+        assert!(sum.packets == 0 || !nothing_ends, "two records of one flow");
+        sum.add(record.total_count, record.total_byte, record.wire_byte, record.tcp_flags, times);
+    }
+    assert_eq!(records, expected);
+});

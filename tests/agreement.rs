@@ -1,0 +1,199 @@
+//! The same traffic as a file, through a kernel interface and through DPDK ports: the same flows, and what a source
+//! lost is named. The frames are read and sent by the test itself.
+
+#[allow(dead_code, reason = "each test program uses a part")]
+mod support;
+
+use std::process::Command;
+use support::capture::{self, Flows, Frame, Generated};
+use support::network::{Veth, with_veth};
+use support::output::{self, number};
+use support::program::{Ended, Running, edison, run};
+use support::scratch::Scratch;
+
+const MIXED: &str =
+    "packets=4000,flows=900,size=64:7/594:4/1518:1,ipv6=30%,rate=1k,plant=flood:sources=150/scan/elephant";
+
+/// Frames sent before the test waits for their arrival: fewer than the smallest ring (of net_af_packet: 512) holds.
+const CHUNK: usize = 400;
+
+/// A run of `edison` on a live source, watched by its windows.
+struct Live {
+    running: Running,
+    scratch: Scratch,
+}
+
+impl Live {
+    /// Starts it and waits until it measures; the end of the process where it does not.
+    fn start(arguments: &[&str]) -> Result<Self, Ended> {
+        let scratch = Scratch::new();
+        let mut command = edison();
+        command.arg("run").args(arguments).args(["--json", "--every", "50ms"]);
+        command.args(["--idle-timeout", "off", "--active-timeout", "off"]);
+        command.arg("--flows").arg(scratch.path("flows.csv"));
+        command.arg("--report").arg(scratch.path("report.json"));
+        let mut running = Running::start(&mut command);
+        match running.wait_for("the first window", |it| !it.lines().is_empty()) {
+            true => Ok(Self { running, scratch }),
+            false => Err(running.wait()),
+        }
+    }
+
+    /// Waits until windows have accounted for `frames`, received or lost, or the run has ended.
+    fn wait_for(&mut self, frames: u64) {
+        self.running.wait_for("the frames sent", |it| {
+            let windows = output::windows(it.lines().iter().map(String::as_str));
+            windows.iter().map(accounted).sum::<u64>() >= frames
+        });
+    }
+
+    /// Waits for the end: packets and bytes per flow, and the report.
+    fn finish(self) -> (Flows, serde_json::Value) {
+        let ended = self.running.wait().expect(0);
+        let report = output::report(&self.scratch.path("report.json"));
+        let windows = output::windows(ended.stdout.lines());
+        assert_eq!(number(&report["windows"]["count"]), windows.len() as u64);
+        assert_eq!(windows.iter().map(accounted).sum::<u64>(), accounted(&report), "windows add up to the report");
+        (output::one_record_per_key(&output::records(&self.scratch.path("flows.csv"))), report)
+    }
+}
+
+/// Frames that a window or a report has received or names as lost.
+fn accounted(report: &serde_json::Value) -> u64 {
+    assert!(!report["loss"].is_null(), "a live source knows its losses");
+    number(&report["packets"]["received"]) + output::total(&report["loss"])
+}
+
+/// What the file says is what was generated; the frames and their flows.
+fn as_file(scratch: &Scratch) -> (Generated, Flows) {
+    let generated = capture::generate(scratch, MIXED);
+    let sent = capture::flows(&generated.frames);
+    assert!(sent.keys().any(|key| key.0.is_ipv6()) && sent.keys().any(|key| key.0.is_ipv4()));
+    let records = measure(edison().arg("run").arg(&generated.path), scratch);
+    assert_eq!(output::one_record_per_key(&records), sent);
+    (generated, sent)
+}
+
+/// Records of a run that ends of itself, with both timeouts off.
+fn measure(command: &mut Command, scratch: &Scratch) -> Vec<output::Record> {
+    let flows = scratch.path("flows.csv");
+    run(command.args(["--idle-timeout", "off", "--active-timeout", "off", "--flows"]).arg(&flows)).expect(0);
+    output::records(&flows)
+}
+
+/// Sends all frames, no faster than they are measured.
+fn send(veth: &Veth, live: &mut Live, frames: &[Frame]) {
+    let mut sent = 0;
+    for chunk in frames.chunks(CHUNK) {
+        chunk.iter().for_each(|frame| veth.send(&frame.data));
+        sent += chunk.len() as u64;
+        live.wait_for(sent);
+    }
+}
+
+/// Measures the capture's frames by this source, which is told how many they are.
+fn agrees_with_the_file(arguments: &'static [&'static str]) {
+    with_veth(move |veth| {
+        let scratch = Scratch::new();
+        let (Generated { frames, .. }, sent) = as_file(&scratch);
+        let packets = frames.len().to_string();
+        let mut live = match Live::start(&[arguments, &["--packets", &packets]].concat()) {
+            Ok(live) => live,
+            Err(ended) => return refused(arguments, &ended),
+        };
+        send(veth, &mut live, &frames);
+        if live.running.child.try_wait().expect("own child").is_none() {
+            // Some were lost, so that the last packet never came; or the process is just ending.
+            live.running.signal(libc::SIGINT);
+        }
+        let (measured, report) = live.finish();
+        assert_eq!(accounted(&report), frames.len() as u64, "{}", report["loss"]);
+        assert_eq!(number(&report["packets"]["measured"]), number(&report["packets"]["received"]));
+        let lost = output::total(&report["loss"]);
+        let mut missing = 0;
+        for (key, count) in &sent {
+            let got = measured.get(key).copied().unwrap_or_default();
+            assert!(got.packets <= count.packets, "{key:?}: sent {count:?}, measured {got:?}");
+            assert!(got.packets != count.packets || got.total_byte == count.total_byte, "{key:?}: {got:?}");
+            missing += count.packets - got.packets;
+        }
+        assert!(measured.keys().all(|key| sent.contains_key(key)));
+        assert_eq!(missing, lost, "with nothing lost, the flows are the file's");
+    });
+}
+
+/// A source that this kernel lacks is no failure, but it has to say so.
+fn refused(arguments: &[&str], ended: &Ended) {
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(arguments.join(" ").contains("af_xdp"), "{}", ended.stderr);
+    eprintln!("skipped: {}", ended.stderr.trim_end());
+}
+
+/// More frames than any ring holds while nobody takes them: received and lost make up what the link carried.
+fn counts_its_drops(arguments: &'static [&'static str], loss: &'static str, frames: u64) {
+    with_veth(move |veth| {
+        let mut live = Live::start(arguments).unwrap_or_else(|ended| panic!("{}", ended.stderr));
+        let before = veth.carried();
+        live.running.signal(libc::SIGSTOP);
+        let mut frame = capture::udp(1);
+        frame.resize(300, 0);
+        (0..frames).for_each(|_| veth.send(&frame));
+        let carried = veth.carried() - before;
+        live.running.signal(libc::SIGCONT);
+        live.wait_for(carried);
+        live.running.signal(libc::SIGINT);
+        let (measured, report) = live.finish();
+        assert!(number(&report["loss"][loss]) > 0, "{}", report["loss"]);
+        assert_eq!(accounted(&report), carried, "{}", report["loss"]);
+        let measured: u64 = measured.values().map(|count| count.packets).sum();
+        assert_eq!(measured, number(&report["packets"]["received"]));
+    });
+}
+
+#[test]
+fn an_interface_agrees_with_the_file() {
+    agrees_with_the_file(&["-i", Veth::NEAR]);
+}
+
+#[test]
+fn drops_of_an_interface_are_counted() {
+    // The kernel's ring holds some 190,000 frames of this length.
+    counts_its_drops(&["-i", Veth::NEAR], "ps_drop", 300_000);
+}
+
+#[cfg(feature = "dpdk")]
+mod dpdk {
+    use super::*;
+
+    #[test]
+    fn net_af_packet_agrees_with_the_file() {
+        agrees_with_the_file(&["--port", "net_af_packet0,iface=near"]);
+    }
+
+    #[test]
+    fn net_af_xdp_agrees_with_the_file() {
+        agrees_with_the_file(&["--port", "net_af_xdp0,iface=near"]);
+    }
+
+    #[test]
+    fn drops_of_net_af_packet_are_counted() {
+        counts_its_drops(&["--port", "net_af_packet0,iface=near"], "tp_drops", 5_000);
+    }
+
+    #[test]
+    fn net_pcap_agrees_with_the_file() {
+        let scratch = Scratch::new();
+        let (generated, sent) = as_file(&scratch);
+        let mut expected = measure(edison().arg("run").arg(&generated.path), &scratch);
+        let port = format!("net_pcap0,rx_pcap={}", generated.path.display());
+        let mut got = measure(edison().args(["run", "--idle-exit", "1s", "--port", &port]), &scratch);
+        for record in expected.iter_mut().chain(&mut got) {
+            // net_pcap has microseconds.
+            (record.stime, record.ltime) = (record.stime / 1000, record.ltime / 1000);
+        }
+        expected.sort();
+        got.sort();
+        assert_eq!(expected.len(), sent.len());
+        assert_eq!(got, expected);
+    }
+}

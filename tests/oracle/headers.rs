@@ -1,0 +1,168 @@
+//! From tshark's fields to the IP headers of a frame, and to flows as `interface.md` of the project counts them.
+
+use crate::flow::{Flows, Key, Level};
+use crate::tshark::Row;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// IP headers of one frame that are looked at.
+const MAX_LEVELS: usize = 4;
+
+/// Link types that Edison measures, by Wireshark's own numbers: Ethernet, PPP, raw IP, BSD null and loop, Linux
+/// cooked v1 and v2, Cisco HDLC, PPP with direction, raw IPv4 and IPv6.
+const ENCAPSULATIONS: [&str; 11] = ["1", "4", "7", "15", "25", "28", "107", "129", "130", "210", "19"];
+
+/// An IP header as tshark shows it.
+#[derive(Debug)]
+struct Header {
+    key: Key,
+    bytes: u64,
+    /// It states more than the frame has.
+    bad_length: bool,
+    /// A fragment that is not the first.
+    later_fragment: bool,
+    /// The protocols between this header's transport and the next IP header, tshark's names.
+    behind: Vec<String>,
+}
+
+/// Walks over the values of each field in the order of the headers.
+struct Cursor<'a> {
+    row: &'a Row,
+    taken: BTreeMap<&'static str, usize>,
+}
+
+impl Cursor<'_> {
+    fn next(&mut self, field: &'static str) -> Option<&str> {
+        let taken = self.taken.entry(field).or_default();
+        let value = self.row.values(field).get(*taken)?;
+        *taken += 1;
+        Some(value)
+    }
+
+    fn number<T: TryFrom<u64>>(&mut self, field: &'static str) -> Option<T> {
+        let text = self.next(field)?;
+        let number = match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => text.parse(),
+        };
+        T::try_from(number.ok()?).ok()
+    }
+
+    fn address(&mut self, field: &'static str) -> Option<IpAddr> {
+        self.next(field)?.parse().ok()
+    }
+
+    fn ipv4(&mut self) -> Option<Header> {
+        let (src, dst) = (self.address("ip.src"), self.address("ip.dst"));
+        let (protocol, bytes) = (self.number("ip.proto"), self.number("ip.len"));
+        let offset: Option<u64> = self.number("ip.frag_offset");
+        Header::new(src?, dst?, protocol?, bytes?, offset? != 0)
+    }
+
+    fn ipv6(&mut self) -> Option<Header> {
+        let (src, dst) = (self.address("ipv6.src"), self.address("ipv6.dst"));
+        let (protocol, payload) = (self.number("ipv6.nxt"), self.number::<u64>("ipv6.plen"));
+        Header::new(src?, dst?, protocol?, 40 + payload?, false)
+    }
+}
+
+impl Header {
+    fn new(src: IpAddr, dst: IpAddr, protocol: u8, bytes: u64, later_fragment: bool) -> Option<Self> {
+        let key = Key { src, dst, protocol, src_port: 0, dst_port: 0 };
+        Some(Self { key, bytes, bad_length: false, later_fragment, behind: Vec::new() })
+    }
+
+    /// True where what is behind is a tunnel of the kinds that Edison enters.
+    fn is_tunnel(&self) -> bool {
+        let behind: Vec<&str> = self.behind.iter().map(String::as_str).collect();
+        match (self.key.protocol, behind.as_slice()) {
+            (4 | 41, []) | (47, ["gre", ..]) => true,
+            (17, ["udp", tunnel, ..]) => matches!(*tunnel, "vxlan" | "geneve" | "gtp"),
+            _ => false,
+        }
+    }
+}
+
+/// The IP headers of a frame, outermost first, as far as tshark has them whole.
+fn headers(row: &Row) -> Vec<Header> {
+    let mut cursor = Cursor { row, taken: BTreeMap::new() };
+    let mut headers: Vec<Header> = Vec::new();
+    let layers = row.values("frame.protocols").first().map_or("", String::as_str);
+    for layer in layers.split(':') {
+        let (header, is_ip) = match layer {
+            "ip" => (cursor.ipv4(), true),
+            "ipv6" => (cursor.ipv6(), true),
+            _ => (None, false),
+        };
+        if is_ip {
+            match header {
+                Some(header) => headers.push(header),
+                None => break,
+            }
+            continue;
+        }
+        let Some(header) = headers.last_mut() else { continue };
+        let next = match layer {
+            "ipv6.hopopts" => cursor.number("ipv6.hopopts.nxt"),
+            "ipv6.routing" => cursor.number("ipv6.routing.nxt"),
+            "ipv6.dstopts" => cursor.number("ipv6.dstopts.nxt"),
+            "ipv6.fraghdr" => {
+                header.later_fragment |= cursor.number::<u64>("ipv6.fraghdr.offset").is_some_and(|at| at != 0);
+                cursor.number("ipv6.fraghdr.nxt")
+            }
+            "ah" => cursor.number("ah.next_header"),
+            _ => None,
+        };
+        if let Some(next) = next {
+            header.key.protocol = next;
+            continue;
+        }
+        let is_transport = header.behind.is_empty() && !header.later_fragment;
+        let number = |cursor: &mut Cursor<'_>, field| cursor.number::<u16>(field);
+        let ports = match layer {
+            "tcp" => [number(&mut cursor, "tcp.srcport"), number(&mut cursor, "tcp.dstport")],
+            "udp" | "udplite" => [number(&mut cursor, "udp.srcport"), number(&mut cursor, "udp.dstport")],
+            "sctp" => [number(&mut cursor, "sctp.srcport"), number(&mut cursor, "sctp.dstport")],
+            "icmp" => [number(&mut cursor, "icmp.type"), number(&mut cursor, "icmp.code")],
+            "icmpv6" => [number(&mut cursor, "icmpv6.type"), number(&mut cursor, "icmpv6.code")],
+            _ => [None; 2],
+        };
+        if let ([Some(first), Some(second)], true) = (ports, is_transport) {
+            match layer {
+                "icmp" | "icmpv6" => header.key.dst_port = first << 8 | second,
+                _ => (header.key.src_port, header.key.dst_port) = (first, second),
+            }
+        }
+        header.behind.push(layer.to_owned());
+    }
+    headers
+}
+
+/// The flows of a capture.
+pub(crate) fn flows(rows: &[Row], level: Level) -> Flows {
+    let mut flows = Flows::new();
+    for row in rows.iter().filter(|row| ENCAPSULATIONS.contains(&row.values("frame.encap_type")[0].as_str())) {
+        let mut headers = headers(row);
+        let bad_length = ["ip.bogus_ip_length", "ipv6.plen_exceeds_framing"];
+        if bad_length.iter().any(|field| !row.values(field).is_empty()) {
+            // Which of several headers it is of, tshark's fields do not say.
+            if headers.len() == 1 {
+                headers[0].bad_length = true;
+            }
+        }
+        let mut measured = headers.iter().take_while(|header| !header.bad_length);
+        let Some(mut header) = measured.next() else { continue };
+        if level == Level::Inner {
+            for inner in measured.take(MAX_LEVELS - 1) {
+                if !header.is_tunnel() {
+                    break;
+                }
+                header = inner;
+            }
+        }
+        let counts = flows.entry(header.key).or_default();
+        counts.packets += 1;
+        counts.bytes += header.bytes;
+    }
+    flows
+}

@@ -1,0 +1,89 @@
+//! A veth pair in a network namespace of the test's own thread. What the thread starts is in that namespace too, and
+//! it goes with the last of them, however the test ends.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::process::Command;
+
+pub(crate) struct Veth {
+    socket: OwnedFd,
+}
+
+/// Runs `test` beside a silent veth pair. Without the rights for one, says that it skips.
+pub(crate) fn with_veth(test: impl FnOnce(&Veth) + Send + 'static) {
+    let thread = std::thread::spawn(move || match Veth::new() {
+        Ok(veth) => test(&veth),
+        Err(error) => eprintln!("skipped: a network namespace takes root: {error}"),
+    });
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+impl Veth {
+    /// The end to measure.
+    pub(crate) const NEAR: &str = "near";
+    /// The end that sends.
+    const FAR: &str = "far";
+
+    fn new() -> io::Result<Self> {
+        // SAFETY: no pointers; this thread alone moves into a new namespace.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        ip(&["link", "add", Self::NEAR, "type", "veth", "peer", "name", Self::FAR]);
+        for name in [Self::NEAR, Self::FAR] {
+            // The kernel shall send nothing of its own.
+            ip(&["link", "set", name, "addrgenmode", "none"]);
+            let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
+            ip(&["link", "set", name, "up"]);
+        }
+        Ok(Self { socket: raw_socket(Self::FAR)? })
+    }
+
+    pub(crate) fn send(&self, frame: &[u8]) {
+        // SAFETY: the buffer has the length that is passed.
+        let sent = unsafe { libc::send(self.socket.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
+        assert_eq!(sent, frame.len() as isize, "{}", io::Error::last_os_error());
+    }
+
+    /// Frames that the pair carried, by its own count.
+    pub(crate) fn carried(&self) -> u64 {
+        let shown = Command::new("ip").args(["-j", "-s", "link", "show", Self::FAR]).output().expect("iproute2");
+        let links: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+        links[0]["stats64"]["tx"]["packets"].as_u64().expect("a counter")
+    }
+
+    pub(crate) fn vanish(&self) {
+        ip(&["link", "del", Self::NEAR]);
+    }
+}
+
+fn ip(arguments: &[&str]) {
+    let status = Command::new("ip").args(arguments).status().expect("Debian's package iproute2");
+    assert!(status.success(), "ip {}", arguments.join(" "));
+}
+
+/// A packet socket that only sends.
+fn raw_socket(interface: &str) -> io::Result<OwnedFd> {
+    let name = std::ffi::CString::new(interface)?;
+    // SAFETY: a C string.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    // SAFETY: no pointers.
+    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: just opened, and nobody else's.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    // SAFETY: an all-zero address is a value.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_ifindex = index as i32;
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the address has the length that is passed.
+    match unsafe { libc::bind(fd, (&raw const address).cast(), length) } {
+        0 => Ok(socket),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

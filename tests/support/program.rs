@@ -1,0 +1,131 @@
+//! The program as a process that cannot outlive its test.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes: whoever needs it hangs.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// `edison`, without options from the environment of the tests.
+pub(crate) fn edison() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_edison"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("EDISON_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// How a process ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// `None` where a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// Fails the test where the code is another.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "signal {:?}, standard error:\n{}", self.signal, self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+
+    /// Expects an end with this code, and one line on standard error that has all of `words`.
+    #[track_caller]
+    pub(crate) fn says(self, code: i32, words: &[&str]) -> Self {
+        let ended = self.expect(code);
+        let said = ended.stderr.lines().any(|line| words.iter().all(|word| line.contains(word)));
+        assert!(said, "no line with {words:?} in:\n{}", ended.stderr);
+        let prefixed = ended.stderr.lines().all(|line| line.starts_with("edison: "));
+        assert!(prefixed, "a message of more than one line:\n{}", ended.stderr);
+        ended
+    }
+}
+
+/// Runs a command to its end.
+#[track_caller]
+pub(crate) fn run(command: &mut Command) -> Ended {
+    command.stdin(Stdio::null());
+    Running::start(command).wait()
+}
+
+/// A process that runs. It is killed when this is dropped.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    lines: Arc<Mutex<Vec<String>>>,
+    readers: Option<(JoinHandle<()>, JoinHandle<String>)>,
+}
+
+impl Running {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let (out, mut err) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+        let seen = Arc::clone(&lines);
+        let out = std::thread::spawn(move || {
+            for line in BufReader::new(out).lines() {
+                seen.lock().expect("no reader panics").push(line.expect("UTF-8"));
+            }
+        });
+        let err = std::thread::spawn(move || {
+            let mut text = String::new();
+            err.read_to_string(&mut text).expect("UTF-8");
+            text
+        });
+        Self { child, lines, readers: Some((out, err)) }
+    }
+
+    /// The lines on standard output so far.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.lines.lock().expect("no reader panics").clone()
+    }
+
+    /// Waits until `fact` holds, however long that takes within reason. False where the process ended before.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, what: &str, mut fact: impl FnMut(&Self) -> bool) -> bool {
+        let began = Instant::now();
+        loop {
+            let has_ended = self.child.try_wait().expect("own child").is_some();
+            if fact(self) {
+                return true;
+            }
+            if has_ended {
+                return false;
+            }
+            assert!(began.elapsed() < DEADLINE, "waited in vain for {what}; {:?}", self.lines().last());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: libc::c_int) {
+        // SAFETY: no pointers; the child was not waited for, so its number is still its own.
+        assert_eq!(unsafe { libc::kill(self.child.id() as libc::pid_t, signal) }, 0);
+    }
+
+    /// Waits until it ends of itself.
+    #[track_caller]
+    pub(crate) fn wait(mut self) -> Ended {
+        self.wait_for("the end of the process", |_| false);
+        let status = self.child.wait().expect("own child");
+        let (out, err) = self.readers.take().expect("waited for once");
+        out.join().expect("no reader panics");
+        let stderr = err.join().expect("no reader panics");
+        let stdout = self.lines().iter().map(|line| format!("{line}\n")).collect();
+        Ended { code: status.code(), signal: status.signal(), stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
