@@ -43,8 +43,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
     let mut screen = Screen::start(show, time_base, Arc::clone(&stop)).map_err(no_thread)?;
     let outputs = Outputs::start(writers, config.top, &config.limits, time_base).map_err(no_thread)?;
-    let outcome =
-        engine::run(&mut sources, filter.as_ref(), &config, &stop, outputs, &mut screen).map_err(Failure::fault)?;
+    let outcome = engine::run(&mut sources, filter.as_ref(), &config, &stop, outputs, &mut screen)
+        .map_err(Failure::fault)?;
     let screen_fault = screen.finish();
 
     let names = sources.iter().map(|source| source.name().to_owned()).collect();
@@ -108,7 +108,8 @@ fn writers(
     node: &str,
     selection: &Selection,
 ) -> Result<Vec<Box<dyn RecordWriter>>, Failure> {
-    let writer = path.map(|path| record::create(path, node, selection).map_err(Failure::usage)).transpose()?;
+    let writer =
+        path.map(|path| record::create(path, node, selection).map_err(Failure::usage)).transpose()?;
     Ok(writer.into_iter().collect())
 }
 
@@ -143,7 +144,8 @@ impl Verdict {
         let packets = &outcome.ended.packets;
         if packets.received != packets.measured + packets.not_measured.total() {
             code = FAULT;
-            lines.push("the frames received are not all accounted for: this is an error in Edison".to_owned());
+            lines
+                .push("the frames received are not all accounted for: this is an error in Edison".to_owned());
         }
         Self { code, lines }
     }

@@ -1,9 +1,11 @@
 //! From options to sources of frames.
 
 use crate::cli::RunOptions;
-use crate::exit::{Failure, say};
+use crate::exit::Failure;
 use crate::positional::{self, Words};
-use port::{CaptureSource, Filter, InterfaceOptions, InterfaceSource, PacketSource, SyntheticSource, TimeBase};
+use port::{
+    CaptureSource, Filter, InterfaceOptions, InterfaceSource, PacketSource, SyntheticSource, TimeBase,
+};
 
 /// What is to be measured.
 pub(crate) struct Sources {
@@ -25,9 +27,17 @@ pub(crate) fn open(options: &RunOptions) -> Result<Sources, Failure> {
         options.synthetic.is_some(),
     ];
     match kinds.iter().filter(|&&given| given).count() {
-        0 => return Err(Failure::usage("nothing to measure: name a capture file, '-', -i NAME, --port DEVARGS or --synthetic SPEC")),
+        0 => {
+            return Err(Failure::usage(
+                "nothing to measure: name a capture file, '-', -i NAME, --port DEVARGS or --synthetic SPEC",
+            ));
+        }
         1 => {}
-        _ => return Err(Failure::usage("one run measures one kind of source: capture files, -i, --port or --synthetic")),
+        _ => {
+            return Err(Failure::usage(
+                "one run measures one kind of source: capture files, -i, --port or --synthetic",
+            ));
+        }
     }
     // The filter first: a mistake in it must not start a port.
     let filter = filter.map(|expression| Filter::new(&expression)).transpose()?;
@@ -37,11 +47,8 @@ pub(crate) fn open(options: &RunOptions) -> Result<Sources, Failure> {
         sources.push(Box::new(CaptureSource::open(file, burst)?));
     }
     for name in &options.interface {
-        let interface = InterfaceOptions {
-            promiscuous: !options.no_promiscuous,
-            burst,
-            ..InterfaceOptions::default()
-        };
+        let interface =
+            InterfaceOptions { promiscuous: !options.no_promiscuous, burst, ..InterfaceOptions::default() };
         sources.push(Box::new(InterfaceSource::open(name, &interface)?));
     }
     if let Some(spec) = &options.synthetic {
@@ -56,6 +63,7 @@ pub(crate) fn open(options: &RunOptions) -> Result<Sources, Failure> {
 
 #[cfg(feature = "dpdk")]
 fn dpdk_source(options: &RunOptions) -> Result<Box<dyn PacketSource>, Failure> {
+    use crate::exit::say;
     use port::dpdk::{DpdkSource, Eal, EalConfig, PortOptions};
     let port = PortOptions {
         burst: options.burst,
@@ -75,5 +83,7 @@ fn dpdk_source(options: &RunOptions) -> Result<Box<dyn PacketSource>, Failure> {
 
 #[cfg(not(feature = "dpdk"))]
 fn dpdk_source(_: &RunOptions) -> Result<Box<dyn PacketSource>, Failure> {
-    Err(Failure::usage("--port: this build has no DPDK; build it with the feature dpdk (Debian's package libdpdk-dev)"))
+    Err(Failure::usage(
+        "--port: this build has no DPDK; build it with the feature dpdk (Debian's package libdpdk-dev)",
+    ))
 }

@@ -51,21 +51,17 @@ fn burst_parser_agrees(frame: &Frame<'_>, tunnel: Tunnel, parsed: &Result<Packet
                 remarks[remark as usize] += 1;
             }
             remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
-            let (fields, others) = match packet.key {
-                PacketKey::V4(key) => {
-                    assert_eq!((burst.v4.keys(), burst.v4.hashes()), (&[key][..], &[key.hash(&seed)][..]));
-                    (burst.v4.fields(), burst.v6.len())
-                }
-                PacketKey::V6(key) => {
-                    assert_eq!((burst.v6.keys(), burst.v6.hashes()), (&[key][..], &[key.hash(&seed)][..]));
-                    (burst.v6.fields(), burst.v4.len())
-                }
+            let v4 = burst.v4.packets().iter().map(|p| (PacketKey::V4(p.key), p.hash, p.fields));
+            let v6 = burst.v6.packets().iter().map(|p| (PacketKey::V6(p.key), p.hash, p.fields));
+            let hash = match packet.key {
+                PacketKey::V4(key) => key.hash(&seed),
+                PacketKey::V6(key) => key.hash(&seed),
             };
-            assert_eq!((fields, others), (&[packet.fields][..], 0));
+            assert_eq!(v4.chain(v6).collect::<Vec<_>>(), [(packet.key, hash, packet.fields)]);
         }
         Err(reason) => {
             not_measured[*reason as usize] += 1;
-            assert!(burst.v4.is_empty() && burst.v6.is_empty());
+            assert!(burst.v4.packets().is_empty() && burst.v6.packets().is_empty());
         }
     }
     assert_eq!((burst.not_measured, burst.remarks), (not_measured, remarks));

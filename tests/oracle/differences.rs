@@ -27,7 +27,8 @@ pub(crate) struct Listed(BTreeMap<(String, Level), Vec<String>>);
 
 impl Listed {
     pub(crate) fn read(path: &Path) -> Self {
-        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut listed = BTreeMap::<_, Vec<String>>::new();
         let (mut names, mut reason) = (Vec::<(String, Level)>::new(), None);
         for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
@@ -42,7 +43,8 @@ impl Listed {
                 assert!(reason.is_some(), "a capture without a reason: {line}");
                 let (name, levels) = line.rsplit_once(' ').expect("a name and its levels");
                 let is_named = |level: &Level| levels.split(',').any(|named| named == level.name());
-                names = Level::ALL.into_iter().filter(is_named).map(|level| (name.to_owned(), level)).collect();
+                names =
+                    Level::ALL.into_iter().filter(is_named).map(|level| (name.to_owned(), level)).collect();
                 assert!(!names.is_empty(), "no level: {line}");
                 for name in &names {
                     assert!(listed.insert(name.clone(), Vec::new()).is_none(), "listed twice: {line}");

@@ -53,7 +53,8 @@ pub(crate) fn run(capture: &Path, level: Level) -> Result<Run, String> {
         serde_json::from_str(&report).map_err(|error| failed(format!("report: {error}")))?;
     let packets = &report["packets"];
     let number = |value: &serde_json::Value| value.as_u64().ok_or_else(|| failed(format!("report: {value}")));
-    let reasons = packets["not_measured"].as_object().ok_or_else(|| failed("report: no reasons".to_owned()))?;
+    let reasons =
+        packets["not_measured"].as_object().ok_or_else(|| failed("report: no reasons".to_owned()))?;
     Ok(Run {
         exit,
         flows: flows_of(&flows).ok_or_else(|| failed(format!("records: {flows}")))?,

@@ -9,15 +9,15 @@ use std::net::IpAddr;
 const MAX_LEVELS: usize = 4;
 
 /// Link types that Edison measures, by Wireshark's own numbers: Ethernet, PPP, raw IP, BSD null and loop, Linux
-/// cooked v1 and v2, Cisco HDLC, PPP with direction, raw IPv4 and IPv6.
-const ENCAPSULATIONS: [&str; 11] = ["1", "4", "7", "15", "25", "28", "107", "129", "130", "210", "19"];
+/// cooked v1, Cisco HDLC, raw IPv4, raw IPv6, Linux cooked v2.
+const ENCAPSULATIONS: [&str; 9] = ["1", "4", "7", "15", "25", "28", "129", "130", "210"];
 
 /// An IP header as tshark shows it.
 #[derive(Debug)]
 struct Header {
     key: Key,
     bytes: u64,
-    /// It states more than the frame has.
+    /// It states more than the frame has, or less than its own length.
     bad_length: bool,
     /// A fragment that is not the first.
     later_fragment: bool,
@@ -56,27 +56,33 @@ impl Cursor<'_> {
         let (src, dst) = (self.address("ip.src"), self.address("ip.dst"));
         let (protocol, bytes) = (self.number("ip.proto"), self.number("ip.len"));
         let offset: Option<u64> = self.number("ip.frag_offset");
-        Header::new(src?, dst?, protocol?, bytes?, offset? != 0)
+        let header_len: Option<u64> = self.number("ip.hdr_len");
+        let mut header = Header::new(src?, dst?, protocol?, bytes?)?;
+        header.later_fragment = offset? != 0;
+        header.bad_length = header.bytes < header_len?;
+        Some(header)
     }
 
     fn ipv6(&mut self) -> Option<Header> {
         let (src, dst) = (self.address("ipv6.src"), self.address("ipv6.dst"));
         let (protocol, payload) = (self.number("ipv6.nxt"), self.number::<u64>("ipv6.plen"));
-        Header::new(src?, dst?, protocol?, 40 + payload?, false)
+        Header::new(src?, dst?, protocol?, 40 + payload?)
     }
 }
 
 impl Header {
-    fn new(src: IpAddr, dst: IpAddr, protocol: u8, bytes: u64, later_fragment: bool) -> Option<Self> {
+    fn new(src: IpAddr, dst: IpAddr, protocol: u8, bytes: u64) -> Option<Self> {
         let key = Key { src, dst, protocol, src_port: 0, dst_port: 0 };
-        Some(Self { key, bytes, bad_length: false, later_fragment, behind: Vec::new() })
+        Some(Self { key, bytes, bad_length: false, later_fragment: false, behind: Vec::new() })
     }
 
     /// True where what is behind is a tunnel of the kinds that Edison enters.
     fn is_tunnel(&self) -> bool {
         let behind: Vec<&str> = self.behind.iter().map(String::as_str).collect();
         match (self.key.protocol, behind.as_slice()) {
-            (4 | 41, []) | (47, ["gre", ..]) => true,
+            (4 | 41, []) => true,
+            // NHRP quotes the header of the packet that it is about, as ICMP does.
+            (47, ["gre", payload @ ..]) => !payload.contains(&"nhrp"),
             (17, ["udp", tunnel, ..]) => matches!(*tunnel, "vxlan" | "geneve" | "gtp"),
             _ => false,
         }
@@ -107,7 +113,8 @@ fn headers(row: &Row) -> Vec<Header> {
             "ipv6.routing" => cursor.number("ipv6.routing.nxt"),
             "ipv6.dstopts" => cursor.number("ipv6.dstopts.nxt"),
             "ipv6.fraghdr" => {
-                header.later_fragment |= cursor.number::<u64>("ipv6.fraghdr.offset").is_some_and(|at| at != 0);
+                header.later_fragment |=
+                    cursor.number::<u64>("ipv6.fraghdr.offset").is_some_and(|at| at != 0);
                 cursor.number("ipv6.fraghdr.nxt")
             }
             "ah" => cursor.number("ah.next_header"),
@@ -138,28 +145,42 @@ fn headers(row: &Row) -> Vec<Header> {
     headers
 }
 
+/// Marks the header that states more than there is. tshark says how much there is, but not of which header: it is the
+/// last one to which that can apply.
+fn mark_bad_length(headers: &mut [Header], row: &Row) {
+    const COMPLAINTS: [(&str, u64); 2] = [
+        ("IPv4 total length exceeds packet length (", 0),
+        ("IPv6 payload length exceeds framing length (", 40),
+    ];
+    for message in row.values("_ws.expert.message") {
+        for (complaint, header_len) in COMPLAINTS {
+            let available = message.strip_prefix(complaint).and_then(|rest| rest.strip_suffix(" bytes)"));
+            let Some(available) = available.and_then(|number| number.parse::<u64>().ok()) else { continue };
+            let is_meant = |header: &&mut Header| {
+                header.bytes > available + header_len && header.key.src.is_ipv6() == (header_len == 40)
+            };
+            if let Some(header) = headers.iter_mut().rev().find(is_meant) {
+                header.bad_length = true;
+            }
+        }
+    }
+}
+
 /// The flows of a capture.
 pub(crate) fn flows(rows: &[Row], level: Level) -> Flows {
     let mut flows = Flows::new();
-    for row in rows.iter().filter(|row| ENCAPSULATIONS.contains(&row.values("frame.encap_type")[0].as_str())) {
+    for row in rows.iter().filter(|row| ENCAPSULATIONS.contains(&row.values("frame.encap_type")[0].as_str()))
+    {
         let mut headers = headers(row);
-        let bad_length = ["ip.bogus_ip_length", "ipv6.plen_exceeds_framing"];
-        if bad_length.iter().any(|field| !row.values(field).is_empty()) {
-            // Which of several headers it is of, tshark's fields do not say.
-            if headers.len() == 1 {
-                headers[0].bad_length = true;
-            }
-        }
+        let tunnels = headers.iter().take_while(|header| header.is_tunnel()).count();
+        headers.truncate(tunnels.min(MAX_LEVELS - 1) + 1);
+        mark_bad_length(&mut headers, row);
         let mut measured = headers.iter().take_while(|header| !header.bad_length);
-        let Some(mut header) = measured.next() else { continue };
-        if level == Level::Inner {
-            for inner in measured.take(MAX_LEVELS - 1) {
-                if !header.is_tunnel() {
-                    break;
-                }
-                header = inner;
-            }
-        }
+        let header = match level {
+            Level::Outer => measured.next(),
+            Level::Inner => measured.last(),
+        };
+        let Some(header) = header else { continue };
         let counts = flows.entry(header.key).or_default();
         counts.packets += 1;
         counts.bytes += header.bytes;

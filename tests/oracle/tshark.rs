@@ -15,12 +15,11 @@ pub(crate) const FIELDS: &[&str] = &[
     "ip.len",
     "ip.proto",
     "ip.frag_offset",
-    "ip.bogus_ip_length",
+    "ip.hdr_len",
     "ipv6.src",
     "ipv6.dst",
     "ipv6.plen",
     "ipv6.nxt",
-    "ipv6.plen_exceeds_framing",
     "ipv6.hopopts.nxt",
     "ipv6.routing.nxt",
     "ipv6.fraghdr.nxt",
@@ -37,6 +36,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "icmp.code",
     "icmpv6.type",
     "icmpv6.code",
+    "_ws.expert.message",
 ];
 
 /// Later fragments must not be put together: a packet is counted as it was on the wire.
@@ -80,9 +80,13 @@ pub(crate) fn read(number: usize, captures: &[Capture]) -> Vec<Frames> {
     let sound = || captures.iter().filter_map(|c| Some((&c.path, *counts.get(&c.path)?)));
     let mut merged = BTreeMap::new();
     if counts.len() > 1 {
-        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("oracle-{}-{number}.pcapng", std::process::id()));
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("oracle-{}-{number}.pcapng", std::process::id()));
         let merge = output(
-            Command::new("mergecap").args(["-a", "-I", "none", "-w"]).arg(&file).args(sound().map(|(path, _)| path)),
+            Command::new("mergecap")
+                .args(["-a", "-I", "none", "-w"])
+                .arg(&file)
+                .args(sound().map(|(path, _)| path)),
         );
         assert!(merge.status.success(), "mergecap: {}", String::from_utf8_lossy(&merge.stderr));
         let (rows, complaint) = rows(&file);
@@ -109,11 +113,16 @@ pub(crate) fn read(number: usize, captures: &[Capture]) -> Vec<Frames> {
 /// The captures that capinfos reads to their end without complaint, with their numbers of frames.
 fn sound(captures: &[Capture]) -> BTreeMap<PathBuf, usize> {
     let output = output(
-        Command::new("capinfos").args(["-c", "-M", "-T", "-r"]).args(captures.iter().map(|capture| &capture.path)),
+        Command::new("capinfos")
+            .args(["-c", "-M", "-T", "-r"])
+            .args(captures.iter().map(|capture| &capture.path)),
     );
     let complaints = String::from_utf8_lossy(&output.stderr);
-    let complained: BTreeSet<&Path> =
-        complaints.split('"').map(Path::new).filter(|path| captures.iter().any(|c| c.path == *path)).collect();
+    let complained: BTreeSet<&Path> = complaints
+        .split('"')
+        .map(Path::new)
+        .filter(|path| captures.iter().any(|c| c.path == *path))
+        .collect();
     let lines = String::from_utf8(output.stdout).expect("names in UTF-8");
     let counts = lines.lines().map(|line| {
         let (path, count) = line.split_once('\t').unwrap_or_else(|| panic!("capinfos: {line}"));
@@ -126,14 +135,16 @@ fn sound(captures: &[Capture]) -> BTreeMap<PathBuf, usize> {
 fn rows(path: &Path) -> (Vec<Row>, String) {
     let mut command = Command::new("tshark");
     command.args(["-n", "-T", "fields", "-E", "occurrence=a", "-E", "separator=/t", "-E", "aggregator=;"]);
+    // Linux's VXLAN port before the number was assigned; tshark knows it only when told.
+    command.args(["-d", "udp.port==8472,vxlan"]);
     command.args(PREFERENCES.iter().flat_map(|preference| ["-o", preference]));
     command.args(FIELDS.iter().flat_map(|field| ["-e", field])).arg("-r").arg(path);
     let output = output(&mut command);
     let lines = String::from_utf8(output.stdout).expect("numbers and names");
     let rows = lines.lines().map(|line| {
-        let columns = line.split('\t').map(|column| {
-            column.split(';').filter(|value| !value.is_empty()).map(str::to_owned).collect()
-        });
+        let columns = line
+            .split('\t')
+            .map(|column| column.split(';').filter(|value| !value.is_empty()).map(str::to_owned).collect());
         let row = Row(columns.collect());
         assert_eq!(row.0.len(), FIELDS.len(), "{line}");
         row

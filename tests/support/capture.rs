@@ -105,11 +105,13 @@ pub(crate) fn layer3(frame: &[u8]) -> (Key, u64) {
     let (source, destination, protocol, length, transport): (IpAddr, IpAddr, _, _, _) = match half(12) {
         0x0800 => {
             assert_eq!(frame[14], 0x45);
-            let address = |at: usize| <[u8; 4]>::try_from(&frame[at..at + 4]).map(Ipv4Addr::from).expect("four");
+            let address =
+                |at: usize| <[u8; 4]>::try_from(&frame[at..at + 4]).map(Ipv4Addr::from).expect("four");
             (address(26).into(), address(30).into(), frame[23], u64::from(half(16)), 34)
         }
         0x86dd => {
-            let address = |at: usize| <[u8; 16]>::try_from(&frame[at..at + 16]).map(Ipv6Addr::from).expect("16");
+            let address =
+                |at: usize| <[u8; 16]>::try_from(&frame[at..at + 16]).map(Ipv6Addr::from).expect("16");
             (address(22).into(), address(38).into(), frame[20], 40 + u64::from(half(18)), 54)
         }
         other => panic!("EtherType {other:#x}"),
@@ -147,5 +149,7 @@ pub(crate) fn udp(port: u16) -> Vec<u8> {
 
 /// Frames of [`udp`], one a millisecond from `start_ns` on, over seven flows.
 pub(crate) fn udp_frames(count: u64, start_ns: u64) -> Vec<Frame> {
-    (0..count).map(|n| Frame { time_ns: start_ns + n * 1_000_000, data: udp(1000 + (n % 7) as u16) }).collect()
+    (0..count)
+        .map(|n| Frame { time_ns: start_ns + n * 1_000_000, data: udp(1000 + (n % 7) as u16) })
+        .collect()
 }

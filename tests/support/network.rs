@@ -49,7 +49,8 @@ impl Veth {
 
     /// Frames that the pair carried, by its own count.
     pub(crate) fn carried(&self) -> u64 {
-        let shown = Command::new("ip").args(["-j", "-s", "link", "show", Self::FAR]).output().expect("iproute2");
+        let shown =
+            Command::new("ip").args(["-j", "-s", "link", "show", Self::FAR]).output().expect("iproute2");
         let links: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
         links[0]["stats64"]["tx"]["packets"].as_u64().expect("a counter")
     }

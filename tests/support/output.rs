@@ -33,7 +33,8 @@ pub(crate) fn parse_records(text: &str) -> Vec<Record> {
             let cells: Vec<&str> = line.split(',').collect();
             assert_eq!(cells.len(), header.len(), "{line}");
             let cell = |name: &str| cells[header.iter().position(|it| *it == name).expect("a default field")];
-            let number = |name: &str| cell(name).parse::<u64>().unwrap_or_else(|_| panic!("{name} in {line}"));
+            let number =
+                |name: &str| cell(name).parse::<u64>().unwrap_or_else(|_| panic!("{name} in {line}"));
             let address = |name: &str| cell(name).parse().unwrap_or_else(|_| panic!("{name} in {line}"));
             let key = (!cell("src_addr").is_empty()).then(|| {
                 let port = |name| u16::try_from(number(name)).expect("a port");

@@ -66,7 +66,8 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (out, mut err) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
         let seen = Arc::clone(&lines);
@@ -93,7 +94,8 @@ impl Running {
     pub(crate) fn wait_for(&mut self, what: &str, mut fact: impl FnMut(&Self) -> bool) -> bool {
         let began = Instant::now();
         loop {
-            let has_ended = self.child.try_wait().expect("own child").is_some();
+            let all_read = self.readers.as_ref().is_none_or(|(out, _)| out.is_finished());
+            let has_ended = self.child.try_wait().expect("own child").is_some() && all_read;
             if fact(self) {
                 return true;
             }
@@ -105,9 +107,12 @@ impl Running {
         }
     }
 
-    pub(crate) fn signal(&self, signal: libc::c_int) {
-        // SAFETY: no pointers; the child was not waited for, so its number is still its own.
-        assert_eq!(unsafe { libc::kill(self.child.id() as libc::pid_t, signal) }, 0);
+    /// Sends a signal, unless it has ended.
+    pub(crate) fn signal(&mut self, signal: libc::c_int) {
+        if self.child.try_wait().expect("own child").is_none() {
+            // SAFETY: no pointers; the child was not waited for, so its number is still its own.
+            assert_eq!(unsafe { libc::kill(self.child.id() as libc::pid_t, signal) }, 0);
+        }
     }
 
     /// Waits until it ends of itself.

@@ -161,7 +161,7 @@ impl Path {
                 self.parser.push(&frame);
             }
             if step == Step::Parse {
-                let bytes = self.parser.v4.fields().iter().map(|fields| u64::from(fields.total_byte));
+                let bytes = self.parser.v4.packets().iter().map(|packet| u64::from(packet.fields.total_byte));
                 self.parsed_byte += bytes.sum::<u64>();
             } else {
                 self.v4.update_burst(&self.parser.v4, &mut self.sink);

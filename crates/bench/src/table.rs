@@ -23,8 +23,7 @@ const PACKET: PacketFields = PacketFields {
     tcp_flags: 16,
     ip_ttl: 64,
     ip_tos: 0,
-    smac: [2; 6],
-    dmac: [4; 6],
+    macs: [2; 12],
 };
 
 /// A table that counts packets per key.

@@ -3,9 +3,11 @@
 use crate::collector::{Collector, RecordSink};
 use crate::config::{Config, Every};
 use crate::window::{ClosingWindow, OpenWindow};
-use packet::{BurstParser, KeyV4, KeyV6, NotMeasured, Remark};
+use packet::{BurstParser, Frame, KeyV4, KeyV6, NotMeasured, Remark};
 use port::{Burst, Filter, TimeBase};
-use record::report::{Counters, FlowCounts, PacketCounts, Span, Totals, WindowCounts, WindowEnd, WindowReport};
+use record::report::{
+    Counters, FlowCounts, PacketCounts, Span, Totals, WindowCounts, WindowEnd, WindowReport,
+};
 use summary::{FlowTable, Limits, OutOfMemory};
 
 /// Entries swept per frame in a replay, as a divisor of frames: a slice of 16 for a burst of 64 costs under a
@@ -79,7 +81,9 @@ impl<R: RecordSink> Meter<R> {
     pub fn new(config: &Config, time_base: TimeBase, records: R) -> Result<Self, OutOfMemory> {
         Ok(Self {
             every: config.every,
-            duration_ns: config.duration.map_or(u64::MAX, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
+            duration_ns: config
+                .duration
+                .map_or(u64::MAX, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
             time_base,
             parser: BurstParser::new(config.seed, config.tunnel, config.burst),
             v4: FlowTable::new(config.seed, config.timeouts, &config.limits)?,
@@ -159,32 +163,51 @@ impl<R: RecordSink> Meter<R> {
 
     /// Measures the frames of a burst, at most `limit`, and none behind the run's duration.
     pub fn burst(&mut self, burst: Burst<'_>, limit: u64, filter: Option<&Filter>) {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(burst.len());
-        let mut frames = burst.frames().take(limit);
+        let (mut rest, _) = burst.split(limit);
         let before = self.received;
-        while frames.len() != 0 && !self.is_past_end {
+        while !rest.is_empty() && !self.is_past_end {
             // Before the first frame there is no window: that frame opens one.
-            let left = self.open.map_or(1, |open| open.frames_left);
-            let part = usize::try_from(left).unwrap_or(usize::MAX).min(frames.len());
+            let (part, behind) = rest.split(self.open.map_or(1, |open| open.frames_left));
             let part_before = self.received;
-            for frame in frames.by_ref().take(part) {
-                if frame.time_ns >= self.turn_at && !self.turn_by_frame(frame.time_ns) {
-                    break;
-                }
-                self.received += 1;
-                self.backwards += u64::from(frame.time_ns < self.latest_ns);
-                self.latest_ns = self.latest_ns.max(frame.time_ns);
-                match filter {
-                    Some(filter) if !filter.matches(&frame) => self.parser.skip(NotMeasured::Filter),
-                    _ => self.parser.push(&frame),
-                }
+            match filter {
+                None => self.parse(part, |_| true),
+                Some(filter) => self.parse(part, |frame| filter.matches(frame)),
             }
             self.flush();
             self.count_down(self.received - part_before);
+            rest = behind;
         }
         if self.time_base == TimeBase::Packets {
             self.sweep_replay((self.received - before) as usize);
         }
+    }
+
+    /// Parses frames that `wanted` wants, and turns the window where one of them lies behind it.
+    #[inline(always)]
+    fn parse(&mut self, part: Burst<'_>, wanted: impl Fn(&Frame<'_>) -> bool) {
+        // Kept in registers: each costs a load and a store a packet otherwise.
+        let (mut latest, mut backwards, mut pending) = (self.latest_ns, 0, 0);
+        for frame in part.frames() {
+            if frame.time_ns >= self.turn_at {
+                self.received += std::mem::take(&mut pending);
+                self.backwards += std::mem::take(&mut backwards);
+                self.latest_ns = latest;
+                if !self.turn_by_frame(frame.time_ns) {
+                    break;
+                }
+            }
+            pending += 1;
+            backwards += u64::from(frame.time_ns < latest);
+            latest = latest.max(frame.time_ns);
+            if wanted(&frame) {
+                self.parser.push(&frame);
+            } else {
+                self.parser.skip(NotMeasured::Filter);
+            }
+        }
+        self.received += pending;
+        self.backwards += backwards;
+        self.latest_ns = latest;
     }
 
     /// Tells that nothing comes just now: what a replay would finish by and by goes out.

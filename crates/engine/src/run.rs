@@ -54,7 +54,9 @@ const PROGRESS_BURSTS: u32 = 4096;
 
 /// Nanoseconds since the epoch by the machine's clock.
 fn clock_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
 }
 
 struct Run<'a, R> {

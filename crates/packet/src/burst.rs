@@ -25,78 +25,64 @@ pub struct PacketFields {
     pub ip_ttl: u8,
     /// Type of service or traffic class, the whole octet.
     pub ip_tos: u8,
-    /// Source MAC address; zero where the link has none.
-    pub smac: [u8; 6],
-    /// Destination MAC address; zero where the link has none.
-    pub dmac: [u8; 6],
+    /// MAC addresses as in an Ethernet header, destination first; zero where the link has none.
+    pub macs: [u8; 12],
 }
 
 impl PacketFields {
     /// The value of `vlan` for an untagged frame (VLAN ids have 12 bits).
     pub const NO_VLAN: u16 = u16::MAX;
+
+    /// Destination MAC address.
+    pub fn dmac(&self) -> [u8; 6] {
+        std::array::from_fn(|i| self.macs[i])
+    }
+
+    /// Source MAC address.
+    pub fn smac(&self) -> [u8; 6] {
+        std::array::from_fn(|i| self.macs[6 + i])
+    }
 }
 
-/// Parsed packets of one address family: arrays of equal length, filled per burst and reused.
-#[derive(Debug)]
-pub struct KeyBurst<K> {
-    keys: Vec<K>,
-    hashes: Vec<u64>,
-    fields: Vec<PacketFields>,
+/// A parsed packet on its way to a table.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyedPacket<K> {
+    /// Its flow key.
+    pub key: K,
+    /// The key's hash by the run's seed.
+    pub hash: u64,
+    /// What a flow record keeps of it.
+    pub fields: PacketFields,
 }
+
+/// Parsed packets of one address family, filled per burst and reused.
+///
+/// One array of structures: an array for each member, which the architecture began with, costs a bounds check and a
+/// length for each of them on every push, and the burst lies in L1 either way.
+#[derive(Debug)]
+pub struct KeyBurst<K>(Vec<KeyedPacket<K>>);
 
 impl<K: Key> KeyBurst<K> {
     /// Room for `capacity` packets; more are taken too, at the price of an allocation.
     pub fn with_capacity(capacity: usize) -> Self {
-        Self {
-            keys: Vec::with_capacity(capacity),
-            hashes: Vec::with_capacity(capacity),
-            fields: Vec::with_capacity(capacity),
-        }
+        Self(Vec::with_capacity(capacity))
     }
 
     /// Adds a packet and hashes its key.
     #[inline(always)]
     pub fn push(&mut self, key: K, fields: PacketFields, seed: &Seed) {
-        self.keys.push(key);
-        self.hashes.push(key.hash(seed));
-        self.fields.push(fields);
+        self.0.push(KeyedPacket { key, hash: key.hash(seed), fields });
     }
 
     /// Forgets all packets and keeps the room.
     #[inline]
     pub fn clear(&mut self) {
-        self.keys.clear();
-        self.hashes.clear();
-        self.fields.clear();
+        self.0.clear();
     }
 
-    /// Number of packets.
+    /// The packets, in the order of arrival.
     #[inline]
-    pub fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// True without packets.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    /// The keys, in the order of arrival.
-    #[inline]
-    pub fn keys(&self) -> &[K] {
-        &self.keys
-    }
-
-    /// The keys' hashes.
-    #[inline]
-    pub fn hashes(&self) -> &[u64] {
-        &self.hashes
-    }
-
-    /// The packets' fields.
-    #[inline]
-    pub fn fields(&self) -> &[PacketFields] {
-        &self.fields
+    pub fn packets(&self) -> &[KeyedPacket<K>] {
+        &self.0
     }
 }

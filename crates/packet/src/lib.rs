@@ -15,7 +15,7 @@ mod parser;
 mod reason;
 mod tunnel;
 
-pub use burst::{KeyBurst, PacketFields};
+pub use burst::{KeyBurst, KeyedPacket, PacketFields};
 pub use frame::Frame;
 pub use hash::Seed;
 pub use ip::PacketKey;

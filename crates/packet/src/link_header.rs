@@ -27,8 +27,8 @@ pub(crate) enum Announced {
 /// What the link headers say of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
-    pub(crate) smac: [u8; 6],
-    pub(crate) dmac: [u8; 6],
+    /// MAC addresses, destination first.
+    pub(crate) macs: [u8; 12],
     /// Outermost VLAN id.
     pub(crate) vlan: u16,
 }
@@ -44,12 +44,10 @@ pub(crate) fn parse<'a>(
 ) -> Result<(Link, Announced, Bytes<'a>), NotMeasured> {
     let mut bytes = Bytes::new(frame.data, frame.wire_len as usize);
     let vlan = frame.stripped_vlan.map_or(PacketFields::NO_VLAN, |tci| tci & 0xfff);
-    let mut link = Link { smac: [0; 6], dmac: [0; 6], vlan };
+    let mut link = Link { macs: [0; 12], vlan };
     let announced = match frame.link {
         LinkType::Ethernet => {
-            let h = bytes.peek::<12>().map_err(malformed)?;
-            link.dmac.copy_from_slice(&h[..6]);
-            link.smac.copy_from_slice(&h[6..]);
+            link.macs = *bytes.peek::<12>().map_err(malformed)?;
             ethernet(&mut bytes, &mut link.vlan, budget)?
         }
         LinkType::Raw => Announced::Ip,
@@ -57,12 +55,12 @@ pub(crate) fn parse<'a>(
         LinkType::RawIpv6 => Announced::Ipv6,
         LinkType::LinuxCooked => {
             let h = bytes.take::<16>().map_err(malformed)?;
-            link.smac = cooked_address(u16::from_be_bytes([h[4], h[5]]), &h[6..12]);
+            link.macs[6..].copy_from_slice(&cooked_address(u16::from_be_bytes([h[4], h[5]]), &h[6..12]));
             cooked(be16(h, 2), be16(h, 14), &mut bytes, &mut link.vlan, budget)?
         }
         LinkType::LinuxCooked2 => {
             let h = bytes.take::<20>().map_err(malformed)?;
-            link.smac = cooked_address(u16::from(h[11]), &h[12..18]);
+            link.macs[6..].copy_from_slice(&cooked_address(u16::from(h[11]), &h[12..18]));
             cooked(be16(h, 8), be16(h, 0), &mut bytes, &mut link.vlan, budget)?
         }
         LinkType::BsdNull | LinkType::BsdLoop => family(be32(bytes.take::<4>().map_err(malformed)?, 0))?,

@@ -58,8 +58,7 @@ pub fn parse(frame: &Frame<'_>, tunnel: Tunnel) -> Result<Packet, NotMeasured> {
         time_ns: frame.time_ns,
         wire_byte: wire_byte(frame),
         vlan: link.vlan,
-        smac: link.smac,
-        dmac: link.dmac,
+        macs: link.macs,
         ..packet.fields
     };
     Ok(Packet { key: packet.key(), fields, ports: packet.remark, inner_unparsed })
@@ -99,16 +98,13 @@ fn parse_common(frame: &Frame<'_>, tunnel: Tunnel) -> Option<(KeyV4, PacketField
         ip_ttl: h[22],
         ip_tos: h[15],
         vlan: PacketFields::NO_VLAN,
-        dmac: std::array::from_fn(|i| h[i]),
-        smac: std::array::from_fn(|i| h[6 + i]),
+        macs: *h.first_chunk()?,
         ..Default::default()
     };
     if is_tcp {
         ip::tcp(h.last_chunk()?, &mut fields);
     }
-    let addresses = std::array::from_fn(|i| h[26 + i]);
-    let ports = std::array::from_fn(|i| h[34 + i]);
-    Some((KeyV4::new(addresses, ports, h[23]), fields))
+    Some((KeyV4::new(*h[26..].first_chunk()?, *h[34..].first_chunk()?, h[23]), fields))
 }
 
 /// Parses bursts: measured packets go to one [`KeyBurst`] per address family, the others to their counter.
@@ -151,7 +147,7 @@ impl BurstParser {
     pub fn push(&mut self, frame: &Frame<'_>) {
         match parse_common(frame, self.tunnel) {
             Some((key, fields)) => self.v4.push(key, fields, &self.seed),
-            None => self.push_general(frame),
+            None => self.push_general(*frame),
         }
     }
 
@@ -161,10 +157,11 @@ impl BurstParser {
         self.not_measured[reason as usize] += 1;
     }
 
-    // Out of line, so that the common case stays small enough to inline into the engine's loop.
+    // Out of line, so that the common case stays small enough to inline into the engine's loop, and by value, so that it
+    // need not put the frame into memory.
     #[inline(never)]
-    fn push_general(&mut self, frame: &Frame<'_>) {
-        match parse(frame, self.tunnel) {
+    fn push_general(&mut self, frame: Frame<'_>) {
+        match parse(&frame, self.tunnel) {
             Ok(packet) => {
                 if let Some(remark) = packet.ports {
                     self.remarks[remark as usize] += 1;

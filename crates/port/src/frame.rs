@@ -48,6 +48,14 @@ impl<'a> Burst<'a> {
         Self { descriptors, frames: PhantomData }
     }
 
+    /// The first `count` frames, or all, and the others.
+    #[inline]
+    pub fn split(self, count: u64) -> (Self, Self) {
+        let count = usize::try_from(count).unwrap_or(usize::MAX).min(self.len());
+        let (first, others) = self.descriptors.split_at(count);
+        (Self { descriptors: first, ..self }, Self { descriptors: others, ..self })
+    }
+
     /// Number of frames.
     #[inline]
     pub fn len(&self) -> usize {

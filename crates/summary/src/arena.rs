@@ -104,25 +104,16 @@ impl<T: Copy> Arena<T> {
         if left < STEP || !self.limits.take_bytes(STEP) {
             return false;
         }
-        let map = |flags: i32| {
-            // SAFETY: [at, at + STEP) lies in this arena's own reservation, behind all that is committed, so that
-            // nothing in use is replaced.
-            unsafe {
-                libc::mmap(
-                    at,
-                    STEP,
-                    libc::PROT_READ | libc::PROT_WRITE,
-                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | flags,
-                    -1,
-                    0,
-                )
-            }
-        };
+        // A mapping in a fixed place that fails leaves a hole there, which other threads' mappings may fall into. So the
+        // pool is asked elsewhere first.
+        self.try_pool &= is_in_pool();
         // The pool is reserved when mapped, so that a later touch cannot fail.
-        let from_pool = self.try_pool && map(libc::MAP_HUGETLB) != libc::MAP_FAILED;
-        self.try_pool = from_pool;
-        if !from_pool {
-            if map(0) == libc::MAP_FAILED {
+        if !(self.try_pool && map(at, libc::MAP_FIXED | libc::MAP_HUGETLB)) {
+            // Another process may have been faster. What now lies in the hole, if anything, is not this arena's.
+            let place = if self.try_pool { libc::MAP_FIXED_NOREPLACE } else { libc::MAP_FIXED };
+            self.try_pool = false;
+            if !map(at, place) {
+                self.give_up_from(at);
                 self.limits.give_back_bytes(STEP);
                 return false;
             }
@@ -131,6 +122,15 @@ impl<T: Copy> Arena<T> {
         }
         self.committed += STEP;
         true
+    }
+
+    /// Ends the reservation at `at`, where a step could not be mapped: the arena grows no more.
+    fn give_up_from(&mut self, at: *mut libc::c_void) {
+        let (start, length) = self.reservation;
+        let kept = at as usize - start as usize;
+        // SAFETY: what lies behind the step is this arena's own and was never given out.
+        unsafe { libc::munmap(at.wrapping_byte_add(STEP), length - kept - STEP) };
+        self.reservation.1 = kept;
     }
 
     /// Forgets all values and keeps the memory.
@@ -156,6 +156,32 @@ impl<T: Copy> Arena<T> {
         #[cfg(not(target_arch = "x86_64"))]
         let _ = index;
     }
+}
+
+/// Maps one step of memory; false where that fails.
+fn map(at: *mut libc::c_void, flags: i32) -> bool {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: without a place, or in one that the caller owns behind all that is in use, so that nothing is replaced.
+    let mapped = unsafe { libc::mmap(at, STEP, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags, -1, 0) };
+    if mapped != libc::MAP_FAILED && mapped != at {
+        // Kernels before 4.17 take MAP_FIXED_NOREPLACE for a wish.
+        // SAFETY: mapped just now, and nobody has a reference to it.
+        unsafe { libc::munmap(mapped, STEP) };
+    }
+    mapped == at
+}
+
+/// Whether the pool of reserved huge pages has one.
+fn is_in_pool() -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB;
+    // SAFETY: a new mapping in a place that the kernel chooses.
+    let probe = unsafe { libc::mmap(null_mut(), STEP, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    if probe == libc::MAP_FAILED {
+        return false;
+    }
+    // SAFETY: mapped just now, and never used.
+    unsafe { libc::munmap(probe, STEP) };
+    true
 }
 
 impl<T: Copy> Deref for Arena<T> {

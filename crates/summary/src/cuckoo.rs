@@ -11,6 +11,7 @@
 
 use crate::arena::{Arena, OutOfMemory};
 use crate::limits::Limits;
+use crate::tags;
 
 const SLOTS: usize = 8;
 /// Buckets to begin with, as a power of two: 128 KiB. A slot does not keep these low bits of its position: they are the
@@ -21,8 +22,8 @@ const POSITION_BITS: u32 = LEAST_BITS + 15;
 const POSITION_MASK: u32 = (1 << POSITION_BITS) - 1;
 /// Set in `Bucket::upper` where the slot lies in the second bucket of its key.
 const SECOND: u16 = 1 << 15;
-/// Growth begins at this load: 13 of 16 slots.
-const GROW_AT_SIXTEENTHS: usize = 13;
+/// Growth begins at this load: 12 of 16 slots. Higher, inserts spend more on moving others than the memory is worth.
+const GROW_AT_SIXTEENTHS: usize = 12;
 /// Buckets split with each new flow while the table grows. Doubling then ends after a quarter of a flow per bucket, long
 /// before the load nears what two buckets of eight can hold (0.98).
 const SPLITS_PER_INSERT: usize = 4;
@@ -31,6 +32,9 @@ const SEARCH: usize = 512;
 
 /// The most entries that the index can tell apart with a bucket to spare.
 pub(crate) const MAX_ENTRIES: usize = (1 << POSITION_BITS) * (SLOTS - 1);
+
+/// No entry.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// One cache line. A tag of zero is a free slot.
 #[derive(Clone, Copy, Debug)]
@@ -45,14 +49,10 @@ struct Bucket {
 impl Bucket {
     const EMPTY: Self = Self { tags: [0; SLOTS], upper: [0; SLOTS], entries: [0; SLOTS] };
 
-    /// A bit for each slot with this tag. The compiler makes one vector comparison of it.
+    /// A bit for each slot with this tag.
     #[inline(always)]
     fn matches(&self, tag: u16) -> u32 {
-        let mut mask = 0;
-        for (slot, &t) in self.tags.iter().enumerate() {
-            mask |= u32::from(t == tag) << slot;
-        }
-        mask
+        tags::matching(&self.tags, tag)
     }
 
     fn free_slot(&self) -> Option<usize> {
@@ -142,35 +142,36 @@ impl CuckooIndex {
 
     /// Number of the bucket of a position.
     #[inline(always)]
-    fn bucket(&self, position: u32) -> usize {
-        let low = position & (self.base.wrapping_sub(1));
-        let more = position & (self.base.wrapping_mul(2).wrapping_sub(1));
-        (if low < self.split { more } else { low }) as usize
+    fn bucket(&self, position: u32) -> u32 {
+        let low = position & self.base.wrapping_sub(1);
+        // A bucket that is split already goes by one bit more.
+        let bit = if low < self.split { position & self.base } else { 0 };
+        low | bit
     }
 
     /// The bucket in which to look first.
     #[inline(always)]
-    pub(crate) fn first_bucket(&self, hash: u64) -> usize {
+    pub(crate) fn first_bucket(&self, hash: u64) -> u32 {
         self.bucket(Place::of(hash).position)
     }
 
     /// The bucket in which to look next.
     #[inline(always)]
-    pub(crate) fn second_bucket(&self, hash: u64) -> usize {
+    pub(crate) fn second_bucket(&self, hash: u64) -> u32 {
         self.bucket(Place::of(hash).second())
     }
 
     #[inline(always)]
-    pub(crate) fn prefetch(&self, bucket: usize) {
-        self.buckets.prefetch(bucket);
+    pub(crate) fn prefetch(&self, bucket: u32) {
+        self.buckets.prefetch(bucket as usize);
     }
 
-    /// The first entry in `bucket` whose tag is that of `hash`; its key is still to be compared.
+    /// The first entry in `bucket` whose tag is that of `hash`, or [`NONE`]; its key is still to be compared.
     #[inline(always)]
-    pub(crate) fn candidate(&self, bucket: usize, hash: u64) -> Option<u32> {
-        let bucket = self.buckets.get(bucket)?;
+    pub(crate) fn candidate(&self, bucket: u32, hash: u64) -> u32 {
+        let Some(bucket) = self.buckets.get(bucket as usize) else { return NONE };
         let mask = bucket.matches(Place::of(hash).tag);
-        (mask != 0).then(|| bucket.entries[(mask.trailing_zeros() as usize) & (SLOTS - 1)])
+        if mask != 0 { bucket.entries[mask.trailing_zeros() as usize & (SLOTS - 1)] } else { NONE }
     }
 
     /// The entry among all candidates for which `is_it` holds.
@@ -178,7 +179,7 @@ impl CuckooIndex {
     pub(crate) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let tag = Place::of(hash).tag;
         for number in [self.first_bucket(hash), self.second_bucket(hash)] {
-            let bucket = self.buckets.get(number)?;
+            let bucket = self.buckets.get(number as usize)?;
             let mut mask = bucket.matches(tag);
             while mask != 0 {
                 let entry = bucket.entries[mask.trailing_zeros() as usize];
@@ -204,7 +205,7 @@ impl CuckooIndex {
     pub(crate) fn remove(&mut self, hash: u64, entry: u32) {
         let tag = Place::of(hash).tag;
         for number in [self.first_bucket(hash), self.second_bucket(hash)] {
-            let bucket = &mut self.buckets[number];
+            let bucket = &mut self.buckets[number as usize];
             let mut mask = bucket.matches(tag);
             while mask != 0 {
                 let slot = mask.trailing_zeros() as usize;
@@ -227,7 +228,7 @@ impl CuckooIndex {
 
     /// Puts a slot into a free one of its bucket.
     fn place(&mut self, slot: Slot) -> bool {
-        let number = self.bucket(slot.position());
+        let number = self.bucket(slot.position()) as usize;
         match self.buckets[number].free_slot() {
             Some(at) => {
                 self.write(number, at, slot);
@@ -267,8 +268,8 @@ impl CuckooIndex {
         }
         const ROOT: usize = usize::MAX;
         let mut path = [Step { bucket: 0, parent: ROOT, slot: 0 }; SEARCH];
-        path[0].bucket = self.bucket(slot.position());
-        path[1].bucket = self.bucket(slot.moved().position());
+        path[0].bucket = self.bucket(slot.position()) as usize;
+        path[1].bucket = self.bucket(slot.moved().position()) as usize;
         let mut known = 2;
         let mut next = 0;
         while next < known {
@@ -287,7 +288,7 @@ impl CuckooIndex {
                 return true;
             }
             for at in 0..SLOTS {
-                let bucket = self.bucket(self.read(here.bucket, at).moved().position());
+                let bucket = self.bucket(self.read(here.bucket, at).moved().position()) as usize;
                 // A bucket met twice on one path would be moved from twice.
                 if known < SEARCH && path[..known].iter().all(|step| step.bucket != bucket) {
                     path[known] = Step { bucket, parent: next, slot: at };

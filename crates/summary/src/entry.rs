@@ -43,8 +43,7 @@ pub(crate) struct Cold {
     /// Packets of the open window in units of `CARRY`.
     pub(crate) carried: u32,
     pub(crate) vlan: u16,
-    pub(crate) smac: [u8; 6],
-    pub(crate) dmac: [u8; 6],
+    pub(crate) macs: [u8; 12],
 }
 
 const _: () = assert!(size_of::<Hot<KeyV4>>() == 64 && size_of::<Hot<KeyV6>>() == 128 && size_of::<Cold>() == 64);
@@ -129,8 +128,8 @@ impl<K: Key> Hot<K> {
             tcp_ack: self.tcp_ack,
             tcp_win: self.tcp_win,
             vlan: (cold.vlan != PacketFields::NO_VLAN).then_some(cold.vlan),
-            smac: cold.smac,
-            dmac: cold.dmac,
+            smac: std::array::from_fn(|i| cold.macs[6 + i]),
+            dmac: std::array::from_fn(|i| cold.macs[i]),
             tcp_flags: self.tcp_flags,
             ip_ttl: self.ip_ttl,
             ip_tos: self.ip_tos,
@@ -148,8 +147,7 @@ impl Cold {
             wire_byte: 0,
             carried: 0,
             vlan: packet.vlan,
-            smac: packet.smac,
-            dmac: packet.dmac,
+            macs: packet.macs,
         }
     }
 }

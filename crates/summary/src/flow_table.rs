@@ -1,10 +1,10 @@
 //! The exact flow table: every flow of one address family, its window's counts and its totals.
 
 use crate::arena::{Arena, OutOfMemory};
-use crate::cuckoo::{CuckooIndex, MAX_ENTRIES};
+use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
 use crate::entry::{CARRY, Cold, Counts, Hot, coarse};
 use crate::limits::Limits;
-use packet::{Key, KeyBurst, PacketFields, Seed};
+use packet::{Key, KeyBurst, KeyedPacket, PacketFields, Seed};
 use record::{EndReason, FlowRecord};
 
 /// Who takes what the table gives out.
@@ -44,9 +44,6 @@ impl Timeouts {
 /// Packets that go through the table's stages together. While one stage works on a batch, the memory that the next one
 /// needs is on its way: 32 to 64 outstanding lines cover a memory access of 140 ns.
 const BATCH: usize = 64;
-
-/// No entry.
-const NONE: u32 = u32::MAX;
 
 /// A hash table of flows with exact counts, for keys of one kind.
 ///
@@ -119,60 +116,64 @@ impl<K: Key> FlowTable<K> {
 
     /// Counts a burst. A packet older than stream time counts as of now.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
-        let batches = burst.keys().chunks(BATCH).zip(burst.hashes().chunks(BATCH));
-        for ((keys, hashes), fields) in batches.zip(burst.fields().chunks(BATCH)) {
-            self.update_batch(keys, hashes, fields, sink);
+        for batch in burst.packets().chunks(BATCH) {
+            self.update_batch(batch, sink);
         }
     }
 
     #[inline(always)]
-    fn update_batch(&mut self, keys: &[K], hashes: &[u64], fields: &[PacketFields], sink: &mut impl FlowSink) {
-        let mut entries = [NONE; BATCH];
-        for &hash in hashes {
-            self.index.prefetch(self.index.first_bucket(hash));
+    fn update_batch(&mut self, batch: &[KeyedPacket<K>], sink: &mut impl FlowSink) {
+        // What the stages know of each packet: its bucket, and then its entry.
+        let mut found = [NONE; BATCH];
+        for (packet, found) in batch.iter().zip(&mut found) {
+            let bucket = self.index.first_bucket(packet.hash);
+            self.index.prefetch(bucket);
+            *found = bucket;
         }
         let mut missed = [0u8; BATCH];
         let mut misses = 0;
-        for (i, &hash) in hashes.iter().enumerate() {
-            match self.index.candidate(self.index.first_bucket(hash), hash) {
-                Some(entry) => {
-                    self.hot.prefetch(entry as usize);
-                    entries[i] = entry;
-                }
-                None => {
-                    self.index.prefetch(self.index.second_bucket(hash));
-                    missed[misses] = i as u8;
-                    misses += 1;
-                }
+        for (i, (packet, found)) in batch.iter().zip(&mut found).enumerate() {
+            *found = self.index.candidate(*found, packet.hash);
+            if *found != NONE {
+                self.hot.prefetch(*found as usize);
+            } else {
+                self.index.prefetch(self.index.second_bucket(packet.hash));
+                missed[misses % BATCH] = i as u8;
+                misses += 1;
             }
         }
         for &i in &missed[..misses] {
-            let hash = hashes[i as usize];
-            if let Some(entry) = self.index.candidate(self.index.second_bucket(hash), hash) {
-                self.hot.prefetch(entry as usize);
-                entries[i as usize] = entry;
-            }
+            let (hash, found) = (batch[usize::from(i)].hash, &mut found[usize::from(i)]);
+            *found = self.index.candidate(self.index.second_bucket(hash), hash);
+            self.hot.prefetch(*found as usize);
         }
-        for (((key, &hash), packet), &entry) in keys.iter().zip(hashes).zip(fields).zip(&entries) {
-            self.now = self.now.max(packet.time_ns);
+        let mut now = self.now;
+        for (packet, &entry) in batch.iter().zip(&found) {
+            let KeyedPacket { key, hash, fields } = packet;
+            now = now.max(fields.time_ns);
             match self.hot.get_mut(entry as usize) {
                 Some(hot) if hot.key == *key => {
                     // One branch for all that is rare, late packets included.
-                    let idle = self.now.wrapping_sub(hot.ltime) > self.timeouts.idle_ns;
-                    let aged = coarse(self.now).wrapping_sub(hot.start_coarse) >= self.active_coarse;
-                    let late = packet.time_ns < hot.ltime;
+                    let idle = now.wrapping_sub(hot.ltime) > self.timeouts.idle_ns;
+                    let aged = coarse(now).wrapping_sub(hot.start_coarse) >= self.active_coarse;
+                    let late = fields.time_ns < hot.ltime;
                     let turned = hot.window != self.window;
                     let carries = hot.packets >= CARRY;
                     if !(idle | aged | late | turned | carries) {
-                        hot.add(packet);
+                        hot.add(fields);
                     } else {
-                        self.add_rare(entry as usize, packet, sink);
+                        self.now = now;
+                        self.add_rare(entry as usize, fields, sink);
                     }
                 }
                 // Not there when the batch was looked up, or another key with the same tag.
-                _ => self.find_or_insert(key, hash, packet, sink),
+                _ => {
+                    self.now = now;
+                    self.find_or_insert(key, *hash, fields, sink);
+                }
             }
         }
+        self.now = now;
     }
 
     fn find_or_insert(&mut self, key: &K, hash: u64, packet: &PacketFields, sink: &mut impl FlowSink) {

@@ -7,6 +7,7 @@ mod cuckoo;
 mod entry;
 mod flow_table;
 mod limits;
+mod tags;
 
 pub use arena::OutOfMemory;
 pub use entry::Counts;

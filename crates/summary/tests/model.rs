@@ -72,8 +72,8 @@ impl Model {
             tcp_ack: 0,
             tcp_win: 0,
             vlan: (p.vlan != PacketFields::NO_VLAN).then_some(p.vlan),
-            smac: p.smac,
-            dmac: p.dmac,
+            smac: p.smac(),
+            dmac: p.dmac(),
             tcp_flags: 0,
             ip_ttl: 0,
             ip_tos: 0,
@@ -140,8 +140,7 @@ fn fields(now: u64, flags: u8, size: u32) -> PacketFields {
         tcp_flags: flags,
         ip_ttl: flags,
         ip_tos: !flags,
-        smac: [flags; 6],
-        dmac: [!flags; 6],
+        macs: std::array::from_fn(|i| flags.wrapping_add(i as u8)),
     }
 }
 
