@@ -10,9 +10,8 @@ use record::report::{
 };
 use summary::{FlowTable, Limits, OutOfMemory};
 
-/// Entries swept per frame in a replay, as a divisor of frames: a slice of 16 for a burst of 64 costs under a
-/// nanosecond a packet.
-const FRAMES_PER_SWEPT: usize = 4;
+/// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
+const FRAMES_PER_SWEPT: usize = 8;
 /// How often a replay's sweep begins anew, in stream time.
 const SWEEP_PERIOD_NS: u64 = 1_000_000_000;
 /// How long a live source's sweep takes to go round: records are out within a second of being due, with time left for
@@ -419,6 +418,8 @@ impl<R: RecordSink> Meter<R> {
 
     fn finish_closing_by_ending(&mut self) {
         self.active_at_end = self.flows() as u64;
+        self.v4.advance(self.now);
+        self.v6.advance(self.now);
         self.v4.end_all(&mut self.collector);
         self.v6.end_all(&mut self.collector);
         (self.sweep.v4_done, self.sweep.v6_done) = (true, true);

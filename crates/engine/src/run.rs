@@ -156,6 +156,7 @@ impl<R: RecordSink> Run<'_, R> {
             }
             if !took {
                 self.meter.idle();
+                sources.iter_mut().for_each(|source| source.wait());
             }
             if self.windows_seen != self.meter.windows() {
                 self.windows_seen = self.meter.windows();

@@ -14,7 +14,7 @@ use std::net::IpAddr;
 /// of the machine's clock takes what has come; a block that is handed over half empty costs little.
 const BLOCK_TIMEOUT_MS: c_int = 10;
 
-/// How long one `rx_burst` waits for frames.
+/// How long one `wait` waits for frames.
 const POLL_MS: c_int = 5;
 
 const MAX_SNAPLEN: usize = 256 << 10;
@@ -243,13 +243,6 @@ impl InterfaceSource {
             self.name
         )))
     }
-
-    /// Waits a little for frames.
-    fn wait(&self) {
-        let mut ready = libc::pollfd { fd: self.poll_fd, events: libc::POLLIN, revents: 0 };
-        // SAFETY: `ready` is one valid pollfd. What came of it shows in the next dispatch.
-        unsafe { libc::poll(&mut ready, 1, POLL_MS) };
-    }
 }
 
 /// Creates, sets and activates a handle.
@@ -296,17 +289,19 @@ fn activate(name: &str, snaplen: usize, options: &InterfaceOptions) -> Result<Ha
 
 impl PacketSource for InterfaceSource {
     fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
-        let mut frames = self.dispatch()?;
-        if frames == 0 {
-            self.wait();
-            frames = self.dispatch()?;
-        }
+        let frames = self.dispatch()?;
         if frames == 0 {
             return Ok(Poll::Idle);
         }
         // SAFETY: `copy_frame` filled these descriptors and the bytes that they lead to, which the next dispatch
         // overwrites: not while the burst borrows `self`.
         Ok(Poll::Burst(unsafe { Burst::new(&self.buffer.slots[..frames]) }))
+    }
+
+    fn wait(&mut self) {
+        let mut ready = libc::pollfd { fd: self.poll_fd, events: libc::POLLIN, revents: 0 };
+        // SAFETY: `ready` is one valid pollfd. What came of it shows in the next dispatch.
+        unsafe { libc::poll(&mut ready, 1, POLL_MS) };
     }
 
     fn time_base(&self) -> TimeBase {

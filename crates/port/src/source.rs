@@ -45,6 +45,10 @@ pub trait PacketSource {
     /// After the last good frame: what is wrong with the source. No further call is made then.
     fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError>;
 
+    /// Waits some milliseconds at most for frames, after a poll was `Idle`. A source that is polled by a core of its own
+    /// does not wait.
+    fn wait(&mut self) {}
+
     /// Which clock turns its windows.
     fn time_base(&self) -> TimeBase;
 

@@ -28,15 +28,19 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// The reason to end a flow at `now`, if there is one.
+    /// The reason to end a flow at `now`, if there is one. Where both are, the one that was due first: it does not
+    /// depend on when anybody looks.
     #[inline]
     fn due(&self, now: u64, stime: u64, ltime: u64) -> Option<EndReason> {
-        if now.saturating_sub(ltime) > self.idle_ns {
-            Some(EndReason::Idle)
-        } else if self.active_ns != u64::MAX && now.saturating_sub(stime) >= self.active_ns {
-            Some(EndReason::Active)
-        } else {
-            None
+        let is_idle = now.saturating_sub(ltime) > self.idle_ns;
+        let is_aged = self.active_ns != u64::MAX && now.saturating_sub(stime) >= self.active_ns;
+        match (is_idle, is_aged) {
+            (false, false) => None,
+            (true, true) if stime.saturating_add(self.active_ns) > ltime.saturating_add(self.idle_ns) => {
+                Some(EndReason::Idle)
+            }
+            (_, true) => Some(EndReason::Active),
+            (true, false) => Some(EndReason::Idle),
         }
     }
 }
@@ -291,10 +295,12 @@ impl<K: Key> FlowTable<K> {
         self.hot.len()
     }
 
-    /// Ends every flow, because the source has ended, and leaves the table empty.
+    /// Ends every flow, because the source has ended, and leaves the table empty. A flow that was due by a timeout ends by
+    /// that.
     pub fn end_all(&mut self, sink: &mut impl FlowSink) {
         for (hot, cold) in self.hot.iter_mut().zip(self.cold.iter_mut()).filter(|(hot, _)| hot.live != 0) {
-            end(hot, cold, EndReason::End, sink);
+            let reason = self.timeouts.due(self.now, cold.stime, hot.ltime).unwrap_or(EndReason::End);
+            end(hot, cold, reason, sink);
         }
         self.limits.give_back_flows(self.len);
         (self.len, self.free, self.swept) = (0, NONE, 0);
