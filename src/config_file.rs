@@ -52,7 +52,8 @@ fn with_defaults(command: Command, path: &Path) -> Result<Command, Failure> {
             return Err(fail(format!("unknown key '{key}'; did you mean '{}'?", nearest.unwrap_or("every"))));
         }
         let argument = run.get_arguments().find(|a| a.get_long() == Some(&key)).expect("its name was found");
-        let values = texts(&value).ok_or_else(|| fail(format!("'{key}' must be a text, a number, true or false, or a list")))?;
+        let values = texts(&value)
+            .ok_or_else(|| fail(format!("'{key}' must be a text, a number, true or false, or a list")))?;
         defaults.push((argument.get_id().clone(), values));
     }
     Ok(command.mut_subcommand("run", |mut run| {

@@ -19,7 +19,8 @@ fn control_group_limits() -> Vec<u64> {
     std::path::Path::new(path)
         .ancestors()
         .filter_map(|group| {
-            let file = format!("/sys/fs/cgroup{}/memory.max", group.display().to_string().trim_end_matches('/'));
+            let file =
+                format!("/sys/fs/cgroup{}/memory.max", group.display().to_string().trim_end_matches('/'));
             fs::read_to_string(file).ok()?.trim().parse().ok()
         })
         .collect()
@@ -27,7 +28,8 @@ fn control_group_limits() -> Vec<u64> {
 
 /// The host's name.
 pub(crate) fn host_name() -> String {
-    fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "localhost".to_owned(), |name| name.trim().to_owned())
+    fs::read_to_string("/proc/sys/kernel/hostname")
+        .map_or_else(|_| "localhost".to_owned(), |name| name.trim().to_owned())
 }
 
 /// A random number from the operating system, by way of the standard library's own seeds.

@@ -22,7 +22,9 @@ pub(crate) fn split(words: &[String], has_other_source: bool) -> Result<Words, F
     };
     let (files, filter) = words.split_at(files);
     if let Some(missing) = files.iter().find(|word| *word != "-" && !Path::new(word.as_str()).exists()) {
-        return Err(Failure::usage(format!("{missing}: no such file; a source is a capture file, '-', -i, --port or --synthetic")));
+        return Err(Failure::usage(format!(
+            "{missing}: no such file; a source is a capture file, '-', -i, --port or --synthetic"
+        )));
     }
     Ok(Words { files: files.to_vec(), filter: (!filter.is_empty()).then(|| filter.join(" ")) })
 }

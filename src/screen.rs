@@ -57,7 +57,8 @@ impl Screen {
             is_closed: false,
             fault: None,
         };
-        let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(move || painter.run(&received))?;
+        let thread =
+            std::thread::Builder::new().name("screen".to_owned()).spawn(move || painter.run(&received))?;
         Ok(Self { events, snapshot, time_base, show, thread })
     }
 
@@ -155,7 +156,9 @@ impl Painter {
         let snapshot = *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         let rate = snapshot.received as f64 / self.began.elapsed().as_secs_f64() / 1e6;
         let part = match snapshot.total_bytes {
-            Some(total) if total != 0 => format!("{:3.0} % ", snapshot.done_bytes as f64 * 100.0 / total as f64),
+            Some(total) if total != 0 => {
+                format!("{:3.0} % ", snapshot.done_bytes as f64 * 100.0 / total as f64)
+            }
             _ => String::new(),
         };
         eprint!("\r\x1b[K{part}{} packets, {} flows, {rate:.1} Mpps", snapshot.received, snapshot.flows);

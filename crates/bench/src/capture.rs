@@ -101,8 +101,12 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         }
         let checked = match variant.name {
             "edison" => variant.answer.as_ref().is_some_and(|answer| agrees(answer, &truth)),
-            "nfpcapd" => variant.answer.as_ref().is_some_and(|a| a["packets"] == json!(truth.totals.count.packets)),
-            "softflowd" => variant.answer.as_ref().is_some_and(|a| a["packets"] == json!(truth.totals.count.packets)),
+            "nfpcapd" => {
+                variant.answer.as_ref().is_some_and(|a| a["packets"] == json!(truth.totals.count.packets))
+            }
+            "softflowd" => {
+                variant.answer.as_ref().is_some_and(|a| a["packets"] == json!(truth.totals.count.packets))
+            }
             name => records_agree(name, directory.path(), &truth),
         };
         out(Line {
@@ -151,11 +155,10 @@ fn round(variant: &mut Variant, capture: &Path, directory: &Path) -> Result<f64,
     }
     let arguments = (variant.arguments)(&capture.to_string_lossy(), &output.to_string_lossy());
     let before = children_usage();
-    let ran = Command::new(&variant.program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{}: {error}; install Debian's nfdump and softflowd", variant.program))?;
+    let ran =
+        Command::new(&variant.program).args(arguments).stdin(Stdio::null()).output().map_err(|error| {
+            format!("{}: {error}; install Debian's nfdump and softflowd", variant.program)
+        })?;
     let after = children_usage();
     let text = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
     if !ran.status.success() {
@@ -217,10 +220,11 @@ fn records_agree(name: &str, directory: &Path, truth: &Truth) -> bool {
     }
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
-    let Some(columns) = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "total_count", "total_byte"]
-        .iter()
-        .map(|name| header.iter().position(|column| column == name))
-        .collect::<Option<Vec<_>>>()
+    let Some(columns) =
+        ["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "total_count", "total_byte"]
+            .iter()
+            .map(|name| header.iter().position(|column| column == name))
+            .collect::<Option<Vec<_>>>()
     else {
         return false;
     };
@@ -305,8 +309,9 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
     let stop = AtomicBool::new(false);
     let mut memory = MemoryWatch::default();
     let before = thread_time();
-    let outcome = engine::run(&mut [Box::new(source)], None, &config, &stop, LastBlock::default(), &mut memory)
-        .map_err(|error| error.to_string())?;
+    let outcome =
+        engine::run(&mut [Box::new(source)], None, &config, &stop, LastBlock::default(), &mut memory)
+            .map_err(|error| error.to_string())?;
     let time = thread_time() - before;
     if let Some(error) = outcome.errors.first() {
         return Err(error.to_string());

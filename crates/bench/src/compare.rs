@@ -8,7 +8,11 @@ const MOST_ROUNDS: usize = 11;
 
 /// Calls `round` for every variant in turn, again and again, for about `seconds`. A call gives the nanoseconds that
 /// count. The result has the sorted times of each variant.
-pub(crate) fn in_turn<V>(variants: &mut [V], seconds: f64, mut round: impl FnMut(&mut V) -> f64) -> Vec<Vec<f64>> {
+pub(crate) fn in_turn<V>(
+    variants: &mut [V],
+    seconds: f64,
+    mut round: impl FnMut(&mut V) -> f64,
+) -> Vec<Vec<f64>> {
     let began = Instant::now();
     let mut times = vec![Vec::new(); variants.len()];
     for rounds in 0..MOST_ROUNDS {

@@ -51,11 +51,7 @@ pub const BENCHES: &[Bench] = &[
         about: "capture file to records against nfpcapd and softflowd, by processor time",
         run: capture::run,
     },
-    Bench {
-        name: "records",
-        about: "record writers: CSV, JSON lines, Parquet",
-        run: records::run,
-    },
+    Bench { name: "records", about: "record writers: CSV, JSON lines, Parquet", run: records::run },
     #[cfg(feature = "dpdk")]
     Bench {
         name: "port",

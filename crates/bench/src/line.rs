@@ -36,7 +36,9 @@ impl Line {
 
     /// Fastest and slowest round, nanoseconds per packet.
     fn spread(&self) -> [f64; 2] {
-        let at = |index: usize| rounded(self.rounds_ns.get(index).copied().unwrap_or(f64::NAN) / self.packets as f64);
+        let at = |index: usize| {
+            rounded(self.rounds_ns.get(index).copied().unwrap_or(f64::NAN) / self.packets as f64)
+        };
         [at(0), at(self.rounds_ns.len().saturating_sub(1))]
     }
 
@@ -65,7 +67,8 @@ impl Line {
         let pairs = |pairs: &[(&'static str, Value)]| {
             pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
         };
-        let memory = self.memory_bytes.map_or(String::new(), |bytes| format!(" {} MiB", bytes.div_ceil(1 << 20)));
+        let memory =
+            self.memory_bytes.map_or(String::new(), |bytes| format!(" {} MiB", bytes.div_ceil(1 << 20)));
         let [fastest, slowest] = self.spread();
         format!(
             "{:<18} {:<24} {:>8.2} Mpps {:>8.1} ns ({fastest:.1} to {slowest:.1}){memory} {} {}",

@@ -43,8 +43,9 @@ fn point(
     seconds: f64,
     out: &mut dyn FnMut(Line),
 ) -> Result<(), String> {
-    let spec: Spec =
-        format!("packets={mbufs},flows={flows},zipf={zipf},size=64,seed=1").parse().map_err(|e| format!("{e}"))?;
+    let spec: Spec = format!("packets={mbufs},flows={flows},zipf={zipf},size=64,seed=1")
+        .parse()
+        .map_err(|e| format!("{e}"))?;
     let mut generator = Generator::with_truth(spec);
     let mut buffer = vec![0; generator.longest_capture()];
     let mut frames = Vec::new();

@@ -18,8 +18,10 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let count = points.packets.unwrap_or(1_000_000).max(1);
     for is_v6 in [false, true] {
         let records = records(count, is_v6)?;
-        let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
-        let mut formats: Vec<(Format, u64, bool)> = Format::ALL.iter().map(|&format| (format, 0, true)).collect();
+        let directory =
+            tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
+        let mut formats: Vec<(Format, u64, bool)> =
+            Format::ALL.iter().map(|&format| (format, 0, true)).collect();
         let mut fault = None;
         let times = in_turn(&mut formats, points.seconds, |(format, bytes, checked)| {
             let path = directory.path().join(format!("records{}", format.suffix()));
@@ -64,14 +66,16 @@ fn rows(path: &std::path::Path, format: Format) -> std::io::Result<u64> {
         Format::Csv => lines - 1,
         Format::JsonLines => lines,
         Format::Parquet => {
-            let file = SerializedFileReader::new(std::fs::File::open(path)?).map_err(std::io::Error::other)?;
+            let file =
+                SerializedFileReader::new(std::fs::File::open(path)?).map_err(std::io::Error::other)?;
             file.metadata().file_metadata().num_rows() as u64
         }
     })
 }
 
 fn records(count: u64, is_v6: bool) -> Result<Vec<FlowRecord>, String> {
-    let spec: Spec = format!("packets={count},flows={count},zipf=0,seed=1").parse().map_err(|e| format!("{e}"))?;
+    let spec: Spec =
+        format!("packets={count},flows={count},zipf=0,seed=1").parse().map_err(|e| format!("{e}"))?;
     let stream = KeyStream::ipv4(&spec);
     let keys = stream.keys().iter().map(packet::Key::flow_key);
     let widen = |address: IpAddr| match address {

@@ -83,7 +83,8 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     for (number, rounds_ns) in times.into_iter().enumerate() {
         builds[number].sort_by(f64::total_cmp);
         let build = builds[number][builds[number].len() / 2] / packets as f64;
-        let mut more = vec![("distinct", json!(truth.len())), ("first_pass_ns", json!((build * 10.0).round() / 10.0))];
+        let mut more =
+            vec![("distinct", json!(truth.len())), ("first_pass_ns", json!((build * 10.0).round() / 10.0))];
         if number == 0 {
             let pauses = growth_pauses(&stream);
             more.push(("burst_us_p99_9", json!(pauses.0)));
@@ -212,7 +213,10 @@ impl Table for Hashbrown {
     }
 
     fn counts(&mut self) -> HashMap<FlowKey, u64> {
-        std::mem::take(&mut self.0).into_iter().map(|(key, counts)| (key.flow_key(), counts.packets)).collect()
+        std::mem::take(&mut self.0)
+            .into_iter()
+            .map(|(key, counts)| (key.flow_key(), counts.packets))
+            .collect()
     }
 }
 
@@ -261,7 +265,13 @@ mod rte {
 
         pub(super) fn new(flows: usize) -> Result<Self, String> {
             let eal = eal(Self::ENTRY_BYTES * Self::MOST.max(flows as u64 * 9 / 8))?;
-            Ok(Self { table: std::ptr::null_mut(), counters: Vec::new(), keys: Vec::new(), made: 0, _eal: eal })
+            Ok(Self {
+                table: std::ptr::null_mut(),
+                counters: Vec::new(),
+                keys: Vec::new(),
+                made: 0,
+                _eal: eal,
+            })
         }
     }
 
@@ -286,7 +296,10 @@ mod rte {
                     RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
                 );
             }
-            assert!(!self.table.is_null(), "rte_hash_create for {entries} keys failed: too little memory for EAL");
+            assert!(
+                !self.table.is_null(),
+                "rte_hash_create for {entries} keys failed: too little memory for EAL"
+            );
             self.counters = vec![Counts::default(); entries as usize + 64];
             self.keys = vec![KeyV4::default(); entries as usize + 64];
         }
@@ -300,7 +313,12 @@ mod rte {
                 }
                 // SAFETY: as many pointers to 16-byte keys, and places, as `keys` has.
                 unsafe {
-                    rte_hash_lookup_bulk(self.table, pointers.as_ptr(), keys.len() as u32, positions.as_mut_ptr())
+                    rte_hash_lookup_bulk(
+                        self.table,
+                        pointers.as_ptr(),
+                        keys.len() as u32,
+                        positions.as_mut_ptr(),
+                    )
                 };
                 for ((&position, key), pointer) in positions.iter().zip(keys).zip(pointers) {
                     let mut position = position;

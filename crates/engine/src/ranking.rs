@@ -30,7 +30,8 @@ impl<K: Ord + Copy> Ranking<K> {
     #[inline]
     pub(crate) fn wants(&self, value: u64) -> bool {
         self.lines != 0
-            && (self.heap.len() < self.lines || self.heap.peek().is_some_and(|Reverse(least)| value >= least.value))
+            && (self.heap.len() < self.lines
+                || self.heap.peek().is_some_and(|Reverse(least)| value >= least.value))
     }
 
     /// Offers a line.

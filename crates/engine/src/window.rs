@@ -23,9 +23,7 @@ impl OpenWindow {
                 let end_ns = start_ns.saturating_add(length);
                 Self { index, start_ns, end_ns, frames_left: u64::MAX }
             }
-            Every::Packets(frames) => {
-                Self { index, start_ns: now, end_ns: u64::MAX, frames_left: frames }
-            }
+            Every::Packets(frames) => Self { index, start_ns: now, end_ns: u64::MAX, frames_left: frames },
         }
     }
 

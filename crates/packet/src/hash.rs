@@ -48,9 +48,8 @@ impl Seed {
     /// Hash of five words; the sixth is zero.
     #[inline(always)]
     pub(crate) fn hash5(&self, w: [u64; 5]) -> u64 {
-        let pair = |i: usize, a: u64, b: u64| {
-            wide(a.wrapping_add(self.add[i]), b.wrapping_add(self.add[i + 1]))
-        };
+        let pair =
+            |i: usize, a: u64, b: u64| wide(a.wrapping_add(self.add[i]), b.wrapping_add(self.add[i + 1]));
         self.fold(pair(0, w[0], w[1]).wrapping_add(pair(2, w[2], w[3])).wrapping_add(pair(4, w[4], 0)))
     }
 }

@@ -125,8 +125,7 @@ fn ipv6<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
     if total > bytes.wire_len() {
         return Err(NotMeasured::BadLength);
     }
-    let addresses =
-        Addresses::V6(std::array::from_fn(|i| h[8 + i]), std::array::from_fn(|i| h[24 + i]));
+    let addresses = Addresses::V6(std::array::from_fn(|i| h[8 + i]), std::array::from_fn(|i| h[24 + i]));
     let ip_tos = (be16(h, 0) >> 4) as u8;
     let fields = PacketFields { total_byte: total as u32, ip_ttl: h[7], ip_tos, ..Default::default() };
     let payload = Some(payload.limit(total - 40));

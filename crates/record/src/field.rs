@@ -320,7 +320,7 @@ pub const FIELDS: &[Field] = &[
         "end_reason",
         Value::Name(|r| r.end_reason.name()),
         Last,
-        "why the record ended: idle, active (timeouts), end (of the source), evicted (place needed)",
+        "why the record ended: idle, active (timeouts), end (of the source)",
     )
     .ipfix(&[Element("flowEndReason", 136)])
     .standard("RFC 5102"),

@@ -12,8 +12,6 @@ pub enum EndReason {
     Active,
     /// The source ended, or the user did.
     End,
-    /// Its place in the table was needed.
-    Evicted,
 }
 
 impl EndReason {
@@ -23,7 +21,6 @@ impl EndReason {
             Self::Idle => "idle",
             Self::Active => "active",
             Self::End => "end",
-            Self::Evicted => "evicted",
         }
     }
 }

@@ -162,7 +162,8 @@ impl<T: Copy> Arena<T> {
 fn map(at: *mut libc::c_void, flags: i32) -> bool {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: without a place, or in one that the caller owns behind all that is in use, so that nothing is replaced.
-    let mapped = unsafe { libc::mmap(at, STEP, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags, -1, 0) };
+    let mapped =
+        unsafe { libc::mmap(at, STEP, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags, -1, 0) };
     if mapped != libc::MAP_FAILED && mapped != at {
         // Kernels before 4.17 take MAP_FIXED_NOREPLACE for a wish.
         // SAFETY: mapped just now, and nobody has a reference to it.

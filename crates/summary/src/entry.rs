@@ -46,7 +46,8 @@ pub(crate) struct Cold {
     pub(crate) macs: [u8; 12],
 }
 
-const _: () = assert!(size_of::<Hot<KeyV4>>() == 64 && size_of::<Hot<KeyV6>>() == 128 && size_of::<Cold>() == 64);
+const _: () =
+    assert!(size_of::<Hot<KeyV4>>() == 64 && size_of::<Hot<KeyV6>>() == 128 && size_of::<Cold>() == 64);
 
 /// At this many packets in one window the hot line's 32-bit count is carried over to the cold line: 2^31 packets of
 /// one flow take 15 s at 100 Gbit/s, and windows may be longer.

@@ -221,8 +221,8 @@ impl<K: Key> FlowTable<K> {
             return false;
         }
         let reused = (self.free != NONE).then_some(self.free as usize);
-        let has_room = reused.is_some()
-            || self.hot.len() < MAX_ENTRIES && self.hot.make_room() && self.cold.make_room();
+        let has_room =
+            reused.is_some() || self.hot.len() < MAX_ENTRIES && self.hot.make_room() && self.cold.make_room();
         let entry = reused.unwrap_or(self.hot.len());
         if !has_room || !self.index.insert(hash, entry as u32) {
             self.limits.give_back_flows(1);

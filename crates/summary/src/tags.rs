@@ -23,7 +23,8 @@ fn plain(tags: &[u16; TAGS], tag: u16) -> u32 {
 mod sse2 {
     use super::TAGS;
     use std::arch::x86_64::{
-        _mm_cmpeq_epi16, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_set1_epi16, _mm_setzero_si128,
+        _mm_cmpeq_epi16, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_set1_epi16,
+        _mm_setzero_si128,
     };
 
     #[inline(always)]

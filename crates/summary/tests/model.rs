@@ -88,8 +88,7 @@ impl Model {
 
     /// A whole sweep.
     fn sweep(&mut self) {
-        let due: Vec<_> =
-            self.flows.iter().filter_map(|(key, flow)| Some((*key, self.due(flow)?))).collect();
+        let due: Vec<_> = self.flows.iter().filter_map(|(key, flow)| Some((*key, self.due(flow)?))).collect();
         for (key, reason) in due {
             let mut flow = self.flows.remove(&key).expect("it was listed");
             flow.end_reason = reason;
