@@ -13,6 +13,12 @@ pub(crate) struct Words {
 /// Words that are there as files, or look like files, come first; the first other word begins the filter. Beside
 /// `-i`, `--port` or `--synthetic` all words are the filter.
 pub(crate) fn split(words: &[String], has_other_source: bool) -> Result<Words, Failure> {
+    let is_capture = |word: &&String| looks_like_path(word) && Path::new(word.as_str()).exists();
+    if let Some(file) = words.iter().find(is_capture).filter(|_| has_other_source) {
+        return Err(Failure::usage(format!(
+            "{file} is a file: a run measures capture files, or -i, --port, --synthetic"
+        )));
+    }
     let is_file = |word: &str| word == "-" || Path::new(word).exists() || looks_like_path(word);
     let files = match words {
         _ if has_other_source => 0,

@@ -1,7 +1,7 @@
 //! From options to sources of frames.
 
 use crate::cli::RunOptions;
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 use crate::positional::{self, Words};
 use port::{
     CaptureSource, Filter, InterfaceOptions, InterfaceSource, PacketSource, SyntheticSource, TimeBase,
@@ -41,6 +41,7 @@ pub(crate) fn open(options: &RunOptions) -> Result<Sources, Failure> {
     }
     // The filter first: a mistake in it must not start a port.
     let filter = filter.map(|expression| Filter::new(&expression)).transpose()?;
+    filter.iter().flat_map(Filter::warnings).for_each(|line| say(&line));
     let burst = usize::from(options.burst);
     let mut sources: Vec<Box<dyn PacketSource>> = Vec::new();
     for file in &files {
@@ -63,7 +64,6 @@ pub(crate) fn open(options: &RunOptions) -> Result<Sources, Failure> {
 
 #[cfg(feature = "dpdk")]
 fn dpdk_source(options: &RunOptions) -> Result<Box<dyn PacketSource>, Failure> {
-    use crate::exit::say;
     use port::dpdk::{DpdkSource, Eal, EalConfig, PortOptions};
     let port = PortOptions {
         burst: options.burst,

@@ -54,7 +54,9 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let truth = write_capture(&capture, spec)?;
     let itself = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let itself = itself.to_string_lossy().into_owned();
-    let records = |capture: &str, output: &str| words(&["run", capture, "--top", "0", "--flows", output]);
+    let records = |capture: &str, output: &str| {
+        words(&["run", capture, "--top", "0", "--every", "1h", "--flows", output])
+    };
     let new = |name, program: &str, arguments| Variant {
         name,
         program: program.to_owned(),
@@ -295,7 +297,8 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
     let name = path.to_string_lossy();
     let source = CaptureSource::open(&name, BURST).map_err(|error| error.to_string())?;
     let config = Config {
-        every: Every::Time(10_000_000_000),
+        // One window, as the other meters have one file.
+        every: Every::Time(3_600_000_000_000),
         timeouts: Timeouts { idle_ns: 30_000_000_000, active_ns: 1_800_000_000_000 },
         limits: Limits::new(usize::MAX >> 1, 1 << 28),
         tunnel: Tunnel::Outer,

@@ -25,7 +25,7 @@ enum Step {
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     let flows = points.flows.unwrap_or(1_000_000);
     let zipf = points.zipf.unwrap_or(1.0);
-    let rings = points.packets.map_or(vec![1_000, 64_000, 1_000_000], |packets| vec![packets]);
+    let rings = points.packets.map_or(vec![1_000, 50_000], |packets| vec![packets]);
     let most = rings.iter().copied().max().unwrap_or(0);
     let config = EalConfig { memory_bytes: RingPort::memory_bytes(most), ..EalConfig::default() };
     let eal = Eal::init(&config).map_err(|error| error.to_string())?;

@@ -12,8 +12,9 @@ use summary::{FlowTable, Limits, OutOfMemory};
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
 const FRAMES_PER_SWEPT: usize = 8;
-/// How often a replay's sweep begins anew, in stream time.
-const SWEEP_PERIOD_NS: u64 = 1_000_000_000;
+/// How often a replay's sweep begins anew, as a part of the shorter timeout in stream time: nobody waits for the records,
+/// they only take memory.
+const SWEEPS_PER_TIMEOUT: u64 = 4;
 /// How long a live source's sweep takes to go round: records are out within a second of being due, with time left for
 /// writing them.
 const LIVE_SWEEP_NS: u64 = 500_000_000;
@@ -55,6 +56,8 @@ pub struct Meter<R> {
     active_at_end: u64,
     reports: Vec<WindowReport>,
     limits: Limits,
+    /// Stream time between the sweeps of a replay.
+    sweep_period_ns: u64,
 }
 
 /// Where the sweep over both tables is.
@@ -107,6 +110,7 @@ impl<R: RecordSink> Meter<R> {
             active_at_end: 0,
             reports: Vec::new(),
             limits: config.limits.clone(),
+            sweep_period_ns: config.timeouts.idle_ns.min(config.timeouts.active_ns) / SWEEPS_PER_TIMEOUT,
         })
     }
 
@@ -325,7 +329,7 @@ impl<R: RecordSink> Meter<R> {
     /// A replay has no hurry: a few entries per burst, from the start again when stream time has moved on.
     fn sweep_replay(&mut self, frames: usize) {
         if self.sweep.is_done() {
-            if self.now < self.sweep.at.saturating_add(SWEEP_PERIOD_NS) {
+            if self.now < self.sweep.at.saturating_add(self.sweep_period_ns) {
                 return;
             }
             self.begin_sweep();

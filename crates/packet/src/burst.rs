@@ -75,20 +75,22 @@ impl<K: Key> KeyBurst<K> {
     /// Adds a packet and hashes its key.
     #[inline(always)]
     pub fn push(&mut self, key: K, fields: PacketFields, seed: &Seed) {
+        *self.add() = KeyedPacket { key, hash: key.hash(seed), fields };
+    }
+
+    /// Adds a packet, to be filled in: it has what an earlier one left there.
+    #[inline(always)]
+    pub(crate) fn add(&mut self) -> &mut KeyedPacket<K> {
         if self.len == self.slots.len() {
             self.grow();
         }
-        // Written in place: a value that is pushed is made on the stack and copied, 25 instructions a packet.
-        let slot = &mut self.slots[self.len];
-        slot.key = key;
-        slot.hash = key.hash(seed);
-        slot.fields = fields;
         self.len += 1;
+        &mut self.slots[self.len - 1]
     }
 
     #[cold]
     fn grow(&mut self) {
-        self.slots.resize(self.slots.len() * 2, KeyedPacket::default());
+        self.slots.push(KeyedPacket::default());
     }
 
     /// Forgets all packets and keeps the room.

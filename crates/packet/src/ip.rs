@@ -204,8 +204,7 @@ fn transport(packet: &mut IpPacket<'_>) {
 }
 
 /// The TCP fields of the record (RFC 9293, section 3.1) from the first 16 bytes of the header.
-#[inline(always)]
-pub(crate) fn tcp(h: &[u8; 16], fields: &mut PacketFields) {
+fn tcp(h: &[u8; 16], fields: &mut PacketFields) {
     fields.tcp_seq = be32(h, 4);
     fields.tcp_ack = be32(h, 8);
     fields.tcp_flags = h[13];

@@ -160,7 +160,7 @@ pub(crate) fn ppp(
     vlan: &mut u16,
     budget: &mut HeaderBudget,
 ) -> Result<Announced, NotMeasured> {
-    if bytes.peek::<2>() == Ok(&[0xff, 0x03]) {
+    if bytes.peek::<1>() == Ok(&[0xff]) && *bytes.peek::<2>().map_err(malformed)? == [0xff, 0x03] {
         bytes.skip(2).map_err(malformed)?;
     }
     let first = bytes.take::<1>().map_err(malformed)?[0];

@@ -171,7 +171,8 @@ impl CuckooIndex {
     pub(crate) fn candidate(&self, bucket: u32, hash: u64) -> u32 {
         let Some(bucket) = self.buckets.get(bucket as usize) else { return NONE };
         let mask = bucket.matches(Place::of(hash).tag);
-        if mask != 0 { bucket.entries[mask.trailing_zeros() as usize & (SLOTS - 1)] } else { NONE }
+        let entry = bucket.entries[mask.trailing_zeros() as usize % SLOTS];
+        if mask != 0 { entry } else { NONE }
     }
 
     /// The entry among all candidates for which `is_it` holds.

@@ -72,6 +72,8 @@ pub struct FlowTable<K: Key> {
     window: u16,
     /// Next entry to sweep.
     swept: usize,
+    /// True from a turn until a sweep has come round.
+    is_sealing: bool,
 }
 
 impl<K: Key> FlowTable<K> {
@@ -95,6 +97,7 @@ impl<K: Key> FlowTable<K> {
             now: 0,
             window: 0,
             swept: 0,
+            is_sealing: false,
         })
     }
 
@@ -134,19 +137,25 @@ impl<K: Key> FlowTable<K> {
             self.index.prefetch(bucket);
             *found = bucket;
         }
+        // While windows are being closed, the first packet of a flow needs its cold line too.
+        let is_sealing = self.is_sealing;
         let mut missed = [0u8; BATCH];
         let mut misses = 0;
         for (i, (packet, found)) in batch.iter().zip(&mut found).enumerate() {
             *found = self.index.candidate(*found, packet.hash);
-            if *found != NONE {
-                self.hot.prefetch(*found as usize);
-            } else {
-                self.index.prefetch(self.index.second_bucket(packet.hash));
-                missed[misses % BATCH] = i as u8;
-                misses += 1;
+            // Noted without a branch: whether a key lies in its first bucket cannot be guessed.
+            missed[misses % BATCH] = i as u8;
+            misses += usize::from(*found == NONE);
+            self.hot.prefetch(*found as usize);
+            if is_sealing {
+                self.cold.prefetch(*found as usize);
             }
         }
-        for &i in &missed[..misses] {
+        let missed = &missed[..misses];
+        for &i in missed {
+            self.index.prefetch(self.index.second_bucket(batch[usize::from(i)].hash));
+        }
+        for &i in missed {
             let (hash, found) = (batch[usize::from(i)].hash, &mut found[usize::from(i)]);
             *found = self.index.candidate(self.index.second_bucket(hash), hash);
             self.hot.prefetch(*found as usize);
@@ -257,6 +266,7 @@ impl<K: Key> FlowTable<K> {
     pub fn turn(&mut self) {
         self.window = self.window.wrapping_add(1);
         self.swept = 0;
+        self.is_sealing = true;
     }
 
     /// Looks at up to `entries` entries: ends flows that are past a timeout and seals the counts of closed windows. True
@@ -287,6 +297,7 @@ impl<K: Key> FlowTable<K> {
         }
         let done = end_at == self.hot.len();
         self.swept = if done { 0 } else { end_at };
+        self.is_sealing &= !done;
         done
     }
 
