@@ -143,11 +143,10 @@ impl<T: Copy> Arena<T> {
         self.committed
     }
 
-    /// Asks for the cache lines of value `index`; any index is allowed, and one that is not there asks for the first: a
-    /// prefetch of no memory costs a walk through the page tables.
+    /// Asks for the cache lines of value `index`; any index is allowed, but one far away costs a walk through the page
+    /// tables.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: usize) {
-        let index = if index < self.len { index } else { 0 };
         #[cfg(target_arch = "x86_64")]
         for line in (0..size_of::<T>()).step_by(64) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

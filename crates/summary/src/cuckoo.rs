@@ -149,6 +149,20 @@ impl CuckooIndex {
         low | bit
     }
 
+    /// True while buckets are being split.
+    pub(crate) fn is_splitting(&self) -> bool {
+        self.split != 0
+    }
+
+    /// [`CuckooIndex::first_bucket`] for a caller that knows whether buckets are being split.
+    #[inline(always)]
+    pub(crate) fn first_bucket_of<const MAY_BE_SPLITTING: bool>(&self, hash: u64) -> u32 {
+        match MAY_BE_SPLITTING {
+            true => self.first_bucket(hash),
+            false => Place::of(hash).position & self.base.wrapping_sub(1),
+        }
+    }
+
     /// The bucket in which to look first.
     #[inline(always)]
     pub(crate) fn first_bucket(&self, hash: u64) -> u32 {

@@ -124,21 +124,25 @@ impl<K: Key> FlowTable<K> {
     /// Counts a burst. A packet older than stream time counts as of now.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
         for batch in burst.packets().chunks(BATCH) {
-            self.update_batch(batch, sink);
+            // Whether buckets are being split or windows closed is asked once per batch, not per packet.
+            if self.index.is_splitting() || self.is_sealing {
+                self.update_batch::<true>(batch, sink);
+            } else {
+                self.update_batch::<false>(batch, sink);
+            }
         }
     }
 
     #[inline(always)]
-    fn update_batch(&mut self, batch: &[KeyedPacket<K>], sink: &mut impl FlowSink) {
+    fn update_batch<const IS_CHANGING: bool>(&mut self, batch: &[KeyedPacket<K>], sink: &mut impl FlowSink) {
         // What the stages know of each packet: its bucket, and then its entry.
         let mut found = [NONE; BATCH];
         for (packet, found) in batch.iter().zip(&mut found) {
-            let bucket = self.index.first_bucket(packet.hash);
+            let bucket = self.index.first_bucket_of::<IS_CHANGING>(packet.hash);
             self.index.prefetch(bucket);
             *found = bucket;
         }
         // While windows are being closed, the first packet of a flow needs its cold line too.
-        let is_sealing = self.is_sealing;
         let mut missed = [0u8; BATCH];
         let mut misses = 0;
         for (i, (packet, found)) in batch.iter().zip(&mut found).enumerate() {
@@ -146,9 +150,10 @@ impl<K: Key> FlowTable<K> {
             // Noted without a branch: whether a key lies in its first bucket cannot be guessed.
             missed[misses % BATCH] = i as u8;
             misses += usize::from(*found == NONE);
-            self.hot.prefetch(*found as usize);
-            if is_sealing {
-                self.cold.prefetch(*found as usize);
+            let entry = if *found == NONE { 0 } else { *found as usize };
+            self.hot.prefetch(entry);
+            if IS_CHANGING {
+                self.cold.prefetch(entry);
             }
         }
         let missed = &missed[..misses];
