@@ -1,7 +1,7 @@
 //! `edison bench capture`: from a capture file in the page cache to the last record, against the flow meters that Debian
 //! has. Processor time of whole processes counts, so that nobody gains by a second thread.
 
-use crate::compare::in_turn;
+use crate::compare::{in_turn, thread_time};
 use crate::{Line, Points};
 use engine::{Config, Every, Observer, RecordSink, Snapshot};
 use packet::{FlowKey, Seed, Tunnel};
@@ -327,12 +327,4 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
         "ns_per_packet": (time / ended.packets.received.max(1) as f64 * 10.0).round() / 10.0,
         "anonymous_bytes": memory.peak_bytes,
     }))
-}
-
-/// Processor time of this thread, nanoseconds.
-fn thread_time() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a place for one `timespec`.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }

@@ -33,3 +33,11 @@ pub(crate) fn in_turn<V>(
 pub(crate) fn ns(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e9
 }
+
+/// Processor time of this thread, user and system, nanoseconds.
+pub(crate) fn thread_time() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a place for one `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}

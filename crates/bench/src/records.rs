@@ -1,13 +1,12 @@
-//! `edison bench records`: what the writers take, on one core.
+//! `edison bench records`: what the writers take, in processor time of the thread that writes real files.
 
-use crate::compare::{in_turn, ns};
+use crate::compare::{in_turn, thread_time};
 use crate::{Line, Points};
 use packet::FlowKey;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use record::{EndReason, FlowRecord, Format, Selection};
 use serde_json::json;
 use std::net::{IpAddr, Ipv6Addr};
-use std::time::Instant;
 use traffic::{KeyStream, Spec};
 
 /// Records handed over at once, as the engine does.
@@ -25,12 +24,12 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         let mut fault = None;
         let times = in_turn(&mut formats, points.seconds, |(format, bytes, checked)| {
             let path = directory.path().join(format!("records{}", format.suffix()));
-            let began = Instant::now();
+            let began = thread_time();
             let written = record::create(&path, "bench", &Selection::all()).and_then(|mut writer| {
                 records.chunks(BLOCK).try_for_each(|block| writer.write(block))?;
                 writer.finish()
             });
-            let time = ns(began.elapsed());
+            let time = thread_time() - began;
             let result = written.and_then(|()| Ok((std::fs::metadata(&path)?.len(), rows(&path, *format)?)));
             match result {
                 Ok((size, rows)) => (*bytes, *checked) = (size, *checked && rows == count),
