@@ -8,7 +8,7 @@ use record::report::WindowReport;
 use record::terminal;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -40,6 +40,8 @@ pub(crate) struct Screen {
     time_base: TimeBase,
     show: Show,
     thread: JoinHandle<Option<String>>,
+    /// Warnings that came when the queue was full: they are said at the end.
+    unsaid: Vec<String>,
 }
 
 impl Screen {
@@ -59,13 +61,15 @@ impl Screen {
         };
         let thread =
             std::thread::Builder::new().name("screen".to_owned()).spawn(move || painter.run(&received))?;
-        Ok(Self { events, snapshot, time_base, show, thread })
+        Ok(Self { events, snapshot, time_base, show, thread, unsaid: Vec::new() })
     }
 
     /// Ends the thread; what went wrong with standard output, if anything did.
     pub(crate) fn finish(self) -> Option<String> {
         drop(self.events);
-        self.thread.join().unwrap_or_else(|_| Some("the screen's thread failed".to_owned()))
+        let fault = self.thread.join().unwrap_or_else(|_| Some("the screen's thread failed".to_owned()));
+        self.unsaid.iter().for_each(|line| say(line));
+        fault
     }
 }
 
@@ -87,7 +91,12 @@ impl Observer for Screen {
     }
 
     fn warning(&mut self, line: String) {
-        let _ = self.events.try_send(Event::Warning(line));
+        if let Err(
+            TrySendError::Full(Event::Warning(line)) | TrySendError::Disconnected(Event::Warning(line)),
+        ) = self.events.try_send(Event::Warning(line))
+        {
+            self.unsaid.push(line);
+        }
     }
 }
 

@@ -30,12 +30,8 @@ unsafe extern "C" {
     pub fn rte_hash_free(table: *mut rte_hash);
     /// The key's position (0 to entries - 1), inserted if it was not there, or a negative error.
     pub fn rte_hash_add_key(table: *const rte_hash, key: *const c_void) -> i32;
-    /// The same with the hash value at hand.
-    pub fn rte_hash_add_key_with_hash(table: *const rte_hash, key: *const c_void, hash: u32) -> i32;
     /// Inserts or replaces a key's data; 0 or a negative error.
     pub fn rte_hash_add_key_data(table: *const rte_hash, key: *const c_void, data: *mut c_void) -> c_int;
-    /// The key's hash value by the table's function.
-    pub fn rte_hash_hash(table: *const rte_hash, key: *const c_void) -> u32;
     /// Positions of at most 64 keys, negative where there is none.
     pub fn rte_hash_lookup_bulk(
         table: *const rte_hash,

@@ -141,6 +141,10 @@ impl<R: RecordSink> Run<'_, R> {
             }
             let mut took = false;
             for (source, ended) in sources.iter_mut().zip(&mut ended) {
+                // What would not be measured is not taken from the source.
+                if self.limit() == 0 {
+                    break;
+                }
                 match source.rx_burst() {
                     Ok(Poll::Burst(burst)) => {
                         self.meter.burst(burst, self.limit(), self.filter);
