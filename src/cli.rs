@@ -1,11 +1,14 @@
 //! The command line.
 
-use crate::quantity;
+use crate::{parts, quantity};
 use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::Every;
+use packet::KeySpec;
+use record::{Collector, Rotation};
 use std::path::PathBuf;
 use std::time::Duration;
+use summary::StatisticSpec;
 
 /// Exact network measurement, with its own loss beside every figure.
 #[derive(Debug, Parser)]
@@ -76,9 +79,18 @@ pub(crate) struct RunOptions {
     /// Lines in a ranking
     #[arg(long, value_name = "N", env = "EDISON_TOP", default_value_t = 10)]
     pub(crate) top: usize,
-    /// Write flow records; the suffix chooses the format: .csv, .jsonl, .parquet
+    /// Write flow records; the suffix chooses the format: .csv, .jsonl, .parquet, .ipfix
     #[arg(long, value_name = "PATH", env = "EDISON_FLOWS")]
     pub(crate) flows: Option<PathBuf>,
+    /// Begin a new file after so much stream time (1h) or so many bytes (100MiB); times stand in the names
+    #[arg(long, value_name = "TIME|SIZE", env = "EDISON_ROTATE", value_parser = quantity::rotation)]
+    pub(crate) rotate: Option<Rotation>,
+    /// Send flow records to an IPFIX collector: ipfix://HOST:PORT (UDP), ipfix://HOST:PORT?transport=tcp
+    #[arg(long, value_name = "URL", env = "EDISON_EXPORT")]
+    pub(crate) export: Option<Collector>,
+    /// Replace addresses, prefixes kept, in records and reports (Crypto-PAn): a file of 32 bytes or 64 hexadecimal digits
+    #[arg(long, value_name = "KEYFILE", env = "EDISON_ANONYMIZE")]
+    pub(crate) anonymize: Option<PathBuf>,
     /// Fields of those records, in this order (see edison fields)
     #[arg(long, value_name = "LIST", env = "EDISON_FIELDS")]
     pub(crate) fields: Option<String>,
@@ -106,6 +118,24 @@ pub(crate) struct RunOptions {
     /// Name of this observation point [default: the host's name]
     #[arg(long, value_name = "NAME", env = "EDISON_NODE")]
     pub(crate) node: Option<String>,
+    /// What a flow is: fields, and prefixes of addresses for IPv4 and IPv6 (src_addr/24/64,dst_port)
+    #[arg(long, value_name = "FIELDS", env = "EDISON_KEY", default_value = "src_addr,dst_addr,protocol,src_port,dst_port", value_parser = parts::key, hide_default_value = true)]
+    pub(crate) key: KeySpec,
+    /// Track TCP losses, retransmissions and round-trip times
+    #[arg(long, env = "EDISON_LOSS", value_parser = BoolishValueParser::new())]
+    pub(crate) loss: bool,
+    /// Statistics of the interleaving gap, the frames received between two packets of a flow: mean,stddev,p50,p99.9
+    #[arg(long, value_name = "LIST", env = "EDISON_GAP", value_parser = parts::statistics)]
+    pub(crate) gap: Option<StatisticSpec>,
+    /// Statistics of packet sizes (layer-3 bytes), as --gap
+    #[arg(long, value_name = "LIST", env = "EDISON_PACKET_SIZE", value_parser = parts::statistics)]
+    pub(crate) packet_size: Option<StatisticSpec>,
+    /// Statistics of the time between two packets of a flow (nanoseconds), as --gap
+    #[arg(long, value_name = "LIST", env = "EDISON_INTER_ARRIVAL", value_parser = parts::statistics)]
+    pub(crate) inter_arrival: Option<StatisticSpec>,
+    /// Put both directions of a flow into one record (RFC 5103)
+    #[arg(long, env = "EDISON_BIFLOW", value_parser = BoolishValueParser::new())]
+    pub(crate) biflow: bool,
     /// Seed of the tables' hash [default: random]
     #[arg(long, value_name = "N", env = "EDISON_SEED")]
     pub(crate) seed: Option<u64>,
@@ -148,8 +178,10 @@ const GENERATE_EXAMPLES: &str = "\
 Examples:
   edison generate t.pcap packets=2M,flows=300k,zipf=1.0
   edison generate t.pcap packets=2M,flows=300k,zipf=1.0,plant=flood/scan/elephant,snap=96
+  edison generate t.pcap --path hops=3,lossy=2,loss=1%      t.tap0.pcap to t.tap3.pcap, before and behind each hop
 
-The truth is written to t.pcap.truth.json: totals, the planted events, the largest flows.";
+The truth is written to t.pcap.truth.json: totals, the planted events, the largest flows; of a path, what each tap must
+find.";
 
 /// Options of `edison generate`.
 #[derive(Debug, Args)]
@@ -160,6 +192,9 @@ pub(crate) struct GenerateOptions {
     /// What to generate
     #[arg(default_value = "packets=1M,flows=100k,zipf=1.0")]
     pub(crate) spec: String,
+    /// Instead, TCP connections along a path of hops, one of which loses packets, as taps between the hops see them
+    #[arg(long = "path", value_name = "SPEC", conflicts_with = "spec")]
+    pub(crate) path_of: Option<String>,
 }
 
 const BENCH_EXAMPLES: &str = "\

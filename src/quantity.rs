@@ -1,6 +1,7 @@
 //! Quantities on the command line: sizes, counts, durations, windows.
 
 use engine::Every;
+use record::Rotation;
 use std::time::Duration;
 
 /// A number with a decimal suffix (`k`, `M`, `G`), or a binary one (`Ki`, `Mi`, `Gi`), and what remains behind it.
@@ -82,6 +83,17 @@ pub(crate) fn every(text: &str) -> Result<Every, String> {
     let duration = duration(text).map_err(|error| format!("{error}; or packets, 1Mp"))?;
     let nanoseconds = u64::try_from(duration.as_nanos()).map_err(|_| format!("'{text}' is out of range"))?;
     Ok(Every::Time(nanoseconds))
+}
+
+/// `1h`, or `100MiB`.
+pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
+    match (bytes(text), duration(text)) {
+        (Ok(size), _) if size != 0 => Ok(Rotation::Size(size)),
+        (_, Ok(time)) => u64::try_from(time.as_nanos())
+            .map(Rotation::Time)
+            .map_err(|_| format!("'{text}' is out of range")),
+        _ => Err(format!("'{text}' is neither a time (10min, 1h) nor a size (100MiB, 1G)")),
+    }
 }
 
 #[cfg(test)]

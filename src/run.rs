@@ -3,13 +3,14 @@
 use crate::cli::{RunOptions, TunnelChoice};
 use crate::exit::{self, EARLY, FAULT, Failure, say};
 use crate::machine;
+use crate::parts;
 use crate::screen::{Screen, Show};
 use crate::sources::{self, Sources};
 use engine::{Config, Outcome, Outputs, OutputsResult};
-use packet::{Seed, Tunnel};
+use packet::{KeySpec, Seed, Tunnel};
 use port::TimeBase;
-use record::report::{FlowCounts, RunReport, WindowCounts};
-use record::{RecordWriter, Selection, terminal};
+use record::report::{FlowCounts, LossAnswer, RunReport, WindowCounts};
+use record::{Anonymizer, Patience, RecordWriter, Selection, terminal};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,15 +23,20 @@ use summary::{Limits, Timeouts};
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let config = config(options)?;
     let node = options.node.clone().unwrap_or_else(machine::host_name);
+    let record_parts = parts::of_records(options, &config.parts);
     let selection = match &options.fields {
-        Some(list) => Selection::parse(list).map_err(Failure::usage)?,
-        None => Selection::all(),
+        Some(list) => Selection::parse(list, &record_parts).map_err(Failure::usage)?,
+        None => Selection::new(&record_parts),
     };
-    if options.fields.is_some() && options.flows.is_none() {
-        return Err(Failure::usage("--fields chooses what --flows writes: give --flows PATH too"));
+    if options.fields.is_some() && options.flows.is_none() && options.export.is_none() {
+        return Err(Failure::usage("--fields chooses what records carry: give --flows PATH or --export URL too"));
     }
+    if options.rotate.is_some() && options.flows.is_none() {
+        return Err(Failure::usage("--rotate splits what --flows writes: give --flows PATH too"));
+    }
+    let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
     let Sources { mut sources, filter, time_base, are_captures } = sources::open(options)?;
-    let writers = writers(options.flows.as_deref(), &node, &selection)?;
+    let writers = writers(options, &node, &selection, time_base)?;
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
 
     let stop = Arc::new(AtomicBool::new(false));
@@ -41,15 +47,17 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
-    let mut screen = Screen::start(show, time_base, Arc::clone(&stop)).map_err(no_thread)?;
-    let outputs = Outputs::start(writers, config.top, &config.limits, time_base).map_err(no_thread)?;
+    let screen_anonymizer = options.anonymize.as_deref().map(anonymizer_of).transpose()?;
+    let mut screen =
+        Screen::start(show, time_base, screen_anonymizer, Arc::clone(&stop)).map_err(no_thread)?;
+    let outputs = Outputs::start(writers, anonymizer, &config, time_base).map_err(no_thread)?;
     let outcome = engine::run(&mut sources, filter.as_ref(), &config, &stop, outputs, &mut screen)
         .map_err(Failure::fault)?;
     let screen_fault = screen.finish();
 
     let names = sources.iter().map(|source| source.name().to_owned()).collect();
     let verdict = Verdict::of(&outcome, are_captures);
-    let (mut report, failed) = report(outcome, names, node);
+    let (mut report, failed) = report(outcome, names, node, config.key);
     report.faults.extend(screen_fault);
     finish(options, report, report_file, &verdict, failed)
 }
@@ -94,6 +102,8 @@ fn config(options: &RunOptions) -> Result<Config, Failure> {
             TunnelChoice::Outer => Tunnel::Outer,
             TunnelChoice::Inner => Tunnel::Inner,
         },
+        key: options.key,
+        parts: parts::of(options)?,
         seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
         top: options.top,
         burst: usize::from(options.burst),
@@ -104,13 +114,34 @@ fn config(options: &RunOptions) -> Result<Config, Failure> {
 }
 
 fn writers(
-    path: Option<&Path>,
+    options: &RunOptions,
     node: &str,
     selection: &Selection,
+    time_base: TimeBase,
 ) -> Result<Vec<Box<dyn RecordWriter>>, Failure> {
-    let writer =
-        path.map(|path| record::create(path, node, selection).map_err(Failure::usage)).transpose()?;
-    Ok(writer.into_iter().collect())
+    let file = options.flows.as_deref().map(|path| match options.rotate {
+        Some(rotation) => record::create_rotating(path, rotation, node, selection),
+        None => record::create(path, node, selection),
+    });
+    let patience = match time_base {
+        TimeBase::Packets => Patience::ForPace,
+        TimeBase::Clock => Patience::None,
+    };
+    let export =
+        options.export.as_ref().map(|collector| record::export(collector, node, selection, patience));
+    file.into_iter().chain(export).map(|writer| writer.map_err(Failure::usage)).collect()
+}
+
+/// Reads the key of `--anonymize`, and says where others could too.
+fn anonymizer(path: &Path) -> Result<Anonymizer, Failure> {
+    let (anonymizer, warning) = Anonymizer::from_file(path).map_err(Failure::usage)?;
+    warning.iter().for_each(|line| say(line));
+    Ok(anonymizer)
+}
+
+/// A second one with the same key, for another thread.
+fn anonymizer_of(path: &Path) -> Result<Anonymizer, Failure> {
+    Anonymizer::from_file(path).map(|(anonymizer, _)| anonymizer).map_err(Failure::usage)
 }
 
 fn stop_on_signal(stop: &Arc<AtomicBool>) -> Result<(), Failure> {
@@ -152,9 +183,16 @@ impl Verdict {
 }
 
 /// The report, and whether outputs failed.
-fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> (RunReport, bool) {
+fn report(
+    outcome: Outcome<Outputs>,
+    source: Vec<String>,
+    node: String,
+    key: KeySpec,
+) -> (RunReport, bool) {
     let ended = outcome.ended;
-    let OutputsResult { exported, dropped, top_bytes, top_packets, talkers, faults } = ended.records.finish();
+    let OutputsResult { exported, dropped, top_bytes, top_packets, top_loss, talkers, warnings, faults } =
+        ended.records.finish();
+    warnings.iter().for_each(|line| say(line));
     let failed = !faults.is_empty();
     let report = RunReport {
         version: env!("CARGO_PKG_VERSION"),
@@ -169,9 +207,11 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> (RunR
         flows: FlowCounts { exported, dropped, ..ended.flows },
         memory_bytes: ended.memory_bytes,
         totals: ended.totals,
+        key,
         top_bytes,
         top_packets,
         talkers,
+        tcp_loss: ended.tcp_loss.map(|sum| LossAnswer { sum, flows: top_loss }),
         faults,
     };
     (report, failed)

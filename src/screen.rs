@@ -4,6 +4,7 @@
 use crate::exit::say;
 use engine::{Observer, Snapshot};
 use port::TimeBase;
+use record::Anonymizer;
 use record::report::WindowReport;
 use record::terminal;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -46,11 +47,17 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// Starts the thread. `stop` is set when nobody reads the answers any more.
-    pub(crate) fn start(show: Show, time_base: TimeBase, stop: Arc<AtomicBool>) -> io::Result<Self> {
+    pub(crate) fn start(
+        show: Show,
+        time_base: TimeBase,
+        anonymizer: Option<Anonymizer>,
+        stop: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
         let (events, received) = sync_channel(WAITING);
         let snapshot = Arc::new(Mutex::new(Snapshot::default()));
         let painter = Painter {
             show,
+            anonymizer,
             snapshot: Arc::clone(&snapshot),
             progress: io::stderr().is_terminal() && show != Show::Tables,
             redraw: io::stdout().is_terminal() && show == Show::Tables,
@@ -102,6 +109,8 @@ impl Observer for Screen {
 
 struct Painter {
     show: Show,
+    /// For the keys in windows' rankings.
+    anonymizer: Option<Anonymizer>,
     snapshot: Arc<Mutex<Snapshot>>,
     /// Draw a line of progress on standard error.
     progress: bool,
@@ -118,7 +127,10 @@ impl Painter {
     fn run(mut self, events: &Receiver<Event>) -> Option<String> {
         loop {
             match events.recv_timeout(REFRESH) {
-                Ok(Event::Window(report)) => self.window(&report),
+                Ok(Event::Window(mut report)) => {
+                    self.anonymize(&mut report);
+                    self.window(&report);
+                }
                 Ok(Event::Warning(line)) => {
                     self.wipe();
                     say(&line);
@@ -129,6 +141,16 @@ impl Painter {
         }
         self.wipe();
         self.fault
+    }
+
+    fn anonymize(&mut self, report: &mut WindowReport) {
+        let Some(anonymizer) = &mut self.anonymizer else { return };
+        let flows = report.top_bytes.iter_mut().chain(&mut report.top_packets).map(|flow| &mut flow.key);
+        let lossy = report.tcp_loss.iter_mut().flat_map(|answer| &mut answer.flows).map(|flow| &mut flow.key);
+        for key in flows.chain(lossy).flatten() {
+            key.src_addr = key.src_addr.map(|address| anonymizer.address(address));
+            key.dst_addr = key.dst_addr.map(|address| anonymizer.address(address));
+        }
     }
 
     fn window(&mut self, report: &WindowReport) {

@@ -4,11 +4,12 @@
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use packet::{FlowKey, Key, KeyBurst, KeyV4, PacketFields, Seed};
+use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, PacketFields, Seed};
 use record::FlowRecord;
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
-use summary::{Counts, FlowSink, FlowTable, Limits, Timeouts};
+use summary::tcp::LossCounts;
+use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 
 /// Enough for the index to grow, which begins at 13,312 flows.
 const MOST_PACKETS: usize = 16_000;
@@ -70,15 +71,14 @@ impl Key for SteeredKey {
         self.hash
     }
 
-    fn flow_key(&self) -> FlowKey {
+    fn reversed(&self) -> Self {
+        *self
+    }
+
+    fn flow_key(&self, _: &KeySpec) -> FlowKey {
         let [.., high, low] = self.number.to_be_bytes();
-        FlowKey {
-            src_addr: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
-            dst_addr: IpAddr::V4(Ipv4Addr::new(10, 1, high, low)),
-            src_port: 0,
-            dst_port: 0,
-            protocol: 17,
-        }
+        let address = |a, b, c| IpAddr::V4(Ipv4Addr::new(10, a, b, c));
+        FlowKey::five_tuple((address(0, 0, 1), 0), (address(1, high, low), 0), 17)
     }
 }
 
@@ -112,9 +112,9 @@ struct Given {
 }
 
 impl FlowSink for Given {
-    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts) {
+    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts, _: Option<&LossCounts>) {
         assert!(counts.packets > 0);
-        let sum = self.windows.entry((window, key.flow_key())).or_default();
+        let sum = self.windows.entry((window, key.flow_key(&KeySpec::FIVE_TUPLE))).or_default();
         *sum = (sum.0 + counts.packets, sum.1 + counts.bytes, sum.2 + counts.wire);
     }
     fn flow_ended(&mut self, record: FlowRecord) {
@@ -132,7 +132,7 @@ fuzz_target!(|input: Input| {
     let memory = usize::from(input.mib) * MIB;
     let limits = Limits::new(memory, max_flows);
     let seed = Seed::new(1);
-    let mut table = FlowTable::new(seed, timeouts, &limits).expect("address space");
+    let mut table = FlowTable::new(TableConfig::plain(seed, timeouts), &limits).expect("address space");
     let mut given = Given::default();
     let mut burst = KeyBurst::with_capacity(64);
     let mut sent: Vec<(u16, SteeredKey, PacketFields)> = Vec::new();
@@ -179,7 +179,7 @@ fuzz_target!(|input: Input| {
     let mut windows: HashMap<(u16, FlowKey), (u64, u64, u64)> = HashMap::new();
     let nothing_ends = timeouts == Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
     for (window, key, fields) in &sent {
-        let key = key.flow_key();
+        let key = key.flow_key(&KeySpec::FIVE_TUPLE);
         if given.refused.remove(&fields.tcp_seq) {
             assert!(!nothing_ends || !expected.contains_key(&key), "a packet of a known flow was refused");
             continue;

@@ -1,6 +1,6 @@
 //! What must hold of any frame, for every target that has frames.
 
-use packet::{BurstParser, Frame, Key, NotMeasured, Packet, PacketKey, Remark, Seed, Tunnel, parse};
+use packet::{BurstParser, Frame, Key, KeySpec, NotMeasured, Packet, PacketKey, Remark, Seed, Tunnel, parse};
 use std::net::IpAddr;
 
 /// Parses a frame every way there is and panics where a promise of the parser does not hold.
@@ -28,12 +28,12 @@ fn lengths_are_possible(frame: &Frame<'_>, packet: &Packet) {
 /// In both versions of IP the source address is followed by the destination address.
 fn addresses_are_in_the_frame(frame: &Frame<'_>, packet: &Packet) {
     let key = match packet.key {
-        PacketKey::V4(key) => key.flow_key(),
-        PacketKey::V6(key) => key.flow_key(),
+        PacketKey::V4(key) => key.flow_key(&KeySpec::FIVE_TUPLE),
+        PacketKey::V6(key) => key.flow_key(&KeySpec::FIVE_TUPLE),
     };
     let addresses = match (key.src_addr, key.dst_addr) {
-        (IpAddr::V4(src), IpAddr::V4(dst)) => [src.octets(), dst.octets()].concat(),
-        (IpAddr::V6(src), IpAddr::V6(dst)) => [src.octets(), dst.octets()].concat(),
+        (Some(IpAddr::V4(src)), Some(IpAddr::V4(dst))) => [src.octets(), dst.octets()].concat(),
+        (Some(IpAddr::V6(src)), Some(IpAddr::V6(dst))) => [src.octets(), dst.octets()].concat(),
         mixed => panic!("addresses of two versions: {mixed:?}"),
     };
     assert!(frame.data.windows(addresses.len()).any(|bytes| bytes == addresses));
@@ -42,7 +42,7 @@ fn addresses_are_in_the_frame(frame: &Frame<'_>, packet: &Packet) {
 fn burst_parser_agrees(frame: &Frame<'_>, tunnel: Tunnel, parsed: &Result<Packet, NotMeasured>) {
     let seed = Seed::new(1);
     let mut burst = BurstParser::new(seed, tunnel, 1);
-    burst.push(frame);
+    burst.push::<false>(frame, 0);
     let mut not_measured = [0; NotMeasured::ALL.len()];
     let mut remarks = [0; Remark::ALL.len()];
     match parsed {

@@ -4,16 +4,16 @@
 use crate::compare::{in_turn, thread_time};
 use crate::{Line, Points};
 use engine::{Config, Every, Observer, RecordSink, Snapshot};
-use packet::{FlowKey, Seed, Tunnel};
+use packet::{FlowKey, KeySpec, Seed, Tunnel};
 use port::{CaptureSource, CaptureWriter};
-use record::FlowRecord;
+use record::{Account, FlowRecord};
 use record::report::WindowReport;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use summary::{Limits, Timeouts};
+use summary::{Limits, Parts, Timeouts};
 use traffic::{Generator, Spec, Truth};
 
 const ETHERNET: u16 = 1;
@@ -236,13 +236,9 @@ fn records_agree(name: &str, directory: &Path, truth: &Truth) -> bool {
         let cells: Vec<&str> = line.split(',').collect();
         let cell = |at: usize| cells.get(columns[at]).copied().unwrap_or_default();
         let parse = || {
-            let key = FlowKey {
-                src_addr: cell(0).parse().ok()?,
-                dst_addr: cell(1).parse().ok()?,
-                src_port: cell(2).parse().ok()?,
-                dst_port: cell(3).parse().ok()?,
-                protocol: cell(4).parse().ok()?,
-            };
+            let src = (cell(0).parse().ok()?, cell(2).parse().ok()?);
+            let dst = (cell(1).parse().ok()?, cell(3).parse().ok()?);
+            let key = FlowKey::five_tuple(src, dst, cell(4).parse().ok()?);
             Some((key, (cell(5).parse().ok()?, cell(6).parse().ok()?)))
         };
         parse().is_some_and(|(key, counts): (FlowKey, (u64, u64))| left.remove(&key) == Some(counts))
@@ -266,6 +262,10 @@ impl RecordSink for LastBlock {
         self.block.push(record);
     }
     fn hand_over(&mut self) {}
+    fn account(&mut self, _: Account) {}
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Watches the anonymous memory of this process, which the tables are.
@@ -302,6 +302,8 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
         timeouts: Timeouts { idle_ns: 30_000_000_000, active_ns: 1_800_000_000_000 },
         limits: Limits::new(usize::MAX >> 1, 1 << 28),
         tunnel: Tunnel::Outer,
+        key: KeySpec::FIVE_TUPLE,
+        parts: Parts::default(),
         seed: Seed::new(1),
         top: 10,
         burst: BURST,

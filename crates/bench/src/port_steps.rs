@@ -8,7 +8,8 @@ use port::{PacketSource, Poll};
 use record::FlowRecord;
 use serde_json::json;
 use std::time::Instant;
-use summary::{Counts, FlowSink, FlowTable, Limits, Timeouts};
+use summary::tcp::LossCounts;
+use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 use traffic::{Generator, Spec};
 
 const BURST: u16 = 64;
@@ -125,7 +126,7 @@ struct Records {
 }
 
 impl FlowSink for Records {
-    fn window_counts<K: Key>(&mut self, _: u16, _: &K, _: Counts) {}
+    fn window_counts<K: Key>(&mut self, _: u16, _: &K, _: Counts, _: Option<&LossCounts>) {}
     fn flow_ended(&mut self, record: FlowRecord) {
         self.flows += 1;
         self.packets += record.total_count;
@@ -141,7 +142,7 @@ impl Path {
         let limits = Limits::new(usize::MAX >> 1, 1 << 28);
         Self {
             parser: BurstParser::new(seed, Tunnel::Outer, BURST.into()),
-            v4: FlowTable::new(seed, timeouts, &limits).expect("address space for a table"),
+            v4: FlowTable::new(TableConfig::plain(seed, timeouts), &limits).expect("address space for a table"),
             sink: Records::default(),
             passes: 0,
             received: 0,
@@ -159,7 +160,7 @@ impl Path {
                 continue;
             }
             for frame in burst.frames() {
-                self.parser.push(&frame);
+                self.parser.push::<true>(&frame, 0);
             }
             if step == Step::Parse {
                 let bytes = self.parser.v4.packets().iter().map(|packet| u64::from(packet.fields.total_byte));

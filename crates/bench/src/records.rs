@@ -2,10 +2,11 @@
 
 use crate::compare::{in_turn, thread_time};
 use crate::{Line, Points};
-use packet::FlowKey;
+use packet::{FlowKey, Key, KeySpec};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use record::{EndReason, FlowRecord, Format, Selection};
 use serde_json::json;
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use traffic::{KeyStream, Spec};
 
@@ -30,9 +31,10 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
                 writer.finish()
             });
             let time = thread_time() - began;
-            let result = written.and_then(|()| Ok((std::fs::metadata(&path)?.len(), rows(&path, *format)?)));
+            let result = written.and_then(|_| Ok((std::fs::metadata(&path)?.len(), rows(&path, *format)?)));
             match result {
-                Ok((size, rows)) => (*bytes, *checked) = (size, *checked && rows == count),
+                Ok((size, Some(rows))) => (*bytes, *checked) = (size, *checked && rows == count),
+                Ok((size, None)) => (*bytes, *checked) = (size, false),
                 Err(error) => fault = Some(error.to_string()),
             }
             time
@@ -56,27 +58,75 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// Rows that the file has, counted without the writer's help: lines, or what the Parquet footer says. That every value is
-/// right is for the crate's tests.
-fn rows(path: &std::path::Path, format: Format) -> std::io::Result<u64> {
+/// Rows that the file has, counted without the writer's help: lines, what the Parquet footer says, or records of IPFIX
+/// templates; `None` for what is no such file. That every value is right is for the crate's tests.
+fn rows(path: &std::path::Path, format: Format) -> std::io::Result<Option<u64>> {
     let bytes = std::fs::read(path)?;
     let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
     Ok(match format {
-        Format::Csv => lines - 1,
-        Format::JsonLines => lines,
+        Format::Csv => lines.checked_sub(1),
+        Format::JsonLines => Some(lines),
         Format::Parquet => {
             let file =
                 SerializedFileReader::new(std::fs::File::open(path)?).map_err(std::io::Error::other)?;
-            file.metadata().file_metadata().num_rows() as u64
+            Some(file.metadata().file_metadata().num_rows() as u64)
         }
+        Format::Ipfix => ipfix_records(&bytes),
     })
+}
+
+/// Records of templates without scope (RFC 7011, section 3). A template's records have one length: that of the first, since
+/// one name of a node stands in all.
+fn ipfix_records(mut bytes: &[u8]) -> Option<u64> {
+    let number = |bytes: &[u8], at: usize| {
+        Some(usize::from(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?])))
+    };
+    let mut templates: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut records = 0;
+    while !bytes.is_empty() {
+        let (message, rest) = bytes.split_at_checked(number(bytes, 2)?)?;
+        let mut sets = message.get(16..)?;
+        while !sets.is_empty() {
+            let (set, others) = sets.split_at_checked(number(sets, 2)?)?;
+            let (id, mut body) = (number(set, 0)?, set.get(4..)?);
+            if id == 2 {
+                while body.len() >= 4 {
+                    let (template, count) = (number(body, 0)?, number(body, 2)?);
+                    body = &body[4..];
+                    let mut lengths = Vec::new();
+                    for _ in 0..count {
+                        lengths.push(number(body, 2)?);
+                        let enterprise = if number(body, 0)? >= 0x8000 { 4 } else { 0 };
+                        body = body.get(4 + enterprise..)?;
+                    }
+                    templates.insert(template, lengths);
+                }
+            } else if let Some(lengths) = templates.get(&id) {
+                let mut length = 0;
+                for field in lengths {
+                    length += match field {
+                        // One octet says how many follow.
+                        65535 => 1 + usize::from(*body.get(length)?),
+                        fixed => *fixed,
+                    };
+                }
+                if length == 0 || !body.len().is_multiple_of(length) {
+                    return None;
+                }
+                records += (body.len() / length) as u64;
+            }
+            sets = others;
+        }
+        bytes = rest;
+    }
+    Some(records)
 }
 
 fn records(count: u64, is_v6: bool) -> Result<Vec<FlowRecord>, String> {
     let spec: Spec =
         format!("packets={count},flows={count},zipf=0,seed=1").parse().map_err(|e| format!("{e}"))?;
     let stream = KeyStream::ipv4(&spec);
-    let keys = stream.keys().iter().map(packet::Key::flow_key);
+    let keys = stream.keys().iter().map(|key| key.flow_key(&KeySpec::FIVE_TUPLE));
     let widen = |address: IpAddr| match address {
         IpAddr::V4(a) => {
             let [a, b, c, d] = a.octets().map(u16::from);
@@ -85,7 +135,7 @@ fn records(count: u64, is_v6: bool) -> Result<Vec<FlowRecord>, String> {
         v6 => v6,
     };
     let wide = keys.map(|key| match is_v6 {
-        true => FlowKey { src_addr: widen(key.src_addr), dst_addr: widen(key.dst_addr), ..key },
+        true => FlowKey { src_addr: key.src_addr.map(widen), dst_addr: key.dst_addr.map(widen), ..key },
         false => key,
     });
     let record = |(n, key): (u64, FlowKey)| FlowRecord {
@@ -105,6 +155,7 @@ fn records(count: u64, is_v6: bool) -> Result<Vec<FlowRecord>, String> {
         ip_ttl: 64,
         ip_tos: 0,
         end_reason: EndReason::Idle,
+        more: None,
     };
     Ok((0..).zip(wide).map(record).collect())
 }

@@ -1,9 +1,10 @@
 //! What the tables give out, sorted into windows and records.
 
 use crate::ranking::Ranking;
-use packet::{FlowKey, Key, PacketFields};
-use record::report::{RankedFlow, Totals};
-use record::{EndReason, FlowRecord};
+use packet::{FlowKey, Key, KeySpec, PacketFields};
+use record::report::{RankedFlow, RankedLoss, Totals};
+use record::{Account, EndReason, FlowRecord, Loss};
+use summary::tcp::LossCounts;
 use summary::{Counts, FlowSink};
 
 /// Takes finished records, block by block; what it cannot take it counts.
@@ -12,6 +13,10 @@ pub trait RecordSink {
     fn record(&mut self, record: FlowRecord);
     /// Passes on what has been gathered so far.
     fn hand_over(&mut self);
+    /// Tells what is known of the measurement beside records, when a window is closed.
+    fn account(&mut self, account: Account);
+    /// Lines for the user that came up since the last call.
+    fn warnings(&mut self) -> Vec<String>;
 }
 
 /// The answers of one window while it is open or closing.
@@ -20,8 +25,27 @@ pub(crate) struct WindowPart {
     totals: Totals,
     /// Packets for which the table had no place.
     other: Totals,
-    bytes: Ranking<Option<FlowKey>>,
-    packets: Ranking<Option<FlowKey>>,
+    bytes: Ranking<Option<FlowKey>, Totals>,
+    packets: Ranking<Option<FlowKey>, Totals>,
+    loss: LossCounts,
+    lossy: LossRanking,
+}
+
+/// Flows by what was lost of them.
+pub(crate) type LossRanking = Ranking<Option<FlowKey>, (Totals, Loss)>;
+
+/// By what a flow is ranked among the lossy ones: all its bytes that did not go straight through.
+pub(crate) fn lossiness(loss: &Loss) -> u64 {
+    loss.ploss_byte + loss.retrans_byte + loss.unseen_byte
+}
+
+/// A line of the report.
+pub(crate) fn ranked_loss(key: Option<FlowKey>, (totals, loss): (Totals, Loss)) -> RankedLoss {
+    RankedLoss { key, totals, loss }
+}
+
+fn ranked(key: Option<FlowKey>, totals: Totals) -> RankedFlow {
+    RankedFlow { key, totals }
 }
 
 impl WindowPart {
@@ -31,6 +55,17 @@ impl WindowPart {
             other: Totals::default(),
             bytes: Ranking::new(lines),
             packets: Ranking::new(lines),
+            loss: LossCounts::default(),
+            lossy: Ranking::new(lines),
+        }
+    }
+
+    fn add_loss(&mut self, totals: Totals, counts: &LossCounts, key: impl FnOnce() -> Option<FlowKey>) {
+        self.loss.add(counts);
+        let loss = Loss::from(counts);
+        let value = lossiness(&loss);
+        if value != 0 && self.lossy.wants(value) {
+            self.lossy.offer(value, key(), (totals, loss));
         }
     }
 
@@ -55,8 +90,10 @@ impl WindowPart {
         WindowAnswer {
             totals: std::mem::take(&mut self.totals),
             other,
-            top_bytes: self.bytes.take(),
-            top_packets: self.packets.take(),
+            top_bytes: self.bytes.take(ranked),
+            top_packets: self.packets.take(ranked),
+            loss: std::mem::take(&mut self.loss),
+            top_loss: self.lossy.take(ranked_loss),
         }
     }
 }
@@ -69,12 +106,15 @@ pub(crate) struct WindowAnswer {
     pub(crate) other: Totals,
     pub(crate) top_bytes: Vec<RankedFlow>,
     pub(crate) top_packets: Vec<RankedFlow>,
+    pub(crate) loss: LossCounts,
+    pub(crate) top_loss: Vec<RankedLoss>,
 }
 
 /// The engine's [`FlowSink`].
 #[derive(Debug)]
 pub(crate) struct Collector<R> {
     pub(crate) records: R,
+    key: KeySpec,
     /// Number of the open window, as the tables count.
     window: u16,
     open: WindowPart,
@@ -86,9 +126,10 @@ pub(crate) struct Collector<R> {
 }
 
 impl<R: RecordSink> Collector<R> {
-    pub(crate) fn new(records: R, lines: usize) -> Self {
+    pub(crate) fn new(records: R, key: KeySpec, lines: usize) -> Self {
         Self {
             records,
+            key,
             window: 0,
             open: WindowPart::new(lines),
             closing: WindowPart::new(lines),
@@ -113,11 +154,17 @@ impl<R: RecordSink> Collector<R> {
 
 impl<R: RecordSink> FlowSink for Collector<R> {
     #[inline]
-    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts) {
+    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts, loss: Option<&LossCounts>) {
         let part = if window == self.window { &mut self.open } else { &mut self.closing };
+        let flows = u64::from(counts.packets != 0);
         let totals =
-            Totals { packets: counts.packets, total_byte: counts.bytes, wire_byte: counts.wire, flows: 1 };
-        part.add(totals, || Some(key.flow_key()));
+            Totals { packets: counts.packets, total_byte: counts.bytes, wire_byte: counts.wire, flows };
+        if let Some(loss) = loss {
+            part.add_loss(totals, loss, || Some(key.flow_key(&self.key)));
+        }
+        if flows != 0 {
+            part.add(totals, || Some(key.flow_key(&self.key)));
+        }
     }
 
     #[inline]
@@ -147,6 +194,7 @@ impl<R: RecordSink> FlowSink for Collector<R> {
             ip_ttl: 0,
             ip_tos: 0,
             end_reason: EndReason::End,
+            more: None,
         });
         other.stime = other.stime.min(packet.time_ns);
         other.ltime = other.ltime.max(packet.time_ns);

@@ -1,8 +1,8 @@
 //! What a run is told.
 
-use packet::{Seed, Tunnel};
+use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
-use summary::{Limits, Timeouts};
+use summary::{Limits, Parts, Timeouts};
 
 /// When a window is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub struct Config {
     pub limits: Limits,
     /// Which IP header of a tunnelled packet is measured.
     pub tunnel: Tunnel,
+    /// What flow keys consist of.
+    pub key: KeySpec,
+    /// What records carry beyond the plain ones.
+    pub parts: Parts,
     /// Seed of the tables' hash.
     pub seed: Seed,
     /// Lines in a ranking.

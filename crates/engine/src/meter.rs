@@ -3,12 +3,14 @@
 use crate::collector::{Collector, RecordSink};
 use crate::config::{Config, Every};
 use crate::window::{ClosingWindow, OpenWindow};
-use packet::{BurstParser, Frame, KeyV4, KeyV6, NotMeasured, Remark};
+use packet::{BurstParser, Frame, KeySpec, KeyV4, KeyV6, NotMeasured, ParserConfig, Remark};
 use port::{Burst, Filter, TimeBase};
 use record::report::{
-    Counters, FlowCounts, PacketCounts, Span, Totals, WindowCounts, WindowEnd, WindowReport,
+    Counters, FlowCounts, LossAnswer, PacketCounts, Span, Totals, WindowCounts, WindowEnd, WindowReport,
 };
-use summary::{FlowTable, Limits, OutOfMemory};
+use record::{Account, Loss};
+use summary::tcp::LossCounts;
+use summary::{FlowTable, Limits, OutOfMemory, TableConfig};
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
 const FRAMES_PER_SWEPT: usize = 8;
@@ -55,7 +57,11 @@ pub struct Meter<R> {
     table_full: u64,
     active_at_end: u64,
     reports: Vec<WindowReport>,
+    /// Over all closed windows.
+    tcp_loss: LossCounts,
+    tracks_loss: bool,
     limits: Limits,
+    key: KeySpec,
     /// Stream time between the sweeps of a replay.
     sweep_period_ns: u64,
 }
@@ -81,16 +87,20 @@ impl<R: RecordSink> Meter<R> {
     /// # Errors
     /// Where the tables' address space cannot be reserved.
     pub fn new(config: &Config, time_base: TimeBase, records: R) -> Result<Self, OutOfMemory> {
+        let Config { seed, key, parts, timeouts, tunnel, .. } = *config;
+        let table = TableConfig { seed, key, timeouts, parts };
+        let parsed =
+            ParserConfig { tunnel, key, paired: parts.are_paired(), details: parts.need_details() };
         Ok(Self {
             every: config.every,
             duration_ns: config
                 .duration
                 .map_or(u64::MAX, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
             time_base,
-            parser: BurstParser::new(config.seed, config.tunnel, config.burst),
-            v4: FlowTable::new(config.seed, config.timeouts, &config.limits)?,
-            v6: FlowTable::new(config.seed, config.timeouts, &config.limits)?,
-            collector: Collector::new(records, config.top),
+            parser: BurstParser::new(seed, parsed, config.burst),
+            v4: FlowTable::new(table, &config.limits)?,
+            v6: FlowTable::new(table, &config.limits)?,
+            collector: Collector::new(records, key, config.top),
             now: 0,
             latest_ns: 0,
             first_ns: None,
@@ -109,7 +119,10 @@ impl<R: RecordSink> Meter<R> {
             table_full: 0,
             active_at_end: 0,
             reports: Vec::new(),
+            tcp_loss: LossCounts::default(),
+            tracks_loss: parts.loss,
             limits: config.limits.clone(),
+            key,
             sweep_period_ns: config.timeouts.idle_ns.min(config.timeouts.active_ns) / SWEEPS_PER_TIMEOUT,
         })
     }
@@ -172,9 +185,10 @@ impl<R: RecordSink> Meter<R> {
             // Before the first frame there is no window: that frame opens one.
             let (part, behind) = rest.split(self.open.map_or(1, |open| open.frames_left));
             let part_before = self.received;
-            match filter {
-                None => self.parse(part, |_| true),
-                Some(filter) => self.parse(part, |frame| filter.matches(frame)),
+            match (filter, self.parser.is_plain()) {
+                (None, true) => self.parse::<true>(part, |_| true),
+                (None, false) => self.parse::<false>(part, |_| true),
+                (Some(filter), _) => self.parse::<false>(part, |frame| filter.matches(frame)),
             }
             self.flush();
             self.count_down(self.received - part_before);
@@ -187,7 +201,7 @@ impl<R: RecordSink> Meter<R> {
 
     /// Parses frames that `wanted` wants, and turns the window where one of them lies behind it.
     #[inline(always)]
-    fn parse(&mut self, part: Burst<'_>, wanted: impl Fn(&Frame<'_>) -> bool) {
+    fn parse<const IS_PLAIN: bool>(&mut self, part: Burst<'_>, wanted: impl Fn(&Frame<'_>) -> bool) {
         // Kept in registers: each costs a load and a store a packet otherwise.
         let (mut latest, mut backwards, mut pending) = (self.latest_ns, 0, 0);
         for frame in part.frames() {
@@ -203,7 +217,7 @@ impl<R: RecordSink> Meter<R> {
             backwards += u64::from(frame.time_ns < latest);
             latest = latest.max(frame.time_ns);
             if wanted(&frame) {
-                self.parser.push(&frame);
+                self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
             } else {
                 self.parser.skip(NotMeasured::Filter);
             }
@@ -371,6 +385,15 @@ impl<R: RecordSink> Meter<R> {
         self.totals.total_byte += answer.totals.total_byte;
         self.totals.wire_byte += answer.totals.wire_byte;
         self.table_full += answer.other.packets;
+        self.tcp_loss.add(&answer.loss);
+        self.collector.records.account(Account {
+            time_ns: closing.span.end_ns,
+            received: self.received,
+            measured: self.totals.packets,
+            lost: self.loss.as_ref().map(Counters::total),
+        });
+        let tcp_loss =
+            self.tracks_loss.then(|| LossAnswer { sum: Loss::from(&answer.loss), flows: answer.top_loss });
         self.reports.push(WindowReport {
             index: closing.index,
             span: closing.span,
@@ -379,14 +402,21 @@ impl<R: RecordSink> Meter<R> {
             loss: closing.loss,
             totals: answer.totals,
             table_full: answer.other.packets,
+            key: self.key,
             top_bytes: answer.top_bytes,
             top_packets: answer.top_packets,
+            tcp_loss,
         });
     }
 
     /// Reports of windows closed since the last call.
     pub fn take_reports(&mut self) -> Vec<WindowReport> {
         std::mem::take(&mut self.reports)
+    }
+
+    /// Lines for the user that came up since the last call.
+    pub fn warnings(&mut self) -> Vec<String> {
+        self.collector.records.warnings()
     }
 
     /// True where reports wait.
@@ -416,6 +446,7 @@ impl<R: RecordSink> Meter<R> {
             },
             span: self.first_ns.map(|start_ns| Span { start_ns, end_ns: self.now }),
             memory_bytes,
+            tcp_loss: self.tracks_loss.then(|| Loss::from(&self.tcp_loss)),
             records: self.collector.records,
         }
     }
@@ -448,6 +479,8 @@ pub struct Ended<R> {
     pub span: Option<Span>,
     /// Memory taken, bytes.
     pub memory_bytes: u64,
+    /// TCP losses over all flows; `None` where they were not tracked.
+    pub tcp_loss: Option<Loss>,
     /// The record sink, to be finished.
     pub records: R,
 }

@@ -3,33 +3,51 @@
 //! Records travel in blocks through a bounded queue. A replay waits where the queue is full, since it can; a live
 //! source does not, and what the queue cannot take is counted as dropped.
 
-use crate::collector::RecordSink;
+use crate::collector::{LossRanking, RecordSink, lossiness, ranked_loss};
+use crate::config::Config;
 use crate::ranking::Ranking;
 use crate::talkers::TalkerTable;
 use packet::FlowKey;
 use port::TimeBase;
-use record::report::{RankedFlow, Talkers, Totals};
-use record::{FlowRecord, RecordWriter};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
+use record::report::{RankedFlow, RankedLoss, Talkers, Totals};
+use record::{Account, Anonymizer, FlowRecord, More, RecordWriter};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use summary::Limits;
+use summary::Parts;
 
-/// Records in a block: enough to make its hand-over free, few enough to come soon.
-const BLOCK: usize = 1 << 12;
-/// Blocks that may wait, some 20 MiB: what a writer of a million records a second has in an eighth of a second.
+/// Bytes of records in a block: some thousand records make its hand-over free and still come soon.
+const BLOCK_BYTES: usize = 640 << 10;
+/// Blocks that may wait, 20 MiB: what a writer of a million records a second has in an eighth of a second.
 const WAITING: usize = 32;
 /// How long a writer may hold records back when none follow.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
 
 type Block = Vec<FlowRecord>;
 
+/// What goes to the thread.
+enum Message {
+    Records(Block),
+    Account(Account),
+}
+
+/// Bytes of a record with what hangs on it.
+fn record_bytes(parts: &Parts) -> usize {
+    let has_more = parts.loss || parts.statistics.iter().any(Option::is_some);
+    let plain = size_of::<FlowRecord>();
+    let more = if has_more { size_of::<More>() } else { 0 };
+    plain + more + if parts.biflow { size_of::<More>() + more } else { 0 }
+}
+
 /// The sending half: what the measuring thread holds.
 #[derive(Debug)]
 pub struct Outputs {
     block: Block,
-    full: SyncSender<Block>,
+    /// Records in a full block.
+    block_len: usize,
+    full: SyncSender<Message>,
     empty: Receiver<Block>,
+    warnings: Receiver<String>,
     thread: JoinHandle<OutputsResult>,
     time_base: TimeBase,
     handed_over: u64,
@@ -49,42 +67,52 @@ pub struct OutputsResult {
     pub top_packets: Vec<RankedFlow>,
     /// Addresses with the most flows.
     pub talkers: Talkers,
+    /// Records of the flows with the most TCP loss.
+    pub top_loss: Vec<RankedLoss>,
+    /// Lines for the user.
+    pub warnings: Vec<String>,
     /// What writers reported, one line each.
     pub faults: Vec<String>,
 }
 
 impl Outputs {
-    /// Starts the thread. `lines` is the length of the rankings.
+    /// Starts the thread. Records are anonymised before anything is made of them.
     ///
     /// # Errors
     /// Where the machine gives no thread.
     pub fn start(
         writers: Vec<Box<dyn RecordWriter>>,
-        lines: usize,
-        limits: &Limits,
+        anonymizer: Option<Anonymizer>,
+        config: &Config,
         time_base: TimeBase,
     ) -> std::io::Result<Self> {
         let (full, filled) = sync_channel(WAITING);
         let (used, empty) = channel();
-        let talkers = TalkerTable::new(limits);
-        let limits = limits.clone();
+        let (warn, warnings) = channel();
+        let lines = config.top;
+        let limits = config.limits.clone();
+        let talkers = TalkerTable::new(&limits);
         // The queue counts into the run's memory even where that leaves less for the tables than they would like.
-        let taken = (WAITING + 2) * BLOCK * size_of::<FlowRecord>();
+        let taken = (WAITING + 2) * BLOCK_BYTES;
         let taken = if limits.take_bytes(taken) { taken } else { 0 };
         let thread = std::thread::Builder::new().name("outputs".to_owned()).spawn(move || {
             let mut consumer = Consumer {
                 writers: writers.into_iter().map(Some).collect(),
+                anonymizer,
                 top_bytes: Ranking::new(lines),
                 top_packets: Ranking::new(lines),
+                top_loss: Ranking::new(lines),
                 talkers,
+                warn,
                 result: OutputsResult::default(),
             };
             consumer.run(&filled, &used);
             limits.give_back_bytes(taken);
             consumer.finish(lines)
         })?;
-        let block = Vec::with_capacity(BLOCK);
-        Ok(Self { block, full, empty, thread, time_base, handed_over: 0, dropped: 0 })
+        let block_len = BLOCK_BYTES / record_bytes(&config.parts);
+        let block = Vec::with_capacity(block_len);
+        Ok(Self { block, block_len, full, empty, warnings, thread, time_base, handed_over: 0, dropped: 0 })
     }
 
     /// Ends the thread when it has written everything.
@@ -95,7 +123,8 @@ impl Outputs {
         drop(self.full);
         match self.thread.join() {
             Ok(mut result) => {
-                result.exported = self.handed_over - result.dropped;
+                result.exported = self.handed_over.saturating_sub(result.dropped);
+                result.warnings.splice(..0, self.warnings.try_iter());
                 result.dropped += self.dropped;
                 result
             }
@@ -103,6 +132,17 @@ impl Outputs {
                 dropped: self.handed_over + self.dropped,
                 faults: vec!["the output thread failed; records are missing".to_owned()],
                 ..OutputsResult::default()
+            },
+        }
+    }
+
+    /// Gives back what the queue had no room for, or nobody takes.
+    fn send(&mut self, message: Message) -> Option<Message> {
+        match self.time_base {
+            TimeBase::Packets => self.full.send(message).err().map(|error| error.0),
+            TimeBase::Clock => match self.full.try_send(message) {
+                Ok(()) => None,
+                Err(TrySendError::Full(message) | TrySendError::Disconnected(message)) => Some(message),
             },
         }
     }
@@ -118,7 +158,7 @@ impl RecordSink for Outputs {
     #[inline]
     fn record(&mut self, record: FlowRecord) {
         self.block.push(record);
-        if self.block.len() == BLOCK {
+        if self.block.len() == self.block_len {
             self.hand_over();
         }
     }
@@ -127,43 +167,52 @@ impl RecordSink for Outputs {
         if self.block.is_empty() {
             return;
         }
-        let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(BLOCK));
+        let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(self.block_len));
         let block = std::mem::replace(&mut self.block, next);
         let count = block.len() as u64;
-        match self.time_base {
-            TimeBase::Packets => match self.full.send(block) {
-                Ok(()) => self.handed_over += count,
-                Err(error) => self.lost(error.0),
-            },
-            TimeBase::Clock => match self.full.try_send(block) {
-                Ok(()) => self.handed_over += count,
-                Err(TrySendError::Full(block) | TrySendError::Disconnected(block)) => self.lost(block),
-            },
+        match self.send(Message::Records(block)) {
+            None => self.handed_over += count,
+            Some(Message::Records(block)) => self.lost(block),
+            Some(Message::Account(_)) => {}
         }
+    }
+
+    /// Where the queue is full, the next account says it all.
+    fn account(&mut self, account: Account) {
+        self.hand_over();
+        self.send(Message::Account(account));
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        self.warnings.try_iter().collect()
     }
 }
 
 struct Consumer {
     /// `None` once it has failed.
     writers: Vec<Option<Box<dyn RecordWriter>>>,
-    top_bytes: Ranking<Option<FlowKey>>,
-    top_packets: Ranking<Option<FlowKey>>,
+    anonymizer: Option<Anonymizer>,
+    top_bytes: Ranking<Option<FlowKey>, Totals>,
+    top_packets: Ranking<Option<FlowKey>, Totals>,
+    top_loss: LossRanking,
     talkers: TalkerTable,
+    warn: Sender<String>,
     result: OutputsResult,
 }
 
 impl Consumer {
-    fn run(&mut self, filled: &Receiver<Block>, used: &std::sync::mpsc::Sender<Block>) {
+    fn run(&mut self, filled: &Receiver<Message>, used: &Sender<Block>) {
         let mut flushed = true;
         loop {
             match filled.recv_timeout(FLUSH_AFTER) {
-                Ok(mut block) => {
-                    self.take(&block);
+                Ok(Message::Records(mut block)) => {
+                    self.take(&mut block);
                     flushed = false;
                     block.clear();
                     // The other side may have ended already.
                     let _ = used.send(block);
                 }
+                Ok(Message::Account(account)) => self.each_writer(0, |writer| writer.account(&account)),
                 Err(RecvTimeoutError::Timeout) if !flushed => {
                     self.each_writer(0, |writer| writer.flush());
                     flushed = true;
@@ -174,23 +223,38 @@ impl Consumer {
         }
     }
 
-    fn take(&mut self, block: &[FlowRecord]) {
-        for record in block {
-            self.talkers.add(record);
-            let totals = || Totals {
-                packets: record.total_count,
-                total_byte: record.total_byte,
-                wire_byte: record.wire_byte,
-                flows: 1,
-            };
-            if self.top_bytes.wants(record.total_byte) {
-                self.top_bytes.offer(record.total_byte, record.key, totals());
-            }
-            if self.top_packets.wants(record.total_count) {
-                self.top_packets.offer(record.total_count, record.key, totals());
+    fn take(&mut self, block: &mut [FlowRecord]) {
+        if let Some(anonymizer) = &mut self.anonymizer {
+            block.iter_mut().for_each(|record| anonymizer.record(record));
+        }
+        for record in block.iter() {
+            self.rank(record);
+            if let Some(reverse) = record.reverse() {
+                self.rank(reverse);
             }
         }
         self.each_writer(block.len() as u64, |writer| writer.write(block));
+    }
+
+    fn rank(&mut self, record: &FlowRecord) {
+        self.talkers.add(record);
+        let totals = || Totals {
+            packets: record.total_count,
+            total_byte: record.total_byte,
+            wire_byte: record.wire_byte,
+            flows: 1,
+        };
+        if self.top_bytes.wants(record.total_byte) {
+            self.top_bytes.offer(record.total_byte, record.key, totals());
+        }
+        if self.top_packets.wants(record.total_count) {
+            self.top_packets.offer(record.total_count, record.key, totals());
+        }
+        if let Some(loss) = record.loss()
+            && lossiness(loss) != 0
+        {
+            self.top_loss.offer(lossiness(loss), record.key, (totals(), *loss));
+        }
     }
 
     /// Calls every writer that still works. One that fails is given up; what it misses from here on is dropped.
@@ -203,7 +267,10 @@ impl Consumer {
         for slot in &mut self.writers {
             match slot {
                 Some(writer) => {
-                    if let Err(error) = call(writer) {
+                    let called = call(writer);
+                    // Nobody may be left to hear them.
+                    writer.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));
+                    if let Err(error) = called {
                         self.result.faults.push(error.to_string());
                         *slot = None;
                         missed = true;
@@ -217,12 +284,18 @@ impl Consumer {
 
     fn finish(mut self, lines: usize) -> OutputsResult {
         for writer in self.writers.into_iter().flatten() {
-            if let Err(error) = writer.finish() {
-                self.result.faults.push(error.to_string());
+            match writer.finish() {
+                Ok(delivery) => {
+                    self.result.dropped += delivery.dropped;
+                    self.result.warnings.extend(delivery.warnings);
+                }
+                Err(error) => self.result.faults.push(error.to_string()),
             }
         }
-        self.result.top_bytes = self.top_bytes.take();
-        self.result.top_packets = self.top_packets.take();
+        let ranked = |key, totals| RankedFlow { key, totals };
+        self.result.top_bytes = self.top_bytes.take(ranked);
+        self.result.top_packets = self.top_packets.take(ranked);
+        self.result.top_loss = self.top_loss.take(ranked_loss);
         self.result.talkers = self.talkers.finish(lines);
         self.result
     }

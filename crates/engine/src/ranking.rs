@@ -1,27 +1,51 @@
 //! The N largest of many, in a heap of N.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use record::report::{Ranked, Totals};
-
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Line<K> {
+#[derive(Debug)]
+struct Line<K, T> {
     value: u64,
     /// Equal values rank by key, so that a ranking does not hang on the order of arrival.
-    key: Reverse<K>,
-    totals: [u64; 4],
+    key: K,
+    about: T,
 }
 
-/// Keeps the `N` lines of the largest value.
+impl<K: Ord, T> Line<K, T> {
+    fn rank(&self) -> (u64, Reverse<&K>) {
+        (self.value, Reverse(&self.key))
+    }
+}
+
+impl<K: Ord, T> PartialEq for Line<K, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl<K: Ord, T> Eq for Line<K, T> {}
+
+impl<K: Ord, T> PartialOrd for Line<K, T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<K: Ord, T> Ord for Line<K, T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+/// Keeps the `N` lines of the largest value, each with what is to be said of it.
 #[derive(Debug)]
-pub(crate) struct Ranking<K> {
+pub(crate) struct Ranking<K, T> {
     lines: usize,
     /// The smallest line kept is on top.
-    heap: BinaryHeap<Reverse<Line<K>>>,
+    heap: BinaryHeap<Reverse<Line<K, T>>>,
 }
 
-impl<K: Ord + Copy> Ranking<K> {
+impl<K: Ord, T> Ranking<K, T> {
     pub(crate) fn new(lines: usize) -> Self {
         Self { lines, heap: BinaryHeap::new() }
     }
@@ -35,27 +59,20 @@ impl<K: Ord + Copy> Ranking<K> {
     }
 
     /// Offers a line.
-    pub(crate) fn offer(&mut self, value: u64, key: K, totals: Totals) {
+    pub(crate) fn offer(&mut self, value: u64, key: K, about: T) {
         if !self.wants(value) {
             return;
         }
-        let totals = [totals.packets, totals.total_byte, totals.wire_byte, totals.flows];
-        self.heap.push(Reverse(Line { value, key: Reverse(key), totals }));
+        self.heap.push(Reverse(Line { value, key, about }));
         if self.heap.len() > self.lines {
             self.heap.pop();
         }
     }
 
-    /// The lines, largest first, and an empty ranking.
-    pub(crate) fn take(&mut self) -> Vec<Ranked<K>> {
-        std::mem::take(&mut self.heap)
-            .into_sorted_vec()
-            .into_iter()
-            .map(|Reverse(line)| {
-                let [packets, total_byte, wire_byte, flows] = line.totals;
-                Ranked { key: line.key.0, totals: Totals { packets, total_byte, wire_byte, flows } }
-            })
-            .collect()
+    /// The lines, largest first, made into what reports have; the ranking is empty then.
+    pub(crate) fn take<R>(&mut self, mut line: impl FnMut(K, T) -> R) -> Vec<R> {
+        let lines = std::mem::take(&mut self.heap).into_sorted_vec();
+        lines.into_iter().map(|Reverse(Line { key, about, .. })| line(key, about)).collect()
     }
 }
 
@@ -69,12 +86,11 @@ mod tests {
         for lines in [0, 1, 10, 2000] {
             let mut ranking = Ranking::new(lines);
             for (key, &value) in values.iter().enumerate() {
-                ranking.offer(value, key, Totals { packets: value, ..Totals::default() });
+                ranking.offer(value, key, value);
             }
             let mut all: Vec<_> = values.iter().copied().enumerate().collect();
             all.sort_by_key(|&(key, value)| (Reverse(value), key));
-            let got: Vec<_> = ranking.take().iter().map(|r| (r.key, r.totals.packets)).collect();
-            assert_eq!(got, all[..lines.min(1000)]);
+            assert_eq!(ranking.take(|key, value| (key, value)), all[..lines.min(1000)]);
         }
     }
 }

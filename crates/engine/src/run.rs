@@ -216,11 +216,8 @@ impl<R: RecordSink> Run<'_, R> {
             done_bytes: self.done_bytes + done,
             total_bytes: self.total_bytes,
         });
-        for source in sources {
-            for line in source.warnings() {
-                self.observer.warning(line);
-            }
-        }
+        let of_sources = sources.iter_mut().flat_map(|source| source.warnings());
+        of_sources.chain(self.meter.warnings()).for_each(|line| self.observer.warning(line));
     }
 }
 

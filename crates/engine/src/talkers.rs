@@ -43,6 +43,7 @@ impl TalkerTable {
             self.taken += STEP;
         }
         for (table, address) in [(&mut self.sources, key.src_addr), (&mut self.destinations, key.dst_addr)] {
+            let Some(address) = address else { continue };
             let totals = table.entry(address).or_default();
             totals.packets += record.total_count;
             totals.total_byte += record.total_byte;
@@ -71,5 +72,5 @@ fn by_flows(table: &HashMap<IpAddr, Totals>, lines: usize) -> Vec<RankedAddress>
     for (&address, &totals) in table {
         ranking.offer(totals.flows, address, totals);
     }
-    ranking.take()
+    ranking.take(|key, totals| RankedAddress { key, totals })
 }

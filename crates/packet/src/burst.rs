@@ -1,6 +1,6 @@
 //! A burst of parsed packets, as the tables take it.
 
-use crate::{Key, Seed};
+use crate::{Key, PacketDetail, Seed};
 
 /// What a flow record keeps of one packet, besides its key. 48 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,18 +64,33 @@ pub struct KeyBurst<K> {
     /// The first `len` are the burst; those behind it are left from earlier ones.
     slots: Vec<KeyedPacket<K>>,
     len: usize,
+    /// One for each packet of the burst where they were asked for, else empty.
+    details: Vec<PacketDetail>,
 }
 
 impl<K: Key> KeyBurst<K> {
     /// Room for `capacity` packets; more are taken too, at the price of an allocation.
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { slots: vec![KeyedPacket::default(); capacity.max(1)], len: 0 }
+        Self { slots: vec![KeyedPacket::default(); capacity.max(1)], len: 0, details: Vec::new() }
     }
 
     /// Adds a packet and hashes its key.
     #[inline(always)]
     pub fn push(&mut self, key: K, fields: PacketFields, seed: &Seed) {
         *self.add() = KeyedPacket { key, hash: key.hash(seed), fields };
+    }
+
+    /// Adds a packet whose hash is known, with its details. Either all packets of a burst have details or none has.
+    #[inline]
+    pub fn push_detailed(&mut self, packet: KeyedPacket<K>, detail: PacketDetail) {
+        *self.add() = packet;
+        self.details.push(detail);
+    }
+
+    /// Adds the last packet's details.
+    #[inline(always)]
+    pub(crate) fn add_detail(&mut self, detail: PacketDetail) {
+        self.details.push(detail);
     }
 
     /// Adds a packet, to be filled in: it has what an earlier one left there.
@@ -97,11 +112,18 @@ impl<K: Key> KeyBurst<K> {
     #[inline]
     pub fn clear(&mut self) {
         self.len = 0;
+        self.details.clear();
     }
 
     /// The packets, in the order of arrival.
     #[inline]
     pub fn packets(&self) -> &[KeyedPacket<K>] {
         &self.slots[..self.len]
+    }
+
+    /// Their details in the same order; empty where nobody asked for them.
+    #[inline]
+    pub fn details(&self) -> &[PacketDetail] {
+        &self.details
     }
 }

@@ -1,8 +1,9 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) headers down to the ports.
 
 use crate::bytes::{Bytes, HeaderBudget, Short, be16, be32};
+use crate::key::Transport;
 use crate::link_header::Announced;
-use crate::{KeyV4, KeyV6, NotMeasured, PacketFields, Remark};
+use crate::{KeySpec, KeyV4, KeyV6, NotMeasured, PacketFields, Remark, TcpSegment};
 
 /// IP protocol numbers that are told apart here.
 pub(crate) mod protocol {
@@ -55,10 +56,23 @@ pub(crate) struct IpPacket<'a> {
 }
 
 impl IpPacket<'_> {
-    pub(crate) fn key(&self) -> PacketKey {
+    /// The key that `spec` takes of it. Without addresses, packets of both families have the same keys.
+    pub(crate) fn key(&self, spec: &KeySpec, vlan: u16) -> PacketKey {
+        let rest = Transport::new(self.ports, self.protocol, self.fields.ip_tos, vlan);
         match &self.addresses {
-            Addresses::V4(a) => PacketKey::V4(KeyV4::new(*a, self.ports, self.protocol)),
-            Addresses::V6(src, dst) => PacketKey::V6(KeyV6::new(src, dst, self.ports, self.protocol)),
+            Addresses::V4(a) => PacketKey::V4(KeyV4::of_spec(*a, rest, spec)),
+            Addresses::V6(src, dst) if spec.has_addresses() => {
+                PacketKey::V6(KeyV6::of_spec(src, dst, rest, spec))
+            }
+            Addresses::V6(..) => PacketKey::V4(KeyV4::of_spec([0; 8], rest, spec)),
+        }
+    }
+
+    /// Its TCP segment, if it is one.
+    pub(crate) fn segment(&self) -> TcpSegment {
+        match self.payload {
+            Some(bytes) if self.protocol == protocol::TCP => TcpSegment::read(bytes),
+            _ => TcpSegment::NONE,
         }
     }
 }
@@ -129,7 +143,14 @@ fn ipv6<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
     let ip_tos = (be16(h, 0) >> 4) as u8;
     let fields = PacketFields { total_byte: total as u32, ip_ttl: h[7], ip_tos, ..Default::default() };
     let payload = Some(payload.limit(total - 40));
-    let mut packet = IpPacket { addresses, protocol: h[6], ports: [0; 4], fields, payload, remark: None };
+    let mut packet = IpPacket {
+        addresses,
+        protocol: h[6],
+        ports: [0; 4],
+        fields,
+        payload,
+        remark: None,
+    };
     walk(&mut packet, budget)?;
     transport(&mut packet);
     Ok(packet)

@@ -1,70 +1,170 @@
-//! Flow keys: the 5-tuple as the tables hold it (IPv4, IPv6) and as people read it.
+//! Flow keys: as the tables hold them (IPv4, IPv6) and as people read them.
 
 use crate::Seed;
+use crate::key_spec::KeySpec;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A key that a flow table can hold. All bits take part in equality.
-pub trait Key: Copy + Eq + Default + Send + 'static {
+pub trait Key: Copy + Ord + Default + Send + 'static {
     /// A 64-bit hash that nobody without the seed can steer.
     fn hash(&self, seed: &Seed) -> u64;
-    /// The key in the form that records carry.
-    fn flow_key(&self) -> FlowKey;
+    /// The key of the other direction: addresses and ports change places.
+    fn reversed(&self) -> Self;
+    /// The key in the form that records carry. `spec` says what it consists of.
+    fn flow_key(&self, spec: &KeySpec) -> FlowKey;
+
+    /// Which of its pair's two directions this is, 0 or 1.
+    #[inline(always)]
+    fn direction(&self) -> usize {
+        usize::from(self.reversed() < *self)
+    }
+
+    /// A hash that both directions have in common.
+    #[inline(always)]
+    fn pair_hash(&self, seed: &Seed) -> u64 {
+        self.reversed().min(*self).hash(seed)
+    }
 }
 
-/// A 5-tuple as flow records carry it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A key as flow records carry it: by default the 5-tuple. What is no part of the run's key is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowKey {
-    /// Source address.
-    pub src_addr: IpAddr,
-    /// Destination address.
-    pub dst_addr: IpAddr,
+    /// Source address, or its prefix.
+    pub src_addr: Option<IpAddr>,
+    /// Destination address, or its prefix.
+    pub dst_addr: Option<IpAddr>,
     /// Source port; 0 where the protocol has none.
-    pub src_port: u16,
+    pub src_port: Option<u16>,
     /// Destination port; ICMP: type × 256 + code; 0 where the protocol has none.
-    pub dst_port: u16,
+    pub dst_port: Option<u16>,
     /// IP protocol number (IPv6: of the header after the last extension header).
-    pub protocol: u8,
+    pub protocol: Option<u8>,
+    /// Outermost VLAN identifier; also `None` where the frame has no tag.
+    pub vlan: Option<u16>,
+    /// Type of service or traffic class, the whole octet.
+    pub ip_tos: Option<u8>,
 }
 
-/// An IPv4 5-tuple in 16 bytes: addresses in network order, ports and protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+impl FlowKey {
+    /// A 5-tuple.
+    pub fn five_tuple(
+        (src_addr, src_port): (IpAddr, u16),
+        (dst_addr, dst_port): (IpAddr, u16),
+        protocol: u8,
+    ) -> Self {
+        Self {
+            src_addr: Some(src_addr),
+            dst_addr: Some(dst_addr),
+            src_port: Some(src_port),
+            dst_port: Some(dst_port),
+            protocol: Some(protocol),
+            vlan: None,
+            ip_tos: None,
+        }
+    }
+
+    /// The same with what a table keeps behind the addresses.
+    fn of_spec(spec: &KeySpec, addresses: impl FnOnce() -> (IpAddr, IpAddr), rest: Transport) -> Self {
+        let (src_addr, dst_addr) = if spec.has_addresses() {
+            let (src, dst) = addresses();
+            (spec.has_src_addr().then_some(src), spec.has_dst_addr().then_some(dst))
+        } else {
+            (None, None)
+        };
+        let [src_port, dst_port] = rest.ports();
+        Self {
+            src_addr,
+            dst_addr,
+            src_port: spec.has_src_port().then_some(src_port),
+            dst_port: spec.has_dst_port().then_some(dst_port),
+            protocol: spec.has_protocol().then_some(rest.protocol()),
+            vlan: spec.has_vlan().then_some(rest.vlan()).filter(|&vlan| vlan != crate::PacketFields::NO_VLAN),
+            ip_tos: spec.has_ip_tos().then_some(rest.ip_tos()),
+        }
+    }
+}
+
+/// What a key holds behind the addresses, in one word: ports in network order (source first), protocol, type of service,
+/// VLAN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Transport(pub(crate) u64);
+
+impl Transport {
+    #[inline(always)]
+    pub(crate) fn new(ports: [u8; 4], protocol: u8, ip_tos: u8, vlan: u16) -> Self {
+        Self(
+            u64::from(u32::from_ne_bytes(ports))
+                | u64::from(protocol) << 32
+                | u64::from(ip_tos) << 40
+                | u64::from(vlan) << 48,
+        )
+    }
+
+    fn ports(self) -> [u16; 2] {
+        let p = (self.0 as u32).to_ne_bytes();
+        [u16::from_be_bytes([p[0], p[1]]), u16::from_be_bytes([p[2], p[3]])]
+    }
+
+    fn protocol(self) -> u8 {
+        (self.0 >> 32) as u8
+    }
+
+    fn ip_tos(self) -> u8 {
+        (self.0 >> 40) as u8
+    }
+
+    fn vlan(self) -> u16 {
+        (self.0 >> 48) as u16
+    }
+
+    /// With the ports in each other's place.
+    #[inline(always)]
+    fn reversed(word: u64) -> u64 {
+        word & !0xffff_ffff | u64::from((word as u32).rotate_left(16))
+    }
+}
+
+/// An IPv4 key in 16 bytes: addresses in network order, then ports, protocol, type of service and VLAN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 #[repr(C)]
 pub struct KeyV4([u64; 2]);
 
-/// An IPv6 5-tuple in 40 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+/// An IPv6 key in 40 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 #[repr(C)]
 pub struct KeyV6([u64; 5]);
-
-/// Ports in network order (source first) and the protocol, in one word.
-#[inline(always)]
-fn transport_word(ports: [u8; 4], protocol: u8) -> u64 {
-    u64::from(u32::from_ne_bytes(ports)) | u64::from(protocol) << 32
-}
-
-#[inline]
-fn split_transport(word: u64) -> (u16, u16, u8) {
-    let p = (word as u32).to_ne_bytes();
-    (u16::from_be_bytes([p[0], p[1]]), u16::from_be_bytes([p[2], p[3]]), (word >> 32) as u8)
-}
 
 fn word(bytes: &[u8; 16], half: usize) -> u64 {
     u64::from_ne_bytes(std::array::from_fn(|i| bytes[half * 8 + i]))
 }
 
 impl KeyV4 {
-    /// `addresses`: source then destination as in the header; `ports`: likewise.
+    /// A 5-tuple. `addresses`: source then destination as in the header; `ports`: likewise.
     #[inline(always)]
     pub fn new(addresses: [u8; 8], ports: [u8; 4], protocol: u8) -> Self {
-        Self([u64::from_ne_bytes(addresses), transport_word(ports, protocol)])
+        Self([u64::from_ne_bytes(addresses), Transport::new(ports, protocol, 0, 0).0])
+    }
+
+    /// What `spec` takes of a packet.
+    #[inline(always)]
+    pub(crate) fn of_spec(addresses: [u8; 8], rest: Transport, spec: &KeySpec) -> Self {
+        Self([u64::from_ne_bytes(addresses) & spec.v4[0], rest.0 & spec.v4[1]])
     }
 }
 
 impl KeyV6 {
-    /// `src`, `dst`, `ports` (source first) in network order.
+    /// A 5-tuple. `src`, `dst`, `ports` (source first) in network order.
     #[inline(always)]
     pub fn new(src: &[u8; 16], dst: &[u8; 16], ports: [u8; 4], protocol: u8) -> Self {
-        Self([word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), transport_word(ports, protocol)])
+        let rest = Transport::new(ports, protocol, 0, 0).0;
+        Self([word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest])
+    }
+
+    /// What `spec` takes of a packet.
+    #[inline(always)]
+    pub(crate) fn of_spec(src: &[u8; 16], dst: &[u8; 16], rest: Transport, spec: &KeySpec) -> Self {
+        let whole = [word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest.0];
+        Self(std::array::from_fn(|i| whole[i] & spec.v6[i]))
     }
 }
 
@@ -74,16 +174,18 @@ impl Key for KeyV4 {
         seed.hash2(self.0)
     }
 
-    fn flow_key(&self) -> FlowKey {
-        let a = self.0[0].to_ne_bytes();
-        let (src_port, dst_port, protocol) = split_transport(self.0[1]);
-        FlowKey {
-            src_addr: IpAddr::V4(Ipv4Addr::new(a[0], a[1], a[2], a[3])),
-            dst_addr: IpAddr::V4(Ipv4Addr::new(a[4], a[5], a[6], a[7])),
-            src_port,
-            dst_port,
-            protocol,
-        }
+    #[inline(always)]
+    fn reversed(&self) -> Self {
+        Self([self.0[0].rotate_left(32), Transport::reversed(self.0[1])])
+    }
+
+    fn flow_key(&self, spec: &KeySpec) -> FlowKey {
+        let addresses = || {
+            let a = self.0[0].to_ne_bytes();
+            let address = |at: usize| IpAddr::V4(Ipv4Addr::new(a[at], a[at + 1], a[at + 2], a[at + 3]));
+            (address(0), address(4))
+        };
+        FlowKey::of_spec(spec, addresses, Transport(self.0[1]))
     }
 }
 
@@ -93,14 +195,19 @@ impl Key for KeyV6 {
         seed.hash5(self.0)
     }
 
-    fn flow_key(&self) -> FlowKey {
+    #[inline(always)]
+    fn reversed(&self) -> Self {
+        let [s0, s1, d0, d1, rest] = self.0;
+        Self([d0, d1, s0, s1, Transport::reversed(rest)])
+    }
+
+    fn flow_key(&self, spec: &KeySpec) -> FlowKey {
         let address = |high: usize| {
             let mut bytes = [0; 16];
             bytes[..8].copy_from_slice(&self.0[high].to_ne_bytes());
             bytes[8..].copy_from_slice(&self.0[high + 1].to_ne_bytes());
             IpAddr::V6(Ipv6Addr::from(bytes))
         };
-        let (src_port, dst_port, protocol) = split_transport(self.0[4]);
-        FlowKey { src_addr: address(0), dst_addr: address(2), src_port, dst_port, protocol }
+        FlowKey::of_spec(spec, || (address(0), address(2)), Transport(self.0[4]))
     }
 }

@@ -5,10 +5,12 @@
 
 mod burst;
 mod bytes;
+mod detail;
 mod frame;
 mod hash;
 mod ip;
 mod key;
+mod key_spec;
 mod link;
 mod link_header;
 mod parser;
@@ -16,10 +18,12 @@ mod reason;
 mod tunnel;
 
 pub use burst::{KeyBurst, KeyedPacket, PacketFields};
+pub use detail::{PacketDetail, TcpSegment};
 pub use frame::Frame;
 pub use hash::Seed;
 pub use ip::PacketKey;
 pub use key::{FlowKey, Key, KeyV4, KeyV6};
+pub use key_spec::{KeySpec, KeySpecError};
 pub use link::LinkType;
-pub use parser::{BurstParser, Packet, Tunnel, parse};
+pub use parser::{BurstParser, Packet, ParserConfig, Tunnel, parse};
 pub use reason::{NotMeasured, Remark};

@@ -1,9 +1,11 @@
 //! The parser: frames in, keyed packets out, every frame accounted for.
 
-use crate::bytes::{HeaderBudget, be16, be32};
+use crate::bytes::{Bytes, HeaderBudget, be16, be32};
 use crate::ip::{self, PacketKey, protocol};
+use crate::key::Transport;
 use crate::{
-    Frame, Key, KeyBurst, KeyV4, KeyV6, KeyedPacket, LinkType, NotMeasured, PacketFields, Remark, Seed,
+    Frame, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, LinkType, NotMeasured, PacketDetail, PacketFields,
+    Remark, Seed, TcpSegment,
 };
 use crate::{link_header, tunnel};
 
@@ -22,10 +24,29 @@ impl Tunnel {
     pub const MAX_LEVELS: usize = 4;
 }
 
+/// What a parser takes of packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ParserConfig {
+    /// Which IP header is measured.
+    pub tunnel: Tunnel,
+    /// What keys consist of.
+    pub key: KeySpec,
+    /// Both directions of a key have one hash, so that a table can hold them together.
+    pub paired: bool,
+    /// Bursts carry [`PacketDetail`]s.
+    pub details: bool,
+}
+
+impl From<Tunnel> for ParserConfig {
+    fn from(tunnel: Tunnel) -> Self {
+        Self { tunnel, ..Self::default() }
+    }
+}
+
 /// A measured packet: its key, what the record keeps of it, and what is to be said beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The 5-tuple.
+    /// Its key: the 5-tuple, or what the parser was told.
     pub key: PacketKey,
     /// What a flow record keeps.
     pub fields: PacketFields,
@@ -33,18 +54,24 @@ pub struct Packet {
     pub ports: Option<Remark>,
     /// True where the header inside a tunnel could not be parsed.
     pub inner_unparsed: bool,
+    /// Its TCP segment, if it has one.
+    pub segment: TcpSegment,
 }
 
-/// Parses one frame.
+/// Parses one frame, with the 5-tuple as its key.
 ///
 /// # Errors
 /// The one reason why the frame is not measured.
 pub fn parse(frame: &Frame<'_>, tunnel: Tunnel) -> Result<Packet, NotMeasured> {
+    parse_as(frame, &tunnel.into())
+}
+
+fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasured> {
     let mut budget = HeaderBudget::new();
     let (link, announced, bytes) = link_header::parse(frame, &mut budget)?;
     let mut packet = ip::parse(announced, bytes, &mut budget)?;
     let mut inner_unparsed = false;
-    if tunnel == Tunnel::Inner {
+    if config.tunnel == Tunnel::Inner {
         for _ in 1..Tunnel::MAX_LEVELS {
             let Some(way) = tunnel::enter(&packet, &mut budget) else { break };
             match way.and_then(|(announced, bytes)| ip::parse(announced, bytes, &mut budget)) {
@@ -63,7 +90,13 @@ pub fn parse(frame: &Frame<'_>, tunnel: Tunnel) -> Result<Packet, NotMeasured> {
         macs: link.macs,
         ..packet.fields
     };
-    Ok(Packet { key: packet.key(), fields, ports: packet.remark, inner_unparsed })
+    Ok(Packet {
+        key: packet.key(&config.key, link.vlan),
+        fields,
+        ports: packet.remark,
+        inner_unparsed,
+        segment: packet.segment(),
+    })
 }
 
 /// The frame's length on the wire, with the tag that a driver took out.
@@ -98,11 +131,23 @@ fn common_headers<'a>(frame: &Frame<'a>, tunnel: Tunnel) -> Option<&'a CommonHea
 /// Fills a packet from the headers of the common case, member by member: read together and written together they do not
 /// fit the registers, which costs 16 instructions a packet.
 #[inline(always)]
-fn fill_common(packet: &mut KeyedPacket<KeyV4>, h: &CommonHeaders, frame: &Frame<'_>, seed: &Seed) {
+fn fill_common<const IS_PLAIN: bool>(
+    packet: &mut KeyedPacket<KeyV4>,
+    h: &CommonHeaders,
+    frame: &Frame<'_>,
+    config: &ParserConfig,
+    seed: &Seed,
+) {
     let addresses = std::array::from_fn(|i| h[26 + i]);
     let ports = std::array::from_fn(|i| h[34 + i]);
-    packet.key = KeyV4::new(addresses, ports, h[23]);
-    packet.hash = packet.key.hash(seed);
+    if IS_PLAIN {
+        packet.key = KeyV4::new(addresses, ports, h[23]);
+        packet.hash = packet.key.hash(seed);
+    } else {
+        let rest = Transport::new(ports, h[23], h[15], PacketFields::NO_VLAN);
+        packet.key = KeyV4::of_spec(addresses, rest, &config.key);
+        packet.hash = hash_of(&packet.key, config, seed);
+    }
     // A mask instead of a branch: where TCP and UDP are mixed, the branch is guessed wrong every few packets.
     let tcp = 0u32.wrapping_sub(u32::from(h[23] == protocol::TCP));
     let fields = &mut packet.fields;
@@ -119,11 +164,16 @@ fn fill_common(packet: &mut KeyedPacket<KeyV4>, h: &CommonHeaders, frame: &Frame
     fields.macs = std::array::from_fn(|i| h[i]);
 }
 
+#[inline(always)]
+fn hash_of<K: Key>(key: &K, config: &ParserConfig, seed: &Seed) -> u64 {
+    if config.paired { key.pair_hash(seed) } else { key.hash(seed) }
+}
+
 /// Parses bursts: measured packets go to one [`KeyBurst`] per address family, the others to their counter.
 #[derive(Debug)]
 pub struct BurstParser {
     seed: Seed,
-    tunnel: Tunnel,
+    config: ParserConfig,
     /// The burst's IPv4 packets.
     pub v4: KeyBurst<KeyV4>,
     /// The burst's IPv6 packets.
@@ -136,10 +186,10 @@ pub struct BurstParser {
 
 impl BurstParser {
     /// A parser for bursts of up to `burst` frames.
-    pub fn new(seed: Seed, tunnel: Tunnel, burst: usize) -> Self {
+    pub fn new(seed: Seed, config: impl Into<ParserConfig>, burst: usize) -> Self {
         Self {
             seed,
-            tunnel,
+            config: config.into(),
             v4: KeyBurst::with_capacity(burst),
             v6: KeyBurst::with_capacity(burst),
             not_measured: [0; _],
@@ -154,13 +204,38 @@ impl BurstParser {
         self.v6.clear();
     }
 
-    /// Parses a frame into the burst.
+    /// True where [`BurstParser::push`] may be told so: 5-tuples, hashed each for itself, without details.
+    pub fn is_plain(&self) -> bool {
+        self.config.key.is_five_tuple() && !self.config.paired && !self.config.details
+    }
+
+    /// Parses a frame into the burst. `number`: how many were received before it. `IS_PLAIN` spares the common case ten
+    /// instructions a packet; it must be [`BurstParser::is_plain`], which the caller asks once per burst.
     #[inline(always)]
-    pub fn push(&mut self, frame: &Frame<'_>) {
-        match common_headers(frame, self.tunnel) {
-            Some(headers) => fill_common(self.v4.add(), headers, frame, &self.seed),
-            None => self.push_general(*frame),
+    pub fn push<const IS_PLAIN: bool>(&mut self, frame: &Frame<'_>, number: u64) {
+        debug_assert!(!IS_PLAIN || self.is_plain());
+        match common_headers(frame, self.config.tunnel) {
+            Some(headers) => {
+                fill_common::<IS_PLAIN>(self.v4.add(), headers, frame, &self.config, &self.seed);
+                if !IS_PLAIN && self.config.details {
+                    self.add_common_detail(headers, frame, number);
+                }
+            }
+            None => self.push_general(*frame, number),
         }
+    }
+
+    #[inline]
+    fn add_common_detail(&mut self, headers: &CommonHeaders, frame: &Frame<'_>, number: u64) {
+        let segment = if headers[23] == protocol::TCP {
+            let transport = usize::from(be16(headers, 16)) - 20;
+            let bytes = frame.data.get(34..).unwrap_or_default();
+            TcpSegment::read(Bytes::new(bytes, transport))
+        } else {
+            TcpSegment::NONE
+        };
+        self.remarks[Remark::SegmentUnparsed as usize] += u64::from(segment.is_unparsed());
+        self.v4.add_detail(PacketDetail { number, segment });
     }
 
     /// Counts a frame that is not to be parsed at all.
@@ -172,19 +247,36 @@ impl BurstParser {
     // Out of line, so that the common case stays small enough to inline into the engine's loop, and by value, so that it
     // need not put the frame into memory.
     #[inline(never)]
-    fn push_general(&mut self, frame: Frame<'_>) {
-        match parse(&frame, self.tunnel) {
+    fn push_general(&mut self, frame: Frame<'_>, number: u64) {
+        match parse_as(&frame, &self.config) {
             Ok(packet) => {
                 if let Some(remark) = packet.ports {
                     self.remarks[remark as usize] += 1;
                 }
                 self.remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
+                let is_unparsed = self.config.details && packet.segment.is_unparsed();
+                self.remarks[Remark::SegmentUnparsed as usize] += u64::from(is_unparsed);
+                let detail = PacketDetail { number, segment: packet.segment };
                 match packet.key {
-                    PacketKey::V4(key) => self.v4.push(key, packet.fields, &self.seed),
-                    PacketKey::V6(key) => self.v6.push(key, packet.fields, &self.seed),
+                    PacketKey::V4(key) => add(&mut self.v4, key, packet.fields, detail, &self.config, &self.seed),
+                    PacketKey::V6(key) => add(&mut self.v6, key, packet.fields, detail, &self.config, &self.seed),
                 }
             }
             Err(reason) => self.skip(reason),
         }
+    }
+}
+
+fn add<K: Key>(
+    burst: &mut KeyBurst<K>,
+    key: K,
+    fields: PacketFields,
+    detail: PacketDetail,
+    config: &ParserConfig,
+    seed: &Seed,
+) {
+    *burst.add() = KeyedPacket { key, hash: hash_of(&key, config, seed), fields };
+    if config.details {
+        burst.add_detail(detail);
     }
 }

@@ -53,5 +53,7 @@ named! {
         PortsMissing = "ports_missing",
         /// The header inside a tunnel could not be parsed: the outer one was measured.
         InnerUnparsed = "inner_unparsed",
+        /// With `--loss`: the TCP header was cut short or states an impossible length: the segment is not tracked.
+        SegmentUnparsed = "segment_unparsed",
     }
 }

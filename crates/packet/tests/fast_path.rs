@@ -3,7 +3,9 @@
 mod frames;
 
 use frames::{TCP, ethernet, ipv4, ipv6, udp};
-use packet::{BurstParser, Frame, Key, LinkType, NotMeasured, PacketKey, Remark, Seed, Tunnel, parse};
+use packet::{
+    BurstParser, Frame, Key, LinkType, NotMeasured, PacketDetail, PacketKey, ParserConfig, Remark, Seed, Tunnel, parse,
+};
 use proptest::prelude::*;
 
 /// A frame with everything that a [`Frame`] borrows.
@@ -89,24 +91,39 @@ proptest! {
         owned in prop::collection::vec(nearly_common(), 1..8),
         number in any::<u64>(),
         inner in any::<bool>(),
+        details in any::<bool>(),
     ) {
         let tunnel = if inner { Tunnel::Inner } else { Tunnel::Outer };
         let seed = Seed::new(number);
-        let mut parser = BurstParser::new(seed, tunnel, 4);
+        let mut parser = BurstParser::new(seed, ParserConfig { details, ..tunnel.into() }, 4);
+        let (mut v4_details, mut v6_details) = (Vec::new(), Vec::new());
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         let mut not_measured = [0; NotMeasured::ALL.len()];
         let mut remarks = [0; Remark::ALL.len()];
-        for owned in &owned {
-            parser.push(&owned.frame());
+        for (at, owned) in (0..).zip(&owned) {
+            // Both ways, in turn.
+            match parser.is_plain() && at % 2 == 0 {
+                true => parser.push::<true>(&owned.frame(), at),
+                false => parser.push::<false>(&owned.frame(), at),
+            }
             match parse(&owned.frame(), tunnel) {
                 Ok(packet) => {
                     if let Some(remark) = packet.ports {
                         remarks[remark as usize] += 1;
                     }
                     remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
+                    let is_unparsed = details && packet.segment.is_unparsed();
+                    remarks[Remark::SegmentUnparsed as usize] += u64::from(is_unparsed);
+                    let detail = PacketDetail { number: at, segment: packet.segment };
                     match packet.key {
-                        PacketKey::V4(key) => v4.push((key, key.hash(&seed), packet.fields)),
-                        PacketKey::V6(key) => v6.push((key, key.hash(&seed), packet.fields)),
+                        PacketKey::V4(key) => {
+                            v4.push((key, key.hash(&seed), packet.fields));
+                            v4_details.push(detail);
+                        }
+                        PacketKey::V6(key) => {
+                            v6.push((key, key.hash(&seed), packet.fields));
+                            v6_details.push(detail);
+                        }
                     }
                 }
                 Err(reason) => not_measured[reason as usize] += 1,
@@ -116,6 +133,8 @@ proptest! {
         prop_assert_eq!(pushed, v4);
         let pushed: Vec<_> = parser.v6.packets().iter().map(|p| (p.key, p.hash, p.fields)).collect();
         prop_assert_eq!(pushed, v6);
+        prop_assert_eq!(parser.v4.details(), if details { &v4_details[..] } else { &[] });
+        prop_assert_eq!(parser.v6.details(), if details { &v6_details[..] } else { &[] });
         prop_assert_eq!(parser.not_measured, not_measured);
         prop_assert_eq!(parser.remarks, remarks);
 

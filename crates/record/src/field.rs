@@ -3,7 +3,7 @@
 //! CSV headers, JSON names, the Parquet schema, `--fields` and `edison fields` are all read from [`FIELDS`], so a
 //! new field is one new entry.
 
-use crate::FlowRecord;
+use crate::{EndReason, FlowRecord, Loss};
 use std::net::IpAddr;
 
 /// How a field is read from a record, which also decides its type in every format.
@@ -19,8 +19,10 @@ pub enum Value {
     Address(fn(&FlowRecord) -> Option<IpAddr>),
     /// A MAC address; all zero stands for none.
     Mac(fn(&FlowRecord) -> [u8; 6]),
-    /// One name of a closed set: lower-case letters and `_`.
-    Name(fn(&FlowRecord) -> &'static str),
+    /// Why the record ended, by name.
+    EndReason(fn(&FlowRecord) -> EndReason),
+    /// A statistic of the run, by its number ([`FlowRecord::statistic`]).
+    Float(usize),
     /// The observation point's name, the same in every record of a file.
     Node,
 }
@@ -38,13 +40,14 @@ impl Value {
             Self::Time(_) => "time",
             Self::Address(_) => "address",
             Self::Mac(_) => "mac",
-            Self::Name(_) | Self::Node => "text",
+            Self::EndReason(_) | Self::Node => "text",
+            Self::Float(_) => "float64",
         }
     }
 
     /// Whether a record may lack the value: null in JSON and Parquet, empty in CSV.
     pub const fn nullable(&self) -> bool {
-        matches!(self, Self::Optional(..) | Self::Address(_) | Self::Mac(_))
+        matches!(self, Self::Optional(..) | Self::Address(_) | Self::Mac(_) | Self::Float(_))
     }
 }
 
@@ -65,6 +68,8 @@ pub enum Aggregation {
     Sum,
     /// The bits that any of them set.
     Or,
+    /// The mean of the samples.
+    Mean,
     /// The same in every record of one observation point.
     Constant,
 }
@@ -80,14 +85,56 @@ impl Aggregation {
             Self::Max => "max",
             Self::Sum => "sum",
             Self::Or => "or",
+            Self::Mean => "mean",
             Self::Constant => "constant",
         }
     }
 }
 
-/// An IPFIX information element: its name and number in the registry of RFC 7012.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InformationElement(pub &'static str, pub u16);
+/// What a run must have been asked for so that its records carry a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Nothing: every record has it.
+    Plain,
+    /// `--loss`.
+    Loss,
+}
+
+impl Part {
+    /// The option that gives it; empty for the plain record.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Loss => "--loss",
+        }
+    }
+}
+
+/// An IPFIX information element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InformationElement {
+    /// Its name: of the registry of RFC 7012, or Edison's own.
+    pub name: &'static str,
+    /// Its number, below 2¹⁵.
+    pub number: u16,
+    /// Whose number it is; 0 for the registry's.
+    pub enterprise: u32,
+}
+
+impl InformationElement {
+    /// Of the registry of RFC 7012.
+    pub const fn registered(name: &'static str, number: u16) -> Self {
+        Self { name, number, enterprise: 0 }
+    }
+
+    /// Edison's own, under the number that RFC 5612 sets aside for documentation: Edison has none assigned.
+    pub const fn own(name: &'static str, number: u16) -> Self {
+        Self { name, number, enterprise: Self::DOCUMENTATION }
+    }
+
+    /// RFC 5612.
+    pub const DOCUMENTATION: u32 = 32473;
+}
 
 /// Where the paper's fields come from.
 const PAPER: &str = "Wu et al., Edison, IFIP 2019, section II.B";
@@ -107,37 +154,66 @@ pub struct Field {
     pub meaning: &'static str,
     /// The paper that has it, if any.
     pub paper: Option<&'static str>,
-    /// The information elements that carry it in IPFIX: one, or IPv4's and IPv6's.
+    /// The information elements that carry it in IPFIX: one; an address: IPv4's and IPv6's; a time: exact, and as older
+    /// collectors know it.
     pub elements: &'static [InformationElement],
     /// The standards that define what it is read from; empty where it is Edison's own.
     pub standard: &'static str,
+    /// What must have been asked for.
+    pub part: Part,
 }
 
 impl Field {
     /// The headings of [`Field::describe`].
-    pub const HEADINGS: [&'static str; 7] =
-        ["name", "type", "unit", "aggregation", "nullable", "meaning", "source"];
+    pub const HEADINGS: [&'static str; 8] =
+        ["name", "type", "unit", "aggregation", "nullable", "option", "meaning", "source"];
 
     /// One row of `edison fields`.
-    pub fn describe(&self) -> [String; 7] {
+    pub fn describe(&self) -> [String; 8] {
         [
             self.name.to_owned(),
             self.value.type_name().to_owned(),
             self.unit.to_owned(),
             self.aggregation.name().to_owned(),
             if self.value.nullable() { "yes" } else { "no" }.to_owned(),
+            self.part.option().to_owned(),
             self.meaning.to_owned(),
             self.source(),
         ]
     }
 
+    /// The rows for the columns whose names depend on the run: statistics, and the other direction.
+    pub fn describe_patterns() -> [[String; 8]; 2] {
+        let statistic = [
+            "{gap,size,iat}_{mean,stddev,pN}",
+            "float64",
+            "packets, bytes, ns",
+            "none",
+            "yes",
+            "--gap, --packet-size, --inter-arrival",
+            "mean, standard deviation, percentile N of the interleaving gap, the packet size, the inter-arrival time",
+            "paper: Zhang et al., FloWatcher-DPDK, TNSM 2019, section III.D",
+        ];
+        let reverse = [
+            "reverse_*",
+            "as the field",
+            "as the field",
+            "as the field",
+            "yes",
+            "--biflow",
+            "every field that is no part of the key, of the packets in the other direction",
+            "RFC 5103",
+        ];
+        [statistic, reverse].map(|row| row.map(str::to_owned))
+    }
+
     /// Paper, IPFIX information elements and standards, as far as the field has them.
     pub fn source(&self) -> String {
-        let elements: Vec<_> = self
-            .elements
-            .iter()
-            .map(|InformationElement(name, number)| format!("{name} ({number})"))
-            .collect();
+        let elements = self.elements.iter().map(|element| match element.enterprise {
+            0 => format!("{} ({})", element.name, element.number),
+            enterprise => format!("{} ({enterprise}/{})", element.name, element.number),
+        });
+        let elements: Vec<_> = elements.collect();
         let paper = self.paper.map(|paper| format!("paper: {paper}"));
         let ipfix = (!elements.is_empty()).then(|| format!("IPFIX {}", elements.join(", ")));
         let standard = (!self.standard.is_empty()).then(|| self.standard.to_owned());
@@ -150,7 +226,17 @@ impl Field {
     }
 
     const fn new(name: &'static str, value: Value, aggregation: Aggregation, meaning: &'static str) -> Self {
-        Self { name, value, unit: "", aggregation, meaning, paper: None, elements: &[], standard: "" }
+        Self {
+            name,
+            value,
+            unit: "",
+            aggregation,
+            meaning,
+            paper: None,
+            elements: &[],
+            standard: "",
+            part: Part::Plain,
+        }
     }
 
     const fn unit(self, unit: &'static str) -> Self {
@@ -168,60 +254,84 @@ impl Field {
     const fn standard(self, standard: &'static str) -> Self {
         Self { standard, ..self }
     }
+
+    /// A field of `--loss`: null where the flow is not TCP.
+    const fn loss(
+        name: &'static str,
+        get: fn(&FlowRecord) -> Option<u64>,
+        unit: &'static str,
+        aggregation: Aggregation,
+        meaning: &'static str,
+    ) -> Self {
+        let field = Self::new(name, Value::Optional(64, get), aggregation, meaning).unit(unit);
+        Self { part: Part::Loss, standard: "RFC 9293, tshark tcp.analysis; docs/loss.md", ..field }
+    }
 }
 
-use Aggregation::{Constant, First, Key, Last, Max, Min, Or, Sum};
-use InformationElement as Element;
+use Aggregation::{Constant, First, Key, Last, Max, Mean, Min, Or, Sum};
 
-/// All fields in the order of the columns: the paper's first.
+const fn element(name: &'static str, number: u16) -> InformationElement {
+    InformationElement::registered(name, number)
+}
+
+const fn own(name: &'static str, number: u16) -> InformationElement {
+    InformationElement::own(name, number)
+}
+
+/// One figure of the record's loss.
+fn of_loss(record: &FlowRecord, get: fn(&Loss) -> u64) -> Option<u64> {
+    record.loss().map(get)
+}
+
+/// All fields of fixed names in the order of the columns: the plain ones, the paper's first, then those of `--loss`.
 pub const FIELDS: &[Field] = &[
-    Field::new("src_addr", Value::Address(|r| r.key.map(|k| k.src_addr)), Key, "source address")
+    Field::new("src_addr", Value::Address(|r| r.key.and_then(|k| k.src_addr)), Key, "source address")
         .paper()
-        .ipfix(&[Element("sourceIPv4Address", 8), Element("sourceIPv6Address", 27)])
+        .ipfix(&[element("sourceIPv4Address", 8), element("sourceIPv6Address", 27)])
         .standard("RFC 791, RFC 8200"),
-    Field::new("dst_addr", Value::Address(|r| r.key.map(|k| k.dst_addr)), Key, "destination address")
+    Field::new("dst_addr", Value::Address(|r| r.key.and_then(|k| k.dst_addr)), Key, "destination address")
         .paper()
-        .ipfix(&[Element("destinationIPv4Address", 12), Element("destinationIPv6Address", 28)])
+        .ipfix(&[element("destinationIPv4Address", 12), element("destinationIPv6Address", 28)])
         .standard("RFC 791, RFC 8200"),
     Field::new(
         "protocol",
-        Value::Optional(8, |r| r.key.map(|k| k.protocol.into())),
+        Value::Optional(8, |r| r.key.and_then(|k| k.protocol).map(u64::from)),
         Key,
         "IP protocol number; IPv6: of the header after the last extension header",
     )
     .paper()
-    .ipfix(&[Element("protocolIdentifier", 4)])
+    .ipfix(&[element("protocolIdentifier", 4)])
     .standard("RFC 791, RFC 8200"),
     Field::new(
         "src_port",
-        Value::Optional(16, |r| r.key.map(|k| k.src_port.into())),
+        Value::Optional(16, |r| r.key.and_then(|k| k.src_port).map(u64::from)),
         Key,
         "source port; 0 where the protocol has none, and in non-first fragments",
     )
     .paper()
-    .ipfix(&[Element("sourceTransportPort", 7)])
+    .ipfix(&[element("sourceTransportPort", 7)])
     .standard("RFC 9293, RFC 768, RFC 9260"),
     Field::new(
         "dst_port",
-        Value::Optional(16, |r| r.key.map(|k| k.dst_port.into())),
+        Value::Optional(16, |r| r.key.and_then(|k| k.dst_port).map(u64::from)),
         Key,
         "destination port, 0 as in src_port; ICMP: type × 256 + code",
     )
     .paper()
-    .ipfix(&[Element("destinationTransportPort", 11)])
+    .ipfix(&[element("destinationTransportPort", 11)])
     .standard("RFC 9293, RFC 768, RFC 9260, RFC 792, RFC 4443"),
     Field::new("node_id", Value::Node, Constant, "name of the observation point (--node)")
         .paper()
-        .ipfix(&[Element("observationDomainName", 300)])
+        .ipfix(&[element("observationDomainName", 300)])
         .standard("RFC 7011"),
     Field::new("stime", Value::Time(|r| r.stime), Min, "time of the earliest packet, since the epoch (UTC)")
         .unit("ns")
         .paper()
-        .ipfix(&[Element("flowStartNanoseconds", 156)]),
+        .ipfix(&[element("flowStartNanoseconds", 156), element("flowStartMilliseconds", 152)]),
     Field::new("ltime", Value::Time(|r| r.ltime), Max, "time of the latest packet, since the epoch (UTC)")
         .unit("ns")
         .paper()
-        .ipfix(&[Element("flowEndNanoseconds", 157)]),
+        .ipfix(&[element("flowEndNanoseconds", 157), element("flowEndMilliseconds", 153)]),
     Field::new(
         "smac",
         Value::Mac(|r| r.smac),
@@ -229,16 +339,16 @@ pub const FIELDS: &[Field] = &[
         "source MAC address; null where the link has none, and where it is all zero",
     )
     .paper()
-    .ipfix(&[Element("sourceMacAddress", 56)])
+    .ipfix(&[element("sourceMacAddress", 56)])
     .standard("IEEE 802.3"),
     Field::new("dmac", Value::Mac(|r| r.dmac), First, "destination MAC address; null as in smac")
         .paper()
-        .ipfix(&[Element("destinationMacAddress", 80)])
+        .ipfix(&[element("destinationMacAddress", 80)])
         .standard("IEEE 802.3"),
     Field::new("ip_ttl", Value::Unsigned(8, |r| r.ip_ttl.into()), Last, "time to live (IPv6: hop limit)")
         .unit("hops")
         .paper()
-        .ipfix(&[Element("ipTTL", 192)])
+        .ipfix(&[element("ipTTL", 192)])
         .standard("RFC 791, RFC 8200"),
     Field::new(
         "ip_tos",
@@ -247,7 +357,7 @@ pub const FIELDS: &[Field] = &[
         "type of service (IPv6: traffic class): DSCP in the upper six bits, ECN in the lower two",
     )
     .paper()
-    .ipfix(&[Element("ipClassOfService", 5)])
+    .ipfix(&[element("ipClassOfService", 5)])
     .standard("RFC 2474, RFC 3168"),
     Field::new(
         "tcp_seq",
@@ -256,7 +366,7 @@ pub const FIELDS: &[Field] = &[
         "TCP sequence number; 0 where the protocol is not TCP",
     )
     .paper()
-    .ipfix(&[Element("tcpSequenceNumber", 184)])
+    .ipfix(&[element("tcpSequenceNumber", 184)])
     .standard("RFC 9293"),
     Field::new(
         "tcp_ack",
@@ -265,7 +375,7 @@ pub const FIELDS: &[Field] = &[
         "TCP acknowledgement number; 0 where the protocol is not TCP",
     )
     .paper()
-    .ipfix(&[Element("tcpAcknowledgementNumber", 185)])
+    .ipfix(&[element("tcpAcknowledgementNumber", 185)])
     .standard("RFC 9293"),
     Field::new(
         "tcp_win",
@@ -275,12 +385,12 @@ pub const FIELDS: &[Field] = &[
     )
     .unit("bytes")
     .paper()
-    .ipfix(&[Element("tcpWindowSize", 186)])
+    .ipfix(&[element("tcpWindowSize", 186)])
     .standard("RFC 9293"),
     Field::new("total_count", Value::Unsigned(64, |r| r.total_count), Sum, "packets")
         .unit("packets")
         .paper()
-        .ipfix(&[Element("packetDeltaCount", 2)]),
+        .ipfix(&[element("packetDeltaCount", 2)]),
     Field::new(
         "total_byte",
         Value::Unsigned(64, |r| r.total_byte),
@@ -289,7 +399,7 @@ pub const FIELDS: &[Field] = &[
     )
     .unit("bytes")
     .paper()
-    .ipfix(&[Element("octetDeltaCount", 1)])
+    .ipfix(&[element("octetDeltaCount", 1)])
     .standard("RFC 791, RFC 8200"),
     Field::new(
         "wire_byte",
@@ -298,7 +408,7 @@ pub const FIELDS: &[Field] = &[
         "bytes of the frames on the wire, without the frame check sequence",
     )
     .unit("bytes")
-    .ipfix(&[Element("layer2OctetDeltaCount", 352)])
+    .ipfix(&[element("layer2OctetDeltaCount", 352)])
     .standard("IEEE 802.3"),
     Field::new(
         "tcp_flags",
@@ -306,22 +416,105 @@ pub const FIELDS: &[Field] = &[
         Or,
         "TCP flags that any packet had: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128; 0 where not TCP",
     )
-    .ipfix(&[Element("tcpControlBits", 6)])
+    .ipfix(&[element("tcpControlBits", 6)])
     .standard("RFC 9293, RFC 3168"),
     Field::new(
         "vlan",
-        Value::Optional(16, |r| r.vlan.map(u64::from)),
+        Value::Optional(16, |r| r.vlan.or(r.key.and_then(|k| k.vlan)).map(u64::from)),
         First,
         "VLAN identifier of the outermost tag; null where untagged",
     )
-    .ipfix(&[Element("vlanId", 58)])
+    .ipfix(&[element("vlanId", 58)])
     .standard("IEEE 802.1Q"),
     Field::new(
         "end_reason",
-        Value::Name(|r| r.end_reason.name()),
+        Value::EndReason(|r| r.end_reason),
         Last,
         "why the record ended: idle, active (timeouts), end (of the source)",
     )
-    .ipfix(&[Element("flowEndReason", 136)])
+    .ipfix(&[element("flowEndReason", 136)])
     .standard("RFC 5102"),
+    Field::loss(
+        "ploss_byte",
+        |r| of_loss(r, |l| l.ploss_byte),
+        "bytes",
+        Sum,
+        "bytes lost before the observation point, repaired later or not",
+    )
+    .paper()
+    .ipfix(&[own("ploss_byte", 1)]),
+    Field::loss(
+        "ploss_count",
+        |r| of_loss(r, |l| l.ploss_count),
+        "segments",
+        Sum,
+        "segments that repaired them, or would have",
+    )
+    .paper()
+    .ipfix(&[own("ploss_count", 2)]),
+    Field::loss(
+        "reorder_count",
+        |r| of_loss(r, |l| l.reorder_count),
+        "segments",
+        Sum,
+        "segments that came late, but within the reordering window",
+    )
+    .ipfix(&[own("reorder_count", 3)]),
+    Field::loss(
+        "retrans_count",
+        |r| of_loss(r, |l| l.retrans_count),
+        "segments",
+        Sum,
+        "segments with sequence numbers that were seen before",
+    )
+    .ipfix(&[own("retrans_count", 4)]),
+    Field::loss(
+        "retrans_byte",
+        |r| of_loss(r, |l| l.retrans_byte),
+        "bytes",
+        Sum,
+        "their bytes that were seen before: lost after the observation point, or sent without need",
+    )
+    .ipfix(&[own("retrans_byte", 5)]),
+    Field::loss(
+        "unseen_byte",
+        |r| of_loss(r, |l| l.unseen_byte),
+        "bytes",
+        Sum,
+        "bytes that the peer acknowledged but that were not seen here: the tap lost them",
+    )
+    .ipfix(&[own("unseen_byte", 6)]),
+    Field::loss(
+        "zero_window_count",
+        |r| of_loss(r, |l| l.zero_window_count),
+        "segments",
+        Sum,
+        "segments that announced a window of zero",
+    )
+    .ipfix(&[own("zero_window_count", 7)]),
+    Field::loss(
+        "hole_count",
+        |r| of_loss(r, |l| l.hole_count),
+        "holes",
+        Sum,
+        "times that sequence numbers skipped ahead",
+    )
+    .ipfix(&[own("hole_count", 8)]),
+    Field::loss(
+        "resync_count",
+        |r| of_loss(r, |l| l.resync_count),
+        "times",
+        Sum,
+        "times that sequence numbers made no sense and tracking began anew",
+    )
+    .ipfix(&[own("resync_count", 9)]),
+    Field::loss(
+        "rtt_min",
+        |r| r.loss()?.rtt_min,
+        "ns",
+        Min,
+        "least round-trip time from here to the receiver and back; null where none was measured",
+    )
+    .ipfix(&[own("rtt_min", 10)]),
+    Field::loss("rtt_avg", |r| r.loss()?.rtt_avg, "ns", Mean, "mean of it").ipfix(&[own("rtt_avg", 11)]),
 ];

@@ -23,12 +23,21 @@ impl EndReason {
             Self::End => "end",
         }
     }
+
+    /// IPFIX flowEndReason: 1 idle timeout, 2 active timeout, 4 forced end.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Idle => 1,
+            Self::Active => 2,
+            Self::End => 4,
+        }
+    }
 }
 
 /// A finished flow record. Times are nanoseconds since the epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// The 5-tuple; `None` in the one record `other`, which holds what came when the table was full.
+    /// The flow key; `None` in the one record `other`, which holds what came when the table was full.
     pub key: Option<FlowKey>,
     /// Earliest packet.
     pub stime: u64,
@@ -60,4 +69,64 @@ pub struct FlowRecord {
     pub ip_tos: u8,
     /// Why the record ended.
     pub end_reason: EndReason,
+    /// What was asked for beyond the plain record; apart, so that plain records stay small.
+    pub more: Option<Box<More>>,
+}
+
+/// The optional parts of a record.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct More {
+    /// `--loss`; `None` where the flow is not TCP.
+    pub loss: Option<Loss>,
+    /// `--gap`, `--packet-size`, `--inter-arrival`: one value per [`crate::Statistic`] of the run, in its order; NaN is none.
+    pub statistics: [f64; MAX_STATISTICS],
+    /// `--biflow`: the packets of the other direction (RFC 5103); without parts of its own but loss and statistics.
+    pub reverse: Option<FlowRecord>,
+}
+
+/// The most statistics of one run.
+pub const MAX_STATISTICS: usize = 12;
+
+/// What was seen of TCP losses in one direction (`docs/loss.md`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Loss {
+    /// Bytes lost before the observation point, repaired later or not.
+    pub ploss_byte: u64,
+    /// Segments that repaired them, or would have.
+    pub ploss_count: u64,
+    /// Segments that came late but within the reordering window.
+    pub reorder_count: u64,
+    /// Segments with sequence numbers already seen.
+    pub retrans_count: u64,
+    /// Their bytes already seen.
+    pub retrans_byte: u64,
+    /// Bytes that the peer acknowledged but that were never seen here.
+    pub unseen_byte: u64,
+    /// Segments with a window of zero.
+    pub zero_window_count: u64,
+    /// Times that sequence numbers skipped ahead.
+    pub hole_count: u64,
+    /// Times that sequence numbers made no sense and tracking began anew.
+    pub resync_count: u64,
+    /// Least round-trip time between here and the receiver, nanoseconds.
+    pub rtt_min: Option<u64>,
+    /// Mean of it.
+    pub rtt_avg: Option<u64>,
+}
+
+impl FlowRecord {
+    /// The part `--loss`, if the record has it.
+    pub fn loss(&self) -> Option<&Loss> {
+        self.more.as_ref()?.loss.as_ref()
+    }
+
+    /// The other direction, if the record has it.
+    pub fn reverse(&self) -> Option<&FlowRecord> {
+        self.more.as_ref()?.reverse.as_ref()
+    }
+
+    /// Statistic number `at` of the run, if there is a value.
+    pub fn statistic(&self, at: usize) -> Option<f64> {
+        self.more.as_ref()?.statistics.get(at).copied().filter(|value| !value.is_nan())
+    }
 }

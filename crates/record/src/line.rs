@@ -81,6 +81,11 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// The shortest text that reads back as the same number; `value` is finite.
+    pub(crate) fn float(&mut self, value: f64) {
+        self.bytes(zmij::Buffer::new().format_finite(value).as_bytes());
+    }
+
     /// `len` bytes that begin with `head` and end with `tail`.
     #[inline(always)]
     fn overlapping<const N: usize>(&mut self, head: &[u8; N], tail: &[u8; N], len: usize) {
@@ -236,6 +241,28 @@ mod tests {
     #[test]
     fn mac_addresses() {
         assert_eq!(line(|line| line.mac([0x00, 0x1f, 0xff, 0xa0, 0x09, 0x90])), "00:1f:ff:a0:09:90");
+    }
+
+    #[test]
+    fn floats_read_back_as_they_were() {
+        let mut state = 4;
+        let same = |value: f64| {
+            let text = line(|line| line.float(value));
+            assert_eq!(text.parse::<f64>().map(f64::to_bits), Ok(value.to_bits()), "{text}");
+            // As a JSON reader takes it (RFC 8259, section 6).
+            let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert!(read.is_number(), "{text}");
+        };
+        for value in [0.0, 0.1, 1.0, 1.5, 1e21, 1e22, f64::MIN_POSITIVE, f64::MAX, 2f64.powi(63)] {
+            same(value);
+        }
+        for _ in 0..100_000 {
+            let value = f64::from_bits(random(&mut state) << 20 ^ random(&mut state));
+            if value.is_finite() {
+                same(value);
+            }
+            same(random(&mut state) as f64 / 1000.0);
+        }
     }
 
     #[test]

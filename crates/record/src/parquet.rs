@@ -2,7 +2,8 @@
 
 use crate::line::Line;
 use crate::target::Target;
-use crate::{Field, FlowRecord, RecordWriter, Selection, Value};
+use crate::writer::Delivery;
+use crate::{Column, FlowRecord, RecordWriter, Selection, Value};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType};
@@ -20,13 +21,15 @@ const ROW_GROUP: usize = 128 << 10;
 const BATCH: usize = 1 << 10;
 /// A column's dictionary, beyond which its values are written plainly: a larger one misses the caches.
 const DICTIONARY: usize = 64 << 10;
+/// Bytes that a plain record takes, about.
+const GUESSED: u64 = 80;
 /// No text of a column is longer, but the node's name, which is not formatted.
 const LONGEST: usize = 48;
 
 /// Writes records as Parquet. Holds a row group's records (`ROW_GROUP` of them) and one encoded column of it.
 pub(crate) struct ParquetWriter {
     file: SerializedFileWriter<Target>,
-    columns: Vec<&'static Field>,
+    columns: Vec<Column>,
     node: ByteArray,
     pending: Vec<FlowRecord>,
     whole: Vec<RowGroup>,
@@ -41,7 +44,7 @@ struct RowGroup {
 
 impl ParquetWriter {
     pub(crate) fn new(target: Target, node: &str, selection: &Selection) -> io::Result<Self> {
-        let columns = selection.fields().to_vec();
+        let columns = selection.columns().to_vec();
         let file = schema(&columns)
             .and_then(|schema| {
                 SerializedFileWriter::new(target, Arc::new(schema), Arc::new(properties(&columns)))
@@ -70,9 +73,9 @@ impl ParquetWriter {
 
     fn encode_group(&mut self) -> Result<()> {
         let mut group = self.file.next_row_group()?;
-        for field in &self.columns {
+        for chosen in &self.columns {
             let Some(mut column) = group.next_column()? else { break };
-            write_column(column.untyped(), field.value, &self.pending, &self.node)?;
+            write_column(column.untyped(), chosen, &self.pending, &self.node)?;
             column.close()?;
         }
         group.close()?;
@@ -128,12 +131,20 @@ impl RecordWriter for ParquetWriter {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<()> {
+    /// What is pending is taken to need as much as what was written, or in the first row group [`GUESSED`] bytes a record.
+    fn size(&self) -> u64 {
+        let bytes = self.file.inner().len();
+        let written: i64 = self.whole.iter().map(|group| group.metadata.num_rows()).sum();
+        let each = if written == 0 { GUESSED } else { bytes / written as u64 };
+        bytes + each * self.pending.len() as u64
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<Delivery> {
         if !self.pending.is_empty() {
             self.write_group()?;
         }
         match self.file.finish() {
-            Ok(_) => self.file.inner_mut().complete(),
+            Ok(_) => self.file.inner_mut().complete().map(|()| Delivery::default()),
             Err(error) => Err(self.salvage(error)),
         }
     }
@@ -150,38 +161,39 @@ fn into_io(error: ParquetError) -> io::Error {
     }
 }
 
-fn schema(columns: &[&Field]) -> Result<Type> {
-    let columns = columns.iter().map(|field| {
+fn schema(columns: &[Column]) -> Result<Type> {
+    let columns = columns.iter().map(|chosen| {
         let integer = |bits: u8| {
             let physical = if bits > 32 { Physical::INT64 } else { Physical::INT32 };
-            (physical, LogicalType::integer(bits as i8, false))
+            (physical, Some(LogicalType::integer(bits as i8, false)))
         };
-        let (physical, logical) = match field.value {
+        let (physical, logical) = match chosen.value() {
             Value::Unsigned(bits, _) | Value::Optional(bits, _) => integer(bits),
-            Value::Time(_) => (Physical::INT64, LogicalType::timestamp(true, TimeUnit::NANOS)),
-            Value::Address(_) | Value::Mac(_) | Value::Name(_) | Value::Node => {
-                (Physical::BYTE_ARRAY, LogicalType::String)
+            Value::Time(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
+            Value::Address(_) | Value::Mac(_) | Value::EndReason(_) | Value::Node => {
+                (Physical::BYTE_ARRAY, Some(LogicalType::String))
             }
+            Value::Float(_) => (Physical::DOUBLE, None),
         };
-        let repetition = if field.value.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-        let column = Type::primitive_type_builder(field.name, physical)
-            .with_logical_type(Some(logical))
+        let repetition = if chosen.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let column = Type::primitive_type_builder(chosen.name(), physical)
+            .with_logical_type(logical)
             .with_repetition(repetition);
         Ok(Arc::new(column.build()?))
     });
     Type::group_type_builder("flow_record").with_fields(columns.collect::<Result<_>>()?).build()
 }
 
-fn properties(columns: &[&Field]) -> WriterProperties {
+fn properties(columns: &[Column]) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("edison ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::None)
         .set_dictionary_page_size_limit(DICTIONARY)
         .set_offset_index_disabled(true);
-    for field in columns {
-        let path = ColumnPath::from(field.name);
-        match field.value {
+    for chosen in columns {
+        let path = ColumnPath::from(chosen.name());
+        match chosen.value() {
             // Nearly all different, and close to one another. The range lets readers skip row groups.
             Value::Time(_) => {
                 properties = properties
@@ -202,49 +214,56 @@ fn properties(columns: &[&Field]) -> WriterProperties {
 /// Writes one column of a row group.
 fn write_column(
     column: &mut ColumnWriter<'_>,
-    value: Value,
+    chosen: &Column,
     records: &[FlowRecord],
     node: &ByteArray,
 ) -> Result<()> {
-    match (column, value) {
+    let nullable = chosen.nullable();
+    match (column, chosen.value()) {
         (ColumnWriter::Int32ColumnWriter(column), Value::Unsigned(_, get)) => {
-            write_values(column, records, false, |r| Some(get(r) as i32))
+            write_values(column, records, nullable, |r| Some(get(chosen.record(r)?) as i32))
         }
         (ColumnWriter::Int64ColumnWriter(column), Value::Unsigned(_, get)) => {
-            write_values(column, records, false, |r| Some(get(r) as i64))
+            write_values(column, records, nullable, |r| Some(get(chosen.record(r)?) as i64))
         }
         (ColumnWriter::Int32ColumnWriter(column), Value::Optional(_, get)) => {
-            write_values(column, records, true, |r| get(r).map(|v| v as i32))
+            write_values(column, records, nullable, |r| get(chosen.record(r)?).map(|v| v as i32))
         }
         (ColumnWriter::Int64ColumnWriter(column), Value::Optional(_, get)) => {
-            write_values(column, records, true, |r| get(r).map(|v| v as i64))
+            write_values(column, records, nullable, |r| get(chosen.record(r)?).map(|v| v as i64))
         }
         // The type is signed: what lies beyond the year 2262 becomes its last nanosecond.
         (ColumnWriter::Int64ColumnWriter(column), Value::Time(get)) => {
-            write_values(column, records, false, |r| Some(i64::try_from(get(r)).unwrap_or(i64::MAX)))
+            write_values(column, records, nullable, |r| {
+                Some(i64::try_from(get(chosen.record(r)?)).unwrap_or(i64::MAX))
+            })
+        }
+        (ColumnWriter::DoubleColumnWriter(column), Value::Float(at)) => {
+            write_values(column, records, nullable, |r| {
+                chosen.record(r)?.statistic(at).filter(|v| v.is_finite())
+            })
         }
         (ColumnWriter::ByteArrayColumnWriter(column), Value::Address(get)) => {
-            write_texts(column, records, true, |line, r| {
-                get(r).map(|address| line.address(address)).is_some()
+            write_texts(column, records, nullable, |line, r| {
+                chosen.record(r).and_then(get).map(|address| line.address(address)).is_some()
             })
         }
         (ColumnWriter::ByteArrayColumnWriter(column), Value::Mac(get)) => {
-            write_texts(column, records, true, |line, r| match get(r) {
-                [0, 0, 0, 0, 0, 0] => false,
-                mac => {
+            write_texts(column, records, nullable, |line, r| match chosen.record(r).map(get) {
+                None | Some([0, 0, 0, 0, 0, 0]) => false,
+                Some(mac) => {
                     line.mac(mac);
                     true
                 }
             })
         }
-        (ColumnWriter::ByteArrayColumnWriter(column), Value::Name(get)) => {
-            write_texts(column, records, false, |line, r| {
-                line.bytes(get(r).as_bytes());
-                true
+        (ColumnWriter::ByteArrayColumnWriter(column), Value::EndReason(get)) => {
+            write_texts(column, records, nullable, |line, r| {
+                chosen.record(r).map(|r| line.bytes(get(r).name().as_bytes())).is_some()
             })
         }
         (ColumnWriter::ByteArrayColumnWriter(column), Value::Node) => {
-            write_values(column, records, false, |_| Some(node.clone()))
+            write_values(column, records, nullable, |_| Some(node.clone()))
         }
         _ => Err(ParquetError::General("the schema does not match the field table".to_owned())),
     }

@@ -2,7 +2,8 @@
 //!
 //! The JSON form is what `--report` writes and, for windows, what `--json` prints; `docs/report.md` describes it.
 
-use packet::FlowKey;
+use crate::Loss;
+use packet::{FlowKey, KeySpec};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -99,6 +100,26 @@ pub type RankedFlow = Ranked<Option<FlowKey>>;
 /// A ranking of addresses.
 pub type RankedAddress = Ranked<std::net::IpAddr>;
 
+/// A flow with its TCP losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankedLoss {
+    /// The flow.
+    pub key: Option<FlowKey>,
+    /// Its sums.
+    pub totals: Totals,
+    /// What was seen of its losses.
+    pub loss: Loss,
+}
+
+/// What `--loss` answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LossAnswer {
+    /// Over all flows.
+    pub sum: Loss,
+    /// The flows with the most bytes lost, sent again or unseen.
+    pub flows: Vec<RankedLoss>,
+}
+
 /// A span of stream time, nanoseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -159,6 +180,44 @@ fn sums(totals: &Totals) -> [Value; 3] {
     [totals.packets, totals.total_byte, totals.wire_byte].map(json_integer)
 }
 
+const LOSS_COLUMNS: [&str; 11] = [
+    "ploss_byte",
+    "ploss_count",
+    "reorder_count",
+    "retrans_count",
+    "retrans_byte",
+    "unseen_byte",
+    "zero_window_count",
+    "hole_count",
+    "resync_count",
+    "rtt_min",
+    "rtt_avg",
+];
+
+fn loss_values(loss: &Loss) -> [Value; 11] {
+    let Loss { ploss_byte, ploss_count, reorder_count, retrans_count, retrans_byte, .. } = *loss;
+    let Loss { unseen_byte, zero_window_count, hole_count, resync_count, rtt_min, rtt_avg, .. } = *loss;
+    let counts = [ploss_byte, ploss_count, reorder_count, retrans_count, retrans_byte, unseen_byte];
+    let more = [zero_window_count, hole_count, resync_count];
+    let times = [rtt_min, rtt_avg].map(|time| time.map_or(Value::Null, json_integer));
+    let mut values = counts.into_iter().chain(more).map(json_integer).chain(times);
+    std::array::from_fn(|_| values.next().unwrap_or_default())
+}
+
+/// A member of a key as JSON; null where the flow has none.
+fn key_member(key: &FlowKey, column: &str) -> Value {
+    match column {
+        "src_addr" => json!(key.src_addr),
+        "dst_addr" => json!(key.dst_addr),
+        "protocol" => json!(key.protocol),
+        "src_port" => json!(key.src_port),
+        "dst_port" => json!(key.dst_port),
+        "vlan" => json!(key.vlan),
+        "ip_tos" => json!(key.ip_tos),
+        _ => Value::Null,
+    }
+}
+
 impl Query {
     fn exact(
         name: &'static str,
@@ -175,22 +234,29 @@ impl Query {
         Self::exact("totals", window, [&SUM_COLUMNS[..], &["flows"]].concat(), vec![row])
     }
 
-    fn flows(name: &'static str, window: Option<Span>, flows: &[RankedFlow]) -> Self {
-        let columns =
-            [&["src_addr", "dst_addr", "protocol", "src_port", "dst_port"][..], &SUM_COLUMNS].concat();
+    fn flows(name: &'static str, window: Option<Span>, key: &KeySpec, flows: &[RankedFlow]) -> Self {
         let rows = flows.iter().map(|flow| {
-            let key = flow.key.map_or([const { Value::Null }; 5], |k| {
-                [
-                    json!(k.src_addr.to_string()),
-                    json!(k.dst_addr.to_string()),
-                    json!(k.protocol),
-                    json!(k.src_port),
-                    json!(k.dst_port),
-                ]
-            });
-            key.into_iter().chain(sums(&flow.totals)).collect()
+            let members =
+                key.columns().map(|column| flow.key.map_or(Value::Null, |k| key_member(&k, column)));
+            members.chain(sums(&flow.totals)).collect()
         });
+        let columns = key.columns().chain(SUM_COLUMNS).collect();
         Self::exact(name, window, columns, rows.collect())
+    }
+
+    /// Two answers: the sums, and the flows.
+    fn losses(window: Option<Span>, key: &KeySpec, answer: &LossAnswer) -> [Self; 2] {
+        let sum = vec![loss_values(&answer.sum).to_vec()];
+        let columns = key.columns().chain(SUM_COLUMNS).chain(LOSS_COLUMNS).collect();
+        let rows = answer.flows.iter().map(|flow| {
+            let members =
+                key.columns().map(|column| flow.key.map_or(Value::Null, |k| key_member(&k, column)));
+            members.chain(sums(&flow.totals)).chain(loss_values(&flow.loss)).collect()
+        });
+        [
+            Self::exact("tcp_loss", window, LOSS_COLUMNS.to_vec(), sum),
+            Self::exact("top_loss", window, columns, rows.collect()),
+        ]
     }
 
     fn addresses(name: &'static str, column: &'static str, talkers: &Talkers, by_source: bool) -> Self {
@@ -236,10 +302,14 @@ pub struct WindowReport {
     pub totals: Totals,
     /// Packets in the record `other`.
     pub table_full: u64,
+    /// What the flows' keys consist of.
+    pub key: KeySpec,
     /// Its flows with the most bytes.
     pub top_bytes: Vec<RankedFlow>,
     /// Its flows with the most packets.
     pub top_packets: Vec<RankedFlow>,
+    /// What was seen of TCP losses in it; `None` where nobody asked.
+    pub tcp_loss: Option<LossAnswer>,
 }
 
 impl Serialize for WindowReport {
@@ -252,11 +322,12 @@ impl Serialize for WindowReport {
         map.serialize_entry("loss", &self.loss)?;
         map.serialize_entry("table_full", &json_integer(self.table_full))?;
         let window = Some(self.span);
-        let queries = [
+        let mut queries = vec![
             Query::totals(window, &self.totals),
-            Query::flows("top_bytes", window, &self.top_bytes),
-            Query::flows("top_packets", window, &self.top_packets),
+            Query::flows("top_bytes", window, &self.key, &self.top_bytes),
+            Query::flows("top_packets", window, &self.key, &self.top_packets),
         ];
+        queries.extend(self.tcp_loss.iter().flat_map(|answer| Query::losses(window, &self.key, answer)));
         map.serialize_entry("queries", &queries)?;
         map.end()
     }
@@ -331,12 +402,16 @@ pub struct RunReport {
     pub memory_bytes: u64,
     /// Sums over the run.
     pub totals: Totals,
+    /// What the flows' keys consist of.
+    pub key: KeySpec,
     /// Records with the most bytes.
     pub top_bytes: Vec<RankedFlow>,
     /// Records with the most packets.
     pub top_packets: Vec<RankedFlow>,
     /// Addresses with the most flows.
     pub talkers: Talkers,
+    /// What was seen of TCP losses; `None` where nobody asked.
+    pub tcp_loss: Option<LossAnswer>,
     /// What went wrong, one line each; empty where all went well.
     pub faults: Vec<String>,
 }
@@ -364,13 +439,20 @@ impl RunReport {
 
     /// The answers as JSON readers get them.
     pub fn queries(&self) -> Vec<Query> {
-        vec![
+        let mut queries = vec![
             Query::totals(None, &self.totals),
-            Query::flows("top_bytes", None, &self.top_bytes),
-            Query::flows("top_packets", None, &self.top_packets),
-            Query::addresses("top_sources", "src_addr", &self.talkers, true),
-            Query::addresses("top_destinations", "dst_addr", &self.talkers, false),
-        ]
+            Query::flows("top_bytes", None, &self.key, &self.top_bytes),
+            Query::flows("top_packets", None, &self.key, &self.top_packets),
+        ];
+        queries.extend(self.tcp_loss.iter().flat_map(|answer| Query::losses(None, &self.key, answer)));
+        let has = |column| self.key.columns().any(|member| member == column);
+        if has("src_addr") {
+            queries.push(Query::addresses("top_sources", "src_addr", &self.talkers, true));
+        }
+        if has("dst_addr") {
+            queries.push(Query::addresses("top_destinations", "dst_addr", &self.talkers, false));
+        }
+        queries
     }
 }
 

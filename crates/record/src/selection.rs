@@ -1,37 +1,194 @@
-//! Which fields a file gets, and in which order (`--fields`).
+//! Which columns a file gets, and in which order (`--fields`).
 
-use crate::{FIELDS, Field};
+use crate::{Aggregation, FIELDS, Field, FlowRecord, InformationElement, Metric, Part, Statistic, Value};
+use packet::KeySpec;
+use std::borrow::Cow;
 use std::fmt;
 
-/// A non-empty list of different fields.
+/// What the records of a run consist of.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    /// Their keys (`--key`).
+    pub key: KeySpec,
+    /// `--loss`.
+    pub loss: bool,
+    /// `--gap`, `--packet-size`, `--inter-arrival`: in the order of [`crate::More::statistics`].
+    pub statistics: Vec<Statistic>,
+    /// `--biflow`.
+    pub biflow: bool,
+}
+
+impl Parts {
+    fn has(&self, part: Part) -> bool {
+        match part {
+            Part::Plain => true,
+            Part::Loss => self.loss,
+        }
+    }
+
+    fn key_has(&self, name: &str) -> bool {
+        self.key.columns().any(|member| member == name)
+    }
+
+    /// Whether the two directions of a record may have different values of it.
+    fn is_reversible(&self, field: &Field) -> bool {
+        !matches!(field.aggregation, Aggregation::Key | Aggregation::Constant) && !self.key_has(field.name)
+    }
+
+    /// Every column that records of such a run can fill, in the order in which files have them.
+    fn columns(&self) -> Vec<Column> {
+        let given = || FIELDS.iter().filter(|field| self.has(field.part));
+        let is_known = |field: &&Field| field.aggregation != Aggregation::Key || self.key_has(field.name);
+        let statistics = |is_reverse| {
+            let all = self.statistics.iter().enumerate();
+            all.map(move |(at, statistic)| Column::of_statistic(at, statistic, is_reverse))
+        };
+        let mut columns: Vec<_> = given().filter(is_known).map(|field| Column::of(field, false)).collect();
+        columns.extend(statistics(false));
+        if self.biflow {
+            let reversible = given().filter(|field| self.is_reversible(field));
+            columns.extend(reversible.map(|field| Column::of(field, true)));
+            columns.extend(statistics(true));
+        }
+        columns
+    }
+}
+
+/// How the columns of the other direction begin (RFC 5103, section 5, has the same word).
+const REVERSE: &str = "reverse_";
+
+/// One column of a file: a field or a statistic, of the record or of its other direction.
 #[derive(Clone, Debug)]
-pub struct Selection(Vec<&'static Field>);
+pub struct Column {
+    name: Cow<'static, str>,
+    value: Value,
+    is_reverse: bool,
+    source: Source,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Field(&'static Field),
+    Statistic(Statistic),
+}
+
+impl Column {
+    fn of(field: &'static Field, is_reverse: bool) -> Self {
+        let name =
+            if is_reverse { format!("{REVERSE}{}", field.name).into() } else { Cow::Borrowed(field.name) };
+        Self { name, value: field.value, is_reverse, source: Source::Field(field) }
+    }
+
+    fn of_statistic(at: usize, statistic: &Statistic, is_reverse: bool) -> Self {
+        let prefix = if is_reverse { REVERSE } else { "" };
+        let name = format!("{prefix}{statistic}").into();
+        Self { name, value: Value::Float(at), is_reverse, source: Source::Statistic(*statistic) }
+    }
+
+    /// Its name in the file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How it is read from the record that [`Column::record`] gives.
+    pub fn value(&self) -> Value {
+        self.value
+    }
+
+    /// Whether it is of the other direction.
+    pub fn is_reverse(&self) -> bool {
+        self.is_reverse
+    }
+
+    /// The direction of `record` that the column is read from; `None` where there is no other direction.
+    #[inline]
+    pub fn record<'a>(&self, record: &'a FlowRecord) -> Option<&'a FlowRecord> {
+        if self.is_reverse { record.reverse() } else { Some(record) }
+    }
+
+    /// Whether a record may lack the value.
+    pub fn nullable(&self) -> bool {
+        self.is_reverse || self.value.nullable()
+    }
+
+    /// The unit; empty where there is none.
+    pub fn unit(&self) -> &'static str {
+        match self.source {
+            Source::Field(field) => field.unit,
+            Source::Statistic(statistic) => statistic.metric.unit(),
+        }
+    }
+
+    /// One line on what it says.
+    pub(crate) fn meaning(&self) -> Cow<'static, str> {
+        match self.source {
+            Source::Field(field) => Cow::Borrowed(field.meaning),
+            Source::Statistic(statistic) => Cow::Owned(statistic.meaning()),
+        }
+    }
+
+    /// The elements that carry the field in IPFIX; none for a statistic, whose numbers depend on the run.
+    pub(crate) fn elements(&self) -> &'static [InformationElement] {
+        match self.source {
+            Source::Field(field) => field.elements,
+            Source::Statistic(_) => &[],
+        }
+    }
+
+    /// Whether it is a member of a flow key.
+    pub(crate) fn is_key(&self) -> bool {
+        matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Key)
+    }
+
+    /// Whether values add up, as counters do.
+    pub(crate) fn is_sum(&self) -> bool {
+        matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Sum)
+    }
+
+    /// Whether `--loss` gives it.
+    pub(crate) fn is_loss(&self) -> bool {
+        matches!(self.source, Source::Field(field) if field.part == Part::Loss)
+    }
+}
+
+/// A non-empty list of different columns.
+#[derive(Clone, Debug)]
+pub struct Selection(Vec<Column>);
 
 impl Selection {
-    /// Every field in the table's order.
+    /// The columns of a run that has nothing beyond the plain record, in the field table's order.
     pub fn all() -> Self {
-        Self(FIELDS.iter().collect())
+        Self::new(&Parts::default())
+    }
+
+    /// Every column that the records of a run can fill: the plain ones, those of `--loss`, the statistics, then the
+    /// same of the other direction.
+    pub fn new(parts: &Parts) -> Self {
+        Self(parts.columns())
     }
 
     /// Reads `a,b,c`; blanks around the names and their case do not matter.
-    pub fn parse(list: &str) -> Result<Self, SelectionError> {
-        let mut fields: Vec<&'static Field> = Vec::new();
+    pub fn parse(list: &str, parts: &Parts) -> Result<Self, SelectionError> {
+        let offered = parts.columns();
+        let mut columns: Vec<Column> = Vec::new();
         for name in list.split(',').map(str::trim) {
             if name.is_empty() {
                 return Err(SelectionError::Empty);
             }
-            let field = Field::named(name)
-                .ok_or_else(|| SelectionError::Unknown { name: name.to_owned(), nearest: nearest(name) })?;
-            if fields.iter().any(|chosen| chosen.name == field.name) {
-                return Err(SelectionError::Twice(field.name));
+            let column = offered
+                .iter()
+                .find(|column| column.name.eq_ignore_ascii_case(name))
+                .ok_or_else(|| refusal(name, &offered))?;
+            if columns.iter().any(|chosen| chosen.name == column.name) {
+                return Err(SelectionError::Twice(column.name.to_string()));
             }
-            fields.push(field);
+            columns.push(column.clone());
         }
-        Ok(Self(fields))
+        Ok(Self(columns))
     }
 
-    /// The fields in their order.
-    pub fn fields(&self) -> &[&'static Field] {
+    /// The columns in their order.
+    pub fn columns(&self) -> &[Column] {
         &self.0
     }
 }
@@ -42,15 +199,52 @@ impl Default for Selection {
     }
 }
 
-/// The field whose name is closest, unless none is close.
-fn nearest(name: &str) -> Option<&'static str> {
-    let name = name.to_ascii_lowercase();
-    FIELDS
-        .iter()
-        .map(|field| (strsim::normalized_damerau_levenshtein(&name, field.name), field.name))
+/// Why there is no column `name` in a run that offers these.
+fn refusal(name: &str, offered: &[Column]) -> SelectionError {
+    let lower = name.to_ascii_lowercase();
+    let (plain, is_reverse) = match lower.strip_prefix(REVERSE) {
+        Some(rest) => (rest, true),
+        None => (lower.as_str(), false),
+    };
+    let unasked = |option: &'static str| SelectionError::NotAsked { name: name.to_owned(), option };
+    if let Some(field) = Field::named(plain) {
+        let is_plain_offered = offered.iter().any(|column| column.name == field.name);
+        return match (field.aggregation, is_reverse) {
+            (Aggregation::Key, false) => SelectionError::NotInKey(name.to_owned()),
+            (Aggregation::Key | Aggregation::Constant, true) => {
+                SelectionError::SameInBoth { name: name.to_owned(), plain: field.name }
+            }
+            (_, true) if is_plain_offered && offered.iter().any(|column| column.is_reverse) => {
+                SelectionError::SameInBoth { name: name.to_owned(), plain: field.name }
+            }
+            (_, true) if is_plain_offered => unasked("--biflow"),
+            _ => unasked(field.part.option()),
+        };
+    }
+    let is_offered = |plain: &str| offered.iter().any(|column| column.name == plain);
+    let metrics = [Metric::Gap, Metric::Size, Metric::InterArrival];
+    let of_metric = |metric: &&Metric| {
+        let kind = plain.strip_prefix(metric.name()).and_then(|rest| rest.strip_prefix('_'));
+        kind.is_some_and(|kind| {
+            let is_percentile = kind.strip_prefix('p').is_some_and(|p| p.parse::<f64>().is_ok());
+            matches!(kind, "mean" | "stddev") || is_percentile
+        })
+    };
+    if let Some(metric) = metrics.iter().find(of_metric) {
+        return unasked(if is_reverse && is_offered(plain) { "--biflow" } else { metric.option() });
+    }
+    SelectionError::Unknown { name: name.to_owned(), nearest: nearest(&lower, offered) }
+}
+
+/// The column whose name is closest, unless none is close.
+fn nearest(name: &str, offered: &[Column]) -> Option<String> {
+    let unasked = FIELDS.iter().map(|field| field.name);
+    let names = offered.iter().map(Column::name).chain(unasked);
+    names
+        .map(|known| (strsim::normalized_damerau_levenshtein(name, known), known))
         .filter(|(likeness, _)| *likeness >= 0.4)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+        .map(|(_, known)| known.to_owned())
 }
 
 /// Why a list of fields was refused.
@@ -63,10 +257,26 @@ pub enum SelectionError {
         /// What was written.
         name: String,
         /// The closest field name, if one is close.
-        nearest: Option<&'static str>,
+        nearest: Option<String>,
     },
     /// A field stands in the list more than once.
-    Twice(&'static str),
+    Twice(String),
+    /// The run was not asked for what fills it.
+    NotAsked {
+        /// What was written.
+        name: String,
+        /// The option that gives it.
+        option: &'static str,
+    },
+    /// The run's flow key has no such member.
+    NotInKey(String),
+    /// Both directions have the same value.
+    SameInBoth {
+        /// What was written.
+        name: String,
+        /// The field that has it.
+        plain: &'static str,
+    },
 }
 
 impl fmt::Display for SelectionError {
@@ -82,6 +292,13 @@ impl fmt::Display for SelectionError {
                 write!(f, "unknown field `{name}`: `edison fields` lists all")
             }
             Self::Twice(name) => write!(f, "field `{name}` is named twice"),
+            Self::NotAsked { name, option } => write!(f, "field `{name}` needs the option {option}"),
+            Self::NotInKey(name) => {
+                write!(f, "field `{name}` is no part of this run's flow key; see the option --key")
+            }
+            Self::SameInBoth { name, plain } => {
+                write!(f, "there is no field `{name}`: `{plain}` holds for both directions")
+            }
         }
     }
 }

@@ -82,6 +82,14 @@ impl Target {
         io::Error::new(error.kind(), format!("{}: {error}; {whole} records were written whole", self.name))
     }
 
+    /// Nothing was to be written: removes the part.
+    pub(crate) fn discard(self) -> io::Result<()> {
+        match &self.out {
+            Output::Part { part, .. } => fs::remove_file(part),
+            Output::Stream(_) => Ok(()),
+        }
+    }
+
     /// All is written: gives the file its name.
     pub(crate) fn complete(&mut self) -> io::Result<()> {
         self.flush()?;

@@ -1,9 +1,9 @@
 //! Reports as people read them: aligned tables.
 
 use crate::report::{
-    Counters, PacketCounts, RankedAddress, RankedFlow, RunReport, Span, Totals, WindowReport,
+    Counters, LossAnswer, PacketCounts, RankedAddress, RankedFlow, RunReport, Span, Totals, WindowReport,
 };
-use packet::FlowKey;
+use packet::{FlowKey, KeySpec};
 use std::fmt::Write;
 use std::net::IpAddr;
 
@@ -101,31 +101,81 @@ pub fn protocol_name(number: u8) -> String {
     name.to_owned()
 }
 
-fn endpoint(address: IpAddr, port: u16, has_port: bool) -> String {
-    match (address, has_port) {
-        (_, false) => address.to_string(),
-        (IpAddr::V4(a), true) => format!("{a}:{port}"),
-        (IpAddr::V6(a), true) => format!("[{a}]:{port}"),
+/// What the columns of a table of flows show of their keys.
+struct KeyColumns {
+    members: Vec<&'static str>,
+}
+
+impl KeyColumns {
+    /// An address takes its port along.
+    fn new(key: &KeySpec) -> Self {
+        let all: Vec<_> = key.columns().collect();
+        let has = |name| all.contains(&name);
+        let is_shown_apart = |name: &&str| match *name {
+            "src_port" => !has("src_addr"),
+            "dst_port" => !has("dst_addr"),
+            _ => true,
+        };
+        // Addresses first, and the protocol behind them, as in the field table.
+        Self { members: all.iter().copied().filter(is_shown_apart).collect() }
+    }
+
+    fn headings(&self) -> impl Iterator<Item = (&'static str, Align)> {
+        self.members.iter().map(|&member| match member {
+            "src_addr" => ("source", Left),
+            "dst_addr" => ("destination", Left),
+            "src_port" | "dst_port" | "vlan" | "ip_tos" => (member, Right),
+            other => (other, Left),
+        })
+    }
+
+    fn cells(&self, key: Option<FlowKey>) -> Vec<String> {
+        let Some(key) = key else {
+            let mut cells = vec![String::new(); self.members.len()];
+            if let Some(first) = cells.first_mut() {
+                *first = "other (table full)".to_owned();
+            }
+            return cells;
+        };
+        self.members.iter().map(|member| key_cell(&key, member)).collect()
     }
 }
 
-fn key_cells(key: Option<FlowKey>) -> [String; 3] {
-    let Some(key) = key else { return ["other (table full)".to_owned(), String::new(), String::new()] };
-    let is_icmp = matches!(key.protocol, 1 | 58);
-    let has_ports = matches!(key.protocol, 6 | 17 | 132 | 136);
-    let mut protocol = protocol_name(key.protocol);
-    if is_icmp {
-        // Writing to a String cannot fail.
-        let _ = write!(protocol, " {}/{}", key.dst_port >> 8, key.dst_port & 0xff);
+fn key_cell(key: &FlowKey, member: &str) -> String {
+    let has_ports = key.protocol.is_none_or(|protocol| matches!(protocol, 6 | 17 | 132 | 136));
+    let number = |number: Option<u16>| number.map(|n| n.to_string()).unwrap_or_default();
+    match member {
+        "src_addr" => endpoint(key.src_addr, key.src_port.filter(|_| has_ports)),
+        "dst_addr" => endpoint(key.dst_addr, key.dst_port.filter(|_| has_ports)),
+        "protocol" => protocol(key),
+        "src_port" => number(key.src_port),
+        "dst_port" => number(key.dst_port),
+        "vlan" => number(key.vlan),
+        "ip_tos" => number(key.ip_tos.map(u16::from)),
+        _ => String::new(),
     }
-    [
-        endpoint(key.src_addr, key.src_port, has_ports),
-        endpoint(key.dst_addr, key.dst_port, has_ports),
-        protocol,
-    ]
 }
 
-fn flow_table(heading: &str, flows: &[RankedFlow], all: &Totals) -> Table {
+fn endpoint(address: Option<IpAddr>, port: Option<u16>) -> String {
+    match (address, port) {
+        (None, _) => String::new(),
+        (Some(address), None) => address.to_string(),
+        (Some(IpAddr::V4(a)), Some(port)) => format!("{a}:{port}"),
+        (Some(IpAddr::V6(a)), Some(port)) => format!("[{a}]:{port}"),
+    }
+}
+
+/// The protocol's name; ICMP with type and code, which stand in place of the destination port.
+fn protocol(key: &FlowKey) -> String {
+    let Some(number) = key.protocol else { return String::new() };
+    match (number, key.dst_port) {
+        (1 | 58, Some(port)) => format!("{} {}/{}", protocol_name(number), port >> 8, port & 0xff),
+        _ => protocol_name(number),
+    }
+}
+
+fn flow_table(heading: &str, key: &KeySpec, flows: &[RankedFlow], all: &Totals) -> Table {
+    let key = KeyColumns::new(key);
     let row = |flow: &RankedFlow| {
         let sums = [
             grouped(flow.totals.packets),
@@ -133,20 +183,77 @@ fn flow_table(heading: &str, flows: &[RankedFlow], all: &Totals) -> Table {
             grouped(flow.totals.total_byte),
             share(flow.totals.total_byte, all.total_byte),
         ];
-        key_cells(flow.key).into_iter().chain(sums).collect()
+        key.cells(flow.key).into_iter().chain(sums).collect()
     };
+    let sums = [("packets", Right), ("", Right), ("bytes", Right), ("", Right)];
     Table {
         heading: heading.to_owned(),
-        columns: vec![
-            ("source", Left),
-            ("destination", Left),
-            ("protocol", Left),
-            ("packets", Right),
-            ("", Right),
-            ("bytes", Right),
-            ("", Right),
-        ],
+        columns: key.headings().chain(sums).collect(),
         rows: flows.iter().map(row).collect(),
+    }
+}
+
+/// What `--loss` says of all flows: what was lost before this point, and what behind it.
+fn loss_lines(answer: &LossAnswer) -> Vec<String> {
+    let sum = &answer.sum;
+    let mut more = vec![
+        format!("{} segments reordered", grouped(sum.reorder_count)),
+        format!("{} bytes unseen here", grouped(sum.unseen_byte)),
+        format!("{} zero windows", grouped(sum.zero_window_count)),
+    ];
+    if sum.resync_count != 0 {
+        more.push(format!("{} times taken anew", grouped(sum.resync_count)));
+    }
+    vec![
+        format!(
+            "tcp loss  {} bytes ({} segments) lost before here",
+            grouped(sum.ploss_byte),
+            grouped(sum.ploss_count)
+        ),
+        format!(
+            "          {} bytes ({} segments) sent again, lost behind here or without need",
+            grouped(sum.retrans_byte),
+            grouped(sum.retrans_count)
+        ),
+        format!("          {}", more.join(", ")),
+    ]
+}
+
+/// Nanoseconds for people.
+fn time(ns: u64) -> String {
+    match ns {
+        0..1_000_000 => format!("{:.1} us", ns as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.2} ms", ns as f64 / 1e6),
+        _ => format!("{:.2} s", ns as f64 / 1e9),
+    }
+}
+
+fn loss_table(key: &KeySpec, answer: &LossAnswer) -> Table {
+    let key = KeyColumns::new(key);
+    let figures = [
+        ("packets", Right),
+        ("lost before", Right),
+        ("sent again", Right),
+        ("unseen", Right),
+        ("reordered", Right),
+        ("round trip", Right),
+    ];
+    let rows = answer.flows.iter().map(|flow| {
+        let loss = &flow.loss;
+        let figures = [
+            grouped(flow.totals.packets),
+            grouped(loss.ploss_byte),
+            grouped(loss.retrans_byte),
+            grouped(loss.unseen_byte),
+            grouped(loss.reorder_count),
+            loss.rtt_min.map(time).unwrap_or_default(),
+        ];
+        key.cells(flow.key).into_iter().chain(figures).collect()
+    });
+    Table {
+        heading: "Flows with the most TCP loss (bytes; least round trip from here)".to_owned(),
+        columns: key.headings().chain(figures).collect(),
+        rows: rows.collect(),
     }
 }
 
@@ -215,6 +322,7 @@ pub fn run_report(report: &RunReport) -> String {
         head.push(traffic(&report.totals, report.packets.received, span));
     }
     account(&mut head, &report.packets, report.loss.as_ref());
+    head.extend(report.tcp_loss.iter().flat_map(loss_lines));
     let flows = &report.flows;
     head.push(format!("flows     {} seen, {} open at the end", grouped(flows.seen), grouped(flows.active)));
     if flows.table_full != 0 {
@@ -234,8 +342,9 @@ pub fn run_report(report: &RunReport) -> String {
     }
     let mut text = lines(head);
     let tables = [
-        flow_table("Flows with the most bytes", &report.top_bytes, &report.totals),
-        flow_table("Flows with the most packets", &report.top_packets, &report.totals),
+        flow_table("Flows with the most bytes", &report.key, &report.top_bytes, &report.totals),
+        flow_table("Flows with the most packets", &report.key, &report.top_packets, &report.totals),
+        loss_table(&report.key, report.tcp_loss.as_ref().unwrap_or(&LossAnswer::default())),
         address_table(
             "Sources with the most flows (a scan stands out here)",
             "source",
@@ -264,10 +373,12 @@ pub fn window_report(report: &WindowReport) -> String {
     if report.table_full != 0 {
         head.push(format!("          {} packets came when the table was full", grouped(report.table_full)));
     }
+    head.extend(report.tcp_loss.iter().flat_map(loss_lines));
     let mut text = lines(head);
     for table in [
-        flow_table("Flows with the most bytes", &report.top_bytes, &report.totals),
-        flow_table("Flows with the most packets", &report.top_packets, &report.totals),
+        flow_table("Flows with the most bytes", &report.key, &report.top_bytes, &report.totals),
+        flow_table("Flows with the most packets", &report.key, &report.top_packets, &report.totals),
+        loss_table(&report.key, report.tcp_loss.as_ref().unwrap_or(&LossAnswer::default())),
     ] {
         if !table.rows.is_empty() {
             text.push('\n');

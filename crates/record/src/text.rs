@@ -2,7 +2,8 @@
 
 use crate::line::Line;
 use crate::target::Target;
-use crate::{FIELDS, Field, FlowRecord, RecordWriter, Selection, Value};
+use crate::writer::Delivery;
+use crate::{Column as Chosen, FlowRecord, RecordWriter, Selection, Value};
 use std::io::{self, Write};
 
 /// Bytes formatted before they are written: large enough that system calls do not count, small enough for L2.
@@ -27,7 +28,7 @@ impl Dialect {
     /// RFC 4180 with `\n` at the ends of lines; a field is quoted only where it must be.
     pub(crate) const CSV: Self = Self {
         header: |selection| {
-            let names: Vec<_> = selection.fields().iter().map(|field| field.name).collect();
+            let names: Vec<_> = selection.columns().iter().map(Chosen::name).collect();
             (names.join(",") + "\n").into_bytes()
         },
         before: |position, _| if position == 0 { Vec::new() } else { b",".to_vec() },
@@ -67,36 +68,41 @@ fn json_string(text: &str) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Longer names would not fit into one piece with what JSON puts around them.
-const LONGEST_NAME: usize = 32 - ",\"\":".len();
-
-const _: () = {
-    let mut i = 0;
-    while i < FIELDS.len() {
-        assert!(FIELDS[i].name.len() <= LONGEST_NAME);
-        i += 1;
-    }
-};
-
+/// What stands before a column's value; a longer name has its end in `rest`.
 struct Column {
     before: [u8; 32],
     before_len: usize,
+    rest: Box<[u8]>,
     value: Value,
 }
 
 impl Column {
-    fn new(dialect: &Dialect, position: usize, field: &Field) -> Self {
-        let text = (dialect.before)(position, field.name);
+    fn new(dialect: &Dialect, position: usize, chosen: &Chosen) -> Self {
+        let text = (dialect.before)(position, chosen.name());
         let mut before = [0; 32];
-        before[..text.len()].copy_from_slice(&text);
-        Self { before, before_len: text.len(), value: field.value }
+        let (head, rest) = text.split_at(text.len().min(32));
+        before[..head.len()].copy_from_slice(head);
+        Self { before, before_len: head.len(), rest: rest.into(), value: chosen.value() }
     }
+
+    fn put_before(&self, line: &mut Line<'_>) {
+        line.piece(&self.before, self.before_len);
+        if !self.rest.is_empty() {
+            line.bytes(&self.rest);
+        }
+    }
+}
+
+/// Columns that stand together and are read from the same direction.
+struct Group {
+    is_reverse: bool,
+    columns: Box<[Column]>,
 }
 
 /// Writes records as text. Holds about 64 KiB.
 pub(crate) struct TextWriter {
     target: Target,
-    columns: Box<[Column]>,
+    groups: Box<[Group]>,
     dialect: &'static Dialect,
     node: Box<[u8]>,
     /// Room for [`BUFFER`] bytes and one record more.
@@ -109,50 +115,48 @@ pub(crate) struct TextWriter {
 
 impl TextWriter {
     pub(crate) fn new(target: Target, dialect: &'static Dialect, node: &str, selection: &Selection) -> Self {
-        let columns = selection.fields().iter().enumerate();
-        let columns: Box<[Column]> =
-            columns.map(|(position, field)| Column::new(dialect, position, field)).collect();
+        let mut columns = selection.columns().iter().enumerate().peekable();
+        let mut groups = Vec::new();
+        while let Some(is_reverse) = columns.peek().map(|(_, column)| column.is_reverse()) {
+            let mut group = Vec::new();
+            while let Some((position, column)) =
+                columns.next_if(|(_, column)| column.is_reverse() == is_reverse)
+            {
+                group.push(Column::new(dialect, position, column));
+            }
+            groups.push(Group { is_reverse, columns: group.into() });
+        }
         let node: Box<[u8]> = (dialect.quoted)(node).into();
         let header = (dialect.header)(selection);
-        let record = columns.len() * (32 + Line::SLACK) + node.len() + Line::SLACK;
+        let names: usize = selection.columns().iter().map(|column| column.name().len()).sum();
+        let record = selection.columns().len() * (32 + Line::SLACK) + names + node.len() + Line::SLACK;
         let mut buffer = vec![0; BUFFER + header.len() + record].into_boxed_slice();
         buffer[..header.len()].copy_from_slice(&header);
-        Self { target, columns, dialect, node, buffer, filled: header.len(), ends: Vec::new(), written: 0 }
+        Self {
+            target,
+            groups: groups.into(),
+            dialect,
+            node,
+            buffer,
+            filled: header.len(),
+            ends: Vec::new(),
+            written: 0,
+        }
     }
 
     fn format(&mut self, record: &FlowRecord) {
-        let Dialect { quotes, exact, null, end, .. } = *self.dialect;
+        let end = self.dialect.end;
         let line = &mut Line::after(&mut self.buffer, self.filled);
-        for column in &self.columns {
-            line.piece(&column.before, column.before_len);
-            match column.value {
-                Value::Unsigned(_, get) | Value::Time(get) => integer(line, get(record), exact),
-                Value::Optional(_, get) => match get(record) {
-                    Some(value) => integer(line, value, exact),
-                    None => line.bytes(null.as_bytes()),
-                },
-                Value::Address(get) => match get(record) {
-                    Some(address) => {
-                        line.piece(b"\"", quotes);
-                        line.address(address);
-                        line.piece(b"\"", quotes);
+        for group in &self.groups {
+            let of_direction = if group.is_reverse { record.reverse() } else { Some(record) };
+            match of_direction {
+                Some(record) => format(line, &group.columns, record, self.dialect, &self.node),
+                None => {
+                    for column in &group.columns {
+                        column.put_before(line);
+                        line.bytes(self.dialect.null.as_bytes());
                     }
-                    None => line.bytes(null.as_bytes()),
-                },
-                Value::Mac(get) => match get(record) {
-                    [0, 0, 0, 0, 0, 0] => line.bytes(null.as_bytes()),
-                    mac => {
-                        line.piece(b"\"", quotes);
-                        line.mac(mac);
-                        line.piece(b"\"", quotes);
-                    }
-                },
-                Value::Name(get) => {
-                    line.piece(b"\"", quotes);
-                    line.bytes(get(record).as_bytes());
-                    line.piece(b"\"", quotes);
                 }
-                Value::Node => line.bytes(&self.node),
             }
         }
         line.bytes(end.as_bytes());
@@ -200,9 +204,55 @@ impl RecordWriter for TextWriter {
         self.target.flush().map_err(|e| self.target.fault(e, self.written))
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<()> {
+    fn size(&self) -> u64 {
+        self.target.len() + self.filled as u64
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<Delivery> {
         self.drain()?;
-        self.target.complete()
+        self.target.complete()?;
+        Ok(Delivery::default())
+    }
+}
+
+#[inline]
+fn format(line: &mut Line<'_>, columns: &[Column], record: &FlowRecord, dialect: &Dialect, node: &[u8]) {
+    let Dialect { quotes, exact, null, .. } = *dialect;
+    for column in columns {
+        column.put_before(line);
+        match column.value {
+            Value::Unsigned(_, get) | Value::Time(get) => integer(line, get(record), exact),
+            Value::Optional(_, get) => match get(record) {
+                Some(value) => integer(line, value, exact),
+                None => line.bytes(null.as_bytes()),
+            },
+            Value::Address(get) => match get(record) {
+                Some(address) => {
+                    line.piece(b"\"", quotes);
+                    line.address(address);
+                    line.piece(b"\"", quotes);
+                }
+                None => line.bytes(null.as_bytes()),
+            },
+            Value::Mac(get) => match get(record) {
+                [0, 0, 0, 0, 0, 0] => line.bytes(null.as_bytes()),
+                mac => {
+                    line.piece(b"\"", quotes);
+                    line.mac(mac);
+                    line.piece(b"\"", quotes);
+                }
+            },
+            Value::EndReason(get) => {
+                line.piece(b"\"", quotes);
+                line.bytes(get(record).name().as_bytes());
+                line.piece(b"\"", quotes);
+            }
+            Value::Float(at) => match record.statistic(at).filter(|value| value.is_finite()) {
+                Some(value) => line.float(value),
+                None => line.bytes(null.as_bytes()),
+            },
+            Value::Node => line.bytes(node),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! The one trait of all writers, and the choice of one by a file's suffix.
 
+use crate::ipfix::IpfixWriter;
 use crate::target::{self, Target};
 use crate::text::{Dialect, TextWriter};
-use crate::{FlowRecord, Selection};
+use crate::{Account, FlowRecord, Selection};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -19,8 +20,38 @@ pub trait RecordWriter: Send {
         Ok(())
     }
 
+    /// Takes what is known of the measurement beside its records, at the end of each window. Most formats have no place
+    /// for it.
+    fn account(&mut self, _account: &Account) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Records that were taken but that will reach nobody, so far.
+    fn dropped(&self) -> u64 {
+        0
+    }
+
+    /// What people should know and what is no error, one line each; every line is given once.
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Bytes that the file has or, of what is held back, about will have; 0 for what is no file.
+    fn size(&self) -> u64 {
+        0
+    }
+
     /// Writes what is still held back and ends the file, which gets its name only now.
-    fn finish(self: Box<Self>) -> io::Result<()>;
+    fn finish(self: Box<Self>) -> io::Result<Delivery>;
+}
+
+/// What a writer has to say at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delivery {
+    /// Records that it took but that reached nobody, from its beginning on.
+    pub dropped: u64,
+    /// As [`RecordWriter::warnings`].
+    pub warnings: Vec<String>,
 }
 
 /// A file format.
@@ -33,6 +64,8 @@ pub enum Format {
     /// Apache Parquet.
     #[cfg(feature = "parquet")]
     Parquet,
+    /// IPFIX messages (RFC 5655).
+    Ipfix,
 }
 
 impl Format {
@@ -42,6 +75,7 @@ impl Format {
         Self::JsonLines,
         #[cfg(feature = "parquet")]
         Self::Parquet,
+        Self::Ipfix,
     ];
 
     /// The suffix that chooses it.
@@ -51,6 +85,7 @@ impl Format {
             Self::JsonLines => ".jsonl",
             #[cfg(feature = "parquet")]
             Self::Parquet => ".parquet",
+            Self::Ipfix => ".ipfix",
         }
     }
 
@@ -80,12 +115,18 @@ impl Format {
         self.to_target(Target::stream(out), node, selection)
     }
 
-    fn to_target(self, out: Target, node: &str, selection: &Selection) -> io::Result<Box<dyn RecordWriter>> {
+    pub(crate) fn to_target(
+        self,
+        out: Target,
+        node: &str,
+        selection: &Selection,
+    ) -> io::Result<Box<dyn RecordWriter>> {
         Ok(match self {
             Self::Csv => Box::new(TextWriter::new(out, &Dialect::CSV, node, selection)),
             Self::JsonLines => Box::new(TextWriter::new(out, &Dialect::JSON_LINES, node, selection)),
             #[cfg(feature = "parquet")]
             Self::Parquet => Box::new(crate::parquet::ParquetWriter::new(out, node, selection)?),
+            Self::Ipfix => Box::new(IpfixWriter::new(out, node, selection)),
         })
     }
 }

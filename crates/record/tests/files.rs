@@ -1,8 +1,9 @@
 //! Names, suffixes, `.part`, and what happens when the disk fills.
 
+mod ipfix;
 mod sample;
 
-use record::{FIELDS, Field, Selection, SelectionError};
+use record::{FIELDS, Field, Part, Parts, Selection, SelectionError};
 use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
@@ -32,7 +33,7 @@ fn create(path: &Path) -> std::io::Result<Box<dyn record::RecordWriter>> {
 #[test]
 fn a_file_gets_its_name_when_it_is_complete() {
     let directory = Directory::new("part");
-    for name in ["a.csv", "b.jsonl", "c.parquet", "D.CSV"] {
+    for name in ["a.csv", "b.jsonl", "c.parquet", "d.ipfix", "D.CSV"] {
         let path = directory.0.join(name);
         let part = directory.0.join(format!("{name}.part"));
         let mut writer = create(&path).unwrap();
@@ -56,7 +57,7 @@ fn an_unknown_suffix_is_refused_with_the_known_ones() {
     let error = create(&path).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let text = error.to_string();
-    assert!(text.contains("flows.txt") && text.contains(".csv, .jsonl, .parquet"), "{text}");
+    assert!(text.contains("flows.txt") && text.contains(".csv, .jsonl, .parquet, .ipfix"), "{text}");
     assert!(!directory.0.join("flows.txt.part").exists());
 }
 
@@ -71,13 +72,13 @@ fn a_missing_directory_is_named() {
 #[test]
 fn a_full_device_is_an_error_that_counts_whole_records() {
     let directory = Directory::new("full");
-    for name in ["full.csv", "full.jsonl", "full.parquet"] {
+    for name in ["full.csv", "full.jsonl", "full.parquet", "full.ipfix"] {
         let path = directory.0.join(name);
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();
         let mut writer = create(&path).unwrap();
         let result = writer.write(&sample::records(100));
         let error = match result {
-            Ok(()) => writer.finish(),
+            Ok(()) => writer.finish().map(|_| ()),
             error => error,
         };
         let error = error.unwrap_err();
@@ -116,13 +117,13 @@ fn a_disk_that_fills_keeps_what_was_written_whole() {
         return;
     };
     let records = sample::records(400_000);
-    for name in ["a.csv", "a.jsonl", "a.parquet"] {
+    for name in ["a.csv", "a.jsonl", "a.parquet", "a.ipfix"] {
         let path = disk.0.0.join(name);
         let mut writer = record::create(&path, "node", &selection_for(name)).unwrap();
         let error = records.chunks(1000).try_for_each(|batch| writer.write(batch)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull, "{error}");
         assert!(
-            writer.write(&records[..1000]).and_then(|()| writer.finish()).is_err(),
+            writer.write(&records[..1000]).and_then(|()| writer.finish().map(|_| ())).is_err(),
             "nothing more is taken"
         );
         let text = error.to_string();
@@ -142,6 +143,10 @@ fn a_disk_that_fills_keeps_what_was_written_whole() {
                 let objects = lines.map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
                 assert_eq!(objects.count(), whole);
             }
+            "a.ipfix" => {
+                let decoded = ipfix::decode(&bytes);
+                assert_eq!(decoded.flows.len(), whole);
+            }
             _ => {
                 use parquet::file::reader::{FileReader, SerializedFileReader};
                 let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
@@ -157,30 +162,95 @@ fn a_disk_that_fills_keeps_what_was_written_whole() {
 /// Parquet: few enough bytes a record that the disk takes one row group and not three.
 fn selection_for(name: &str) -> Selection {
     match name {
-        "a.parquet" => Selection::parse("total_byte,wire_byte,total_count,tcp_seq,tcp_ack").unwrap(),
+        "a.parquet" => {
+            Selection::parse("total_byte,wire_byte,total_count,tcp_seq,tcp_ack", &Parts::default()).unwrap()
+        }
         _ => Selection::all(),
     }
 }
 
+fn refused(list: &str, parts: &Parts) -> SelectionError {
+    Selection::parse(list, parts).unwrap_err()
+}
+
 #[test]
 fn selections_are_checked() {
-    assert_eq!(Selection::parse("src_addr,").unwrap_err(), SelectionError::Empty);
-    assert_eq!(Selection::parse("").unwrap_err(), SelectionError::Empty);
-    assert_eq!(Selection::parse("vlan,stime,VLAN").unwrap_err(), SelectionError::Twice("vlan"));
+    let plain = Parts::default();
+    assert_eq!(refused("src_addr,", &plain), SelectionError::Empty);
+    assert_eq!(refused("", &plain), SelectionError::Empty);
+    assert_eq!(refused("vlan,stime,VLAN", &plain), SelectionError::Twice("vlan".to_owned()));
     for (wrong, right) in [("src_adr", "src_addr"), ("totalbytes", "total_byte"), ("TTL", "ip_ttl")] {
-        let error = Selection::parse(&format!("stime,{wrong}")).unwrap_err().to_string();
+        let error = refused(&format!("stime,{wrong}"), &plain).to_string();
         assert!(error.contains(&format!("did you mean `{right}`")), "{error}");
         assert!(error.contains("edison fields"), "{error}");
     }
-    let error = Selection::parse("xyzzyqqqqq").unwrap_err().to_string();
+    let error = refused("xyzzyqqqqq", &plain).to_string();
     assert!(!error.contains("did you mean") && error.contains("edison fields"), "{error}");
+}
+
+#[test]
+fn what_was_not_asked_for_names_the_option_that_gives_it() {
+    let plain = Parts::default();
+    let everything = sample::parts();
+    for (name, option) in [
+        ("ploss_byte", "--loss"),
+        ("RTT_MIN", "--loss"),
+        ("reverse_ploss_byte", "--loss"),
+        ("reverse_total_byte", "--biflow"),
+        ("gap_mean", "--gap"),
+        ("size_p50", "--packet-size"),
+        ("iat_p99.9", "--inter-arrival"),
+        ("reverse_gap_stddev", "--gap"),
+    ] {
+        let error = refused(name, &plain);
+        assert_eq!(error, SelectionError::NotAsked { name: name.to_owned(), option });
+        assert!(error.to_string().contains(option), "{error}");
+    }
+    // Another percentile than the run's.
+    assert!(refused("gap_p50", &everything).to_string().contains("--gap"));
+    for name in ["reverse_src_addr", "reverse_node_id"] {
+        assert!(matches!(refused(name, &everything), SelectionError::SameInBoth { .. }), "{name}");
+    }
+    let keyed = Parts { key: "src_addr/24,vlan".parse_key(), biflow: true, ..Parts::default() };
+    assert_eq!(refused("dst_port", &keyed), SelectionError::NotInKey("dst_port".to_owned()));
+    assert!(matches!(refused("reverse_vlan", &keyed), SelectionError::SameInBoth { .. }));
+
+    let list = "reverse_total_byte,ploss_byte,IAT_P99.9,reverse_rtt_min";
+    let selection = Selection::parse(list, &everything).unwrap();
+    let names: Vec<_> = selection.columns().iter().map(|column| column.name()).collect();
+    assert_eq!(names, ["reverse_total_byte", "ploss_byte", "iat_p99.9", "reverse_rtt_min"]);
+}
+
+trait ParseKey {
+    fn parse_key(&self) -> packet::KeySpec;
+}
+
+impl ParseKey for str {
+    fn parse_key(&self) -> packet::KeySpec {
+        packet::KeySpec::parse(self).unwrap()
+    }
+}
+
+fn names(parts: &Parts) -> Vec<String> {
+    Selection::new(parts).columns().iter().map(|column| column.name().to_owned()).collect()
+}
+
+#[test]
+fn by_default_a_file_has_what_the_run_was_asked_for() {
+    assert_eq!(names(&Parts::default()), sample::COLUMNS);
+    assert_eq!(names(&sample::parts()), sample::full_columns());
+    let with_loss = Parts { loss: true, ..Parts::default() };
+    assert_eq!(names(&with_loss), [&sample::COLUMNS[..], &sample::LOSS_COLUMNS].concat());
+    let keyed = names(&Parts { key: "dst_port,src_addr".parse_key(), ..Parts::default() });
+    assert_eq!(keyed[..3], ["src_addr", "dst_port", "node_id"]);
+    assert_eq!(keyed.len(), sample::COLUMNS.len() - 3);
 }
 
 #[test]
 fn the_field_table_is_sound() {
     let names: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
-    assert_eq!(names, sample::COLUMNS);
-    let elements: Vec<_> = FIELDS.iter().flat_map(|field| field.elements).map(|element| element.1).collect();
+    assert_eq!(names, [&sample::COLUMNS[..], &sample::LOSS_COLUMNS].concat());
+    let elements: Vec<_> = FIELDS.iter().flat_map(|field| field.elements).collect();
     assert_eq!(
         elements.iter().collect::<HashSet<_>>().len(),
         elements.len(),
@@ -190,8 +260,17 @@ fn the_field_table_is_sound() {
         let row = field.describe();
         assert_eq!(row.len(), Field::HEADINGS.len());
         assert_eq!(row[0], field.name);
-        assert!(!row[5].is_empty() && !row[6].is_empty(), "{}", field.name);
+        assert!(!row[6].is_empty() && !row[7].is_empty(), "{}", field.name);
+        assert_eq!(row[5].is_empty(), field.part == Part::Plain, "{}", field.name);
+        assert!(!field.elements.is_empty(), "{} cannot be exported", field.name);
     }
-    let paper = FIELDS.iter().take_while(|field| field.paper.is_some()).count();
-    assert_eq!(paper, FIELDS.iter().filter(|field| field.paper.is_some()).count(), "the paper's come first");
+    for part in [Part::Plain, Part::Loss] {
+        let of_part = || FIELDS.iter().filter(|field| field.part == part);
+        let first = of_part().take_while(|field| field.paper.is_some()).count();
+        let all = of_part().filter(|field| field.paper.is_some()).count();
+        assert_eq!(first, all, "the paper's come first");
+    }
+    for pattern in Field::describe_patterns() {
+        assert!(pattern[5].starts_with("--") && pattern.iter().all(|cell| !cell.is_empty()));
+    }
 }

@@ -1,13 +1,24 @@
 //! A growing array that never moves: address space is reserved once, memory is taken as it is needed.
 //!
-//! A `Vec` would copy millions of records when it grows, which stops measuring for milliseconds, and holds the
-//! old and the new copy meanwhile. Here growing is one system call per 2 MiB. Pages are 2 MiB where there are any:
-//! from the reserved pool first (`MAP_HUGETLB`), else by `MADV_HUGEPAGE`; at a million flows that is worth 40 to
-//! 50 %, because nearly every packet would otherwise miss the TLB too.
+//! A `Vec` would copy millions of records when it grows, which stops measuring for milliseconds, and holds the old
+//! and the new copy meanwhile. Here memory comes in steps of 2 MiB. Pages are 2 MiB where there are any: from the
+//! reserved pool first (`MAP_HUGETLB`), else by `MADV_HUGEPAGE`; at a million flows that is worth 40 to 50 %,
+//! because nearly every packet would otherwise miss the TLB too.
+//!
+//! A page is zeroed when it is first touched, which takes up to a millisecond for one of 2 MiB. So some steps are
+//! taken ahead of use, and a thread of the process touches them first (`populate`): going on to such a step costs
+//! the measuring thread a few atomic operations, no system call and no page fault.
+
+mod populate;
+mod region;
+#[cfg(test)]
+mod tests;
 
 use crate::Limits;
+use region::{Region, STEP};
 use std::ops::{Deref, DerefMut};
-use std::ptr::{NonNull, null_mut};
+use std::ptr::NonNull;
+use std::sync::Arc;
 use std::{fmt, io, slice};
 
 /// Address space for a table could not be reserved.
@@ -26,62 +37,44 @@ impl fmt::Display for OutOfMemory {
 
 impl std::error::Error for OutOfMemory {}
 
-/// One step of growth, and the size of a huge page.
-const STEP: usize = 2 << 20;
+/// Bytes of the first step that are in use when the next one is taken: a small table takes no more than one.
+const EARLY: usize = STEP / 8;
 
 /// See the module's head.
 pub(crate) struct Arena<T: Copy> {
-    /// Start of the reservation, on a 2 MiB boundary.
+    /// Start of the memory, on a 2 MiB boundary.
     base: NonNull<T>,
     /// Values written.
     len: usize,
-    /// Bytes backed by memory, a multiple of `STEP`.
+    /// Bytes that may be written, a multiple of `STEP`.
     committed: usize,
-    /// Start and length of the whole reservation.
-    reservation: (*mut libc::c_void, usize),
-    /// False once the pool of reserved huge pages was found empty.
-    try_pool: bool,
-    limits: Limits,
+    /// Bytes in use beyond which growth is to be looked after; not more than `committed`.
+    watched: usize,
+    region: Arc<Region>,
 }
 
-// SAFETY: the arena owns its mapping alone; nothing in it is bound to a thread.
+// SAFETY: the arena alone refers to its values; nothing in it is bound to a thread.
 unsafe impl<T: Copy + Send> Send for Arena<T> {}
 
 impl<T: Copy> Arena<T> {
-    /// Reserves address space for up to `capacity` values and takes no memory yet.
+    /// Reserves address space for up to `capacity` values; what is taken already is one step ahead, where there is
+    /// one.
     pub(crate) fn reserve(capacity: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
-        let size = capacity.saturating_mul(size_of::<T>()).saturating_add(2 * STEP);
-        // SAFETY: a new anonymous mapping without access; nothing is read or written through it.
-        let start = unsafe {
-            libc::mmap(
-                null_mut(),
-                size,
-                libc::PROT_NONE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        let error = || OutOfMemory { bytes: size, cause: io::Error::last_os_error() };
-        if start == libc::MAP_FAILED {
-            return Err(error());
-        }
-        let base = start.cast::<u8>().wrapping_add(start.cast::<u8>().align_offset(STEP)).cast::<T>();
-        Ok(Self {
-            base: NonNull::new(base).ok_or_else(error)?,
-            len: 0,
-            committed: 0,
-            reservation: (start, size),
-            try_pool: true,
-            limits: limits.clone(),
-        })
+        let size = capacity.saturating_mul(size_of::<T>());
+        let (region, base) =
+            Region::reserve(size, limits).map_err(|cause| OutOfMemory { bytes: size, cause })?;
+        let region = Arc::new(region);
+        populate::add(&region);
+        // The first values are no reason to stop either.
+        region.pay_ahead();
+        Ok(Self { base: base.cast(), len: 0, committed: 0, watched: 0, region })
     }
 
     /// Takes memory for one more value where there is none left; false where the limits or the machine do not
     /// allow it.
     #[inline]
     pub(crate) fn make_room(&mut self) -> bool {
-        (self.len + 1) * size_of::<T>() <= self.committed || self.commit_step()
+        (self.len + 1) * size_of::<T>() <= self.watched || self.grow()
     }
 
     /// Adds a value.
@@ -91,46 +84,28 @@ impl<T: Copy> Arena<T> {
     #[inline]
     pub(crate) fn push(&mut self, value: T) {
         assert!((self.len + 1) * size_of::<T>() <= self.committed, "make_room comes before push");
-        // SAFETY: the place lies within the committed part, which is mapped, aligned and writable, and nobody has a
-        // reference to it: slices end at `len`.
+        // SAFETY: the place lies within the committed part, which is mapped, aligned and writable, and nobody has
+        // a reference to it: slices end at `len`.
         unsafe { self.base.as_ptr().add(self.len).write(value) };
         self.len += 1;
     }
 
     #[cold]
-    fn commit_step(&mut self) -> bool {
-        let at = self.base.as_ptr().cast::<u8>().wrapping_add(self.committed).cast::<libc::c_void>();
-        let left = self.reservation.0 as usize + self.reservation.1 - at as usize;
-        if left < STEP || !self.limits.take_bytes(STEP) {
-            return false;
-        }
-        // A mapping in a fixed place that fails leaves a hole there, which other threads' mappings may fall into. So the
-        // pool is asked elsewhere first.
-        self.try_pool &= is_in_pool();
-        // The pool is reserved when mapped, so that a later touch cannot fail.
-        if !(self.try_pool && map(at, libc::MAP_FIXED | libc::MAP_HUGETLB)) {
-            // Another process may have been faster. What now lies in the hole, if anything, is not this arena's.
-            let place = if self.try_pool { libc::MAP_FIXED_NOREPLACE } else { libc::MAP_FIXED };
-            self.try_pool = false;
-            if !map(at, place) {
-                self.give_up_from(at);
-                self.limits.give_back_bytes(STEP);
+    fn grow(&mut self) -> bool {
+        let needed = (self.len + 1) * size_of::<T>();
+        if needed > self.committed {
+            if !self.region.advance() {
                 return false;
             }
-            // SAFETY: advice on the range that was just mapped; where the kernel does not take it, pages are small.
-            unsafe { libc::madvise(at, STEP, libc::MADV_HUGEPAGE) };
+            self.committed += STEP;
         }
-        self.committed += STEP;
+        if self.committed == STEP && needed <= EARLY {
+            self.watched = EARLY;
+        } else {
+            self.watched = self.committed;
+            self.region.pay_ahead();
+        }
         true
-    }
-
-    /// Ends the reservation at `at`, where a step could not be mapped: the arena grows no more.
-    fn give_up_from(&mut self, at: *mut libc::c_void) {
-        let (start, length) = self.reservation;
-        let kept = at as usize - start as usize;
-        // SAFETY: what lies behind the step is this arena's own and was never given out.
-        unsafe { libc::munmap(at.wrapping_byte_add(STEP), length - kept - STEP) };
-        self.reservation.1 = kept;
     }
 
     /// Forgets all values and keeps the memory.
@@ -138,13 +113,13 @@ impl<T: Copy> Arena<T> {
         self.len = 0;
     }
 
-    /// Bytes of memory taken.
+    /// Bytes of memory taken, steps ahead included.
     pub(crate) fn bytes(&self) -> usize {
-        self.committed
+        self.region.bytes()
     }
 
-    /// Asks for the cache lines of value `index`; any index is allowed, but one far away costs a walk through the page
-    /// tables.
+    /// Asks for the cache lines of value `index`; any index is allowed, but one far away costs a walk through the
+    /// page tables.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: usize) {
         #[cfg(target_arch = "x86_64")]
@@ -157,33 +132,6 @@ impl<T: Copy> Arena<T> {
         #[cfg(not(target_arch = "x86_64"))]
         let _: usize = index;
     }
-}
-
-/// Maps one step of memory; false where that fails.
-fn map(at: *mut libc::c_void, flags: i32) -> bool {
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: without a place, or in one that the caller owns behind all that is in use, so that nothing is replaced.
-    let mapped =
-        unsafe { libc::mmap(at, STEP, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags, -1, 0) };
-    if mapped != libc::MAP_FAILED && mapped != at {
-        // Kernels before 4.17 take MAP_FIXED_NOREPLACE for a wish.
-        // SAFETY: mapped just now, and nobody has a reference to it.
-        unsafe { libc::munmap(mapped, STEP) };
-    }
-    mapped == at
-}
-
-/// Whether the pool of reserved huge pages has one.
-fn is_in_pool() -> bool {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB;
-    // SAFETY: a new mapping in a place that the kernel chooses.
-    let probe = unsafe { libc::mmap(null_mut(), STEP, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
-    if probe == libc::MAP_FAILED {
-        return false;
-    }
-    // SAFETY: mapped just now, and never used.
-    unsafe { libc::munmap(probe, STEP) };
-    true
 }
 
 impl<T: Copy> Deref for Arena<T> {
@@ -205,9 +153,9 @@ impl<T: Copy> DerefMut for Arena<T> {
 
 impl<T: Copy> Drop for Arena<T> {
     fn drop(&mut self) {
-        // SAFETY: the whole reservation is this arena's own, and no reference outlives it.
-        unsafe { libc::munmap(self.reservation.0, self.reservation.1) };
-        self.limits.give_back_bytes(self.committed);
+        // No reference to a value outlives the arena, and the thread that populates is kept away.
+        self.region.close();
+        populate::remove(&self.region);
     }
 }
 

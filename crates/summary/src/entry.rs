@@ -1,6 +1,6 @@
 //! A flow's state in the table: a hot part that every packet touches and a cold one that few do.
 
-use packet::{Key, KeyV4, KeyV6, PacketFields};
+use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 use record::{EndReason, FlowRecord};
 
 /// What every packet reads and writes: one cache line for IPv4, two for IPv6.
@@ -44,6 +44,8 @@ pub(crate) struct Cold {
     pub(crate) carried: u32,
     pub(crate) vlan: u16,
     pub(crate) macs: [u8; 12],
+    /// Of a pair: began when the other direction had.
+    pub(crate) is_second: bool,
 }
 
 const _: () =
@@ -71,6 +73,11 @@ pub(crate) fn coarse(time_ns: u64) -> u32 {
 }
 
 impl<K: Key> Hot<K> {
+    /// A key without a record.
+    pub(crate) fn vacant(key: K) -> Self {
+        Self { live: 0, packets: 0, bytes: 0, wire: 0, ..Self::first(key, &PacketFields::default(), 0) }
+    }
+
     pub(crate) fn first(key: K, packet: &PacketFields, window: u16) -> Self {
         Self {
             key,
@@ -117,9 +124,9 @@ impl<K: Key> Hot<K> {
     }
 
     /// The finished record; the open window must have been sealed.
-    pub(crate) fn record(&self, cold: &Cold, end_reason: EndReason) -> FlowRecord {
+    pub(crate) fn record(&self, cold: &Cold, spec: &KeySpec, end_reason: EndReason) -> FlowRecord {
         FlowRecord {
-            key: Some(self.key.flow_key()),
+            key: Some(self.key.flow_key(spec)),
             stime: cold.stime,
             ltime: self.ltime,
             total_count: cold.total_count,
@@ -135,20 +142,29 @@ impl<K: Key> Hot<K> {
             ip_ttl: self.ip_ttl,
             ip_tos: self.ip_tos,
             end_reason,
+            more: None,
         }
     }
 }
 
 impl Cold {
+    pub(crate) const EMPTY: Self = Self {
+        stime: 0,
+        total_count: 0,
+        total_byte: 0,
+        wire_byte: 0,
+        carried: 0,
+        vlan: 0,
+        macs: [0; 12],
+        is_second: false,
+    };
+
     pub(crate) fn first(packet: &PacketFields) -> Self {
         Self {
             stime: packet.time_ns,
-            total_count: 0,
-            total_byte: 0,
-            wire_byte: 0,
-            carried: 0,
             vlan: packet.vlan,
             macs: packet.macs,
+            ..Self::EMPTY
         }
     }
 }

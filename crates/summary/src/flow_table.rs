@@ -4,14 +4,20 @@ use crate::arena::{Arena, OutOfMemory};
 use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
 use crate::entry::{CARRY, Cold, Counts, Hot, coarse};
 use crate::limits::Limits;
-use packet::{Key, KeyBurst, KeyedPacket, PacketFields, Seed};
+use crate::loss_part::LossPart;
+use crate::parts::Parts;
+use crate::statistic_part::StatisticPart;
+use crate::tcp::LossCounts;
+use packet::{Key, KeyBurst, KeySpec, KeyedPacket, PacketDetail, PacketFields, Seed};
 use record::{EndReason, FlowRecord};
+use std::cell::Cell;
 
 /// Who takes what the table gives out.
 pub trait FlowSink {
     /// What a record counted in one window: the open one ([`FlowTable::turn`] counts them), or the one before it. A
     /// record that had packets in a window comes once for it.
-    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts);
+    /// `loss`: what was booked in it, where it was asked for; there may be some without packets.
+    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts, loss: Option<&LossCounts>);
     /// A finished record.
     fn flow_ended(&mut self, record: FlowRecord);
     /// A packet of a new flow for which there was no place: it is counted nowhere else.
@@ -45,24 +51,57 @@ impl Timeouts {
     }
 }
 
+/// IP protocol number.
+const TCP: u8 = 6;
+
 /// Packets that go through the table's stages together. While one stage works on a batch, the memory that the next one
 /// needs is on its way: 32 to 64 outstanding lines cover a memory access of 140 ns.
 const BATCH: usize = 64;
+
+/// What a table is told.
+#[derive(Clone, Copy, Debug)]
+pub struct TableConfig {
+    /// Seed of the hash by which the keys come.
+    pub seed: Seed,
+    /// What keys consist of.
+    pub key: KeySpec,
+    /// When records end.
+    pub timeouts: Timeouts,
+    /// What records carry beyond the plain ones.
+    pub parts: Parts,
+}
+
+impl TableConfig {
+    /// Plain records of 5-tuples.
+    pub fn plain(seed: Seed, timeouts: Timeouts) -> Self {
+        Self { seed, key: KeySpec::FIVE_TUPLE, timeouts, parts: Parts::default() }
+    }
+}
 
 /// A hash table of flows with exact counts, for keys of one kind.
 ///
 /// Records do not depend on when [`FlowTable::sweep`] comes by: a packet that finds its flow past a timeout ends
 /// that record itself.
+///
+/// An entry holds one flow, or both directions of a pair where parts need them together. Each direction has a slot of its
+/// own then, beside the other one's, so that a packet touches no more lines than without pairs.
 #[derive(Debug)]
 pub struct FlowTable<K: Key> {
     index: CuckooIndex,
+    /// By slot.
     hot: Arena<Hot<K>>,
+    /// By slot.
     cold: Arena<Cold>,
-    seed: Seed,
+    statistics: Option<StatisticPart>,
+    loss: Option<LossPart>,
+    config: TableConfig,
     limits: Limits,
-    timeouts: Timeouts,
-    /// `timeouts.active_ns` in the unit of `Hot::start_coarse`.
+    /// Slots of an entry, as a power of two: 0 or 1.
+    slot_bits: u32,
+    /// The active timeout in the unit of `Hot::start_coarse`.
     active_coarse: u32,
+    /// Entries that are or were in use.
+    entries: usize,
     /// The entries that were in use and are not form a list from here on.
     free: u32,
     len: usize,
@@ -76,22 +115,30 @@ pub struct FlowTable<K: Key> {
     is_sealing: bool,
 }
 
+/// What is known at compile time of a batch.
+struct Mode<const IS_CHANGING: bool, const IS_PAIRED: bool, const HAS_PARTS: bool>;
+
 impl<K: Key> FlowTable<K> {
     /// An empty table. It takes 128 KiB to begin with and grows within `limits`.
     ///
     /// # Errors
     /// Where address space for the most that `limits` allow cannot be reserved.
-    pub fn new(seed: Seed, timeouts: Timeouts, limits: &Limits) -> Result<Self, OutOfMemory> {
-        let per_flow = size_of::<Hot<K>>() + size_of::<Cold>();
-        let most = limits.flow_limit().min(limits.byte_limit() / per_flow + 1).min(MAX_ENTRIES);
+    pub fn new(config: TableConfig, limits: &Limits) -> Result<Self, OutOfMemory> {
+        let parts = config.parts;
+        let slot_bits = u32::from(parts.are_paired());
+        let per_entry = (size_of::<Hot<K>>() + size_of::<Cold>()) << slot_bits;
+        let most = limits.flow_limit().min(limits.byte_limit() / per_entry + 1).min(MAX_ENTRIES);
         Ok(Self {
             index: CuckooIndex::new(most, limits)?,
-            hot: Arena::reserve(most, limits)?,
-            cold: Arena::reserve(most, limits)?,
-            seed,
+            hot: Arena::reserve(most << slot_bits, limits)?,
+            cold: Arena::reserve(most << slot_bits, limits)?,
+            statistics: StatisticPart::new(&parts, most << slot_bits, limits)?,
+            loss: parts.loss.then(|| LossPart::new(most, limits)).transpose()?,
+            config,
             limits: limits.clone(),
-            timeouts,
-            active_coarse: u32::try_from(timeouts.active_ns >> 30).unwrap_or(u32::MAX),
+            slot_bits,
+            active_coarse: u32::try_from(config.timeouts.active_ns >> 30).unwrap_or(u32::MAX),
+            entries: 0,
             free: NONE,
             len: 0,
             now: 0,
@@ -101,7 +148,7 @@ impl<K: Key> FlowTable<K> {
         })
     }
 
-    /// Flows in the table.
+    /// Flows in the table; both directions of a pair count.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -113,7 +160,9 @@ impl<K: Key> FlowTable<K> {
 
     /// Bytes of memory taken.
     pub fn bytes(&self) -> usize {
-        self.index.bytes() + self.hot.bytes() + self.cold.bytes()
+        let statistics = self.statistics.as_ref().map_or(0, StatisticPart::bytes);
+        let loss = self.loss.as_ref().map_or(0, LossPart::bytes);
+        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + statistics + loss
     }
 
     /// Sets stream time; it never goes back.
@@ -123,37 +172,63 @@ impl<K: Key> FlowTable<K> {
 
     /// Counts a burst. A packet older than stream time counts as of now.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
-        for batch in burst.packets().chunks(BATCH) {
-            // Whether buckets are being split or windows closed is asked once per batch, not per packet.
-            if self.index.is_splitting() || self.is_sealing {
-                self.update_batch::<true>(batch, sink);
-            } else {
-                self.update_batch::<false>(batch, sink);
+        let (packets, details) = (burst.packets(), burst.details());
+        let has_parts = self.statistics.is_some() || self.loss.is_some();
+        for (number, batch) in packets.chunks(BATCH).enumerate() {
+            // What does not change within a batch is asked once per batch, not per packet.
+            let is_changing = self.index.is_splitting() || self.is_sealing;
+            if !has_parts && self.slot_bits == 0 {
+                match is_changing {
+                    true => self.update_batch(Mode::<true, false, false>, batch, &[], sink),
+                    false => self.update_batch(Mode::<false, false, false>, batch, &[], sink),
+                }
+                continue;
+            }
+            let details = details.get(number * BATCH..).unwrap_or_default();
+            match (self.slot_bits != 0, has_parts) {
+                (false, _) => self.update_batch(Mode::<true, false, true>, batch, details, sink),
+                (true, false) => self.update_batch(Mode::<true, true, false>, batch, details, sink),
+                (true, true) => self.update_batch(Mode::<true, true, true>, batch, details, sink),
             }
         }
     }
 
     #[inline(always)]
-    fn update_batch<const IS_CHANGING: bool>(&mut self, batch: &[KeyedPacket<K>], sink: &mut impl FlowSink) {
-        // What the stages know of each packet: its bucket, and then its entry.
-        let mut found = [NONE; BATCH];
-        for (packet, found) in batch.iter().zip(&mut found) {
+    fn update_batch<const IS_CHANGING: bool, const IS_PAIRED: bool, const HAS_PARTS: bool>(
+        &mut self,
+        _: Mode<IS_CHANGING, IS_PAIRED, HAS_PARTS>,
+        batch: &[KeyedPacket<K>],
+        details: &[PacketDetail],
+        sink: &mut impl FlowSink,
+    ) {
+        // What the stages know of each packet: its bucket, and then its slot.
+        let found = [const { Cell::new(NONE) }; BATCH];
+        for (packet, found) in batch.iter().zip(&found) {
             let bucket = self.index.first_bucket_of::<IS_CHANGING>(packet.hash);
             self.index.prefetch(bucket);
-            *found = bucket;
+            found.set(bucket);
         }
+        let slot_of = |entry: u32, key: &K| match (IS_PAIRED, entry) {
+            (false, entry) => entry,
+            (true, NONE) => NONE,
+            (true, entry) => entry << 1 | key.direction() as u32,
+        };
         // While windows are being closed, the first packet of a flow needs its cold line too.
         let mut missed = [0u8; BATCH];
         let mut misses = 0;
-        for (i, (packet, found)) in batch.iter().zip(&mut found).enumerate() {
-            *found = self.index.candidate(*found, packet.hash);
+        for (i, (packet, found)) in batch.iter().zip(&found).enumerate() {
+            let slot = slot_of(self.index.candidate(found.get(), packet.hash), &packet.key);
+            found.set(slot);
             // Noted without a branch: whether a key lies in its first bucket cannot be guessed.
             missed[misses % BATCH] = i as u8;
-            misses += usize::from(*found == NONE);
-            let entry = if *found == NONE { 0 } else { *found as usize };
-            self.hot.prefetch(entry);
+            misses += usize::from(slot == NONE);
+            let slot = if slot == NONE { 0 } else { slot as usize };
+            self.hot.prefetch(slot);
             if IS_CHANGING {
-                self.cold.prefetch(entry);
+                self.cold.prefetch(slot);
+            }
+            if HAS_PARTS {
+                self.prefetch_parts(slot);
             }
         }
         let missed = &missed[..misses];
@@ -161,104 +236,287 @@ impl<K: Key> FlowTable<K> {
             self.index.prefetch(self.index.second_bucket(batch[usize::from(i)].hash));
         }
         for &i in missed {
-            let (hash, found) = (batch[usize::from(i)].hash, &mut found[usize::from(i)]);
-            *found = self.index.candidate(self.index.second_bucket(hash), hash);
-            self.hot.prefetch(*found as usize);
+            let packet = &batch[usize::from(i)];
+            let entry = self.index.candidate(self.index.second_bucket(packet.hash), packet.hash);
+            let slot = slot_of(entry, &packet.key);
+            found[usize::from(i)].set(slot);
+            self.hot.prefetch(slot as usize);
         }
         let mut now = self.now;
-        for (packet, &entry) in batch.iter().zip(&found) {
+        // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
+        // record is closed: it must have all that came before.
+        let mut in_parts = 0;
+        for (i, (packet, found_here)) in batch.iter().zip(&found).enumerate() {
             let KeyedPacket { key, hash, fields } = packet;
             now = now.max(fields.time_ns);
-            match self.hot.get_mut(entry as usize) {
+            match self.hot.get_mut(found_here.get() as usize) {
                 Some(hot) if hot.key == *key => {
                     // One branch for all that is rare, late packets included.
-                    let idle = now.wrapping_sub(hot.ltime) > self.timeouts.idle_ns;
+                    let idle = now.wrapping_sub(hot.ltime) > self.config.timeouts.idle_ns;
                     let aged = coarse(now).wrapping_sub(hot.start_coarse) >= self.active_coarse;
                     let late = fields.time_ns < hot.ltime;
                     let turned = hot.window != self.window;
                     let carries = hot.packets >= CARRY;
-                    if !(idle | aged | late | turned | carries) {
+                    let vacant = IS_PAIRED && hot.live == 0;
+                    if !(idle | aged | late | turned | carries | vacant) {
                         hot.add(fields);
-                    } else {
-                        self.now = now;
-                        self.add_rare(entry as usize, fields, sink);
+                        continue;
                     }
                 }
                 // Not there when the batch was looked up, or another key with the same tag.
-                _ => {
-                    self.now = now;
-                    self.find_or_insert(key, *hash, fields, sink);
-                }
+                _ => found_here.set(self.find(key, *hash)),
             }
+            self.now = now;
+            if HAS_PARTS {
+                self.update_parts(&batch[in_parts..i], tail(details, in_parts), &found[in_parts..i]);
+                in_parts = i;
+            }
+            found_here.set(match found_here.get() {
+                NONE => self.insert(key, *hash, fields, sink),
+                slot => self.add_rare(slot as usize, fields, sink),
+            });
         }
         self.now = now;
-    }
-
-    fn find_or_insert(&mut self, key: &K, hash: u64, packet: &PacketFields, sink: &mut impl FlowSink) {
-        match self.index.find(hash, |entry| self.hot[entry as usize].key == *key) {
-            Some(entry) => self.add_rare(entry as usize, packet, sink),
-            None => {
-                if !self.insert(key, hash, packet) {
-                    sink.table_full(packet);
-                }
-            }
+        if HAS_PARTS {
+            let end = batch.len();
+            self.update_parts(&batch[in_parts..], tail(details, in_parts), &found[in_parts..end]);
         }
     }
 
-    /// Counts a packet of a known flow, whatever else is to be done with the flow first.
+    #[inline(always)]
+    fn prefetch_parts(&self, slot: usize) {
+        if let Some(statistics) = &self.statistics {
+            statistics.prefetch(slot);
+        }
+        if let Some(loss) = &self.loss {
+            loss.prefetch(slot);
+        }
+    }
+
+    fn update_parts(&mut self, packets: &[KeyedPacket<K>], details: &[PacketDetail], slots: &[Cell<u32>]) {
+        if let Some(statistics) = &mut self.statistics {
+            statistics.update::<K, BATCH>(packets, details, slots);
+        }
+        if let Some(loss) = &mut self.loss {
+            loss.update(packets, details, slots);
+        }
+    }
+
+    /// The key's slot, or [`NONE`].
+    fn find(&self, key: &K, hash: u64) -> u32 {
+        let direction = self.direction(key);
+        let slot = |entry: u32| entry << self.slot_bits | direction;
+        self.index.find(hash, |entry| self.hot[slot(entry) as usize].key == *key).map_or(NONE, slot)
+    }
+
+    /// Which of its entry's slots is the key's.
+    fn direction(&self, key: &K) -> u32 {
+        if self.slot_bits == 0 { 0 } else { key.direction() as u32 }
+    }
+
+    /// Counts a packet of a known entry, whatever else is to be done with the flow first. Gives its slot, or [`NONE`] where
+    /// there was no place for one more flow.
     #[cold]
-    fn add_rare(&mut self, entry: usize, packet: &PacketFields, sink: &mut impl FlowSink) {
-        let (hot, cold) = (&mut self.hot[entry], &mut self.cold[entry]);
-        if let Some(reason) = self.timeouts.due(self.now, cold.stime, hot.ltime) {
-            end(hot, cold, reason, sink);
-            (*hot, *cold) = (Hot::first(hot.key, packet, self.window), Cold::first(packet));
-            return;
+    fn add_rare(&mut self, slot: usize, packet: &PacketFields, sink: &mut impl FlowSink) -> u32 {
+        let ended = self.end_due(slot, sink);
+        if self.hot[slot].live == 0 {
+            // Where a record has ended, the new one takes its place in the limits.
+            match ended {
+                0 if !self.limits.take_flow() => {
+                    sink.table_full(packet);
+                    return NONE;
+                }
+                0 => {}
+                _ => self.limits.give_back_flows(ended - 1),
+            }
+            self.begin(slot, self.hot[slot].key, packet);
+            if self.slot_bits != 0 {
+                self.enter_window(slot ^ 1, sink);
+            }
+            return slot as u32;
         }
-        if hot.window != self.window {
-            seal(hot, cold, sink);
-            hot.window = self.window;
+        self.limits.give_back_flows(ended);
+        self.enter_window(slot, sink);
+        if self.slot_bits != 0 {
+            // What this packet tells of the other direction belongs to the open window too.
+            self.enter_window(slot ^ 1, sink);
         }
+        let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
         if hot.packets >= CARRY {
             hot.packets -= CARRY;
             cold.carried += 1;
         }
         if packet.time_ns < cold.stime {
-            (cold.stime, hot.start_coarse) = (packet.time_ns, coarse(packet.time_ns));
+            cold.stime = packet.time_ns;
+            hot.start_coarse = hot.start_coarse.min(coarse(packet.time_ns));
+            if self.config.parts.biflow {
+                self.hot[slot ^ 1].start_coarse = hot.start_coarse;
+            }
         }
+        let hot = &mut self.hot[slot];
         let ltime = hot.ltime.max(packet.time_ns);
         hot.add(packet);
         hot.ltime = ltime;
+        slot as u32
     }
 
-    fn insert(&mut self, key: &K, hash: u64, packet: &PacketFields) -> bool {
-        if !self.limits.take_flow() {
-            return false;
+    /// Ends the record in `slot` if it is due. Where there is none then, that of the other direction ends too if it is due: a
+    /// pair's state does not outlive both. Gives the number of flows that ended.
+    fn end_due(&mut self, slot: usize, sink: &mut impl FlowSink) -> usize {
+        let mut ended = self.end_slot_if_due(slot, sink);
+        if self.slot_bits != 0 && self.hot[slot].live == 0 {
+            ended += self.end_slot_if_due(slot ^ 1, sink);
+            if let Some(loss) = &mut self.loss
+                && self.hot[slot ^ 1].live == 0
+            {
+                loss.clear(slot >> 1);
+            }
         }
-        let reused = (self.free != NONE).then_some(self.free as usize);
-        let has_room =
-            reused.is_some() || self.hot.len() < MAX_ENTRIES && self.hot.make_room() && self.cold.make_room();
-        let entry = reused.unwrap_or(self.hot.len());
-        if !has_room || !self.index.insert(hash, entry as u32) {
-            self.limits.give_back_flows(1);
-            return false;
+        ended
+    }
+
+    fn end_slot_if_due(&mut self, slot: usize, sink: &mut impl FlowSink) -> usize {
+        match self.due(slot) {
+            Some(reason) if self.hot[slot].live != 0 => self.end(slot, reason, sink),
+            _ => 0,
         }
-        let (hot, cold) = (Hot::first(*key, packet, self.window), Cold::first(packet));
-        if reused.is_some() {
-            self.free = self.hot[entry].start_coarse;
-            (self.hot[entry], self.cold[entry]) = (hot, cold);
-        } else {
+    }
+
+    /// Begins a record in a slot of an entry that is in the index, with a flow that was taken out of the limits.
+    #[inline]
+    fn begin(&mut self, slot: usize, key: K, packet: &PacketFields) {
+        let (hot, cold) = (Hot::first(key, packet, self.window), Cold::first(packet));
+        if slot == self.hot.len() {
             self.hot.push(hot);
             self.cold.push(cold);
+        } else {
+            (self.hot[slot], self.cold[slot]) = (hot, cold);
+        }
+        if let Some(statistics) = &mut self.statistics {
+            statistics.clear(slot);
+        }
+        if let Some(loss) = &mut self.loss {
+            loss.begin(slot);
+        }
+        if self.slot_bits != 0 {
+            let other = slot ^ 1;
+            let is_alone = self.hot[other].live == 0;
+            self.cold[slot].is_second = !is_alone && !self.cold[other].is_second;
+            if self.config.parts.biflow && !is_alone {
+                // The pair is as old as the older of them.
+                let earlier = self.hot[slot].start_coarse.min(self.hot[other].start_coarse);
+                (self.hot[slot].start_coarse, self.hot[other].start_coarse) = (earlier, earlier);
+            }
         }
         self.len += 1;
-        true
     }
 
-    fn put_on_free_list(&mut self, entry: usize) {
-        let hot = &mut self.hot[entry];
-        hot.live = 0;
-        hot.start_coarse = self.free;
-        self.free = entry as u32;
+    /// Puts a new key into the table and begins its record. [`NONE`] where there is no place.
+    fn insert(&mut self, key: &K, hash: u64, packet: &PacketFields, sink: &mut impl FlowSink) -> u32 {
+        let reused = (self.free != NONE).then_some(self.free as usize);
+        let entry = reused.unwrap_or(self.entries);
+        let has_room = reused.is_some() || self.make_room(entry);
+        let is_taken = has_room && self.limits.take_flow();
+        if !is_taken || !self.index.insert(hash, entry as u32) {
+            self.limits.give_back_flows(is_taken.into());
+            sink.table_full(packet);
+            return NONE;
+        }
+        let slot = entry << self.slot_bits | self.direction(key) as usize;
+        match reused {
+            Some(_) => self.free = self.hot[entry << self.slot_bits].start_coarse,
+            None => self.entries += 1,
+        }
+        if self.slot_bits != 0 {
+            while self.hot.len() <= slot | 1 {
+                self.hot.push(Hot::vacant(*key));
+                self.cold.push(Cold::EMPTY);
+            }
+            self.hot[slot ^ 1] = Hot::vacant(key.reversed());
+        }
+        if let Some(loss) = &mut self.loss {
+            loss.clear(entry);
+        }
+        self.begin(slot, *key, packet);
+        slot as u32
+    }
+
+    /// Makes room for entry number `entry`. Room for one slot is room for the pair: memory comes in steps of even numbers.
+    fn make_room(&mut self, entry: usize) -> bool {
+        let slots = (entry + 1) << self.slot_bits;
+        entry < MAX_ENTRIES
+            && self.hot.make_room()
+            && self.cold.make_room()
+            && self.statistics.as_mut().is_none_or(|statistics| statistics.make_room(slots))
+            && self.loss.as_mut().is_none_or(|loss| loss.make_room(entry))
+    }
+
+    /// The reason to end the record in `slot` now, if there is one; with `--biflow`, that of its pair.
+    fn due(&self, slot: usize) -> Option<EndReason> {
+        let times = |slot: usize| (self.cold[slot].stime, self.hot[slot].ltime);
+        let (mut stime, mut ltime) = times(slot);
+        if self.config.parts.biflow && self.hot[slot ^ 1].live != 0 {
+            let (other_stime, other_ltime) = times(slot ^ 1);
+            (stime, ltime) = (stime.min(other_stime), ltime.max(other_ltime));
+        }
+        self.config.timeouts.due(self.now, stime, ltime)
+    }
+
+    /// Ends the record in `slot`; with `--biflow` that of its pair. The entry stays in the index. Gives the number of flows
+    /// that ended, which are still to be given back to the limits.
+    fn end(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> usize {
+        let other = slot ^ 1;
+        let is_pair = self.config.parts.biflow && self.hot[other].live != 0;
+        let record = if is_pair {
+            let (first, second) = if self.cold[slot].is_second { (other, slot) } else { (slot, other) };
+            let reverse = self.end_slot(second, reason, sink);
+            let mut record = self.end_slot(first, reason, sink);
+            record.more.get_or_insert_default().reverse = Some(reverse);
+            record
+        } else {
+            self.end_slot(slot, reason, sink)
+        };
+        sink.flow_ended(record);
+        1 + usize::from(is_pair)
+    }
+
+    fn end_slot(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> FlowRecord {
+        if let Some(loss) = &mut self.loss {
+            loss.finish(slot);
+        }
+        self.seal(slot, sink);
+        let mut record = self.hot[slot].record(&self.cold[slot], &self.config.key, reason);
+        if let Some(statistics) = &self.statistics {
+            record.more.get_or_insert_default().statistics = statistics.values(slot);
+        }
+        if let Some(loss) = &self.loss
+            && record.key.is_some_and(|key| key.protocol == Some(TCP))
+        {
+            record.more.get_or_insert_default().loss = Some(loss.of_record(slot));
+        }
+        self.hot[slot].live = 0;
+        self.len -= 1;
+        record
+    }
+
+    /// Closes the counts of the record in `slot`, if there is one, where they are of an earlier window.
+    #[inline]
+    fn enter_window(&mut self, slot: usize, sink: &mut impl FlowSink) {
+        if self.hot[slot].live != 0 && self.hot[slot].window != self.window {
+            self.seal(slot, sink);
+            self.hot[slot].window = self.window;
+        }
+    }
+
+    /// Gives out the counts of the flow's window, if it has any.
+    #[inline]
+    fn seal(&mut self, slot: usize, sink: &mut impl FlowSink) {
+        let loss = self.loss.as_mut().map(|loss| loss.seal(slot)).filter(|loss| !loss.is_empty());
+        let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
+        if hot.packets != 0 || cold.carried != 0 || loss.is_some() {
+            let counts = hot.seal(cold);
+            sink.window_counts(hot.window, &hot.key, counts, loss.as_ref());
+        }
     }
 
     /// Number of the open window, from 0 on, modulo 2^16.
@@ -279,28 +537,25 @@ impl<K: Key> FlowTable<K> {
     ///
     /// Linear, so that the processor reads ahead: a million flows take some 64 MB, that is about 6 ms.
     pub fn sweep(&mut self, entries: usize, sink: &mut impl FlowSink) -> bool {
-        let end_at = self.hot.len().min(self.swept.saturating_add(entries));
-        for entry in self.swept..end_at {
-            let hot = &mut self.hot[entry];
+        let end_at = self.entries.min(self.swept.saturating_add(entries));
+        for slot in self.swept << self.slot_bits..end_at << self.slot_bits {
+            let hot = &self.hot[slot];
             if hot.live == 0 {
                 continue;
             }
-            let idle = self.now.saturating_sub(hot.ltime) > self.timeouts.idle_ns;
+            let idle = self.now.saturating_sub(hot.ltime) > self.config.timeouts.idle_ns;
             let aged = coarse(self.now).wrapping_sub(hot.start_coarse) >= self.active_coarse;
-            if idle | aged {
-                let cold = &mut self.cold[entry];
-                if let Some(reason) = self.timeouts.due(self.now, cold.stime, hot.ltime) {
-                    end(hot, cold, reason, sink);
-                    self.remove(entry);
-                    continue;
-                }
+            if idle | aged
+                && let Some(reason) = self.due(slot)
+            {
+                let ended = self.end(slot, reason, sink);
+                self.limits.give_back_flows(ended);
+                self.remove_if_vacant(slot);
+                continue;
             }
-            if hot.window != self.window {
-                seal(hot, &mut self.cold[entry], sink);
-                hot.window = self.window;
-            }
+            self.enter_window(slot, sink);
         }
-        let done = end_at == self.hot.len();
+        let done = end_at == self.entries;
         self.swept = if done { 0 } else { end_at };
         self.is_sealing &= !done;
         done
@@ -308,29 +563,46 @@ impl<K: Key> FlowTable<K> {
 
     /// Entries that a whole sweep looks at.
     pub fn sweep_len(&self) -> usize {
-        self.hot.len()
+        self.entries
     }
 
     /// Ends every flow, because the source has ended, and leaves the table empty. A flow that was due by a timeout ends by
     /// that.
     pub fn end_all(&mut self, sink: &mut impl FlowSink) {
-        for (hot, cold) in self.hot.iter_mut().zip(self.cold.iter_mut()).filter(|(hot, _)| hot.live != 0) {
-            let reason = self.timeouts.due(self.now, cold.stime, hot.ltime).unwrap_or(EndReason::End);
-            end(hot, cold, reason, sink);
+        for slot in 0..self.entries << self.slot_bits {
+            if self.hot[slot].live != 0 {
+                let reason = self.due(slot).unwrap_or(EndReason::End);
+                let ended = self.end(slot, reason, sink);
+                self.limits.give_back_flows(ended);
+            }
         }
-        self.limits.give_back_flows(self.len);
-        (self.len, self.free, self.swept) = (0, NONE, 0);
+        (self.free, self.swept, self.entries) = (NONE, 0, 0);
         self.index.clear();
         self.hot.clear();
         self.cold.clear();
+        if let Some(statistics) = &mut self.statistics {
+            statistics.forget_all();
+        }
+        if let Some(loss) = &mut self.loss {
+            loss.forget_all();
+        }
     }
 
-    fn remove(&mut self, entry: usize) {
-        let hash = self.hot[entry].key.hash(&self.seed);
+    /// Takes the entry of `slot` out of the index where no direction of it is in use.
+    fn remove_if_vacant(&mut self, slot: usize) {
+        let entry = slot >> self.slot_bits;
+        let first = entry << self.slot_bits;
+        if (first..first + (1 << self.slot_bits)).any(|slot| self.hot[slot].live != 0) {
+            return;
+        }
+        let hot = &mut self.hot[first];
+        let hash = match self.slot_bits {
+            0 => hot.key.hash(&self.config.seed),
+            _ => hot.key.pair_hash(&self.config.seed),
+        };
+        hot.start_coarse = self.free;
+        self.free = entry as u32;
         self.index.remove(hash, entry as u32);
-        self.put_on_free_list(entry);
-        self.len -= 1;
-        self.limits.give_back_flows(1);
     }
 }
 
@@ -340,15 +612,7 @@ impl<K: Key> Drop for FlowTable<K> {
     }
 }
 
-/// Gives out the counts of the flow's window, if it has any.
-fn seal<K: Key>(hot: &mut Hot<K>, cold: &mut Cold, sink: &mut impl FlowSink) {
-    if hot.packets != 0 || cold.carried != 0 {
-        let counts = hot.seal(cold);
-        sink.window_counts(hot.window, &hot.key, counts);
-    }
-}
-
-fn end<K: Key>(hot: &mut Hot<K>, cold: &mut Cold, reason: EndReason, sink: &mut impl FlowSink) {
-    seal(hot, cold, sink);
-    sink.flow_ended(hot.record(cold, reason));
+/// Details from `at` on; none where there are none.
+fn tail(details: &[PacketDetail], at: usize) -> &[PacketDetail] {
+    details.get(at..).unwrap_or_default()
 }

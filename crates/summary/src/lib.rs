@@ -7,9 +7,18 @@ mod cuckoo;
 mod entry;
 mod flow_table;
 mod limits;
+mod loss_part;
+mod parts;
+mod statistic;
+mod statistic_part;
 mod tags;
+pub mod tcp;
 
 pub use arena::OutOfMemory;
 pub use entry::Counts;
-pub use flow_table::{FlowSink, FlowTable, Timeouts};
+pub use flow_table::{FlowSink, FlowTable, TableConfig, Timeouts};
 pub use limits::Limits;
+pub use parts::{Metric, Parts};
+pub use statistic::{
+    Moments, PSquare, Quantile, Sample, Statistic, StatisticBlock, StatisticError, StatisticSpec,
+};

@@ -124,15 +124,15 @@ pub struct EventTruth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowTruth {
     /// Source address.
-    pub src_addr: IpAddr,
+    pub src_addr: Option<IpAddr>,
     /// Destination address.
-    pub dst_addr: IpAddr,
+    pub dst_addr: Option<IpAddr>,
     /// Source port; 0 where the protocol has none.
-    pub src_port: u16,
+    pub src_port: Option<u16>,
     /// Destination port; ICMP: type × 256 + code.
-    pub dst_port: u16,
+    pub dst_port: Option<u16>,
     /// IP protocol number.
-    pub protocol: u8,
+    pub protocol: Option<u8>,
     /// Its packets.
     #[serde(flatten)]
     pub count: FlowCount,
@@ -182,7 +182,7 @@ impl Truth {
             totals: Totals {
                 count: flows.values().fold(FlowCount::default(), |sum, count| sum.plus(*count)),
                 flows: flows.len() as u64,
-                ipv6_flows: flows.keys().filter(|key| key.src_addr.is_ipv6()).count() as u64,
+                ipv6_flows: flows.keys().filter(|key| key.src_addr.is_some_and(|address| address.is_ipv6())).count() as u64,
                 first_ns: time_at(0),
                 last_ns: time_at(generated.saturating_sub(1)),
             },
@@ -202,9 +202,9 @@ fn event_truth(event: &Planted, seen: &[(Flow, FlowCount)], time_at: impl Fn(u64
     let (dst_ports, dst_port) = distinct(keys.iter().map(|key| key.dst_port));
     EventTruth {
         kind: event.kind,
-        src_addr,
-        dst_addr,
-        dst_port,
+        src_addr: src_addr.flatten(),
+        dst_addr: dst_addr.flatten(),
+        dst_port: dst_port.flatten(),
         protocol: TCP,
         count,
         flows: seen.len() as u64,
@@ -237,7 +237,7 @@ fn top(flows: &HashMap<FlowKey, FlowCount>, by: impl Fn(&FlowCount) -> u64) -> V
 }
 
 fn flow_truth(key: FlowKey, count: FlowCount) -> FlowTruth {
-    let FlowKey { src_addr, dst_addr, src_port, dst_port, protocol } = key;
+    let FlowKey { src_addr, dst_addr, src_port, dst_port, protocol, .. } = key;
     FlowTruth { src_addr, dst_addr, src_port, dst_port, protocol, count }
 }
 

@@ -1,6 +1,6 @@
 //! The generator against recounts of its own bytes, by parsing that shares nothing with it.
 
-use packet::{FlowKey, Key};
+use packet::{FlowKey, KeySpec, Key};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use traffic::{EventKind, FlowCount, GeneratedFrame, Generator, KeyStream, Origin, Spec, Truth};
@@ -55,7 +55,7 @@ fn parse(frame: &[u8]) -> (FlowKey, u64) {
         1 | 58 => (0, be16(transport)),
         other => panic!("protocol {other}"),
     };
-    (FlowKey { src_addr, dst_addr, src_port, dst_port, protocol }, total.into())
+    (FlowKey::five_tuple((src_addr, src_port), (dst_addr, dst_port), protocol), total.into())
 }
 
 #[test]
@@ -121,10 +121,10 @@ fn the_truth_equals_a_recount() {
     assert_eq!(truth.events.len(), 4);
     for (index, event) in truth.events.iter().enumerate() {
         let packets = &events[&index];
-        let addresses = |part: fn(&FlowKey) -> IpAddr| {
+        let addresses = |part: fn(&FlowKey) -> Option<IpAddr>| {
             packets.iter().map(|(_, key)| part(key)).collect::<HashSet<_>>().len() as u64
         };
-        let dst_ports: HashSet<u16> = packets.iter().map(|(_, key)| key.dst_port).collect();
+        let dst_ports: HashSet<Option<u16>> = packets.iter().map(|(_, key)| key.dst_port).collect();
         assert_eq!(event.count.packets, packets.len() as u64);
         assert_eq!(event.sources, addresses(|key| key.src_addr));
         assert_eq!(event.destinations, addresses(|key| key.dst_addr));
@@ -190,7 +190,7 @@ fn no_packets_and_odd_sizes() {
     assert!(jumbo.iter().all(|(frame, bytes)| frame.wire_len == 9212 && parse(bytes).1 == 9198));
     // Ethernet, IPv6 and TCP headers are longer than the least Ethernet frame.
     let small = frames(&spec("packets=100,size=64,ipv6=100%"));
-    assert!(small.iter().any(|(frame, bytes)| parse(bytes).0.protocol == 6 && frame.wire_len == 74));
+    assert!(small.iter().any(|(frame, bytes)| parse(bytes).0.protocol == Some(6) && frame.wire_len == 74));
 }
 
 #[test]
@@ -221,12 +221,13 @@ fn key_streams_are_the_generators_keys() {
     let text = "packets=50k,flows=20k,zipf=0.9,seed=3";
     let stream = KeyStream::ipv4(&spec(text));
     let generated: Vec<FlowKey> = frames(&spec(text)).iter().map(|(_, bytes)| parse(bytes).0).collect();
-    assert!(stream.keys().iter().map(Key::flow_key).eq(generated));
+    assert!(stream.keys().iter().map(|key| key.flow_key(&KeySpec::FIVE_TUPLE)).eq(generated));
     check_counts(&stream);
 
     let stream = KeyStream::ipv6(&spec(text));
     let generated = frames(&spec(&format!("{text},ipv6=100%")));
-    assert!(stream.keys().iter().map(Key::flow_key).eq(generated.iter().map(|(_, bytes)| parse(bytes).0)));
+    let keys = stream.keys().iter().map(|key| key.flow_key(&KeySpec::FIVE_TUPLE));
+    assert!(keys.eq(generated.iter().map(|(_, bytes)| parse(bytes).0)));
     check_counts(&stream);
 }
 

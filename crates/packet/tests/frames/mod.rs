@@ -1,7 +1,7 @@
 //! Headers by hand, and what the parser makes of a frame, as one line.
 #![allow(dead_code, reason = "each test has its own use of it")]
 
-use packet::{Frame, Key, LinkType, NotMeasured, Packet, PacketFields, PacketKey, Remark, Tunnel};
+use packet::{Frame, Key, KeySpec, LinkType, NotMeasured, Packet, PacketFields, PacketKey, Remark, Tunnel};
 
 /// Several byte strings as one.
 #[macro_export]
@@ -52,12 +52,17 @@ pub(crate) fn line(result: Result<Packet, NotMeasured>) -> String {
         Err(reason) => return reason.name().to_owned(),
     };
     let key = match packet.key {
-        PacketKey::V4(key) => key.flow_key(),
-        PacketKey::V6(key) => key.flow_key(),
+        PacketKey::V4(key) => key.flow_key(&KeySpec::FIVE_TUPLE),
+        PacketKey::V6(key) => key.flow_key(&KeySpec::FIVE_TUPLE),
     };
     let mut line = format!(
         "{} {} > {} {} protocol {} total {}",
-        key.src_addr, key.src_port, key.dst_addr, key.dst_port, key.protocol, packet.fields.total_byte
+        key.src_addr.unwrap(),
+        key.src_port.unwrap(),
+        key.dst_addr.unwrap(),
+        key.dst_port.unwrap(),
+        key.protocol.unwrap(),
+        packet.fields.total_byte
     );
     if packet.fields.vlan != PacketFields::NO_VLAN {
         line += &format!(" vlan {}", packet.fields.vlan);

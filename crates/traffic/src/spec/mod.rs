@@ -1,7 +1,7 @@
 //! The specification of a run, read from one line of text.
 
 mod event;
-mod value;
+pub(crate) mod value;
 
 pub use event::EventSpec;
 
@@ -211,7 +211,7 @@ fn sizes(text: &str) -> Result<Vec<SizeShare>, SpecError> {
 }
 
 /// Says what is meant most likely, or everything that there is.
-fn unknown_key(what: &str, key: &str, known: &[&str]) -> SpecError {
+pub(crate) fn unknown_key(what: &str, key: &str, known: &[&str]) -> SpecError {
     let distance = |name: &&&str| strsim::damerau_levenshtein(key, name);
     let nearest = known.iter().min_by_key(distance).filter(|name| distance(name) <= 2);
     let list = known.join(", ");

@@ -1,14 +1,14 @@
 //! Values of a specification: numbers with suffixes, shares, times.
 
 /// What a value should have looked like.
-pub(super) type Expected = &'static str;
+pub(crate) type Expected = &'static str;
 
 const WHOLE: Expected = "a whole number such as 500, 64k, 10M or 1.5G";
 const SHARE: Expected = "a share such as 30% or 0.3";
 const SECONDS: Expected = "seconds since 1970 such as 1704067200 or 1704067200.5";
 
 /// A whole number, decimal, with an optional suffix k, M or G (powers of ten).
-pub(super) fn count(text: &str) -> Result<u64, Expected> {
+pub(crate) fn count(text: &str) -> Result<u64, Expected> {
     let (number, zeros) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 3),
         Some(b'M') => (&text[..text.len() - 1], 6),
@@ -30,7 +30,7 @@ fn fixed_point(text: &str, places: usize) -> Option<u64> {
 }
 
 /// A share, in parts per million: `30%`, `0.3`, `0`.
-pub(super) fn share_ppm(text: &str) -> Result<u32, Expected> {
+pub(crate) fn share_ppm(text: &str) -> Result<u32, Expected> {
     let ppm = match text.strip_suffix('%') {
         Some(percent) => fixed_point(percent, 4),
         None => fixed_point(text, 6),
@@ -39,7 +39,7 @@ pub(super) fn share_ppm(text: &str) -> Result<u32, Expected> {
 }
 
 /// Seconds since the epoch with at most nine places, in nanoseconds.
-pub(super) fn time_ns(text: &str) -> Result<u64, Expected> {
+pub(crate) fn time_ns(text: &str) -> Result<u64, Expected> {
     fixed_point(text, 9).ok_or(SECONDS)
 }
 

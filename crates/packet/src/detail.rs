@@ -1,0 +1,138 @@
+//! What only the optional parts of a record need of a packet: its number, and its TCP segment.
+
+use crate::bytes::{Bytes, be32};
+
+/// Beside a packet's fields, where it was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketDetail {
+    /// Number of the frame among those that were received, measured or not.
+    pub number: u64,
+    /// Its TCP segment, if it has one.
+    pub segment: TcpSegment,
+}
+
+/// What a TCP header says beyond [`crate::PacketFields`]. 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpSegment {
+    /// Bytes of payload, by the IP header's length.
+    pub payload: u32,
+    timestamps: [u32; 2],
+    /// 255 without the option.
+    window_scale: u8,
+    /// Where the other members mean something.
+    kind: u8,
+}
+
+const IS_TCP: u8 = 1;
+const HAS_TIMESTAMPS: u8 = 2;
+const IS_UNPARSED: u8 = 4;
+
+/// Kinds of TCP options (RFC 9293, section 3.1; RFC 7323).
+mod option {
+    pub(super) const END: u8 = 0;
+    pub(super) const NO_OPERATION: u8 = 1;
+    pub(super) const WINDOW_SCALE: u8 = 3;
+    pub(super) const TIMESTAMPS: u8 = 8;
+}
+
+/// Two no-operations, then timestamps: what nearly every segment of most hosts has.
+const USUAL_OPTIONS: u32 = 0x0101_080a;
+
+impl TcpSegment {
+    /// No TCP segment.
+    pub const NONE: Self = Self { payload: 0, timestamps: [0; 2], window_scale: 255, kind: 0 };
+
+    /// TCP, but its header was cut short or states a length that cannot be.
+    pub const UNPARSED: Self = Self { kind: IS_UNPARSED, ..Self::NONE };
+
+    /// A segment without options.
+    pub const fn of_payload(payload: u32) -> Self {
+        Self { payload, kind: IS_TCP, ..Self::NONE }
+    }
+
+    /// True where there is a segment at all.
+    #[inline(always)]
+    pub fn is_some(&self) -> bool {
+        self.kind & IS_TCP != 0
+    }
+
+    /// True for [`TcpSegment::UNPARSED`].
+    #[inline(always)]
+    pub fn is_unparsed(&self) -> bool {
+        self.kind & IS_UNPARSED != 0
+    }
+
+    /// TSval and TSecr of the timestamps option (RFC 7323, section 3).
+    #[inline(always)]
+    pub fn timestamps(&self) -> Option<(u32, u32)> {
+        (self.kind & HAS_TIMESTAMPS != 0).then_some((self.timestamps[0], self.timestamps[1]))
+    }
+
+    /// Shift count of the window scale option (RFC 7323, section 2), at most 14.
+    #[inline(always)]
+    pub fn window_scale(&self) -> Option<u8> {
+        (self.window_scale != 255).then_some(self.window_scale)
+    }
+
+    /// Reads the segment whose header is at `bytes`, which end where the IP packet ends. [`TcpSegment::UNPARSED`] where that
+    /// cannot be.
+    #[inline]
+    pub(crate) fn read(bytes: Bytes<'_>) -> Self {
+        let Ok(header) = bytes.peek::<20>() else { return Self::UNPARSED };
+        let header_len = usize::from(header[12] >> 4) * 4;
+        if header_len < 20 || header_len > bytes.wire_len() {
+            return Self::UNPARSED;
+        }
+        let mut segment = Self {
+            payload: (bytes.wire_len() - header_len) as u32,
+            kind: IS_TCP,
+            ..Self::NONE
+        };
+        match bytes.peek::<32>() {
+            Ok(h) if header_len == 32 && be32(h, 20) == USUAL_OPTIONS => {
+                segment.timestamps = [be32(h, 24), be32(h, 28)];
+                segment.kind |= HAS_TIMESTAMPS;
+            }
+            _ if header_len > 20 => segment.read_options(bytes, header_len),
+            _ => {}
+        }
+        segment
+    }
+
+    #[cold]
+    fn read_options(&mut self, bytes: Bytes<'_>, header_len: usize) {
+        let mut rest = bytes.limit(header_len);
+        // What the snap length cut is as if it were not there.
+        if rest.skip(20).is_err() {
+            return;
+        }
+        while let Ok(&[kind]) = rest.peek::<1>() {
+            let length = match kind {
+                option::END => return,
+                option::NO_OPERATION => 1,
+                _ => match rest.peek::<2>() {
+                    Ok(&[_, length]) if length >= 2 => usize::from(length),
+                    _ => return,
+                },
+            };
+            match (kind, length) {
+                (option::WINDOW_SCALE, 3) => {
+                    if let Ok(h) = rest.peek::<3>() {
+                        // More than 14 counts as 14 (RFC 7323, section 2.3).
+                        self.window_scale = h[2].min(14);
+                    }
+                }
+                (option::TIMESTAMPS, 10) => {
+                    if let Ok(h) = rest.peek::<10>() {
+                        self.timestamps = [be32(h, 2), be32(h, 6)];
+                        self.kind |= HAS_TIMESTAMPS;
+                    }
+                }
+                _ => {}
+            }
+            if rest.skip(length).is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What a flow key consists of (`--key`): fields, and prefixes of addresses.
+//!
+//! A key of any choice is the whole key under a mask, so that it costs one `and` per word and no branch.
+
+use crate::key::Transport;
+use std::fmt;
+
+/// A field that a key may have.
+struct KeyField {
+    name: &'static str,
+    bit: u8,
+    /// The bits of the word behind the addresses.
+    rest: u64,
+}
+
+const SRC_ADDR: u8 = 1;
+const DST_ADDR: u8 = 2;
+const PROTOCOL: u8 = 4;
+const SRC_PORT: u8 = 8;
+const DST_PORT: u8 = 16;
+const VLAN: u8 = 32;
+const IP_TOS: u8 = 64;
+
+/// The bytes of a port in the word, wherever the processor has them.
+const fn ports(ports: [u8; 4]) -> u64 {
+    u32::from_ne_bytes(ports) as u64
+}
+
+const KEY_FIELDS: [KeyField; 7] = [
+    KeyField { name: "src_addr", bit: SRC_ADDR, rest: 0 },
+    KeyField { name: "dst_addr", bit: DST_ADDR, rest: 0 },
+    KeyField { name: "protocol", bit: PROTOCOL, rest: 0xff << 32 },
+    KeyField { name: "src_port", bit: SRC_PORT, rest: ports([0xff, 0xff, 0, 0]) },
+    KeyField { name: "dst_port", bit: DST_PORT, rest: ports([0, 0, 0xff, 0xff]) },
+    KeyField { name: "vlan", bit: VLAN, rest: 0xffff << 48 },
+    KeyField { name: "ip_tos", bit: IP_TOS, rest: 0xff << 40 },
+];
+
+/// Fields and prefix lengths of a run's keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeySpec {
+    /// Bits that count in a [`crate::KeyV4`].
+    pub(crate) v4: [u64; 2],
+    /// Bits that count in a [`crate::KeyV6`].
+    pub(crate) v6: [u64; 5],
+    fields: u8,
+}
+
+impl KeySpec {
+    /// Addresses, ports, protocol.
+    pub const FIVE_TUPLE: Self = {
+        let rest = ports([0xff; 4]) | 0xff << 32;
+        let all = u64::MAX;
+        Self {
+            v4: [all, rest],
+            v6: [all, all, all, all, rest],
+            fields: SRC_ADDR | DST_ADDR | PROTOCOL | SRC_PORT | DST_PORT,
+        }
+    };
+
+    /// Reads `src_addr/24/64,dst_port`: names of fields; behind an address the length of its prefix, for IPv4 and, after a
+    /// second slash, for IPv6 (without it, the same share of 128 bits).
+    ///
+    /// # Errors
+    /// What is wrong and where, with the fields there are.
+    pub fn parse(text: &str) -> Result<Self, KeySpecError> {
+        let mut spec = Self { v4: [0; 2], v6: [0; 5], fields: 0 };
+        let mut start = 0;
+        for item in text.split(',') {
+            let blanks = item.len() - item.trim_start().len();
+            let at = start + blanks;
+            spec.add(item.trim())
+                .map_err(|reason| KeySpecError::new(text, at, item.trim().len(), &reason))?;
+            start += item.len() + 1;
+        }
+        Ok(spec)
+    }
+
+    fn add(&mut self, item: &str) -> Result<(), String> {
+        let mut parts = item.split('/');
+        let name = parts.next().unwrap_or_default();
+        if name.is_empty() {
+            return Err("a field is missing here".to_owned());
+        }
+        let field = KEY_FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name));
+        let field = field.ok_or_else(|| format!("no key has a field '{name}'"))?;
+        if self.fields & field.bit != 0 {
+            return Err(format!("{} stands here twice", field.name));
+        }
+        let lengths: Vec<&str> = parts.collect();
+        if field.rest != 0 && !lengths.is_empty() {
+            return Err(format!("{} has no prefix: only addresses do", field.name));
+        }
+        let length = |text: &str, most: u32| match text.parse::<u32>() {
+            Ok(bits) if bits <= most => Ok(bits),
+            _ => Err(format!("'{text}' is no prefix length from 0 to {most}")),
+        };
+        let (v4, v6) = match lengths[..] {
+            [] => (32, 128),
+            [v4] => (length(v4, 32)?, length(v4, 32)? * 4),
+            [v4, v6] => (length(v4, 32)?, length(v6, 128)?),
+            _ => return Err("an address has two prefix lengths at most: /IPV4/IPV6".to_owned()),
+        };
+        self.fields |= field.bit;
+        self.v4[1] |= field.rest;
+        self.v6[4] |= field.rest;
+        if field.rest == 0 {
+            let is_dst = field.bit == DST_ADDR;
+            let mask = u32::MAX.checked_shl(32 - v4).unwrap_or(0).to_be_bytes();
+            let mut bytes = [0; 8];
+            bytes[if is_dst { 4 } else { 0 }..][..4].copy_from_slice(&mask);
+            self.v4[0] |= u64::from_ne_bytes(bytes);
+            let mask = u128::MAX.checked_shl(128 - v6).unwrap_or(0).to_be_bytes();
+            for half in 0..2 {
+                let bytes: [u8; 8] = std::array::from_fn(|i| mask[half * 8 + i]);
+                self.v6[usize::from(is_dst) * 2 + half] = u64::from_ne_bytes(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// The key's columns, in the order of the fields.
+    pub fn columns(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let fields = self.fields;
+        KEY_FIELDS.iter().filter(move |field| fields & field.bit != 0).map(|field| field.name)
+    }
+
+    /// True for the 5-tuple with whole addresses, the key of RFC 7011's usual flow.
+    pub fn is_five_tuple(&self) -> bool {
+        *self == Self::FIVE_TUPLE
+    }
+
+    /// Why two directions cannot be told to belong together by this key; `None` where they can.
+    pub fn why_not_symmetric(&self) -> Option<&'static str> {
+        let both = |a: u8, b: u8| (self.fields & a == 0) == (self.fields & b == 0);
+        let same_prefix = self.v4[0] == self.v4[0].rotate_left(32) && self.v6[..2] == self.v6[2..4];
+        if !self.has_src_addr() || !self.has_dst_addr() || !same_prefix {
+            return Some("the key must have src_addr and dst_addr with the same prefix");
+        }
+        (!both(SRC_PORT, DST_PORT)).then_some("the key must have both ports or none")
+    }
+
+    /// Without addresses, IPv4 and IPv6 packets have the same keys.
+    #[inline(always)]
+    pub fn has_addresses(&self) -> bool {
+        self.fields & (SRC_ADDR | DST_ADDR) != 0
+    }
+
+    pub(crate) fn has_src_addr(&self) -> bool {
+        self.fields & SRC_ADDR != 0
+    }
+
+    pub(crate) fn has_dst_addr(&self) -> bool {
+        self.fields & DST_ADDR != 0
+    }
+
+    pub(crate) fn has_src_port(&self) -> bool {
+        self.fields & SRC_PORT != 0
+    }
+
+    pub(crate) fn has_dst_port(&self) -> bool {
+        self.fields & DST_PORT != 0
+    }
+
+    pub(crate) fn has_protocol(&self) -> bool {
+        self.fields & PROTOCOL != 0
+    }
+
+    pub(crate) fn has_vlan(&self) -> bool {
+        self.fields & VLAN != 0
+    }
+
+    pub(crate) fn has_ip_tos(&self) -> bool {
+        self.fields & IP_TOS != 0
+    }
+}
+
+impl Default for KeySpec {
+    fn default() -> Self {
+        Self::FIVE_TUPLE
+    }
+}
+
+/// The word behind the addresses never has other bits than these.
+const _: () = {
+    let mut all = 0;
+    let mut i = 0;
+    while i < KEY_FIELDS.len() {
+        assert!(all & KEY_FIELDS[i].rest == 0);
+        all |= KEY_FIELDS[i].rest;
+        i += 1;
+    }
+    assert!(all == u64::MAX && size_of::<Transport>() == 8);
+};
+
+/// A key expression that cannot be: the expression, the place in it, and what there is instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySpecError(String);
+
+impl KeySpecError {
+    fn new(text: &str, at: usize, length: usize, reason: &str) -> Self {
+        let before = " ".repeat(text[..at].chars().count());
+        let under = "^".repeat(text[at..at + length].chars().count().max(1));
+        let names: Vec<_> = KEY_FIELDS.iter().map(|field| field.name).collect();
+        Self(format!(
+            "{reason}\n  {text}\n  {before}{under}\nfields: {}; addresses with prefixes as src_addr/24/64",
+            names.join(", ")
+        ))
+    }
+}
+
+impl fmt::Display for KeySpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for KeySpecError {}

@@ -1,0 +1,154 @@
+//! Flow records into the data sets of messages.
+
+use super::message::{HEADER, Message, SET_HEADER, Sums, close_set};
+use super::options::FIRST_FREE_TEMPLATE;
+use super::shape::Shape;
+use super::template::{self, Template};
+use crate::line::Line;
+use crate::{Column, FlowRecord, Selection};
+use std::io;
+
+/// Takes what an [`Encoder`] makes, in order.
+pub(super) trait Sink {
+    /// A template record, before the first message with records of it.
+    fn template(&mut self, definition: Vec<u8>) -> io::Result<()>;
+    /// A message that is full. Its buffer may be kept if another is left in its place.
+    fn message(&mut self, message: &mut Message) -> io::Result<()>;
+}
+
+/// Encodes records. Holds one message.
+#[derive(Debug)]
+pub(super) struct Encoder {
+    columns: Vec<Column>,
+    node: Vec<u8>,
+    mask: Shape,
+    templates: Vec<Template>,
+    /// Which template the last record had.
+    last: usize,
+    /// No message is longer, unless one record is.
+    limit: usize,
+    message: Message,
+    filled: usize,
+    /// Where the open set begins; 0 where none is open.
+    set: usize,
+}
+
+impl Encoder {
+    pub(super) fn new(node: &str, selection: &Selection, limit: usize) -> Self {
+        let columns = selection.columns().to_vec();
+        let mask = Shape::mask(&columns);
+        let mut encoder = Self {
+            columns,
+            node: template::text(node),
+            mask,
+            templates: Vec::new(),
+            last: 0,
+            limit,
+            message: Message::default(),
+            filled: HEADER,
+            set: 0,
+        };
+        // Those of ordinary flows are known from the start.
+        encoder.template_of(Shape::ordinary(false).masked(mask));
+        encoder.template_of(Shape::ordinary(true).masked(mask));
+        encoder
+    }
+
+    /// The templates so far.
+    pub(super) fn definitions(&self) -> Vec<Vec<u8>> {
+        self.templates.iter().map(Template::definition).collect()
+    }
+
+    /// The number of the template of a shape, and whether it is new.
+    fn template_of(&mut self, shape: Shape) -> (usize, bool) {
+        if let Some(known) = self.templates.iter().position(|template| template.shape == shape) {
+            return (known, false);
+        }
+        let id = FIRST_FREE_TEMPLATE + self.templates.len() as u16;
+        self.templates.push(Template::new(id, shape, &self.columns, self.node.len()));
+        (self.templates.len() - 1, true)
+    }
+
+    /// Encodes records; messages that are full go to `sink`.
+    pub(super) fn put(&mut self, records: &[FlowRecord], sink: &mut impl Sink) -> io::Result<()> {
+        for record in records {
+            let shape = Shape::of(record, self.mask);
+            if self.templates[self.last].shape != shape {
+                self.change_template(shape, sink)?;
+            }
+            let template = &self.templates[self.last];
+            let needed = template.record_len + if self.set == 0 { SET_HEADER } else { 0 };
+            if self.filled + needed > self.limit && self.message.flows.records != 0 {
+                self.end_message(sink)?;
+            }
+            self.reserve();
+            if self.set == 0 {
+                self.begin_set();
+            }
+            let mut line = Line::after(&mut self.message.bytes, self.filled);
+            self.templates[self.last].put(&mut line, record, &self.node);
+            self.filled = line.len();
+            let reverse = record.reverse();
+            self.message.flows.add(Sums {
+                records: 1,
+                packets: record.total_count.saturating_add(reverse.map_or(0, |r| r.total_count)),
+                octets: record.total_byte.saturating_add(reverse.map_or(0, |r| r.total_byte)),
+            });
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn change_template(&mut self, shape: Shape, sink: &mut impl Sink) -> io::Result<()> {
+        self.end_set();
+        let (at, is_new) = self.template_of(shape);
+        self.last = at;
+        if is_new {
+            // What comes behind the template's own message must not have been begun before it.
+            self.end_message(sink)?;
+            sink.template(self.templates[at].definition())?;
+        }
+        Ok(())
+    }
+
+    /// Room for one more record and a set's header.
+    fn reserve(&mut self) {
+        let room = self.filled + SET_HEADER + self.templates[self.last].record_len + Line::SLACK;
+        if self.message.bytes.len() < room {
+            let whole = self.limit + Line::SLACK + SET_HEADER;
+            self.message.bytes.resize(room.max(whole), 0);
+        }
+    }
+
+    fn begin_set(&mut self) {
+        self.set = self.filled;
+        let id = self.templates[self.last].id.to_be_bytes();
+        self.message.bytes[self.filled..self.filled + 2].copy_from_slice(&id);
+        self.filled += SET_HEADER;
+    }
+
+    fn end_set(&mut self) {
+        if self.set != 0 {
+            close_set(&mut self.message.bytes[..self.filled], self.set);
+            self.set = 0;
+        }
+    }
+
+    /// Hands over the message that has been begun, if there is one.
+    pub(super) fn end_message(&mut self, sink: &mut impl Sink) -> io::Result<()> {
+        if self.message.flows.records == 0 {
+            return Ok(());
+        }
+        self.end_set();
+        self.message.bytes.truncate(self.filled);
+        let result = sink.message(&mut self.message);
+        self.message.flows = Sums::default();
+        self.filled = HEADER;
+        result
+    }
+
+    /// Bytes of the message that has been begun.
+    pub(super) fn pending(&self) -> usize {
+        if self.message.flows.records == 0 { 0 } else { self.filled }
+    }
+}

@@ -1,0 +1,147 @@
+//! Exporting to a collector: a writer whose records another thread sends.
+
+use super::collector::{Collector, Transport};
+use super::domain_of;
+use super::encoder::{Encoder, Sink};
+use super::message::{Message, Stream, Sums};
+use super::options::Options;
+use super::pace::Pace;
+use super::queue::Queue;
+use super::sender::Sender;
+use crate::writer::Delivery;
+use crate::{Account, FlowRecord, RecordWriter, Selection};
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long the end of a run waits for the collector to take what is left.
+const DRAIN: Duration = Duration::from_secs(5);
+/// A paced exporter keeps no more records than it sends in this time, so that they go out before the run's end gives up.
+const PACED: Duration = Duration::from_secs(3);
+/// A collector that took nothing for so long is away.
+const STALLED: Duration = Duration::from_secs(1);
+
+/// Whether the source of records can wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Patience {
+    /// Never: a live source. What the queue has no room for is dropped.
+    None,
+    /// A replay: waits for its own pace ([`Collector`]'s `rate`), as long as the collector takes what is sent. Not for the
+    /// collector: one over TCP that reads slowly gets what the queue has room for.
+    ForPace,
+}
+
+/// Starts exporting to `collector`. `node` is the observation point's name.
+///
+/// Never blocks and never fails because of the collector: records wait in a queue of 8 MiB while it is away, and are
+/// dropped when that is full ([`RecordWriter::dropped`], [`RecordWriter::warnings`]).
+///
+/// # Errors
+/// Where the collector's name means no address, or the machine gives no thread.
+pub fn export(
+    collector: &Collector,
+    node: &str,
+    selection: &Selection,
+    patience: Patience,
+) -> io::Result<Box<dyn RecordWriter>> {
+    // A mistake in the name shall not wait for the first record.
+    let at = |error: io::Error| io::Error::new(error.kind(), format!("{collector}: {error}"));
+    let addresses = collector.addresses().map_err(at)?;
+    let domain = collector.domain.unwrap_or_else(|| domain_of(node));
+    let encoder = Encoder::new(node, selection, collector.message);
+    let most_records = collector.rate.map_or(u64::MAX, |rate| rate.saturating_mul(PACED.as_secs()));
+    let queue = Arc::new(Queue::new(most_records));
+    let sender = Sender {
+        collector: collector.clone(),
+        addresses,
+        queue: Arc::clone(&queue),
+        options: Options::new(node, domain, selection),
+        templates: encoder.definitions(),
+        pace: Pace::new(collector.rate, Instant::now()),
+        stream: Stream::new(domain),
+        held: None,
+        account: None,
+        last: Sums::default(),
+        has_warned: false,
+    };
+    let is_paced = collector.rate.is_some();
+    let patience = (patience == Patience::ForPace && is_paced && collector.transport == Transport::Udp)
+        .then_some(STALLED);
+    let thread =
+        std::thread::Builder::new().name("export".to_owned()).spawn(move || sender.run()).map_err(at)?;
+    let outbox = Outbox { queue, patience };
+    Ok(Box::new(Exporter { encoder, outbox, thread: Some(thread) }))
+}
+
+/// The sending half.
+struct Exporter {
+    encoder: Encoder,
+    outbox: Outbox,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Outbox {
+    queue: Arc<Queue>,
+    /// How long to wait for room; `None` is not at all.
+    patience: Option<Duration>,
+}
+
+impl Sink for Outbox {
+    fn template(&mut self, definition: Vec<u8>) -> io::Result<()> {
+        self.queue.push_template(definition);
+        Ok(())
+    }
+
+    fn message(&mut self, message: &mut Message) -> io::Result<()> {
+        // What has no room is counted there.
+        self.queue.push(message, self.patience);
+        Ok(())
+    }
+}
+
+impl Exporter {
+    fn end(&mut self, time: Duration) {
+        self.outbox.queue.close(time);
+        if let Some(thread) = self.thread.take() {
+            // A sender that failed has sent no more; what it left is counted below.
+            let _ = thread.join();
+            self.outbox.queue.end();
+        }
+    }
+}
+
+impl RecordWriter for Exporter {
+    fn write(&mut self, records: &[FlowRecord]) -> io::Result<()> {
+        self.encoder.put(records, &mut self.outbox)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.encoder.end_message(&mut self.outbox)
+    }
+
+    fn account(&mut self, account: &Account) -> io::Result<()> {
+        self.outbox.queue.account(*account);
+        Ok(())
+    }
+
+    fn dropped(&self) -> u64 {
+        self.outbox.queue.exported().not_sent.records
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        self.outbox.queue.take_warnings()
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<Delivery> {
+        self.flush()?;
+        self.end(DRAIN);
+        Ok(Delivery { dropped: self.dropped(), warnings: self.warnings() })
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}

@@ -1,0 +1,69 @@
+//! IPFIX (RFC 7011): flow records as messages, in a file (RFC 5655) or to a collector over UDP or TCP.
+//!
+//! Both ways share the [`encoder`]: it turns records into the data sets of messages whose headers are still open,
+//! because export time and sequence number are known only where a message leaves. `docs/ipfix.md` says what is
+//! exported and how.
+
+mod collector;
+mod encoder;
+mod exporter;
+mod file;
+mod message;
+mod options;
+mod pace;
+mod queue;
+mod sender;
+mod shape;
+mod template;
+mod transport;
+
+pub use collector::{Collector, CollectorError, Transport};
+pub use exporter::{Patience, export};
+pub(crate) use file::IpfixWriter;
+pub use queue::EXPORT_QUEUE_BYTES;
+
+/// The registry's elements that carry no field of a record.
+mod element {
+    use crate::InformationElement as Element;
+
+    pub(super) const EXPORTED_OCTETS: Element = Element::registered("exportedOctetTotalCount", 40);
+    pub(super) const EXPORTED_MESSAGES: Element = Element::registered("exportedMessageTotalCount", 41);
+    pub(super) const EXPORTED_RECORDS: Element = Element::registered("exportedFlowRecordTotalCount", 42);
+    pub(super) const EXPORTING_PROCESS: Element = Element::registered("exportingProcessId", 144);
+    pub(super) const DOMAIN: Element = Element::registered("observationDomainId", 149);
+    pub(super) const IGNORED_PACKETS: Element = Element::registered("ignoredPacketTotalCount", 164);
+    pub(super) const NOT_SENT_RECORDS: Element = Element::registered("notSentFlowTotalCount", 166);
+    pub(super) const NOT_SENT_PACKETS: Element = Element::registered("notSentPacketTotalCount", 167);
+    pub(super) const NOT_SENT_OCTETS: Element = Element::registered("notSentOctetTotalCount", 168);
+    pub(super) const PADDING: Element = Element::registered("paddingOctets", 210);
+    pub(super) const BIFLOW_DIRECTION: Element = Element::registered("biflowDirection", 239);
+    pub(super) const DOMAIN_NAME: Element = Element::registered("observationDomainName", 300);
+    pub(super) const SELECTOR: Element = Element::registered("selectorId", 302);
+    pub(super) const ELEMENT_ID: Element = Element::registered("informationElementId", 303);
+    pub(super) const SELECTOR_ALGORITHM: Element = Element::registered("selectorAlgorithm", 304);
+    pub(super) const PACKET_INTERVAL: Element = Element::registered("samplingPacketInterval", 305);
+    pub(super) const PACKET_SPACE: Element = Element::registered("samplingPacketSpace", 306);
+    pub(super) const ELEMENT_TYPE: Element = Element::registered("informationElementDataType", 339);
+    pub(super) const ELEMENT_DESCRIPTION: Element = Element::registered("informationElementDescription", 340);
+    pub(super) const ELEMENT_NAME: Element = Element::registered("informationElementName", 341);
+    pub(super) const ELEMENT_SEMANTICS: Element = Element::registered("informationElementSemantics", 344);
+    pub(super) const ELEMENT_UNITS: Element = Element::registered("informationElementUnits", 345);
+    pub(super) const ENTERPRISE: Element = Element::registered("privateEnterpriseNumber", 346);
+    pub(super) const RECEIVED: Element = Element::own("received", 20);
+    pub(super) const MEASURED: Element = Element::own("measured", 21);
+}
+
+/// The first of the numbers that stand for a run's statistics, in their order.
+const FIRST_STATISTIC: u16 = 64;
+/// Marks Edison's own elements of the other direction: RFC 5103 has a number space for the registry's only.
+const OWN_REVERSE: u16 = 0x4000;
+/// Whose numbers the registry's elements of the other direction are (RFC 5103, section 6.1).
+const REVERSE_ENTERPRISE: u32 = 29305;
+
+/// The observation domain of a node that names none: the same for the same name (32-bit FNV-1a), and not 0, which would
+/// mean no domain in particular.
+pub fn domain_of(node: &str) -> u32 {
+    let hash =
+        node.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    hash.max(1)
+}

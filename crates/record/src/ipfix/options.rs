@@ -1,0 +1,169 @@
+//! Records about the export itself: what Edison's own elements are, which packets were selected, what was lost.
+
+use super::message::{Messages, OPTIONS_TEMPLATE_SET, Sums, TEMPLATE_SET};
+use super::template::{Specifier, options_definition, text};
+use super::{FIRST_STATISTIC, OWN_REVERSE, element};
+use crate::{Account, Column, InformationElement, Selection, Value};
+
+/// Templates of flow records have this number and those above.
+pub(super) const FIRST_FREE_TEMPLATE: u16 = 320;
+
+const TYPES: u16 = 256;
+const SELECTOR: u16 = 257;
+const METERING: u16 = 258;
+/// The same where the source cannot know what it lost: no value stands for that.
+const METERING_BLIND: u16 = 259;
+const EXPORTING: u16 = 260;
+
+/// What an exporter did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Exported {
+    pub(super) messages: u64,
+    pub(super) bytes: u64,
+    /// Flow records sent.
+    pub(super) sent: Sums,
+    /// Flow records that were to be sent but will not be.
+    pub(super) not_sent: Sums,
+}
+
+/// The options templates and those of their records that never change.
+#[derive(Debug)]
+pub(super) struct Options {
+    node: Vec<u8>,
+    domain: u32,
+    types: Vec<Vec<u8>>,
+}
+
+impl Options {
+    pub(super) fn new(node: &str, domain: u32, selection: &Selection) -> Self {
+        let mut types: Vec<_> = selection.columns().iter().filter_map(type_of).collect();
+        types.push(account_type(element::RECEIVED, "frames taken from the source"));
+        types.push(account_type(element::MEASURED, "frames counted in a flow record"));
+        Self { node: text(node), domain, types }
+    }
+
+    /// Options templates, these flow templates and the records that never change: what a session begins with, and what is
+    /// resent over UDP.
+    pub(super) fn preamble(&self, flow_templates: &[Vec<u8>], out: &mut Messages) {
+        self.templates().iter().for_each(|template| out.put(OPTIONS_TEMPLATE_SET, template));
+        flow_templates.iter().for_each(|template| out.put(TEMPLATE_SET, template));
+        self.types.iter().for_each(|record| out.put(TYPES, record));
+        // All packets are taken: one of one, none between (RFC 5476, section 6.5.2.1; RFC 5477, section 8.2).
+        let mut selector = 1_u64.to_be_bytes().to_vec();
+        selector.extend(1_u16.to_be_bytes());
+        selector.extend(1_u32.to_be_bytes());
+        selector.extend(0_u32.to_be_bytes());
+        out.put(SELECTOR, &selector);
+    }
+
+    /// What was measured and what was exported (RFC 7011, sections 4.1 to 4.3).
+    pub(super) fn account(&self, account: &Account, exported: &Exported, out: &mut Messages) {
+        let mut metering = self.domain.to_be_bytes().to_vec();
+        metering.extend(&self.node);
+        for number in [Some(account.received), Some(account.measured), account.lost].into_iter().flatten() {
+            metering.extend(number.to_be_bytes());
+        }
+        out.put(if account.lost.is_some() { METERING } else { METERING_BLIND }, &metering);
+        let mut exporting = 1_u32.to_be_bytes().to_vec();
+        let Exported { messages, bytes, sent, not_sent } = *exported;
+        let numbers = [messages, sent.records, bytes, not_sent.records, not_sent.packets, not_sent.octets];
+        numbers.iter().for_each(|number| exporting.extend(number.to_be_bytes()));
+        out.put(EXPORTING, &exporting);
+    }
+
+    fn templates(&self) -> [Vec<u8>; 5] {
+        let fixed = Specifier::fixed;
+        let metering = [
+            fixed(element::DOMAIN, 4),
+            Specifier::text(element::DOMAIN_NAME),
+            fixed(element::RECEIVED, 8),
+            fixed(element::MEASURED, 8),
+            fixed(element::IGNORED_PACKETS, 8),
+        ];
+        [
+            // RFC 5610, section 3.9.
+            options_definition(
+                TYPES,
+                2,
+                &[
+                    fixed(element::ENTERPRISE, 4),
+                    fixed(element::ELEMENT_ID, 2),
+                    fixed(element::ELEMENT_TYPE, 1),
+                    fixed(element::ELEMENT_SEMANTICS, 1),
+                    fixed(element::ELEMENT_UNITS, 2),
+                    Specifier::text(element::ELEMENT_NAME),
+                    Specifier::text(element::ELEMENT_DESCRIPTION),
+                ],
+            ),
+            options_definition(
+                SELECTOR,
+                1,
+                &[
+                    fixed(element::SELECTOR, 8),
+                    fixed(element::SELECTOR_ALGORITHM, 2),
+                    fixed(element::PACKET_INTERVAL, 4),
+                    fixed(element::PACKET_SPACE, 4),
+                ],
+            ),
+            options_definition(METERING, 1, &metering),
+            options_definition(METERING_BLIND, 1, &metering[..4]),
+            options_definition(
+                EXPORTING,
+                1,
+                &[
+                    fixed(element::EXPORTING_PROCESS, 4),
+                    fixed(element::EXPORTED_MESSAGES, 8),
+                    fixed(element::EXPORTED_RECORDS, 8),
+                    fixed(element::EXPORTED_OCTETS, 8),
+                    fixed(element::NOT_SENT_RECORDS, 8),
+                    fixed(element::NOT_SENT_PACKETS, 8),
+                    fixed(element::NOT_SENT_OCTETS, 8),
+                ],
+            ),
+        ]
+    }
+}
+
+/// Types, semantics and units by their numbers in the registry (RFC 7012; RFC 5610, sections 3.1 to 3.3).
+const UNSIGNED64: u8 = 4;
+const FLOAT64: u8 = 10;
+const QUANTITY: u8 = 1;
+const TOTAL_COUNTER: u8 = 2;
+const DELTA_COUNTER: u8 = 3;
+const FRAMES: u16 = 13;
+
+fn units(unit: &str) -> u16 {
+    match unit {
+        "bytes" => 2,
+        "packets" | "segments" => 3,
+        "ns" => 8,
+        _ => 0,
+    }
+}
+
+fn type_record(number: u16, data_type: u8, semantics: u8, units: u16, name: &str, meaning: &str) -> Vec<u8> {
+    let mut record = InformationElement::DOCUMENTATION.to_be_bytes().to_vec();
+    record.extend(number.to_be_bytes());
+    record.extend([data_type, semantics]);
+    record.extend(units.to_be_bytes());
+    record.extend(text(name));
+    record.extend(text(meaning));
+    record
+}
+
+fn account_type(element: InformationElement, meaning: &str) -> Vec<u8> {
+    type_record(element.number, UNSIGNED64, TOTAL_COUNTER, FRAMES, element.name, meaning)
+}
+
+/// What the column's element is, where it is Edison's own.
+fn type_of(column: &Column) -> Option<Vec<u8>> {
+    let (number, data_type) = match (column.value(), column.elements().first()) {
+        (Value::Float(at), _) => (FIRST_STATISTIC + at as u16, FLOAT64),
+        (_, Some(own)) if own.enterprise != 0 => (own.number, UNSIGNED64),
+        _ => return None,
+    };
+    let number = number | if column.is_reverse() { OWN_REVERSE } else { 0 };
+    let semantics = if column.is_sum() { DELTA_COUNTER } else { QUANTITY };
+    let units = units(column.unit());
+    Some(type_record(number, data_type, semantics, units, column.name(), &column.meaning()))
+}

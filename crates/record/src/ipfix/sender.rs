@@ -1,0 +1,265 @@
+//! The exporting thread: takes messages from the queue, gives them their headers, sends them.
+
+use super::collector::{Collector, Transport};
+use super::message::{Message, Messages, Stream, Sums, TEMPLATE_SET};
+use super::options::Options;
+use super::pace::Pace;
+use super::queue::{Entry, Queue, Work};
+use super::transport::Link;
+use crate::Account;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long a collector that is away is left alone, first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// How long a network may take to say that nobody listens.
+const ANSWER: Duration = Duration::from_millis(50);
+/// Over UDP, templates are resent after so many messages too (RFC 7011, section 8.4): a replay sends in seconds what
+/// otherwise takes hours.
+const RESEND_MESSAGES: u32 = 4096;
+
+pub(super) struct Sender {
+    pub(super) collector: Collector,
+    /// Looked up once: a resolver that does not answer would hold up the end of the run.
+    pub(super) addresses: Vec<SocketAddr>,
+    pub(super) queue: Arc<Queue>,
+    pub(super) options: Options,
+    /// All templates of flow records that the collector must know.
+    pub(super) templates: Vec<Vec<u8>>,
+    pub(super) pace: Pace,
+    pub(super) stream: Stream,
+    /// What could not be sent yet.
+    pub(super) held: Option<Message>,
+    /// The latest account, told again at the end.
+    pub(super) account: Option<Account>,
+    /// Flow records of the last datagram, of which the network may still say that nobody took it.
+    pub(super) last: Sums,
+    pub(super) has_warned: bool,
+}
+
+/// Why a session ended.
+enum End {
+    /// There is nothing more to do.
+    All,
+    /// The collector is away.
+    Fault(io::Error),
+}
+
+impl Sender {
+    /// Until the queue is closed and empty, or its deadline has passed.
+    pub(super) fn run(mut self) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let opened = Link::open(&self.addresses, self.collector.transport);
+            let fault = match opened {
+                Ok(mut link) => match self.session(&mut link, &mut pause) {
+                    End::All => break,
+                    End::Fault(fault) => fault,
+                },
+                Err(fault) => fault,
+            };
+            self.away(&fault);
+            if !self.sleep(pause) {
+                break;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        if let Some(message) = self.held.take() {
+            self.queue.dropped(message.flows);
+        }
+        self.queue.end();
+    }
+
+    /// False where there is no use in going on.
+    fn sleep(&self, time: Duration) -> bool {
+        self.queue.sleep_until(Instant::now() + time, self.held.is_some())
+    }
+
+    fn away(&mut self, fault: &io::Error) {
+        self.queue.is_away();
+        if !self.has_warned {
+            self.has_warned = true;
+            self.queue.warn(format!(
+                "{}: {fault}; trying again, and records wait as long as there is room for them",
+                self.collector
+            ));
+        }
+    }
+
+    /// One connection, or for UDP all of the run: there a collector that is away and comes back is in the same session.
+    fn session(&mut self, link: &mut Link, pause: &mut Duration) -> End {
+        let is_udp = self.collector.transport == Transport::Udp;
+        // Numbers begin anew with each session, whose records are those sent over it.
+        self.stream = Stream::new(self.stream.domain());
+        if let Err(fault) = self.preamble(link) {
+            if !is_udp {
+                return End::Fault(fault);
+            }
+            if !self.wait_for_collector(link, fault, pause) {
+                return End::All;
+            }
+        }
+        *pause = FIRST_PAUSE;
+        let mut resend_at = Instant::now() + self.collector.resend;
+        let mut messages_since = 0;
+        loop {
+            let now = Instant::now();
+            if is_udp && (now >= resend_at || messages_since >= RESEND_MESSAGES) {
+                (resend_at, messages_since) = (now + self.collector.resend, 0);
+                if let Err(fault) = self.preamble(link)
+                    && !self.wait_for_collector(link, fault, pause)
+                {
+                    return End::All;
+                }
+            }
+            let result = match self.held.take() {
+                Some(message) => self.send(link, message),
+                None => match self.queue.next(is_udp.then_some(resend_at)) {
+                    Work::Send(Entry::Message(message)) => self.send(link, message),
+                    Work::Send(Entry::Template(definition)) => self.send_template(link, definition),
+                    Work::Account(account) => {
+                        self.account = Some(account);
+                        self.send_account(link)
+                    }
+                    Work::Timeout => Ok(()),
+                    Work::End => {
+                        self.end(link);
+                        return End::All;
+                    }
+                },
+            };
+            messages_since += 1;
+            if let Err(fault) = result {
+                if self.queue.is_over() {
+                    return End::All;
+                }
+                if !is_udp {
+                    return End::Fault(fault);
+                }
+                if !self.wait_for_collector(link, fault, pause) {
+                    return End::All;
+                }
+                messages_since = 0;
+            }
+        }
+    }
+
+    /// Over UDP: what the last datagram brought is lost; asks with templates, which carry no records, until somebody
+    /// listens. False where the deadline passes before.
+    fn wait_for_collector(&mut self, link: &mut Link, mut fault: io::Error, pause: &mut Duration) -> bool {
+        loop {
+            self.away(&fault);
+            if !self.sleep(*pause) {
+                return false;
+            }
+            *pause = (*pause * 2).min(LONGEST_PAUSE);
+            let asked = self.preamble(link);
+            if !self.sleep(ANSWER) {
+                return false;
+            }
+            match asked.err().or_else(|| link.late_error()) {
+                Some(next) => fault = next,
+                None => {
+                    *pause = FIRST_PAUSE;
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, link: &mut Link, mut message: Message) -> io::Result<()> {
+        if let Some(due) = self.pace.due(Instant::now())
+            && !self.queue.sleep_until(due, true)
+        {
+            self.held = Some(message);
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.seal(&mut message.bytes, now_seconds());
+        if let Err(fault) = self.send_bytes(link, &message.bytes, message.flows) {
+            self.held = Some(message);
+            return Err(fault);
+        }
+        self.pace.sent(message.flows.records, Instant::now());
+        self.stream.advance(message.flows.records);
+        self.queue.sent(message.bytes.len(), message.flows, Some(message.bytes));
+        Ok(())
+    }
+
+    /// Sends a message; an error that an earlier one met counts against that one.
+    fn send_bytes(&mut self, link: &mut Link, bytes: &[u8], flows: Sums) -> io::Result<()> {
+        let queue = &self.queue;
+        let result = link.send(bytes, &|| !queue.is_over());
+        let last = std::mem::replace(&mut self.last, if result.is_ok() { flows } else { Sums::default() });
+        if result.as_ref().is_err_and(says_that_nobody_listens) {
+            self.queue.refused(last);
+        }
+        result
+    }
+
+    fn send_all(&mut self, link: &mut Link, messages: Messages) -> io::Result<()> {
+        for (mut bytes, data_records) in messages.finish() {
+            self.stream.seal(&mut bytes, now_seconds());
+            self.send_bytes(link, &bytes, Sums::default())?;
+            self.stream.advance(data_records);
+            self.queue.sent(bytes.len(), Sums::default(), None);
+        }
+        Ok(())
+    }
+
+    /// All templates, and the records that never change.
+    fn preamble(&mut self, link: &mut Link) -> io::Result<()> {
+        let mut messages = Messages::new(self.collector.message);
+        self.options.preamble(&self.templates, &mut messages);
+        self.send_all(link, messages)?;
+        // On this machine the answer is there at once.
+        self.refusal(link)
+    }
+
+    /// The error that the last datagram met, as far as the network has told of it.
+    fn refusal(&mut self, link: &Link) -> io::Result<()> {
+        match link.late_error() {
+            Some(error) => {
+                let last = std::mem::take(&mut self.last);
+                if says_that_nobody_listens(&error) {
+                    self.queue.refused(last);
+                }
+                Err(error)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn send_template(&mut self, link: &mut Link, definition: Vec<u8>) -> io::Result<()> {
+        let mut messages = Messages::new(self.collector.message);
+        messages.put(TEMPLATE_SET, &definition);
+        self.templates.push(definition);
+        self.send_all(link, messages)
+    }
+
+    fn send_account(&mut self, link: &mut Link) -> io::Result<()> {
+        let Some(account) = self.account else { return Ok(()) };
+        let mut messages = Messages::new(self.collector.message);
+        self.options.account(&account, &self.queue.exported(), &mut messages);
+        self.send_all(link, messages)
+    }
+
+    /// The last account has the final sums.
+    fn end(&mut self, link: &mut Link) {
+        self.queue.end();
+        // Whoever does not hear it will not hear anything any more.
+        let _ = self.refusal(link).and_then(|()| self.send_account(link)).and_then(|()| self.refusal(link));
+    }
+}
+
+/// Over UDP the answer to the datagram before, which an ICMP message brought.
+fn says_that_nobody_listens(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ConnectionRefused
+}
+
+/// Seconds since the epoch, modulo 2³² as the header has them.
+fn now_seconds() -> u32 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() as u32)
+}

@@ -1,0 +1,137 @@
+//! What of a record's columns have values: a template cannot say "none", so records that lack different things have
+//! different templates.
+
+use crate::{Column, FlowRecord, Loss};
+use std::net::IpAddr;
+
+/// A set of present things. Which of them matter is up to the columns that were chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape(u32);
+
+const SRC_V4: u32 = 1;
+const SRC_V6: u32 = 2;
+const DST_V4: u32 = 4;
+const DST_V6: u32 = 8;
+const PROTOCOL: u32 = 0x10;
+const SRC_PORT: u32 = 0x20;
+const DST_PORT: u32 = 0x40;
+/// What a direction may have beyond the plain record: three bits of this one, three of the other.
+const LOSS: u32 = 0x100;
+const RTT_MIN: u32 = 0x200;
+const RTT_AVG: u32 = 0x400;
+const REVERSE: u32 = 0x1000;
+/// From a bit of this direction to the other's.
+const TO_REVERSE: u32 = 8;
+
+/// How a value is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// Never: nothing in the format stands for it, or a value does (0, or no number).
+    Always,
+    /// Where the shape lacks this bit.
+    If(u32),
+    /// An address, by its family.
+    Family { v4: u32, v6: u32 },
+}
+
+impl Presence {
+    pub(super) fn of(column: &Column) -> Self {
+        if column.is_key() {
+            return match column.name() {
+                "src_addr" => Self::Family { v4: SRC_V4, v6: SRC_V6 },
+                "dst_addr" => Self::Family { v4: DST_V4, v6: DST_V6 },
+                "protocol" => Self::If(PROTOCOL),
+                "src_port" => Self::If(SRC_PORT),
+                "dst_port" => Self::If(DST_PORT),
+                _ => Self::Always,
+            };
+        }
+        let bit = match column.elements().first().map(|element| element.name) {
+            Some("rtt_min") => RTT_MIN,
+            Some("rtt_avg") => RTT_AVG,
+            _ if column.is_loss() => LOSS,
+            _ if column.is_reverse() => return Self::If(REVERSE),
+            // The VLAN identifier 0 stands for none (IEEE 802.1Q, 9.6), NaN for a statistic without a value.
+            _ => return Self::Always,
+        };
+        Self::If(if column.is_reverse() { bit << TO_REVERSE } else { bit })
+    }
+
+    fn bits(self) -> u32 {
+        match self {
+            Self::Always => 0,
+            Self::If(bit) => bit,
+            Self::Family { v4, v6 } => v4 | v6,
+        }
+    }
+}
+
+const _: () = assert!(LOSS << TO_REVERSE > REVERSE);
+
+#[inline(always)]
+fn given(is_present: bool, bit: u32) -> u32 {
+    u32::from(is_present) * bit
+}
+
+impl Shape {
+    /// An ordinary flow of one address family, with all that `columns` can have but the other direction.
+    pub(super) fn ordinary(is_v6: bool) -> Self {
+        let addresses = if is_v6 { SRC_V6 | DST_V6 } else { SRC_V4 | DST_V4 };
+        Self(addresses | PROTOCOL | SRC_PORT | DST_PORT | LOSS | RTT_MIN | RTT_AVG)
+    }
+
+    /// What of a shape matters to these columns.
+    pub(super) fn mask(columns: &[Column]) -> Self {
+        let bits_of =
+            |column: &Column| Presence::of(column).bits() | if column.is_reverse() { REVERSE } else { 0 };
+        Self(columns.iter().map(bits_of).fold(0, |all, bits| all | bits))
+    }
+
+    #[inline]
+    pub(super) fn of(record: &FlowRecord, mask: Self) -> Self {
+        let mut bits = 0;
+        if let Some(key) = &record.key {
+            let family = |address: Option<IpAddr>| match address {
+                None => 0,
+                Some(IpAddr::V4(_)) => SRC_V4,
+                Some(IpAddr::V6(_)) => SRC_V6,
+            };
+            bits |= family(key.src_addr) | (family(key.dst_addr) * (DST_V4 / SRC_V4));
+            bits |= given(key.protocol.is_some(), PROTOCOL);
+            bits |= given(key.src_port.is_some(), SRC_PORT);
+            bits |= given(key.dst_port.is_some(), DST_PORT);
+        }
+        if record.more.is_some() {
+            bits |= Self::more(record);
+        }
+        Self(bits & mask.0)
+    }
+
+    fn more(record: &FlowRecord) -> u32 {
+        let of_loss = |loss: Option<&Loss>| {
+            loss.map_or(0, |loss| {
+                LOSS | given(loss.rtt_min.is_some(), RTT_MIN) | given(loss.rtt_avg.is_some(), RTT_AVG)
+            })
+        };
+        let other = record.reverse().map_or(0, |reverse| REVERSE | of_loss(reverse.loss()) << TO_REVERSE);
+        of_loss(record.loss()) | other
+    }
+
+    pub(super) fn masked(self, mask: Self) -> Self {
+        Self(self.0 & mask.0)
+    }
+
+    pub(super) fn has_reverse(self) -> bool {
+        self.0 & REVERSE != 0
+    }
+
+    /// Whether records of this shape have the value.
+    pub(super) fn has(self, presence: Presence) -> bool {
+        presence == Presence::Always || self.0 & presence.bits() != 0
+    }
+
+    /// Whether the address is an IPv6 address.
+    pub(super) fn is_v6(self, presence: Presence) -> bool {
+        matches!(presence, Presence::Family { v6, .. } if self.0 & v6 != 0)
+    }
+}

@@ -1,0 +1,111 @@
+//! The sockets.
+
+use super::collector::Transport;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::time::Duration;
+
+/// How long one address may take to answer.
+const CONNECT: Duration = Duration::from_secs(1);
+/// How long a sender waits before it asks again whether a socket takes more.
+const FULL: Duration = Duration::from_millis(1);
+
+/// A way to a collector. Both kinds never block.
+#[derive(Debug)]
+pub(super) enum Link {
+    Udp(UdpSocket),
+    Tcp(TcpStream),
+}
+
+impl Link {
+    /// Goes to the first of a host's addresses that answers (UDP: that there is a way to).
+    pub(super) fn open(addresses: &[SocketAddr], transport: Transport) -> io::Result<Self> {
+        let mut fault = None;
+        for address in addresses {
+            let link = match transport {
+                Transport::Udp => udp(*address),
+                Transport::Tcp => tcp(*address),
+            };
+            match link {
+                Ok(link) => return Ok(link),
+                Err(error) => fault = Some(error),
+            }
+        }
+        Err(fault.unwrap_or_else(|| io::Error::from(ErrorKind::NotFound)))
+    }
+
+    /// Sends one whole message. `goes_on` is asked while the socket takes none; where it says no, the message counts as
+    /// not sent (over TCP, the connection is then of no use any more).
+    pub(super) fn send(&mut self, message: &[u8], goes_on: &dyn Fn() -> bool) -> io::Result<()> {
+        match self {
+            Self::Udp(socket) => loop {
+                match socket.send(message) {
+                    Err(error) if is_busy(&error) => wait(goes_on)?,
+                    result => return result.map(|_| ()),
+                }
+            },
+            Self::Tcp(stream) => {
+                listen(stream)?;
+                let mut rest = message;
+                while !rest.is_empty() {
+                    match stream.write(rest) {
+                        Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                        Ok(taken) => rest = &rest[taken..],
+                        Err(error) if is_busy(&error) => wait(goes_on)?,
+                        Err(error) => return Err(error),
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The error that an earlier datagram met, if the network has told of one.
+    pub(super) fn late_error(&self) -> Option<io::Error> {
+        match self {
+            Self::Udp(socket) => socket.take_error().unwrap_or_else(Some),
+            Self::Tcp(_) => None,
+        }
+    }
+}
+
+/// What a collector says is nothing to IPFIX, but it may have closed its end: then one more message would vanish.
+fn listen(stream: &mut TcpStream) -> io::Result<()> {
+    match stream.read(&mut [0; 256]) {
+        Ok(0) => Err(io::Error::new(ErrorKind::ConnectionAborted, "the collector closed the connection")),
+        Ok(_) => Ok(()),
+        Err(error) if is_busy(&error) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::TimedOut)
+}
+
+fn wait(goes_on: &dyn Fn() -> bool) -> io::Result<()> {
+    if !goes_on() {
+        return Err(io::Error::new(ErrorKind::TimedOut, "the collector did not take it in time"));
+    }
+    std::thread::sleep(FULL);
+    Ok(())
+}
+
+fn udp(address: SocketAddr) -> io::Result<Link> {
+    let any: SocketAddr = match address {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let socket = UdpSocket::bind(any)?;
+    // Connected, a socket is told where nobody listens.
+    socket.connect(address)?;
+    socket.set_nonblocking(true)?;
+    Ok(Link::Udp(socket))
+}
+
+fn tcp(address: SocketAddr) -> io::Result<Link> {
+    let stream = TcpStream::connect_timeout(&address, CONNECT)?;
+    stream.set_nodelay(true)?;
+    stream.set_nonblocking(true)?;
+    Ok(Link::Tcp(stream))
+}

@@ -1,0 +1,230 @@
+//! Rotation: a run's records in one file after another, each under its name when it is complete.
+
+use crate::target::{self, Target};
+use crate::writer::Delivery;
+use crate::{Account, FlowRecord, Format, RecordWriter, Selection};
+use std::collections::HashSet;
+use std::io::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+
+/// Where one file ends and the next begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rotation {
+    /// At multiples of so many nanoseconds since the epoch, in stream time: the latest time that records have.
+    Time(u64),
+    /// Once a file has so many bytes.
+    Size(u64),
+}
+
+/// Records between two looks at a file's size.
+const BETWEEN_LOOKS: usize = 64;
+
+/// Opens a writer for files beside `path`: `flows.csv` gives `flows-20261122-101500.csv` and so on, by the time (UTC) at
+/// which the file's period began or, with [`Rotation::Size`], the time of its first record. A further file of the same
+/// time gets `-2` behind it. The first is opened when there is a record; no records, no file.
+///
+/// # Errors
+/// For what is no regular file, an unknown suffix, a directory that takes no files, a rotation by nothing.
+pub fn create_rotating(
+    path: &Path,
+    rotation: Rotation,
+    node: &str,
+    selection: &Selection,
+) -> Result<Box<dyn RecordWriter>> {
+    let refused =
+        |reason: &str| Err(Error::new(ErrorKind::InvalidInput, format!("{}: {reason}", path.display())));
+    if matches!(rotation, Rotation::Time(0) | Rotation::Size(0)) {
+        return refused("--rotate needs a time or a size above zero");
+    }
+    if target::is_stdout(path) || target::is_special(path) {
+        return refused("--rotate makes several files, and this is none; name a file, or leave --rotate out");
+    }
+    let format = Format::of(path)?;
+    // That no file can be made here is said now, not when the first record comes.
+    let probe = Target::open(path)?;
+    probe.discard()?;
+    Ok(Box::new(Rotating {
+        rotation,
+        stem: path.with_extension(""),
+        suffix: path.extension().map(|suffix| suffix.to_string_lossy().into_owned()).unwrap_or_default(),
+        format,
+        node: node.to_owned(),
+        selection: selection.clone(),
+        current: None,
+        end_ns: 0,
+        latest_ns: 0,
+        used: HashSet::new(),
+        last_account: None,
+    }))
+}
+
+struct Rotating {
+    rotation: Rotation,
+    /// The path without its suffix.
+    stem: PathBuf,
+    suffix: String,
+    format: Format,
+    node: String,
+    selection: Selection,
+    current: Option<Box<dyn RecordWriter>>,
+    /// Where the current period ends.
+    end_ns: u64,
+    /// Stream time.
+    latest_ns: u64,
+    /// Seconds that names have been made of, with how many of each.
+    used: HashSet<String>,
+    last_account: Option<Account>,
+}
+
+impl Rotating {
+    /// The time in the next file's name, nanoseconds; sets where it ends.
+    fn begin_period(&mut self) -> u64 {
+        match self.rotation {
+            Rotation::Time(length) => {
+                let start = self.latest_ns - self.latest_ns % length;
+                self.end_ns = start.saturating_add(length);
+                start
+            }
+            Rotation::Size(_) => self.latest_ns,
+        }
+    }
+
+    fn name(&mut self, start_ns: u64) -> PathBuf {
+        let time = utc(start_ns / 1_000_000_000);
+        let mut count = 1;
+        let tail = loop {
+            let tail = if count == 1 { time.clone() } else { format!("{time}-{count}") };
+            if self.used.insert(tail.clone()) {
+                break tail;
+            }
+            count += 1;
+        };
+        let mut name = self.stem.clone().into_os_string();
+        name.push(format!("-{tail}.{}", self.suffix));
+        name.into()
+    }
+
+    fn writer(&mut self) -> Result<&mut Box<dyn RecordWriter>> {
+        if self.current.is_none() {
+            let start = self.begin_period();
+            let path = self.name(start);
+            let writer = self.format.to_target(Target::open(&path)?, &self.node, &self.selection)?;
+            return Ok(self.current.insert(writer));
+        }
+        // Just seen to be there.
+        self.current.as_mut().ok_or_else(|| Error::other("no file is open"))
+    }
+
+    fn end_file(&mut self) -> Result<()> {
+        let Some(mut writer) = self.current.take() else { return Ok(()) };
+        if let Some(account) = &self.last_account {
+            writer.account(account)?;
+        }
+        writer.finish().map(|_| ())
+    }
+
+    /// Stream time goes on: ends the file whose period is over.
+    fn advance(&mut self, time_ns: u64) -> Result<()> {
+        self.latest_ns = self.latest_ns.max(time_ns);
+        let is_over = matches!(self.rotation, Rotation::Time(_)) && self.latest_ns >= self.end_ns;
+        if is_over { self.end_file() } else { Ok(()) }
+    }
+
+    /// How many of the first records go into the current file, as far as time says; 0 where none does.
+    fn of_period(&self, records: &[FlowRecord]) -> usize {
+        match self.rotation {
+            Rotation::Time(_) => records.iter().take_while(|record| record.ltime < self.end_ns).count(),
+            Rotation::Size(_) => records.len().min(BETWEEN_LOOKS),
+        }
+    }
+}
+
+impl RecordWriter for Rotating {
+    fn write(&mut self, mut records: &[FlowRecord]) -> Result<()> {
+        while let Some(first) = records.first() {
+            self.advance(first.ltime)?;
+            self.writer()?;
+            let (now, later) = records.split_at(self.of_period(records).max(1));
+            for record in now {
+                self.latest_ns = self.latest_ns.max(record.ltime);
+            }
+            let writer = self.writer()?;
+            writer.write(now)?;
+            let size = writer.size();
+            if matches!(self.rotation, Rotation::Size(most) if size >= most) {
+                self.end_file()?;
+            }
+            records = later;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.current.as_mut().map_or(Ok(()), |writer| writer.flush())
+    }
+
+    /// Its time ends files too: when no flow ends for a while, the last period's file is complete all the same.
+    fn account(&mut self, account: &Account) -> Result<()> {
+        self.last_account = Some(*account);
+        self.advance(account.time_ns)?;
+        match &mut self.current {
+            Some(writer) => writer.account(account),
+            None => Ok(()),
+        }
+    }
+
+    fn size(&self) -> u64 {
+        self.current.as_ref().map_or(0, |writer| writer.size())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Delivery> {
+        self.end_file()?;
+        Ok(Delivery::default())
+    }
+}
+
+/// A time as `20261122-101500`, by the proleptic Gregorian calendar.
+fn utc(seconds: u64) -> String {
+    /// In 400 years, after which the calendar repeats itself.
+    const DAYS_OF_ERA: u64 = 146_097;
+    let is_leap = |year: u64| year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
+    let (mut days, rest) = (seconds / 86_400, seconds % 86_400);
+    let mut year = 1970 + days / DAYS_OF_ERA * 400;
+    days %= DAYS_OF_ERA;
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let months = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while days >= months[month] {
+        days -= months[month];
+        month += 1;
+    }
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}{:02}{:02}-{hour:02}{minute:02}{second:02}", month + 1, days + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc;
+
+    #[test]
+    fn times_are_those_that_date_prints() {
+        // date -u -d @SECONDS +%Y%m%d-%H%M%S
+        for (seconds, text) in [
+            (0, "19700101-000000"),
+            (951_782_400, "20000229-000000"),
+            (951_868_799, "20000229-235959"),
+            (951_868_800, "20000301-000000"),
+            (1_700_000_000, "20231114-221320"),
+            (1_795_342_500, "20261122-101500"),
+            (4_107_542_400, "21000301-000000"),
+            (4_107_542_399, "21000228-235959"),
+            (16_725_225_600, "25000101-000000"),
+            (18_446_744_073, "25540721-233433"),
+        ] {
+            assert_eq!(utc(seconds), text);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The thread that touches memory before the measuring threads do: one per process, for all arenas.
+//!
+//! It is asked by an atomic counter, at which it looks every few milliseconds while anything grows: waking a
+//! thread takes the one that wakes 5 to 20 microseconds, in which it could have measured several bursts. Without
+//! requests it looks less and less often, and after half a second it sleeps until the next one, which then does
+//! wake it. So does an arena that has come to a step before its pages were touched.
+
+use super::region::Region;
+use crate::Limits;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+/// Between two looks, at first.
+const POLL: Duration = Duration::from_millis(1);
+/// Looks in vain after which the time between them doubles, and how often it does so before the thread sleeps for
+/// good: after half a second.
+const LOOKS: u32 = 8;
+const DOUBLINGS: u32 = 6;
+
+/// Arenas that exist.
+static REGIONS: Mutex<Vec<Arc<Region>>> = Mutex::new(Vec::new());
+/// Requests so far.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+/// True while the thread sleeps until it is woken.
+static IS_ASLEEP: AtomicBool = AtomicBool::new(false);
+/// The thread; `None` where it could not be started. Arenas then grow without it.
+static THREAD: OnceLock<Option<Thread>> = OnceLock::new();
+
+fn regions() -> MutexGuard<'static, Vec<Arc<Region>>> {
+    REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on the arena may ask.
+pub(super) fn add(region: &Arc<Region>) {
+    regions().push(Arc::clone(region));
+}
+
+/// Forgets an arena that is closed.
+pub(super) fn remove(region: &Arc<Region>) {
+    regions().retain(|other| !Arc::ptr_eq(other, region));
+}
+
+/// Requests so far: it stays the same as long as nobody takes steps ahead.
+pub(super) fn asked() -> usize {
+    ASKED.load(SeqCst)
+}
+
+/// Asks the thread to look for arenas that have steps to prepare, at once if it `is_late` already. The first
+/// request starts it.
+pub(super) fn ask(is_late: bool) {
+    ASKED.fetch_add(1, SeqCst);
+    let thread = THREAD.get_or_init(|| {
+        let handle = thread::Builder::new().name("populate".to_owned()).spawn(run).ok()?;
+        Some(handle.thread().clone())
+    });
+    if (IS_ASLEEP.load(SeqCst) || is_late)
+        && let Some(thread) = thread
+    {
+        thread.unpark();
+    }
+}
+
+/// Frees a step ahead of any arena that takes from the same limits; its bytes are the caller's then. False where
+/// there is none.
+pub(super) fn take_back(limits: &Limits) -> bool {
+    regions().iter().filter(|region| region.shares(limits)).any(|region| region.take_back())
+}
+
+fn run() {
+    run_anywhere();
+    let mut node = None;
+    let (mut seen, mut looks) = (0, 0);
+    loop {
+        let now = asked();
+        if now != seen {
+            (seen, looks) = (now, 0);
+            while let Some(region) = most_urgent() {
+                prefer_node(&mut node, region.node());
+                region.prepare();
+            }
+        } else if looks < LOOKS * DOUBLINGS {
+            thread::park_timeout(POLL * (1 << (looks / LOOKS)));
+            looks += 1;
+        } else {
+            IS_ASLEEP.store(true, SeqCst);
+            // Either this sees the request, or whoever asks sees that this sleeps.
+            while asked() == seen {
+                thread::park();
+            }
+            IS_ASLEEP.store(false, SeqCst);
+        }
+    }
+}
+
+fn most_urgent() -> Option<Arc<Region>> {
+    let regions = regions();
+    let urgent = regions.iter().filter_map(|region| Some((region.urgency()?, region)));
+    urgent.min_by_key(|(urgency, _)| *urgency).map(|(_, region)| Arc::clone(region))
+}
+
+/// Takes the CPUs of the process' main thread: whoever started this thread may be bound to a single one, to
+/// measure on.
+fn run_anywhere() {
+    // SAFETY: an all-zero bit set is a valid value.
+    let mut cpus: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::cpu_set_t>();
+    // SAFETY: the set has the size that is passed. The first thread's number is the process'; 0 is this thread.
+    // Where one of them fails, the thread runs where it may run.
+    unsafe {
+        if libc::sched_getaffinity(libc::getpid(), size, &mut cpus) == 0 {
+            libc::sched_setaffinity(0, size, &cpus);
+        }
+    }
+}
+
+/// The memory node that this thread runs on.
+pub(super) fn node_of_this_thread() -> u32 {
+    let mut node = 0u32;
+    // SAFETY: the places are valid or null, as the call allows. Where it fails, `node` is the first.
+    unsafe {
+        libc::syscall(libc::SYS_getcpu, std::ptr::null_mut::<u32>(), &mut node, std::ptr::null_mut::<u8>())
+    };
+    node
+}
+
+/// Has this thread's pages come from `wanted`, the node of the thread that will use them: a page lies where it is
+/// first touched from. Machines with one node, and those that forbid it, just go on.
+fn prefer_node(current: &mut Option<u32>, wanted: u32) {
+    const BITS: u32 = libc::c_ulong::BITS;
+    let mut nodes: [libc::c_ulong; 16] = [0; 16];
+    let Some(word) = nodes.get_mut((wanted / BITS) as usize).filter(|_| *current != Some(wanted)) else {
+        return;
+    };
+    *word = 1 << (wanted % BITS);
+    // SAFETY: as many bits as are announced.
+    unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_PREFERRED, nodes.as_ptr(), 16 * BITS) };
+    *current = Some(wanted);
+}

@@ -1,0 +1,157 @@
+//! TCP losses of every pair of flows (`--loss`): the tracker's state in arenas beside the table's.
+
+use crate::arena::{Arena, OutOfMemory};
+use crate::limits::Limits;
+use crate::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
+use packet::{KeyedPacket, PacketDetail};
+use record::Loss;
+use std::cell::Cell;
+
+/// What was booked of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Booked {
+    /// In the open window.
+    window: LossCounts,
+    /// In the record, without the open window.
+    sealed: LossCounts,
+}
+
+/// The tracker's state of every pair, by entry. 736 bytes a pair, of which an ordinary segment touches two cache lines.
+#[derive(Debug)]
+pub(crate) struct LossPart {
+    hot: Arena<[HotStream; 2]>,
+    cold: Arena<[ColdStream; 2]>,
+    booked: Arena<[Booked; 2]>,
+}
+
+impl LossPart {
+    pub(crate) fn new(entries: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            hot: Arena::reserve(entries, limits)?,
+            cold: Arena::reserve(entries, limits)?,
+            booked: Arena::reserve(entries, limits)?,
+        })
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.hot.bytes() + self.cold.bytes() + self.booked.bytes()
+    }
+
+    /// Makes room for entry number `entry`.
+    pub(crate) fn make_room(&mut self, entry: usize) -> bool {
+        while self.hot.len() <= entry {
+            if !(self.hot.make_room() && self.cold.make_room() && self.booked.make_room()) {
+                return false;
+            }
+            self.hot.push(Default::default());
+            self.cold.push(Default::default());
+            self.booked.push(Default::default());
+        }
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, slot: usize) {
+        self.hot.prefetch(slot >> 1);
+    }
+
+    /// A new pair begins; the cold part knows by itself that it is not in use.
+    pub(crate) fn clear(&mut self, entry: usize) {
+        self.hot[entry] = Default::default();
+        self.booked[entry] = Default::default();
+    }
+
+    /// A new record begins in `slot`; what is open in the connection goes on.
+    pub(crate) fn begin(&mut self, slot: usize) {
+        self.booked[slot >> 1][slot & 1].sealed = LossCounts::default();
+    }
+
+    /// Tracks the TCP segments among packets whose slots are known. Both directions of their pairs must be in the open window.
+    pub(crate) fn update<K>(
+        &mut self,
+        packets: &[KeyedPacket<K>],
+        details: &[PacketDetail],
+        slots: &[Cell<u32>],
+    ) {
+        for ((packet, detail), slot) in packets.iter().zip(details).zip(slots) {
+            let slot = slot.get();
+            if !detail.segment.is_some() || slot == u32::MAX {
+                continue;
+            }
+            let (entry, direction) = (slot as usize >> 1, slot as usize & 1);
+            let segment = segment(packet, detail);
+            if track(&mut self.hot[entry], direction, &segment) == Tracked::Rare {
+                self.update_rare(entry, direction, &segment);
+            }
+        }
+    }
+
+    #[cold]
+    fn update_rare(&mut self, entry: usize, direction: usize, segment: &Segment) {
+        let booked = &mut self.booked[entry];
+        let mut counts = [booked[0].window, booked[1].window];
+        track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, segment, &mut counts);
+        (booked[0].window, booked[1].window) = (counts[0], counts[1]);
+    }
+
+    /// Decides what is open of the direction in `slot`, because its record ends.
+    pub(crate) fn finish(&mut self, slot: usize) {
+        let (entry, direction) = (slot >> 1, slot & 1);
+        let booked = &mut self.booked[entry][direction].window;
+        finish(&mut self.hot[entry][direction], &mut self.cold[entry][direction], booked);
+    }
+
+    /// What was booked in the window that closes; it counts in the record from here on.
+    pub(crate) fn seal(&mut self, slot: usize) -> LossCounts {
+        let (entry, direction) = (slot >> 1, slot & 1);
+        let booked = &mut self.booked[entry][direction];
+        self.hot[entry][direction].book_rtt(&mut booked.window);
+        let counts = std::mem::take(&mut booked.window);
+        booked.sealed.add(&counts);
+        counts
+    }
+
+    /// The record's figures; the open window must have been sealed.
+    pub(crate) fn of_record(&self, slot: usize) -> Loss {
+        Loss::from(&self.booked[slot >> 1][slot & 1].sealed)
+    }
+
+    pub(crate) fn forget_all(&mut self) {
+        self.hot.clear();
+        self.cold.clear();
+        self.booked.clear();
+    }
+}
+
+#[inline(always)]
+fn segment<K>(packet: &KeyedPacket<K>, detail: &PacketDetail) -> Segment {
+    let fields = &packet.fields;
+    let segment = Segment {
+        time_ns: fields.time_ns,
+        seq: fields.tcp_seq,
+        ack: fields.tcp_ack,
+        payload: detail.segment.payload,
+        window: fields.tcp_win,
+        flags: fields.tcp_flags,
+        ..Segment::default()
+    };
+    segment.with_window_scale(detail.segment.window_scale()).with_timestamps(detail.segment.timestamps())
+}
+
+impl From<&LossCounts> for Loss {
+    fn from(counts: &LossCounts) -> Self {
+        Self {
+            ploss_byte: counts.ploss_byte,
+            ploss_count: counts.ploss_count.into(),
+            reorder_count: counts.reorder_count.into(),
+            retrans_count: counts.retrans_count.into(),
+            retrans_byte: counts.retrans_byte,
+            unseen_byte: counts.unseen_byte,
+            zero_window_count: counts.zero_window_count.into(),
+            hole_count: counts.hole_count.into(),
+            resync_count: counts.resync_count.into(),
+            rtt_min: (counts.rtt_count != 0).then_some(counts.rtt_min_ns),
+            rtt_avg: counts.rtt_avg_ns(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Statistics of every flow (`--gap`, `--packet-size`, `--inter-arrival`).
+
+use crate::arena::{Arena, OutOfMemory};
+use crate::limits::Limits;
+use crate::parts::{Metric, Parts};
+use crate::statistic::{Sample, StatisticBlock, StatisticSpec};
+use packet::{KeyedPacket, PacketDetail};
+use record::MAX_STATISTICS;
+use std::cell::Cell;
+
+/// Statistics of every flow.
+#[derive(Debug)]
+pub(crate) struct StatisticPart {
+    metrics: Vec<(Metric, StatisticSpec)>,
+    /// Of all metrics of a flow.
+    blocks_per_flow: usize,
+    blocks: Arena<StatisticBlock>,
+}
+
+impl StatisticPart {
+    /// `None` where nothing is asked for.
+    pub(crate) fn new(parts: &Parts, flows: usize, limits: &Limits) -> Result<Option<Self>, OutOfMemory> {
+        let metrics: Vec<_> = parts.statistics.iter().flatten().copied().collect();
+        if metrics.is_empty() {
+            return Ok(None);
+        }
+        let blocks_per_flow = metrics.iter().map(|(_, spec)| spec.blocks()).sum();
+        let most = flows.saturating_mul(blocks_per_flow).min(limits.byte_limit() / size_of::<StatisticBlock>() + 1);
+        Ok(Some(Self { metrics, blocks_per_flow, blocks: Arena::reserve(most, limits)? }))
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.blocks.bytes()
+    }
+
+    /// Makes room for flows up to number `slots`.
+    pub(crate) fn make_room(&mut self, slots: usize) -> bool {
+        while self.blocks.len() < slots * self.blocks_per_flow {
+            if !self.blocks.make_room() {
+                return false;
+            }
+            self.blocks.push(StatisticBlock::EMPTY);
+        }
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, slot: usize) {
+        for block in 0..self.blocks_per_flow {
+            self.blocks.prefetch(slot * self.blocks_per_flow + block);
+        }
+    }
+
+    /// A new record begins in `slot`.
+    pub(crate) fn clear(&mut self, slot: usize) {
+        let first = slot * self.blocks_per_flow;
+        self.blocks[first..first + self.blocks_per_flow].fill(StatisticBlock::EMPTY);
+    }
+
+    /// Counts packets whose flows are known, at most as many as go through the table together.
+    pub(crate) fn update<K, const BATCH: usize>(
+        &mut self,
+        packets: &[KeyedPacket<K>],
+        details: &[PacketDetail],
+        slots: &[Cell<u32>],
+    ) {
+        let mut samples = [Sample::default(); BATCH];
+        let mut offset = 0;
+        for (metric, spec) in &self.metrics {
+            let mut count = 0;
+            let block_of = |slot: u32| slot as usize * self.blocks_per_flow + offset;
+            let known = packets.iter().zip(slots).enumerate().filter(|(_, (_, slot))| slot.get() != u32::MAX);
+            for (at, (packet, slot)) in known {
+                let block = block_of(slot.get());
+                let value = match metric {
+                    Metric::Size => Some(packet.fields.total_byte.into()),
+                    Metric::Gap => {
+                        let number = details.get(at).map_or(0, |detail| detail.number);
+                        // Between a packet and the next one lie one frame less than their numbers differ by.
+                        self.blocks[block].replace_last(number).map(|last| number.saturating_sub(last + 1))
+                    }
+                    Metric::InterArrival => {
+                        let now = packet.fields.time_ns;
+                        self.blocks[block].replace_last(now).map(|last| now.saturating_sub(last))
+                    }
+                };
+                if let (Some(value), Some(sample)) = (value, samples.get_mut(count)) {
+                    *sample = Sample { block, value };
+                    count += 1;
+                }
+            }
+            spec.add_batch(&mut self.blocks, &samples[..count]);
+            offset += spec.blocks();
+        }
+    }
+
+    /// The values of the flow in `slot`, in the order in which they were asked for.
+    pub(crate) fn values(&self, slot: usize) -> [f64; MAX_STATISTICS] {
+        let mut values = [f64::NAN; MAX_STATISTICS];
+        let mut block = slot * self.blocks_per_flow;
+        let mut at = 0;
+        for (_, spec) in &self.metrics {
+            let count = spec.statistics().len();
+            values[at..at + count].copy_from_slice(&spec.values(&self.blocks[block..])[..count]);
+            block += spec.blocks();
+            at += count;
+        }
+        values
+    }
+
+    pub(crate) fn forget_all(&mut self) {
+        self.blocks.clear();
+    }
+}

@@ -1,0 +1,36 @@
+//! Hot and cold parts of one connection together, for whoever has no arenas for them.
+
+use super::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
+
+/// Both directions of one TCP connection, with what was booked for each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Connection {
+    hot: [HotStream; 2],
+    cold: [ColdStream; 2],
+    booked: [LossCounts; 2],
+}
+
+impl Connection {
+    /// Takes a segment that `direction` (0 or 1) sent.
+    pub fn segment(&mut self, direction: usize, segment: &Segment) {
+        if track(&mut self.hot, direction, segment) == Tracked::Rare {
+            track_rare(&mut self.hot, &mut self.cold, direction, segment, &mut self.booked);
+        }
+    }
+
+    /// What was booked since the last time, by direction: what a window has when it ends. Undecided holes stay.
+    pub fn take(&mut self) -> [LossCounts; 2] {
+        for (stream, booked) in self.hot.iter_mut().zip(&mut self.booked) {
+            stream.book_rtt(booked);
+        }
+        std::mem::take(&mut self.booked)
+    }
+
+    /// The same, with everything decided.
+    pub fn finish(&mut self) -> [LossCounts; 2] {
+        for ((stream, cold), booked) in self.hot.iter_mut().zip(&mut self.cold).zip(&mut self.booked) {
+            finish(stream, cold, booked);
+        }
+        self.take()
+    }
+}

@@ -1,0 +1,69 @@
+//! What the tracker books.
+
+/// What was found out about one direction of a connection since the last time somebody asked. 72 bytes.
+///
+/// `docs/loss.md` says what each figure means at a tap in the middle of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossCounts {
+    /// Bytes that were skipped in sequence space here and not filled within the reordering window: lost before this
+    /// point, whether repaired later or not.
+    pub ploss_byte: u64,
+    /// Bytes of payload whose sequence numbers had been seen here: lost after this point, or sent without need.
+    pub retrans_byte: u64,
+    /// Bytes that the peer acknowledged though they were never seen here: missed by the tap, not by the network.
+    pub unseen_byte: u64,
+    /// Least round trip from here to the receiver and back, nanoseconds; 0 where `rtt_count` is 0.
+    pub rtt_min_ns: u64,
+    /// Sum of those round trips, nanoseconds.
+    pub rtt_sum_ns: u64,
+    /// Number of those round trips.
+    pub rtt_count: u32,
+    /// Segments that repaired what `ploss_byte` counts, or hole ÷ largest segment, rounded up, where nothing did.
+    pub ploss_count: u32,
+    /// Segments that filled what was skipped within the reordering window.
+    pub reorder_count: u32,
+    /// Segments with sequence numbers that had been seen here, SYN and FIN included.
+    pub retrans_count: u32,
+    /// Segments with a window of zero, but for SYN, FIN and RST.
+    pub zero_window_count: u32,
+    /// Holes that opened in sequence space.
+    pub hole_count: u32,
+    /// Times that the sequence numbers were taken anew, because they had gone where no window allows.
+    pub resync_count: u32,
+}
+
+const _: () = assert!(size_of::<LossCounts>() == 72);
+
+impl LossCounts {
+    /// Adds what another has.
+    pub fn add(&mut self, other: &Self) {
+        self.ploss_byte += other.ploss_byte;
+        self.retrans_byte += other.retrans_byte;
+        self.unseen_byte += other.unseen_byte;
+        self.add_rtt(other.rtt_count, other.rtt_min_ns, other.rtt_sum_ns);
+        self.ploss_count += other.ploss_count;
+        self.reorder_count += other.reorder_count;
+        self.retrans_count += other.retrans_count;
+        self.zero_window_count += other.zero_window_count;
+        self.hole_count += other.hole_count;
+        self.resync_count += other.resync_count;
+    }
+
+    /// Mean round trip from here to the receiver and back, nanoseconds; `None` where none was measured.
+    pub fn rtt_avg_ns(&self) -> Option<u64> {
+        self.rtt_sum_ns.checked_div(self.rtt_count.into())
+    }
+
+    /// True where there is nothing to report.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn add_rtt(&mut self, count: u32, min_ns: u64, sum_ns: u64) {
+        if count != 0 {
+            self.rtt_min_ns = if self.rtt_count == 0 { min_ns } else { self.rtt_min_ns.min(min_ns) };
+            self.rtt_sum_ns += sum_ns;
+            self.rtt_count += count;
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What a tap in the middle of the path can tell of a TCP connection's losses: a state machine that takes segments and
+//! gives counts. It has no tables and no clock; `docs/loss.md` says what the counts mean.
+//!
+//! Each connection has a hot and a cold part per direction. [`track`] needs the hot parts only; the few segments that it
+//! gives back go to [`track_rare`], which takes the cold parts too and adds to the counts.
+
+mod cold;
+mod connection;
+mod counts;
+mod holes;
+mod rare;
+mod reach;
+mod segment;
+mod serial;
+mod stream;
+
+pub use cold::ColdStream;
+pub use connection::Connection;
+pub use counts::LossCounts;
+pub use rare::{finish, track_rare};
+pub use segment::{Segment, flag};
+pub use stream::{HotStream, Tracked, track};

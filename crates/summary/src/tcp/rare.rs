@@ -1,0 +1,509 @@
+//! The path of every other segment: it opens, fills or decides holes, repeats, sets up, ends, or makes no sense.
+
+use super::cold::ColdStream;
+use super::counts::LossCounts;
+use super::holes::{Evidence, Hole};
+use super::reach::{self, SMALL};
+use super::segment::{Segment, flag};
+use super::serial::{distance, first, is_before, last, overlap};
+use super::stream::{
+    ACKED, BY_TIMESTAMP, COLD, HOLES, HotStream, KNOWN, PENDING, PROBED, SCALE, SYN_SEEN, ZERO_WINDOW,
+};
+
+/// The reordering window is at least this long, nanoseconds: tshark's limit where it knows no round trip.
+const MIN_REORDERING_NS: u64 = 3_000_000;
+
+/// Segment size where none was seen: the default of RFC 9293, section 3.7.1.
+const DEFAULT_SEGMENT: u32 = 536;
+
+/// No segment has more payload (jumbograms are smaller in practice).
+const MAX_PAYLOAD: u32 = 1 << 24;
+
+/// One stream with all that belongs to it.
+struct Side<'a> {
+    stream: &'a mut HotStream,
+    cold: &'a mut ColdStream,
+    booked: &'a mut LossCounts,
+}
+
+/// Whether a segment belongs to the connection.
+#[derive(PartialEq, Eq)]
+enum Verdict {
+    Taken,
+    /// It lies where no window allows: nothing of it counts.
+    Stray,
+}
+
+/// Takes a segment that `direction` (0 or 1) sent and that [`track`](super::track) gave back. What it finds out is added
+/// to `booked`, by direction: also of the peer's stream, which the segment acknowledges.
+///
+/// Round trips that wait in the hot part are booked too: they must belong to the same windows.
+pub fn track_rare(
+    hot: &mut [HotStream; 2],
+    cold: &mut [ColdStream; 2],
+    direction: usize,
+    segment: &Segment,
+    booked: &mut [LossCounts; 2],
+) {
+    let window_ns = reordering_window_ns(hot);
+    let segment = &Segment { payload: segment.payload.min(MAX_PAYLOAD), ..*segment };
+    let sides = hot.iter_mut().zip(cold).zip(booked);
+    let mut sides = sides.map(|((stream, cold), booked)| Side { stream, cold, booked });
+    let (Some(a), Some(b)) = (sides.next(), sides.next()) else { return };
+    let (mut side, mut peer) = if direction == 0 { (a, b) } else { (b, a) };
+    for side in [&mut side, &mut peer] {
+        side.stream.book_rtt(side.booked);
+        if side.stream.state & PENDING != 0 {
+            side.decide(|hole| hole.is_acked() && hole.age(segment.time_ns) > window_ns);
+        }
+    }
+
+    if segment.flags & (flag::SYN | flag::FIN | flag::RST) == 0 && segment.window == 0 {
+        side.booked.zero_window_count += 1;
+    }
+    if segment.has(flag::RST) {
+        reset(&mut side, &mut peer, segment);
+    } else if side.sequence(peer.stream, segment, window_ns) == Verdict::Taken {
+        if segment.has(flag::ACK) {
+            peer.acknowledgement(side.stream, segment, window_ns);
+        }
+        side.window(peer.stream, segment);
+    }
+}
+
+/// Decides all that is undecided of a stream, as at the end of its record: what was acknowledged is unseen, the rest
+/// lost. To be left out where the flow goes on in another record. The cold part is used only where
+/// [`HotStream::is_undecided`].
+pub fn finish(stream: &mut HotStream, cold: &mut ColdStream, booked: &mut LossCounts) {
+    let mut side = Side { stream, cold, booked };
+    side.stream.book_rtt(side.booked);
+    side.decide(|_| true);
+}
+
+/// What comes within this time after a hole opened was reordered, not lost: a quarter of the round trip, as far as both
+/// sides of the tap are known, at least 3 ms.
+fn reordering_window_ns(hot: &[HotStream; 2]) -> u64 {
+    let round_trip: u64 = hot.iter().map(|stream| u64::from(stream.rtt_known)).sum();
+    (round_trip / 4).max(MIN_REORDERING_NS)
+}
+
+/// RFC 5961, section 3: whoever sends a reset knows the sequence numbers. It ends what is undecided, no more: a reset
+/// that the receiver does not believe does no harm.
+fn reset(side: &mut Side<'_>, peer: &mut Side<'_>, segment: &Segment) {
+    let (stream, other) = (&mut *side.stream, &mut *peer.stream);
+    let acks_next = segment.has(flag::ACK) && other.state & KNOWN != 0 && segment.ack == other.next;
+    let is_valid = if stream.state & KNOWN == 0 {
+        acks_next
+    } else if stream.state & ACKED != 0 && is_before(segment.seq, stream.acked) {
+        false
+    } else if is_before(segment.seq, stream.next) {
+        stream.next.wrapping_sub(segment.seq) <= reach::behind(stream, other)
+    } else {
+        segment.seq.wrapping_sub(stream.next) <= SMALL
+    };
+    if !is_valid {
+        return;
+    }
+    // A refused connection has its round trip too.
+    if acks_next {
+        peer.time(segment);
+    }
+    side.decide(|_| true);
+    peer.decide(|_| true);
+}
+
+impl Side<'_> {
+    fn cold(&mut self) -> &mut ColdStream {
+        if self.stream.setup & COLD == 0 {
+            self.stream.setup |= COLD;
+            *self.cold =
+                ColdStream { trust: reach::TRUST, trusted_to: self.stream.next, ..Default::default() };
+        }
+        self.cold
+    }
+
+    /// Books a hole for good.
+    fn book(&mut self, hole: &Hole) {
+        if hole.is_acked() {
+            self.booked.unseen_byte += u64::from(hole.len());
+        } else {
+            let segment = match self.stream.max_segment {
+                0 => DEFAULT_SEGMENT,
+                largest => largest.into(),
+            };
+            self.booked.ploss_byte += u64::from(hole.len());
+            self.booked.ploss_count += hole.len().div_ceil(segment);
+        }
+    }
+
+    /// Decides the holes for which the time has come.
+    fn decide(&mut self, is_due: impl FnMut(&Hole) -> bool) {
+        if self.stream.state & HOLES != 0 {
+            let mut holes = self.cold().holes;
+            holes.take(is_due, |hole| self.book(hole));
+            self.cold().holes = holes;
+            self.note_holes();
+        }
+    }
+
+    fn note_holes(&mut self) {
+        let holes = &self.cold().holes;
+        let is_set = |condition, bit| if condition { bit } else { 0 };
+        let bits = is_set(!holes.is_empty(), HOLES) | is_set(holes.has_acked(), PENDING);
+        self.stream.state = self.stream.state & !(HOLES | PENDING) | bits;
+    }
+
+    fn open(&mut self, hole: Hole) {
+        if let Some(pushed_out) = self.cold().holes.open(hole) {
+            self.book(&pushed_out);
+        }
+        self.note_holes();
+    }
+
+    /// Takes the segment's place in its own stream.
+    fn sequence(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) -> Verdict {
+        let end = segment.seq.wrapping_add(segment.len());
+        if segment.has(flag::SYN) && (self.stream.state & KNOWN == 0 || segment.seq != self.stream.isn) {
+            self.decide(|_| true);
+            self.start(segment, end);
+            return Verdict::Taken;
+        }
+        if self.stream.state & KNOWN == 0 {
+            self.pick_up(segment, end);
+            return Verdict::Taken;
+        }
+        if segment.has(flag::SYN) {
+            self.stream.note_syn(segment);
+        }
+        match distance(segment.seq, self.stream.next) {
+            0 => self.in_order(peer, segment, end),
+            1.. => return self.ahead(peer, segment, end),
+            _ => return self.behind(peer, segment, end, window_ns),
+        }
+        Verdict::Taken
+    }
+
+    /// A connection begins in this direction.
+    fn start(&mut self, segment: &Segment, end: u32) {
+        let before = *self.stream;
+        // The peer's answer may have been captured first.
+        let was_answered = before.state & (KNOWN | ACKED) == ACKED
+            && before.acked.wrapping_sub(segment.seq) <= segment.len();
+        *self.stream = HotStream {
+            next: end,
+            acked: if was_answered { before.acked } else { segment.seq },
+            isn: segment.seq,
+            state: KNOWN | ACKED,
+            rtt_known: before.rtt_known,
+            max_segment: segment.payload.min(u16::MAX.into()) as u16,
+            ..Default::default()
+        };
+        self.stream.note_syn(segment);
+        if !was_answered {
+            self.stream.note_sent(segment);
+        }
+    }
+
+    /// The first segment seen of a connection that began before.
+    fn pick_up(&mut self, segment: &Segment, end: u32) {
+        let stream = &mut *self.stream;
+        let is_acked = stream.state & ACKED != 0;
+        let ahead = distance(stream.acked, end);
+        stream.next = end;
+        if is_acked && (0..1 << 20).contains(&ahead) {
+            // It had been acknowledged before: what lies between is of the past.
+            stream.next = stream.acked;
+        } else if is_acked && !(-(1 << 30)..0).contains(&ahead) {
+            stream.state &= !ACKED;
+        }
+        stream.isn = segment.seq.wrapping_sub(1);
+        stream.state |= KNOWN;
+        self.cold().picked_up_ns = segment.time_ns;
+        self.grow(segment);
+        if segment.len() != 0 && self.stream.next == end {
+            self.stream.note_sent(segment);
+        }
+    }
+
+    fn grow(&mut self, segment: &Segment) {
+        let payload = segment.payload.min(u16::MAX.into()) as u16;
+        self.stream.max_segment = self.stream.max_segment.max(payload);
+    }
+
+    fn in_order(&mut self, peer: &HotStream, segment: &Segment, end: u32) {
+        let is_data = segment.flags & (flag::SYN | flag::FIN) == 0;
+        if segment.payload == 1 && is_data && peer.state & ZERO_WINDOW != 0 {
+            // RFC 9293, section 3.8.6.1: a zero-window probe; the receiver may take the byte or not.
+            self.stream.setup |= PROBED;
+            return;
+        }
+        self.stream.next = end;
+        self.grow(segment);
+        if segment.len() != 0 {
+            self.stream.note_sent(segment);
+        }
+    }
+
+    fn ahead(&mut self, peer: &HotStream, segment: &Segment, end: u32) -> Verdict {
+        if !self.is_plausible(peer, segment.seq) {
+            return self.stray(segment, end);
+        }
+        self.drop_stale();
+        let start = self.stream.next;
+        self.stream.next = end;
+        self.stream.setup &= !PROBED;
+        self.cold().trusted_to = segment.seq;
+        self.grow(segment);
+        self.booked.hole_count += 1;
+        self.open(Hole::new(start, segment.seq, Evidence::Open, segment.time_ns));
+        Verdict::Taken
+    }
+
+    fn behind(&mut self, peer: &HotStream, segment: &Segment, end: u32, window_ns: u64) -> Verdict {
+        if self.stream.next.wrapping_sub(segment.seq) > reach::behind(self.stream, peer) {
+            return self.stray(segment, end);
+        }
+        if segment.len() == 0 {
+            return Verdict::Taken;
+        }
+        self.drop_stale();
+        let now = segment.time_ns;
+        let next = self.stream.next;
+        let seen = (segment.seq, first(end, next));
+        let payload_start = segment.payload_start();
+        let payload = (payload_start, payload_start.wrapping_add(segment.payload));
+
+        // What of the segment is new here though it comes late, in sequence numbers and in bytes.
+        let (mut new, mut new_byte) = (0, 0);
+        let (mut is_reordered, mut is_late, mut late_byte) = (false, false, 0);
+        if self.stream.state & HOLES != 0 {
+            let mut holes = self.cold().holes;
+            let pushed_out = holes.fill(seen.0, seen.1, |hole| {
+                let extent = (hole.start, hole.end);
+                let filled = (last(extent.0, seen.0), first(extent.1, seen.1));
+                let bytes = overlap(filled, payload);
+                new += filled.1.wrapping_sub(filled.0);
+                new_byte += bytes;
+                match hole.evidence() {
+                    Evidence::Open if hole.age(now) > window_ns => (is_late, late_byte) = (true, late_byte + bytes),
+                    Evidence::AckedOld => (is_late, late_byte) = (true, late_byte + bytes),
+                    Evidence::Open | Evidence::AckedYoung => is_reordered = true,
+                    // Only the capture was out of order: the acknowledgement came before what it acknowledges.
+                    Evidence::AckedUnseen => {}
+                }
+            });
+            self.cold().holes = holes;
+            if let Some(hole) = pushed_out {
+                self.book(&hole);
+            }
+            self.note_holes();
+        }
+        let is_data = segment.flags & (flag::SYN | flag::FIN) == 0;
+        if new == 0 && segment.payload <= 1 && is_data && segment.seq == next.wrapping_sub(1) {
+            // A keep-alive (RFC 9293, section 3.8.4).
+            return Verdict::Taken;
+        }
+        let before = self.before_pick_up(seen, now, window_ns);
+        if before != (0, 0) {
+            let bytes = overlap(before, payload);
+            new += before.1.wrapping_sub(before.0);
+            new_byte += bytes;
+            is_reordered = true;
+        }
+        let is_repeated = seen.1.wrapping_sub(seen.0) > new;
+        if is_repeated {
+            self.booked.retrans_count += 1;
+            self.booked.retrans_byte += u64::from(overlap(seen, payload).saturating_sub(new_byte));
+        }
+        self.booked.reorder_count += u32::from(is_reordered);
+        self.booked.ploss_count += u32::from(is_late);
+        self.booked.ploss_byte += u64::from(late_byte);
+        self.stream.note_sent_again(segment, end, is_repeated || is_late);
+        if is_before(next, end) {
+            self.stream.next = end;
+        }
+        self.grow(segment);
+        Verdict::Taken
+    }
+
+    /// What of a segment lies before the first one seen and comes within the reordering window after it.
+    fn before_pick_up(&mut self, seen: (u32, u32), now: u64, window_ns: u64) -> (u32, u32) {
+        let base = self.stream.isn.wrapping_add(1);
+        if self.stream.setup & SYN_SEEN != 0
+            || !is_before(seen.0, base)
+            || now.saturating_sub(self.cold().picked_up_ns) > window_ns
+        {
+            return (0, 0);
+        }
+        (seen.0, first(seen.1, base))
+    }
+
+    fn drop_stale(&mut self) {
+        let next = self.stream.next;
+        self.decide(|hole| hole.is_stale(next));
+    }
+
+    /// True where the stream may have come as far as `position`, which lies ahead.
+    fn is_plausible(&mut self, peer: &HotStream, position: u32) -> bool {
+        let seen = self.stream.next;
+        let jump = position.wrapping_sub(seen);
+        let reach = reach::ahead(self.stream, peer);
+        let cold = self.cold();
+        let progress = u64::from(seen.wrapping_sub(cold.trusted_to));
+        cold.trust = (u64::from(cold.trust) + progress * reach::TRUST_PER_BYTE).min(reach::TRUST.into()) as u32;
+        cold.trusted_to = seen;
+        if jump <= SMALL {
+            return true;
+        }
+        let is_plausible = jump <= reach.min(cold.trust);
+        if is_plausible {
+            cold.trust -= jump;
+        }
+        is_plausible
+    }
+
+    /// A segment where no window allows one is not believed before a second one goes on from there.
+    fn stray(&mut self, segment: &Segment, end: u32) -> Verdict {
+        if !is_confirmed(&mut self.cold().stray_seq, segment.seq, end) {
+            return Verdict::Stray;
+        }
+        self.resynchronise(segment.seq, end);
+        self.stream.isn = segment.seq.wrapping_sub(1);
+        self.stream.setup &= !PROBED;
+        self.grow(segment);
+        Verdict::Taken
+    }
+
+    /// Takes the stream anew from `acked` to `next`; what was undecided is forgotten.
+    fn resynchronise(&mut self, acked: u32, next: u32) {
+        self.booked.resync_count += 1;
+        let cold = self.cold();
+        cold.holes.clear();
+        (cold.stray_seq, cold.stray_ack) = (None, None);
+        cold.trusted_to = acked;
+        let stream = &mut *self.stream;
+        (stream.acked, stream.next) = (acked, next);
+        stream.state = stream.state & !(HOLES | PENDING | BY_TIMESTAMP) | KNOWN | ACKED;
+        stream.timed = 0;
+    }
+
+    /// Takes what the other side says of this stream.
+    fn acknowledgement(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) {
+        let ack = segment.ack;
+        if self.stream.state & KNOWN == 0 {
+            if self.stream.state & ACKED == 0 || is_before(self.stream.acked, ack) {
+                self.stream.acked = ack;
+                self.stream.state |= ACKED;
+            }
+            return;
+        }
+        let beyond = distance(ack, self.stream.next);
+        if beyond == 1 && self.stream.setup & PROBED != 0 {
+            // The receiver took the probe's byte.
+            self.stream.next = ack;
+            self.stream.setup &= !PROBED;
+        } else if beyond > 0 {
+            if !self.is_plausible(peer, ack) {
+                if is_confirmed(&mut self.cold().stray_ack, ack, ack) {
+                    self.resynchronise(ack, ack);
+                }
+                return;
+            }
+            self.time(segment);
+            let start = self.stream.next;
+            self.acknowledge_holes(segment, window_ns);
+            self.stream.next = ack;
+            self.cold().trusted_to = ack;
+            self.open(Hole::new(start, ack, Evidence::AckedUnseen, segment.time_ns));
+            self.stream.acked = ack;
+            self.stream.state |= ACKED;
+            return;
+        }
+        if self.stream.state & ACKED == 0 {
+            if beyond >= -(1 << 30) {
+                self.stream.acked = ack;
+                self.stream.state |= ACKED;
+            }
+        } else if is_before(self.stream.acked, ack) {
+            self.time(segment);
+            self.stream.acked = ack;
+        }
+        self.acknowledge_holes(segment, window_ns);
+    }
+
+    fn acknowledge_holes(&mut self, segment: &Segment, window_ns: u64) {
+        if self.stream.state & HOLES != 0 {
+            self.drop_stale();
+            if let Some(hole) = self.cold().holes.acknowledge(segment.ack, segment.time_ns, window_ns) {
+                self.book(&hole);
+            }
+            self.note_holes();
+        }
+    }
+
+    fn time(&mut self, ack: &Segment) {
+        let timing = self.stream.timing(ack);
+        if let Some(sample) = timing.sample {
+            self.booked.add_rtt(1, sample, sample);
+        }
+        self.stream.settle(ack.ack, timing);
+    }
+
+    /// Takes the window that this side advertises.
+    fn window(&mut self, peer: &mut HotStream, segment: &Segment) {
+        if segment.has(flag::SYN) {
+            return;
+        }
+        self.stream.window = self.stream.window.max(segment.window);
+        if segment.window == 0 {
+            self.stream.state |= ZERO_WINDOW;
+        } else {
+            self.stream.state &= !ZERO_WINDOW;
+            peer.setup &= !PROBED;
+        }
+    }
+}
+
+impl HotStream {
+    fn note_syn(&mut self, segment: &Segment) {
+        self.setup = self.setup & !SCALE | SYN_SEEN | segment.window_scale().map_or(0, |shift| shift + 1);
+    }
+
+    /// Karn's rule: what was sent again cannot be timed, and neither can what waits behind it, but by the timestamp of
+    /// the new copy, where it is newer than all before (RFC 7323, section 4.1).
+    fn note_sent_again(&mut self, segment: &Segment, end: u32, is_new_copy: bool) {
+        let timed = usize::from(self.timed);
+        let kept = self.timed_end[..timed].iter().take_while(|end| !is_before(segment.seq, **end)).count();
+        let is_same = self.state & BY_TIMESTAMP != 0 && self.timed_end[0] == end;
+        if self.state & BY_TIMESTAMP != 0 && kept == 0 && !is_same {
+            self.state &= !BY_TIMESTAMP;
+            self.tsval = self.tsval.wrapping_add(1 << 30);
+        }
+        if kept < timed {
+            self.timed = kept as u8;
+        }
+        let Some((tsval, _)) = segment.timestamps() else {
+            self.state &= !BY_TIMESTAMP;
+            return;
+        };
+        let is_free = self.state & BY_TIMESTAMP == 0 || is_same;
+        if is_new_copy && is_free && is_before(self.tsval, tsval) {
+            self.state |= BY_TIMESTAMP;
+            self.tsval = tsval;
+            self.timed = 1;
+            self.timed_end[0] = end;
+            self.timed_low[0] = segment.time_ns as u32;
+            self.timed_high[0] = (segment.time_ns >> 32) as u8;
+        }
+    }
+}
+
+/// True where `[start, end)` goes on from what lay astray before; else it is noted itself.
+fn is_confirmed(stray: &mut Option<u32>, start: u32, end: u32) -> bool {
+    if stray.is_some_and(|before| start.wrapping_sub(before) <= reach::UNKNOWN) {
+        *stray = None;
+        return true;
+    }
+    *stray = Some(end);
+    false
+}

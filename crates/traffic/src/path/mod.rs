@@ -1,0 +1,42 @@
+//! TCP connections along a path of hops, one of which loses packets, as taps between the hops see them.
+//!
+//! Every loss is drawn beforehand, only first transmissions are lost, and the last segments of a connection never are: so
+//! each lost segment leaves a hole behind it and is repaired exactly once, and what a tap must find is known to the byte.
+
+mod simulation;
+mod spec;
+
+pub use simulation::{Path, TapFrame};
+pub use spec::PathSpec;
+
+use serde::Serialize;
+
+/// What was lost, and what each tap must find of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathTruth {
+    /// The specification in full.
+    pub spec: String,
+    /// Number of the hop that loses packets, from 1 on; tap `n` lies before hop `n`.
+    pub lossy_hop: u32,
+    /// Segments that it lost.
+    pub lost_count: u64,
+    /// Their payload.
+    pub lost_byte: u64,
+    /// By tap, from the sender on.
+    pub taps: Vec<TapTruth>,
+}
+
+/// What one tap must find in the direction of the data, over all connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TapTruth {
+    /// Frames, both directions.
+    pub packets: u64,
+    /// Bytes lost before it.
+    pub ploss_byte: u64,
+    /// Segments that repaired them.
+    pub ploss_count: u64,
+    /// Bytes that it saw and that were sent again, because they were lost behind it.
+    pub retrans_byte: u64,
+    /// Segments that did.
+    pub retrans_count: u64,
+}

@@ -1,0 +1,337 @@
+//! The connections, event by event.
+
+use super::{PathSpec, PathTruth, TapTruth};
+use crate::flow::{Addresses, Flow, TCP};
+use crate::headers::{self, Position};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Payload of a segment: what fits an Ethernet frame behind headers without options.
+const PAYLOAD: u32 = 1460;
+/// Segments that may be on their way: what the window that the headers state allows (64,240 bytes).
+const WINDOW: u32 = 44;
+/// Segments of a connection's end that are never lost, so that others follow every loss.
+const SAFE_TAIL: u32 = WINDOW;
+/// Later segments that arrived before one counts as lost (RFC 6675, DupThresh).
+const DUP_THRESH: u32 = 3;
+/// Time between two segments of a sender: 1 Gbit/s.
+const SPACING_NS: u64 = 12_000;
+const START_NS: u64 = 1_704_067_200_000_000_000;
+
+const SYN: u8 = 2;
+const FIN: u8 = 1;
+const ACK: u8 = 16;
+const PSH: u8 = 8;
+
+/// A frame as a tap sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapFrame {
+    /// Number of the tap, from 0 at the client on.
+    pub tap: u32,
+    /// Time stamp, nanoseconds since the epoch.
+    pub time_ns: u64,
+    /// Captured bytes: the headers; the payload is cut.
+    pub data: Vec<u8>,
+    /// Length on the wire without the check sequence.
+    pub wire_len: u32,
+}
+
+/// What travels.
+#[derive(Clone, Copy, Debug)]
+enum Packet {
+    Syn,
+    SynAck,
+    /// Segment of this number; sent for the first time or again.
+    Data(u32, bool),
+    /// Acknowledges all segments below; sent because this segment came, if one did.
+    Ack(u32, Option<u32>),
+    /// The client's, after all data, and the server's answer.
+    Fin,
+    FinAck,
+    LastAck,
+}
+
+impl Packet {
+    fn goes_forward(self) -> bool {
+        matches!(self, Self::Syn | Self::Data(..) | Self::Fin | Self::LastAck)
+            // The acknowledgement of SYN and ACK comes from the client.
+            || matches!(self, Self::Ack(0, None))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The client may send.
+    Send,
+    /// A packet passes a tap.
+    Tap(u32, Packet),
+}
+
+struct Connection {
+    flow: Flow,
+    reverse: Flow,
+    lost: Vec<bool>,
+    /// What arrived at the server, and what the client knows of it.
+    arrived: Vec<bool>,
+    known: Vec<bool>,
+    /// All below have arrived; all below are known to have.
+    expected: u32,
+    acknowledged: u32,
+    next: u32,
+    highest_known: u32,
+    resent: Vec<bool>,
+    to_resend: VecDeque<u32>,
+    /// A `Send` is under way.
+    sends: bool,
+    id: u16,
+}
+
+/// Simulates a [`PathSpec`]: frames in the order of time, over all taps.
+pub struct Path {
+    spec: PathSpec,
+    connections: Vec<Connection>,
+    /// By time, then in the order in which they were made.
+    events: BinaryHeap<Reverse<(u64, u64, u32, EventSlot)>>,
+    made: u64,
+    truth: PathTruth,
+}
+
+/// An event in the heap; its order means nothing, the number before it is unique.
+#[derive(Clone, Copy, Debug)]
+struct EventSlot(Event);
+
+impl PartialEq for EventSlot {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for EventSlot {}
+impl PartialOrd for EventSlot {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for EventSlot {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+impl Path {
+    /// A path on which nothing has happened yet.
+    pub fn new(spec: PathSpec) -> Self {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(spec.seed);
+        let taps = vec![TapTruth::default(); spec.hops as usize + 1];
+        let truth =
+            PathTruth { spec: spec.to_string(), lossy_hop: spec.lossy, lost_count: 0, lost_byte: 0, taps };
+        let mut path =
+            Self { spec: spec.clone(), connections: Vec::new(), events: BinaryHeap::new(), made: 0, truth };
+        for number in 0..spec.connections {
+            let at = START_NS + u64::from(number) * 1_000_000_000 / u64::from(spec.connections);
+            path.connections.push(Connection::new(number, &spec, &mut random));
+            path.schedule(at, number, Event::Tap(0, Packet::Syn));
+        }
+        path
+    }
+
+    /// Length of the longest frame that is captured.
+    pub const LONGEST: usize = headers::LONGEST;
+
+    /// What was lost so far; whole once [`Path::next_frame`] gives none.
+    pub fn truth(&self) -> &PathTruth {
+        &self.truth
+    }
+
+    fn schedule(&mut self, at: u64, connection: u32, event: Event) {
+        self.made += 1;
+        self.events.push(Reverse((at, self.made, connection, EventSlot(event))));
+    }
+
+    /// The next frame at any tap; `None` when all connections are over.
+    pub fn next_frame(&mut self) -> Option<TapFrame> {
+        while let Some(Reverse((now, _, number, EventSlot(event)))) = self.events.pop() {
+            match event {
+                Event::Send => self.send(now, number),
+                Event::Tap(tap, packet) => return Some(self.pass(now, number, tap, packet)),
+            }
+        }
+        None
+    }
+
+    /// A packet passes a tap and goes on to the next one, to an end, or nowhere.
+    fn pass(&mut self, now: u64, number: u32, tap: u32, packet: Packet) -> TapFrame {
+        let hop_ns = u64::from(self.spec.rtt_us) * 1000 / 2 / u64::from(self.spec.hops);
+        let (data, wire_len) = self.connections[number as usize].frame(packet);
+        let truth = &mut self.truth.taps[tap as usize];
+        truth.packets += 1;
+        // A segment that was lost is repaired once: before the lossy hop that is a retransmission, behind it a repair.
+        if let Packet::Data(_, true) = packet {
+            if tap < self.spec.lossy {
+                truth.retrans_count += 1;
+                truth.retrans_byte += u64::from(PAYLOAD);
+            } else {
+                truth.ploss_count += 1;
+                truth.ploss_byte += u64::from(PAYLOAD);
+            }
+        }
+        let forward = packet.goes_forward();
+        let is_lost = match packet {
+            Packet::Data(segment, false) => {
+                tap + 1 == self.spec.lossy && self.connections[number as usize].lost[segment as usize]
+            }
+            _ => false,
+        };
+        if is_lost {
+            self.truth.lost_count += 1;
+            self.truth.lost_byte += u64::from(PAYLOAD);
+        } else if forward && tap < self.spec.hops {
+            self.schedule(now + hop_ns, number, Event::Tap(tap + 1, packet));
+        } else if !forward && tap > 0 {
+            self.schedule(now + hop_ns, number, Event::Tap(tap - 1, packet));
+        } else {
+            self.arrive(now, number, packet);
+        }
+        TapFrame { tap, time_ns: now, data, wire_len }
+    }
+
+    /// A packet is at its end, right behind the last tap.
+    fn arrive(&mut self, now: u64, number: u32, packet: Packet) {
+        let last = self.spec.hops;
+        let connection = &mut self.connections[number as usize];
+        let soon = now + 1000;
+        match packet {
+            Packet::Syn => self.schedule(soon, number, Event::Tap(last, Packet::SynAck)),
+            Packet::SynAck => {
+                connection.sends = true;
+                self.schedule(soon, number, Event::Tap(0, Packet::Ack(0, None)));
+                self.schedule(soon + SPACING_NS, number, Event::Send);
+            }
+            Packet::Data(segment, _) => {
+                connection.arrived[segment as usize] = true;
+                while connection.arrived.get(connection.expected as usize) == Some(&true) {
+                    connection.expected += 1;
+                }
+                let ack = Packet::Ack(connection.expected, Some(segment));
+                self.schedule(soon, number, Event::Tap(last, ack));
+            }
+            Packet::Ack(expected, Some(segment)) => {
+                connection.learn(expected, segment);
+                if !connection.sends {
+                    connection.sends = true;
+                    self.schedule(soon, number, Event::Send);
+                }
+            }
+            Packet::Fin => self.schedule(soon, number, Event::Tap(last, Packet::FinAck)),
+            Packet::FinAck => self.schedule(soon, number, Event::Tap(0, Packet::LastAck)),
+            Packet::Ack(_, None) | Packet::LastAck => {}
+        }
+    }
+
+    /// The client sends what it may: what is to be sent again first.
+    fn send(&mut self, now: u64, number: u32) {
+        let connection = &mut self.connections[number as usize];
+        let segments = connection.lost.len() as u32;
+        let packet = if let Some(segment) = connection.to_resend.pop_front() {
+            Packet::Data(segment, true)
+        } else if connection.next < segments && connection.next < connection.acknowledged + WINDOW {
+            connection.next += 1;
+            Packet::Data(connection.next - 1, false)
+        } else {
+            connection.sends = false;
+            if connection.acknowledged == segments && connection.next == segments {
+                connection.next += 1;
+                self.schedule(now, number, Event::Tap(0, Packet::Fin));
+            }
+            return;
+        };
+        self.schedule(now, number, Event::Tap(0, packet));
+        self.schedule(now + SPACING_NS, number, Event::Send);
+    }
+}
+
+impl Connection {
+    fn new(number: u32, spec: &PathSpec, random: &mut Xoshiro256PlusPlus) -> Self {
+        let [_, _, high, low] = number.to_be_bytes();
+        let (client, server) = ([10, 1, high, low], [192, 0, 2, 1]);
+        let (client_port, server_port) = (50_000 + (number % 10_000) as u16, 443);
+        let flow = Flow {
+            addresses: Addresses::V4 { src: client, dst: server },
+            src_port: client_port,
+            dst_port: server_port,
+            protocol: TCP,
+            ttl: 60,
+            outbound: true,
+            initial_seq: random.next_u64() as u32,
+        };
+        let reverse = Flow {
+            addresses: Addresses::V4 { src: server, dst: client },
+            src_port: server_port,
+            dst_port: client_port,
+            outbound: false,
+            initial_seq: random.next_u64() as u32,
+            ..flow
+        };
+        let segments = spec.segments as usize;
+        let lossy = spec.segments.saturating_sub(SAFE_TAIL) as usize;
+        let lost = (0..segments)
+            .map(|segment| segment < lossy && random.next_u64() % 1_000_000 < u64::from(spec.loss_ppm))
+            .collect();
+        Self {
+            flow,
+            reverse,
+            lost,
+            arrived: vec![false; segments],
+            known: vec![false; segments],
+            expected: 0,
+            acknowledged: 0,
+            next: 0,
+            highest_known: 0,
+            resent: vec![false; segments],
+            to_resend: VecDeque::new(),
+            sends: false,
+            id: 0,
+        }
+    }
+
+    /// The client hears which segment arrived, as selective acknowledgements would tell it (RFC 2018), and sends again
+    /// what must be lost.
+    fn learn(&mut self, expected: u32, segment: u32) {
+        self.known[segment as usize] = true;
+        self.acknowledged = self.acknowledged.max(expected);
+        self.highest_known = self.highest_known.max(segment);
+        let surely_lost = self.highest_known.saturating_sub(DUP_THRESH - 1);
+        for missing in self.acknowledged..surely_lost {
+            let at = missing as usize;
+            if !self.known[at] && !self.resent[at] {
+                self.resent[at] = true;
+                self.to_resend.push_back(missing);
+            }
+        }
+    }
+
+    fn frame(&mut self, packet: Packet) -> (Vec<u8>, u32) {
+        let flow = if packet.goes_forward() { &self.flow } else { &self.reverse };
+        let (client, server) =
+            (self.flow.initial_seq.wrapping_add(1), self.reverse.initial_seq.wrapping_add(1));
+        let behind = |segments: u32| client.wrapping_add(segments.wrapping_mul(PAYLOAD));
+        let all = behind(self.lost.len() as u32);
+        let (seq, ack, tcp_flags, payload) = match packet {
+            Packet::Syn => (self.flow.initial_seq, 0, SYN, 0),
+            Packet::SynAck => (self.reverse.initial_seq, client, SYN | ACK, 0),
+            Packet::Data(segment, _) => (behind(segment), server, PSH | ACK, PAYLOAD),
+            Packet::Ack(0, None) => (client, server, ACK, 0),
+            Packet::Ack(expected, _) => (server, behind(expected), ACK, 0),
+            Packet::Fin => (all, server, FIN | ACK, 0),
+            Packet::FinAck => (server, all.wrapping_add(1), FIN | ACK, 0),
+            Packet::LastAck => (all.wrapping_add(1), server.wrapping_add(1), ACK, 0),
+        };
+        self.id = self.id.wrapping_add(1);
+        let length = headers::length(flow);
+        let total_byte = (length - headers::ETHERNET) as u32 + payload;
+        let built = headers::build(flow, &Position { seq, ack, tcp_flags, id: self.id }, total_byte);
+        let wire_len = (total_byte + headers::ETHERNET as u32).max(60);
+        (built[..length].to_vec(), wire_len)
+    }
+}

@@ -1,0 +1,86 @@
+//! The specification of a path.
+
+use crate::spec::{SpecError, unknown_key, value};
+use std::fmt;
+use std::str::FromStr;
+
+/// What to simulate. Made from text by [`str::parse`]; shown in full by `Display`, which parses to itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathSpec {
+    /// Connections, started evenly over the first second.
+    pub connections: u32,
+    /// Segments of payload that each client sends.
+    pub segments: u32,
+    /// Hops between client and server.
+    pub hops: u32,
+    /// The hop that loses packets, from 1 on.
+    pub lossy: u32,
+    /// Share of data segments that it loses, parts per million.
+    pub loss_ppm: u32,
+    /// Round-trip time from client to server in microseconds.
+    pub rtt_us: u32,
+    /// The number that everything is drawn from.
+    pub seed: u64,
+}
+
+const KEYS: [&str; 7] = ["connections", "segments", "hops", "lossy", "loss", "rtt", "seed"];
+
+impl Default for PathSpec {
+    fn default() -> Self {
+        Self { connections: 20, segments: 1000, hops: 3, lossy: 2, loss_ppm: 10_000, rtt_us: 20_000, seed: 1 }
+    }
+}
+
+impl PathSpec {
+    fn set(&mut self, key: &str, text: &str) -> Result<(), SpecError> {
+        let bad = |expected: &str| SpecError(format!("{key}={text}: not {expected}"));
+        let whole = |least: u64, most: u64| match value::count(text) {
+            Ok(count) if (least..=most).contains(&count) => Ok(count as u32),
+            Ok(_) => Err(SpecError(format!("{key}={text}: must be from {least} to {most}"))),
+            Err(expected) => Err(bad(expected)),
+        };
+        match key {
+            "connections" => self.connections = whole(1, 10_000)?,
+            "segments" => self.segments = whole(1, 1_000_000)?,
+            "hops" => self.hops = whole(1, 16)?,
+            "lossy" => self.lossy = whole(1, 16)?,
+            "loss" => self.loss_ppm = value::share_ppm(text).map_err(bad)?,
+            // Below 16 ms a quarter of it is less than the 3 ms within which a segment counts as reordered.
+            "rtt" => self.rtt_us = whole(16_000, 1_000_000)?,
+            "seed" => self.seed = text.parse().map_err(|_| bad("a whole number below 2^64"))?,
+            _ => return Err(unknown_key("unknown key", key, &KEYS)),
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for PathSpec {
+    type Err = SpecError;
+
+    /// Reads `key=value,key=value,…`; what is left out has its default.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let mut spec = Self::default();
+        for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let (key, text) = pair.split_once('=').unwrap_or((pair, ""));
+            spec.set(key, text)?;
+        }
+        if spec.lossy > spec.hops {
+            return Err(SpecError(format!("lossy={}: there are only {} hops", spec.lossy, spec.hops)));
+        }
+        if spec.loss_ppm > 200_000 {
+            return Err(SpecError("loss: at most 20%: more stalls every connection".to_owned()));
+        }
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for PathSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { connections, segments, hops, lossy, loss_ppm, rtt_us, seed } = self;
+        let loss = f64::from(*loss_ppm) / 1e6;
+        write!(
+            f,
+            "connections={connections},segments={segments},hops={hops},lossy={lossy},loss={loss},rtt={rtt_us},seed={seed}"
+        )
+    }
+}

@@ -1,0 +1,67 @@
+//! What records carry beyond the plain ones: from options to the engine's terms.
+
+use crate::cli::RunOptions;
+use crate::exit::Failure;
+use packet::KeySpec;
+use record::StatisticKind;
+use summary::{Metric, Parts, Statistic, StatisticSpec};
+
+/// The value of `--key`.
+pub(crate) fn key(text: &str) -> Result<KeySpec, String> {
+    KeySpec::parse(text).map_err(|error| error.to_string())
+}
+
+/// The value of `--gap` and its like.
+pub(crate) fn statistics(list: &str) -> Result<StatisticSpec, String> {
+    list.parse().map_err(|error: summary::StatisticError| error.to_string())
+}
+
+/// The same for those who write records.
+pub(crate) fn of_records(options: &RunOptions, parts: &Parts) -> record::Parts {
+    let statistics = parts.statistics.iter().flatten().flat_map(|(metric, spec)| {
+        let metric = match metric {
+            Metric::Gap => record::Metric::Gap,
+            Metric::Size => record::Metric::Size,
+            Metric::InterArrival => record::Metric::InterArrival,
+        };
+        spec.statistics().iter().map(move |statistic| {
+            let kind = match *statistic {
+                Statistic::Mean => StatisticKind::Mean,
+                Statistic::StdDev => StatisticKind::StdDev,
+                Statistic::Percentile(p) => StatisticKind::Percentile(f64::from(p) / 1e4),
+            };
+            record::Statistic { metric, kind }
+        })
+    });
+    record::Parts {
+        key: options.key,
+        loss: parts.loss,
+        statistics: statistics.collect(),
+        biflow: parts.biflow,
+    }
+}
+
+/// All optional parts that the options ask for.
+pub(crate) fn of(options: &RunOptions) -> Result<Parts, Failure> {
+    let key = &options.key;
+    if options.loss && !key.is_five_tuple() {
+        return Err(Failure::usage(
+            "--loss follows TCP connections: leave out --key, whose flows are none",
+        ));
+    }
+    if options.biflow
+        && let Some(reason) = key.why_not_symmetric()
+    {
+        return Err(Failure::usage(format!("--biflow joins two directions: {reason}")));
+    }
+    let metric = |metric, spec: Option<StatisticSpec>| spec.map(|spec| (metric, spec));
+    Ok(Parts {
+        statistics: [
+            metric(Metric::Gap, options.gap),
+            metric(Metric::Size, options.packet_size),
+            metric(Metric::InterArrival, options.inter_arrival),
+        ],
+        biflow: options.biflow,
+        loss: options.loss,
+    })
+}

@@ -1,0 +1,160 @@
+//! Losses planted at a known hop, or at the tap itself, and what the reports say of them before and behind it.
+
+#[allow(dead_code, reason = "each test program uses a part")]
+mod support;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use support::output::{self, number, row};
+use support::program::{edison, run};
+use support::scratch::Scratch;
+
+/// What is known of one tap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Found {
+    ploss_byte: u64,
+    ploss_count: u64,
+    retrans_byte: u64,
+    retrans_count: u64,
+}
+
+impl Found {
+    fn of_truth(tap: &Value) -> Self {
+        let of = |name: &str| number(&tap[name]);
+        Self {
+            ploss_byte: of("ploss_byte"),
+            ploss_count: of("ploss_count"),
+            retrans_byte: of("retrans_byte"),
+            retrans_count: of("retrans_count"),
+        }
+    }
+
+    /// Of a row whose loss columns begin at `at`.
+    fn of_row(row: &Value, at: usize) -> Self {
+        let of = |offset: usize| number(&row[at + offset]);
+        Self { ploss_byte: of(0), ploss_count: of(1), retrans_count: of(3), retrans_byte: of(4) }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            ploss_byte: self.ploss_byte + other.ploss_byte,
+            ploss_count: self.ploss_count + other.ploss_count,
+            retrans_byte: self.retrans_byte + other.retrans_byte,
+            retrans_count: self.retrans_count + other.retrans_count,
+        }
+    }
+}
+
+/// What one run of `--loss` found: in all, in its windows together, in its records together.
+fn measure(scratch: &Scratch, capture: &Path) -> (Value, [Found; 3]) {
+    let (csv, report) = (scratch.path("flows.csv"), scratch.path("report.json"));
+    let mut command = edison();
+    command.args(["run", "--loss", "--json", "--every", "50ms", "--top", "1000"]).arg(capture);
+    command.arg("--flows").arg(&csv).arg("--report").arg(&report);
+    let ended = run(&mut command).expect(0);
+    let report = output::report(&report);
+    let windows = output::windows(ended.stdout.lines());
+    let in_windows = windows.iter().map(|window| Found::of_row(&row(window, "tcp_loss")[0], 0));
+    let text = std::fs::read_to_string(&csv).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let in_records = lines.map(|cells| {
+        let of = |name: &str| {
+            cells[header.iter().position(|it| *it == name).unwrap()].parse::<u64>().unwrap_or_default()
+        };
+        Found {
+            ploss_byte: of("ploss_byte"),
+            ploss_count: of("ploss_count"),
+            retrans_byte: of("retrans_byte"),
+            retrans_count: of("retrans_count"),
+        }
+    });
+    let in_all = Found::of_row(&row(&report, "tcp_loss")[0], 0);
+    let sums = [
+        in_all,
+        in_windows.fold(Found::default(), Found::plus),
+        in_records.fold(Found::default(), Found::plus),
+    ];
+    (report, sums)
+}
+
+fn taps(scratch: &Scratch, spec: &str, hops: u32) -> (Value, Vec<PathBuf>) {
+    let path = scratch.path("path.pcap");
+    run(edison().arg("generate").arg(&path).args(["--path", spec])).expect(0);
+    let truth = std::fs::read_to_string(scratch.path("path.pcap.truth.json")).unwrap();
+    let taps = (0..=hops).map(|tap| scratch.path(&format!("path.tap{tap}.pcap"))).collect();
+    (serde_json::from_str(&truth).unwrap(), taps)
+}
+
+#[test]
+fn the_reports_before_and_behind_name_the_hop() {
+    for (spec, hops, lossy) in [
+        ("connections=8,segments=700,hops=3,lossy=2,loss=1%,seed=4", 3, 2),
+        ("connections=3,segments=2000,hops=2,lossy=1,loss=2%,rtt=50k,seed=5", 2, 1),
+        ("connections=5,segments=500,hops=4,lossy=4,loss=3%,seed=6", 4, 4),
+    ] {
+        let scratch = Scratch::new();
+        let (truth, taps) = taps(&scratch, spec, hops);
+        let mut lost_before = Vec::new();
+        for (tap, capture) in taps.iter().enumerate() {
+            let expected = Found::of_truth(&truth["taps"][tap]);
+            let (report, found) = measure(&scratch, capture);
+            assert_eq!(found, [expected; 3], "{spec} tap {tap}");
+            let sum = &row(&report, "tcp_loss")[0];
+            assert_eq!((number(&sum[5]), number(&sum[8])), (0, 0), "nothing unseen, nothing taken anew");
+            // The receiver is as far away as the tap says.
+            let rtt = number(&sum[9]) as f64;
+            let whole = if spec.contains("50k") { 50e6 } else { 20e6 };
+            let left = whole * (f64::from(hops) - tap as f64) / f64::from(hops);
+            assert!(rtt <= left * 1.01 + 10_000.0, "{spec} tap {tap}: {rtt} of {left}");
+            lost_before.push(found[0].ploss_byte > 0);
+        }
+        let first = lost_before.iter().position(|&lost| lost);
+        assert_eq!(first, Some(lossy), "{spec}: the hop before the first tap that misses bytes");
+    }
+}
+
+/// A pcap file (nanoseconds, this machine's byte order) without the frames that `keep` does not want, and what was left
+/// out.
+fn thin_out(from: &Path, to: &Path, mut keep: impl FnMut(usize, &[u8], u32) -> bool) {
+    let bytes = std::fs::read(from).unwrap();
+    let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
+    let mut out = bytes[..24].to_vec();
+    let (mut at, mut number) = (24, 0);
+    while at < bytes.len() {
+        let captured = word(at + 8) as usize;
+        if keep(number, &bytes[at + 16..at + 16 + captured], word(at + 12)) {
+            out.extend(&bytes[at..at + 16 + captured]);
+        }
+        at += 16 + captured;
+        number += 1;
+    }
+    std::fs::write(to, out).unwrap();
+}
+
+#[test]
+fn what_the_tap_missed_is_not_the_networks_loss() {
+    let scratch = Scratch::new();
+    let (_, taps) = taps(&scratch, "connections=4,segments=1000,hops=1,lossy=1,loss=0%,seed=7", 1);
+    let thinned = scratch.path("thinned.pcap");
+    let mut missed = 0;
+    thin_out(&taps[0], &thinned, |number, frame, wire_len| {
+        let is_data = wire_len > 1000;
+        assert_eq!(frame.len(), 54);
+        // Every 40th frame, but for the connections' beginnings and ends.
+        let drop = is_data && number % 40 == 7;
+        missed += if drop { u64::from(wire_len) - 54 } else { 0 };
+        !drop
+    });
+    assert!(missed > 100_000);
+    let (report, found) = measure(&scratch, &thinned);
+    let sum = &row(&report, "tcp_loss")[0];
+    assert_eq!(number(&sum[5]), missed, "unseen_byte");
+    assert_eq!(found[0], Found::default(), "nothing was lost or sent again");
+}
+
+#[test]
+fn other_keys_have_no_connections() {
+    run(edison().args(["run", "--synthetic", "packets=1", "--loss", "--key", "src_addr"]))
+        .says(2, &["--loss", "--key"]);
+}
