@@ -45,9 +45,7 @@ pub(crate) fn of_records(options: &RunOptions, parts: &Parts) -> record::Parts {
 pub(crate) fn of(options: &RunOptions) -> Result<Parts, Failure> {
     let key = &options.key;
     if options.loss && !key.is_five_tuple() {
-        return Err(Failure::usage(
-            "--loss follows TCP connections: leave out --key, whose flows are none",
-        ));
+        return Err(Failure::usage("--loss follows TCP connections: leave out --key, whose flows are none"));
     }
     if options.biflow
         && let Some(reason) = key.why_not_symmetric()

@@ -29,7 +29,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         None => Selection::new(&record_parts),
     };
     if options.fields.is_some() && options.flows.is_none() && options.export.is_none() {
-        return Err(Failure::usage("--fields chooses what records carry: give --flows PATH or --export URL too"));
+        return Err(Failure::usage(
+            "--fields chooses what records carry: give --flows PATH or --export URL too",
+        ));
     }
     if options.rotate.is_some() && options.flows.is_none() {
         return Err(Failure::usage("--rotate splits what --flows writes: give --flows PATH too"));
@@ -183,12 +185,7 @@ impl Verdict {
 }
 
 /// The report, and whether outputs failed.
-fn report(
-    outcome: Outcome<Outputs>,
-    source: Vec<String>,
-    node: String,
-    key: KeySpec,
-) -> (RunReport, bool) {
+fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String, key: KeySpec) -> (RunReport, bool) {
     let ended = outcome.ended;
     let OutputsResult { exported, dropped, top_bytes, top_packets, top_loss, talkers, warnings, faults } =
         ended.records.finish();

@@ -14,7 +14,8 @@ use support::output::{self, number};
 use support::program::{edison, run};
 use support::scratch::Scratch;
 
-const MIXED: &str = "packets=6000,flows=700,size=64:7/594:4/1518:1,ipv6=30%,plant=flood:sources=150/scan/elephant";
+const MIXED: &str =
+    "packets=6000,flows=700,size=64:7/594:4/1518:1,ipv6=30%,plant=flood:sources=150/scan/elephant";
 
 /// A line of a CSV file by column names.
 type Line = HashMap<String, String>;
@@ -77,9 +78,8 @@ fn keys_merge_what_they_leave_out() {
 
     // Without addresses both families have the same keys.
     let (records, report) = measure(&scratch, &path, &["--key", "protocol"]);
-    let found = records.iter().map(|line| {
-        (of(line, "protocol"), (of(line, "total_count"), of(line, "total_byte")))
-    });
+    let found =
+        records.iter().map(|line| (of(line, "protocol"), (of(line, "total_count"), of(line, "total_byte"))));
     let by_protocol = expected(&frames, |key| u64::from(key.2));
     assert_eq!(found.collect::<BTreeMap<_, _>>(), by_protocol);
     assert_eq!(records.len(), by_protocol.len());
@@ -90,7 +90,8 @@ fn keys_merge_what_they_leave_out() {
 
 #[test]
 fn a_bad_key_is_underlined_and_the_fields_are_listed() {
-    let ended = run(edison().args(["run", "--synthetic", "packets=1", "--key", "src_addr,dts_port"])).expect(2);
+    let ended =
+        run(edison().args(["run", "--synthetic", "packets=1", "--key", "src_addr,dts_port"])).expect(2);
     let lines: Vec<&str> = ended.stderr.lines().collect();
     let at = lines.iter().position(|line| line.trim() == "src_addr,dts_port").expect("the expression");
     let (expression, under) = (lines[at], lines[at + 1]);
@@ -156,7 +157,13 @@ fn gaps_sizes_and_times_are_those_of_the_frames() {
     for line in &records {
         let address = |name: &str| line[name].parse::<IpAddr>().unwrap();
         let port = |name: &str| of(line, name) as u16;
-        let key = (address("src_addr"), address("dst_addr"), of(line, "protocol") as u8, port("src_port"), port("dst_port"));
+        let key = (
+            address("src_addr"),
+            address("dst_addr"),
+            of(line, "protocol") as u8,
+            port("src_port"),
+            port("dst_port"),
+        );
         let [gaps, sizes, times] = &samples[&key];
         let value = |name: &str| line[name].parse::<f64>().ok();
         let near = |name: &str, expected: Option<f64>| {
@@ -174,7 +181,8 @@ fn gaps_sizes_and_times_are_those_of_the_frames() {
         near("iat_stddev", (times.len() > 1).then(|| stddev(times)));
         near("iat_mean", (!times.is_empty()).then(|| mean(times)));
         if let (Some(p50), [_, ..]) = (value("gap_p50"), gaps.as_slice()) {
-            let (least, most) = gaps.iter().fold((f64::MAX, 0.0_f64), |(a, b), &gap| (a.min(gap), b.max(gap)));
+            let (least, most) =
+                gaps.iter().fold((f64::MAX, 0.0_f64), |(a, b), &gap| (a.min(gap), b.max(gap)));
             assert!((least..=most).contains(&p50));
         }
         several += usize::from(gaps.len() > 5);
@@ -197,7 +205,9 @@ fn anonymised_records_keep_prefixes_and_counts_and_show_no_address() {
     let counts = |lines: &[Line]| {
         let mut counts: Vec<_> = lines
             .iter()
-            .map(|line| (of(line, "stime"), of(line, "total_count"), of(line, "src_port"), of(line, "dst_port")))
+            .map(|line| {
+                (of(line, "stime"), of(line, "total_count"), of(line, "src_port"), of(line, "dst_port"))
+            })
             .collect();
         counts.sort_unstable();
         counts
@@ -218,7 +228,8 @@ fn rotated_files_together_are_the_whole() {
     let whole = scratch.path("whole.csv");
     run(edison().arg("run").arg(&path).args(timeouts).arg("--flows").arg(&whole)).expect(0);
     let rotated = scratch.path("part.csv");
-    run(edison().arg("run").arg(&path).args(timeouts).args(["--rotate", "5s", "--flows"]).arg(&rotated)).expect(0);
+    run(edison().arg("run").arg(&path).args(timeouts).args(["--rotate", "5s", "--flows"]).arg(&rotated))
+        .expect(0);
     let parts: Vec<_> = std::fs::read_dir(scratch.path(""))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -227,7 +238,8 @@ fn rotated_files_together_are_the_whole() {
     assert!(parts.len() > 3, "{parts:?}");
     assert!(parts.iter().all(|path| path.extension().is_some_and(|suffix| suffix == "csv")));
     let sorted = |lines: Vec<Line>| {
-        let mut lines: Vec<_> = lines.into_iter().map(|line| line.into_iter().collect::<BTreeMap<_, _>>()).collect();
+        let mut lines: Vec<_> =
+            lines.into_iter().map(|line| line.into_iter().collect::<BTreeMap<_, _>>()).collect();
         lines.sort();
         lines
     };

@@ -3,6 +3,7 @@
 
 mod capture;
 mod compare;
+mod flow_record;
 mod line;
 #[cfg(feature = "dpdk")]
 mod port_steps;
@@ -50,6 +51,11 @@ pub const BENCHES: &[Bench] = &[
         name: "capture",
         about: "capture file to records against nfpcapd and softflowd, by processor time",
         run: capture::run,
+    },
+    Bench {
+        name: "record",
+        about: "flow records: what each optional part costs; FloWatcher's tables; hash functions and identifying a flow",
+        run: flow_record::run,
     },
     Bench { name: "records", about: "record writers: CSV, JSON lines, Parquet", run: records::run },
     #[cfg(feature = "dpdk")]

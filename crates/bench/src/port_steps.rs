@@ -142,7 +142,8 @@ impl Path {
         let limits = Limits::new(usize::MAX >> 1, 1 << 28);
         Self {
             parser: BurstParser::new(seed, Tunnel::Outer, BURST.into()),
-            v4: FlowTable::new(TableConfig::plain(seed, timeouts), &limits).expect("address space for a table"),
+            v4: FlowTable::new(TableConfig::plain(seed, timeouts), &limits)
+                .expect("address space for a table"),
             sink: Records::default(),
             passes: 0,
             received: 0,

@@ -162,7 +162,9 @@ impl Table for Cuckoo {
         let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
         // Growth is part of what is measured, so the number of flows is not told.
         self.table = None;
-        self.table = FlowTable::new(TableConfig::plain(self.seed, timeouts), &Limits::new(usize::MAX >> 1, 1 << 28)).ok();
+        self.table =
+            FlowTable::new(TableConfig::plain(self.seed, timeouts), &Limits::new(usize::MAX >> 1, 1 << 28))
+                .ok();
     }
 
     fn count(&mut self, keys: &[KeyV4]) {

@@ -89,8 +89,13 @@ impl<R: RecordSink> Meter<R> {
     pub fn new(config: &Config, time_base: TimeBase, records: R) -> Result<Self, OutOfMemory> {
         let Config { seed, key, parts, timeouts, tunnel, .. } = *config;
         let table = TableConfig { seed, key, timeouts, parts };
-        let parsed =
-            ParserConfig { tunnel, key, paired: parts.are_paired(), details: parts.need_details() };
+        let parsed = ParserConfig {
+            tunnel,
+            key,
+            paired: parts.are_paired(),
+            details: parts.need_details(),
+            segments: parts.loss,
+        };
         Ok(Self {
             every: config.every,
             duration_ns: config

@@ -83,11 +83,8 @@ impl TcpSegment {
         if header_len < 20 || header_len > bytes.wire_len() {
             return Self::UNPARSED;
         }
-        let mut segment = Self {
-            payload: (bytes.wire_len() - header_len) as u32,
-            kind: IS_TCP,
-            ..Self::NONE
-        };
+        let mut segment =
+            Self { payload: (bytes.wire_len() - header_len) as u32, kind: IS_TCP, ..Self::NONE };
         match bytes.peek::<32>() {
             Ok(h) if header_len == 32 && be32(h, 20) == USUAL_OPTIONS => {
                 segment.timestamps = [be32(h, 24), be32(h, 28)];

@@ -143,14 +143,7 @@ fn ipv6<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
     let ip_tos = (be16(h, 0) >> 4) as u8;
     let fields = PacketFields { total_byte: total as u32, ip_ttl: h[7], ip_tos, ..Default::default() };
     let payload = Some(payload.limit(total - 40));
-    let mut packet = IpPacket {
-        addresses,
-        protocol: h[6],
-        ports: [0; 4],
-        fields,
-        payload,
-        remark: None,
-    };
+    let mut packet = IpPacket { addresses, protocol: h[6], ports: [0; 4], fields, payload, remark: None };
     walk(&mut packet, budget)?;
     transport(&mut packet);
     Ok(packet)

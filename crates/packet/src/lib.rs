@@ -15,6 +15,7 @@ mod link;
 mod link_header;
 mod parser;
 mod reason;
+mod toeplitz;
 mod tunnel;
 
 pub use burst::{KeyBurst, KeyedPacket, PacketFields};
@@ -27,3 +28,4 @@ pub use key_spec::{KeySpec, KeySpecError};
 pub use link::LinkType;
 pub use parser::{BurstParser, Packet, ParserConfig, Tunnel, parse};
 pub use reason::{NotMeasured, Remark};
+pub use toeplitz::Toeplitz;

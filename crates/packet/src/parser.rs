@@ -4,8 +4,8 @@ use crate::bytes::{Bytes, HeaderBudget, be16, be32};
 use crate::ip::{self, PacketKey, protocol};
 use crate::key::Transport;
 use crate::{
-    Frame, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, LinkType, NotMeasured, PacketDetail, PacketFields,
-    Remark, Seed, TcpSegment,
+    Frame, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, LinkType, NotMeasured, PacketDetail,
+    PacketFields, Remark, Seed, TcpSegment,
 };
 use crate::{link_header, tunnel};
 
@@ -33,8 +33,10 @@ pub struct ParserConfig {
     pub key: KeySpec,
     /// Both directions of a key have one hash, so that a table can hold them together.
     pub paired: bool,
-    /// Bursts carry [`PacketDetail`]s.
+    /// Bursts carry [`PacketDetail`]s: packets' numbers.
     pub details: bool,
+    /// The details have TCP segments too.
+    pub segments: bool,
 }
 
 impl From<Tunnel> for ParserConfig {
@@ -58,12 +60,12 @@ pub struct Packet {
     pub segment: TcpSegment,
 }
 
-/// Parses one frame, with the 5-tuple as its key.
+/// Parses one frame, with the 5-tuple as its key and its TCP segment.
 ///
 /// # Errors
 /// The one reason why the frame is not measured.
 pub fn parse(frame: &Frame<'_>, tunnel: Tunnel) -> Result<Packet, NotMeasured> {
-    parse_as(frame, &tunnel.into())
+    parse_as(frame, &ParserConfig { segments: true, ..tunnel.into() })
 }
 
 fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasured> {
@@ -95,7 +97,7 @@ fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasu
         fields,
         ports: packet.remark,
         inner_unparsed,
-        segment: packet.segment(),
+        segment: if config.segments { packet.segment() } else { TcpSegment::NONE },
     })
 }
 
@@ -227,7 +229,7 @@ impl BurstParser {
 
     #[inline]
     fn add_common_detail(&mut self, headers: &CommonHeaders, frame: &Frame<'_>, number: u64) {
-        let segment = if headers[23] == protocol::TCP {
+        let segment = if self.config.segments && headers[23] == protocol::TCP {
             let transport = usize::from(be16(headers, 16)) - 20;
             let bytes = frame.data.get(34..).unwrap_or_default();
             TcpSegment::read(Bytes::new(bytes, transport))
@@ -254,12 +256,15 @@ impl BurstParser {
                     self.remarks[remark as usize] += 1;
                 }
                 self.remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
-                let is_unparsed = self.config.details && packet.segment.is_unparsed();
-                self.remarks[Remark::SegmentUnparsed as usize] += u64::from(is_unparsed);
+                self.remarks[Remark::SegmentUnparsed as usize] += u64::from(packet.segment.is_unparsed());
                 let detail = PacketDetail { number, segment: packet.segment };
                 match packet.key {
-                    PacketKey::V4(key) => add(&mut self.v4, key, packet.fields, detail, &self.config, &self.seed),
-                    PacketKey::V6(key) => add(&mut self.v6, key, packet.fields, detail, &self.config, &self.seed),
+                    PacketKey::V4(key) => {
+                        add(&mut self.v4, key, packet.fields, detail, &self.config, &self.seed)
+                    }
+                    PacketKey::V6(key) => {
+                        add(&mut self.v6, key, packet.fields, detail, &self.config, &self.seed)
+                    }
                 }
             }
             Err(reason) => self.skip(reason),

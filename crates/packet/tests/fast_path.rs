@@ -4,7 +4,8 @@ mod frames;
 
 use frames::{TCP, ethernet, ipv4, ipv6, udp};
 use packet::{
-    BurstParser, Frame, Key, LinkType, NotMeasured, PacketDetail, PacketKey, ParserConfig, Remark, Seed, Tunnel, parse,
+    BurstParser, Frame, Key, LinkType, NotMeasured, PacketDetail, PacketKey, ParserConfig, Remark, Seed,
+    Tunnel, parse,
 };
 use proptest::prelude::*;
 
@@ -95,7 +96,7 @@ proptest! {
     ) {
         let tunnel = if inner { Tunnel::Inner } else { Tunnel::Outer };
         let seed = Seed::new(number);
-        let mut parser = BurstParser::new(seed, ParserConfig { details, ..tunnel.into() }, 4);
+        let mut parser = BurstParser::new(seed, ParserConfig { details, segments: details, ..tunnel.into() }, 4);
         let (mut v4_details, mut v6_details) = (Vec::new(), Vec::new());
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         let mut not_measured = [0; NotMeasured::ALL.len()];

@@ -50,15 +50,14 @@ impl Sent {
 }
 
 fn sent() -> impl Strategy<Value = Sent> {
-    (any::<bool>(), any::<[u128; 2]>(), any::<[u16; 2]>(), prop::option::of(0..4095_u16), any::<u8>()).prop_map(
-        |(is_v4, [src, dst], ports, vlan, tos)| {
+    (any::<bool>(), any::<[u128; 2]>(), any::<[u16; 2]>(), prop::option::of(0..4095_u16), any::<u8>())
+        .prop_map(|(is_v4, [src, dst], ports, vlan, tos)| {
             let address = |bits: u128| match is_v4 {
                 true => IpAddr::from((bits as u32).to_be_bytes()),
                 false => IpAddr::from(bits.to_be_bytes()),
             };
             Sent { src: address(src), dst: address(dst), ports, vlan, tos }
-        },
-    )
+        })
 }
 
 fn prefix(address: IpAddr, (v4, v6): (u32, u32)) -> IpAddr {
@@ -158,7 +157,11 @@ fn what_has_no_two_directions_says_why() {
     for lopsided in ["src_addr", "src_addr/24,dst_addr", "src_addr,dst_addr,src_port", "vlan"] {
         assert!(KeySpec::parse(lopsided).unwrap().why_not_symmetric().is_some(), "{lopsided}");
     }
-    for fits in ["src_addr,dst_addr", "src_addr/24/64,dst_addr/24/64,protocol", "dst_port,src_addr,src_port,dst_addr,vlan"] {
+    for fits in [
+        "src_addr,dst_addr",
+        "src_addr/24/64,dst_addr/24/64,protocol",
+        "dst_port,src_addr,src_port,dst_addr,vlan",
+    ] {
         assert_eq!(KeySpec::parse(fits).unwrap().why_not_symmetric(), None, "{fits}");
     }
 }

@@ -160,11 +160,6 @@ impl Cold {
     };
 
     pub(crate) fn first(packet: &PacketFields) -> Self {
-        Self {
-            stime: packet.time_ns,
-            vlan: packet.vlan,
-            macs: packet.macs,
-            ..Self::EMPTY
-        }
+        Self { stime: packet.time_ns, vlan: packet.vlan, macs: packet.macs, ..Self::EMPTY }
     }
 }

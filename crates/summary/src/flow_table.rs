@@ -177,18 +177,16 @@ impl<K: Key> FlowTable<K> {
         for (number, batch) in packets.chunks(BATCH).enumerate() {
             // What does not change within a batch is asked once per batch, not per packet.
             let is_changing = self.index.is_splitting() || self.is_sealing;
-            if !has_parts && self.slot_bits == 0 {
-                match is_changing {
-                    true => self.update_batch(Mode::<true, false, false>, batch, &[], sink),
-                    false => self.update_batch(Mode::<false, false, false>, batch, &[], sink),
-                }
-                continue;
-            }
-            let details = details.get(number * BATCH..).unwrap_or_default();
-            match (self.slot_bits != 0, has_parts) {
-                (false, _) => self.update_batch(Mode::<true, false, true>, batch, details, sink),
-                (true, false) => self.update_batch(Mode::<true, true, false>, batch, details, sink),
-                (true, true) => self.update_batch(Mode::<true, true, true>, batch, details, sink),
+            let details = tail(details, number * BATCH);
+            match (is_changing, self.slot_bits != 0, has_parts) {
+                (false, false, false) => self.update_batch(Mode::<false, false, false>, batch, details, sink),
+                (true, false, false) => self.update_batch(Mode::<true, false, false>, batch, details, sink),
+                (false, false, true) => self.update_batch(Mode::<false, false, true>, batch, details, sink),
+                (true, false, true) => self.update_batch(Mode::<true, false, true>, batch, details, sink),
+                (false, true, false) => self.update_batch(Mode::<false, true, false>, batch, details, sink),
+                (true, true, false) => self.update_batch(Mode::<true, true, false>, batch, details, sink),
+                (false, true, true) => self.update_batch(Mode::<false, true, true>, batch, details, sink),
+                (true, true, true) => self.update_batch(Mode::<true, true, true>, batch, details, sink),
             }
         }
     }

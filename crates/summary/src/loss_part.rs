@@ -1,6 +1,7 @@
 //! TCP losses of every pair of flows (`--loss`): the tracker's state in arenas beside the table's.
 
 use crate::arena::{Arena, OutOfMemory};
+use crate::cuckoo::NONE;
 use crate::limits::Limits;
 use crate::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 use packet::{KeyedPacket, PacketDetail};
@@ -75,7 +76,7 @@ impl LossPart {
     ) {
         for ((packet, detail), slot) in packets.iter().zip(details).zip(slots) {
             let slot = slot.get();
-            if !detail.segment.is_some() || slot == u32::MAX {
+            if !detail.segment.is_some() || slot == NONE {
                 continue;
             }
             let (entry, direction) = (slot as usize >> 1, slot as usize & 1);

@@ -1,6 +1,7 @@
 //! Statistics of every flow (`--gap`, `--packet-size`, `--inter-arrival`).
 
 use crate::arena::{Arena, OutOfMemory};
+use crate::cuckoo::NONE;
 use crate::limits::Limits;
 use crate::parts::{Metric, Parts};
 use crate::statistic::{Sample, StatisticBlock, StatisticSpec};
@@ -25,7 +26,8 @@ impl StatisticPart {
             return Ok(None);
         }
         let blocks_per_flow = metrics.iter().map(|(_, spec)| spec.blocks()).sum();
-        let most = flows.saturating_mul(blocks_per_flow).min(limits.byte_limit() / size_of::<StatisticBlock>() + 1);
+        let most =
+            flows.saturating_mul(blocks_per_flow).min(limits.byte_limit() / size_of::<StatisticBlock>() + 1);
         Ok(Some(Self { metrics, blocks_per_flow, blocks: Arena::reserve(most, limits)? }))
     }
 
@@ -67,26 +69,45 @@ impl StatisticPart {
         let mut samples = [Sample::default(); BATCH];
         let mut offset = 0;
         for (metric, spec) in &self.metrics {
+            let block_of = |slot: &Cell<u32>| match slot.get() {
+                NONE => None,
+                slot => Some(slot as usize * self.blocks_per_flow + offset),
+            };
             let mut count = 0;
-            let block_of = |slot: u32| slot as usize * self.blocks_per_flow + offset;
-            let known = packets.iter().zip(slots).enumerate().filter(|(_, (_, slot))| slot.get() != u32::MAX);
-            for (at, (packet, slot)) in known {
-                let block = block_of(slot.get());
-                let value = match metric {
-                    Metric::Size => Some(packet.fields.total_byte.into()),
-                    Metric::Gap => {
-                        let number = details.get(at).map_or(0, |detail| detail.number);
-                        // Between a packet and the next one lie one frame less than their numbers differ by.
-                        self.blocks[block].replace_last(number).map(|last| number.saturating_sub(last + 1))
-                    }
-                    Metric::InterArrival => {
-                        let now = packet.fields.time_ns;
-                        self.blocks[block].replace_last(now).map(|last| now.saturating_sub(last))
-                    }
-                };
-                if let (Some(value), Some(sample)) = (value, samples.get_mut(count)) {
+            let mut take = |block, value| {
+                if let Some(sample) = samples.get_mut(count) {
                     *sample = Sample { block, value };
                     count += 1;
+                }
+            };
+            // What is sampled is asked once per batch, not per packet.
+            match metric {
+                Metric::Size => {
+                    for (packet, slot) in packets.iter().zip(slots) {
+                        if let Some(block) = block_of(slot) {
+                            take(block, packet.fields.total_byte.into());
+                        }
+                    }
+                }
+                Metric::Gap => {
+                    for (detail, slot) in details.iter().zip(slots) {
+                        if let Some(block) = block_of(slot)
+                            && let Some(last) = self.blocks[block].replace_last(detail.number)
+                        {
+                            // Between two packets lie one frame less than their numbers differ by.
+                            take(block, detail.number.saturating_sub(last + 1));
+                        }
+                    }
+                }
+                Metric::InterArrival => {
+                    for (packet, slot) in packets.iter().zip(slots) {
+                        let now = packet.fields.time_ns;
+                        if let Some(block) = block_of(slot)
+                            && let Some(last) = self.blocks[block].replace_last(now)
+                        {
+                            take(block, now.saturating_sub(last));
+                        }
+                    }
                 }
             }
             spec.add_batch(&mut self.blocks, &samples[..count]);

@@ -279,12 +279,10 @@ fn parts() -> impl Strategy<Value = Parts> {
     let spec = || prop::sample::select(vec!["mean", "p50", "stddev,p99,p1", "mean,p50,p90,p99.9"]);
     let statistics = (prop::option::of(spec()), prop::option::of(spec()), prop::option::of(spec()));
     let some = (statistics, any::<bool>(), any::<bool>()).prop_map(|((gap, size, arrival), biflow, loss)| {
-        let parse = |metric, list: Option<&str>| Some((metric, list?.parse::<StatisticSpec>().expect("a list")));
-        let statistics = [
-            parse(Metric::Gap, gap),
-            parse(Metric::Size, size),
-            parse(Metric::InterArrival, arrival),
-        ];
+        let parse =
+            |metric, list: Option<&str>| Some((metric, list?.parse::<StatisticSpec>().expect("a list")));
+        let statistics =
+            [parse(Metric::Gap, gap), parse(Metric::Size, size), parse(Metric::InterArrival, arrival)];
         Parts { statistics, biflow, loss }
     });
     prop_oneof![1 => Just(Parts::default()), 2 => some]
@@ -474,7 +472,12 @@ fn grows_and_shrinks<K: Key>(key: fn(u32) -> K, flows: u32) {
         *counts.entry(record.key.expect("no record is `other`")).or_insert(0u64) += record.total_count;
     }
     let expected: HashMap<_, _> = (0..flows)
-        .map(|n| (key(n.wrapping_mul(2_654_435_761)).flow_key(&KeySpec::FIVE_TUPLE), if n % 2 == 0 { 6 } else { 4 }))
+        .map(|n| {
+            (
+                key(n.wrapping_mul(2_654_435_761)).flow_key(&KeySpec::FIVE_TUPLE),
+                if n % 2 == 0 { 6 } else { 4 },
+            )
+        })
         .collect();
     assert_eq!(counts, expected);
 }
@@ -514,7 +517,8 @@ fn memory_bounds_it() {
 #[test]
 fn without_memory_everything_is_refused() {
     let limits = Limits::new(0, usize::MAX);
-    let mut table = FlowTable::<KeyV6>::new(TableConfig::plain(Seed::new(1), OFF), &limits).expect("address space");
+    let mut table =
+        FlowTable::<KeyV6>::new(TableConfig::plain(Seed::new(1), OFF), &limits).expect("address space");
     let mut given = Given::default();
     let mut burst = KeyBurst::with_capacity(1);
     burst.push(key_v6(1), fields(1, 0, 10), &Seed::new(1));

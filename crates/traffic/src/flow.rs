@@ -255,7 +255,8 @@ mod tests {
         for (ppm, rank) in [0, 1_000_000].into_iter().flat_map(|ppm| (0..2000).map(move |rank| (ppm, rank))) {
             let flows = Flows::new(ppm, &mut SplitMix64::seed_from_u64(5));
             let five = &KeySpec::FIVE_TUPLE;
-            let key = if ppm == 0 { flows.key_v4(rank).flow_key(five) } else { flows.key_v6(rank).flow_key(five) };
+            let key =
+                if ppm == 0 { flows.key_v4(rank).flow_key(five) } else { flows.key_v6(rank).flow_key(five) };
             assert_eq!(key, flows.flow(rank).key());
         }
     }

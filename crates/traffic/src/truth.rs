@@ -182,7 +182,10 @@ impl Truth {
             totals: Totals {
                 count: flows.values().fold(FlowCount::default(), |sum, count| sum.plus(*count)),
                 flows: flows.len() as u64,
-                ipv6_flows: flows.keys().filter(|key| key.src_addr.is_some_and(|address| address.is_ipv6())).count() as u64,
+                ipv6_flows: flows
+                    .keys()
+                    .filter(|key| key.src_addr.is_some_and(|address| address.is_ipv6()))
+                    .count() as u64,
                 first_ns: time_at(0),
                 last_ns: time_at(generated.saturating_sub(1)),
             },

@@ -1,6 +1,6 @@
 //! The generator against recounts of its own bytes, by parsing that shares nothing with it.
 
-use packet::{FlowKey, KeySpec, Key};
+use packet::{FlowKey, Key, KeySpec};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use traffic::{EventKind, FlowCount, GeneratedFrame, Generator, KeyStream, Origin, Spec, Truth};

@@ -69,11 +69,15 @@ fn bad_specifications_say_what_is_wrong() {
         ("hops=2,lossy=3", "lossy=3: there are only 2 hops"),
         ("hops=0", "hops=0: must be from 1 to 16"),
         ("loss=30%", "loss: at most 20%: more stalls every connection"),
-        ("lossyhop=1", "unknown key \"lossyhop\". There are: connections, segments, hops, lossy, loss, rtt, seed"),
+        (
+            "lossyhop=1",
+            "unknown key \"lossyhop\". There are: connections, segments, hops, lossy, loss, rtt, seed",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(text.parse::<PathSpec>().unwrap_err().to_string(), expected);
     }
-    let spec: PathSpec = "connections=7,segments=300,hops=4,lossy=3,loss=2.5%,rtt=30k,seed=5".parse().unwrap();
+    let spec: PathSpec =
+        "connections=7,segments=300,hops=4,lossy=3,loss=2.5%,rtt=30k,seed=5".parse().unwrap();
     assert_eq!(spec.to_string().parse::<PathSpec>().unwrap(), spec);
 }

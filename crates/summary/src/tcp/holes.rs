@@ -176,5 +176,4 @@ impl Holes {
     pub(super) fn has_acked(&self) -> bool {
         self.as_slice().iter().any(Hole::is_acked)
     }
-
 }

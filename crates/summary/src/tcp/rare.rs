@@ -285,7 +285,9 @@ impl Side<'_> {
                 new += filled.1.wrapping_sub(filled.0);
                 new_byte += bytes;
                 match hole.evidence() {
-                    Evidence::Open if hole.age(now) > window_ns => (is_late, late_byte) = (true, late_byte + bytes),
+                    Evidence::Open if hole.age(now) > window_ns => {
+                        (is_late, late_byte) = (true, late_byte + bytes)
+                    }
                     Evidence::AckedOld => (is_late, late_byte) = (true, late_byte + bytes),
                     Evidence::Open | Evidence::AckedYoung => is_reordered = true,
                     // Only the capture was out of order: the acknowledgement came before what it acknowledges.
@@ -350,7 +352,8 @@ impl Side<'_> {
         let reach = reach::ahead(self.stream, peer);
         let cold = self.cold();
         let progress = u64::from(seen.wrapping_sub(cold.trusted_to));
-        cold.trust = (u64::from(cold.trust) + progress * reach::TRUST_PER_BYTE).min(reach::TRUST.into()) as u32;
+        cold.trust =
+            (u64::from(cold.trust) + progress * reach::TRUST_PER_BYTE).min(reach::TRUST.into()) as u32;
         cold.trusted_to = seen;
         if jump <= SMALL {
             return true;

@@ -196,7 +196,8 @@ impl HotStream {
                 self.timed_end[covered - 1] == ack.ack
             };
         let sample = is_match.then(|| {
-            let passed = u64::from(self.timed_high[covered - 1]) << 32 | u64::from(self.timed_low[covered - 1]);
+            let passed =
+                u64::from(self.timed_high[covered - 1]) << 32 | u64::from(self.timed_low[covered - 1]);
             ack.time_ns.wrapping_sub(passed) & (TIME_SPAN - 1)
         });
         // Beyond half of the span time went backwards.

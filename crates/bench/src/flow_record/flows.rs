@@ -1,0 +1,114 @@
+//! The flows of a key stream and their exact counts, in the order of arrival.
+
+use super::table::Packets;
+use super::tuple::Tuple;
+use hashbrown::HashMap;
+use packet::{KeyV4, Toeplitz};
+use traffic::{KeyStream, Spec};
+
+/// A flow and how often it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flow {
+    pub(super) key: KeyV4,
+    /// Its RSS hash.
+    pub(super) hash: u32,
+    /// Packets in the whole stream.
+    pub(super) packets: u32,
+    /// Packets in the sample.
+    pub(super) sampled: u32,
+}
+
+impl Flow {
+    /// What a table should have counted after the whole stream and so many passes over the sample.
+    pub(super) fn counted(&self, passes: u64) -> u64 {
+        u64::from(self.packets) + passes * u64::from(self.sampled)
+    }
+
+    /// The different hashes in the order of arrival, each with the packets of all its flows.
+    pub(super) fn first_of_each_hash(flows: &[Self]) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let mut totals: HashMap<u32, u64> = HashMap::with_capacity(flows.len());
+        for flow in flows {
+            *totals.entry(flow.hash).or_default() += u64::from(flow.packets);
+        }
+        flows.iter().filter_map(move |flow| Some((flow.hash, totals.remove(&flow.hash)?)))
+    }
+}
+
+/// One point's packets and the truth about them.
+pub(super) struct Traffic {
+    stream: KeyStream<KeyV4>,
+    hashes: Vec<u32>,
+    sampled_keys: Vec<KeyV4>,
+    sampled_hashes: Vec<u32>,
+    /// In the order of their first packets.
+    pub(super) flows: Vec<Flow>,
+    /// Where in `flows`.
+    places: HashMap<KeyV4, u32>,
+}
+
+impl Traffic {
+    /// Draws the packets and computes their RSS hashes, as a card with Microsoft's key would.
+    pub(super) fn draw(packets: u64, flows: u64, zipf: f64) -> Result<Self, String> {
+        let spec: Spec = format!("packets={packets},flows={flows},zipf={zipf},seed=1")
+            .parse()
+            .map_err(|error| format!("{error}"))?;
+        let stream = KeyStream::ipv4(&spec);
+        let rss = Toeplitz::new(&Toeplitz::MICROSOFT_KEY);
+        let hashes: Vec<u32> = stream.keys().iter().map(|key| Tuple::of(key).rss(&rss)).collect();
+        let mut places = HashMap::with_capacity(stream.distinct());
+        let mut flows: Vec<Flow> = Vec::with_capacity(stream.distinct());
+        for (&key, &hash) in stream.keys().iter().zip(&hashes) {
+            let place = *places.entry(key).or_insert(flows.len() as u32);
+            match flows.get_mut(place as usize) {
+                Some(flow) => flow.packets += 1,
+                None => flows.push(Flow { key, hash, packets: 1, sampled: 0 }),
+            }
+        }
+        let traffic =
+            Self { stream, hashes, sampled_keys: Vec::new(), sampled_hashes: Vec::new(), flows, places };
+        // The stream counted what it drew by itself.
+        let agrees =
+            |(key, count)| traffic.place(&key).is_some_and(|place| traffic.flows[place].packets == count);
+        if traffic.stream.distinct() == traffic.flows.len() && traffic.stream.counts().all(agrees) {
+            Ok(traffic)
+        } else {
+            Err(format!("the keys of '{spec}' are not those that it says it drew"))
+        }
+    }
+
+    /// Chooses so many packets of the stream, at even distances: the first ones alone would be those of the
+    /// flows that came first, which lists have at their heads.
+    pub(super) fn sample(&mut self, count: usize) {
+        let keys = self.stream.keys();
+        let chosen = (0..count).map(|at| at * keys.len() / count);
+        (self.sampled_keys, self.sampled_hashes) = chosen.map(|at| (keys[at], self.hashes[at])).unzip();
+        for flow in &mut self.flows {
+            flow.sampled = 0;
+        }
+        for key in &self.sampled_keys {
+            self.flows[self.places[key] as usize].sampled += 1;
+        }
+    }
+
+    /// Other hashes than a card's.
+    #[cfg(test)]
+    pub(super) fn rehash(&mut self, change: impl Fn(u32) -> u32) {
+        self.hashes.iter_mut().for_each(|hash| *hash = change(*hash));
+        self.sampled_hashes.iter_mut().for_each(|hash| *hash = change(*hash));
+        self.flows.iter_mut().for_each(|flow| flow.hash = change(flow.hash));
+    }
+
+    pub(super) fn packets(&self) -> Packets<'_> {
+        Packets { keys: self.stream.keys(), hashes: &self.hashes }
+    }
+
+    /// The packets of the sample.
+    pub(super) fn sampled(&self) -> Packets<'_> {
+        Packets { keys: &self.sampled_keys, hashes: &self.sampled_hashes }
+    }
+
+    /// Where in `flows` the flow of this key is.
+    pub(super) fn place(&self, key: &KeyV4) -> Option<usize> {
+        self.places.get(key).map(|&place| place as usize)
+    }
+}

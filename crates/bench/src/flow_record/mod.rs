@@ -1,0 +1,33 @@
+//! `edison bench record`: flow records, and what FloWatcher (Zhang et al., "FloWatcher-DPDK: lightweight line-rate
+//! flow-level monitoring in software", IEEE TNSM 16(3), 2019) says that they cost.
+
+mod bucket;
+mod chain;
+mod combined;
+mod cuckoo;
+mod double;
+mod flows;
+mod hashes;
+mod identify;
+mod linked_list;
+mod miscount;
+mod murmur3;
+mod parts;
+mod spooky;
+mod table;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod tuple;
+
+use crate::{Line, Points};
+
+const BENCH: &str = "record";
+
+/// Runs all parts, one after the other.
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    parts::run(points, out)?;
+    tables::run(points, out)?;
+    hashes::run(points, out)?;
+    identify::run(points, out)
+}

@@ -1,0 +1,302 @@
+//! What each optional part of a record costs beside the plain one: frames in memory to updated record, in one run.
+
+use crate::compare::{in_turn, ns};
+use crate::{Line, Points};
+use packet::{BurstParser, Frame, Key, KeySpec, KeyV4, LinkType, PacketFields, ParserConfig, Seed};
+use record::FlowRecord;
+use serde_json::json;
+use std::collections::HashMap;
+use std::time::Instant;
+use summary::tcp::LossCounts;
+use summary::{Counts, FlowSink, FlowTable, Limits, Metric, Parts, TableConfig, Timeouts};
+use traffic::{KeyStream, Spec};
+
+const BURST: usize = 64;
+/// Ethernet, IPv4, TCP and 6 bytes of payload: the least frame.
+const FRAME: usize = 60;
+const PAYLOAD: u32 = FRAME as u32 - 54;
+/// Frames per swept entry, as the engine's replay has it.
+const FRAMES_PER_SWEPT: usize = 8;
+/// Nanoseconds between two frames.
+const SPACING_NS: u64 = 100;
+const TCP: u8 = 6;
+
+/// One way of keeping records.
+struct Variant {
+    name: &'static str,
+    key: KeySpec,
+    parts: Parts,
+    sweeps: bool,
+}
+
+impl Variant {
+    fn new(name: &'static str, parts: Parts) -> Self {
+        Self { name, key: KeySpec::FIVE_TUPLE, parts, sweeps: false }
+    }
+
+    fn all() -> Result<Vec<Self>, String> {
+        let statistics = |list: &str| {
+            let spec = list.parse().map_err(|error| format!("{list}: {error}"))?;
+            Ok::<_, String>(Parts { statistics: [Some((Metric::Gap, spec)), None, None], ..Parts::default() })
+        };
+        let key = |text| KeySpec::parse(text).map_err(|error| error.to_string());
+        Ok(vec![
+            Self::new("plain", Parts::default()),
+            Self { sweeps: true, ..Self::new("sweep", Parts::default()) },
+            Self::new("gap_mean", statistics("mean,stddev")?),
+            Self::new("gap_p99", statistics("p99")?),
+            Self::new("loss", Parts { loss: true, ..Parts::default() }),
+            Self::new("biflow", Parts { biflow: true, ..Parts::default() }),
+            Self { key: key("src_addr,dst_addr")?, ..Self::new("key_addresses", Parts::default()) },
+            Self { key: key("src_addr/24/64,dst_port")?, ..Self::new("key_prefix_port", Parts::default()) },
+        ])
+    }
+}
+
+/// TCP segments of both directions of many connections, each in the order of its sequence numbers and acknowledging all
+/// that the other direction has sent.
+struct Trace {
+    frames: Vec<[u8; FRAME]>,
+    /// What a further pass adds to each frame's sequence and acknowledgement number, so that it goes on where the last ended.
+    steps: Vec<[u32; 2]>,
+    flows: HashMap<KeyV4, Flow>,
+}
+
+/// What is true of a flow, after any number of passes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    packets: u64,
+    first: u64,
+    last: u64,
+}
+
+impl Trace {
+    fn new(spec: &Spec) -> Self {
+        let stream = KeyStream::ipv4(spec);
+        let five = KeySpec::FIVE_TUPLE;
+        let mut flows: HashMap<KeyV4, Flow> = HashMap::with_capacity(stream.distinct());
+        let mut frames = Vec::with_capacity(stream.keys().len());
+        let mut keys = Vec::with_capacity(stream.keys().len());
+        for (number, key) in (0..).zip(stream.keys()) {
+            let key = key.flow_key(&five);
+            let address = |address| match address {
+                Some(std::net::IpAddr::V4(address)) => address.octets(),
+                _ => [0; 4],
+            };
+            let (src, dst) = (address(key.src_addr), address(key.dst_addr));
+            // ICMP's type and code are no ports of a connection: any two numbers will do.
+            let ports = [key.src_port, key.dst_port].map(|port| port.unwrap_or(0).to_be_bytes());
+            let [[a, b], [c, d]] = ports;
+            let table_key = KeyV4::new(
+                [src[0], src[1], src[2], src[3], dst[0], dst[1], dst[2], dst[3]],
+                [a, b, c, d],
+                TCP,
+            );
+            let sent = |flows: &HashMap<KeyV4, Flow>, key: &KeyV4| {
+                flows.get(key).map_or(0, |flow| flow.packets as u32 * PAYLOAD)
+            };
+            let (seq, ack) = (sent(&flows, &table_key), sent(&flows, &table_key.reversed()));
+            let flow = flows.entry(table_key).or_insert(Flow { packets: 0, first: number, last: number });
+            (flow.packets, flow.last) = (flow.packets + 1, number);
+            frames.push(frame(src, dst, [a, b, c, d], seq, ack));
+            keys.push(table_key);
+        }
+        let whole = |key: &KeyV4| flows.get(key).map_or(0, |flow| flow.packets as u32 * PAYLOAD);
+        let steps = keys.iter().map(|key| [whole(key), whole(&key.reversed())]).collect();
+        Self { frames, steps, flows }
+    }
+
+    /// Goes on to the next pass, or back to the first.
+    fn step(&mut self, forward: bool) {
+        for (frame, steps) in self.frames.iter_mut().zip(&self.steps) {
+            for (at, step) in [38, 42].into_iter().zip(steps) {
+                let word = &mut frame[at..at + 4];
+                let value = u32::from_be_bytes([word[0], word[1], word[2], word[3]]);
+                let value = if forward { value.wrapping_add(*step) } else { value.wrapping_sub(*step) };
+                word.copy_from_slice(&value.to_be_bytes());
+            }
+        }
+    }
+}
+
+fn frame(src: [u8; 4], dst: [u8; 4], ports: [u8; 4], seq: u32, ack: u32) -> [u8; FRAME] {
+    let mut frame = [0; FRAME];
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
+    frame[12] = 8;
+    frame[14] = 0x45;
+    frame[16..18].copy_from_slice(&(FRAME as u16 - 14).to_be_bytes());
+    frame[22] = 64;
+    frame[23] = TCP;
+    frame[26..30].copy_from_slice(&src);
+    frame[30..34].copy_from_slice(&dst);
+    frame[34..38].copy_from_slice(&ports);
+    frame[38..42].copy_from_slice(&seq.to_be_bytes());
+    frame[42..46].copy_from_slice(&ack.to_be_bytes());
+    frame[46] = 0x50;
+    frame[47] = 0x10;
+    frame[48..50].copy_from_slice(&[0xfa, 0xf0]);
+    frame
+}
+
+/// Records of the whole run, to be compared with the truth.
+#[derive(Default)]
+struct Records(Vec<FlowRecord>);
+
+impl FlowSink for Records {
+    fn window_counts<K: Key>(&mut self, _: u16, _: &K, _: Counts, _: Option<&LossCounts>) {}
+    fn flow_ended(&mut self, record: FlowRecord) {
+        self.0.push(record);
+    }
+    fn table_full(&mut self, _: &PacketFields) {}
+}
+
+/// Adds the lines of all variants at one point.
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let flows = points.flows.unwrap_or(1_000_000);
+    let skews = points.zipf.map_or(vec![1.0, 0.0], |zipf| vec![zipf]);
+    for zipf in skews {
+        let packets = points.packets.unwrap_or((2 * flows).max(4_000_000)).min(1 << 26);
+        point(packets, flows, zipf, points.seconds, out)?;
+    }
+    Ok(())
+}
+
+fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let spec: Spec = format!("packets={packets},flows={flows},zipf={zipf},seed=1")
+        .parse()
+        .map_err(|error| format!("{error}"))?;
+    let mut trace = Trace::new(&spec);
+    let variants = Variant::all()?;
+    let mut checked = vec![true; variants.len()];
+    let mut memory = vec![0; variants.len()];
+    let mut numbered: Vec<_> = variants.iter().enumerate().collect();
+    let times = in_turn(&mut numbered, seconds, |(number, variant)| {
+        let (time, bytes, records) = round(variant, &mut trace);
+        memory[*number] = bytes;
+        checked[*number] &= is_true(variant, &records, &trace);
+        time
+    });
+    let plain = times[0][times[0].len() / 2];
+    for (number, rounds_ns) in times.into_iter().enumerate() {
+        let more = 100.0 * (rounds_ns[rounds_ns.len() / 2] / plain - 1.0);
+        out(Line {
+            bench: super::BENCH,
+            variant: variants[number].name.to_owned(),
+            params: vec![("flows", json!(flows)), ("zipf", json!(zipf)), ("cores", json!(1))],
+            packets,
+            rounds_ns,
+            memory_bytes: Some(memory[number]),
+            checked: checked[number],
+            more: vec![
+                ("distinct", json!(trace.flows.len())),
+                ("more_than_plain_percent", json!((more * 10.0).round() / 10.0)),
+            ],
+        });
+    }
+    Ok(())
+}
+
+/// Two passes, of which the second is timed: every flow is there then. Its time, the memory, and what came of it.
+fn round(variant: &Variant, trace: &mut Trace) -> (f64, u64, Vec<FlowRecord>) {
+    let seed = Seed::new(7);
+    let limits = Limits::new(usize::MAX >> 1, 1 << 28);
+    let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
+    let Variant { key, parts, .. } = *variant;
+    let parsed = ParserConfig {
+        key,
+        paired: parts.are_paired(),
+        details: parts.need_details(),
+        segments: parts.loss,
+        ..ParserConfig::default()
+    };
+    let config = TableConfig { seed, key, timeouts, parts };
+    let mut parser = BurstParser::new(seed, parsed, BURST);
+    let mut table = FlowTable::<KeyV4>::new(config, &limits).expect("address space for a table");
+    let mut sink = Records::default();
+    let mut number = 0;
+    let mut pass = |frames: &[[u8; FRAME]]| {
+        let began = Instant::now();
+        for burst in frames.chunks(BURST) {
+            match parser.is_plain() {
+                true => parse::<true>(&mut parser, burst, &mut number),
+                false => parse::<false>(&mut parser, burst, &mut number),
+            }
+            table.update_burst(&parser.v4, &mut sink);
+            parser.clear();
+            if variant.sweeps {
+                table.sweep(burst.len() / FRAMES_PER_SWEPT + 1, &mut sink);
+            }
+        }
+        ns(began.elapsed())
+    };
+    pass(&trace.frames);
+    trace.step(true);
+    let time = pass(&trace.frames);
+    trace.step(false);
+    let bytes = table.bytes() as u64;
+    table.end_all(&mut sink);
+    (time, bytes, sink.0)
+}
+
+#[inline(always)]
+fn parse<const IS_PLAIN: bool>(parser: &mut BurstParser, burst: &[[u8; FRAME]], number: &mut u64) {
+    for data in burst {
+        let frame = Frame {
+            data,
+            wire_len: FRAME as u32,
+            time_ns: 1_000_000_000 + *number * SPACING_NS,
+            link: LinkType::Ethernet,
+            stripped_vlan: None,
+        };
+        parser.push::<IS_PLAIN>(&frame, *number);
+        *number += 1;
+    }
+}
+
+/// Packets of every flow, and what the variant's part says, against the truth of two passes.
+fn is_true(variant: &Variant, records: &[FlowRecord], trace: &Trace) -> bool {
+    let packets = trace.frames.len() as u64;
+    let mut expected: HashMap<_, Flow> = HashMap::new();
+    for (key, flow) in &trace.flows {
+        let merged = expected.entry(key.flow_key(&KeySpec::FIVE_TUPLE)).or_default();
+        *merged = Flow { packets: 2 * flow.packets, first: flow.first, last: packets + flow.last };
+    }
+    let directions: Vec<&FlowRecord> =
+        records.iter().flat_map(|record| [Some(record), record.reverse()]).flatten().collect();
+    let counted: u64 = directions.iter().map(|record| record.total_count).sum();
+    if counted != 2 * packets {
+        return false;
+    }
+    // Other keys merge flows: their sum is what was compared.
+    if !variant.key.is_five_tuple() {
+        return true;
+    }
+    directions.len() == expected.len()
+        && directions.iter().all(|record| {
+            let Some(flow) = record.key.and_then(|key| expected.get(&key)) else { return false };
+            record.total_count == flow.packets && part_is_true(variant, record, flow)
+        })
+}
+
+fn part_is_true(variant: &Variant, record: &FlowRecord, flow: &Flow) -> bool {
+    if variant.parts.loss {
+        // Nothing is missing from the trace, nor sent twice.
+        return record.loss().is_some_and(|loss| {
+            (loss.hole_count, loss.retrans_count, loss.unseen_byte, loss.resync_count) == (0, 0, 0, 0)
+        });
+    }
+    if variant.parts.statistics[0].is_none() {
+        return true;
+    }
+    let gaps = flow.packets - 1;
+    let others = flow.last - flow.first - gaps;
+    let Some(value) = record.statistic(0) else { return false };
+    match variant.name {
+        "gap_mean" => {
+            let mean = others as f64 / gaps as f64;
+            (value - mean).abs() <= mean * 1e-12
+        }
+        // An estimate: between nothing and all.
+        _ => (0.0..=others as f64).contains(&value),
+    }
+}

@@ -1,0 +1,61 @@
+//! What the tables of one comparison have in common.
+
+use super::chain::Counted;
+use super::flows::Flow;
+use packet::KeyV4;
+
+/// Packets as a card hands them over: keys from the header, RSS hashes from the descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packets<'a> {
+    pub(super) keys: &'a [KeyV4],
+    pub(super) hashes: &'a [u32],
+}
+
+impl Packets<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+}
+
+/// By what a table knows a flow, and so which flows it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Knows {
+    /// The key: all of them.
+    Keys,
+    /// The RSS hash: flows of one hash are one.
+    Hashes,
+    /// The RSS hash, and no more than the two first to arrive of those with the same low half.
+    TwoHashesPerBucket,
+}
+
+/// A table's answer, in any order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Entries {
+    ByHash(Vec<(u32, Counted)>),
+    ByKey(Vec<(KeyV4, Counted)>),
+}
+
+/// A table that counts packets and bytes per flow.
+pub(super) trait Table {
+    /// Name of the variant.
+    fn name(&self) -> &'static str;
+    fn knows(&self) -> Knows;
+    /// Empties it.
+    fn renew(&mut self);
+    /// True where the time for a packet grows with the number of flows.
+    fn is_list(&self) -> bool {
+        false
+    }
+    /// Makes an empty list what counting all packets of these flows would have made it, in a time that does not
+    /// depend on its length.
+    fn load(&mut self, _: &[Flow]) {}
+    fn count(&mut self, packets: Packets<'_>);
+    /// What it takes, without what an allocator adds.
+    fn memory_bytes(&self) -> u64;
+    /// Packets that no entry counts.
+    fn untracked(&self) -> u64 {
+        0
+    }
+    /// All entries; a list still has them afterwards.
+    fn entries(&mut self) -> Entries;
+}

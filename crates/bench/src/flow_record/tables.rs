@@ -1,0 +1,146 @@
+//! FloWatcher's flow tables beside Edison's, on the same packets: speed and miscount.
+
+use super::BENCH;
+use super::bucket::BUCKETS;
+use super::combined::Combined;
+use super::cuckoo::Cuckoo;
+use super::double::Double;
+use super::flows::Traffic;
+use super::linked_list::{LinkedList, LinkedListFullKeys};
+use super::miscount::{Miscount, Model};
+use super::table::Table;
+use crate::compare::{in_turn, ns};
+use crate::{Line, Points};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+/// What memory is for.
+pub(super) const MOST_PACKETS: u64 = 1 << 28;
+/// How many entries the timed pass of a list may visit, about, and at least how many packets it has all the
+/// same.
+const TIMED_VISITS: f64 = 8e6;
+const LEAST_TIMED: usize = 500_000;
+/// A list that visits more entries while it is filled is filled once, not in each round.
+const FILLED_ONCE_VISITS: f64 = 1e7;
+/// One that would visit more than this is loaded: to count into lists of 8 million flows takes minutes.
+const LOADED_VISITS: f64 = 2e8;
+
+/// Runs it.
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let flows = points.flows.map_or(vec![64_000, 1_000_000, 8_000_000], |flows| vec![flows]);
+    let skews = points.zipf.map_or(vec![1.0, 0.0], |zipf| vec![zipf]);
+    for &flows in &flows {
+        for &zipf in &skews {
+            let packets = points.packets.unwrap_or(flows.saturating_mul(2).max(4_000_000)).min(MOST_PACKETS);
+            point(packets, flows, zipf, points.seconds, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// A variant and what was measured of it.
+struct Variant {
+    table: Box<dyn Table>,
+    /// It is filled, and stays so.
+    is_kept: bool,
+    /// Nanoseconds of the passes that filled it; none where it was loaded.
+    first_passes: Vec<f64>,
+    /// Passes over the sample since it was filled.
+    passes: u64,
+    memory_bytes: u64,
+    checked: bool,
+    miscount: Miscount,
+}
+
+fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let mut traffic = Traffic::draw(packets, flows, zipf)?;
+    // Half a list is passed on average.
+    let visits_per_packet = 1.0 + traffic.flows.len() as f64 / BUCKETS as f64 / 2.0;
+    let timed = ((TIMED_VISITS / visits_per_packet) as usize).max(LEAST_TIMED).min(traffic.packets().len());
+    let filling_visits = visits_per_packet * packets as f64;
+    traffic.sample(timed);
+    let model = Model::new(&traffic);
+    let tables: [Box<dyn Table>; 5] = [
+        Box::new(Cuckoo::new()),
+        Box::new(Double::new()),
+        Box::new(Combined::new()),
+        Box::new(LinkedList::new()),
+        Box::new(LinkedListFullKeys::new()),
+    ];
+    let mut variants = tables.map(|table| Variant {
+        table,
+        is_kept: false,
+        first_passes: Vec::new(),
+        passes: 0,
+        memory_bytes: 0,
+        checked: true,
+        miscount: Miscount::default(),
+    });
+    let times = in_turn(&mut variants, seconds, |variant| {
+        let table = &mut *variant.table;
+        if !variant.is_kept {
+            table.renew();
+            variant.passes = 0;
+            if table.is_list() && filling_visits > LOADED_VISITS {
+                table.load(&traffic.flows);
+            } else {
+                let began = Instant::now();
+                table.count(traffic.packets());
+                variant.first_passes.push(ns(began.elapsed()));
+            }
+            variant.is_kept = table.is_list() && filling_visits > FILLED_ONCE_VISITS;
+        }
+        let began = Instant::now();
+        table.count(traffic.sampled());
+        let time = ns(began.elapsed());
+        variant.passes += 1;
+        variant.memory_bytes = table.memory_bytes();
+        let (agrees, miscount) = model.compare(table, variant.passes);
+        variant.checked &= agrees;
+        variant.miscount = miscount;
+        time
+    });
+    let mut lines: Vec<Line> = variants
+        .iter_mut()
+        .zip(times)
+        .map(|(variant, rounds_ns)| {
+            variant.first_passes.sort_by(f64::total_cmp);
+            let first_pass = variant.first_passes.get(variant.first_passes.len() / 2);
+            let mut more =
+                vec![("first_pass_ns", json!(first_pass.map(|pass| rounded(pass / packets as f64, 1))))];
+            more.extend(figures(&variant.miscount));
+            Line {
+                bench: BENCH,
+                variant: variant.table.name().to_owned(),
+                params: vec![("flows", json!(flows)), ("zipf", json!(zipf)), ("cores", json!(1))],
+                packets: timed as u64,
+                rounds_ns,
+                memory_bytes: Some(variant.memory_bytes),
+                checked: variant.checked,
+                more,
+            }
+        })
+        .collect();
+    // The first is Edison's, the last the exact list.
+    let times_faster = lines[lines.len() - 1].ns_per_packet() / lines[0].ns_per_packet();
+    lines[0].more.push(("times_linked_list_full_keys", json!(rounded(times_faster, 2))));
+    lines.into_iter().for_each(out);
+    Ok(())
+}
+
+/// The miscount as members of a line.
+fn figures(miscount: &Miscount) -> [(&'static str, Value); 4] {
+    let percent = |part: u64, whole: u64| json!(rounded(100.0 * part as f64 / (whole as f64).max(1.0), 5));
+    [
+        ("flows_true", json!(miscount.flows_true)),
+        ("flows_counted", json!(miscount.flows_counted)),
+        ("flows_lost_percent", percent(miscount.flows_lost, miscount.flows_true)),
+        ("packets_miscounted_percent", percent(miscount.packets_miscounted, miscount.packets)),
+    ]
+}
+
+/// So many digits behind the point. Shares have five: one flow in a million is not nothing.
+pub(super) fn rounded(value: f64, digits: i32) -> f64 {
+    let scale = 10f64.powi(digits);
+    (value * scale).round() / scale
+}
