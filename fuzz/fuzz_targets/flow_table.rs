@@ -43,7 +43,7 @@ struct Input {
 }
 
 /// A key with the hash that the input wants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Ord, Eq)]
 struct SteeredKey {
     number: u64,
     hash: u64,

@@ -1,9 +1,12 @@
-//! What users type: specifications of traffic and lists of fields. What is accepted reads back as the same.
+//! What users type: specifications of traffic and of paths, lists of fields and statistics, keys, collectors. What is
+//! accepted reads back as the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::Selection;
-use traffic::Spec;
+use packet::KeySpec;
+use record::{Collector, Parts, Selection};
+use summary::StatisticSpec;
+use traffic::{PathSpec, Spec};
 
 /// An error is one line, unless the user's own line break stands in it.
 fn check_error(text: &str, error: &dyn std::fmt::Display) {
@@ -24,13 +27,30 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => check_error(text, &error),
     }
-    match Selection::parse(text) {
+    let parts = Parts { loss: true, biflow: true, ..Parts::default() };
+    match Selection::parse(text, &parts) {
         Ok(selection) => {
-            let names: Vec<_> = selection.fields().iter().map(|field| field.name).collect();
+            let names: Vec<_> = selection.columns().iter().map(|column| column.name()).collect();
             assert_eq!(names.len(), text.split(',').count());
-            let again = Selection::parse(&names.join(",")).unwrap_or_else(|error| panic!("{error}"));
-            assert!(again.fields().iter().map(|field| field.name).eq(names));
+            let again = Selection::parse(&names.join(","), &parts).unwrap_or_else(|error| panic!("{error}"));
+            assert!(again.columns().iter().map(|column| column.name()).eq(names));
         }
         Err(error) => check_error(text, &error),
+    }
+    match text.parse::<PathSpec>() {
+        Ok(spec) => assert_eq!(spec.to_string().parse(), Ok(spec)),
+        Err(error) => check_error(text, &error),
+    }
+    match text.parse::<StatisticSpec>() {
+        Ok(spec) => assert_eq!(spec.to_string().parse(), Ok(spec)),
+        Err(error) => check_error(text, &error),
+    }
+    match KeySpec::parse(text) {
+        Ok(spec) => assert_eq!(spec.columns().count(), text.split(',').count()),
+        // The one error of several lines: it underlines.
+        Err(error) => assert!(error.to_string().contains('^')),
+    }
+    if let Err(error) = text.parse::<Collector>() {
+        check_error(text, &error);
     }
 });

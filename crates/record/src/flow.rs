@@ -125,6 +125,12 @@ impl FlowRecord {
         self.more.as_ref()?.reverse.as_ref()
     }
 
+    /// This direction, or the other one.
+    #[inline]
+    pub fn direction(&self, is_reverse: bool) -> Option<&FlowRecord> {
+        if is_reverse { self.reverse() } else { Some(self) }
+    }
+
     /// Statistic number `at` of the run, if there is a value.
     pub fn statistic(&self, at: usize) -> Option<f64> {
         self.more.as_ref()?.statistics.get(at).copied().filter(|value| !value.is_nan())

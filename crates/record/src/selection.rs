@@ -103,7 +103,7 @@ impl Column {
     /// The direction of `record` that the column is read from; `None` where there is no other direction.
     #[inline]
     pub fn record<'a>(&self, record: &'a FlowRecord) -> Option<&'a FlowRecord> {
-        if self.is_reverse { record.reverse() } else { Some(record) }
+        record.direction(self.is_reverse)
     }
 
     /// Whether a record may lack the value.

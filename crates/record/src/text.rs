@@ -148,8 +148,7 @@ impl TextWriter {
         let end = self.dialect.end;
         let line = &mut Line::after(&mut self.buffer, self.filled);
         for group in &self.groups {
-            let of_direction = if group.is_reverse { record.reverse() } else { Some(record) };
-            match of_direction {
+            match record.direction(group.is_reverse) {
                 Some(record) => format(line, &group.columns, record, self.dialect, &self.node),
                 None => {
                     for column in &group.columns {

@@ -314,7 +314,7 @@ fn key_v4(n: u32) -> KeyV4 {
     let [a, b, c, d] = (n >> 1).to_be_bytes();
     match n {
         0 | 1 => KeyV4::new([9; 8], [7; 4], 6),
-        _ if n % 2 == 0 => KeyV4::new([10, 0, 0, 1, a, b, c, d], [0, 80, 1, 0], 6),
+        _ if n.is_multiple_of(2) => KeyV4::new([10, 0, 0, 1, a, b, c, d], [0, 80, 1, 0], 6),
         _ => KeyV4::new([a, b, c, d, 10, 0, 0, 1], [1, 0, 0, 80], 6),
     }
 }

@@ -2,17 +2,15 @@
 
 use super::holes::{Holes, MAX_HOLES};
 
-/// What is kept of a stream beside [`HotStream`](super::HotStream). 160 bytes. It need not be initialised for a new
-/// connection: the hot part knows whether it is in use.
+/// What is kept of a stream beside [`HotStream`](super::HotStream). 160 bytes. It need not be initialised for a
+/// new connection: the hot part knows whether it is in use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ColdStream {
     pub(super) holes: Holes,
     /// When the stream was picked up without its SYN, nanoseconds.
     pub(super) picked_up_ns: u64,
-    /// End of a segment that lay where no window allows: the next one that follows on from it is believed.
-    pub(super) stray_seq: Option<u32>,
-    /// The same for an acknowledgement.
-    pub(super) stray_ack: Option<u32>,
+    /// Where a segment or an acknowledgement led that no window allows: a second one that leads there is believed.
+    pub(super) stray: Option<u32>,
     /// Bytes that large holes may still take on trust.
     pub(super) trust: u32,
     /// Up to here the stream was seen when `trust` was last reckoned.

@@ -5,8 +5,8 @@
 /// `docs/loss.md` says what each figure means at a tap in the middle of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossCounts {
-    /// Bytes that were skipped in sequence space here and not filled within the reordering window: lost before this
-    /// point, whether repaired later or not.
+    /// Bytes that were skipped in sequence space here and not filled within the reordering window: lost before
+    /// this point, whether repaired later or not.
     pub ploss_byte: u64,
     /// Bytes of payload whose sequence numbers had been seen here: lost after this point, or sent without need.
     pub retrans_byte: u64,

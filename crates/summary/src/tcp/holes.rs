@@ -131,8 +131,8 @@ impl Holes {
         self.replace(&changed)
     }
 
-    /// Takes `[start, end)` out of the holes and shows each hole that had some of it. Returns the one that is pushed out
-    /// where a hole is split and there are too many.
+    /// Takes `[start, end)` out of the holes and shows each hole that had some of it. Returns the one that is
+    /// pushed out where a hole is split and there are too many.
     pub(super) fn fill(&mut self, start: u32, end: u32, mut filled: impl FnMut(&Hole)) -> Option<Hole> {
         let mut changed = Changed::new();
         for hole in self.as_slice() {
@@ -147,8 +147,8 @@ impl Holes {
         self.replace(&changed)
     }
 
-    /// Notes that the peer acknowledged all before `ack`. Returns the hole that is pushed out where one is split and
-    /// there are too many.
+    /// Notes that the peer acknowledged all before `ack`. Returns the hole that is pushed out where one is split
+    /// and there are too many.
     pub(super) fn acknowledge(&mut self, ack: u32, now: u64, window_ns: u64) -> Option<Hole> {
         let mut changed = Changed::new();
         for hole in self.as_slice() {

@@ -7,7 +7,8 @@ use super::reach::{self, SMALL};
 use super::segment::{Segment, flag};
 use super::serial::{distance, first, is_before, last, overlap};
 use super::stream::{
-    ACKED, BY_TIMESTAMP, COLD, HOLES, HotStream, KNOWN, PENDING, PROBED, SCALE, SYN_SEEN, ZERO_WINDOW,
+    BY_TIMESTAMP, COLD, HOLES, HotStream, PENDING, PROBED, SCALE, SKIPPED, SYN_SEEN, UNACKED, UNKNOWN,
+    ZERO_WINDOW,
 };
 
 /// The reordering window is at least this long, nanoseconds: tshark's limit where it knows no round trip.
@@ -34,8 +35,8 @@ enum Verdict {
     Stray,
 }
 
-/// Takes a segment that `direction` (0 or 1) sent and that [`track`](super::track) gave back. What it finds out is added
-/// to `booked`, by direction: also of the peer's stream, which the segment acknowledges.
+/// Takes a segment that `direction` (0 or 1) sent and that [`track`](super::track) gave back. What it finds out is
+/// added to `booked`, by direction: also of the peer's stream, which the segment acknowledges.
 ///
 /// Round trips that wait in the hot part are booked too: they must belong to the same windows.
 pub fn track_rare(
@@ -71,8 +72,8 @@ pub fn track_rare(
     }
 }
 
-/// Decides all that is undecided of a stream, as at the end of its record: what was acknowledged is unseen, the rest
-/// lost. To be left out where the flow goes on in another record. The cold part is used only where
+/// Decides all that is undecided of a stream, as at the end of its record: what was acknowledged is unseen, the
+/// rest lost. To be left out where the flow goes on in another record. The cold part is used only where
 /// [`HotStream::is_undecided`].
 pub fn finish(stream: &mut HotStream, cold: &mut ColdStream, booked: &mut LossCounts) {
     let mut side = Side { stream, cold, booked };
@@ -80,21 +81,21 @@ pub fn finish(stream: &mut HotStream, cold: &mut ColdStream, booked: &mut LossCo
     side.decide(|_| true);
 }
 
-/// What comes within this time after a hole opened was reordered, not lost: a quarter of the round trip, as far as both
-/// sides of the tap are known, at least 3 ms.
+/// What comes within this time after a hole opened was reordered, not lost: a quarter of the round trip, as far as
+/// both sides of the tap are known, at least 3 ms.
 fn reordering_window_ns(hot: &[HotStream; 2]) -> u64 {
     let round_trip: u64 = hot.iter().map(|stream| u64::from(stream.rtt_known)).sum();
     (round_trip / 4).max(MIN_REORDERING_NS)
 }
 
-/// RFC 5961, section 3: whoever sends a reset knows the sequence numbers. It ends what is undecided, no more: a reset
-/// that the receiver does not believe does no harm.
+/// RFC 5961, section 3: whoever sends a reset knows the sequence numbers. It ends what is undecided, no more: a
+/// reset that the receiver does not believe does no harm.
 fn reset(side: &mut Side<'_>, peer: &mut Side<'_>, segment: &Segment) {
     let (stream, other) = (&mut *side.stream, &mut *peer.stream);
-    let acks_next = segment.has(flag::ACK) && other.state & KNOWN != 0 && segment.ack == other.next;
-    let is_valid = if stream.state & KNOWN == 0 {
+    let acks_next = segment.has(flag::ACK) && other.state & UNKNOWN == 0 && segment.ack == other.next;
+    let is_valid = if stream.state & UNKNOWN != 0 {
         acks_next
-    } else if stream.state & ACKED != 0 && is_before(segment.seq, stream.acked) {
+    } else if stream.state & UNACKED == 0 && is_before(segment.seq, stream.acked) {
         false
     } else if is_before(segment.seq, stream.next) {
         stream.next.wrapping_sub(segment.seq) <= reach::behind(stream, other)
@@ -110,6 +111,8 @@ fn reset(side: &mut Side<'_>, peer: &mut Side<'_>, segment: &Segment) {
     }
     side.decide(|_| true);
     peer.decide(|_| true);
+    // Whoever resets acknowledges no more; what the peer still sends may.
+    peer.stream.forget_timed();
 }
 
 impl Side<'_> {
@@ -163,19 +166,25 @@ impl Side<'_> {
     /// Takes the segment's place in its own stream.
     fn sequence(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) -> Verdict {
         let end = segment.seq.wrapping_add(segment.len());
-        if segment.has(flag::SYN) && (self.stream.state & KNOWN == 0 || segment.seq != self.stream.isn) {
+        if segment.has(flag::SYN) && (self.stream.state & UNKNOWN != 0 || segment.seq != self.stream.isn) {
             self.decide(|_| true);
             self.start(segment, end);
             return Verdict::Taken;
         }
-        if self.stream.state & KNOWN == 0 {
+        if self.stream.state & UNKNOWN != 0 {
             self.pick_up(segment, end);
             return Verdict::Taken;
         }
         if segment.has(flag::SYN) {
             self.stream.note_syn(segment);
         }
-        match distance(segment.seq, self.stream.next) {
+        let position = distance(segment.seq, self.stream.next);
+        if position >= 0 && self.stream.state & SKIPPED != 0 {
+            self.stream.state &= !SKIPPED;
+            // A segment further ahead opens a hole of its own, and counts there.
+            self.booked.hole_count += u32::from(position == 0);
+        }
+        match position {
             0 => self.in_order(peer, segment, end),
             1.. => return self.ahead(peer, segment, end),
             _ => return self.behind(peer, segment, end, window_ns),
@@ -187,41 +196,50 @@ impl Side<'_> {
     fn start(&mut self, segment: &Segment, end: u32) {
         let before = *self.stream;
         // The peer's answer may have been captured first.
-        let was_answered = before.state & (KNOWN | ACKED) == ACKED
+        let was_answered = before.state & (UNKNOWN | UNACKED) == UNKNOWN
             && before.acked.wrapping_sub(segment.seq) <= segment.len();
         *self.stream = HotStream {
             next: end,
             acked: if was_answered { before.acked } else { segment.seq },
             isn: segment.seq,
-            state: KNOWN | ACKED,
+            state: 0,
             rtt_known: before.rtt_known,
             max_segment: segment.payload.min(u16::MAX.into()) as u16,
+            setup: before.setup & COLD,
             ..Default::default()
         };
+        if before.setup & COLD != 0 {
+            // Trust is not renewed: whoever sends SYN after SYN would get it each time.
+            (self.cold.stray, self.cold.trusted_to) = (None, end);
+        }
         self.stream.note_syn(segment);
         if !was_answered {
-            self.stream.note_sent(segment);
+            self.stream.note_in_order(segment);
         }
     }
 
     /// The first segment seen of a connection that began before.
     fn pick_up(&mut self, segment: &Segment, end: u32) {
         let stream = &mut *self.stream;
-        let is_acked = stream.state & ACKED != 0;
+        let is_acked = stream.state & UNACKED == 0;
         let ahead = distance(stream.acked, end);
         stream.next = end;
-        if is_acked && (0..1 << 20).contains(&ahead) {
+        if is_acked && (0..reach::UNINFORMED as i32).contains(&ahead) {
             // It had been acknowledged before: what lies between is of the past.
             stream.next = stream.acked;
         } else if is_acked && !(-(1 << 30)..0).contains(&ahead) {
-            stream.state &= !ACKED;
+            stream.state |= UNACKED;
         }
         stream.isn = segment.seq.wrapping_sub(1);
-        stream.state |= KNOWN;
+        stream.state &= !UNKNOWN;
+        if segment.payload <= 1 && segment.len() == segment.payload {
+            // It may be a keep-alive, one byte behind.
+            stream.setup |= PROBED;
+        }
         self.cold().picked_up_ns = segment.time_ns;
         self.grow(segment);
         if segment.len() != 0 && self.stream.next == end {
-            self.stream.note_sent(segment);
+            self.stream.note_in_order(segment);
         }
     }
 
@@ -240,7 +258,7 @@ impl Side<'_> {
         self.stream.next = end;
         self.grow(segment);
         if segment.len() != 0 {
-            self.stream.note_sent(segment);
+            self.stream.note_in_order(segment);
         }
     }
 
@@ -276,6 +294,7 @@ impl Side<'_> {
         // What of the segment is new here though it comes late, in sequence numbers and in bytes.
         let (mut new, mut new_byte) = (0, 0);
         let (mut is_reordered, mut is_late, mut late_byte) = (false, false, 0);
+        let mut skips = false;
         if self.stream.state & HOLES != 0 {
             let mut holes = self.cold().holes;
             let pushed_out = holes.fill(seen.0, seen.1, |hole| {
@@ -291,7 +310,7 @@ impl Side<'_> {
                     Evidence::AckedOld => (is_late, late_byte) = (true, late_byte + bytes),
                     Evidence::Open | Evidence::AckedYoung => is_reordered = true,
                     // Only the capture was out of order: the acknowledgement came before what it acknowledges.
-                    Evidence::AckedUnseen => {}
+                    Evidence::AckedUnseen => skips |= is_before(hole.start, segment.seq),
                 }
             });
             self.cold().holes = holes;
@@ -317,10 +336,14 @@ impl Side<'_> {
             self.booked.retrans_count += 1;
             self.booked.retrans_byte += u64::from(overlap(seen, payload).saturating_sub(new_byte));
         }
+        self.booked.hole_count += u32::from(skips);
         self.booked.reorder_count += u32::from(is_reordered);
         self.booked.ploss_count += u32::from(is_late);
         self.booked.ploss_byte += u64::from(late_byte);
         self.stream.note_sent_again(segment, end, is_repeated || is_late);
+        if !is_before(end, next) {
+            self.stream.state &= !SKIPPED;
+        }
         if is_before(next, end) {
             self.stream.next = end;
         }
@@ -331,13 +354,14 @@ impl Side<'_> {
     /// What of a segment lies before the first one seen and comes within the reordering window after it.
     fn before_pick_up(&mut self, seen: (u32, u32), now: u64, window_ns: u64) -> (u32, u32) {
         let base = self.stream.isn.wrapping_add(1);
-        if self.stream.setup & SYN_SEEN != 0
-            || !is_before(seen.0, base)
-            || now.saturating_sub(self.cold().picked_up_ns) > window_ns
-        {
-            return (0, 0);
+        let is_near = self.stream.setup & SYN_SEEN == 0
+            && is_before(seen.0, base)
+            && self.stream.next.wrapping_sub(base) <= reach::UNINFORMED;
+        if is_near && now.saturating_sub(self.cold().picked_up_ns) <= window_ns {
+            (seen.0, first(seen.1, base))
+        } else {
+            (0, 0)
         }
-        (seen.0, first(seen.1, base))
     }
 
     fn drop_stale(&mut self) {
@@ -365,12 +389,19 @@ impl Side<'_> {
         is_plausible
     }
 
-    /// A segment where no window allows one is not believed before a second one goes on from there.
+    /// Where something led to before that is near `[start, end)`; else it is noted that this did.
+    fn confirmation(&mut self, start: u32, end: u32) -> Option<u32> {
+        let cold = self.cold();
+        let before = cold.stray.filter(|before| distance(start, *before).unsigned_abs() <= reach::UNINFORMED);
+        cold.stray = if before.is_some() { None } else { Some(end) };
+        before
+    }
+
+    /// A segment where no window allows one is not believed before a second one, or an acknowledgement, leads
+    /// there.
     fn stray(&mut self, segment: &Segment, end: u32) -> Verdict {
-        if !is_confirmed(&mut self.cold().stray_seq, segment.seq, end) {
-            return Verdict::Stray;
-        }
-        self.resynchronise(segment.seq, end);
+        let Some(before) = self.confirmation(segment.seq, end) else { return Verdict::Stray };
+        self.resynchronise(segment.seq, last(before, end));
         self.stream.isn = segment.seq.wrapping_sub(1);
         self.stream.setup &= !PROBED;
         self.grow(segment);
@@ -382,33 +413,32 @@ impl Side<'_> {
         self.booked.resync_count += 1;
         let cold = self.cold();
         cold.holes.clear();
-        (cold.stray_seq, cold.stray_ack) = (None, None);
-        cold.trusted_to = acked;
+        cold.trusted_to = next;
         let stream = &mut *self.stream;
         (stream.acked, stream.next) = (acked, next);
-        stream.state = stream.state & !(HOLES | PENDING | BY_TIMESTAMP) | KNOWN | ACKED;
-        stream.timed = 0;
+        stream.state &= !(HOLES | PENDING | SKIPPED | UNKNOWN | UNACKED);
+        stream.forget_timed();
     }
 
     /// Takes what the other side says of this stream.
     fn acknowledgement(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) {
         let ack = segment.ack;
-        if self.stream.state & KNOWN == 0 {
-            if self.stream.state & ACKED == 0 || is_before(self.stream.acked, ack) {
+        if self.stream.state & UNKNOWN != 0 {
+            if self.stream.state & UNACKED != 0 || is_before(self.stream.acked, ack) {
                 self.stream.acked = ack;
-                self.stream.state |= ACKED;
+                self.stream.state &= !UNACKED;
             }
             return;
         }
         let beyond = distance(ack, self.stream.next);
         if beyond == 1 && self.stream.setup & PROBED != 0 {
-            // The receiver took the probe's byte.
+            // The receiver has the probe's byte.
             self.stream.next = ack;
             self.stream.setup &= !PROBED;
         } else if beyond > 0 {
             if !self.is_plausible(peer, ack) {
-                if is_confirmed(&mut self.cold().stray_ack, ack, ack) {
-                    self.resynchronise(ack, ack);
+                if let Some(before) = self.confirmation(ack, ack) {
+                    self.resynchronise(ack, last(before, ack));
                 }
                 return;
             }
@@ -419,19 +449,20 @@ impl Side<'_> {
             self.cold().trusted_to = ack;
             self.open(Hole::new(start, ack, Evidence::AckedUnseen, segment.time_ns));
             self.stream.acked = ack;
-            self.stream.state |= ACKED;
+            self.stream.state = self.stream.state & !UNACKED | SKIPPED;
             return;
         }
-        if self.stream.state & ACKED == 0 {
-            if beyond >= -(1 << 30) {
-                self.stream.acked = ack;
-                self.stream.state |= ACKED;
-            }
-        } else if is_before(self.stream.acked, ack) {
+        let is_new = if self.stream.state & UNACKED == 0 {
+            is_before(self.stream.acked, ack)
+        } else {
+            beyond >= -(1 << 30)
+        };
+        if is_new {
             self.time(segment);
             self.stream.acked = ack;
+            self.stream.state &= !UNACKED;
+            self.acknowledge_holes(segment, window_ns);
         }
-        self.acknowledge_holes(segment, window_ns);
     }
 
     fn acknowledge_holes(&mut self, segment: &Segment, window_ns: u64) {
@@ -468,45 +499,44 @@ impl Side<'_> {
 }
 
 impl HotStream {
+    fn note_in_order(&mut self, segment: &Segment) {
+        if self.state & (HOLES | BY_TIMESTAMP) != 0 {
+            self.note_sent_behind(segment);
+        } else {
+            self.note_sent(segment);
+        }
+    }
+
     fn note_syn(&mut self, segment: &Segment) {
         self.setup = self.setup & !SCALE | SYN_SEEN | segment.window_scale().map_or(0, |shift| shift + 1);
     }
 
-    /// Karn's rule: what was sent again cannot be timed, and neither can what waits behind it, but by the timestamp of
-    /// the new copy, where it is newer than all before (RFC 7323, section 4.1).
+    /// Karn's rule: what was sent again cannot be timed, and neither can what waits behind it, but by the
+    /// timestamp of the new copy, where it is newer than all before (RFC 7323, section 4.1).
     fn note_sent_again(&mut self, segment: &Segment, end: u32, is_new_copy: bool) {
-        let timed = usize::from(self.timed);
-        let kept = self.timed_end[..timed].iter().take_while(|end| !is_before(segment.seq, **end)).count();
-        let is_same = self.state & BY_TIMESTAMP != 0 && self.timed_end[0] == end;
-        if self.state & BY_TIMESTAMP != 0 && kept == 0 && !is_same {
-            self.state &= !BY_TIMESTAMP;
-            self.tsval = self.tsval.wrapping_add(1 << 30);
-        }
-        if kept < timed {
-            self.timed = kept as u8;
-        }
-        let Some((tsval, _)) = segment.timestamps() else {
-            self.state &= !BY_TIMESTAMP;
-            return;
-        };
-        let is_free = self.state & BY_TIMESTAMP == 0 || is_same;
-        if is_new_copy && is_free && is_before(self.tsval, tsval) {
-            self.state |= BY_TIMESTAMP;
-            self.tsval = tsval;
-            self.timed = 1;
-            self.timed_end[0] = end;
-            self.timed_low[0] = segment.time_ns as u32;
-            self.timed_high[0] = (segment.time_ns >> 32) as u8;
+        let newer =
+            segment.timestamps().map(|(tsval, _)| tsval).filter(|tsval| is_before(self.tsval, *tsval));
+        if self.state & BY_TIMESTAMP == 0 {
+            let timed = &self.timed_end[..usize::from(self.timed)];
+            self.timed = timed.iter().take_while(|end| !is_before(segment.seq, **end)).count() as u8;
+            if is_new_copy && let Some(tsval) = newer {
+                self.state |= BY_TIMESTAMP;
+                self.begin_again(segment, end, tsval);
+            }
+        } else if !is_before(segment.seq, self.timed_end[0]) {
+            // It lies behind the copy that is timed.
+        } else if self.timed_end[0] != end {
+            self.forget_timed();
+        } else if let Some(tsval) = newer {
+            self.begin_again(segment, end, tsval);
+        } else if segment.timestamps().is_none_or(|(tsval, _)| tsval != self.tsval) {
+            self.forget_timed();
         }
     }
-}
 
-/// True where `[start, end)` goes on from what lay astray before; else it is noted itself.
-fn is_confirmed(stray: &mut Option<u32>, start: u32, end: u32) -> bool {
-    if stray.is_some_and(|before| start.wrapping_sub(before) <= reach::UNKNOWN) {
-        *stray = None;
-        return true;
+    fn begin_again(&mut self, segment: &Segment, end: u32, tsval: u32) {
+        self.tsval = tsval;
+        self.timed = 1;
+        self.begin(0, end, segment.time_ns);
     }
-    *stray = Some(end);
-    false
 }

@@ -1,6 +1,6 @@
 //! How far a stream can have gone: sequence numbers beyond that are not believed.
 
-use super::stream::{ACKED, HotStream, SCALE, SYN_SEEN};
+use super::stream::{HotStream, SCALE, SYN_SEEN, UNACKED};
 
 /// A jump as large as one IP packet can be is always believed.
 pub(super) const SMALL: u32 = 1 << 16;
@@ -12,14 +12,14 @@ pub(super) const TRUST: u32 = 1 << 24;
 pub(super) const TRUST_PER_BYTE: u64 = 64;
 
 /// The least reach where nothing is known.
-pub(super) const UNKNOWN: u32 = 1 << 20;
+pub(super) const UNINFORMED: u32 = 1 << 20;
 
 /// The largest window that the peer advertised, bytes; `None` where its scale is not known.
 fn window(stream: &HotStream, peer: &HotStream) -> Option<u32> {
     if stream.setup & peer.setup & SYN_SEEN == 0 {
         return None;
     }
-    // Scaling takes the option on both sides (RFC 7323, section 1.3).
+    // Scaling takes the option on both sides (RFC 7323, section 2.2).
     let is_scaled = stream.setup & SCALE != 0 && peer.setup & SCALE != 0;
     let shift = if is_scaled { (peer.setup & SCALE) - 1 } else { 0 };
     // The windows of SYNs are not kept: before the first other one this is the most that they can be.
@@ -33,7 +33,7 @@ fn by_window(stream: &HotStream, peer: &HotStream) -> Option<u64> {
 }
 
 fn by_flight(stream: &HotStream) -> u64 {
-    u64::from(UNKNOWN).max(2 << stream.flight)
+    u64::from(UNINFORMED).max(2 << stream.flight)
 }
 
 fn clamp(reach: u64) -> u32 {
@@ -41,11 +41,11 @@ fn clamp(reach: u64) -> u32 {
     reach.min(1 << 30) as u32
 }
 
-/// Bytes beyond `next` that the stream can have come without being seen: as far as the peer's largest window beyond its
-/// last acknowledgement, and some; where its scale is not known, 1 MiB or twice the largest flight.
+/// Bytes beyond `next` that the stream can have come without being seen: as far as the peer's largest window
+/// beyond its last acknowledgement, and some; where its scale is not known, 1 MiB or twice the largest flight.
 pub(super) fn ahead(stream: &HotStream, peer: &HotStream) -> u32 {
     match by_window(stream, peer) {
-        Some(window) if stream.state & ACKED != 0 => {
+        Some(window) if stream.state & UNACKED == 0 => {
             clamp(window.saturating_sub(u64::from(stream.next.wrapping_sub(stream.acked))))
         }
         _ => clamp(by_flight(stream)),

@@ -8,6 +8,8 @@ pub mod flag {
     pub const SYN: u8 = 0x02;
     /// Reset the connection.
     pub const RST: u8 = 0x04;
+    /// Push: the end of what the sender had to send.
+    pub const PSH: u8 = 0x08;
     /// The acknowledgement number is meant.
     pub const ACK: u8 = 0x10;
 }

@@ -2,12 +2,11 @@
 
 use super::counts::LossCounts;
 use super::segment::{Segment, flag};
-use super::serial::is_before;
+use super::serial::{distance, is_before};
 
-/// What most segments read and write of one stream: the bytes that one direction sends. One cache line.
-///
-/// All zero is a stream of which nothing is known.
-#[derive(Clone, Copy, Debug, Default)]
+/// What most segments read and write of one stream: the bytes that one direction sends. One cache line. The
+/// default is a stream of which nothing is known.
+#[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct HotStream {
     /// Highest end of a segment seen: the sequence number expected next.
@@ -42,7 +41,7 @@ pub struct HotStream {
     pub(super) flight: u8,
 }
 
-const _: () = assert!(size_of::<HotStream>() == 64);
+const _: () = assert!(size_of::<HotStream>() == 64 && align_of::<HotStream>() == 64);
 
 /// Segments of a stream that are timed at once.
 pub(super) const TIMED: usize = 3;
@@ -50,10 +49,10 @@ pub(super) const TIMED: usize = 3;
 /// Times of timed segments are kept modulo this.
 const TIME_SPAN: u64 = 1 << 40;
 
-/// A segment was seen: `next` is good.
-pub(super) const KNOWN: u8 = 1 << 0;
-/// `acked` is good.
-pub(super) const ACKED: u8 = 1 << 1;
+/// No segment was seen: `next` means nothing.
+pub(super) const UNKNOWN: u8 = 1 << 0;
+/// No acknowledgement was seen: `acked` means nothing.
+pub(super) const UNACKED: u8 = 1 << 1;
 /// There are holes: see the cold part.
 pub(super) const HOLES: u8 = 1 << 2;
 /// There are holes that the peer acknowledged: they are decided when the reordering window is over.
@@ -62,6 +61,8 @@ pub(super) const PENDING: u8 = 1 << 3;
 pub(super) const ZERO_WINDOW: u8 = 1 << 4;
 /// The one timed segment was sent again: only the echo of its timestamp tells which copy is acknowledged.
 pub(super) const BY_TIMESTAMP: u8 = 1 << 5;
+/// The peer's acknowledgement took `next` beyond what was seen: the next segment begins behind a hole.
+pub(super) const SKIPPED: u8 = 1 << 6;
 
 /// In `setup`: the window scale option + 1.
 pub(super) const SCALE: u8 = 0x0f;
@@ -82,30 +83,32 @@ pub enum Tracked {
     Rare,
 }
 
+/// What no ordinary segment meets, in either stream.
+const SPECIAL: u8 = UNKNOWN | UNACKED | PENDING | ZERO_WINDOW | SKIPPED;
+
 /// Takes a segment that `direction` (0 or 1) sent, if there is nothing special about it: it comes next in its
 /// stream, acknowledges only what was seen, and nothing is open that it could decide.
 #[inline(always)]
 pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment) -> Tracked {
-    const NEEDED: u8 = KNOWN | ACKED;
-    const SPECIAL: u8 = PENDING | ZERO_WINDOW;
-    let [a, b] = hot;
-    let (stream, peer) = if direction == 0 { (a, b) } else { (b, a) };
-
-    // What is needed counts as a deviation where it is missing, so that one test answers for both streams.
-    let deviation = (stream.state ^ NEEDED) | (peer.state ^ NEEDED);
-    let is_plain = segment.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK;
+    // Indices that need no check, and no choice between two references.
+    let (own, other) = (direction & 1, direction & 1 ^ 1);
+    let (stream, peer) = (&hot[own], &hot[other]);
     let newly_acked = segment.ack.wrapping_sub(peer.acked);
-    let outstanding = peer.next.wrapping_sub(peer.acked);
-    if !is_plain
-        || deviation & (NEEDED | SPECIAL) != 0
+    // One less, so that a window of zero is a new maximum too.
+    let is_window_new = segment.window.wrapping_sub(1) >= stream.window;
+    if segment.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) != flag::ACK
+        || (stream.state | peer.state) & SPECIAL != 0
         || segment.seq != stream.next
-        || segment.window == 0
-        || segment.payload > u32::from(u16::MAX)
-        || newly_acked > outstanding
+        || newly_acked > peer.next.wrapping_sub(peer.acked)
     {
         return Tracked::Rare;
     }
+    let is_largest = segment.payload > u32::from(stream.max_segment);
+    if (is_window_new || is_largest) && !hot[own].grow(segment) {
+        return Tracked::Rare;
+    }
     if newly_acked != 0 {
+        let peer = &mut hot[other];
         if peer.state & HOLES != 0 {
             return Tracked::Rare;
         }
@@ -114,11 +117,14 @@ pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment) -> T
         }
         peer.acked = segment.ack;
     }
-    stream.window = stream.window.max(segment.window);
     if segment.payload != 0 {
+        let stream = &mut hot[own];
         stream.next = segment.seq.wrapping_add(segment.payload);
-        stream.max_segment = stream.max_segment.max(segment.payload as u16);
-        stream.note_sent(segment);
+        if stream.state & (HOLES | BY_TIMESTAMP) != 0 {
+            stream.note_sent_behind(segment);
+        } else {
+            stream.note_sent(segment);
+        }
     }
     Tracked::Done
 }
@@ -132,6 +138,30 @@ pub(super) struct Timing {
     pub(super) sample: Option<u64>,
 }
 
+impl Default for HotStream {
+    fn default() -> Self {
+        Self {
+            next: 0,
+            acked: 0,
+            isn: 0,
+            tsval: 0,
+            rtt_min: 0,
+            rtt_sum: 0,
+            rtt_known: 0,
+            timed_end: [0; TIMED],
+            timed_low: [0; TIMED],
+            timed_high: [0; TIMED],
+            timed: 0,
+            window: 0,
+            max_segment: 0,
+            rtt_count: 0,
+            state: UNKNOWN | UNACKED,
+            setup: 0,
+            flight: 0,
+        }
+    }
+}
+
 impl HotStream {
     /// True while something is undecided: [`finish`](super::finish) needs the cold part only then.
     #[inline]
@@ -139,34 +169,57 @@ impl HotStream {
         self.state & HOLES != 0
     }
 
-    /// Books the round trips that were measured and not booked yet. They belong to the window that is open: to be called
-    /// before it turns, and before the record ends.
+    /// Books the round trips that were measured and not booked yet. They belong to the window that is open: to be
+    /// called before it turns, and before the record ends.
     #[inline]
     pub fn book_rtt(&mut self, booked: &mut LossCounts) {
         booked.add_rtt(self.rtt_count.into(), self.rtt_min.into(), self.rtt_sum.into());
         (self.rtt_count, self.rtt_sum) = (0, 0);
     }
 
-    /// Begins to time a segment whose payload or flags end at `next`. Where all places are taken, the latest is given
-    /// up: the oldest ones are acknowledged next, and the last one of a burst is acknowledged by itself.
+    /// Takes the greatest window and the largest segment. False where the rare path has to look at them.
+    #[cold]
+    fn grow(&mut self, segment: &Segment) -> bool {
+        if segment.window == 0 || segment.payload > u16::MAX.into() {
+            return false;
+        }
+        self.window = self.window.max(segment.window);
+        self.max_segment = self.max_segment.max(segment.payload as u16);
+        true
+    }
+
+    /// Begins to time a segment whose payload or flags end at `next`. Where all places are taken, the latest is
+    /// given up for the end of a burst: the oldest ones are acknowledged next, and the end of a burst by itself.
     #[inline(always)]
     pub(super) fn note_sent(&mut self, segment: &Segment) {
-        if self.state & BY_TIMESTAMP != 0 {
-            return;
-        }
         self.tsval = segment.tsval;
-        // Behind a hole acknowledgements wait for its repair.
-        if self.state & HOLES == 0 {
-            let place = usize::from(self.timed).min(TIMED - 1);
-            self.timed_end[place] = self.next;
-            self.timed_low[place] = segment.time_ns as u32;
-            self.timed_high[place] = (segment.time_ns >> 32) as u8;
-            self.timed = place as u8 + 1;
+        let timed = usize::from(self.timed);
+        if timed < TIMED {
+            self.timed += 1;
+            self.begin(timed, self.next, segment.time_ns);
+        } else if segment.flags & (flag::PSH | flag::FIN) != 0 {
+            self.begin(TIMED - 1, self.next, segment.time_ns);
         }
     }
 
-    /// Times by an acknowledgement that covers a timed segment. False where the sample needs more room than there is
-    /// here; nothing is changed then.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, place: usize, end: u32, now: u64) {
+        self.timed_end[place] = end;
+        self.timed_low[place] = now as u32;
+        self.timed_high[place] = (now >> 32) as u8;
+    }
+
+    /// Notes a segment that is not to be timed: behind a hole acknowledgements wait for its repair, and what was
+    /// sent again keeps the one place that there is.
+    #[cold]
+    pub(super) fn note_sent_behind(&mut self, segment: &Segment) {
+        if self.state & BY_TIMESTAMP == 0 {
+            self.tsval = segment.tsval;
+        }
+    }
+
+    /// Times by an acknowledgement that covers a timed segment. False where the sample needs more room than there
+    /// is here; nothing is changed then.
     #[inline(never)]
     fn time(&mut self, ack: &Segment) -> bool {
         let timing = self.timing(ack);
@@ -184,24 +237,24 @@ impl HotStream {
         true
     }
 
-    /// Looks the acknowledgement up among the timed segments. As in tshark, a sample is taken only where it ends
-    /// exactly where a timed segment does: what acknowledges more waited for more.
+    /// Looks the acknowledgement up among the timed segments. As in tshark, a sample is taken where it ends
+    /// exactly where a timed segment does. Where a receiver acknowledges many at once that may never be: then the
+    /// latest of those that it covers is taken, if all places were, which is too long by what passed between it
+    /// and the last one acknowledged.
     pub(super) fn timing(&self, ack: &Segment) -> Timing {
-        let timed = usize::from(self.timed);
-        let covered = self.timed_end[..timed].iter().take_while(|end| !is_before(ack.ack, **end)).count();
-        let is_match = covered != 0
-            && if self.state & BY_TIMESTAMP != 0 {
-                ack.timestamps().is_some_and(|(_, echo)| echo == self.tsval)
-            } else {
-                self.timed_end[covered - 1] == ack.ack
-            };
-        let sample = is_match.then(|| {
-            let passed =
-                u64::from(self.timed_high[covered - 1]) << 32 | u64::from(self.timed_low[covered - 1]);
-            ack.time_ns.wrapping_sub(passed) & (TIME_SPAN - 1)
-        });
+        let is_covered = |place: usize| !is_before(ack.ack, self.timed_end[place]);
+        let covered = (0..usize::from(self.timed)).take_while(|place| is_covered(*place)).count();
+        let Some(latest) = covered.checked_sub(1) else { return Timing { covered: 0, sample: None } };
+        let is_match = if self.state & BY_TIMESTAMP != 0 {
+            ack.timestamps().is_some_and(|(_, echo)| echo == self.tsval)
+        } else {
+            self.timed_end[latest] == ack.ack || covered == TIMED
+        };
+        let passed = u64::from(self.timed_high[latest]) << 32 | u64::from(self.timed_low[latest]);
+        let sample = ack.time_ns.wrapping_sub(passed) & (TIME_SPAN - 1);
         // Beyond half of the span time went backwards.
-        Timing { covered: covered as u8, sample: sample.filter(|sample| *sample < TIME_SPAN / 2) }
+        let is_taken = is_match && sample < TIME_SPAN / 2;
+        Timing { covered: covered as u8, sample: is_taken.then_some(sample) }
     }
 
     /// Forgets the timed segments that were acknowledged and learns from what remains.
@@ -215,18 +268,29 @@ impl HotStream {
             return;
         }
         let covered = usize::from(timing.covered);
-        self.timed_end.copy_within(covered.., 0);
-        self.timed_low.copy_within(covered.., 0);
-        self.timed_high.copy_within(covered.., 0);
+        for place in covered..TIMED {
+            self.timed_end[place - covered] = self.timed_end[place];
+            self.timed_low[place - covered] = self.timed_low[place];
+            self.timed_high[place - covered] = self.timed_high[place];
+        }
         self.timed -= timing.covered;
+        if self.state & BY_TIMESTAMP != 0 {
+            self.forget_timed();
+        }
+        if self.state & HOLES == 0
+            && let Ok(flight) = u32::try_from(distance(self.next, ack))
+        {
+            self.flight = self.flight.max((u32::BITS - flight.leading_zeros()) as u8);
+        }
+    }
+
+    /// Gives up all that is being timed.
+    pub(super) fn forget_timed(&mut self) {
+        self.timed = 0;
         if self.state & BY_TIMESTAMP != 0 {
             self.state &= !BY_TIMESTAMP;
             // Which TSval was sent last is not known before the next segment: no other counts as newer until then.
             self.tsval = self.tsval.wrapping_add(1 << 30);
-        }
-        if self.state & HOLES == 0 {
-            let flight = self.next.wrapping_sub(ack);
-            self.flight = self.flight.max((u32::BITS - flight.leading_zeros()) as u8);
         }
     }
 }

@@ -1,0 +1,33 @@
+//! The captures under a folder.
+
+use std::path::{Path, PathBuf};
+
+/// A capture file.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    pub(crate) path: PathBuf,
+    /// Its path from the folder on.
+    pub(crate) name: String,
+}
+
+/// All files that are captures by their suffix, in the order of their names.
+pub(crate) fn find(folder: &Path) -> Vec<Capture> {
+    let mut captures = Vec::new();
+    walk(folder, folder, &mut captures);
+    captures.sort_by(|a, b| a.name.cmp(&b.name));
+    captures
+}
+
+fn walk(root: &Path, folder: &Path, captures: &mut Vec<Capture>) {
+    const SUFFIXES: [&str; 6] = ["pcap", "pcapng", "cap", "trace", "gz", "zst"];
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    for path in entries.map(|entry| entry.expect("a folder entry").path()) {
+        if path.is_dir() {
+            walk(root, &path, captures);
+        } else if path.extension().is_some_and(|suffix| SUFFIXES.iter().any(|known| suffix == *known)) {
+            let name = path.strip_prefix(root).expect("a path below the root");
+            let name = name.to_str().expect("a name in UTF-8").to_owned();
+            captures.push(Capture { path, name });
+        }
+    }
+}
