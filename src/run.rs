@@ -49,9 +49,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
-    let screen_anonymizer = options.anonymize.as_deref().map(anonymizer_of).transpose()?;
     let mut screen =
-        Screen::start(show, time_base, screen_anonymizer, Arc::clone(&stop)).map_err(no_thread)?;
+        Screen::start(show, time_base, anonymizer.clone(), Arc::clone(&stop)).map_err(no_thread)?;
     let outputs = Outputs::start(writers, anonymizer, &config, time_base).map_err(no_thread)?;
     let outcome = engine::run(&mut sources, filter.as_ref(), &config, &stop, outputs, &mut screen)
         .map_err(Failure::fault)?;
@@ -89,17 +88,22 @@ fn finish(
 
 fn config(options: &RunOptions) -> Result<Config, Failure> {
     let memory = options.memory.unwrap_or_else(machine::half_of_memory);
-    // Three arenas for each address family begin with 2 MiB; outputs wait in 20 MiB.
-    const LEAST: u64 = 32 << 20;
+    // Three arenas for each address family begin with 2 MiB; outputs wait in 21 MiB, the exporter in 8 MiB.
+    const LEAST: u64 = 48 << 20;
     if memory < LEAST {
         return Err(Failure::usage(format!("--memory {memory}: the least is {} MiB", LEAST >> 20)));
     }
     let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let flows = options.max_flows.map_or(usize::MAX, fits);
+    let limits = Limits::new(fits(memory), flows);
+    if options.export.is_some() {
+        // The exporter's queue; the least of the memory has room for it.
+        limits.take_bytes(record::EXPORT_QUEUE_BYTES);
+    }
     Ok(Config {
         every: options.every,
         timeouts: Timeouts { idle_ns: options.idle_timeout, active_ns: options.active_timeout },
-        limits: Limits::new(fits(memory), flows),
+        limits,
         tunnel: match options.tunnel {
             TunnelChoice::Outer => Tunnel::Outer,
             TunnelChoice::Inner => Tunnel::Inner,
@@ -139,11 +143,6 @@ fn anonymizer(path: &Path) -> Result<Anonymizer, Failure> {
     let (anonymizer, warning) = Anonymizer::from_file(path).map_err(Failure::usage)?;
     warning.iter().for_each(|line| say(line));
     Ok(anonymizer)
-}
-
-/// A second one with the same key, for another thread.
-fn anonymizer_of(path: &Path) -> Result<Anonymizer, Failure> {
-    Anonymizer::from_file(path).map(|(anonymizer, _)| anonymizer).map_err(Failure::usage)
 }
 
 fn stop_on_signal(stop: &Arc<AtomicBool>) -> Result<(), Failure> {

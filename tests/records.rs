@@ -31,6 +31,14 @@ fn of(line: &Line, name: &str) -> u64 {
     line[name].parse().unwrap_or_else(|_| panic!("{name} in {line:?}"))
 }
 
+/// The 5-tuple of a record.
+fn key_of(line: &Line) -> capture::Key {
+    let address = |name: &str| line[name].parse::<IpAddr>().unwrap();
+    let small = |name: &str| u16::try_from(of(line, name)).unwrap();
+    let protocol = u8::try_from(small("protocol")).unwrap();
+    (address("src_addr"), address("dst_addr"), protocol, small("src_port"), small("dst_port"))
+}
+
 /// Runs `edison run` with one record per key, and reads the records and the report.
 fn measure(scratch: &Scratch, capture: &Path, options: &[&str]) -> (Vec<Line>, serde_json::Value) {
     let (csv, report) = (scratch.path("flows.csv"), scratch.path("report.json"));
@@ -108,15 +116,7 @@ fn both_directions_of_a_record_are_the_plain_ones() {
     let (records, report) = measure(&scratch, &path, &["--biflow"]);
     let mut left = flows.clone();
     for line in &records {
-        let address = |name: &str| line[name].parse::<IpAddr>().unwrap();
-        let port = |name: &str| of(line, name) as u16;
-        let key = (
-            address("src_addr"),
-            address("dst_addr"),
-            of(line, "protocol") as u8,
-            port("src_port"),
-            port("dst_port"),
-        );
+        let key = key_of(line);
         let back = (key.1, key.0, key.2, key.4, key.3);
         assert_eq!(left.remove(&key), Some((of(line, "total_count"), of(line, "total_byte"))), "{key:?}");
         let reverse = (!line["reverse_total_count"].is_empty())
@@ -155,15 +155,7 @@ fn gaps_sizes_and_times_are_those_of_the_frames() {
     };
     let mut several = 0;
     for line in &records {
-        let address = |name: &str| line[name].parse::<IpAddr>().unwrap();
-        let port = |name: &str| of(line, name) as u16;
-        let key = (
-            address("src_addr"),
-            address("dst_addr"),
-            of(line, "protocol") as u8,
-            port("src_port"),
-            port("dst_port"),
-        );
+        let key = key_of(line);
         let [gaps, sizes, times] = &samples[&key];
         let value = |name: &str| line[name].parse::<f64>().ok();
         let near = |name: &str, expected: Option<f64>| {

@@ -13,14 +13,14 @@ use record::report::{RankedFlow, RankedLoss, Talkers, Totals};
 use record::{Account, Anonymizer, FlowRecord, More, RecordWriter};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use summary::Parts;
 
 /// Bytes of records in a block: some thousand records make its hand-over free and still come soon.
 const BLOCK_BYTES: usize = 640 << 10;
 /// Blocks that may wait, 20 MiB: what a writer of a million records a second has in an eighth of a second.
 const WAITING: usize = 32;
-/// How long a writer may hold records back when none follow.
+/// About how long a writer may hold records back.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
 
 type Block = Vec<FlowRecord>;
@@ -202,23 +202,24 @@ struct Consumer {
 
 impl Consumer {
     fn run(&mut self, filled: &Receiver<Message>, used: &Sender<Block>) {
-        let mut flushed = true;
+        // Since when a writer holds records back.
+        let mut held: Option<Instant> = None;
         loop {
             match filled.recv_timeout(FLUSH_AFTER) {
                 Ok(Message::Records(mut block)) => {
                     self.take(&mut block);
-                    flushed = false;
+                    held.get_or_insert_with(Instant::now);
                     block.clear();
                     // The other side may have ended already.
                     let _ = used.send(block);
                 }
                 Ok(Message::Account(account)) => self.each_writer(0, |writer| writer.account(&account)),
-                Err(RecvTimeoutError::Timeout) if !flushed => {
-                    self.each_writer(0, |writer| writer.flush());
-                    flushed = true;
-                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if held.is_some_and(|since| since.elapsed() >= FLUSH_AFTER) {
+                self.each_writer(0, |writer| writer.flush());
+                held = None;
             }
         }
     }
