@@ -1,6 +1,6 @@
 //! What FloWatcher's tables have in common: how the RSS hash is divided, and two entries in line.
 
-use super::chain::Counted;
+use super::counted::Counted;
 
 /// Buckets, or heads of lists.
 pub(super) const BUCKETS: usize = 1 << 16;

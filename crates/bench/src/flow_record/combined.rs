@@ -1,20 +1,21 @@
 //! FloWatcher's combined hash (section III.B, figure 3c).
 
 use super::bucket::{BUCKETS, Pair, hash_of, high, low};
-use super::chain::{Chain, Counted};
+use super::counted::Counted;
 use super::flows::Flow;
+use super::list::{Link, Lists};
 use super::table::{Entries, Knows, Packets, Table};
 
 /// A bucket in a cache line of its own: two entries, and a list of those that came later.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Bucket {
     entries: Pair,
-    later: Chain<u16>,
+    later: Link,
 }
 
-impl AsMut<Chain<u16>> for Bucket {
-    fn as_mut(&mut self) -> &mut Chain<u16> {
+impl AsMut<Link> for Bucket {
+    fn as_mut(&mut self) -> &mut Link {
         &mut self.later
     }
 }
@@ -23,13 +24,12 @@ impl AsMut<Chain<u16>> for Bucket {
 #[derive(Debug)]
 pub(super) struct Combined {
     buckets: Vec<Bucket>,
-    /// Entries in lists.
-    later: usize,
+    lists: Lists<u16>,
 }
 
 impl Combined {
-    pub(super) fn new() -> Self {
-        Self { buckets: (0..BUCKETS).map(|_| Bucket::default()).collect(), later: 0 }
+    pub(super) fn new(flows: usize) -> Self {
+        Self { buckets: vec![Bucket::default(); BUCKETS], lists: Lists::with_room(flows) }
     }
 }
 
@@ -43,7 +43,8 @@ impl Table for Combined {
     }
 
     fn renew(&mut self) {
-        *self = Self::new();
+        self.buckets.fill(Bucket::default());
+        self.lists.clear();
     }
 
     fn is_list(&self) -> bool {
@@ -58,20 +59,20 @@ impl Table for Combined {
                 later.push((low(hash), high(hash), counted));
             }
         }
-        self.later = Chain::load(&mut self.buckets, later.into_iter());
+        self.lists.load(&mut self.buckets, later.into_iter());
     }
 
     fn count(&mut self, packets: Packets<'_>) {
         for &hash in packets.hashes {
             let bucket = &mut self.buckets[low(hash)];
             if !bucket.entries.count(high(hash)) {
-                self.later += usize::from(bucket.later.count(high(hash)));
+                self.lists.count(&mut bucket.later, high(hash));
             }
         }
     }
 
     fn memory_bytes(&self) -> u64 {
-        (size_of_val(&*self.buckets) + self.later * Chain::<u16>::ENTRY_BYTES) as u64
+        (size_of_val(&*self.buckets) + self.lists.bytes()) as u64
     }
 
     fn entries(&mut self) -> Entries {
@@ -79,7 +80,7 @@ impl Table for Combined {
         Entries::ByHash(
             buckets
                 .flat_map(|(at, bucket)| {
-                    let entries = bucket.entries.entries().chain(bucket.later.entries());
+                    let entries = bucket.entries.entries().chain(self.lists.entries(bucket.later));
                     entries.map(move |(high, counted)| (hash_of(at, high), counted))
                 })
                 .collect(),

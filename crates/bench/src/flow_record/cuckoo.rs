@@ -1,6 +1,6 @@
 //! Edison's table, as the engine uses it.
 
-use super::chain::Counted;
+use super::counted::Counted;
 use super::table::{Entries, Knows, Packets, Table};
 use super::tuple::Tuple;
 use packet::{Key, KeyBurst, KeyV4, PacketFields, Seed};

@@ -3,6 +3,7 @@
 
 use super::BENCH;
 use super::flows::Traffic;
+use super::huge::room;
 use super::tuple::Tuple;
 use crate::compare::{in_turn, ns};
 use crate::{Line, Points};
@@ -22,7 +23,8 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// A received frame as DPDK's mempools lay it out: a descriptor of two cache lines, headroom, data.
+/// A received frame as DPDK's mempools lay it out, in huge pages: a descriptor of two cache lines, headroom,
+/// data.
 #[derive(Clone)]
 #[repr(C, align(64))]
 struct Mbuf {
@@ -50,17 +52,6 @@ impl Mbuf {
         // Masked to what lies within the buffer, so that no check is left: DPDK has none.
         self.buffer[usize::from(self.data_offset) & 0xfe..].first_chunk().expect("the buffer is longer")
     }
-}
-
-/// Room for mbufs in huge pages, as DPDK has them, where the system gives any.
-fn room(count: usize) -> Vec<Mbuf> {
-    let mut mbufs: Vec<Mbuf> = Vec::with_capacity(count);
-    let range = mbufs.spare_capacity_mut().as_mut_ptr_range();
-    let start = range.start.addr().next_multiple_of(4096);
-    let length = range.end.addr().saturating_sub(start) & !4095;
-    // SAFETY: whole pages of the vector's own memory; the advice changes nothing of what is in them.
-    unsafe { libc::madvise(range.start.with_addr(start).cast(), length, libc::MADV_HUGEPAGE) };
-    mbufs
 }
 
 #[inline(always)]

@@ -1,43 +1,63 @@
 //! FloWatcher's linked-list hash (section III.B, figure 3b), as published and with full keys.
 
 use super::bucket::{BUCKETS, hash_of, high, low};
-use super::chain::{Chain, Counted};
+use super::counted::Counted;
 use super::flows::Flow;
+use super::list::{Link, Lists};
 use super::table::{Entries, Knows, Packets, Table};
 use packet::KeyV4;
 
-/// 2^16 heads of lists, whose entries are known by the other half of the hash: flows of one hash are one entry.
+/// 2^16 lists whose entries are known by `T`.
 #[derive(Debug)]
-pub(super) struct LinkedList {
-    heads: Vec<Chain<u16>>,
-    entries: usize,
+struct Heads<T> {
+    heads: Vec<Link>,
+    lists: Lists<T>,
 }
 
+impl<T: Copy + Eq> Heads<T> {
+    fn new(flows: usize) -> Self {
+        Self { heads: vec![Link::default(); BUCKETS], lists: Lists::with_room(flows) }
+    }
+
+    fn clear(&mut self) {
+        self.heads.fill(Link::default());
+        self.lists.clear();
+    }
+
+    #[inline(always)]
+    fn count(&mut self, hash: u32, id: T) {
+        self.lists.count(&mut self.heads[low(hash)], id);
+    }
+
+    fn bytes(&self) -> u64 {
+        (size_of_val(&*self.heads) + self.lists.bytes()) as u64
+    }
+
+    /// All entries, with the number of their list.
+    fn entries(&self) -> impl Iterator<Item = (usize, (T, Counted))> + '_ {
+        let heads = self.heads.iter().enumerate();
+        heads.flat_map(|(at, &head)| self.lists.entries(head).map(move |entry| (at, entry)))
+    }
+}
+
+/// Entries are known by the other half of the hash: flows of one hash are one entry.
+#[derive(Debug)]
+pub(super) struct LinkedList(Heads<u16>);
+
 impl LinkedList {
-    pub(super) fn new() -> Self {
-        Self { heads: empty(), entries: 0 }
+    pub(super) fn new(flows: usize) -> Self {
+        Self(Heads::new(flows))
     }
 }
 
 /// The same lists, whose entries hold the whole 5-tuple and compare it: exact.
 #[derive(Debug)]
-pub(super) struct LinkedListFullKeys {
-    heads: Vec<Chain<KeyV4>>,
-    entries: usize,
-}
+pub(super) struct LinkedListFullKeys(Heads<KeyV4>);
 
 impl LinkedListFullKeys {
-    pub(super) fn new() -> Self {
-        Self { heads: empty(), entries: 0 }
+    pub(super) fn new(flows: usize) -> Self {
+        Self(Heads::new(flows))
     }
-}
-
-fn empty<T>() -> Vec<Chain<T>> {
-    (0..BUCKETS).map(|_| Chain::default()).collect()
-}
-
-fn bytes<T: Copy + Eq>(heads: &[Chain<T>], entries: usize) -> u64 {
-    (size_of_val(heads) + entries * Chain::<T>::ENTRY_BYTES) as u64
 }
 
 impl Table for LinkedList {
@@ -50,7 +70,7 @@ impl Table for LinkedList {
     }
 
     fn renew(&mut self) {
-        *self = Self::new();
+        self.0.clear();
     }
 
     fn is_list(&self) -> bool {
@@ -60,28 +80,22 @@ impl Table for LinkedList {
     fn load(&mut self, flows: &[Flow]) {
         let arrivals = Flow::first_of_each_hash(flows);
         let arrivals = arrivals.map(|(hash, packets)| (low(hash), high(hash), Counted::of(packets)));
-        self.entries = Chain::load(&mut self.heads, arrivals);
+        self.0.lists.load(&mut self.0.heads, arrivals);
     }
 
     fn count(&mut self, packets: Packets<'_>) {
         for &hash in packets.hashes {
-            self.entries += usize::from(self.heads[low(hash)].count(high(hash)));
+            self.0.count(hash, high(hash));
         }
     }
 
     fn memory_bytes(&self) -> u64 {
-        bytes(&self.heads, self.entries)
+        self.0.bytes()
     }
 
     fn entries(&mut self) -> Entries {
-        let heads = self.heads.iter().enumerate();
-        Entries::ByHash(
-            heads
-                .flat_map(|(at, head)| {
-                    head.entries().map(move |(high, counted)| (hash_of(at, high), counted))
-                })
-                .collect(),
-        )
+        let entries = self.0.entries();
+        Entries::ByHash(entries.map(|(at, (high, counted))| (hash_of(at, high), counted)).collect())
     }
 }
 
@@ -95,7 +109,7 @@ impl Table for LinkedListFullKeys {
     }
 
     fn renew(&mut self) {
-        *self = Self::new();
+        self.0.clear();
     }
 
     fn is_list(&self) -> bool {
@@ -105,20 +119,20 @@ impl Table for LinkedListFullKeys {
     fn load(&mut self, flows: &[Flow]) {
         let arrivals =
             flows.iter().map(|flow| (low(flow.hash), flow.key, Counted::of(u64::from(flow.packets))));
-        self.entries = Chain::load(&mut self.heads, arrivals);
+        self.0.lists.load(&mut self.0.heads, arrivals);
     }
 
     fn count(&mut self, packets: Packets<'_>) {
         for (&hash, &key) in packets.hashes.iter().zip(packets.keys) {
-            self.entries += usize::from(self.heads[low(hash)].count(key));
+            self.0.count(hash, key);
         }
     }
 
     fn memory_bytes(&self) -> u64 {
-        bytes(&self.heads, self.entries)
+        self.0.bytes()
     }
 
     fn entries(&mut self) -> Entries {
-        Entries::ByKey(self.heads.iter().flat_map(Chain::entries).collect())
+        Entries::ByKey(self.0.entries().map(|(_, entry)| entry).collect())
     }
 }

@@ -1,7 +1,7 @@
 //! What a table should answer by its published behaviour, and how far that is from the truth.
 
 use super::bucket::low;
-use super::chain::Counted;
+use super::counted::Counted;
 use super::flows::{Flow, Traffic};
 use super::table::{Entries, Knows, Table};
 use packet::KeyV4;

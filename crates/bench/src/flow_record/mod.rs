@@ -2,14 +2,16 @@
 //! flow-level monitoring in software", IEEE TNSM 16(3), 2019) says that they cost.
 
 mod bucket;
-mod chain;
 mod combined;
+mod counted;
 mod cuckoo;
 mod double;
 mod flows;
 mod hashes;
+mod huge;
 mod identify;
 mod linked_list;
+mod list;
 mod miscount;
 mod murmur3;
 mod parts;

@@ -1,6 +1,6 @@
 //! What the tables of one comparison have in common.
 
-use super::chain::Counted;
+use super::counted::Counted;
 use super::flows::Flow;
 use packet::KeyV4;
 

@@ -19,7 +19,7 @@ pub(super) const MOST_PACKETS: u64 = 1 << 28;
 /// How many entries the timed pass of a list may visit, about, and at least how many packets it has all the
 /// same.
 const TIMED_VISITS: f64 = 8e6;
-const LEAST_TIMED: usize = 500_000;
+const LEAST_TIMED: usize = 250_000;
 /// A list that visits more entries while it is filled is filled once, not in each round.
 const FILLED_ONCE_VISITS: f64 = 1e7;
 /// One that would visit more than this is loaded: to count into lists of 8 million flows takes minutes.
@@ -60,12 +60,13 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     let filling_visits = visits_per_packet * packets as f64;
     traffic.sample(timed);
     let model = Model::new(&traffic);
+    let entries = traffic.flows.len();
     let tables: [Box<dyn Table>; 5] = [
         Box::new(Cuckoo::new()),
         Box::new(Double::new()),
-        Box::new(Combined::new()),
-        Box::new(LinkedList::new()),
-        Box::new(LinkedListFullKeys::new()),
+        Box::new(Combined::new(entries)),
+        Box::new(LinkedList::new(entries)),
+        Box::new(LinkedListFullKeys::new(entries)),
     ];
     let mut variants = tables.map(|table| Variant {
         table,

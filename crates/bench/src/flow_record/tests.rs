@@ -1,7 +1,7 @@
 //! FloWatcher's tables against models that count packet by packet, by what the paper says.
 
-use super::chain::Counted;
 use super::combined::Combined;
+use super::counted::Counted;
 use super::cuckoo::Cuckoo;
 use super::double::Double;
 use super::flows::{Flow, Traffic};
@@ -62,14 +62,14 @@ proptest! {
     fn lists_know_hashes_and_full_keys_know_flows(hashes in hashes()) {
         let keys = keys(&hashes);
         let packets = Packets { keys: &keys, hashes: &hashes };
-        let (mut list, mut combined) = (LinkedList::new(), Combined::new());
+        let (mut list, mut combined) = (LinkedList::new(100), Combined::new(100));
         list.count(packets);
         combined.count(packets);
         prop_assert_eq!(sorted(&mut list), by_hash(&hashes));
         prop_assert_eq!(sorted(&mut combined), by_hash(&hashes));
         prop_assert_eq!((list.untracked(), combined.untracked()), (0, 0));
 
-        let mut full = LinkedListFullKeys::new();
+        let mut full = LinkedListFullKeys::new(100);
         full.count(packets);
         let Entries::ByKey(entries) = full.entries() else { panic!("knows keys") };
         let mut truth: HashMap<KeyV4, u64> = HashMap::new();
@@ -92,9 +92,9 @@ proptest! {
             }
         }
         let pairs: [[Box<dyn Table>; 2]; 3] = [
-            [Box::new(LinkedList::new()), Box::new(LinkedList::new())],
-            [Box::new(LinkedListFullKeys::new()), Box::new(LinkedListFullKeys::new())],
-            [Box::new(Combined::new()), Box::new(Combined::new())],
+            [Box::new(LinkedList::new(100)), Box::new(LinkedList::new(100))],
+            [Box::new(LinkedListFullKeys::new(100)), Box::new(LinkedListFullKeys::new(100))],
+            [Box::new(Combined::new(100)), Box::new(Combined::new(100))],
         ];
         for [mut counted, mut loaded] in pairs {
             counted.count(Packets { keys: &keys, hashes: &hashes });
@@ -148,12 +148,12 @@ fn the_miscount_is_what_packets_say() {
         exact,
         Miscount { flows_lost: 0, packets_miscounted: 0, flows_counted: exact.flows_true, ..exact }
     );
-    assert_eq!(exact, filled(Box::new(LinkedListFullKeys::new())));
+    assert_eq!(exact, filled(Box::new(LinkedListFullKeys::new(100))));
 
-    let list = filled(Box::new(LinkedList::new()));
+    let list = filled(Box::new(LinkedList::new(100)));
     assert_eq!((list.flows_lost, list.packets_miscounted), by_packet(&traffic, |place| Some(hash(place))));
     assert!(list.flows_lost > 5_000 && list.packets_miscounted > 5_000, "too easy a test: {list:?}");
-    assert_eq!(list, filled(Box::new(Combined::new())));
+    assert_eq!(list, filled(Box::new(Combined::new(100))));
 
     let mut tracked: HashMap<u16, Vec<u32>> = HashMap::new();
     for flow in &traffic.flows {
@@ -177,9 +177,9 @@ fn a_wrong_answer_is_noticed() {
     let tables: [Box<dyn Table>; 5] = [
         Box::new(Cuckoo::new()),
         Box::new(Double::new()),
-        Box::new(Combined::new()),
-        Box::new(LinkedList::new()),
-        Box::new(LinkedListFullKeys::new()),
+        Box::new(Combined::new(100)),
+        Box::new(LinkedList::new(100)),
+        Box::new(LinkedListFullKeys::new(100)),
     ];
     for mut table in tables {
         table.renew();
