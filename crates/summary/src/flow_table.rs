@@ -327,6 +327,8 @@ impl<K: Key> FlowTable<K> {
                 0 => {}
                 _ => self.limits.give_back_flows(ended - 1),
             }
+            // What was booked of this direction while it had no record is in none: the window has it all the same.
+            self.seal(slot, sink);
             self.begin(slot, self.hot[slot].key, packet);
             if self.slot_bits != 0 {
                 self.enter_window(slot ^ 1, sink);
@@ -364,13 +366,21 @@ impl<K: Key> FlowTable<K> {
         let mut ended = self.end_slot_if_due(slot, sink);
         if self.slot_bits != 0 && self.hot[slot].live == 0 {
             ended += self.end_slot_if_due(slot ^ 1, sink);
-            if let Some(loss) = &mut self.loss
-                && self.hot[slot ^ 1].live == 0
-            {
-                loss.clear(slot >> 1);
-            }
+            self.forget_connection_if_vacant(slot >> 1, sink);
         }
         ended
+    }
+
+    /// Forgets the TCP connection of an entry where both its records have ended.
+    fn forget_connection_if_vacant(&mut self, entry: usize, sink: &mut impl FlowSink) {
+        let slots = [entry << 1, entry << 1 | 1];
+        if self.loss.is_none() || slots.iter().any(|&slot| self.hot[slot].live != 0) {
+            return;
+        }
+        slots.iter().for_each(|&slot| self.seal(slot, sink));
+        if let Some(loss) = &mut self.loss {
+            loss.clear(entry);
+        }
     }
 
     fn end_slot_if_due(&mut self, slot: usize, sink: &mut impl FlowSink) -> usize {
@@ -430,7 +440,7 @@ impl<K: Key> FlowTable<K> {
                 self.hot.push(Hot::vacant(*key));
                 self.cold.push(Cold::EMPTY);
             }
-            self.hot[slot ^ 1] = Hot::vacant(key.reversed());
+            self.hot[slot ^ 1] = Hot { window: self.window, ..Hot::vacant(key.reversed()) };
         }
         if let Some(loss) = &mut self.loss {
             loss.clear(entry);
@@ -497,10 +507,11 @@ impl<K: Key> FlowTable<K> {
         record
     }
 
-    /// Closes the counts of the record in `slot`, if there is one, where they are of an earlier window.
+    /// Closes the counts in `slot` where they are of an earlier window. Of a pair's slot without a record that is what was
+    /// booked of the direction since its record ended.
     #[inline]
     fn enter_window(&mut self, slot: usize, sink: &mut impl FlowSink) {
-        if self.hot[slot].live != 0 && self.hot[slot].window != self.window {
+        if self.hot[slot].window != self.window {
             self.seal(slot, sink);
             self.hot[slot].window = self.window;
         }
@@ -539,6 +550,9 @@ impl<K: Key> FlowTable<K> {
         for slot in self.swept << self.slot_bits..end_at << self.slot_bits {
             let hot = &self.hot[slot];
             if hot.live == 0 {
+                if self.loss.is_some() && self.hot[slot ^ 1].live != 0 {
+                    self.enter_window(slot, sink);
+                }
                 continue;
             }
             let idle = self.now.saturating_sub(hot.ltime) > self.config.timeouts.idle_ns;
@@ -548,6 +562,7 @@ impl<K: Key> FlowTable<K> {
             {
                 let ended = self.end(slot, reason, sink);
                 self.limits.give_back_flows(ended);
+                self.forget_connection_if_vacant(slot >> self.slot_bits, sink);
                 self.remove_if_vacant(slot);
                 continue;
             }
@@ -572,6 +587,7 @@ impl<K: Key> FlowTable<K> {
                 let reason = self.due(slot).unwrap_or(EndReason::End);
                 let ended = self.end(slot, reason, sink);
                 self.limits.give_back_flows(ended);
+                self.forget_connection_if_vacant(slot >> self.slot_bits, sink);
             }
         }
         (self.free, self.swept, self.entries) = (NONE, 0, 0);
