@@ -138,6 +138,7 @@ fn fill_common<const IS_PLAIN: bool>(
     h: &CommonHeaders,
     frame: &Frame<'_>,
     config: &ParserConfig,
+    is_five_tuple: bool,
     seed: &Seed,
 ) {
     let addresses = std::array::from_fn(|i| h[26 + i]);
@@ -146,8 +147,12 @@ fn fill_common<const IS_PLAIN: bool>(
         packet.key = KeyV4::new(addresses, ports, h[23]);
         packet.hash = packet.key.hash(seed);
     } else {
-        let rest = Transport::new(ports, h[23], h[15], PacketFields::NO_VLAN);
-        packet.key = KeyV4::of_spec(addresses, rest, &config.key);
+        packet.key = if is_five_tuple {
+            KeyV4::new(addresses, ports, h[23])
+        } else {
+            let rest = Transport::new(ports, h[23], h[15], PacketFields::NO_VLAN);
+            KeyV4::of_spec(addresses, rest, &config.key)
+        };
         packet.hash = hash_of(&packet.key, config, seed);
     }
     // A mask instead of a branch: where TCP and UDP are mixed, the branch is guessed wrong every few packets.
@@ -176,6 +181,8 @@ fn hash_of<K: Key>(key: &K, config: &ParserConfig, seed: &Seed) -> u64 {
 pub struct BurstParser {
     seed: Seed,
     config: ParserConfig,
+    /// Whether `config` says so: too long a comparison for every packet.
+    is_five_tuple: bool,
     /// The burst's IPv4 packets.
     pub v4: KeyBurst<KeyV4>,
     /// The burst's IPv6 packets.
@@ -189,9 +196,11 @@ pub struct BurstParser {
 impl BurstParser {
     /// A parser for bursts of up to `burst` frames.
     pub fn new(seed: Seed, config: impl Into<ParserConfig>, burst: usize) -> Self {
+        let config = config.into();
         Self {
             seed,
-            config: config.into(),
+            config,
+            is_five_tuple: config.key.is_five_tuple(),
             v4: KeyBurst::with_capacity(burst),
             v6: KeyBurst::with_capacity(burst),
             not_measured: [0; _],
@@ -208,17 +217,18 @@ impl BurstParser {
 
     /// True where [`BurstParser::push`] may be told so: 5-tuples, hashed each for itself, without details.
     pub fn is_plain(&self) -> bool {
-        self.config.key.is_five_tuple() && !self.config.paired && !self.config.details
+        self.is_five_tuple && !self.config.paired && !self.config.details
     }
 
-    /// Parses a frame into the burst. `number`: how many were received before it. `IS_PLAIN` spares the common case ten
+    /// Parses a frame into the burst. `number`: its number among those that were received. `IS_PLAIN` spares the common case ten
     /// instructions a packet; it must be [`BurstParser::is_plain`], which the caller asks once per burst.
     #[inline(always)]
     pub fn push<const IS_PLAIN: bool>(&mut self, frame: &Frame<'_>, number: u64) {
         debug_assert!(!IS_PLAIN || self.is_plain());
         match common_headers(frame, self.config.tunnel) {
             Some(headers) => {
-                fill_common::<IS_PLAIN>(self.v4.add(), headers, frame, &self.config, &self.seed);
+                let Self { v4, config, is_five_tuple, seed, .. } = self;
+                fill_common::<IS_PLAIN>(v4.add(), headers, frame, config, *is_five_tuple, seed);
                 if !IS_PLAIN && self.config.details {
                     self.add_common_detail(headers, frame, number);
                 }
@@ -230,9 +240,14 @@ impl BurstParser {
     #[inline]
     fn add_common_detail(&mut self, headers: &CommonHeaders, frame: &Frame<'_>, number: u64) {
         let segment = if self.config.segments && headers[23] == protocol::TCP {
-            let transport = usize::from(be16(headers, 16)) - 20;
-            let bytes = frame.data.get(34..).unwrap_or_default();
-            TcpSegment::read(Bytes::new(bytes, transport))
+            let transport = u32::from(be16(headers, 16)) - 20;
+            // Without options, all of the header captured: most segments of some hosts. Anything else is read with care.
+            if headers[46] >> 4 == 5 && transport >= 20 && frame.data.len() >= 54 {
+                TcpSegment::of_payload(transport - 20)
+            } else {
+                let bytes = frame.data.get(34..).unwrap_or_default();
+                TcpSegment::read(Bytes::new(bytes, transport as usize))
+            }
         } else {
             TcpSegment::NONE
         };

@@ -58,6 +58,9 @@ const TCP: u8 = 6;
 /// needs is on its way: 32 to 64 outstanding lines cover a memory access of 140 ns.
 const BATCH: usize = 64;
 
+/// A word has a bit for each of them.
+const _: () = assert!(BATCH <= u64::BITS as usize);
+
 /// What a table is told.
 #[derive(Clone, Copy, Debug)]
 pub struct TableConfig {
@@ -239,11 +242,16 @@ impl<K: Key> FlowTable<K> {
             let slot = slot_of(entry, &packet.key);
             found[usize::from(i)].set(slot);
             self.hot.prefetch(slot as usize);
+            if HAS_PARTS && slot != NONE {
+                self.prefetch_parts(slot as usize);
+            }
         }
         let mut now = self.now;
         // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
         // record is closed: it must have all that came before.
         let mut in_parts = 0;
+        // Packets with the acknowledgement number of the one before them in their slot, a bit each.
+        let mut repeated_acks = 0u64;
         for (i, (packet, found_here)) in batch.iter().zip(&found).enumerate() {
             let KeyedPacket { key, hash, fields } = packet;
             now = now.max(fields.time_ns);
@@ -257,6 +265,13 @@ impl<K: Key> FlowTable<K> {
                     let carries = hot.packets >= CARRY;
                     let vacant = IS_PAIRED && hot.live == 0;
                     if !(idle | aged | late | turned | carries | vacant) {
+                        if HAS_PARTS {
+                            let is_repeated = hot.tcp_ack == fields.tcp_ack;
+                            repeated_acks |= u64::from(is_repeated) << i;
+                            if !is_repeated && let Some(loss) = &self.loss {
+                                loss.prefetch_peer(found_here.get() as usize);
+                            }
+                        }
                         hot.add(fields);
                         continue;
                     }
@@ -266,7 +281,8 @@ impl<K: Key> FlowTable<K> {
             }
             self.now = now;
             if HAS_PARTS {
-                self.update_parts(&batch[in_parts..i], tail(details, in_parts), &found[in_parts..i]);
+                let (packets, slots) = (&batch[in_parts..i], &found[in_parts..i]);
+                self.update_parts(packets, tail(details, in_parts), slots, repeated_acks >> in_parts);
                 in_parts = i;
             }
             found_here.set(match found_here.get() {
@@ -276,8 +292,8 @@ impl<K: Key> FlowTable<K> {
         }
         self.now = now;
         if HAS_PARTS {
-            let end = batch.len();
-            self.update_parts(&batch[in_parts..], tail(details, in_parts), &found[in_parts..end]);
+            let (packets, slots) = (&batch[in_parts..], &found[in_parts..batch.len()]);
+            self.update_parts(packets, tail(details, in_parts), slots, repeated_acks >> in_parts);
         }
     }
 
@@ -291,12 +307,18 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    fn update_parts(&mut self, packets: &[KeyedPacket<K>], details: &[PacketDetail], slots: &[Cell<u32>]) {
+    fn update_parts(
+        &mut self,
+        packets: &[KeyedPacket<K>],
+        details: &[PacketDetail],
+        slots: &[Cell<u32>],
+        repeated_acks: u64,
+    ) {
         if let Some(statistics) = &mut self.statistics {
             statistics.update::<K, BATCH>(packets, details, slots);
         }
         if let Some(loss) = &mut self.loss {
-            loss.update(packets, details, slots);
+            loss.update(packets, details, slots, repeated_acks);
         }
     }
 

@@ -19,6 +19,4 @@ pub use entry::Counts;
 pub use flow_table::{FlowSink, FlowTable, TableConfig, Timeouts};
 pub use limits::Limits;
 pub use parts::{Metric, Parts};
-pub use statistic::{
-    Moments, PSquare, Quantile, Sample, Statistic, StatisticBlock, StatisticError, StatisticSpec,
-};
+pub use statistic::{Moments, PSquare, Quantile, Statistic, StatisticBlock, StatisticError, StatisticSpec};

@@ -3,26 +3,29 @@
 use crate::arena::{Arena, OutOfMemory};
 use crate::cuckoo::NONE;
 use crate::limits::Limits;
-use crate::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
+use crate::tcp::{
+    ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_alone, track_rare,
+};
 use packet::{KeyedPacket, PacketDetail};
 use record::Loss;
 use std::cell::Cell;
 
-/// What was booked of one direction.
+/// What was booked of a pair, by direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Booked {
-    /// In the open window.
-    window: LossCounts,
+    /// In the open window: what the tracker writes.
+    window: [LossCounts; 2],
     /// In the record, without the open window.
-    sealed: LossCounts,
+    sealed: [LossCounts; 2],
 }
 
-/// The tracker's state of every pair, by entry. 736 bytes a pair, of which an ordinary segment touches two cache lines.
+/// The tracker's state of every pair, by entry. 736 bytes a pair, of which an ordinary segment touches one cache line, or two where
+/// it acknowledges anew.
 #[derive(Debug)]
 pub(crate) struct LossPart {
     hot: Arena<[HotStream; 2]>,
     cold: Arena<[ColdStream; 2]>,
-    booked: Arena<[Booked; 2]>,
+    booked: Arena<Booked>,
 }
 
 impl LossPart {
@@ -53,7 +56,13 @@ impl LossPart {
 
     #[inline(always)]
     pub(crate) fn prefetch(&self, slot: usize) {
-        self.hot.prefetch(slot >> 1);
+        self.hot.prefetch_line(slot >> 1, slot & 1);
+    }
+
+    /// For a packet that acknowledges anew.
+    #[inline(always)]
+    pub(crate) fn prefetch_peer(&self, slot: usize) {
+        self.hot.prefetch_line(slot >> 1, slot & 1 ^ 1);
     }
 
     /// A new pair begins; the cold part knows by itself that it is not in use.
@@ -64,23 +73,35 @@ impl LossPart {
 
     /// A new record begins in `slot`; what is open in the connection goes on.
     pub(crate) fn begin(&mut self, slot: usize) {
-        self.booked[slot >> 1][slot & 1].sealed = LossCounts::default();
+        self.booked[slot >> 1].sealed[slot & 1] = LossCounts::default();
     }
 
     /// Tracks the TCP segments among packets whose slots are known. Both directions of their pairs must be in the open window.
+    /// `repeated_acks`: bit *i* is set where packet *i* has the acknowledgement number of the one before it in its slot.
     pub(crate) fn update<K>(
         &mut self,
         packets: &[KeyedPacket<K>],
         details: &[PacketDetail],
         slots: &[Cell<u32>],
+        mut repeated_acks: u64,
     ) {
         for ((packet, detail), slot) in packets.iter().zip(details).zip(slots) {
             let slot = slot.get();
-            if !detail.segment.is_some() || slot == NONE {
+            let is_repeated = repeated_acks & 1 != 0;
+            repeated_acks >>= 1;
+            if slot == NONE {
                 continue;
             }
             let (entry, direction) = (slot as usize >> 1, slot as usize & 1);
+            if !detail.segment.is_some() {
+                // Its acknowledgement number, if any, is the last one of the slot now.
+                self.hot[entry][direction].forget_ack();
+                continue;
+            }
             let segment = segment(packet, detail);
+            if is_repeated && track_alone(&mut self.hot[entry][direction], &segment) == Tracked::Done {
+                continue;
+            }
             if track(&mut self.hot[entry], direction, &segment) == Tracked::Rare {
                 self.update_rare(entry, direction, &segment);
             }
@@ -89,32 +110,30 @@ impl LossPart {
 
     #[cold]
     fn update_rare(&mut self, entry: usize, direction: usize, segment: &Segment) {
-        let booked = &mut self.booked[entry];
-        let mut counts = [booked[0].window, booked[1].window];
-        track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, segment, &mut counts);
-        (booked[0].window, booked[1].window) = (counts[0], counts[1]);
+        let booked = &mut self.booked[entry].window;
+        track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, segment, booked);
     }
 
     /// Decides what is open of the direction in `slot`, because its record ends.
     pub(crate) fn finish(&mut self, slot: usize) {
         let (entry, direction) = (slot >> 1, slot & 1);
-        let booked = &mut self.booked[entry][direction].window;
+        let booked = &mut self.booked[entry].window[direction];
         finish(&mut self.hot[entry][direction], &mut self.cold[entry][direction], booked);
     }
 
     /// What was booked in the window that closes; it counts in the record from here on.
     pub(crate) fn seal(&mut self, slot: usize) -> LossCounts {
         let (entry, direction) = (slot >> 1, slot & 1);
-        let booked = &mut self.booked[entry][direction];
-        self.hot[entry][direction].book_rtt(&mut booked.window);
-        let counts = std::mem::take(&mut booked.window);
-        booked.sealed.add(&counts);
+        let Booked { window, sealed } = &mut self.booked[entry];
+        self.hot[entry][direction].book_rtt(&mut window[direction]);
+        let counts = std::mem::take(&mut window[direction]);
+        sealed[direction].add(&counts);
         counts
     }
 
     /// The record's figures; the open window must have been sealed.
     pub(crate) fn of_record(&self, slot: usize) -> Loss {
-        Loss::from(&self.booked[slot >> 1][slot & 1].sealed)
+        Loss::from(&self.booked[slot >> 1].sealed[slot & 1])
     }
 
     pub(crate) fn forget_all(&mut self) {

@@ -66,51 +66,15 @@ impl StatisticPart {
         details: &[PacketDetail],
         slots: &[Cell<u32>],
     ) {
-        let mut samples = [Sample::default(); BATCH];
         let mut offset = 0;
         for (metric, spec) in &self.metrics {
-            let block_of = |slot: &Cell<u32>| match slot.get() {
-                NONE => None,
-                slot => Some(slot as usize * self.blocks_per_flow + offset),
-            };
-            let mut count = 0;
-            let mut take = |block, value| {
-                if let Some(sample) = samples.get_mut(count) {
-                    *sample = Sample { block, value };
-                    count += 1;
-                }
-            };
-            // What is sampled is asked once per batch, not per packet.
-            match metric {
-                Metric::Size => {
-                    for (packet, slot) in packets.iter().zip(slots) {
-                        if let Some(block) = block_of(slot) {
-                            take(block, packet.fields.total_byte.into());
-                        }
-                    }
-                }
-                Metric::Gap => {
-                    for (detail, slot) in details.iter().zip(slots) {
-                        if let Some(block) = block_of(slot)
-                            && let Some(last) = self.blocks[block].replace_last(detail.number)
-                        {
-                            // Between two packets lie one frame less than their numbers differ by.
-                            take(block, detail.number.saturating_sub(last + 1));
-                        }
-                    }
-                }
-                Metric::InterArrival => {
-                    for (packet, slot) in packets.iter().zip(slots) {
-                        let now = packet.fields.time_ns;
-                        if let Some(block) = block_of(slot)
-                            && let Some(last) = self.blocks[block].replace_last(now)
-                        {
-                            take(block, now.saturating_sub(last));
-                        }
-                    }
-                }
+            let state = State { blocks: &mut self.blocks, per_flow: self.blocks_per_flow, offset, spec };
+            // What is sampled, and for what, is asked once per batch, not per packet.
+            match (spec.has_moments(), spec.has_percentiles()) {
+                (true, false) => state.update::<K, true, false, BATCH>(*metric, packets, details, slots),
+                (false, true) => state.update::<K, false, true, BATCH>(*metric, packets, details, slots),
+                _ => state.update::<K, true, true, BATCH>(*metric, packets, details, slots),
             }
-            spec.add_batch(&mut self.blocks, &samples[..count]);
             offset += spec.blocks();
         }
     }
@@ -131,5 +95,73 @@ impl StatisticPart {
 
     pub(crate) fn forget_all(&mut self) {
         self.blocks.clear();
+    }
+}
+
+/// The state of one metric, of all flows.
+struct State<'a> {
+    blocks: &'a mut [StatisticBlock],
+    /// Of all metrics together.
+    per_flow: usize,
+    /// Blocks of the metrics before this one.
+    offset: usize,
+    spec: &'a StatisticSpec,
+}
+
+impl State<'_> {
+    fn update<K, const MOMENTS: bool, const PERCENTILES: bool, const BATCH: usize>(
+        self,
+        metric: Metric,
+        packets: &[KeyedPacket<K>],
+        details: &[PacketDetail],
+        slots: &[Cell<u32>],
+    ) {
+        let block_of = |slot: &Cell<u32>| match slot.get() {
+            NONE => None,
+            slot => Some(slot as usize * self.per_flow + self.offset),
+        };
+        let mut samples = [Sample::default(); BATCH];
+        let mut count = 0;
+        // The moments at once, while their block is at hand; percentiles behind all samples.
+        let mut take = |block: &mut StatisticBlock, at, value| {
+            if MOMENTS {
+                block.add_to_moments(value);
+            }
+            if PERCENTILES && let Some(sample) = samples.get_mut(count) {
+                *sample = Sample { block: at, value };
+                count += 1;
+            }
+        };
+        match metric {
+            Metric::Size => {
+                for (packet, slot) in packets.iter().zip(slots) {
+                    if let Some(at) = block_of(slot) {
+                        take(&mut self.blocks[at], at, packet.fields.total_byte.into());
+                    }
+                }
+            }
+            Metric::Gap => {
+                for (detail, slot) in details.iter().zip(slots) {
+                    let Some(at) = block_of(slot) else { continue };
+                    let block = &mut self.blocks[at];
+                    if let Some(last) = block.replace_last(detail.number) {
+                        // Between two packets lie one frame less than their numbers differ by.
+                        take(block, at, detail.number.saturating_sub(last + 1));
+                    }
+                }
+            }
+            Metric::InterArrival => {
+                for (packet, slot) in packets.iter().zip(slots) {
+                    let Some(at) = block_of(slot) else { continue };
+                    let (now, block) = (packet.fields.time_ns, &mut self.blocks[at]);
+                    if let Some(last) = block.replace_last(now) {
+                        take(block, at, now.saturating_sub(last));
+                    }
+                }
+            }
+        }
+        if PERCENTILES {
+            self.spec.add_to_percentiles(self.blocks, &samples[..count]);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
-use summary::{Moments, PSquare, Quantile, Sample, Statistic, StatisticBlock, StatisticError, StatisticSpec};
+use summary::{Moments, PSquare, Quantile, Statistic, StatisticBlock, StatisticError, StatisticSpec};
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 struct Random(u64);
@@ -553,11 +553,9 @@ proptest! {
         spec in spec_strategy(),
         samples in prop::collection::vec((0usize..20, any::<u64>().prop_map(|sample| sample >> 20)), 0..1000),
         between in 0usize..3,
-        batch in 1usize..100,
     ) {
         let stride = spec.blocks() + between;
         let mut alone = vec![StatisticBlock::EMPTY; 20 * stride];
-        let mut batched = alone.clone();
         let mut plain = vec![(Moments::default(), [PSquare::default(); 4]); 20];
         let quantile = |statistic| match statistic {
             Statistic::Percentile(p) => Quantile::new(p),
@@ -571,9 +569,6 @@ proptest! {
                 p_square.add(&quantile(statistic), sample);
             }
         }
-        let samples: Vec<_> = samples.iter().map(|&(flow, value)| Sample { block: flow * stride, value }).collect();
-        samples.chunks(batch).for_each(|samples| spec.add_batch(&mut batched, samples));
-        prop_assert_eq!(&alone, &batched);
         for (flow, (moments, p_squares)) in plain.iter().enumerate() {
             let state = &mut alone[flow * stride..];
             let mut expected = [f64::NAN; 4];

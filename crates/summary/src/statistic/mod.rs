@@ -173,13 +173,13 @@ impl fmt::Display for StatisticSpec {
     }
 }
 
-/// A sample of one flow, for [`StatisticSpec::add_batch`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
+/// A sample of one flow, for [`StatisticSpec::add_to_percentiles`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sample {
     /// Index of the first block of the flow's state.
-    pub block: usize,
+    pub(crate) block: usize,
     /// The sample: packets of other flows, bytes, nanoseconds.
-    pub value: u64,
+    pub(crate) value: u64,
 }
 
 impl StatisticSpec {
@@ -215,17 +215,22 @@ impl StatisticSpec {
         }
     }
 
-    /// Counts samples of many flows, in their order. The work of one statistic is done for the whole batch before
-    /// that of the next: which statistics there are is asked once per batch, not per packet.
+    /// True where mean or deviation are asked for: they are in the first block, which [`StatisticBlock::add_to_moments`] counts in.
+    pub(crate) fn has_moments(&self) -> bool {
+        self.has_moments
+    }
+
+    /// True where percentiles are asked for.
+    pub(crate) fn has_percentiles(&self) -> bool {
+        self.quantiles_len != 0
+    }
+
+    /// Counts samples of many flows in their percentiles, in their order. The work of one percentile is done for the whole
+    /// batch before that of the next: which there are is asked once per batch, not per packet.
     ///
     /// # Panics
     /// Where a sample's blocks do not all lie in `states`.
-    pub fn add_batch(&self, states: &mut [StatisticBlock], samples: &[Sample]) {
-        if self.has_moments {
-            for sample in samples {
-                states[sample.block].add_to_moments(sample.value);
-            }
-        }
+    pub(crate) fn add_to_percentiles(&self, states: &mut [StatisticBlock], samples: &[Sample]) {
         for (offset, quantile) in (usize::from(self.has_moments)..).zip(self.quantiles()) {
             for sample in samples {
                 states[sample.block + offset].add_to_quantile(quantile, sample.value);
@@ -308,7 +313,7 @@ impl StatisticBlock {
     }
 
     #[inline(always)]
-    fn add_to_moments(&mut self, sample: u64) {
+    pub(crate) fn add_to_moments(&mut self, sample: u64) {
         let mut moments = self.moments();
         moments.add(sample);
         self.words[..4].copy_from_slice(&moments.to_words());

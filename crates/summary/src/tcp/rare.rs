@@ -46,6 +46,7 @@ pub fn track_rare(
     segment: &Segment,
     booked: &mut [LossCounts; 2],
 ) {
+    hot.iter_mut().for_each(HotStream::forget_ack);
     let window_ns = reordering_window_ns(hot);
     let segment = &Segment { payload: segment.payload.min(MAX_PAYLOAD), ..*segment };
     let sides = hot.iter_mut().zip(cold).zip(booked);

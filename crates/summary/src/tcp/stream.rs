@@ -63,6 +63,9 @@ pub(super) const ZERO_WINDOW: u8 = 1 << 4;
 pub(super) const BY_TIMESTAMP: u8 = 1 << 5;
 /// The peer's acknowledgement took `next` beyond what was seen: the next segment begins behind a hole.
 pub(super) const SKIPPED: u8 = 1 << 6;
+/// The latest segment was an ordinary one: one that acknowledges the same tells the peer's stream nothing new, and nothing
+/// special is open there.
+const ACK_TAKEN: u8 = 1 << 7;
 
 /// In `setup`: the window scale option + 1.
 pub(super) const SCALE: u8 = 0x0f;
@@ -94,17 +97,11 @@ pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment) -> T
     let (own, other) = (direction & 1, direction & 1 ^ 1);
     let (stream, peer) = (&hot[own], &hot[other]);
     let newly_acked = segment.ack.wrapping_sub(peer.acked);
-    // One less, so that a window of zero is a new maximum too.
-    let is_window_new = segment.window.wrapping_sub(1) >= stream.window;
-    if segment.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) != flag::ACK
+    if !stream.is_next(segment)
         || (stream.state | peer.state) & SPECIAL != 0
-        || segment.seq != stream.next
         || newly_acked > peer.next.wrapping_sub(peer.acked)
+        || !hot[own].grow(segment)
     {
-        return Tracked::Rare;
-    }
-    let is_largest = segment.payload > u32::from(stream.max_segment);
-    if (is_window_new || is_largest) && !hot[own].grow(segment) {
         return Tracked::Rare;
     }
     if newly_acked != 0 {
@@ -117,16 +114,20 @@ pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment) -> T
         }
         peer.acked = segment.ack;
     }
-    if segment.payload != 0 {
-        let stream = &mut hot[own];
-        stream.next = segment.seq.wrapping_add(segment.payload);
-        if stream.state & (HOLES | BY_TIMESTAMP) != 0 {
-            stream.note_sent_behind(segment);
-        } else {
-            stream.note_sent(segment);
-        }
-    }
+    hot[own].state |= ACK_TAKEN;
+    hot[own].advance(segment);
     Tracked::Done
+}
+
+/// The same for a segment that acknowledges what the one before it in its direction did, without a look at the peer's
+/// stream: a cache line less (15 of 100 ns at a million flows). [`Tracked::Rare`] where [`track`] has to see for itself.
+#[inline(always)]
+pub fn track_alone(stream: &mut HotStream, segment: &Segment) -> Tracked {
+    if stream.is_next(segment) && stream.state & (SPECIAL | ACK_TAKEN) == ACK_TAKEN && stream.grow(segment) {
+        stream.advance(segment);
+        return Tracked::Done;
+    }
+    Tracked::Rare
 }
 
 /// What an acknowledgement says of the timed segments.
@@ -163,6 +164,12 @@ impl Default for HotStream {
 }
 
 impl HotStream {
+    /// What [`track_alone`] relies on holds no more: the segment is not ordinary, or nobody tracks it.
+    #[inline(always)]
+    pub fn forget_ack(&mut self) {
+        self.state &= !ACK_TAKEN;
+    }
+
     /// True while something is undecided: [`finish`](super::finish) needs the cold part only then.
     #[inline]
     pub fn is_undecided(&self) -> bool {
@@ -177,9 +184,37 @@ impl HotStream {
         (self.rtt_count, self.rtt_sum) = (0, 0);
     }
 
+    /// True for plain data or a plain acknowledgement that comes next in the stream.
+    #[inline(always)]
+    fn is_next(&self, segment: &Segment) -> bool {
+        segment.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK
+            && segment.seq == self.next
+    }
+
+    /// Takes the segment's payload, which comes next.
+    #[inline(always)]
+    fn advance(&mut self, segment: &Segment) {
+        if segment.payload != 0 {
+            self.next = segment.seq.wrapping_add(segment.payload);
+            if self.state & (HOLES | BY_TIMESTAMP) != 0 {
+                self.note_sent_behind(segment);
+            } else {
+                self.note_sent(segment);
+            }
+        }
+    }
+
     /// Takes the greatest window and the largest segment. False where the rare path has to look at them.
-    #[cold]
+    #[inline(always)]
     fn grow(&mut self, segment: &Segment) -> bool {
+        // One less, so that a window of zero is a new maximum too.
+        let is_window_new = segment.window.wrapping_sub(1) >= self.window;
+        let is_largest = segment.payload > u32::from(self.max_segment);
+        !(is_window_new || is_largest) || self.grow_rare(segment)
+    }
+
+    #[cold]
+    fn grow_rare(&mut self, segment: &Segment) -> bool {
         if segment.window == 0 || segment.payload > u16::MAX.into() {
             return false;
         }
