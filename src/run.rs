@@ -52,8 +52,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let mut screen =
         Screen::start(show, time_base, anonymizer.clone(), Arc::clone(&stop)).map_err(no_thread)?;
     let outputs = Outputs::start(writers, anonymizer, &config, time_base).map_err(no_thread)?;
-    let outcome = engine::run(&mut sources, filter.as_ref(), &config, &stop, outputs, &mut screen)
-        .map_err(Failure::fault)?;
+    let outcome =
+        engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
+            .map_err(Failure::fault)?;
     let screen_fault = screen.finish();
 
     let names = sources.iter().map(|source| source.name().to_owned()).collect();
@@ -187,7 +188,7 @@ impl Verdict {
 fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String, key: KeySpec) -> (RunReport, bool) {
     let ended = outcome.ended;
     let OutputsResult { exported, dropped, top_bytes, top_packets, top_loss, talkers, warnings, faults } =
-        ended.records.finish();
+        outcome.records.finish();
     warnings.iter().for_each(|line| say(line));
     let failed = !faults.is_empty();
     let report = RunReport {

@@ -17,6 +17,10 @@ pub trait RecordSink {
     fn account(&mut self, account: Account);
     /// Lines for the user that came up since the last call.
     fn warnings(&mut self) -> Vec<String>;
+    /// Another way to the same place, for a worker on another core.
+    fn sibling(&self) -> Self;
+    /// Takes back what [`RecordSink::sibling`] gave, with what it still holds.
+    fn absorb(&mut self, sibling: Self);
 }
 
 /// The answers of one window while it is open or closing.
@@ -48,8 +52,29 @@ fn ranked(key: Option<FlowKey>, totals: Totals) -> RankedFlow {
     RankedFlow { key, totals }
 }
 
+/// Adds to sums.
+pub(crate) fn add_totals(sum: &mut Totals, more: &Totals) {
+    sum.packets += more.packets;
+    sum.total_byte += more.total_byte;
+    sum.wire_byte += more.wire_byte;
+    sum.flows += more.flows;
+}
+
+/// Adds up the records `other` of several workers.
+pub(crate) fn merge_other(sum: &mut Option<FlowRecord>, more: FlowRecord) {
+    let Some(sum) = sum else {
+        *sum = Some(more);
+        return;
+    };
+    sum.stime = sum.stime.min(more.stime);
+    sum.ltime = sum.ltime.max(more.ltime);
+    sum.total_count += more.total_count;
+    sum.total_byte += more.total_byte;
+    sum.wire_byte += more.wire_byte;
+}
+
 impl WindowPart {
-    fn new(lines: usize) -> Self {
+    pub(crate) fn new(lines: usize) -> Self {
         Self {
             totals: Totals::default(),
             other: Totals::default(),
@@ -70,10 +95,7 @@ impl WindowPart {
     }
 
     fn add(&mut self, totals: Totals, key: impl FnOnce() -> Option<FlowKey>) {
-        self.totals.packets += totals.packets;
-        self.totals.total_byte += totals.total_byte;
-        self.totals.wire_byte += totals.wire_byte;
-        self.totals.flows += totals.flows;
+        add_totals(&mut self.totals, &totals);
         if self.bytes.wants(totals.total_byte) || self.packets.wants(totals.packets) {
             let key = key();
             self.bytes.offer(totals.total_byte, key, totals);
@@ -81,18 +103,28 @@ impl WindowPart {
         }
     }
 
-    /// The answers; the part is empty then.
-    pub(crate) fn take(&mut self) -> WindowAnswer {
-        let other = std::mem::take(&mut self.other);
+    /// Adds the same window's part of another worker, whose flows are others.
+    pub(crate) fn merge(&mut self, other: Self) {
+        add_totals(&mut self.totals, &other.totals);
+        add_totals(&mut self.other, &other.other);
+        self.bytes.merge(other.bytes);
+        self.packets.merge(other.packets);
+        self.loss.add(&other.loss);
+        self.lossy.merge(other.lossy);
+    }
+
+    /// The answers.
+    pub(crate) fn answer(mut self) -> WindowAnswer {
+        let other = self.other;
         if other.packets != 0 {
             self.add(other, || None);
         }
         WindowAnswer {
-            totals: std::mem::take(&mut self.totals),
+            totals: self.totals,
             other,
             top_bytes: self.bytes.take(ranked),
             top_packets: self.packets.take(ranked),
-            loss: std::mem::take(&mut self.loss),
+            loss: self.loss,
             top_loss: self.lossy.take(ranked_loss),
         }
     }
@@ -118,7 +150,9 @@ pub(crate) struct Collector<R> {
     /// Number of the open window, as the tables count.
     window: u16,
     open: WindowPart,
-    pub(crate) closing: WindowPart,
+    closing: WindowPart,
+    /// Lines in a ranking.
+    lines: usize,
     /// The record of all packets that found no place.
     other: Option<FlowRecord>,
     /// Records ended, without `other`.
@@ -133,6 +167,7 @@ impl<R: RecordSink> Collector<R> {
             window: 0,
             open: WindowPart::new(lines),
             closing: WindowPart::new(lines),
+            lines,
             other: None,
             ended: 0,
         }
@@ -144,11 +179,14 @@ impl<R: RecordSink> Collector<R> {
         std::mem::swap(&mut self.open, &mut self.closing);
     }
 
-    /// Gives out the record `other`, if there is one.
-    pub(crate) fn end_other(&mut self) {
-        if let Some(other) = self.other.take() {
-            self.records.record(other);
-        }
+    /// The answers of the closing window.
+    pub(crate) fn take_closing(&mut self) -> WindowPart {
+        std::mem::replace(&mut self.closing, WindowPart::new(self.lines))
+    }
+
+    /// The record `other`, if there is one.
+    pub(crate) fn take_other(&mut self) -> Option<FlowRecord> {
+        self.other.take()
     }
 }
 

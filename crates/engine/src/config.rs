@@ -35,6 +35,8 @@ pub struct Config {
     pub top: usize,
     /// The most frames in a burst.
     pub burst: usize,
+    /// Bursts that may wait between a receiver and each of its workers.
+    pub hand_over_parcels: usize,
     /// End after so much stream time.
     pub duration: Option<Duration>,
     /// End after so many received frames.

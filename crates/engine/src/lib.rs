@@ -6,15 +6,25 @@
 
 mod collector;
 mod config;
-mod meter;
+mod cooperative;
+mod cores;
+mod design;
+mod hand_over;
+mod merger;
 mod outputs;
+mod patience;
+mod poller;
 mod ranking;
+mod receiver;
 mod run;
 mod talkers;
 mod window;
+mod worker;
 
 pub use collector::RecordSink;
 pub use config::{Config, Every};
-pub use meter::{Ended, Meter};
+pub use cores::allowed as allowed_cores;
+pub use design::{Cores, Design, Plan};
+pub use merger::Ended;
 pub use outputs::{Outputs, OutputsResult};
 pub use run::{Observer, Outcome, Snapshot, run};

@@ -11,6 +11,8 @@ use packet::FlowKey;
 use port::TimeBase;
 use record::report::{RankedFlow, RankedLoss, Talkers, Totals};
 use record::{Account, Anonymizer, FlowRecord, More, RecordWriter};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -27,7 +29,8 @@ type Block = Vec<FlowRecord>;
 
 /// What goes to the thread.
 enum Message {
-    Records(Block),
+    /// The block comes back by the sender beside it.
+    Records(Block, Sender<Block>),
     Account(Account),
 }
 
@@ -39,7 +42,7 @@ fn record_bytes(parts: &Parts) -> usize {
     plain + more + if parts.biflow { size_of::<More>() + more } else { 0 }
 }
 
-/// The sending half: what the measuring thread holds.
+/// The sending half: what a measuring thread holds. The first one made has the thread as well.
 #[derive(Debug)]
 pub struct Outputs {
     block: Block,
@@ -47,11 +50,19 @@ pub struct Outputs {
     block_len: usize,
     full: SyncSender<Message>,
     empty: Receiver<Block>,
-    warnings: Receiver<String>,
-    thread: JoinHandle<OutputsResult>,
+    used: Sender<Block>,
+    thread: Option<(JoinHandle<OutputsResult>, Receiver<String>)>,
     time_base: TimeBase,
-    handed_over: u64,
-    dropped: u64,
+    /// An account for which there was no room yet.
+    unsent: Option<Account>,
+    counters: Arc<HandOverCounters>,
+}
+
+/// Records of all sending halves.
+#[derive(Debug, Default)]
+struct HandOverCounters {
+    handed_over: AtomicU64,
+    dropped: AtomicU64,
 }
 
 /// What the output thread has to say at the end.
@@ -87,7 +98,6 @@ impl Outputs {
         time_base: TimeBase,
     ) -> std::io::Result<Self> {
         let (full, filled) = sync_channel(WAITING);
-        let (used, empty) = channel();
         let (warn, warnings) = channel();
         let lines = config.top;
         let limits = config.limits.clone();
@@ -106,30 +116,47 @@ impl Outputs {
                 warn,
                 result: OutputsResult::default(),
             };
-            consumer.run(&filled, &used);
+            consumer.run(&filled);
             limits.give_back_bytes(taken);
             consumer.finish(lines)
         })?;
         let block_len = BLOCK_BYTES / record_bytes(&config.parts);
-        let block = Vec::with_capacity(block_len);
-        Ok(Self { block, block_len, full, empty, warnings, thread, time_base, handed_over: 0, dropped: 0 })
+        let counters = Arc::new(HandOverCounters::default());
+        Ok(Self { thread: Some((thread, warnings)), ..Self::half(block_len, full, time_base, counters) })
     }
 
-    /// Ends the thread when it has written everything.
+    fn half(
+        block_len: usize,
+        full: SyncSender<Message>,
+        time_base: TimeBase,
+        counters: Arc<HandOverCounters>,
+    ) -> Self {
+        let (used, empty) = channel();
+        let block = Vec::with_capacity(block_len);
+        Self { block, block_len, full, empty, used, thread: None, time_base, unsent: None, counters }
+    }
+
+    /// Ends the thread when it has written everything; all siblings must have been absorbed.
     pub fn finish(mut self) -> OutputsResult {
         // At the end nothing is measured any more that waiting could harm.
         self.time_base = TimeBase::Packets;
         self.hand_over();
+        if let Some(account) = self.unsent.take() {
+            self.account(account);
+        }
         drop(self.full);
-        match self.thread.join() {
-            Ok(mut result) => {
-                result.exported = self.handed_over.saturating_sub(result.dropped);
-                result.warnings.splice(..0, self.warnings.try_iter());
-                result.dropped += self.dropped;
+        let handed_over = self.counters.handed_over.load(Relaxed);
+        let dropped = self.counters.dropped.load(Relaxed);
+        let joined = self.thread.map(|(thread, warnings)| (thread.join(), warnings));
+        match joined {
+            Some((Ok(mut result), warnings)) => {
+                result.exported = handed_over.saturating_sub(result.dropped);
+                result.warnings.splice(..0, warnings.try_iter());
+                result.dropped += dropped;
                 result
             }
-            Err(_) => OutputsResult {
-                dropped: self.handed_over + self.dropped,
+            _ => OutputsResult {
+                dropped: handed_over + dropped,
                 faults: vec!["the output thread failed; records are missing".to_owned()],
                 ..OutputsResult::default()
             },
@@ -148,7 +175,7 @@ impl Outputs {
     }
 
     fn lost(&mut self, mut block: Block) {
-        self.dropped += block.len() as u64;
+        self.counters.dropped.fetch_add(block.len() as u64, Relaxed);
         block.clear();
         self.block = block;
     }
@@ -170,21 +197,33 @@ impl RecordSink for Outputs {
         let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(self.block_len));
         let block = std::mem::replace(&mut self.block, next);
         let count = block.len() as u64;
-        match self.send(Message::Records(block)) {
-            None => self.handed_over += count,
-            Some(Message::Records(block)) => self.lost(block),
+        match self.send(Message::Records(block, self.used.clone())) {
+            None => {
+                self.counters.handed_over.fetch_add(count, Relaxed);
+            }
+            Some(Message::Records(block, _)) => self.lost(block),
             Some(Message::Account(_)) => {}
         }
     }
 
-    /// Where the queue is full, the next account says it all.
+    /// Where the queue is full the next account says it all; the last one waits for the end.
     fn account(&mut self, account: Account) {
         self.hand_over();
-        self.send(Message::Account(account));
+        self.unsent = self.send(Message::Account(account)).map(|_| account);
     }
 
     fn warnings(&mut self) -> Vec<String> {
-        self.warnings.try_iter().collect()
+        self.thread.as_ref().map_or_else(Vec::new, |(_, warnings)| warnings.try_iter().collect())
+    }
+
+    fn sibling(&self) -> Self {
+        Self::half(self.block_len, self.full.clone(), self.time_base, Arc::clone(&self.counters))
+    }
+
+    fn absorb(&mut self, mut sibling: Self) {
+        // At the end nothing is measured any more that waiting could harm.
+        sibling.time_base = TimeBase::Packets;
+        sibling.hand_over();
     }
 }
 
@@ -201,12 +240,12 @@ struct Consumer {
 }
 
 impl Consumer {
-    fn run(&mut self, filled: &Receiver<Message>, used: &Sender<Block>) {
+    fn run(&mut self, filled: &Receiver<Message>) {
         // Since when a writer holds records back.
         let mut held: Option<Instant> = None;
         loop {
             match filled.recv_timeout(FLUSH_AFTER) {
-                Ok(Message::Records(mut block)) => {
+                Ok(Message::Records(mut block, used)) => {
                     self.take(&mut block);
                     held.get_or_insert_with(Instant::now);
                     block.clear();

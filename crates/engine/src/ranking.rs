@@ -69,6 +69,13 @@ impl<K: Ord, T> Ranking<K, T> {
         }
     }
 
+    /// Offers all lines of another ranking.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for Reverse(Line { value, key, about }) in other.heap {
+            self.offer(value, key, about);
+        }
+    }
+
     /// The lines, largest first, made into what reports have; the ranking is empty then.
     pub(crate) fn take<R>(&mut self, mut line: impl FnMut(K, T) -> R) -> Vec<R> {
         let lines = std::mem::take(&mut self.heap).into_sorted_vec();

@@ -1,12 +1,23 @@
-//! A run: sources polled until they end, the user ends it, or a limit does.
+//! A run: receivers and workers on their threads, and what they say put together.
 
-use crate::collector::RecordSink;
+use crate::collector::{RecordSink, WindowPart};
 use crate::config::Config;
-use crate::meter::{Ended, Meter};
-use port::{Filter, PacketSource, Poll, SourceError, TimeBase};
+use crate::cooperative::Cooperative;
+use crate::cores;
+use crate::design::{Design, Plan};
+use crate::hand_over::{Fan, HandOver, Inbox, Order, Parcel};
+use crate::merger::{Ended, Merger, RunEnd};
+use crate::poller::{Events, Poller, PollerEnd};
+use crate::receiver::ReceiverEnd;
+use crate::window::WindowHeader;
+use crate::worker::{Worker, WorkerEnd};
+use port::{Filter, PacketSource, SourceError, TimeBase};
 use record::report::{Counters, WindowReport};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 use summary::OutOfMemory;
 
 /// How far a run has come.
@@ -22,7 +33,7 @@ pub struct Snapshot {
     pub total_bytes: Option<u64>,
 }
 
-/// Who watches a run, on the measuring thread: it must not block for long.
+/// Who watches a run, on the thread that called: with one thread that is the measuring one, so it must not block for long.
 pub trait Observer {
     /// A window is closed. False where the report could not be passed on.
     fn window(&mut self, report: WindowReport) -> bool;
@@ -36,51 +47,33 @@ pub trait Observer {
 #[derive(Debug)]
 pub struct Outcome<R> {
     /// What was measured.
-    pub ended: Ended<R>,
-    /// What the sources lost; `None` where one of them cannot know.
+    pub ended: Ended,
+    /// What the sources and rings lost; `None` where a source cannot know.
     pub loss: Option<Counters>,
     /// What went wrong with sources.
     pub errors: Vec<SourceError>,
+    /// Receivers and workers that failed, one line each.
+    pub faults: Vec<String>,
     /// True where `stop` ended it.
     pub stopped: bool,
     /// Reports that the observer could not pass on.
     pub unreported: u64,
     /// Time that it took.
     pub elapsed: Duration,
+    /// The record sink, to be finished.
+    pub records: R,
 }
 
-/// Bursts between two reports of progress.
-const PROGRESS_BURSTS: u32 = 4096;
-
-/// Nanoseconds since the epoch by the machine's clock.
-fn clock_ns() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
-}
-
-struct Run<'a, R> {
-    meter: Meter<R>,
-    config: &'a Config,
-    filter: Option<&'a Filter>,
-    stop: &'a AtomicBool,
-    observer: &'a mut dyn Observer,
-    /// Bytes of the sources that have ended.
-    done_bytes: u64,
-    total_bytes: Option<u64>,
-    windows_seen: u64,
-    unreported: u64,
-    stopped: bool,
-}
-
-/// Measures `sources`, all of the same time base: replays one after the other, live ones in turn.
+/// Measures `sources`, all of the same time base, by a plan made for as many queues: each source is one. With one receiver
+/// replays go one after the other and live sources in turn; several receivers share the sources out.
 ///
 /// # Errors
 /// Where the tables cannot be made; all else is in the [`Outcome`].
-pub fn run<R: RecordSink>(
+pub fn run<R: RecordSink + Send>(
     sources: &mut [Box<dyn PacketSource>],
     filter: Option<&Filter>,
     config: &Config,
+    plan: &Plan,
     stop: &AtomicBool,
     records: R,
     observer: &mut dyn Observer,
@@ -88,149 +81,428 @@ pub fn run<R: RecordSink>(
     let began = Instant::now();
     let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
     let total_bytes = sources.iter().map(|source| source.progress()?.total).sum();
-    let mut run = Run {
-        meter: Meter::new(config, time_base, records)?,
-        config,
-        filter,
-        stop,
+    let workers = (plan.receivers * plan.workers.max(1)).max(1);
+    let mut hub = Hub {
+        merger: Merger::new(plan.receivers, workers, config.key, config.top, config.parts.loss),
+        end: RunEnd::default(),
         observer,
-        done_bytes: 0,
+        records,
+        config,
+        received: vec![(0, 0); plan.receivers],
         total_bytes,
-        windows_seen: 0,
         unreported: 0,
+        errors: Vec::new(),
+        faults: Vec::new(),
         stopped: false,
     };
-    let mut errors = Vec::new();
-    match time_base {
-        TimeBase::Packets => {
-            for at in 0..sources.len() {
-                let ended = run.poll(&mut sources[at..=at]);
-                run.done_bytes += sources[at].progress().map_or(0, |progress| progress.done);
-                errors.extend(ended.err());
-                if run.stopped || run.limit() == 0 || run.meter.is_over() {
-                    break;
-                }
-            }
-        }
-        TimeBase::Clock => errors.extend(run.poll(sources).err()),
+    let tables: Result<Vec<_>, _> =
+        (0..workers).map(|_| Worker::new(config, time_base, hub.records.sibling())).collect();
+    let common = Common { filter, config, plan, stop, time_base };
+    if plan.threads() == 1 {
+        common.on_this_thread(sources, tables?, &mut hub);
+    } else {
+        common.on_threads(sources, tables?, &mut hub);
     }
-    let loss = lost(sources);
-    run.meter.set_loss(loss.clone());
-    let (mut unreported, stopped, observer) = (run.unreported, run.stopped, run.observer);
-    let mut ended = run.meter.end();
-    for report in std::mem::take(&mut ended.reports) {
-        unreported += u64::from(!observer.window(report));
-    }
-    Ok(Outcome { ended, loss, errors, stopped, unreported, elapsed: began.elapsed() })
+    Ok(hub.finish(began))
 }
 
-impl<R: RecordSink> Run<'_, R> {
-    /// Polls the sources in turn until all have ended or the run has.
-    fn poll(&mut self, sources: &mut [Box<dyn PacketSource>]) -> Result<(), SourceError> {
-        let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
-        let mut idle_since: Option<Instant> = None;
-        let mut next_progress = PROGRESS_BURSTS;
-        let mut ended = vec![false; sources.len()];
-        while !ended.iter().all(|&ended| ended) {
-            if self.stop.load(Relaxed) {
-                self.stopped = true;
-                break;
-            }
-            if is_live {
-                self.tick(sources);
-            }
-            let mut took = false;
-            for (source, ended) in sources.iter_mut().zip(&mut ended) {
-                // What would not be measured is not taken from the source.
-                if self.limit() == 0 {
-                    break;
-                }
-                match source.rx_burst() {
-                    Ok(Poll::Burst(burst)) => {
-                        self.meter.burst(burst, self.limit(), self.filter);
-                        took = true;
-                    }
-                    Ok(Poll::Idle) => {}
-                    Ok(Poll::Ended) => *ended = true,
-                    Err(error) => {
-                        self.tell(sources);
-                        return Err(error);
-                    }
-                }
-            }
-            if !took {
-                self.meter.idle();
-                sources.iter_mut().for_each(|source| source.wait());
-            }
-            if self.windows_seen != self.meter.windows() {
-                self.windows_seen = self.meter.windows();
-                self.meter.set_loss(lost(sources));
-            }
-            if self.meter.has_reports() {
-                self.pass_reports();
-            }
-            if self.limit() == 0 || self.meter.is_over() {
-                break;
-            }
-            next_progress -= 1;
-            if next_progress == 0 || !took {
-                next_progress = PROGRESS_BURSTS;
-                self.tell(sources);
-            }
-            if took {
-                idle_since = None;
-            } else if let Some(limit) = self.config.idle_exit
-                && idle_since.get_or_insert_with(Instant::now).elapsed() >= limit
-            {
-                break;
-            }
+/// What every thread of a run is told.
+#[derive(Clone, Copy)]
+struct Common<'a> {
+    filter: Option<&'a Filter>,
+    config: &'a Config,
+    plan: &'a Plan,
+    stop: &'a AtomicBool,
+    time_base: TimeBase,
+}
+
+impl<'a> Common<'a> {
+    fn on_this_thread<R: RecordSink>(
+        self,
+        sources: &mut [Box<dyn PacketSource>],
+        tables: Vec<Worker<R>>,
+        hub: &mut Hub<'_, R>,
+    ) {
+        if let Some(warning) = self.pin(0) {
+            hub.observer.warning(warning);
         }
-        self.tell(sources);
-        Ok(())
+        for worker in tables {
+            let (end, worker) = self.receive(sources, worker, Local(hub));
+            let worker = worker.end(end.counted.now);
+            hub.worker_ended(0, worker);
+            hub.receiver_ended(0, end);
+        }
     }
 
-    fn tick(&mut self, sources: &mut [Box<dyn PacketSource>]) {
-        let now = clock_ns();
-        if self.meter.turns_at(now) {
-            self.meter.set_loss(lost(sources));
+    /// Receives and counts on the calling thread.
+    fn receive<R: RecordSink>(
+        self,
+        sources: &mut [Box<dyn PacketSource>],
+        worker: Worker<R>,
+        events: impl Events,
+    ) -> (PollerEnd, Worker<R>) {
+        let Self { filter, config, stop, time_base, .. } = self;
+        if self.plan.design == Design::Cooperative {
+            let down = Cooperative::new(worker, config.burst);
+            let (end, down, _) = Poller::new(time_base, down, events, config, filter, stop).run(sources);
+            (end, down.into_worker())
+        } else {
+            let (end, down, _) = Poller::new(time_base, worker, events, config, filter, stop).run(sources);
+            (end, down)
         }
-        self.meter.tick(now);
     }
 
-    /// Frames that may still be received.
-    fn limit(&self) -> u64 {
-        self.config.packets.map_or(u64::MAX, |packets| packets.saturating_sub(self.meter.received()))
+    fn on_threads<R: RecordSink + Send>(
+        self,
+        sources: &mut [Box<dyn PacketSource>],
+        tables: Vec<Worker<R>>,
+        hub: &mut Hub<'_, R>,
+    ) {
+        let (events, received) = channel();
+        let mut tables = tables.into_iter();
+        let receivers = self.plan.receivers;
+        let mut queues: Vec<_> = shares(sources, receivers).collect();
+        thread::scope(|scope| {
+            for (number, queues) in queues.iter_mut().enumerate() {
+                let mut threads: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
+                let events = Remote {
+                    events: events.clone(),
+                    receiver: number,
+                    first_worker: number * self.plan.workers.max(1),
+                };
+                if self.plan.workers == 0 {
+                    let worker = tables.next();
+                    let run = move || self.receiver_thread(number, queues, worker, events);
+                    threads.push(Box::new(run));
+                } else {
+                    let hand_over = HandOver {
+                        parcels: self.config.hand_over_parcels,
+                        in_lock_step: self.plan.design == Design::Sync,
+                        waits: self.time_base == TimeBase::Packets,
+                    };
+                    let (fan, inboxes) = Fan::new(self.plan.workers, hand_over, self.config, self.time_base);
+                    for (at, (inbox, worker)) in inboxes.into_iter().zip(&mut tables).enumerate() {
+                        let number = events.first_worker + at;
+                        let sender = events.events.clone();
+                        threads.push(Box::new(move || self.worker_thread(number, inbox, worker, &sender)));
+                    }
+                    threads.push(Box::new(move || self.fan_thread(number, queues, fan, events)));
+                }
+                for thread in threads {
+                    scope.spawn(thread);
+                }
+            }
+            drop(events);
+            hub.listen(&received);
+        });
+    }
+
+    /// Keeps the thread of this number on its core; what to say where that fails.
+    fn pin(&self, thread: usize) -> Option<String> {
+        self.plan.cores.get(thread).and_then(|&core| cores::pin(core).err())
+    }
+
+    /// A receiver that counts what it receives.
+    fn receiver_thread<R: RecordSink>(
+        self,
+        number: usize,
+        queues: &mut [Box<dyn PacketSource>],
+        worker: Option<Worker<R>>,
+        mut events: Remote<R>,
+    ) {
+        let Some(worker) = worker else { return };
+        let sender = events.events.clone();
+        self.pin(number).into_iter().for_each(|line| events.warning(line));
+        let work = AssertUnwindSafe(|| {
+            let (end, worker) = self.receive(queues, worker, events);
+            let worker = worker.end(end.counted.now);
+            (worker, end)
+        });
+        send(
+            &sender,
+            match catch_unwind(work) {
+                Ok((worker, end)) => {
+                    send(&sender, Event::WorkerEnded(number, Box::new(worker)));
+                    Event::ReceiverEnded(number, Box::new(end))
+                }
+                Err(_) => {
+                    send(&sender, Event::WorkerFailed(number));
+                    Event::ReceiverFailed(number)
+                }
+            },
+        );
+    }
+
+    /// A receiver that hands over to workers.
+    fn fan_thread<R: RecordSink>(
+        self,
+        number: usize,
+        queues: &mut [Box<dyn PacketSource>],
+        fan: Fan,
+        mut events: Remote<R>,
+    ) {
+        let Self { filter, config, stop, time_base, .. } = self;
+        let sender = events.events.clone();
+        self.pin(number).into_iter().for_each(|line| events.warning(line));
+        let work = AssertUnwindSafe(|| {
+            let poller = Poller::new(time_base, fan, events, config, filter, stop);
+            let (end, mut fan, mut events) = poller.run(queues);
+            fan.end(end.counted.now);
+            for worker in crate::receiver::Downstream::take_failed(&mut fan) {
+                events.worker_failed(worker);
+            }
+            end
+        });
+        send(
+            &sender,
+            match catch_unwind(work) {
+                Ok(end) => Event::ReceiverEnded(number, Box::new(end)),
+                Err(_) => Event::ReceiverFailed(number),
+            },
+        );
+    }
+
+    /// A worker that counts what a receiver hands over.
+    fn worker_thread<R: RecordSink>(
+        self,
+        number: usize,
+        inbox: Inbox,
+        worker: Worker<R>,
+        events: &Sender<Event<R>>,
+    ) {
+        if let Some(line) = self.pin(self.plan.receivers + number) {
+            send(events, Event::Warning(line));
+        }
+        let work = AssertUnwindSafe(|| self.work(number, inbox, worker, events));
+        let ended = catch_unwind(work).ok().flatten();
+        send(
+            events,
+            match ended {
+                Some(end) => Event::WorkerEnded(number, Box::new(end)),
+                None => Event::WorkerFailed(number),
+            },
+        );
+    }
+
+    /// `None` where the receiver is gone.
+    fn work<R: RecordSink>(
+        self,
+        number: usize,
+        mut inbox: Inbox,
+        mut worker: Worker<R>,
+        events: &Sender<Event<R>>,
+    ) -> Option<WorkerEnd<R>> {
+        let mut last = 0;
+        let has_ended = inbox.serve(|parcel| {
+            self.parcel(&mut worker, parcel);
+            last = parcel.now;
+            while let Some((window, part)) = crate::receiver::Downstream::take_sealed(&mut worker) {
+                send(events, Event::Part(number, window, Box::new(part)));
+            }
+        });
+        has_ended.then(|| worker.end(last))
+    }
+
+    fn parcel<R: RecordSink>(&self, worker: &mut Worker<R>, parcel: &Parcel) {
+        let Parcel { v4, v6, now, order } = parcel;
+        worker.count(v4, v6, *now);
+        match (order, self.time_base) {
+            (Order::GoOn, TimeBase::Packets) => {
+                worker.sweep_replay(v4.packets().len() + v6.packets().len(), *now);
+            }
+            (Order::GoOn, TimeBase::Clock) => worker.sweep_live(*now),
+            (Order::Turn(window), _) => worker.turn(*window, *now),
+            (Order::Idle, _) => worker.idle(),
+            (Order::End, _) => {}
+        }
+    }
+}
+
+/// The sources of each receiver.
+fn shares(
+    sources: &mut [Box<dyn PacketSource>],
+    receivers: usize,
+) -> impl Iterator<Item = &mut [Box<dyn PacketSource>]> {
+    let (least, more) = (sources.len() / receivers, sources.len() % receivers);
+    let mut rest = sources;
+    (0..receivers).map(move |number| {
+        let count = least + usize::from(number < more);
+        let (share, behind) = std::mem::take(&mut rest).split_at_mut(count);
+        rest = behind;
+        share
+    })
+}
+
+/// What threads say to the one that called.
+enum Event<R> {
+    /// Receiver, its first worker.
+    Header(usize, usize, Box<WindowHeader>),
+    /// Worker, window.
+    Part(usize, u64, Box<WindowPart>),
+    /// Receiver, frames, bytes of its sources.
+    Progress(usize, u64, u64),
+    Warning(String),
+    WorkerEnded(usize, Box<WorkerEnd<R>>),
+    WorkerFailed(usize),
+    ReceiverEnded(usize, Box<PollerEnd>),
+    ReceiverFailed(usize),
+}
+
+/// Nobody listens any more only where the calling thread is gone.
+fn send<R>(events: &Sender<Event<R>>, event: Event<R>) {
+    let _ = events.send(event);
+}
+
+/// Events of a receiver on a thread of its own.
+struct Remote<R> {
+    events: Sender<Event<R>>,
+    receiver: usize,
+    first_worker: usize,
+}
+
+impl<R> Events for Remote<R> {
+    fn header(&mut self, header: WindowHeader) {
+        send(&self.events, Event::Header(self.receiver, self.first_worker, Box::new(header)));
+    }
+    fn part(&mut self, window: u64, part: WindowPart) {
+        send(&self.events, Event::Part(self.first_worker, window, Box::new(part)));
+    }
+    fn worker_failed(&mut self, worker: usize) {
+        send(&self.events, Event::WorkerFailed(self.first_worker + worker));
+    }
+    fn progress(&mut self, received: u64, done_bytes: u64) {
+        send(&self.events, Event::Progress(self.receiver, received, done_bytes));
+    }
+    fn warning(&mut self, line: String) {
+        send(&self.events, Event::Warning(line));
+    }
+}
+
+/// Events of the calling thread's own receiver.
+struct Local<'h, 'o, R>(&'h mut Hub<'o, R>);
+
+impl<R: RecordSink> Events for Local<'_, '_, R> {
+    fn header(&mut self, header: WindowHeader) {
+        self.0.merger.header(0, 0, header);
+        self.0.pass_reports();
+    }
+    fn part(&mut self, window: u64, part: WindowPart) {
+        self.0.merger.part(0, window, part);
+        self.0.pass_reports();
+    }
+    fn worker_failed(&mut self, _: usize) {}
+    fn progress(&mut self, received: u64, done_bytes: u64) {
+        self.0.progress(0, received, done_bytes);
+    }
+    fn warning(&mut self, line: String) {
+        self.0.observer.warning(line);
+    }
+}
+
+/// Where everything comes together.
+struct Hub<'a, R> {
+    merger: Merger,
+    end: RunEnd,
+    observer: &'a mut dyn Observer,
+    records: R,
+    config: &'a Config,
+    /// Frames and bytes of each receiver.
+    received: Vec<(u64, u64)>,
+    total_bytes: Option<u64>,
+    unreported: u64,
+    errors: Vec<SourceError>,
+    faults: Vec<String>,
+    stopped: bool,
+}
+
+impl<R: RecordSink> Hub<'_, R> {
+    /// Takes what the threads say until all have ended.
+    fn listen(&mut self, events: &Receiver<Event<R>>) {
+        for event in events {
+            match event {
+                Event::Header(receiver, first_worker, header) => {
+                    self.merger.header(receiver, first_worker, *header);
+                }
+                Event::Part(worker, window, part) => self.merger.part(worker, window, *part),
+                Event::Progress(receiver, received, done) => self.progress(receiver, received, done),
+                Event::Warning(line) => self.observer.warning(line),
+                Event::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
+                Event::WorkerFailed(worker) => {
+                    if self.merger.worker_failed(worker) {
+                        self.faults.push(format!(
+                            "worker {worker} failed; the others went on. Packets that it had not reported are counted as \
+                             worker_failed, its records are missing"
+                        ));
+                    }
+                }
+                Event::ReceiverEnded(receiver, end) => self.receiver_ended(receiver, *end),
+                Event::ReceiverFailed(receiver) => {
+                    self.merger.receiver_ended(receiver);
+                    let (received, _) = self.received[receiver];
+                    self.faults.push(format!(
+                        "receiver {receiver} failed after about {received} frames; those since its last window are in no \
+                         count"
+                    ));
+                }
+            }
+            self.pass_reports();
+        }
+    }
+
+    fn worker_ended(&mut self, worker: usize, end: WorkerEnd<R>) {
+        for (window, part) in end.sealed {
+            self.merger.part(worker, window, part);
+        }
+        self.end.worker(end.records_ended, end.active, end.memory_bytes, end.other);
+        self.records.absorb(end.records);
+        self.merger.worker_ended(worker);
+    }
+
+    fn receiver_ended(&mut self, receiver: usize, end: PollerEnd) {
+        let PollerEnd { counted, errors, stopped } = end;
+        self.count(counted);
+        self.errors.extend(errors);
+        self.stopped |= stopped;
+        self.merger.receiver_ended(receiver);
+    }
+
+    fn count(&mut self, counted: ReceiverEnd) {
+        self.end.receiver(counted);
+    }
+
+    fn progress(&mut self, receiver: usize, received: u64, done_bytes: u64) {
+        self.received[receiver] = (received, done_bytes);
+        self.observer.progress(Snapshot {
+            received: self.received.iter().map(|(received, _)| received).sum(),
+            flows: self.config.limits.flows_used() as u64,
+            done_bytes: self.received.iter().map(|(_, bytes)| bytes).sum(),
+            total_bytes: self.total_bytes,
+        });
+        self.records.warnings().into_iter().for_each(|line| self.observer.warning(line));
     }
 
     fn pass_reports(&mut self) {
-        for report in self.meter.take_reports() {
+        while let Some((report, account)) = self.merger.take_report() {
+            self.records.account(account);
             self.unreported += u64::from(!self.observer.window(report));
         }
     }
 
-    fn tell(&mut self, sources: &mut [Box<dyn PacketSource>]) {
-        let done: u64 = sources.iter().filter_map(|source| source.progress()).map(|p| p.done).sum();
-        self.observer.progress(Snapshot {
-            received: self.meter.received(),
-            flows: self.meter.flows() as u64,
-            done_bytes: self.done_bytes + done,
-            total_bytes: self.total_bytes,
-        });
-        let of_sources = sources.iter_mut().flat_map(|source| source.warnings());
-        of_sources.chain(self.meter.warnings()).for_each(|line| self.observer.warning(line));
-    }
-}
-
-/// The losses of all sources by name; `None` where one of them cannot know.
-fn lost(sources: &mut [Box<dyn PacketSource>]) -> Option<Counters> {
-    let mut sum: Vec<(&'static str, u64)> = Vec::new();
-    for source in sources {
-        for (name, count) in source.lost()? {
-            match sum.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, total)) => *total += count,
-                None => sum.push((name, count)),
-            }
+    fn finish(mut self, began: Instant) -> Outcome<R> {
+        self.pass_reports();
+        if let Some(other) = self.end.other.take() {
+            self.records.record(other);
+        }
+        let loss = self.end.loss.take().flatten();
+        Outcome {
+            ended: self.merger.end(self.end),
+            loss,
+            errors: self.errors,
+            faults: self.faults,
+            stopped: self.stopped,
+            unreported: self.unreported,
+            elapsed: began.elapsed(),
+            records: self.records,
         }
     }
-    Some(Counters(sum))
 }

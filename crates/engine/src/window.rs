@@ -6,7 +6,9 @@ use record::report::{Counters, PacketCounts, Span, WindowEnd};
 /// The open window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenWindow {
-    pub(crate) index: u64,
+    /// Windows by time are numbered from the epoch on, so that several receivers mean the same by it; those by packets from
+    /// the run's beginning.
+    pub(crate) number: u64,
     pub(crate) start_ns: u64,
     /// Stream time at which it is over; `u64::MAX` where packets end it.
     pub(crate) end_ns: u64,
@@ -15,15 +17,17 @@ pub(crate) struct OpenWindow {
 }
 
 impl OpenWindow {
-    /// The window to which stream time `now` belongs.
+    /// The window to which stream time `now` belongs; `index` windows came before it.
     pub(crate) fn at(index: u64, now: u64, every: Every) -> Self {
         match every {
             Every::Time(length) => {
                 let start_ns = now - now % length;
                 let end_ns = start_ns.saturating_add(length);
-                Self { index, start_ns, end_ns, frames_left: u64::MAX }
+                Self { number: now / length, start_ns, end_ns, frames_left: u64::MAX }
             }
-            Every::Packets(frames) => Self { index, start_ns: now, end_ns: u64::MAX, frames_left: frames },
+            Every::Packets(frames) => {
+                Self { number: index, start_ns: now, end_ns: u64::MAX, frames_left: frames }
+            }
         }
     }
 
@@ -40,13 +44,16 @@ impl OpenWindow {
     }
 }
 
-/// A window that has ended but whose flows are still being sealed.
+/// What a receiver says of a window that is over.
 #[derive(Clone, Debug)]
-pub(crate) struct ClosingWindow {
-    pub(crate) index: u64,
+pub(crate) struct WindowHeader {
+    /// As in [`OpenWindow`].
+    pub(crate) number: u64,
     pub(crate) span: Span,
     pub(crate) ended_by: WindowEnd,
-    /// Its frames; `measured` comes from the tables when it is closed.
+    /// Its frames; `measured` comes from the tables.
     pub(crate) packets: PacketCounts,
     pub(crate) loss: Option<Counters>,
+    /// Its packets that each worker was handed; empty where the receiver counts them itself.
+    pub(crate) handed_over: Vec<u64>,
 }

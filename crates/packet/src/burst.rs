@@ -87,6 +87,13 @@ impl<K: Key> KeyBurst<K> {
         self.details.push(detail);
     }
 
+    /// Adds a packet of another burst, with its details where that has any.
+    #[inline]
+    pub fn push_keyed(&mut self, packet: &KeyedPacket<K>, detail: Option<&PacketDetail>) {
+        *self.add() = *packet;
+        self.details.extend(detail);
+    }
+
     /// Adds the last packet's details.
     #[inline(always)]
     pub(crate) fn add_detail(&mut self, detail: PacketDetail) {

@@ -20,6 +20,9 @@ pub struct FrameDescriptor {
     pub stripped_vlan: Option<u16>,
 }
 
+// SAFETY: it is a place and no access to it: whoever makes a burst of it vouches for the bytes.
+unsafe impl Send for FrameDescriptor {}
+
 impl FrameDescriptor {
     /// No bytes at no time: what a source's slots hold before the first burst.
     pub const EMPTY: Self = Self {

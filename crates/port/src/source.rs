@@ -36,8 +36,8 @@ pub struct Progress {
 /// (`imissed`, `rx_nombuf`, `ps_drop`, …).
 pub type SourceCounter = (&'static str, u64);
 
-/// Frames, burst by burst.
-pub trait PacketSource {
+/// Frames, burst by burst. A source may move to the thread that polls it.
+pub trait PacketSource: Send {
     /// The next frames, at most the burst size that the source was opened with. Does not block for longer than
     /// some milliseconds, allocates nothing.
     ///

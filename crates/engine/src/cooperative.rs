@@ -1,0 +1,81 @@
+//! Receiving and counting in turns on one core (FloWatcher's cooperative design): some bursts are received before they are
+//! counted, all at once.
+
+use crate::collector::{RecordSink, WindowPart};
+use crate::receiver::Downstream;
+use crate::worker::Worker;
+use packet::{BurstParser, KeyBurst, KeyV4, KeyV6};
+
+/// Bursts received in a turn: with 64 packets each, 8 are some 40 KiB, which L2 holds.
+const BURSTS: usize = 8;
+
+/// A worker that lets bursts wait.
+#[derive(Debug)]
+pub(crate) struct Cooperative<R> {
+    worker: Worker<R>,
+    waiting: Vec<(KeyBurst<KeyV4>, KeyBurst<KeyV6>, u64)>,
+    /// The first so many wait.
+    len: usize,
+}
+
+impl<R: RecordSink> Cooperative<R> {
+    pub(crate) fn new(worker: Worker<R>, burst: usize) -> Self {
+        let empty = || (KeyBurst::with_capacity(burst), KeyBurst::with_capacity(burst), 0);
+        Self { worker, waiting: (0..BURSTS).map(|_| empty()).collect(), len: 0 }
+    }
+
+    /// The worker, with everything counted.
+    pub(crate) fn into_worker(mut self) -> Worker<R> {
+        self.monitor();
+        self.worker
+    }
+
+    /// Counts what waits.
+    fn monitor(&mut self) {
+        for (v4, v6, now) in &mut self.waiting[..self.len] {
+            self.worker.count(v4, v6, *now);
+            v4.clear();
+            v6.clear();
+        }
+        self.len = 0;
+    }
+}
+
+impl<R: RecordSink> Downstream for Cooperative<R> {
+    fn count(&mut self, parser: &mut BurstParser, now: u64) {
+        let (v4, v6, at) = &mut self.waiting[self.len];
+        std::mem::swap(v4, &mut parser.v4);
+        std::mem::swap(v6, &mut parser.v6);
+        *at = now;
+        self.len += 1;
+        if self.len == BURSTS {
+            self.monitor();
+        }
+    }
+
+    fn turn(&mut self, window: u64, now: u64) {
+        self.monitor();
+        self.worker.turn(window, now);
+    }
+
+    fn sweep_replay(&mut self, frames: usize, now: u64) {
+        if self.len == 0 {
+            self.worker.sweep_replay(frames * BURSTS, now);
+        }
+    }
+
+    fn sweep_live(&mut self, now: u64) {
+        if self.len == 0 {
+            self.worker.sweep_live(now);
+        }
+    }
+
+    fn idle(&mut self) {
+        self.monitor();
+        self.worker.idle();
+    }
+
+    fn take_sealed(&mut self) -> Option<(u64, WindowPart)> {
+        self.worker.take_sealed()
+    }
+}

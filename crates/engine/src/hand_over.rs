@@ -1,0 +1,348 @@
+//! From a receiver to workers on other cores: a ring each way per worker, through which whole bursts of parsed packets go
+//! and come back empty. Nothing is allocated while measuring, and a packet is copied at most once.
+
+use crate::config::Config;
+use crate::patience::Patience;
+use crate::receiver::{Downstream, Refused};
+use packet::{BurstParser, Key, KeyBurst, KeyV4, KeyV6};
+use port::TimeBase;
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a worker may leave its ring as it is before it counts as failed.
+const STALLED: Duration = Duration::from_secs(10);
+/// How often a worker is told the time while it gets no packets, in nanoseconds of it.
+const TICK_NS: u64 = 1_000_000;
+
+/// What a worker is to do with a parcel, after it has counted its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Go on: sweep for so many frames (replay), or by the clock (live).
+    GoOn,
+    /// Turn away from the window of this number.
+    Turn(u64),
+    /// Finish what waits to be finished: nothing comes just now.
+    Idle,
+    /// End every flow.
+    End,
+}
+
+/// What goes through a ring.
+#[derive(Debug)]
+pub(crate) struct Parcel {
+    pub(crate) v4: KeyBurst<KeyV4>,
+    pub(crate) v6: KeyBurst<KeyV6>,
+    /// Stream time before the packets, or of the order.
+    pub(crate) now: u64,
+    pub(crate) order: Order,
+}
+
+impl Parcel {
+    fn new(burst: usize) -> Box<Self> {
+        Box::new(Self {
+            v4: KeyBurst::with_capacity(burst),
+            v6: KeyBurst::with_capacity(burst),
+            now: 0,
+            order: Order::GoOn,
+        })
+    }
+
+    fn clear(&mut self) {
+        self.v4.clear();
+        self.v6.clear();
+        self.order = Order::GoOn;
+    }
+
+    fn packets(&self) -> u64 {
+        (self.v4.packets().len() + self.v6.packets().len()) as u64
+    }
+}
+
+/// The worker's end of the rings.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    full: Consumer<Box<Parcel>>,
+    empty: Producer<Box<Parcel>>,
+    done: Arc<AtomicU64>,
+}
+
+impl Inbox {
+    /// Calls `work` with each parcel until there has been one to end with. False where the receiver is gone without that.
+    pub(crate) fn serve(&mut self, mut work: impl FnMut(&Parcel)) -> bool {
+        let mut patience = Patience::default();
+        loop {
+            let Ok(mut parcel) = self.full.pop() else {
+                // Asked for before it is looked once more: the last parcel may have come in between.
+                let is_left = self.full.is_abandoned();
+                if is_left && self.full.is_empty() {
+                    return false;
+                }
+                patience.wait();
+                continue;
+            };
+            patience.reset();
+            work(&parcel);
+            let is_end = parcel.order == Order::End;
+            parcel.clear();
+            // There is room for all parcels that there are.
+            let _ = self.empty.push(parcel);
+            self.done.fetch_add(1, Ordering::Release);
+            if is_end {
+                return true;
+            }
+        }
+    }
+}
+
+/// The receiver's end of one worker's rings.
+#[derive(Debug)]
+struct Lane {
+    full: Producer<Box<Parcel>>,
+    empty: Consumer<Box<Parcel>>,
+    /// The parcel that is being filled.
+    open: Option<Box<Parcel>>,
+    /// Parcels sent, and those that the worker is done with.
+    sent: u64,
+    done: Arc<AtomicU64>,
+    /// Packets handed over since somebody asked.
+    handed_over: u64,
+    has_failed: bool,
+    /// Somebody was told so.
+    is_known: bool,
+}
+
+impl Lane {
+    /// An empty parcel. `may_wait`: until there is one, or the worker has failed.
+    #[inline]
+    fn take(&mut self, may_wait: bool) -> Option<Box<Parcel>> {
+        if let Some(parcel) = self.open.take() {
+            return Some(parcel);
+        }
+        match self.empty.pop() {
+            Ok(parcel) => Some(parcel),
+            Err(_) if may_wait && !self.has_failed => self.await_empty(),
+            Err(_) => {
+                self.has_failed |= self.full.is_abandoned();
+                None
+            }
+        }
+    }
+
+    #[cold]
+    fn await_empty(&mut self) -> Option<Box<Parcel>> {
+        let mut patience = Patience::default();
+        let began = Instant::now();
+        let done = self.done.load(Ordering::Relaxed);
+        loop {
+            if let Ok(parcel) = self.empty.pop() {
+                return Some(parcel);
+            }
+            let is_stalled = began.elapsed() > STALLED && done == self.done.load(Ordering::Relaxed);
+            if self.full.is_abandoned() || is_stalled {
+                self.has_failed = true;
+                return None;
+            }
+            patience.wait();
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, parcel: Box<Parcel>) {
+        self.handed_over += parcel.packets();
+        // There is room for all parcels that there are.
+        let _ = self.full.push(parcel);
+        self.sent += 1;
+    }
+
+    /// Sends an order. It never gets lost where the worker lives.
+    fn order(&mut self, order: Order, now: u64) {
+        if let Some(mut parcel) = self.take(true) {
+            (parcel.order, parcel.now) = (order, now);
+            self.send(parcel);
+        }
+    }
+
+    /// Waits until the worker is done with all that it was sent.
+    #[inline]
+    fn await_done(&mut self) {
+        let mut patience = Patience::default();
+        let mut began = None;
+        while !self.has_failed && self.done.load(Ordering::Acquire) != self.sent {
+            patience.wait();
+            let began = *began.get_or_insert_with(Instant::now);
+            self.has_failed = self.full.is_abandoned() || began.elapsed() > STALLED;
+        }
+    }
+}
+
+/// How a receiver hands over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HandOver {
+    /// Parcels per worker.
+    pub(crate) parcels: usize,
+    /// Waits until all workers are done with a burst before the next one is received (Wu et al. 2016, Algorithm 1).
+    pub(crate) in_lock_step: bool,
+    /// Waits where a ring is full; otherwise its packets are counted as lost.
+    pub(crate) waits: bool,
+}
+
+/// Spreads parsed packets over workers by the hash of their keys: all of a flow, and of a pair, go to one.
+#[derive(Debug)]
+pub(crate) struct Fan {
+    lanes: Vec<Lane>,
+    hand_over: HandOver,
+    time_base: TimeBase,
+    refused: Refused,
+    /// When the workers were last told the time.
+    told: u64,
+}
+
+impl Fan {
+    /// Rings to `workers` workers, and their other ends.
+    pub(crate) fn new(
+        workers: usize,
+        hand_over: HandOver,
+        config: &Config,
+        time_base: TimeBase,
+    ) -> (Self, Vec<Inbox>) {
+        let rings = || {
+            let (full, inbox_full) = RingBuffer::new(hand_over.parcels);
+            let (mut inbox_empty, empty) = RingBuffer::new(hand_over.parcels);
+            for _ in 0..hand_over.parcels {
+                let _ = inbox_empty.push(Parcel::new(config.burst));
+            }
+            let done = Arc::new(AtomicU64::new(0));
+            let inbox = Inbox { full: inbox_full, empty: inbox_empty, done: Arc::clone(&done) };
+            let lane = Lane {
+                full,
+                empty,
+                open: None,
+                sent: 0,
+                done,
+                handed_over: 0,
+                has_failed: false,
+                is_known: false,
+            };
+            (lane, inbox)
+        };
+        let (lanes, inboxes) = (0..workers).map(|_| rings()).unzip();
+        (Self { lanes, hand_over, time_base, refused: Refused::default(), told: 0 }, inboxes)
+    }
+
+    /// Bytes that the rings of one worker take.
+    pub(crate) fn bytes_per_worker(parcels: usize, burst: usize) -> usize {
+        let packets = size_of::<packet::KeyedPacket<KeyV4>>() + size_of::<packet::KeyedPacket<KeyV6>>();
+        parcels * (size_of::<Parcel>() + burst * packets + 2 * size_of::<Box<Parcel>>())
+    }
+
+    /// Tells all workers to end their flows.
+    pub(crate) fn end(&mut self, now: u64) {
+        self.lanes.iter_mut().for_each(|lane| lane.order(Order::End, now));
+    }
+
+    fn refuse(&mut self, lane: usize, packets: u64) {
+        let counter = match self.lanes[lane].has_failed {
+            true => &mut self.refused.worker_failed,
+            false => &mut self.refused.ring_full,
+        };
+        *counter += packets;
+    }
+
+    /// Puts every packet of one family into its worker's open parcel.
+    #[inline]
+    fn scatter<K: Key>(&mut self, burst: &KeyBurst<K>, of: impl Fn(&mut Parcel) -> &mut KeyBurst<K>) {
+        let lanes = self.lanes.len() as u64;
+        let mut details = burst.details().iter();
+        for packet in burst.packets() {
+            let detail = details.next();
+            // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
+            let mixed = packet.hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let lane = (mixed * lanes >> 32) as usize;
+            match self.lanes[lane].take(self.hand_over.waits) {
+                Some(mut parcel) => {
+                    of(&mut parcel).push_keyed(packet, detail);
+                    self.lanes[lane].open = Some(parcel);
+                }
+                None => self.refuse(lane, 1),
+            }
+        }
+    }
+}
+
+impl Downstream for Fan {
+    #[inline]
+    fn count(&mut self, parser: &mut BurstParser, now: u64) {
+        if let [lane] = &mut self.lanes[..] {
+            let packets = (parser.v4.packets().len() + parser.v6.packets().len()) as u64;
+            if packets == 0 {
+                return;
+            }
+            // The only worker gets the parser's own memory, for some that it has emptied.
+            match lane.take(self.hand_over.waits) {
+                Some(mut parcel) => {
+                    std::mem::swap(&mut parcel.v4, &mut parser.v4);
+                    std::mem::swap(&mut parcel.v6, &mut parser.v6);
+                    parcel.now = now;
+                    lane.send(parcel);
+                }
+                None => self.refuse(0, packets),
+            }
+        } else {
+            self.scatter(&parser.v4, |parcel| &mut parcel.v4);
+            self.scatter(&parser.v6, |parcel| &mut parcel.v6);
+            for lane in &mut self.lanes {
+                if let Some(mut parcel) = lane.open.take() {
+                    parcel.now = now;
+                    lane.send(parcel);
+                }
+            }
+        }
+        parser.clear();
+        if self.hand_over.in_lock_step {
+            self.lanes.iter_mut().for_each(Lane::await_done);
+        }
+    }
+
+    fn turn(&mut self, window: u64, now: u64) {
+        self.lanes.iter_mut().for_each(|lane| lane.order(Order::Turn(window), now));
+    }
+
+    /// Workers sweep by themselves.
+    fn sweep_replay(&mut self, _: usize, _: u64) {}
+
+    fn sweep_live(&mut self, now: u64) {
+        if now - self.told < TICK_NS {
+            return;
+        }
+        self.told = now;
+        for lane in &mut self.lanes {
+            // A worker that has parcels waiting sees the time in these.
+            if let Some(mut parcel) = lane.take(false) {
+                (parcel.order, parcel.now) = (Order::GoOn, now);
+                lane.send(parcel);
+            }
+        }
+    }
+
+    fn idle(&mut self) {
+        if self.time_base == TimeBase::Packets {
+            self.lanes.iter_mut().for_each(|lane| lane.order(Order::Idle, 0));
+        }
+    }
+
+    fn take_failed(&mut self) -> Vec<usize> {
+        let new =
+            |lane: &mut Lane| lane.has_failed && !std::mem::replace(&mut lane.is_known, lane.has_failed);
+        (0..).zip(&mut self.lanes).filter_map(|(number, lane)| new(lane).then_some(number)).collect()
+    }
+
+    fn take_handed_over(&mut self) -> Vec<u64> {
+        self.lanes.iter_mut().map(|lane| std::mem::take(&mut lane.handed_over)).collect()
+    }
+
+    fn refused(&self) -> Refused {
+        self.refused
+    }
+}

@@ -1,0 +1,35 @@
+//! How a thread waits for another one.
+
+use std::hint::spin_loop;
+use std::thread;
+use std::time::Duration;
+
+/// Polls for which it stays on its core: some microseconds, what a burst takes.
+const SPINS: u32 = 256;
+/// Polls after that for which it only lets others run.
+const YIELDS: u32 = 4096;
+/// After that it sleeps: nothing has come for milliseconds.
+const SLEEP: Duration = Duration::from_micros(50);
+
+/// Spins briefly, then yields, then sleeps, so that more threads than cores still get on.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    polls: u32,
+}
+
+impl Patience {
+    /// Waits a little, a little longer each time.
+    pub(crate) fn wait(&mut self) {
+        self.polls = self.polls.saturating_add(1);
+        match self.polls {
+            0..SPINS => spin_loop(),
+            SPINS..YIELDS => thread::yield_now(),
+            _ => thread::sleep(SLEEP),
+        }
+    }
+
+    /// What was waited for has come.
+    pub(crate) fn reset(&mut self) {
+        self.polls = 0;
+    }
+}

@@ -1,0 +1,203 @@
+//! The loop of a receiving thread: sources polled in turn until they end, the user ends it, or a limit does.
+
+use crate::collector::WindowPart;
+use crate::config::Config;
+use crate::receiver::{Downstream, Receiver, ReceiverEnd};
+use crate::window::WindowHeader;
+use port::{Filter, PacketSource, Poll, SourceError, TimeBase};
+use record::report::Counters;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Bursts between two reports of progress.
+const PROGRESS_BURSTS: u32 = 4096;
+
+/// Who is told what a receiver comes across.
+pub(crate) trait Events {
+    /// It has turned away from a window.
+    fn header(&mut self, header: WindowHeader);
+    /// Its own worker has sealed a window.
+    fn part(&mut self, window: u64, part: WindowPart);
+    /// One of its workers does not answer.
+    fn worker_failed(&mut self, worker: usize);
+    /// So many frames and bytes of its sources have come so far. Comes every some thousand bursts, and when nothing arrives.
+    fn progress(&mut self, received: u64, done_bytes: u64);
+    /// A line for the user.
+    fn warning(&mut self, line: String);
+}
+
+/// How a receiver ended.
+#[derive(Debug)]
+pub(crate) struct PollerEnd {
+    pub(crate) counted: ReceiverEnd,
+    /// What went wrong with sources.
+    pub(crate) errors: Vec<SourceError>,
+    /// True where `stop` ended it.
+    pub(crate) stopped: bool,
+}
+
+/// A receiver with its sources.
+pub(crate) struct Poller<'a, D, E> {
+    receiver: Receiver,
+    down: D,
+    events: E,
+    config: &'a Config,
+    filter: Option<&'a Filter>,
+    stop: &'a AtomicBool,
+    /// Bytes of the sources that have ended.
+    done_bytes: u64,
+    turned: u64,
+    stopped: bool,
+}
+
+/// Nanoseconds since the epoch by the machine's clock.
+fn clock_ns() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+}
+
+impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
+    pub(crate) fn new(
+        time_base: TimeBase,
+        down: D,
+        events: E,
+        config: &'a Config,
+        filter: Option<&'a Filter>,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        let receiver = Receiver::new(config, time_base);
+        Self { receiver, down, events, config, filter, stop, done_bytes: 0, turned: 0, stopped: false }
+    }
+
+    /// Receives from `sources`, all of the same time base: replays one after the other, live ones in turn. What it
+    /// counted, and what is to be ended behind it.
+    pub(crate) fn run(mut self, sources: &mut [Box<dyn PacketSource>]) -> (PollerEnd, D, E) {
+        let mut errors = Vec::new();
+        let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
+        if is_live {
+            errors.extend(self.poll(sources).err());
+        } else {
+            for at in 0..sources.len() {
+                let ended = self.poll(&mut sources[at..=at]);
+                self.done_bytes += sources[at].progress().map_or(0, |progress| progress.done);
+                errors.extend(ended.err());
+                if self.stopped || self.limit() == 0 || self.receiver.is_over() {
+                    break;
+                }
+            }
+        }
+        self.receiver.set_loss(lost(sources));
+        let counted = self.receiver.end(&mut self.down);
+        self.pass_on();
+        (PollerEnd { counted, errors, stopped: self.stopped }, self.down, self.events)
+    }
+
+    /// Polls the sources in turn until all have ended or the run has.
+    fn poll(&mut self, sources: &mut [Box<dyn PacketSource>]) -> Result<(), SourceError> {
+        let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
+        let mut idle_since: Option<Instant> = None;
+        let mut next_progress = PROGRESS_BURSTS;
+        let mut ended = vec![false; sources.len()];
+        while !ended.iter().all(|&ended| ended) {
+            if self.stop.load(Relaxed) {
+                self.stopped = true;
+                break;
+            }
+            if is_live {
+                self.tick(sources);
+            }
+            let mut took = false;
+            for (source, ended) in sources.iter_mut().zip(&mut ended) {
+                // What would not be measured is not taken from the source.
+                if self.limit() == 0 {
+                    break;
+                }
+                match source.rx_burst() {
+                    Ok(Poll::Burst(burst)) => {
+                        let limit = self.limit();
+                        self.receiver.burst(burst, limit, self.filter, &mut self.down);
+                        took = true;
+                    }
+                    Ok(Poll::Idle) => {}
+                    Ok(Poll::Ended) => *ended = true,
+                    Err(error) => {
+                        self.tell(sources);
+                        return Err(error);
+                    }
+                }
+            }
+            if !took {
+                self.receiver_idle(sources);
+            }
+            if self.turned != self.receiver.turned() {
+                self.turned = self.receiver.turned();
+                self.receiver.set_loss(lost(sources));
+            }
+            self.pass_on();
+            if self.limit() == 0 || self.receiver.is_over() {
+                break;
+            }
+            next_progress -= 1;
+            if next_progress == 0 || !took {
+                next_progress = PROGRESS_BURSTS;
+                self.tell(sources);
+            }
+            if took {
+                idle_since = None;
+            } else if let Some(limit) = self.config.idle_exit
+                && idle_since.get_or_insert_with(Instant::now).elapsed() >= limit
+            {
+                break;
+            }
+        }
+        self.tell(sources);
+        Ok(())
+    }
+
+    fn receiver_idle(&mut self, sources: &mut [Box<dyn PacketSource>]) {
+        self.down.idle();
+        sources.iter_mut().for_each(|source| source.wait());
+    }
+
+    fn tick(&mut self, sources: &mut [Box<dyn PacketSource>]) {
+        let now = clock_ns();
+        if self.receiver.turns_at(now) {
+            self.receiver.set_loss(lost(sources));
+        }
+        self.receiver.tick(now, &mut self.down);
+    }
+
+    /// Frames that may still be received.
+    fn limit(&self) -> u64 {
+        self.config.packets.map_or(u64::MAX, |packets| packets.saturating_sub(self.receiver.received()))
+    }
+
+    /// Passes on what windows have to say.
+    fn pass_on(&mut self) {
+        for header in self.receiver.take_headers() {
+            self.events.header(header);
+            for worker in self.down.take_failed() {
+                self.events.worker_failed(worker);
+            }
+        }
+        while let Some((window, part)) = self.down.take_sealed() {
+            self.events.part(window, part);
+        }
+    }
+
+    fn tell(&mut self, sources: &mut [Box<dyn PacketSource>]) {
+        let done: u64 = sources.iter().filter_map(|source| source.progress()).map(|p| p.done).sum();
+        self.events.progress(self.receiver.received(), self.done_bytes + done);
+        sources.iter_mut().flat_map(|source| source.warnings()).for_each(|line| self.events.warning(line));
+    }
+}
+
+/// The losses of all sources by name; `None` where one of them cannot know.
+fn lost(sources: &mut [Box<dyn PacketSource>]) -> Option<Counters> {
+    let mut sum = Counters::default();
+    for source in sources {
+        crate::merger::add_counters(&mut sum, Counters(source.lost()?));
+    }
+    Some(sum)
+}

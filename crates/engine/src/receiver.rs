@@ -1,0 +1,354 @@
+//! The receiving side of measuring: frames in, parsed bursts and the turns of windows out. Reads no clock: time is told
+//! to it.
+
+use crate::collector::WindowPart;
+use crate::config::{Config, Every};
+use crate::window::{OpenWindow, WindowHeader};
+use packet::{BurstParser, Frame, NotMeasured, ParserConfig, Remark};
+use port::{Burst, Filter, TimeBase};
+use record::report::{Counters, PacketCounts, Span, WindowEnd};
+
+/// Who takes what a receiver has parsed: tables on the same core, or the way to those on others.
+pub(crate) trait Downstream {
+    /// Takes the parser's burst, which is to be left empty. `now`: stream time before its first packet.
+    fn count(&mut self, parser: &mut BurstParser, now: u64);
+    /// The window of this number is over, at stream time `now`.
+    fn turn(&mut self, window: u64, now: u64);
+    /// A burst of `frames` of a replay is counted; stream time is `now`.
+    fn sweep_replay(&mut self, frames: usize, now: u64);
+    /// The clock of a live source says `now`.
+    fn sweep_live(&mut self, now: u64);
+    /// Nothing comes just now.
+    fn idle(&mut self);
+    /// The oldest window whose flows are all sealed here and that was not taken yet.
+    fn take_sealed(&mut self) -> Option<(u64, WindowPart)> {
+        None
+    }
+    /// Workers that were found to have failed since the last call.
+    fn take_failed(&mut self) -> Vec<usize> {
+        Vec::new()
+    }
+    /// Packets handed to each worker since the last call; empty where there is none to hand to.
+    fn take_handed_over(&mut self) -> Vec<u64> {
+        Vec::new()
+    }
+    /// Parsed packets that could not be passed on so far, by whose fault.
+    fn refused(&self) -> Refused {
+        Refused::default()
+    }
+}
+
+/// Counter of frames for which a worker's ring had no room.
+pub(crate) const RING_FULL: &str = "ring_full";
+/// Counter of frames whose worker had failed.
+pub(crate) const WORKER_FAILED: &str = "worker_failed";
+
+/// Packets that were parsed and not counted by anybody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// A worker's ring was full.
+    pub(crate) ring_full: u64,
+    /// The worker had failed.
+    pub(crate) worker_failed: u64,
+}
+
+/// Parser and windows of one receiver.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    every: Every,
+    duration_ns: u64,
+    time_base: TimeBase,
+    parser: BurstParser,
+    /// Stream time: the latest time seen.
+    now: u64,
+    /// The latest time of a frame; a live source's frames are a little older than its clock.
+    latest_ns: u64,
+    first_ns: Option<u64>,
+    received: u64,
+    backwards: u64,
+    open: Option<OpenWindow>,
+    /// Stream time at which a replay's frame turns the window or ends the run; never for a live source, whose clock
+    /// does that.
+    turn_at: u64,
+    /// A frame came that lies behind the run's duration.
+    is_past_end: bool,
+    /// What was counted when the open window began.
+    before: PacketCounts,
+    loss_before: Option<Counters>,
+    loss: Option<Counters>,
+    /// Windows turned away from.
+    turned: u64,
+    headers: Vec<WindowHeader>,
+    refused: Refused,
+}
+
+impl Receiver {
+    /// A receiver that has seen nothing.
+    pub(crate) fn new(config: &Config, time_base: TimeBase) -> Self {
+        let Config { seed, key, parts, tunnel, .. } = *config;
+        let parsed = ParserConfig {
+            tunnel,
+            key,
+            paired: parts.are_paired(),
+            details: parts.need_details(),
+            segments: parts.loss,
+        };
+        Self {
+            every: config.every,
+            duration_ns: config
+                .duration
+                .map_or(u64::MAX, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
+            time_base,
+            parser: BurstParser::new(seed, parsed, config.burst),
+            now: 0,
+            latest_ns: 0,
+            first_ns: None,
+            received: 0,
+            backwards: 0,
+            open: None,
+            turn_at: if time_base == TimeBase::Packets { 0 } else { u64::MAX },
+            is_past_end: false,
+            before: PacketCounts::default(),
+            loss_before: None,
+            loss: None,
+            turned: 0,
+            headers: Vec::new(),
+            refused: Refused::default(),
+        }
+    }
+
+    /// Frames received so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// True when the configured duration is over: for a replay, when a frame came that is no longer part of it.
+    pub(crate) fn is_over(&self) -> bool {
+        match self.time_base {
+            TimeBase::Packets => self.is_past_end,
+            TimeBase::Clock => self.now >= self.end_ns(),
+        }
+    }
+
+    /// Stream time at which the configured duration is over; `u64::MAX` is never.
+    fn end_ns(&self) -> u64 {
+        self.first_ns.map_or(u64::MAX, |first| first.saturating_add(self.duration_ns))
+    }
+
+    /// Windows turned away from so far.
+    pub(crate) fn turned(&self) -> u64 {
+        self.turned
+    }
+
+    /// True where [`Receiver::tick`] with this time would turn the window.
+    pub(crate) fn turns_at(&self, clock_ns: u64) -> bool {
+        self.open.is_some_and(|open| clock_ns >= open.end_ns)
+    }
+
+    /// Tells what the source lost so far.
+    pub(crate) fn set_loss(&mut self, loss: Option<Counters>) {
+        self.loss = loss;
+    }
+
+    /// Tells what the clock of a live source says, in nanoseconds since the epoch: windows turn by it, records time out
+    /// by it. A clock that goes back stands still here.
+    pub(crate) fn tick(&mut self, clock_ns: u64, down: &mut impl Downstream) {
+        self.now = self.now.max(clock_ns);
+        match self.open {
+            Some(open) if self.now >= open.end_ns => self.turn(open.ended_by(self.now), down),
+            Some(_) => {}
+            None => self.open_window(),
+        }
+        down.sweep_live(self.now);
+    }
+
+    /// Measures the frames of a burst, at most `limit`, and none behind the run's duration.
+    pub(crate) fn burst(
+        &mut self,
+        burst: Burst<'_>,
+        limit: u64,
+        filter: Option<&Filter>,
+        down: &mut impl Downstream,
+    ) {
+        let (mut rest, _) = burst.split(limit);
+        let before = self.received;
+        while !rest.is_empty() && !self.is_past_end {
+            // Before the first frame there is no window: that frame opens one.
+            let (part, behind) = rest.split(self.open.map_or(1, |open| open.frames_left));
+            let part_before = self.received;
+            match (filter, self.parser.is_plain()) {
+                (None, true) => self.parse::<true>(part, down, |_| true),
+                (None, false) => self.parse::<false>(part, down, |_| true),
+                (Some(filter), true) => self.parse::<true>(part, down, |frame| filter.matches(frame)),
+                (Some(filter), false) => self.parse::<false>(part, down, |frame| filter.matches(frame)),
+            }
+            self.flush(down);
+            self.count_down(self.received - part_before, down);
+            rest = behind;
+        }
+        if self.time_base == TimeBase::Packets {
+            down.sweep_replay((self.received - before) as usize, self.now);
+        }
+    }
+
+    /// Parses frames that `wanted` wants, and turns the window where one of them lies behind it.
+    #[inline(always)]
+    fn parse<const IS_PLAIN: bool>(
+        &mut self,
+        part: Burst<'_>,
+        down: &mut impl Downstream,
+        wanted: impl Fn(&Frame<'_>) -> bool,
+    ) {
+        // Kept in registers: each costs a load and a store a packet otherwise.
+        let (mut latest, mut backwards, mut pending) = (self.latest_ns, 0, 0);
+        for frame in part.frames() {
+            if frame.time_ns >= self.turn_at {
+                self.received += std::mem::take(&mut pending);
+                self.backwards += std::mem::take(&mut backwards);
+                self.latest_ns = latest;
+                if !self.turn_by_frame(frame.time_ns, down) {
+                    break;
+                }
+            }
+            pending += 1;
+            backwards += u64::from(frame.time_ns < latest);
+            latest = latest.max(frame.time_ns);
+            if wanted(&frame) {
+                self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
+            } else {
+                self.parser.skip(NotMeasured::Filter);
+            }
+        }
+        self.received += pending;
+        self.backwards += backwards;
+        self.latest_ns = latest;
+    }
+
+    /// Passes on what is parsed.
+    #[inline]
+    fn flush(&mut self, down: &mut impl Downstream) {
+        down.count(&mut self.parser, self.now);
+        self.now = self.now.max(self.latest_ns);
+    }
+
+    /// A frame of a replay is the first one, or lies behind the open window or the run's end. False where it is not to
+    /// be measured.
+    #[cold]
+    fn turn_by_frame(&mut self, time_ns: u64, down: &mut impl Downstream) -> bool {
+        if self.end_ns() != u64::MAX && time_ns >= self.end_ns() {
+            self.is_past_end = true;
+            return false;
+        }
+        self.flush(down);
+        if let Some(open) = self.open {
+            self.turn(open.ended_by(time_ns), down);
+        }
+        self.now = self.now.max(time_ns);
+        self.open_window();
+        true
+    }
+
+    fn count_down(&mut self, frames: u64, down: &mut impl Downstream) {
+        let Some(open) = &mut self.open else { return };
+        if open.frames_left != u64::MAX {
+            open.frames_left -= frames;
+            if open.frames_left == 0 {
+                self.turn(WindowEnd::Full, down);
+            }
+        }
+    }
+
+    fn open_window(&mut self) {
+        let open = OpenWindow::at(self.turned, self.now, self.every);
+        self.first_ns.get_or_insert(self.now);
+        if self.time_base == TimeBase::Packets {
+            self.turn_at = open.end_ns.min(self.end_ns());
+        }
+        self.open = Some(open);
+    }
+
+    /// Turns away from the open window. A live source's next window opens at once.
+    fn turn(&mut self, ended_by: WindowEnd, down: &mut impl Downstream) {
+        let Some(open) = self.open.take() else { return };
+        self.refused = down.refused();
+        let counts = self.frame_counts();
+        let loss = self.losses();
+        down.turn(open.number, self.now);
+        self.headers.push(WindowHeader {
+            handed_over: down.take_handed_over(),
+            number: open.number,
+            span: open.span(self.now),
+            ended_by,
+            packets: counts.since(&self.before),
+            loss: loss.as_ref().map(|loss| match &self.loss_before {
+                Some(before) => loss.since(before),
+                None => loss.clone(),
+            }),
+        });
+        self.before = counts;
+        self.loss_before = loss;
+        self.turned += 1;
+        match self.time_base {
+            TimeBase::Packets => self.turn_at = 0,
+            TimeBase::Clock => self.open_window(),
+        }
+    }
+
+    /// What was lost so far before anybody could measure it.
+    fn losses(&self) -> Option<Counters> {
+        let mut loss = self.loss.clone()?;
+        if self.refused.ring_full != 0 {
+            loss.0.push((RING_FULL, self.refused.ring_full));
+        }
+        Some(loss)
+    }
+
+    /// What was received so far and not measured; `measured` is for the tables to say.
+    fn frame_counts(&self) -> PacketCounts {
+        let reasons = NotMeasured::ALL.iter().map(|&r| (r.name(), self.parser.not_measured[r as usize]));
+        // What a ring refused is lost as if the port had missed it; where the port's losses are not known, it has its name
+        // among the frames that were not measured.
+        let (lost, not_measured) = match self.loss {
+            Some(_) => (self.refused.ring_full, 0),
+            None => (0, self.refused.ring_full),
+        };
+        let refused = [(RING_FULL, not_measured), (WORKER_FAILED, self.refused.worker_failed)];
+        let remarks = Remark::ALL.iter().map(|&r| (r.name(), self.parser.remarks[r as usize]));
+        PacketCounts {
+            received: self.received - lost,
+            measured: 0,
+            not_measured: Counters(reasons.chain(refused).collect()),
+            remarks: Counters(remarks.chain([("time_backwards", self.backwards)]).collect()),
+        }
+    }
+
+    /// Windows turned away from since the last call.
+    pub(crate) fn take_headers(&mut self) -> impl Iterator<Item = WindowHeader> + '_ {
+        self.headers.drain(..)
+    }
+
+    /// Turns away from the last window, because the run ends. What the receiver counted; its last header waits to be taken.
+    pub(crate) fn end(&mut self, down: &mut impl Downstream) -> ReceiverEnd {
+        self.turn(WindowEnd::RunEnd, down);
+        self.refused = down.refused();
+        ReceiverEnd {
+            packets: self.frame_counts(),
+            loss: self.losses(),
+            span: self.first_ns.map(|start_ns| Span { start_ns, end_ns: self.now }),
+            now: self.now,
+        }
+    }
+}
+
+/// What a receiver leaves behind.
+#[derive(Debug)]
+pub(crate) struct ReceiverEnd {
+    /// Its frames; `measured` is not filled in.
+    pub(crate) packets: PacketCounts,
+    /// What its sources and rings lost; `None` where a source cannot know.
+    pub(crate) loss: Option<Counters>,
+    /// Stream time.
+    pub(crate) span: Option<Span>,
+    /// Stream time at the end.
+    pub(crate) now: u64,
+}

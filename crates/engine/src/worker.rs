@@ -1,0 +1,245 @@
+//! What one core keeps: flow tables, and what they give out sorted into windows and records. Reads no clock and no frame.
+
+use crate::collector::{Collector, RecordSink, WindowPart};
+use crate::config::Config;
+use crate::receiver::Downstream;
+use packet::{BurstParser, KeyBurst, KeyV4, KeyV6};
+use port::TimeBase;
+use record::FlowRecord;
+use summary::{FlowTable, Limits, OutOfMemory, TableConfig};
+
+/// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
+const FRAMES_PER_SWEPT: usize = 8;
+/// How often a replay's sweep begins anew, as a part of the shorter timeout in stream time: nobody waits for the records,
+/// they only take memory.
+const SWEEPS_PER_TIMEOUT: u64 = 4;
+/// How long a live source's sweep takes to go round: records are out within a second of being due, with time left for
+/// writing them.
+const LIVE_SWEEP_NS: u64 = 500_000_000;
+/// The least number of entries worth a look at once.
+const SWEEP_SLICE: usize = 64;
+
+/// Flow tables of one core.
+#[derive(Debug)]
+pub(crate) struct Worker<R> {
+    v4: FlowTable<KeyV4>,
+    v6: FlowTable<KeyV6>,
+    collector: Collector<R>,
+    time_base: TimeBase,
+    /// Stream time, as told.
+    now: u64,
+    sweep: Sweep,
+    /// The window that has been turned away from and is being sealed.
+    closing: Option<u64>,
+    /// Windows whose flows are all sealed, oldest first.
+    sealed: Vec<(u64, WindowPart)>,
+    limits: Limits,
+    /// Stream time between the sweeps of a replay.
+    sweep_period_ns: u64,
+}
+
+/// Where the sweep over both tables is.
+#[derive(Debug)]
+struct Sweep {
+    v4_done: bool,
+    v6_done: bool,
+    /// Stream time when it last began (replay) or went on (live).
+    at: u64,
+}
+
+impl Sweep {
+    fn is_done(&self) -> bool {
+        self.v4_done && self.v6_done
+    }
+}
+
+/// What a worker leaves behind.
+#[derive(Debug)]
+pub(crate) struct WorkerEnd<R> {
+    /// Windows that were not taken yet.
+    pub(crate) sealed: Vec<(u64, WindowPart)>,
+    /// The record of all packets that found no place.
+    pub(crate) other: Option<FlowRecord>,
+    /// Records that ended, without `other`.
+    pub(crate) records_ended: u64,
+    /// Records that were still open.
+    pub(crate) active: u64,
+    /// Memory of all tables and queues, before this worker's were given back.
+    pub(crate) memory_bytes: u64,
+    /// The record sink.
+    pub(crate) records: R,
+}
+
+impl<R: RecordSink> Worker<R> {
+    /// Empty tables.
+    ///
+    /// # Errors
+    /// Where the tables' address space cannot be reserved.
+    pub(crate) fn new(config: &Config, time_base: TimeBase, records: R) -> Result<Self, OutOfMemory> {
+        let Config { seed, key, parts, timeouts, .. } = *config;
+        let table = TableConfig { seed, key, timeouts, parts };
+        Ok(Self {
+            v4: FlowTable::new(table, &config.limits)?,
+            v6: FlowTable::new(table, &config.limits)?,
+            collector: Collector::new(records, key, config.top),
+            time_base,
+            now: 0,
+            sweep: Sweep { v4_done: true, v6_done: true, at: 0 },
+            closing: None,
+            sealed: Vec::new(),
+            limits: config.limits.clone(),
+            sweep_period_ns: timeouts.idle_ns.min(timeouts.active_ns) / SWEEPS_PER_TIMEOUT,
+        })
+    }
+
+    /// Flows in the tables now.
+    pub(crate) fn flows(&self) -> usize {
+        self.v4.len() + self.v6.len()
+    }
+
+    /// Counts parsed packets. `now`: stream time before the first of them.
+    #[inline]
+    pub(crate) fn count(&mut self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>, now: u64) {
+        self.advance(now);
+        self.v4.update_burst(v4, &mut self.collector);
+        self.v6.update_burst(v6, &mut self.collector);
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64) {
+        self.now = self.now.max(now);
+        self.v4.advance(self.now);
+        self.v6.advance(self.now);
+    }
+
+    /// The window of this number is over: its flows are sealed from now on. Numbers grow.
+    pub(crate) fn turn(&mut self, window: u64, now: u64) {
+        self.finish_closing();
+        self.now = self.now.max(now);
+        self.closing = Some(window);
+        self.v4.turn();
+        self.v6.turn();
+        self.collector.turn();
+        self.begin_sweep();
+    }
+
+    fn begin_sweep(&mut self) {
+        self.sweep = Sweep { v4_done: false, v6_done: false, at: self.now };
+    }
+
+    /// Sweeps some entries; at the end of a round, the closing window is sealed.
+    fn sweep(&mut self, entries: usize) {
+        self.advance(self.now);
+        if !self.sweep.v4_done {
+            self.sweep.v4_done = self.v4.sweep(entries, &mut self.collector);
+        } else if !self.sweep.v6_done {
+            self.sweep.v6_done = self.v6.sweep(entries, &mut self.collector);
+        }
+        if self.sweep.is_done() {
+            self.seal();
+        }
+    }
+
+    /// Stream time is `now`. A replay has no hurry: a few entries for the `frames` that came, from the start again when
+    /// stream time has moved on.
+    pub(crate) fn sweep_replay(&mut self, frames: usize, now: u64) {
+        self.now = self.now.max(now);
+        if self.sweep.is_done() {
+            if self.now < self.sweep.at.saturating_add(self.sweep_period_ns) {
+                return;
+            }
+            self.begin_sweep();
+        }
+        self.sweep(frames / FRAMES_PER_SWEPT + 1);
+    }
+
+    /// The clock says `now`. A live source's sweep goes round by the clock, whatever the number of flows.
+    pub(crate) fn sweep_live(&mut self, now: u64) {
+        self.now = self.now.max(now);
+        let passed = self.now - self.sweep.at;
+        let entries = self.v4.sweep_len() + self.v6.sweep_len();
+        let due = (entries as u128 * u128::from(passed) / u128::from(LIVE_SWEEP_NS)) as usize;
+        if due < SWEEP_SLICE && passed < LIVE_SWEEP_NS / 64 {
+            return;
+        }
+        if self.sweep.is_done() {
+            self.begin_sweep();
+        }
+        self.sweep.at = self.now;
+        self.sweep(due.max(SWEEP_SLICE));
+        self.collector.records.hand_over();
+    }
+
+    /// Nothing comes just now: what a replay would finish by and by goes out.
+    pub(crate) fn idle(&mut self) {
+        if self.time_base == TimeBase::Packets {
+            self.finish_closing();
+            self.collector.records.hand_over();
+        }
+    }
+
+    /// Seals what the last window left open.
+    fn finish_closing(&mut self) {
+        if self.closing.is_some() {
+            while !self.sweep.is_done() {
+                self.sweep(usize::MAX);
+            }
+        }
+    }
+
+    /// All flows of the closing window are sealed.
+    fn seal(&mut self) {
+        if let Some(window) = self.closing.take() {
+            self.sealed.push((window, self.collector.take_closing()));
+        }
+    }
+
+    /// Ends every flow, because the source has ended. The last window must have been turned away from.
+    pub(crate) fn end(mut self, now: u64) -> WorkerEnd<R> {
+        let active = self.flows() as u64;
+        self.advance(now);
+        self.v4.end_all(&mut self.collector);
+        self.v6.end_all(&mut self.collector);
+        (self.sweep.v4_done, self.sweep.v6_done) = (true, true);
+        self.seal();
+        WorkerEnd {
+            sealed: self.sealed,
+            other: self.collector.take_other(),
+            records_ended: self.collector.ended,
+            active,
+            memory_bytes: self.limits.bytes_used() as u64,
+            records: self.collector.records,
+        }
+    }
+}
+
+/// On the receiver's own core.
+impl<R: RecordSink> Downstream for Worker<R> {
+    #[inline]
+    fn count(&mut self, parser: &mut BurstParser, now: u64) {
+        Self::count(self, &parser.v4, &parser.v6, now);
+        parser.clear();
+    }
+
+    fn turn(&mut self, window: u64, now: u64) {
+        Self::turn(self, window, now);
+    }
+
+    #[inline]
+    fn sweep_replay(&mut self, frames: usize, now: u64) {
+        Self::sweep_replay(self, frames, now);
+    }
+
+    #[inline]
+    fn sweep_live(&mut self, now: u64) {
+        Self::sweep_live(self, now);
+    }
+
+    fn idle(&mut self) {
+        Self::idle(self);
+    }
+
+    fn take_sealed(&mut self) -> Option<(u64, WindowPart)> {
+        (!self.sealed.is_empty()).then(|| self.sealed.remove(0))
+    }
+}
