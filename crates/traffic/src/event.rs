@@ -4,11 +4,9 @@ use crate::flow::{Addresses, CLIENTS, Flow, TCP, client_v4};
 use crate::headers::{self, Position};
 use crate::permutation::Permutation;
 use crate::spec::{EventSpec, Spec};
+use crate::tcp::{ACK, SYN};
 use rand_xoshiro::SplitMix64;
 use serde::Serialize;
-
-const SYN: u8 = 0x02;
-const ACK: u8 = 0x10;
 
 /// Spoofed sources are drawn from 64.0.0.0/3.
 const SPOOFED_BITS: u32 = 29;

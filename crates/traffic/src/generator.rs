@@ -1,15 +1,15 @@
 //! The generator: one frame after the other, without allocation.
 
 use crate::event::Plan;
-use crate::flow::Flows;
+use crate::flow::{Flow, Flows, TCP};
 use crate::headers::{self, Position};
 use crate::ranks::RankDraw;
 use crate::spec::Spec;
+use crate::tcp::TcpStreams;
 use crate::truth::{Counts, Truth};
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-const PSH_ACK: u8 = 0x18;
 /// Ranks are drawn so many at a time.
 pub(crate) const DRAWN_AHEAD: usize = 64;
 
@@ -36,6 +36,8 @@ pub struct GeneratedFrame {
     pub captured: u32,
     /// Length on the wire without the check sequence.
     pub wire_len: u32,
+    /// Length that the IP header states.
+    pub total_byte: u32,
     /// Whose frame it is.
     pub origin: Origin,
 }
@@ -57,6 +59,9 @@ impl Draws {
     }
 }
 
+/// Flow, place in it, length by the IP header, length on the wire, and whose packet it is.
+type Packet = (Flow, Position, u32, u32, Origin);
+
 /// Generates the frames of a [`Spec`].
 #[derive(Clone, Debug)]
 pub struct Generator {
@@ -67,24 +72,28 @@ pub struct Generator {
     drawn: [u32; DRAWN_AHEAD],
     used: usize,
     sizes: SizeDraw,
+    tcp: TcpStreams,
     clock: FrameClock,
     plan: Plan,
     counts: Option<Counts>,
 }
 
 impl Generator {
-    /// Memory: eight bytes per flow where `zipf` is not 0.
+    /// Memory: four bytes per flow, seven with handshakes, and eight more where `zipf` is not 0.
     pub fn new(spec: Spec) -> Self {
         let Draws { flows, ranks, mut seeds } = Draws::new(&spec);
+        let sizes = SizeDraw::new(&spec, seeds.next_u64());
+        let plan = Plan::new(&spec, &mut seeds);
         Self {
             index: 0,
             flows,
             ranks,
             drawn: [0; DRAWN_AHEAD],
             used: DRAWN_AHEAD,
-            sizes: SizeDraw::new(&spec, seeds.next_u64()),
+            sizes,
+            tcp: TcpStreams::new(spec.flows(), spec.tcp(), seeds.next_u64()),
             clock: FrameClock::new(&spec),
-            plan: Plan::new(&spec, &mut seeds),
+            plan,
             counts: None,
             spec,
         }
@@ -128,17 +137,7 @@ impl Generator {
             let origin = Origin::Event { event: planted.event, member: planted.member };
             (planted.flow, planted.position, planted.total_byte, planted.wire_len, origin)
         } else {
-            let rank = self.next_rank();
-            let flow = self.flows.flow(rank);
-            let wire_len = self.sizes.draw().max(headers::length(&flow) as u32);
-            // No state per flow: what grows with the run grows within each flow.
-            let position = Position {
-                seq: flow.initial_seq.wrapping_add(index as u32),
-                ack: !flow.initial_seq,
-                tcp_flags: PSH_ACK,
-                id: index as u16,
-            };
-            (flow, position, wire_len - headers::ETHERNET as u32, wire_len, Origin::Rank(rank))
+            self.background(index)
         };
         let captured = wire_len.min(self.spec.snap()).min(buf.len().try_into().unwrap_or(u32::MAX));
         let written = &mut buf[..captured as usize];
@@ -154,13 +153,49 @@ impl Generator {
             counts.add(origin, total_byte, wire_len);
         }
         self.index += 1;
-        Some(GeneratedFrame { time_ns: self.clock.at(index), captured, wire_len, origin })
+        Some(GeneratedFrame { time_ns: self.clock.at(index), captured, wire_len, total_byte, origin })
+    }
+
+    /// A packet of the background.
+    #[inline]
+    fn background(&mut self, index: u64) -> Packet {
+        let mut rank = self.next_rank();
+        let mut flow = self.flows.flow(rank);
+        let mut position = Position { seq: 0, ack: 0, tcp_flags: 0, id: index as u16 };
+        if flow.protocol != TCP {
+            let wire_len = self.sizes.draw().max(headers::length(&flow) as u32);
+            return (flow, position, wire_len - headers::ETHERNET as u32, wire_len, Origin::Rank(rank));
+        }
+        let turn = self.tcp.turn(rank);
+        if turn.rank != rank {
+            rank = turn.rank;
+            flow = self.flows.flow(rank);
+        }
+        let least = headers::length(&flow) as u32;
+        let (total_byte, wire_len) = if turn.is_data {
+            let wire_len = self.sizes.draw().max(least);
+            (wire_len - headers::ETHERNET as u32, wire_len)
+        } else {
+            (least - headers::ETHERNET as u32, least.max(Spec::LEAST_SIZE - Spec::CHECK_SEQUENCE))
+        };
+        let payload = total_byte + headers::ETHERNET as u32 - least;
+        (position.seq, position.ack) = self.tcp.numbers(&flow, turn, payload);
+        position.tcp_flags = turn.tcp_flags;
+        (flow, position, total_byte, wire_len, Origin::Rank(rank))
+    }
+
+    /// Takes a frame out of the truth again: it was generated, but not sent.
+    pub fn take_back(&mut self, frame: &GeneratedFrame) {
+        if let Some(counts) = &mut self.counts {
+            counts.take_back(frame);
+        }
     }
 
     #[inline]
     fn next_rank(&mut self) -> u32 {
         if self.used == DRAWN_AHEAD {
             self.ranks.draw(&mut self.drawn);
+            self.tcp.fetch(&self.drawn);
             self.used = 0;
         }
         self.used += 1;

@@ -2,7 +2,7 @@
 
 use crate::event::{EventKind, Planted};
 use crate::flow::{Flow, Flows, TCP};
-use crate::generator::Origin;
+use crate::generator::{GeneratedFrame, Origin};
 use crate::spec::Spec;
 use packet::FlowKey;
 use serde::{Serialize, Serializer};
@@ -34,6 +34,12 @@ impl FlowCount {
         self.wire_byte += u64::from(wire_byte);
     }
 
+    fn take_back(&mut self, frame: &GeneratedFrame) {
+        self.packets -= 1;
+        self.total_byte -= u64::from(frame.total_byte);
+        self.wire_byte -= u64::from(frame.wire_len);
+    }
+
     fn plus(self, other: Self) -> Self {
         Self {
             packets: self.packets + other.packets,
@@ -54,18 +60,26 @@ impl Counts {
     pub(crate) fn new(spec: &Spec, events: &[Planted]) -> Self {
         let of_members = |event: &Planted| vec![FlowCount::default(); event.members as usize];
         Self {
-            background: vec![FlowCount::default(); spec.flows() as usize],
+            // With handshakes the other direction of the last flow may come too.
+            background: vec![FlowCount::default(); (spec.flows() as usize).next_multiple_of(2)],
             planted: events.iter().map(of_members).collect(),
         }
     }
 
     #[inline]
     pub(crate) fn add(&mut self, origin: Origin, total_byte: u32, wire_byte: u32) {
+        self.of(origin).add(total_byte, wire_byte);
+    }
+
+    pub(crate) fn take_back(&mut self, frame: &GeneratedFrame) {
+        self.of(frame.origin).take_back(frame);
+    }
+
+    #[inline]
+    fn of(&mut self, origin: Origin) -> &mut FlowCount {
         match origin {
-            Origin::Rank(rank) => self.background[rank as usize].add(total_byte, wire_byte),
-            Origin::Event { event, member } => {
-                self.planted[event][member as usize].add(total_byte, wire_byte)
-            }
+            Origin::Rank(rank) => &mut self.background[rank as usize],
+            Origin::Event { event, member } => &mut self.planted[event][member as usize],
         }
     }
 }
@@ -171,9 +185,12 @@ impl Truth {
             .map(|(rank, count)| (keys.flow(rank).key(), *count))
             .collect();
         let mut events = Vec::new();
-        for (event, counts) in planted.iter().zip(&counts.planted).filter(|(event, _)| event.emitted > 0) {
+        for (event, counts) in planted.iter().zip(&counts.planted) {
             let seen = (0..).zip(counts).filter(|(_, count)| count.packets > 0);
             let seen: Vec<_> = seen.map(|(member, count)| (event.flow(member), *count)).collect();
+            if seen.is_empty() {
+                continue;
+            }
             flows.extend(seen.iter().map(|(flow, count)| (flow.key(), *count)));
             events.push(event_truth(event, &seen, &time_at));
         }

@@ -3,6 +3,7 @@
 use super::{PathSpec, PathTruth, TapTruth};
 use crate::flow::{Addresses, Flow, TCP};
 use crate::headers::{self, Position};
+use crate::tcp::{ACK, FIN, PSH, SYN};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::cmp::Reverse;
@@ -19,11 +20,6 @@ const DUP_THRESH: u32 = 3;
 /// Time between two segments of a sender: 1 Gbit/s.
 const SPACING_NS: u64 = 12_000;
 const START_NS: u64 = 1_704_067_200_000_000_000;
-
-const SYN: u8 = 2;
-const FIN: u8 = 1;
-const ACK: u8 = 16;
-const PSH: u8 = 8;
 
 /// A frame as a tap sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
