@@ -23,4 +23,4 @@ pub use generator::{GeneratedFrame, Generator, Origin};
 pub use key_stream::KeyStream;
 pub use path::{Path, PathSpec, PathTruth, TapFrame, TapTruth};
 pub use spec::{EventSpec, SizeShare, Spec, SpecError, TcpStyle};
-pub use truth::{EventTruth, FlowCount, FlowTruth, Totals, Truth};
+pub use truth::{EventTruth, FlowCount, FlowTruth, LossTruth, Totals, Truth};

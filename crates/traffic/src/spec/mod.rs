@@ -1,6 +1,6 @@
 //! The specification of a run, read from one line of text.
 
-mod event;
+pub(crate) mod event;
 pub(crate) mod value;
 
 pub use event::EventSpec;
@@ -233,7 +233,7 @@ impl Spec {
         }
         let planted: u64 = self.events.iter().map(|event| event.packets(self.packets)).sum();
         if planted > self.packets {
-            return Err(SpecError("plant: the events' shares are more than 100% together".into()));
+            return Err(SpecError("plant: the events have more than 100% of the packets together".into()));
         }
         Ok(())
     }
@@ -346,6 +346,7 @@ mod tests {
             "packets=1k,ipv6=12.5%,start=1.5,snap=96,zipf=0.99",
             "tcp=handshake,packets=5",
             "tcp=handshake:100",
+            "plant=loss/retransmission:start=10%:connections=3:segments=70/reorder:reorder=2.5%:loss=0.1%",
             "packets=2M,rate=100k,size=64:7/1518:1,plant=flood:sources=100/scan:share=2%/portscan/elephant",
         ] {
             let spec: Spec = text.parse().unwrap();
@@ -378,6 +379,13 @@ mod tests {
         assert!(error("plant=fload").contains("did you mean \"flood\""));
         assert!(error("plant=flood:sourcs=3").contains("did you mean \"sources\""));
         assert!(error("plant=elephant:sources=3").contains("unknown key"));
+        assert!(error("plant=lost").contains("did you mean \"loss\""));
+        assert!(error("plant=loss:share=3%").contains("start, connections, segments, loss, reorder"));
+        assert!(error("plant=loss:loss=30%").contains("at most 20%"));
+        assert!(error("plant=loss:segments=0").contains("from 1 to 1000000"));
+        assert!(error("plant=reorder:connections=10k:segments=10k").contains("too many"));
+        assert!(error("packets=1k,plant=loss").contains("the run has 1000"));
+        assert!(error("packets=16k,plant=loss/flood:share=50%:start=0:end=1").contains("100%"));
         assert!(error("plant=portscan:ports=70k").contains("65535"));
         assert!(error("plant=flood:start=70%:end=60%").contains("before"));
         assert!(error("plant=flood:share=50%:start=50%:end=60%").contains("do not fit"));
