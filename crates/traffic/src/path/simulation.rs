@@ -170,7 +170,7 @@ impl Path {
     /// The flow of a member: see [`TapFrame`].
     pub(crate) fn flow(&self, member: u64) -> Flow {
         let connection = &self.connections[(member / 2) as usize];
-        if member % 2 == 0 { connection.flow } else { connection.reverse }
+        if member.is_multiple_of(2) { connection.flow } else { connection.reverse }
     }
 
     /// How many frames a tap will see.
