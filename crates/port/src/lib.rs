@@ -1,7 +1,8 @@
 //! Getting frames, and each source's own counters: capture files, interfaces by libpcap, DPDK ports,
 //! synthetic traffic.
 //!
-//! Everything is a [`PacketSource`]; generated frames leave by a [`PacketSink`]. The crate knows nothing of flows and threads.
+//! Everything is a [`PacketSource`]; generated frames leave by a [`PacketSink`]. The crate knows nothing of flows
+//! and threads.
 
 mod capture;
 #[cfg(feature = "dpdk")]
