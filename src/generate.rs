@@ -1,9 +1,13 @@
-//! `edison generate`: captures of generated traffic, and the truth about it.
+//! `edison generate`: generated traffic, to captures or out of a port, and the truth about it.
+
+mod send;
 
 use crate::cli::GenerateOptions;
-use crate::exit::{Failure, say};
+use crate::exit::{self, Failure, say};
 use port::CaptureWriter;
+use port::Rate;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use traffic::{Generator, PathSpec, Spec};
@@ -11,16 +15,46 @@ use traffic::{Generator, PathSpec, Spec};
 /// LINKTYPE_ETHERNET.
 const ETHERNET: u16 = 1;
 
-/// Writes what the options say, and the truth beside it.
+/// What is generated unless told.
+const USUAL: &str = "packets=1M,flows=100k,zipf=1.0";
+
+/// Writes or sends what the options say.
 pub(crate) fn generate(options: &GenerateOptions) -> Result<ExitCode, Failure> {
-    match &options.path_of {
-        Some(spec) => generate_path(&options.path, spec),
-        None => generate_capture(&options.path, &options.spec),
+    let spec =
+        |text: Option<&String>| text.map_or(USUAL, String::as_str).parse::<Spec>().map_err(Failure::usage);
+    if options.interface.is_some() || options.port.is_some() {
+        return match options.words.as_slice() {
+            [] => send::send(options, spec(None)?),
+            [text] => send::send(options, spec(Some(text))?),
+            [path, ..] => Err(Failure::usage(format!(
+                "'{path}': frames go to a file or out of a port, not both: leave the file or -i and --port out"
+            ))),
+        };
+    }
+    if options.rate != Rate::Unlimited {
+        return Err(Failure::usage(
+            "--rate is for -i and --port; the times in a capture come from rate= in the specification",
+        ));
+    }
+    let (path, text) = match options.words.as_slice() {
+        [] => {
+            return Err(Failure::usage(
+                "nowhere to write to: name a capture file, or an interface (-i NAME) or a port (--port DEVARGS)",
+            ));
+        }
+        [path] => (Path::new(path), None),
+        [path, text, ..] => (Path::new(path), Some(text)),
+    };
+    match (&options.path_of, text) {
+        (Some(_), Some(text)) => {
+            Err(Failure::usage(format!("'{text}': with --path it takes no other specification")))
+        }
+        (Some(path_spec), None) => generate_path(options, path, path_spec),
+        (None, text) => generate_capture(options, path, spec(text)?),
     }
 }
 
-fn generate_capture(path: &Path, spec: &str) -> Result<ExitCode, Failure> {
-    let spec: Spec = spec.parse().map_err(Failure::usage)?;
+fn generate_capture(options: &GenerateOptions, path: &Path, spec: Spec) -> Result<ExitCode, Failure> {
     let mut generator = Generator::with_truth(spec);
     let mut frame = vec![0; generator.longest_capture()];
     let mut writer = create(path, frame.len())?;
@@ -30,13 +64,13 @@ fn generate_capture(path: &Path, spec: &str) -> Result<ExitCode, Failure> {
     }
     writer.finish().map_err(|error| fault(path, error))?;
     let truth = generator.truth().ok_or_else(|| Failure::fault("the generator kept no truth"))?;
-    let truth_path = write_truth(path, &truth)?;
+    let truth_path = write_truth(options, path, &truth)?;
     say(&format!("wrote {} and {}", path.display(), truth_path.display()));
     Ok(ExitCode::SUCCESS)
 }
 
 /// A capture for each tap: `NAME.tap0.pcap` at the client, and so on.
-fn generate_path(path: &Path, spec: &str) -> Result<ExitCode, Failure> {
+fn generate_path(options: &GenerateOptions, path: &Path, spec: &str) -> Result<ExitCode, Failure> {
     let spec: PathSpec = spec.parse().map_err(Failure::usage)?;
     let taps: Vec<PathBuf> = (0..=spec.hops).map(|tap| tap_path(path, tap)).collect();
     let mut writers =
@@ -51,7 +85,7 @@ fn generate_path(path: &Path, spec: &str) -> Result<ExitCode, Failure> {
     for (writer, path) in writers.into_iter().zip(&taps) {
         writer.finish().map_err(|error| fault(path, error))?;
     }
-    let truth_path = write_truth(path, simulation.truth())?;
+    let truth_path = write_truth(options, path, simulation.truth())?;
     let names: Vec<_> = taps.iter().map(|path| path.display().to_string()).collect();
     say(&format!("wrote {} and {}", names.join(", "), truth_path.display()));
     Ok(ExitCode::SUCCESS)
@@ -69,13 +103,29 @@ fn create(path: &Path, snap: usize) -> Result<CaptureWriter<File>, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-fn write_truth(path: &Path, truth: &impl serde::Serialize) -> Result<PathBuf, Failure> {
-    let mut truth_path = path.as_os_str().to_owned();
-    truth_path.push(".truth.json");
-    let truth_path = PathBuf::from(truth_path);
-    let text = serde_json::to_string_pretty(truth).map_err(Failure::fault)?;
-    std::fs::write(&truth_path, text + "\n").map_err(|error| fault(&truth_path, error))?;
+/// Writes the truth beside the capture, or where `--truth` says.
+fn write_truth(
+    options: &GenerateOptions,
+    path: &Path,
+    truth: &impl serde::Serialize,
+) -> Result<PathBuf, Failure> {
+    let truth_path = options.truth.clone().unwrap_or_else(|| {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".truth.json");
+        PathBuf::from(beside)
+    });
+    File::create(&truth_path)
+        .and_then(|file| write_json(file, truth))
+        .map_err(|error| fault(&truth_path, error))?;
+    if options.json {
+        exit::print(&(serde_json::to_string(truth).map_err(Failure::fault)? + "\n"))?;
+    }
     Ok(truth_path)
+}
+
+fn write_json(mut file: File, value: &impl serde::Serialize) -> std::io::Result<()> {
+    file.write_all(serde_json::to_string_pretty(value)?.as_bytes())?;
+    file.write_all(b"\n")
 }
 
 fn fault(path: &Path, error: std::io::Error) -> Failure {

@@ -1,6 +1,7 @@
 //! Quantities on the command line: sizes, counts, durations, windows.
 
 use engine::Every;
+use port::Rate;
 use record::Rotation;
 use std::time::Duration;
 
@@ -85,6 +86,37 @@ pub(crate) fn every(text: &str) -> Result<Every, String> {
     Ok(Every::Time(nanoseconds))
 }
 
+/// `100kpps`, `1.5Gbps`, `times`, `max`.
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
+    match text {
+        "max" => return Ok(Rate::Unlimited),
+        "times" => return Ok(Rate::Times),
+        _ => {}
+    }
+    let expected = || format!("'{text}' is no rate: write 100kpps, 1.5Mpps, 1Gbps, times or max");
+    let (number, is_bits) = match (text.strip_suffix("pps"), text.strip_suffix("bps")) {
+        (Some(number), _) => (number, false),
+        (None, Some(number)) => (number, true),
+        (None, None) => return Err(expected()),
+    };
+    let (digits, factor) = match number.as_bytes().last() {
+        Some(b'k' | b'K') => (&number[..number.len() - 1], 1e3),
+        Some(b'M') => (&number[..number.len() - 1], 1e6),
+        Some(b'G') => (&number[..number.len() - 1], 1e9),
+        _ => (number, 1.0),
+    };
+    if !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return Err(expected());
+    }
+    let value = digits.parse::<f64>().map_err(|_| expected())? * factor;
+    // The slowest: a frame in some minutes; the fastest: beyond any link.
+    if !(1.0..=1e13).contains(&value) {
+        return Err(format!("'{text}' is out of range: from 1pps or 1bps to 10000Gbps"));
+    }
+    let value = value.round() as u64;
+    Ok(if is_bits { Rate::Bits(value) } else { Rate::Packets(value) })
+}
+
 /// `1h`, or `100MiB`.
 pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
     match (bytes(text), duration(text)) {
@@ -107,6 +139,19 @@ mod tests {
         assert_eq!(count("300k"), Ok(300_000));
         for bad in ["", "x", "1.5M", "10Q", "99999999999999999999", "18446744073709551615k"] {
             assert!(bytes(bad).is_err() && count(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn reads_rates() {
+        assert_eq!(rate("100kpps"), Ok(Rate::Packets(100_000)));
+        assert_eq!(rate("14.88Mpps"), Ok(Rate::Packets(14_880_000)));
+        assert_eq!(rate("1Gbps"), Ok(Rate::Bits(1_000_000_000)));
+        assert_eq!((rate("times"), rate("max")), (Ok(Rate::Times), Ok(Rate::Unlimited)));
+        for bad in
+            ["", "100", "pps", "0pps", "-1pps", "1e3pps", "1kp", "nanpps", "infbps", "99999Gbps", "1..2pps"]
+        {
+            assert!(rate(bad).is_err(), "{bad}");
         }
     }
 

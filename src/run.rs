@@ -146,7 +146,7 @@ fn anonymizer(path: &Path) -> Result<Anonymizer, Failure> {
     Ok(anonymizer)
 }
 
-fn stop_on_signal(stop: &Arc<AtomicBool>) -> Result<(), Failure> {
+pub(crate) fn stop_on_signal(stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let stop = Arc::clone(stop);
     ctrlc::set_handler(move || {
         // Whoever asks twice does not want to wait for a report.

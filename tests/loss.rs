@@ -14,6 +14,7 @@ use support::scratch::Scratch;
 struct Found {
     ploss_byte: u64,
     ploss_count: u64,
+    reorder_count: u64,
     retrans_byte: u64,
     retrans_count: u64,
 }
@@ -24,6 +25,7 @@ impl Found {
         Self {
             ploss_byte: of("ploss_byte"),
             ploss_count: of("ploss_count"),
+            reorder_count: of("reorder_count"),
             retrans_byte: of("retrans_byte"),
             retrans_count: of("retrans_count"),
         }
@@ -32,13 +34,20 @@ impl Found {
     /// Of a row whose loss columns begin at `at`.
     fn of_row(row: &Value, at: usize) -> Self {
         let of = |offset: usize| number(&row[at + offset]);
-        Self { ploss_byte: of(0), ploss_count: of(1), retrans_count: of(3), retrans_byte: of(4) }
+        Self {
+            ploss_byte: of(0),
+            ploss_count: of(1),
+            reorder_count: of(2),
+            retrans_count: of(3),
+            retrans_byte: of(4),
+        }
     }
 
     fn plus(self, other: Self) -> Self {
         Self {
             ploss_byte: self.ploss_byte + other.ploss_byte,
             ploss_count: self.ploss_count + other.ploss_count,
+            reorder_count: self.reorder_count + other.reorder_count,
             retrans_byte: self.retrans_byte + other.retrans_byte,
             retrans_count: self.retrans_count + other.retrans_count,
         }
@@ -65,6 +74,7 @@ fn measure(scratch: &Scratch, capture: &Path) -> (Value, [Found; 3]) {
         Found {
             ploss_byte: of("ploss_byte"),
             ploss_count: of("ploss_count"),
+            reorder_count: of("reorder_count"),
             retrans_byte: of("retrans_byte"),
             retrans_count: of("retrans_count"),
         }
@@ -92,6 +102,7 @@ fn the_reports_before_and_behind_name_the_hop() {
         ("connections=8,segments=700,hops=3,lossy=2,loss=1%,seed=4", 3, 2),
         ("connections=3,segments=2000,hops=2,lossy=1,loss=2%,rtt=50k,seed=5", 2, 1),
         ("connections=5,segments=500,hops=4,lossy=4,loss=3%,seed=6", 4, 4),
+        ("connections=6,segments=800,hops=3,lossy=2,loss=2%,reorder=4%,seed=8", 3, 2),
     ] {
         let scratch = Scratch::new();
         let (truth, taps) = taps(&scratch, spec, hops);

@@ -220,6 +220,22 @@ uint16_t shim_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, u
 	return rte_eth_rx_burst(port, queue, mbufs, count);
 }
 
+uint16_t shim_tx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count)
+{
+	return rte_eth_tx_burst(port, queue, mbufs, count);
+}
+
+int shim_port_sent(uint16_t port, uint64_t *opackets, uint64_t *oerrors)
+{
+	struct rte_eth_stats stats;
+	int result = rte_eth_stats_get(port, &stats);
+	if (result != 0)
+		return result;
+	*opackets = stats.opackets;
+	*oerrors = stats.oerrors;
+	return 0;
+}
+
 /* --- mbufs --- */
 
 /* Gives a burst back. `rte_pktmbuf_free_bulk` reads `next` in the second cache line of every mbuf; a received

@@ -46,7 +46,7 @@ pub(crate) fn generate(scratch: &Scratch, spec: &str) -> Generated {
 }
 
 /// The frames of a pcap file of this machine's byte order with nanoseconds.
-fn read(path: &Path) -> Vec<Frame> {
+pub(crate) fn read(path: &Path) -> Vec<Frame> {
     let bytes = std::fs::read(path).expect("it was written");
     let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     assert_eq!((word(0), word(20)), (0xa1b2_3c4d, ETHERNET));

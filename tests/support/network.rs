@@ -24,7 +24,7 @@ impl Veth {
     /// The end to measure.
     pub(crate) const NEAR: &str = "near";
     /// The end that sends.
-    const FAR: &str = "far";
+    pub(crate) const FAR: &str = "far";
 
     fn new() -> io::Result<Self> {
         // SAFETY: no pointers; this thread alone moves into a new namespace.

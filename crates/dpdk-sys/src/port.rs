@@ -81,6 +81,12 @@ unsafe extern "C" {
     pub fn shim_port_unwatch_removal(port: u16) -> c_int;
     /// 1 when the device was pulled out.
     pub fn shim_port_removed(port: u16) -> c_int;
+    /// Two counters of `rte_eth_stats_get`: frames sent, and frames that could not be.
+    pub fn shim_port_sent(port: u16, opackets: *mut u64, oerrors: *mut u64) -> c_int;
+    /// The port's MTU.
+    pub fn rte_eth_dev_get_mtu(port: u16, mtu: *mut u16) -> c_int;
+    /// `rte_eth_tx_burst`: takes mbufs from the front and gives them back to their pools when they are sent.
+    pub fn shim_tx_burst(port: u16, queue: u16, mbufs: *mut *mut rte_mbuf, count: u16) -> u16;
     /// `rte_eth_rx_burst`.
     pub fn shim_rx_burst(port: u16, queue: u16, mbufs: *mut *mut rte_mbuf, count: u16) -> u16;
 }

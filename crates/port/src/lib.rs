@@ -1,7 +1,8 @@
 //! Getting frames, and each source's own counters: capture files, interfaces by libpcap, DPDK ports,
 //! synthetic traffic.
 //!
-//! Everything is a [`PacketSource`]. The crate knows nothing of flows and threads.
+//! Everything is a [`PacketSource`]; generated frames leave by a [`PacketSink`]. The crate knows nothing of flows
+//! and threads.
 
 mod capture;
 #[cfg(feature = "dpdk")]
@@ -10,6 +11,7 @@ mod filter;
 mod frame;
 mod interface;
 mod libpcap;
+mod send;
 mod source;
 mod synthetic;
 
@@ -18,5 +20,6 @@ pub use filter::Filter;
 pub use frame::{Burst, FrameDescriptor};
 pub use interface::{InterfaceInfo, InterfaceOptions, InterfaceSource, interfaces};
 pub use packet::Frame;
+pub use send::{InterfaceSink, Pace, PacketSink, Rate, SendClock, Sent, SystemClock, transmit};
 pub use source::{PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};
 pub use synthetic::SyntheticSource;

@@ -4,11 +4,10 @@ use crate::flow::{Addresses, CLIENTS, Flow, TCP, client_v4};
 use crate::headers::{self, Position};
 use crate::permutation::Permutation;
 use crate::spec::{EventSpec, Spec};
+use crate::tcp::{ACK, SYN};
+use crate::truth::LossTruth;
 use rand_xoshiro::SplitMix64;
 use serde::Serialize;
-
-const SYN: u8 = 0x02;
-const ACK: u8 = 0x10;
 
 /// Spoofed sources are drawn from 64.0.0.0/3.
 const SPOOFED_BITS: u32 = 29;
@@ -25,10 +24,24 @@ pub enum EventKind {
     Portscan,
     /// One TCP flow of full-sized packets.
     Elephant,
+    /// TCP connections that lose segments before they come by.
+    Loss,
+    /// TCP connections that lose segments after they came by.
+    Retransmission,
+    /// TCP connections of which segments overtake others.
+    Reorder,
 }
 
 impl EventKind {
-    pub(crate) const ALL: [Self; 4] = [Self::Flood, Self::Scan, Self::Portscan, Self::Elephant];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Flood,
+        Self::Scan,
+        Self::Portscan,
+        Self::Elephant,
+        Self::Loss,
+        Self::Retransmission,
+        Self::Reorder,
+    ];
 
     /// The name in specifications and in the truth.
     pub const fn name(self) -> &'static str {
@@ -37,6 +50,9 @@ impl EventKind {
             Self::Scan => "scan",
             Self::Portscan => "portscan",
             Self::Elephant => "elephant",
+            Self::Loss => "loss",
+            Self::Retransmission => "retransmission",
+            Self::Reorder => "reorder",
         }
     }
 
@@ -46,23 +62,31 @@ impl EventKind {
             Self::Flood => Some(("sources", 40_000, 1 << SPOOFED_BITS)),
             Self::Scan => Some(("targets", 20_000, CLIENTS as u64)),
             Self::Portscan => Some(("ports", 10_000, 65_535)),
-            Self::Elephant => None,
+            Self::Elephant | Self::Loss | Self::Retransmission | Self::Reorder => None,
         }
+    }
+
+    /// Whether it is one tap of a simulated path, which has times of its own.
+    pub(crate) const fn is_path(self) -> bool {
+        matches!(self, Self::Loss | Self::Retransmission | Self::Reorder)
     }
 
     /// Length of its packets as the IP header states it.
     const fn total_byte(self) -> u32 {
         match self {
             Self::Flood | Self::Scan | Self::Portscan => 40,
-            Self::Elephant => 1500,
+            // The full segments of a path; its other packets are shorter.
+            Self::Elephant | Self::Loss | Self::Retransmission | Self::Reorder => 1500,
         }
     }
 }
 
-/// One event while it is generated.
+/// One event of evenly spread packets while it is generated.
 #[derive(Clone, Debug)]
 pub(crate) struct Planted {
     pub(crate) kind: EventKind,
+    /// Place in the specification; tells events of one kind apart in their addresses.
+    pub(crate) place: u8,
     /// Its packets take turns among so many flows.
     pub(crate) members: u64,
     packets: u64,
@@ -72,20 +96,17 @@ pub(crate) struct Planted {
     pub(crate) last: u64,
     start: u64,
     span: u64,
-    /// Tells events of one kind apart in their addresses.
-    ordinal: u8,
     spread: Permutation,
 }
 
 impl Planted {
-    fn new(spec: &EventSpec, packets: u64, ordinal: u8, seeds: &mut SplitMix64) -> Self {
-        let (start, end) = spec.window(packets);
-        let bits = match spec.kind() {
-            EventKind::Scan => CLIENTS.ilog2(),
-            EventKind::Flood | EventKind::Portscan | EventKind::Elephant => SPOOFED_BITS,
-        };
+    /// `paced`: packets of the run that are not those of a path.
+    fn new(spec: &EventSpec, packets: u64, paced: u64, place: u8, seeds: &mut SplitMix64) -> Self {
+        let (start, end) = spec.window(paced);
+        let bits = if spec.kind() == EventKind::Scan { CLIENTS.ilog2() } else { SPOOFED_BITS };
         Self {
             kind: spec.kind(),
+            place,
             members: spec.members(packets),
             packets: spec.packets(packets),
             emitted: 0,
@@ -93,7 +114,6 @@ impl Planted {
             last: 0,
             start,
             span: end - start,
-            ordinal,
             spread: Permutation::draw(bits, seeds),
         }
     }
@@ -110,8 +130,8 @@ impl Planted {
     /// The flow of a member.
     pub(crate) fn flow(&self, member: u64) -> Flow {
         let image = self.spread.at(member) as u32;
-        let victim = [203, 0, 113, 10 + self.ordinal];
-        let scanner = [198, 51, 100, 10 + self.ordinal];
+        let victim = [203, 0, 113, 10 + self.place];
+        let scanner = [198, 51, 100, 10 + self.place];
         let (src, src_port, dst, dst_port) = match self.kind {
             EventKind::Flood => {
                 let spoofed = (0x4000_0000 | image).to_be_bytes();
@@ -119,8 +139,9 @@ impl Planted {
             }
             EventKind::Scan => (scanner, 40_000, client_v4(image), 22),
             EventKind::Portscan => (scanner, 50_000, victim, 1 + member as u16),
-            EventKind::Elephant => {
-                ([192, 0, 2, 10 + self.ordinal], 443, client_v4(self.ordinal.into()), 50_000)
+            // Paths have flows of their own.
+            EventKind::Elephant | EventKind::Loss | EventKind::Retransmission | EventKind::Reorder => {
+                ([192, 0, 2, 10 + self.place], 443, client_v4(self.place.into()), 50_000)
             }
         };
         Flow {
@@ -134,6 +155,12 @@ impl Planted {
         }
     }
 
+    /// What `--loss` must find in so many of its packets of so many flows: a SYN that comes again is a retransmission.
+    pub(crate) fn loss(&self, packets: u64, flows: u64) -> LossTruth {
+        let is_repeated = self.kind != EventKind::Elephant;
+        LossTruth { retrans_count: if is_repeated { packets - flows } else { 0 }, ..LossTruth::default() }
+    }
+
     /// Length on the wire without the check sequence: Ethernet pads a SYN.
     pub(crate) fn wire_len(&self) -> u32 {
         (self.kind.total_byte() + headers::ETHERNET as u32).max(Spec::LEAST_SIZE - Spec::CHECK_SEQUENCE)
@@ -145,7 +172,7 @@ impl Planted {
             EventKind::Flood | EventKind::Scan | EventKind::Portscan => {
                 Position { seq: flow.initial_seq, ack: 0, tcp_flags: SYN, id }
             }
-            EventKind::Elephant => {
+            EventKind::Elephant | EventKind::Loss | EventKind::Retransmission | EventKind::Reorder => {
                 let payload = self.wire_len() - headers::length(flow) as u32;
                 let seq = flow.initial_seq.wrapping_add((self.emitted as u32).wrapping_mul(payload));
                 Position { seq, ack: 1, tcp_flags: ACK, id }
@@ -154,7 +181,7 @@ impl Planted {
     }
 }
 
-/// All events of a run, and which of them comes next.
+/// All evenly spread events of a run, and which of them comes next.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) events: Vec<Planted>,
@@ -167,6 +194,7 @@ pub(crate) struct Plan {
 
 /// The packet that an event puts into the run.
 pub(crate) struct PlantedPacket {
+    /// Place in the specification.
     pub(crate) event: usize,
     pub(crate) member: u64,
     pub(crate) flow: Flow,
@@ -176,11 +204,12 @@ pub(crate) struct PlantedPacket {
 }
 
 impl Plan {
-    pub(crate) fn new(spec: &Spec, seeds: &mut SplitMix64) -> Self {
+    /// `paced`: packets of the run that are not those of a path.
+    pub(crate) fn new(spec: &Spec, paced: u64, seeds: &mut SplitMix64) -> Self {
         let mut plan = Self { events: Vec::new(), due: u64::MAX, next: 0, left: 0 };
-        for (ordinal, event) in (0..).zip(spec.events()) {
+        for (place, event) in (0..).zip(spec.events()).filter(|(_, event)| !event.kind().is_path()) {
             plan.left += event.packets(spec.packets());
-            plan.events.push(Planted::new(event, spec.packets(), ordinal, seeds));
+            plan.events.push(Planted::new(event, spec.packets(), paced, place, seeds));
         }
         plan.choose();
         plan
@@ -201,12 +230,11 @@ impl Plan {
 
     /// The next planted packet, as packet `index` of the run. Only after [`Plan::takes`] said so.
     pub(crate) fn packet(&mut self, index: u64) -> PlantedPacket {
-        let event = self.next;
-        let planted = &mut self.events[event];
+        let planted = &mut self.events[self.next];
         let member = planted.emitted % planted.members;
         let flow = planted.flow(member);
         let packet = PlantedPacket {
-            event,
+            event: planted.place.into(),
             member,
             flow,
             position: planted.position(&flow),

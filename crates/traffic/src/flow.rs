@@ -47,6 +47,12 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// The first sequence number of the other direction of the conversation.
+    #[inline]
+    pub(crate) fn initial_seq_of_other(&self) -> u32 {
+        !self.initial_seq
+    }
+
     pub(crate) fn key(&self) -> FlowKey {
         let (src_addr, dst_addr) = match self.addresses {
             Addresses::V4 { src, dst } => (IpAddr::V4(Ipv4Addr::from(src)), IpAddr::V4(Ipv4Addr::from(dst))),

@@ -1,15 +1,17 @@
 //! The generator: one frame after the other, without allocation.
 
 use crate::event::Plan;
-use crate::flow::Flows;
+use crate::flow::{Flow, Flows, TCP};
 use crate::headers::{self, Position};
+use crate::path::{Path, PlantedPaths, TapFrame};
 use crate::ranks::RankDraw;
 use crate::spec::Spec;
-use crate::truth::{Counts, Truth};
+use crate::spec::event::part;
+use crate::tcp::TcpStreams;
+use crate::truth::{Counts, Run, Truth};
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-const PSH_ACK: u8 = 0x18;
 /// Ranks are drawn so many at a time.
 pub(crate) const DRAWN_AHEAD: usize = 64;
 
@@ -36,6 +38,8 @@ pub struct GeneratedFrame {
     pub captured: u32,
     /// Length on the wire without the check sequence.
     pub wire_len: u32,
+    /// Length that the IP header states.
+    pub total_byte: u32,
     /// Whose frame it is.
     pub origin: Origin,
 }
@@ -57,35 +61,58 @@ impl Draws {
     }
 }
 
-/// Generates the frames of a [`Spec`].
+/// Flow, place in it, length by the IP header, length on the wire, and whose packet it is.
+type Packet = (Flow, Position, u32, u32, Origin);
+
+/// Generates the frames of a [`Spec`], without allocation but for planted paths.
 #[derive(Clone, Debug)]
 pub struct Generator {
     spec: Spec,
+    /// Frames at the even pace so far, and how many there will be: all but those of paths.
     index: u64,
+    paced: u64,
     flows: Flows,
     ranks: RankDraw,
     drawn: [u32; DRAWN_AHEAD],
     used: usize,
     sizes: SizeDraw,
+    tcp: TcpStreams,
     clock: FrameClock,
     plan: Plan,
+    paths: PlantedPaths,
+    /// Times of the first and the last frame so far.
+    span: Option<(u64, u64)>,
     counts: Option<Counts>,
+    /// No frame was taken back.
+    whole: bool,
 }
 
 impl Generator {
-    /// Memory: eight bytes per flow where `zipf` is not 0.
+    /// Memory: four bytes per flow, seven with handshakes, and eight more where `zipf` is not 0.
     pub fn new(spec: Spec) -> Self {
         let Draws { flows, ranks, mut seeds } = Draws::new(&spec);
+        let sizes = SizeDraw::new(&spec, seeds.next_u64());
+        let clock = FrameClock::new(&spec);
+        let paths = PlantedPaths::new(&spec, &mut seeds, |ppm, frames| {
+            clock.at(part(spec.packets().saturating_sub(frames), ppm))
+        });
+        let paced = spec.packets().saturating_sub(paths.frames);
+        let plan = Plan::new(&spec, paced, &mut seeds);
         Self {
             index: 0,
+            paced,
             flows,
             ranks,
             drawn: [0; DRAWN_AHEAD],
             used: DRAWN_AHEAD,
-            sizes: SizeDraw::new(&spec, seeds.next_u64()),
-            clock: FrameClock::new(&spec),
-            plan: Plan::new(&spec, &mut seeds),
+            sizes,
+            tcp: TcpStreams::new(spec.flows(), spec.tcp(), seeds.next_u64()),
+            clock,
+            plan,
+            paths,
+            span: None,
             counts: None,
+            whole: true,
             spec,
         }
     }
@@ -93,7 +120,7 @@ impl Generator {
     /// Also counts what it generates: 24 bytes more per flow.
     pub fn with_truth(spec: Spec) -> Self {
         let mut generator = Self::new(spec);
-        generator.counts = Some(Counts::new(&generator.spec, &generator.plan.events));
+        generator.counts = Some(Counts::new(&generator.spec, &generator.plan.events, &generator.paths.paths));
         generator
     }
 
@@ -104,63 +131,110 @@ impl Generator {
 
     /// Frames generated so far.
     pub fn generated(&self) -> u64 {
-        self.index
+        self.index + self.paths.passed
+    }
+
+    /// The longest frame that can come, bytes without check sequence.
+    pub fn longest_frame(&self) -> usize {
+        let sizes = self.spec.sizes().iter().map(|share| share.size - Spec::CHECK_SEQUENCE);
+        let planted = self.plan.events.iter().map(|event| event.wire_len());
+        let paths = (self.paths.frames != 0).then_some(Path::LONGEST_WIRE);
+        sizes.chain(planted).chain(paths).max().unwrap_or(0).max(headers::LONGEST as u32) as usize
     }
 
     /// The longest capture of a frame: with a buffer of this many bytes nothing but `snap` cuts a frame.
     pub fn longest_capture(&self) -> usize {
-        let sizes = self.spec.sizes().iter().map(|share| share.size - Spec::CHECK_SEQUENCE);
-        let planted = self.plan.events.iter().map(|event| event.wire_len());
-        let wire = sizes.chain(planted).max().unwrap_or(0).max(headers::LONGEST as u32);
-        wire.min(self.spec.snap()) as usize
+        self.longest_frame().min(self.spec.snap() as usize)
     }
 
     /// Writes the next frame to the start of `buf`, cut at the snap length and at the buffer's end; `None` after the
     /// last one.
     #[inline]
     pub fn next_frame(&mut self, buf: &mut [u8]) -> Option<GeneratedFrame> {
+        let time_ns = if self.index < self.paced { self.clock.at(self.index) } else { u64::MAX };
+        if self.paths.due_ns < time_ns {
+            return self.path_frame(buf);
+        }
         let index = self.index;
-        if index == self.spec.packets() {
+        if index == self.paced {
             return None;
         }
-        let (flow, position, total_byte, wire_len, origin) = if self.plan.takes(index, self.spec.packets()) {
+        let (flow, position, total_byte, wire_len, origin) = if self.plan.takes(index, self.paced) {
             let planted = self.plan.packet(index);
             let origin = Origin::Event { event: planted.event, member: planted.member };
             (planted.flow, planted.position, planted.total_byte, planted.wire_len, origin)
         } else {
-            let rank = self.next_rank();
-            let flow = self.flows.flow(rank);
-            let wire_len = self.sizes.draw().max(headers::length(&flow) as u32);
-            // No state per flow: what grows with the run grows within each flow.
-            let position = Position {
-                seq: flow.initial_seq.wrapping_add(index as u32),
-                ack: !flow.initial_seq,
-                tcp_flags: PSH_ACK,
-                id: index as u16,
-            };
-            (flow, position, wire_len - headers::ETHERNET as u32, wire_len, Origin::Rank(rank))
+            self.background(index)
         };
-        let captured = wire_len.min(self.spec.snap()).min(buf.len().try_into().unwrap_or(u32::MAX));
-        let written = &mut buf[..captured as usize];
-        let headers = headers::build(&flow, &position, total_byte);
-        match written.split_at_mut_checked(headers.len()) {
-            Some((start, payload)) => {
-                start.copy_from_slice(&headers);
-                payload.fill(0);
-            }
-            None => written.copy_from_slice(&headers[..written.len()]),
-        }
-        if let Some(counts) = &mut self.counts {
-            counts.add(origin, total_byte, wire_len);
-        }
         self.index += 1;
-        Some(GeneratedFrame { time_ns: self.clock.at(index), captured, wire_len, origin })
+        let headers = headers::build(&flow, &position, total_byte);
+        let captured = wire_len.min(self.spec.snap()).min(buf.len().try_into().unwrap_or(u32::MAX));
+        write_padded(&mut buf[..captured as usize], &headers);
+        Some(self.note(GeneratedFrame { time_ns, captured, wire_len, total_byte, origin }))
+    }
+
+    /// The next frame of a planted path.
+    #[cold]
+    fn path_frame(&mut self, buf: &mut [u8]) -> Option<GeneratedFrame> {
+        let (event, frame) = self.paths.next_frame()?;
+        let TapFrame { time_ns, data, wire_len, total_byte, member, .. } = frame;
+        let captured = wire_len.min(self.spec.snap()).min(buf.len().try_into().unwrap_or(u32::MAX));
+        write_padded(&mut buf[..captured as usize], &data);
+        let origin = Origin::Event { event, member };
+        Some(self.note(GeneratedFrame { time_ns, captured, wire_len, total_byte, origin }))
+    }
+
+    /// Counts a frame.
+    #[inline]
+    fn note(&mut self, frame: GeneratedFrame) -> GeneratedFrame {
+        if let Some(counts) = &mut self.counts {
+            counts.add(frame.origin, frame.total_byte, frame.wire_len);
+            self.span = Some((self.span.map_or(frame.time_ns, |(first, _)| first), frame.time_ns));
+        }
+        frame
+    }
+
+    /// A packet of the background.
+    #[inline]
+    fn background(&mut self, index: u64) -> Packet {
+        let mut rank = self.next_rank();
+        let mut flow = self.flows.flow(rank);
+        let mut position = Position { seq: 0, ack: 0, tcp_flags: 0, id: index as u16 };
+        if flow.protocol != TCP {
+            let wire_len = self.sizes.draw().max(headers::length(&flow) as u32);
+            return (flow, position, wire_len - headers::ETHERNET as u32, wire_len, Origin::Rank(rank));
+        }
+        let turn = self.tcp.turn(rank);
+        if turn.rank != rank {
+            rank = turn.rank;
+            flow = self.flows.flow(rank);
+        }
+        let least = headers::length(&flow) as u32;
+        let (total_byte, wire_len) = if turn.is_data {
+            let wire_len = self.sizes.draw().max(least);
+            (wire_len - headers::ETHERNET as u32, wire_len)
+        } else {
+            (least - headers::ETHERNET as u32, least.max(Spec::LEAST_SIZE - Spec::CHECK_SEQUENCE))
+        };
+        let payload = total_byte + headers::ETHERNET as u32 - least;
+        (position.seq, position.ack) = self.tcp.numbers(&flow, turn, payload);
+        position.tcp_flags = turn.tcp_flags;
+        (flow, position, total_byte, wire_len, Origin::Rank(rank))
+    }
+
+    /// Takes a frame out of the truth again: it was generated, but not sent.
+    pub fn take_back(&mut self, frame: &GeneratedFrame) {
+        if let Some(counts) = &mut self.counts {
+            counts.take_back(frame);
+            self.whole = false;
+        }
     }
 
     #[inline]
     fn next_rank(&mut self) -> u32 {
         if self.used == DRAWN_AHEAD {
             self.ranks.draw(&mut self.drawn);
+            self.tcp.fetch(&self.drawn);
             self.used = 0;
         }
         self.used += 1;
@@ -170,9 +244,28 @@ impl Generator {
     /// What was generated so far; `None` unless made by [`Generator::with_truth`].
     pub fn truth(&self) -> Option<Truth> {
         let counts = self.counts.as_ref()?;
-        Some(Truth::new(&self.spec, counts, &self.flows, &self.plan.events, self.index, |at| {
-            self.clock.at(at)
-        }))
+        let start = self.clock.at(0);
+        let run = Run {
+            spec: &self.spec,
+            keys: &self.flows,
+            events: &self.plan.events,
+            paths: &self.paths.paths,
+            span: self.span.unwrap_or((start, start)),
+            whole: self.whole,
+        };
+        Some(Truth::new(&run, counts, |at| self.clock.at(at)))
+    }
+}
+
+/// Writes `headers`, or as much of them as there is room for, and zeros behind them.
+#[inline]
+fn write_padded(out: &mut [u8], headers: &[u8]) {
+    match out.split_at_mut_checked(headers.len()) {
+        Some((start, payload)) => {
+            start.copy_from_slice(headers);
+            payload.fill(0);
+        }
+        None => out.copy_from_slice(&headers[..out.len()]),
     }
 }
 

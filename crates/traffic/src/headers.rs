@@ -9,6 +9,8 @@ const IPV6: usize = 40;
 const TCP_HEADER: usize = 20;
 /// UDP and ICMP echo.
 const SHORT_HEADER: usize = 8;
+/// Ethernet, IPv4, TCP.
+pub(crate) const TCP_OVER_IPV4: usize = ETHERNET + IPV4 + TCP_HEADER;
 /// Ethernet, IPv6, TCP: the longest headers there are.
 pub(crate) const LONGEST: usize = ETHERNET + IPV6 + TCP_HEADER;
 

@@ -15,11 +15,12 @@ mod path;
 mod permutation;
 mod ranks;
 mod spec;
+mod tcp;
 mod truth;
 
 pub use event::EventKind;
 pub use generator::{GeneratedFrame, Generator, Origin};
 pub use key_stream::KeyStream;
 pub use path::{Path, PathSpec, PathTruth, TapFrame, TapTruth};
-pub use spec::{EventSpec, SizeShare, Spec, SpecError};
-pub use truth::{EventTruth, FlowCount, FlowTruth, Totals, Truth};
+pub use spec::{EventSpec, SizeShare, Spec, SpecError, TcpStyle};
+pub use truth::{EventTruth, FlowCount, FlowTruth, LossTruth, Totals, Truth};

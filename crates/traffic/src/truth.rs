@@ -2,7 +2,8 @@
 
 use crate::event::{EventKind, Planted};
 use crate::flow::{Flow, Flows, TCP};
-use crate::generator::Origin;
+use crate::generator::{GeneratedFrame, Origin};
+use crate::path::PlantedPath;
 use crate::spec::Spec;
 use packet::FlowKey;
 use serde::{Serialize, Serializer};
@@ -34,6 +35,12 @@ impl FlowCount {
         self.wire_byte += u64::from(wire_byte);
     }
 
+    fn take_back(&mut self, frame: &GeneratedFrame) {
+        self.packets -= 1;
+        self.total_byte -= u64::from(frame.total_byte);
+        self.wire_byte -= u64::from(frame.wire_len);
+    }
+
     fn plus(self, other: Self) -> Self {
         Self {
             packets: self.packets + other.packets,
@@ -51,21 +58,31 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn new(spec: &Spec, events: &[Planted]) -> Self {
-        let of_members = |event: &Planted| vec![FlowCount::default(); event.members as usize];
-        Self {
-            background: vec![FlowCount::default(); spec.flows() as usize],
-            planted: events.iter().map(of_members).collect(),
+    pub(crate) fn new(spec: &Spec, events: &[Planted], paths: &[PlantedPath]) -> Self {
+        let mut planted = vec![Vec::new(); spec.events().len()];
+        let members = events.iter().map(|event| (usize::from(event.place), event.members));
+        for (place, members) in members.chain(paths.iter().map(|path| (path.place, path.members))) {
+            planted[place] = vec![FlowCount::default(); members as usize];
         }
+        // With handshakes the other direction of the last flow may come too.
+        let flows = (spec.flows() as usize).next_multiple_of(2);
+        Self { background: vec![FlowCount::default(); flows], planted }
     }
 
     #[inline]
     pub(crate) fn add(&mut self, origin: Origin, total_byte: u32, wire_byte: u32) {
+        self.of(origin).add(total_byte, wire_byte);
+    }
+
+    pub(crate) fn take_back(&mut self, frame: &GeneratedFrame) {
+        self.of(frame.origin).take_back(frame);
+    }
+
+    #[inline]
+    fn of(&mut self, origin: Origin) -> &mut FlowCount {
         match origin {
-            Origin::Rank(rank) => self.background[rank as usize].add(total_byte, wire_byte),
-            Origin::Event { event, member } => {
-                self.planted[event][member as usize].add(total_byte, wire_byte)
-            }
+            Origin::Rank(rank) => &mut self.background[rank as usize],
+            Origin::Event { event, member } => &mut self.planted[event][member as usize],
         }
     }
 }
@@ -86,6 +103,37 @@ pub struct Totals {
     /// Time of the last packet.
     #[serde(serialize_with = "json_integer")]
     pub last_ns: u64,
+    /// What `--loss` must find in all; `None` where not all frames came.
+    pub tcp_loss: Option<LossTruth>,
+}
+
+/// What a tap must find of losses (`docs/loss.md`), all directions and connections together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LossTruth {
+    /// Bytes lost before it.
+    #[serde(serialize_with = "json_integer")]
+    pub ploss_byte: u64,
+    /// Segments that repaired them.
+    pub ploss_count: u64,
+    /// Segments that were overtaken before it.
+    pub reorder_count: u64,
+    /// Bytes that it saw and that were sent again, because they were lost behind it.
+    #[serde(serialize_with = "json_integer")]
+    pub retrans_byte: u64,
+    /// Segments that did.
+    pub retrans_count: u64,
+}
+
+impl LossTruth {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            ploss_byte: self.ploss_byte + other.ploss_byte,
+            ploss_count: self.ploss_count + other.ploss_count,
+            reorder_count: self.reorder_count + other.reorder_count,
+            retrans_byte: self.retrans_byte + other.retrans_byte,
+            retrans_count: self.retrans_count + other.retrans_count,
+        }
+    }
 }
 
 /// One planted event.
@@ -118,6 +166,8 @@ pub struct EventTruth {
     /// Time of its last packet.
     #[serde(serialize_with = "json_integer")]
     pub last_ns: u64,
+    /// What `--loss` must find in it; `None` where not all of its frames came.
+    pub tcp_loss: Option<LossTruth>,
 }
 
 /// A flow and its counts.
@@ -136,6 +186,18 @@ pub struct FlowTruth {
     /// Its packets.
     #[serde(flatten)]
     pub count: FlowCount,
+}
+
+/// What a truth is made from, beside the counts.
+pub(crate) struct Run<'a> {
+    pub(crate) spec: &'a Spec,
+    pub(crate) keys: &'a Flows,
+    pub(crate) events: &'a [Planted],
+    pub(crate) paths: &'a [PlantedPath],
+    /// Times of the first and the last frame.
+    pub(crate) span: (u64, u64),
+    /// No frame was taken back.
+    pub(crate) whole: bool,
 }
 
 /// What was generated. Its JSON form has everything but the table of all flows.
@@ -157,28 +219,43 @@ pub struct Truth {
 }
 
 impl Truth {
-    pub(crate) fn new(
-        spec: &Spec,
-        counts: &Counts,
-        keys: &Flows,
-        planted: &[Planted],
-        generated: u64,
-        time_at: impl Fn(u64) -> u64,
-    ) -> Self {
+    pub(crate) fn new(run: &Run<'_>, counts: &Counts, time_at: impl Fn(u64) -> u64) -> Self {
         let mut flows: HashMap<FlowKey, FlowCount> = (0..)
             .zip(&counts.background)
             .filter(|(_, count)| count.packets > 0)
-            .map(|(rank, count)| (keys.flow(rank).key(), *count))
+            .map(|(rank, count)| (run.keys.flow(rank).key(), *count))
             .collect();
-        let mut events = Vec::new();
-        for (event, counts) in planted.iter().zip(&counts.planted).filter(|(event, _)| event.emitted > 0) {
-            let seen = (0..).zip(counts).filter(|(_, count)| count.packets > 0);
-            let seen: Vec<_> = seen.map(|(member, count)| (event.flow(member), *count)).collect();
+        let mut events: Vec<(usize, EventTruth)> = Vec::new();
+        // The background and the evenly spread events lose nothing.
+        let mut in_all = run.whole.then(LossTruth::default);
+        let mut add = |place: usize,
+                       kind,
+                       flow: &dyn Fn(u64) -> Flow,
+                       (first_ns, last_ns),
+                       loss: &dyn Fn(u64, u64) -> Option<LossTruth>| {
+            let seen = (0..).zip(&counts.planted[place]).filter(|(_, count)| count.packets > 0);
+            let seen: Vec<_> = seen.map(|(member, count)| (flow(member), *count)).collect();
+            let packets = seen.iter().map(|(_, count)| count.packets).sum();
+            let tcp_loss = loss(packets, seen.len() as u64).filter(|_| run.whole);
+            in_all = in_all.zip(tcp_loss).map(|(sum, loss)| sum.plus(loss));
             flows.extend(seen.iter().map(|(flow, count)| (flow.key(), *count)));
-            events.push(event_truth(event, &seen, &time_at));
+            if !seen.is_empty() {
+                events.push((place, event_truth(kind, &seen, first_ns, last_ns, tcp_loss)));
+            }
+        };
+        for event in run.events {
+            let span = (time_at(event.first), time_at(event.last));
+            let loss = |packets, flows| Some(event.loss(packets, flows));
+            add(event.place.into(), event.kind, &|member| event.flow(member), span, &loss);
         }
+        for path in run.paths {
+            let kind = run.spec.events()[path.place].kind();
+            let span = path.span.unwrap_or_default();
+            add(path.place, kind, &|member| path.path.flow(member), span, &|_, _| path.loss());
+        }
+        events.sort_by_key(|(place, _)| *place);
         Self {
-            spec: spec.to_string(),
+            spec: run.spec.to_string(),
             totals: Totals {
                 count: flows.values().fold(FlowCount::default(), |sum, count| sum.plus(*count)),
                 flows: flows.len() as u64,
@@ -186,10 +263,11 @@ impl Truth {
                     .keys()
                     .filter(|key| key.src_addr.is_some_and(|address| address.is_ipv6()))
                     .count() as u64,
-                first_ns: time_at(0),
-                last_ns: time_at(generated.saturating_sub(1)),
+                first_ns: run.span.0,
+                last_ns: run.span.1,
+                tcp_loss: in_all,
             },
-            events,
+            events: events.into_iter().map(|(_, event)| event).collect(),
             top_packets: top(&flows, |count| count.packets),
             top_bytes: top(&flows, |count| count.total_byte),
             flows,
@@ -197,14 +275,20 @@ impl Truth {
     }
 }
 
-fn event_truth(event: &Planted, seen: &[(Flow, FlowCount)], time_at: impl Fn(u64) -> u64) -> EventTruth {
+fn event_truth(
+    kind: EventKind,
+    seen: &[(Flow, FlowCount)],
+    first_ns: u64,
+    last_ns: u64,
+    tcp_loss: Option<LossTruth>,
+) -> EventTruth {
     let count = seen.iter().fold(FlowCount::default(), |sum, (_, count)| sum.plus(*count));
     let keys: Vec<FlowKey> = seen.iter().map(|(flow, _)| flow.key()).collect();
     let (sources, src_addr) = distinct(keys.iter().map(|key| key.src_addr));
     let (destinations, dst_addr) = distinct(keys.iter().map(|key| key.dst_addr));
     let (dst_ports, dst_port) = distinct(keys.iter().map(|key| key.dst_port));
     EventTruth {
-        kind: event.kind,
+        kind,
         src_addr: src_addr.flatten(),
         dst_addr: dst_addr.flatten(),
         dst_port: dst_port.flatten(),
@@ -214,8 +298,9 @@ fn event_truth(event: &Planted, seen: &[(Flow, FlowCount)], time_at: impl Fn(u64
         sources,
         destinations,
         dst_ports,
-        first_ns: time_at(event.first),
-        last_ns: time_at(event.last),
+        first_ns,
+        last_ns,
+        tcp_loss,
     }
 }
 

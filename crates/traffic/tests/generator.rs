@@ -74,7 +74,7 @@ fn the_same_bytes_everywhere() {
         take(&frame.wire_len.to_le_bytes());
         take(&bytes);
     }
-    assert_eq!(hash, 0x7e96_bcfb_89d7_1b4e, "{hash:#x}");
+    assert_eq!(hash, 0x174a_62d3_6abd_2742, "{hash:#x}");
 }
 
 #[test]
@@ -132,6 +132,70 @@ fn the_truth_equals_a_recount() {
         assert_eq!(event.first_ns, packets[0].0);
         assert_eq!(event.last_ns, packets[packets.len() - 1].0);
     }
+}
+
+#[test]
+fn planted_paths_keep_their_times_and_the_run_its_count() {
+    let text = "packets=30k,flows=900,rate=20k,size=64,plant=elephant/retransmission:connections=4:start=10%/\
+                loss:connections=3:segments=300:start=90%";
+    let spec = spec(text);
+    let (truth, frames) = (truth(&spec), frames(&spec));
+    assert_eq!(frames.len(), 30_000);
+    assert!(frames.windows(2).all(|pair| pair[0].0.time_ns <= pair[1].0.time_ns));
+    let mut recount: HashMap<FlowKey, FlowCount> = HashMap::new();
+    for (frame, bytes) in &frames {
+        let (key, total_byte) = parse(bytes);
+        assert_eq!(u64::from(frame.total_byte), total_byte);
+        assert_eq!(frame.captured, frame.wire_len, "payloads are whole");
+        let count = recount.entry(key).or_default();
+        count.packets += 1;
+        count.total_byte += total_byte;
+        count.wire_byte += u64::from(frame.wire_len);
+    }
+    assert_eq!(truth.flows, recount);
+    let kinds: Vec<EventKind> = truth.events.iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [EventKind::Elephant, EventKind::Retransmission, EventKind::Loss]);
+    let [_, again, lost] = truth.events.as_slice() else { panic!("three") };
+    // Handshake, end, acknowledgements, data, and what was lost behind the tap.
+    let loss = again.tcp_loss.expect("all came");
+    assert_eq!((again.count.packets, again.flows), (4 * 1006 + loss.retrans_count, 8));
+    assert_eq!((lost.count.packets, lost.flows), (3 * 606, 6));
+    let of = |place: usize| {
+        let own = frames.iter().map(|(frame, _)| frame);
+        let own =
+            own.filter(move |frame| matches!(frame.origin, Origin::Event { event, .. } if event == place));
+        own.map(|frame| frame.time_ns).collect::<Vec<_>>()
+    };
+    for (place, event) in [(1, again), (2, lost)] {
+        let times = of(place);
+        assert_eq!((times[0], times[times.len() - 1]), (event.first_ns, event.last_ns));
+        assert_eq!(times.len() as u64, event.count.packets);
+    }
+    assert_eq!(truth.totals.last_ns, frames[29_999].0.time_ns);
+    let sum = loss.retrans_count + lost.tcp_loss.expect("all came").ploss_count;
+    let in_all = truth.totals.tcp_loss.expect("all came");
+    assert_eq!(in_all.retrans_count + in_all.ploss_count, sum);
+
+    // Only paths, and the largest that fits.
+    let only = frames_of_paths("packets=3012,plant=loss:connections=2");
+    assert!(only > 2000, "{only}");
+}
+
+/// Frames of planted events in a run.
+fn frames_of_paths(text: &str) -> usize {
+    frames(&spec(text)).iter().filter(|(frame, _)| matches!(frame.origin, Origin::Event { .. })).count()
+}
+
+#[test]
+fn a_truth_of_a_part_says_nothing_of_losses() {
+    let mut generator = Generator::with_truth(spec("packets=5k,plant=loss:connections=2"));
+    let first = generator.next_frame(&mut [0; 96]).unwrap();
+    assert_eq!(generator.truth().unwrap().totals.tcp_loss, None, "the path is not over");
+    while generator.next_frame(&mut [0; 96]).is_some() {}
+    assert!(generator.truth().unwrap().totals.tcp_loss.is_some());
+    generator.take_back(&first);
+    let truth = generator.truth().unwrap();
+    assert_eq!((truth.totals.count.packets, truth.totals.tcp_loss), (4999, None));
 }
 
 #[test]
@@ -244,6 +308,6 @@ fn check_counts<K: Key + std::hash::Hash + std::fmt::Debug>(stream: &KeyStream<K
 fn the_manuals_examples_are_valid() {
     let manual = include_str!("../../../docs/traffic.md");
     let examples: Vec<&str> = manual.lines().filter(|line| line.starts_with("packets=")).collect();
-    assert_eq!(examples.len(), 3);
+    assert_eq!(examples.len(), 4);
     examples.into_iter().for_each(|example| drop(spec(example)));
 }

@@ -1,7 +1,7 @@
 //! A path's frames against its truth, counted from the bytes of the frames.
 
 use std::collections::{HashMap, HashSet};
-use traffic::{Path, PathSpec, TapFrame};
+use traffic::{LossTruth, Path, PathSpec, TapFrame};
 
 fn frames(text: &str) -> (Vec<TapFrame>, Path) {
     let mut path = Path::new(text.parse().unwrap());
@@ -26,7 +26,12 @@ fn syn(frame: &TapFrame) -> Option<(u16, u32)> {
 
 #[test]
 fn taps_see_what_the_truth_says() {
-    for text in ["", "hops=1,lossy=1,loss=5%,seed=2", "hops=5,lossy=4,loss=0.5%,connections=3,seed=9"] {
+    for text in [
+        "",
+        "hops=1,lossy=1,loss=5%,seed=2",
+        "hops=5,lossy=4,loss=0.5%,connections=3,seed=9",
+        "reorder=3%,seed=3",
+    ] {
         let (frames, path) = frames(text);
         let spec: PathSpec = text.parse().unwrap();
         let truth = path.truth();
@@ -38,22 +43,37 @@ fn taps_see_what_the_truth_says() {
             assert_eq!(here().count() as u64, expected.packets);
             // Sent again and seen before; and first seen although later ones were.
             let (mut seen, mut highest) = (HashSet::new(), HashMap::new());
-            let (mut again, mut late) = (0, 0);
+            let (mut again, mut late, mut overtaken) = (0, 0, 0);
+            // Nothing is repaired before the rest of the window and the way there and back have gone by.
+            let mut skipped: HashMap<(u16, u32), u64> = HashMap::new();
             let syns: HashMap<u16, u32> = here().filter_map(syn).collect();
-            for (port, seq, payload) in here().filter_map(data) {
+            for (time_ns, (port, seq, payload)) in here().filter_map(|it| Some((it.time_ns, data(it)?))) {
                 assert_eq!(payload, 1460);
                 let offset = seq.wrapping_sub(syns[&port]);
-                let highest = highest.entry(port).or_insert(0);
+                let highest = highest.entry(port).or_insert(1 - 1460_i64);
+                let offset = i64::from(offset);
+                let missing = (*highest + 1460..offset).step_by(1460);
+                skipped.extend(missing.map(|offset| ((port, offset as u32), time_ns)));
                 if !seen.insert((port, seq)) {
                     again += 1;
                 } else if offset < *highest {
-                    late += 1;
+                    let since = time_ns - skipped[&(port, offset as u32)];
+                    late += u64::from(since > 5_000_000);
+                    overtaken += u64::from(since <= 100_000);
                 }
                 *highest = offset.max(*highest);
             }
-            assert_eq!((again, late), (expected.retrans_count, expected.ploss_count), "{text} tap {tap}");
-            assert_eq!(expected.retrans_byte, again * 1460);
-            assert_eq!(expected.ploss_byte, late * 1460);
+            let expected = LossTruth { ..expected.loss };
+            let found = LossTruth {
+                ploss_byte: late * 1460,
+                ploss_count: late,
+                reorder_count: overtaken,
+                retrans_byte: again * 1460,
+                retrans_count: again,
+            };
+            assert_eq!(found, expected, "{text} tap {tap}");
+            let delays = tap >= spec.lossy && spec.reorder_ppm != 0;
+            assert_eq!(overtaken > 0, delays, "{text} tap {tap}");
             // Everything arrives at every tap in the end.
             assert_eq!(seen.len() as u32, spec.connections * spec.segments);
             lost = lost.max(late);
@@ -68,16 +88,17 @@ fn bad_specifications_say_what_is_wrong() {
     let cases = [
         ("hops=2,lossy=3", "lossy=3: there are only 2 hops"),
         ("hops=0", "hops=0: must be from 1 to 16"),
+        ("reorder=30%", "reorder: at most 20%"),
         ("loss=30%", "loss: at most 20%: more stalls every connection"),
         (
             "lossyhop=1",
-            "unknown key \"lossyhop\". There are: connections, segments, hops, lossy, loss, rtt, seed",
+            "unknown key \"lossyhop\". There are: connections, segments, hops, lossy, loss, reorder, rtt, seed",
         ),
     ];
     for (text, expected) in cases {
         assert_eq!(text.parse::<PathSpec>().unwrap_err().to_string(), expected);
     }
     let spec: PathSpec =
-        "connections=7,segments=300,hops=4,lossy=3,loss=2.5%,rtt=30k,seed=5".parse().unwrap();
+        "connections=7,segments=300,hops=4,lossy=3,loss=2.5%,reorder=0.5%,rtt=30k,seed=5".parse().unwrap();
     assert_eq!(spec.to_string().parse::<PathSpec>().unwrap(), spec);
 }

@@ -9,6 +9,7 @@ mod list;
 mod pool;
 mod port;
 mod ring;
+mod sink;
 mod source;
 
 pub use eal::{Eal, EalConfig};
@@ -16,4 +17,5 @@ pub use hugepages::Hugepages;
 pub use list::{DpdkPorts, NetworkDevice};
 pub use port::PortOptions;
 pub use ring::RingPort;
+pub use sink::DpdkSink;
 pub use source::DpdkSource;

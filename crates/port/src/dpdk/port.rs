@@ -8,7 +8,7 @@ use crate::{SourceCounter, SourceError};
 use dpdk_sys::{NO_PORT, RTE_ETH_RX_OFFLOAD_SCATTER, rte_mbuf, shim_port_info};
 use std::collections::BTreeSet;
 use std::ffi::{CString, c_int};
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 /// The most that one poll may ask for.
@@ -17,6 +17,8 @@ const MAX_BURST: u16 = 4096;
 const BUFFER_BYTES: u16 = 2048;
 /// The usual jumbo MTU of cards, taken where the driver scatters frames over several mbufs.
 const JUMBO_MTU: u16 = 9000;
+/// Ethernet's own MTU (IEEE 802.3).
+const USUAL_MTU: u16 = 1500;
 /// Mbufs that the pool keeps for an lcore.
 const POOL_CACHE: u32 = 256;
 
@@ -63,6 +65,9 @@ impl PortOptions {
     }
 }
 
+/// The address family of the kernel sockets that a driver opens, and those that there were before.
+type SocketsBefore = (Option<i32>, BTreeSet<RawFd>);
+
 /// `rte_eth_stats_get`'s loss counters. `imissed`: dropped by the device because the queue was full.
 /// `ierrors`: frames received in error (checksum of the frame, length); a few old drivers add drops that they
 /// also report as `imissed`, and there is no way to tell from outside. `rx_nombuf`: the pool was empty.
@@ -80,6 +85,10 @@ pub(super) struct Port {
     device: Device,
     /// The kernel interface that a virtual device reads, or 0.
     interface: u32,
+    /// Where it is more than the usual one: the MTU that is asked for.
+    wanted_mtu: u16,
+    /// Transmit queues, 0 or 1.
+    tx_queues: u16,
     baseline: Losses,
     last: Losses,
     kernel: Option<KernelSockets>,
@@ -101,6 +110,16 @@ impl Port {
         warnings: &mut Vec<String>,
     ) -> Result<Vec<Self>, SourceError> {
         options.check()?;
+        let (mut ports, (family, sockets)) = Self::made(eal, devargs)?;
+        for port in &mut ports {
+            port.start(options, warnings)?;
+            port.attach_kernel_counters(family, &sockets);
+        }
+        Ok(ports)
+    }
+
+    /// The ports of a device, not started, and what kernel sockets of its driver's family there were before.
+    fn made(eal: &Arc<Eal>, devargs: &str) -> Result<(Vec<Self>, SocketsBefore), SourceError> {
         let device = Device::parse(devargs).map_err(SourceError::Open)?;
         let family = KernelSockets::family_of(&device);
         let sockets = family.map(KernelSockets::open_now).unwrap_or_default();
@@ -120,12 +139,34 @@ impl Port {
             }));
         }
         // Each is owned before the first is started, so that a failure closes all.
-        let mut ports: Vec<Self> = ids.into_iter().map(|id| Self::owning(eal, id, device.clone())).collect();
-        for port in &mut ports {
-            port.start(options, warnings)?;
-            port.attach_kernel_counters(family, &sockets);
+        let ports = ids.into_iter().map(|id| Self::owning(eal, id, device.clone())).collect();
+        Ok((ports, (family, sockets)))
+    }
+
+    /// Opens a device for sending frames whose IP packets are of at most `mtu` bytes: the first of its ports.
+    ///
+    /// # Errors
+    /// `Open` with the driver's reason, or when it cannot send.
+    pub(super) fn open_for_sending(
+        eal: &Arc<Eal>,
+        devargs: &str,
+        options: &PortOptions,
+        mtu: u16,
+    ) -> Result<Self, SourceError> {
+        options.check()?;
+        let (mut ports, _) = Self::made(eal, devargs)?;
+        ports.truncate(1);
+        let Some(mut port) = ports.pop() else {
+            return Err(SourceError::Open(format!("port {devargs}: the driver made no port")));
+        };
+        port.wanted_mtu = if mtu > USUAL_MTU { mtu } else { 0 };
+        port.start(options, &mut Vec::new())?;
+        if port.tx_queues == 0 {
+            return Err(SourceError::Open(format!(
+                "port {devargs}: it has no transmit queue: give the driver something to send to"
+            )));
         }
-        Ok(ports)
+        Ok(port)
     }
 
     /// Starts a port that exists already.
@@ -150,6 +191,8 @@ impl Port {
             id,
             device,
             interface: 0,
+            wanted_mtu: 0,
+            tx_queues: 0,
             baseline: Losses::default(),
             last: Losses::default(),
             kernel: None,
@@ -171,10 +214,16 @@ impl Port {
         let mtu = if jumbo { u32::from(info.max_mtu.min(JUMBO_MTU)) } else { 0 };
         // net_af_xdp wants as many transmit queues as receive queues; a file or a ring may have none.
         let tx_queues = info.max_tx_queues.min(1);
+        self.tx_queues = tx_queues;
         let (mut rx, mut tx) = (options.descriptors, 512);
         // SAFETY: the port exists, was not started, and belongs to `self`; here and below, pointers are to live
         // locals or null where DPDK takes null for its default.
-        self.step("configure", || unsafe { dpdk_sys::shim_port_configure(id, 1, tx_queues, scatter, mtu) })?;
+        let configure = |mtu: u32| unsafe { dpdk_sys::shim_port_configure(id, 1, tx_queues, scatter, mtu) };
+        let wanted_mtu = mtu.max(u32::from(self.wanted_mtu.min(info.max_mtu)));
+        // A driver may take less than it says: longer frames are then left out when sending.
+        if wanted_mtu == mtu || self.step("configure", || configure(wanted_mtu)).is_err() {
+            self.step("configure", || configure(mtu))?;
+        }
         // SAFETY: as above.
         self.step("set the ring size of", || unsafe {
             dpdk_sys::rte_eth_dev_adjust_nb_rx_tx_desc(id, &mut rx, &mut tx)
@@ -264,6 +313,40 @@ impl Port {
         // SAFETY: the port is started, `&mut self` makes this the only poll of its queue, and there is room for
         // `count` pointers.
         usize::from(unsafe { dpdk_sys::shim_rx_burst(self.id, 0, mbufs.as_mut_ptr(), count) })
+    }
+
+    /// Hands over frames from the front of `mbufs`; how many the driver took, which are its own from then on.
+    #[inline]
+    pub(super) fn transmit(&mut self, mbufs: &mut [*mut rte_mbuf]) -> usize {
+        let count = mbufs.len().min(usize::from(MAX_BURST)) as u16;
+        // SAFETY: the port is started with a transmit queue (`open_for_sending`), `&mut self` makes this the only use
+        // of it, and there are `count` mbufs that are the caller's.
+        usize::from(unsafe { dpdk_sys::shim_tx_burst(self.id, 0, mbufs.as_mut_ptr(), count) })
+    }
+
+    /// Frames sent, and frames that the driver took and could not send, since the port was started; `None` for a
+    /// port that is gone.
+    pub(super) fn transmitted(&self) -> Option<(u64, u64)> {
+        let (mut sent, mut failed) = (0, 0);
+        // SAFETY: two writable numbers.
+        let result = unsafe { dpdk_sys::shim_port_sent(self.id, &mut sent, &mut failed) };
+        (result == 0).then_some((sent, failed))
+    }
+
+    /// The MTU of the port, and not more than that of the kernel interface under it.
+    pub(super) fn mtu(&self) -> u16 {
+        let mut mtu = USUAL_MTU;
+        // SAFETY: a writable number; a port that is gone leaves it.
+        unsafe { dpdk_sys::rte_eth_dev_get_mtu(self.id, &mut mtu) };
+        match kernel_mtu(self.interface) {
+            Some(kernel) => mtu.min(kernel),
+            None => mtu,
+        }
+    }
+
+    /// The node whose memory is near.
+    pub(super) fn socket_id(&self) -> i32 {
+        self.info().map_or(-1, |info| info.socket_id)
     }
 
     /// True for a card that was pulled out and for an interface that is gone from under a virtual device.
@@ -364,6 +447,24 @@ fn rights_hint() -> &'static str {
     } else {
         "; DPDK ports need rights that root has: see 'edison ports'"
     }
+}
+
+/// The MTU of the kernel interface of this number; `None` for 0 and for one that cannot be asked.
+fn kernel_mtu(interface: u32) -> Option<u16> {
+    // SAFETY: an all-zero request is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // SAFETY: the buffer has the size that the call demands.
+    if interface == 0 || unsafe { libc::if_indextoname(interface, request.ifr_name.as_mut_ptr()) }.is_null() {
+        return None;
+    }
+    // SAFETY: no pointers.
+    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    // SAFETY: just opened, and nobody else's; below zero there is none.
+    let socket = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })?;
+    // SAFETY: this request reads and writes one `ifreq`.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU, &mut request) };
+    // SAFETY: this is the member that the request fills.
+    (result == 0).then(|| u16::try_from(unsafe { request.ifr_ifru.ifru_mtu }).unwrap_or(u16::MAX))
 }
 
 fn interface_exists(name: &str) -> bool {

@@ -2,13 +2,17 @@
 //!
 //! Every loss is drawn beforehand, only first transmissions are lost, and the last segments of a connection never are: so
 //! each lost segment leaves a hole behind it and is repaired exactly once, and what a tap must find is known to the byte.
+//! What is delayed is overtaken by two segments at most, which is no reason to send it again.
 
+mod planted;
 mod simulation;
 mod spec;
 
+pub(crate) use planted::{PlantedPath, PlantedPaths};
 pub use simulation::{Path, TapFrame};
 pub use spec::PathSpec;
 
+use crate::truth::LossTruth;
 use serde::Serialize;
 
 /// What was lost, and what each tap must find of it.
@@ -31,12 +35,7 @@ pub struct PathTruth {
 pub struct TapTruth {
     /// Frames, both directions.
     pub packets: u64,
-    /// Bytes lost before it.
-    pub ploss_byte: u64,
-    /// Segments that repaired them.
-    pub ploss_count: u64,
-    /// Bytes that it saw and that were sent again, because they were lost behind it.
-    pub retrans_byte: u64,
-    /// Segments that did.
-    pub retrans_count: u64,
+    /// What it must find.
+    #[serde(flatten)]
+    pub loss: LossTruth,
 }

@@ -3,6 +3,7 @@
 use super::{PathSpec, PathTruth, TapTruth};
 use crate::flow::{Addresses, Flow, TCP};
 use crate::headers::{self, Position};
+use crate::tcp::{ACK, FIN, PSH, SYN};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::cmp::Reverse;
@@ -18,12 +19,10 @@ const SAFE_TAIL: u32 = WINDOW;
 const DUP_THRESH: u32 = 3;
 /// Time between two segments of a sender: 1 Gbit/s.
 const SPACING_NS: u64 = 12_000;
+/// What the hop holds back comes so much later: others overtake it, but fewer than make it count as lost.
+const DELAY_NS: u64 = SPACING_NS * 5 / 2;
+const _: () = assert!(DELAY_NS < DUP_THRESH as u64 * SPACING_NS);
 const START_NS: u64 = 1_704_067_200_000_000_000;
-
-const SYN: u8 = 2;
-const FIN: u8 = 1;
-const ACK: u8 = 16;
-const PSH: u8 = 8;
 
 /// A frame as a tap sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +35,10 @@ pub struct TapFrame {
     pub data: Vec<u8>,
     /// Length on the wire without the check sequence.
     pub wire_len: u32,
+    /// Length that the IP header states.
+    pub(crate) total_byte: u32,
+    /// Twice the connection's number, and one more on the way back.
+    pub(crate) member: u64,
 }
 
 /// What travels.
@@ -69,10 +72,21 @@ enum Event {
     Tap(u32, Packet),
 }
 
+/// What the lossy hop does with the first transmission of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Passed,
+    Lost,
+    Delayed,
+}
+
+#[derive(Clone, Debug)]
 struct Connection {
     flow: Flow,
     reverse: Flow,
-    lost: Vec<bool>,
+    fates: Vec<Fate>,
+    /// By tap: the latest segment that passed.
+    latest: Vec<u32>,
     /// What arrived at the server, and what the client knows of it.
     arrived: Vec<bool>,
     known: Vec<bool>,
@@ -89,6 +103,7 @@ struct Connection {
 }
 
 /// Simulates a [`PathSpec`]: frames in the order of time, over all taps.
+#[derive(Clone, Debug)]
 pub struct Path {
     spec: PathSpec,
     connections: Vec<Connection>,
@@ -122,6 +137,11 @@ impl Ord for EventSlot {
 impl Path {
     /// A path on which nothing has happened yet.
     pub fn new(spec: PathSpec) -> Self {
+        Self::placed(spec, [192, 0, 2, 1], START_NS)
+    }
+
+    /// A path to this server, on which something happens from this time on.
+    pub(crate) fn placed(spec: PathSpec, server: [u8; 4], start_ns: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(spec.seed);
         let taps = vec![TapTruth::default(); spec.hops as usize + 1];
         let truth =
@@ -129,8 +149,8 @@ impl Path {
         let mut path =
             Self { spec: spec.clone(), connections: Vec::new(), events: BinaryHeap::new(), made: 0, truth };
         for number in 0..spec.connections {
-            let at = START_NS + u64::from(number) * 1_000_000_000 / u64::from(spec.connections);
-            path.connections.push(Connection::new(number, &spec, &mut random));
+            let at = start_ns + u64::from(number) * 1_000_000_000 / u64::from(spec.connections);
+            path.connections.push(Connection::new(number, &spec, server, &mut random));
             path.schedule(at, number, Event::Tap(0, Packet::Syn));
         }
         path
@@ -139,9 +159,29 @@ impl Path {
     /// Length of the longest frame that is captured.
     pub const LONGEST: usize = headers::LONGEST;
 
+    /// Length of the longest frame on the wire, without check sequence.
+    pub(crate) const LONGEST_WIRE: u32 = headers::TCP_OVER_IPV4 as u32 + PAYLOAD;
+
     /// What was lost so far; whole once [`Path::next_frame`] gives none.
     pub fn truth(&self) -> &PathTruth {
         &self.truth
+    }
+
+    /// The flow of a member: see [`TapFrame`].
+    pub(crate) fn flow(&self, member: u64) -> Flow {
+        let connection = &self.connections[(member / 2) as usize];
+        if member.is_multiple_of(2) { connection.flow } else { connection.reverse }
+    }
+
+    /// How many frames a tap will see.
+    pub(crate) fn frames_at(&self, tap: u32) -> u64 {
+        let of = |connection: &Connection| {
+            // Three packets each for the beginning and the end, and an acknowledgement of each segment.
+            let lost = connection.fates.iter().filter(|&&fate| fate == Fate::Lost).count();
+            let again = if tap < self.spec.lossy { lost } else { 0 };
+            (6 + 2 * connection.fates.len() + again) as u64
+        };
+        self.connections.iter().map(of).sum()
     }
 
     fn schedule(&mut self, at: u64, connection: u32, event: Event) {
@@ -163,9 +203,10 @@ impl Path {
     /// A packet passes a tap and goes on to the next one, to an end, or nowhere.
     fn pass(&mut self, now: u64, number: u32, tap: u32, packet: Packet) -> TapFrame {
         let hop_ns = u64::from(self.spec.rtt_us) * 1000 / 2 / u64::from(self.spec.hops);
-        let (data, wire_len) = self.connections[number as usize].frame(packet);
-        let truth = &mut self.truth.taps[tap as usize];
-        truth.packets += 1;
+        let connection = &mut self.connections[number as usize];
+        let (data, wire_len, total_byte) = connection.frame(packet);
+        self.truth.taps[tap as usize].packets += 1;
+        let truth = &mut self.truth.taps[tap as usize].loss;
         // A segment that was lost is repaired once: before the lossy hop that is a retransmission, behind it a repair.
         if let Packet::Data(_, true) = packet {
             if tap < self.spec.lossy {
@@ -176,14 +217,18 @@ impl Path {
                 truth.ploss_byte += u64::from(PAYLOAD);
             }
         }
-        let forward = packet.goes_forward();
-        let is_lost = match packet {
-            Packet::Data(segment, false) => {
-                tap + 1 == self.spec.lossy && self.connections[number as usize].lost[segment as usize]
+        let mut fate = Fate::Passed;
+        if let Packet::Data(segment, false) = packet {
+            let latest = &mut connection.latest[tap as usize];
+            truth.reorder_count += u64::from(segment < *latest);
+            *latest = segment.max(*latest);
+            if tap + 1 == self.spec.lossy {
+                fate = connection.fates[segment as usize];
             }
-            _ => false,
-        };
-        if is_lost {
+        }
+        let forward = packet.goes_forward();
+        let hop_ns = if fate == Fate::Delayed { hop_ns + DELAY_NS } else { hop_ns };
+        if fate == Fate::Lost {
             self.truth.lost_count += 1;
             self.truth.lost_byte += u64::from(PAYLOAD);
         } else if forward && tap < self.spec.hops {
@@ -193,7 +238,8 @@ impl Path {
         } else {
             self.arrive(now, number, packet);
         }
-        TapFrame { tap, time_ns: now, data, wire_len }
+        let member = 2 * u64::from(number) + u64::from(!forward);
+        TapFrame { tap, time_ns: now, data, wire_len, total_byte, member }
     }
 
     /// A packet is at its end, right behind the last tap.
@@ -232,7 +278,7 @@ impl Path {
     /// The client sends what it may: what is to be sent again first.
     fn send(&mut self, now: u64, number: u32) {
         let connection = &mut self.connections[number as usize];
-        let segments = connection.lost.len() as u32;
+        let segments = connection.fates.len() as u32;
         let packet = if let Some(segment) = connection.to_resend.pop_front() {
             Packet::Data(segment, true)
         } else if connection.next < segments && connection.next < connection.acknowledged + WINDOW {
@@ -252,9 +298,9 @@ impl Path {
 }
 
 impl Connection {
-    fn new(number: u32, spec: &PathSpec, random: &mut Xoshiro256PlusPlus) -> Self {
+    fn new(number: u32, spec: &PathSpec, server: [u8; 4], random: &mut Xoshiro256PlusPlus) -> Self {
         let [_, _, high, low] = number.to_be_bytes();
-        let (client, server) = ([10, 1, high, low], [192, 0, 2, 1]);
+        let client = [10, 1, high, low];
         let (client_port, server_port) = (50_000 + (number % 10_000) as u16, 443);
         let flow = Flow {
             addresses: Addresses::V4 { src: client, dst: server },
@@ -275,13 +321,20 @@ impl Connection {
         };
         let segments = spec.segments as usize;
         let lossy = spec.segments.saturating_sub(SAFE_TAIL) as usize;
-        let lost = (0..segments)
-            .map(|segment| segment < lossy && random.next_u64() % 1_000_000 < u64::from(spec.loss_ppm))
+        let mut is_drawn = |ppm: u32| random.next_u64() % 1_000_000 < u64::from(ppm);
+        let fates = (0..segments)
+            .map(|segment| match segment < lossy {
+                true if is_drawn(spec.loss_ppm) => Fate::Lost,
+                // No number is drawn for nothing: what was generated before there was a delay stays as it was.
+                true if spec.reorder_ppm != 0 && is_drawn(spec.reorder_ppm) => Fate::Delayed,
+                _ => Fate::Passed,
+            })
             .collect();
         Self {
             flow,
             reverse,
-            lost,
+            fates,
+            latest: vec![0; spec.hops as usize + 1],
             arrived: vec![false; segments],
             known: vec![false; segments],
             expected: 0,
@@ -311,12 +364,13 @@ impl Connection {
         }
     }
 
-    fn frame(&mut self, packet: Packet) -> (Vec<u8>, u32) {
+    /// Bytes, length on the wire, and length by the IP header.
+    fn frame(&mut self, packet: Packet) -> (Vec<u8>, u32, u32) {
         let flow = if packet.goes_forward() { &self.flow } else { &self.reverse };
         let (client, server) =
             (self.flow.initial_seq.wrapping_add(1), self.reverse.initial_seq.wrapping_add(1));
         let behind = |segments: u32| client.wrapping_add(segments.wrapping_mul(PAYLOAD));
-        let all = behind(self.lost.len() as u32);
+        let all = behind(self.fates.len() as u32);
         let (seq, ack, tcp_flags, payload) = match packet {
             Packet::Syn => (self.flow.initial_seq, 0, SYN, 0),
             Packet::SynAck => (self.reverse.initial_seq, client, SYN | ACK, 0),
@@ -332,6 +386,6 @@ impl Connection {
         let total_byte = (length - headers::ETHERNET) as u32 + payload;
         let built = headers::build(flow, &Position { seq, ack, tcp_flags, id: self.id }, total_byte);
         let wire_len = (total_byte + headers::ETHERNET as u32).max(60);
-        (built[..length].to_vec(), wire_len)
+        (built[..length].to_vec(), wire_len, total_byte)
     }
 }

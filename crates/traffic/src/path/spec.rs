@@ -17,17 +17,28 @@ pub struct PathSpec {
     pub lossy: u32,
     /// Share of data segments that it loses, parts per million.
     pub loss_ppm: u32,
+    /// Share of data segments that it delays until others have overtaken them, parts per million.
+    pub reorder_ppm: u32,
     /// Round-trip time from client to server in microseconds.
     pub rtt_us: u32,
     /// The number that everything is drawn from.
     pub seed: u64,
 }
 
-const KEYS: [&str; 7] = ["connections", "segments", "hops", "lossy", "loss", "rtt", "seed"];
+const KEYS: [&str; 8] = ["connections", "segments", "hops", "lossy", "loss", "reorder", "rtt", "seed"];
 
 impl Default for PathSpec {
     fn default() -> Self {
-        Self { connections: 20, segments: 1000, hops: 3, lossy: 2, loss_ppm: 10_000, rtt_us: 20_000, seed: 1 }
+        Self {
+            connections: 20,
+            segments: 1000,
+            hops: 3,
+            lossy: 2,
+            loss_ppm: 10_000,
+            reorder_ppm: 0,
+            rtt_us: 20_000,
+            seed: 1,
+        }
     }
 }
 
@@ -45,10 +56,23 @@ impl PathSpec {
             "hops" => self.hops = whole(1, 16)?,
             "lossy" => self.lossy = whole(1, 16)?,
             "loss" => self.loss_ppm = value::share_ppm(text).map_err(bad)?,
+            "reorder" => self.reorder_ppm = value::share_ppm(text).map_err(bad)?,
             // Below 16 ms a quarter of it is less than the 3 ms within which a segment counts as reordered.
             "rtt" => self.rtt_us = whole(16_000, 1_000_000)?,
             "seed" => self.seed = text.parse().map_err(|_| bad("a whole number below 2^64"))?,
             _ => return Err(unknown_key("unknown key", key, &KEYS)),
+        }
+        Ok(())
+    }
+}
+
+impl PathSpec {
+    pub(crate) fn check_shares(&self) -> Result<(), SpecError> {
+        if self.loss_ppm > 200_000 {
+            return Err(SpecError("loss: at most 20%: more stalls every connection".to_owned()));
+        }
+        if self.reorder_ppm > 200_000 {
+            return Err(SpecError("reorder: at most 20%".to_owned()));
         }
         Ok(())
     }
@@ -67,20 +91,18 @@ impl FromStr for PathSpec {
         if spec.lossy > spec.hops {
             return Err(SpecError(format!("lossy={}: there are only {} hops", spec.lossy, spec.hops)));
         }
-        if spec.loss_ppm > 200_000 {
-            return Err(SpecError("loss: at most 20%: more stalls every connection".to_owned()));
-        }
+        spec.check_shares()?;
         Ok(spec)
     }
 }
 
 impl fmt::Display for PathSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { connections, segments, hops, lossy, loss_ppm, rtt_us, seed } = self;
-        let loss = f64::from(*loss_ppm) / 1e6;
+        let Self { connections, segments, hops, lossy, loss_ppm, reorder_ppm, rtt_us, seed } = self;
+        let [loss, reorder] = [loss_ppm, reorder_ppm].map(|ppm| f64::from(*ppm) / 1e6);
         write!(
             f,
-            "connections={connections},segments={segments},hops={hops},lossy={lossy},loss={loss},rtt={rtt_us},seed={seed}"
+            "connections={connections},segments={segments},hops={hops},lossy={lossy},loss={loss},reorder={reorder},rtt={rtt_us},seed={seed}"
         )
     }
 }

@@ -1,7 +1,7 @@
 //! `plant=`: the events of a specification.
 
 use super::{SpecError, unknown_key, value};
-use crate::EventKind;
+use crate::{EventKind, PathSpec};
 use std::fmt;
 
 const EVERYTHING_PPM: u32 = 1_000_000;
@@ -14,10 +14,26 @@ pub struct EventSpec {
     start_ppm: u32,
     end_ppm: u32,
     members: Option<u64>,
+    /// What a path has instead of share, end and members.
+    path: PathPlant,
 }
 
+/// The connections of a planted path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PathPlant {
+    connections: u32,
+    segments: u32,
+    loss_ppm: u32,
+    reorder_ppm: u32,
+}
+
+/// Segments of all connections of a planted path: what they are and become is kept for each.
+const MOST_SEGMENTS: u64 = 10_000_000;
+/// The frames of a connection that are neither data nor acknowledge some.
+const CONTROL_FRAMES: u64 = 6;
+
 /// `value` × `ppm` / 10⁶, rounded down.
-fn part(value: u64, ppm: u32) -> u64 {
+pub(crate) fn part(value: u64, ppm: u32) -> u64 {
     (u128::from(value) * u128::from(ppm) / u128::from(EVERYTHING_PPM)) as u64
 }
 
@@ -27,9 +43,27 @@ impl EventSpec {
         self.kind
     }
 
-    /// How many of a run's packets it has.
+    /// How many of a run's packets it has; of a path how many at most, which does not depend on the run.
     pub fn packets(&self, run: u64) -> u64 {
+        if self.kind.is_path() {
+            let PathPlant { connections, segments, .. } = self.path;
+            return u64::from(connections) * (CONTROL_FRAMES + 3 * u64::from(segments));
+        }
         part(run, self.share_ppm)
+    }
+
+    /// The path of which one tap is planted, and the number of that tap.
+    pub(crate) fn path(&self, seed: u64) -> (PathSpec, u32) {
+        let PathPlant { connections, segments, loss_ppm, reorder_ppm } = self.path;
+        let path = PathSpec { connections, segments, loss_ppm, reorder_ppm, seed, ..PathSpec::default() };
+        let before = path.lossy - 1;
+        let tap = if self.kind == EventKind::Retransmission { before } else { path.lossy };
+        (path, tap)
+    }
+
+    /// Where it begins: a share of the run.
+    pub(crate) fn start_ppm(&self) -> u32 {
+        self.start_ppm
     }
 
     /// The first position in the run and the one after the last among which its packets are spread.
@@ -56,8 +90,11 @@ impl EventSpec {
             EventKind::Scan => (10_000, 100_000, 900_000),
             EventKind::Portscan => (10_000, 200_000, 800_000),
             EventKind::Elephant => (50_000, 250_000, 750_000),
+            EventKind::Loss | EventKind::Retransmission | EventKind::Reorder => (0, 250_000, EVERYTHING_PPM),
         };
-        let mut event = Self { kind, share_ppm, start_ppm, end_ppm, members: None };
+        let (loss_ppm, reorder_ppm) = if kind == EventKind::Reorder { (0, 10_000) } else { (10_000, 0) };
+        let path = PathPlant { connections: 10, segments: 500, loss_ppm, reorder_ppm };
+        let mut event = Self { kind, share_ppm, start_ppm, end_ppm, members: None, path };
         for pair in parts {
             event.set(pair)?;
         }
@@ -69,6 +106,9 @@ impl EventSpec {
         let name = self.kind.name();
         let (key, text) = pair.split_once('=').unwrap_or((pair, ""));
         let bad = |expected| SpecError(format!("plant: {name}:{key}={text}: not {expected}"));
+        if self.kind.is_path() {
+            return self.set_path(key, text);
+        }
         match (key, self.kind.members()) {
             ("share", _) => self.share_ppm = value::share_ppm(text).map_err(bad)?,
             ("start", _) => self.start_ppm = value::share_ppm(text).map_err(bad)?,
@@ -89,8 +129,44 @@ impl EventSpec {
         Ok(())
     }
 
+    fn set_path(&mut self, key: &str, text: &str) -> Result<(), SpecError> {
+        let name = self.kind.name();
+        let bad = |expected| SpecError(format!("plant: {name}:{key}={text}: not {expected}"));
+        let whole = |most: u64| match value::count(text).map_err(bad)? {
+            count if (1..=most).contains(&count) => Ok(count as u32),
+            _ => Err(SpecError(format!("plant: {name}:{key}={text}: {key} are from 1 to {most}"))),
+        };
+        match key {
+            "start" => self.start_ppm = value::share_ppm(text).map_err(bad)?,
+            "connections" => self.path.connections = whole(10_000)?,
+            "segments" => self.path.segments = whole(1_000_000)?,
+            "loss" => self.path.loss_ppm = value::share_ppm(text).map_err(bad)?,
+            "reorder" => self.path.reorder_ppm = value::share_ppm(text).map_err(bad)?,
+            _ => {
+                let known = ["start", "connections", "segments", "loss", "reorder"];
+                return Err(unknown_key(&format!("plant: {name}: unknown key"), key, &known));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_path(&self) -> Result<(), SpecError> {
+        let name = self.kind.name();
+        let PathPlant { connections, segments, .. } = self.path;
+        self.path(0).0.check_shares().map_err(|error| SpecError(format!("plant: {name}: {error}")))?;
+        if u64::from(connections) * u64::from(segments) > MOST_SEGMENTS {
+            return Err(SpecError(format!(
+                "plant: {name}: {connections} connections of {segments} segments are too many: at most {MOST_SEGMENTS} in all"
+            )));
+        }
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), SpecError> {
         let name = self.kind.name();
+        if self.kind.is_path() {
+            return self.check_path();
+        }
         if self.start_ppm >= self.end_ppm {
             return Err(SpecError(format!("plant: {name}: its start must come before its end")));
         }
@@ -113,6 +189,15 @@ impl EventSpec {
     /// What can only be checked against the number of packets.
     pub(super) fn check_run(&self, run: u64) -> Result<(), SpecError> {
         let (name, packets) = (self.kind.name(), self.packets(run));
+        if self.kind.is_path() {
+            return match packets <= run {
+                true => Ok(()),
+                false => Err(SpecError(format!(
+                    "plant: {name}: {} connections of {} segments may have {packets} packets, and the run has {run}",
+                    self.path.connections, self.path.segments
+                ))),
+            };
+        }
         if packets == 0 {
             let share = Percent(self.share_ppm);
             return Err(SpecError(format!(
@@ -132,6 +217,17 @@ impl EventSpec {
 
 impl fmt::Display for EventSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.kind.is_path() {
+            let PathPlant { connections, segments, loss_ppm, reorder_ppm } = self.path;
+            return write!(
+                f,
+                "{}:start={}:connections={connections}:segments={segments}:loss={}:reorder={}",
+                self.kind.name(),
+                Percent(self.start_ppm),
+                Percent(loss_ppm),
+                Percent(reorder_ppm)
+            );
+        }
         write!(
             f,
             "{}:share={}:start={}:end={}",

@@ -1,6 +1,6 @@
 //! The specification of a run, read from one line of text.
 
-mod event;
+pub(crate) mod event;
 pub(crate) mod value;
 
 pub use event::EventSpec;
@@ -30,7 +30,54 @@ pub struct Spec {
     rate: Option<u64>,
     start_ns: u64,
     snap: u32,
+    tcp: TcpStyle,
     events: Vec<EventSpec>,
+}
+
+/// How the TCP of the background looks. Either way each flow's sequence numbers follow its own bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TcpStyle {
+    /// Data only, as of connections that began before the run.
+    Streams,
+    /// Connections from SYN to FIN, one after the other on the same ports.
+    Handshake {
+        /// Mean number of data segments of a connection, both directions.
+        segments: u32,
+    },
+}
+
+impl TcpStyle {
+    const USUAL_SEGMENTS: u32 = 16;
+    /// Twice as many still fit 16 bits.
+    const MOST_SEGMENTS: u64 = 30_000;
+
+    fn parse(text: &str) -> Result<Self, SpecError> {
+        let (name, segments) = match text.split_once(':') {
+            Some((name, segments)) => (name, Some(segments)),
+            None => (text, None),
+        };
+        match (name, segments) {
+            ("streams", None) => Ok(Self::Streams),
+            ("handshake", None) => Ok(Self::Handshake { segments: Self::USUAL_SEGMENTS }),
+            ("handshake", Some(number)) => match value::count(number) {
+                Ok(count @ 1..=Self::MOST_SEGMENTS) => Ok(Self::Handshake { segments: count as u32 }),
+                _ => Err(SpecError(format!(
+                    "tcp={text}: the segments of a connection are from 1 to {}",
+                    Self::MOST_SEGMENTS
+                ))),
+            },
+            _ => Err(SpecError(format!("tcp={text}: not streams, handshake or handshake:SEGMENTS"))),
+        }
+    }
+}
+
+impl fmt::Display for TcpStyle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Streams => f.write_str("streams"),
+            Self::Handshake { segments } => write!(f, "handshake:{segments}"),
+        }
+    }
 }
 
 /// Why a specification cannot be used: one line.
@@ -45,11 +92,11 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
-const KEYS: [&str; 10] =
-    ["packets", "flows", "zipf", "size", "ipv6", "seed", "rate", "start", "snap", "plant"];
+const KEYS: [&str; 11] =
+    ["packets", "flows", "zipf", "size", "ipv6", "seed", "rate", "start", "snap", "tcp", "plant"];
 
 const MOST_PACKETS: u64 = 1_000_000_000_000;
-/// Eight bytes of table per flow where they are not drawn uniformly, 24 more with the truth.
+/// Four bytes per flow, eight more where they are not drawn uniformly, 24 more with the truth.
 const MOST_FLOWS: u64 = 100_000_000;
 const MOST_ZIPF: f64 = 10.0;
 const MOST_SIZES: usize = 16;
@@ -72,6 +119,7 @@ impl Default for Spec {
             rate: None,
             start_ns: 1_704_067_200_000_000_000, // 2024-01-01T00:00:00Z
             snap: 65_535,
+            tcp: TcpStyle::Streams,
             events: Vec::new(),
         }
     }
@@ -128,6 +176,11 @@ impl Spec {
         self.snap
     }
 
+    /// How the TCP of the background looks.
+    pub fn tcp(&self) -> TcpStyle {
+        self.tcp
+    }
+
     /// The planted events.
     pub fn events(&self) -> &[EventSpec] {
         &self.events
@@ -155,6 +208,7 @@ impl Spec {
             "rate" => self.rate = Some(whole(1, MOST_RATE)?),
             "start" => self.start_ns = value::time_ns(text).map_err(bad)?,
             "snap" => self.snap = whole(1, 65_535)? as u32,
+            "tcp" => self.tcp = TcpStyle::parse(text)?,
             "plant" => {
                 self.events = text.split('/').map(EventSpec::parse).collect::<Result<_, _>>()?;
                 if self.events.len() > MOST_EVENTS {
@@ -179,7 +233,7 @@ impl Spec {
         }
         let planted: u64 = self.events.iter().map(|event| event.packets(self.packets)).sum();
         if planted > self.packets {
-            return Err(SpecError("plant: the events' shares are more than 100% together".into()));
+            return Err(SpecError("plant: the events have more than 100% of the packets together".into()));
         }
         Ok(())
     }
@@ -251,7 +305,7 @@ impl fmt::Display for Spec {
         }
         let (seconds, ns) = (self.start_ns / 1_000_000_000, self.start_ns % 1_000_000_000);
         write!(f, ",ipv6={},seed={},rate={}", Percent(self.ipv6_ppm), self.seed, self.rate())?;
-        write!(f, ",start={seconds}.{ns:09},snap={}", self.snap)?;
+        write!(f, ",start={seconds}.{ns:09},snap={},tcp={}", self.snap, self.tcp)?;
         for (index, event) in self.events.iter().enumerate() {
             let separator = if index == 0 { ",plant=" } else { "/" };
             write!(f, "{separator}{event}")?;
@@ -290,6 +344,9 @@ mod tests {
         for text in [
             "",
             "packets=1k,ipv6=12.5%,start=1.5,snap=96,zipf=0.99",
+            "tcp=handshake,packets=5",
+            "tcp=handshake:100",
+            "plant=loss/retransmission:start=10%:connections=3:segments=70/reorder:reorder=2.5%:loss=0.1%",
             "packets=2M,rate=100k,size=64:7/1518:1,plant=flood:sources=100/scan:share=2%/portscan/elephant",
         ] {
             let spec: Spec = text.parse().unwrap();
@@ -316,10 +373,19 @@ mod tests {
         assert!(error("size=64:0").contains("weight"));
         assert!(error("ipv6=130%").contains("share"));
         assert!(error("packets=1G,rate=1,start=9000000000").contains("2262"));
+        assert!(error("tcp=yes").contains("not streams, handshake or handshake:SEGMENTS"));
+        assert!(error("tcp=handshake:0").contains("from 1 to 30000"));
         assert!(error("packets=10,").contains("unknown key"));
         assert!(error("plant=fload").contains("did you mean \"flood\""));
         assert!(error("plant=flood:sourcs=3").contains("did you mean \"sources\""));
         assert!(error("plant=elephant:sources=3").contains("unknown key"));
+        assert!(error("plant=lost").contains("did you mean \"loss\""));
+        assert!(error("plant=loss:share=3%").contains("start, connections, segments, loss, reorder"));
+        assert!(error("plant=loss:loss=30%").contains("at most 20%"));
+        assert!(error("plant=loss:segments=0").contains("from 1 to 1000000"));
+        assert!(error("plant=reorder:connections=10k:segments=10k").contains("too many"));
+        assert!(error("packets=1k,plant=loss").contains("the run has 1000"));
+        assert!(error("packets=16k,plant=loss/flood:share=50%:start=0:end=1").contains("100%"));
         assert!(error("plant=portscan:ports=70k").contains("65535"));
         assert!(error("plant=flood:start=70%:end=60%").contains("before"));
         assert!(error("plant=flood:share=50%:start=50%:end=60%").contains("do not fit"));

@@ -1,0 +1,140 @@
+//! Sending out of a DPDK port.
+
+use super::eal::Eal;
+use super::pool::{Pool, mbuf_bytes};
+use super::port::{Port, PortOptions};
+use crate::{PacketSink, SourceCounter, SourceError};
+use dpdk_sys::rte_mbuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Frames of one call.
+const BATCH: usize = 64;
+/// Mbufs: what the driver keeps in its ring until they are sent, and some.
+const MBUFS: u32 = 4095;
+const ETHERNET_HEADER: usize = 14;
+/// Room for data in an mbuf, at the least.
+const LEAST_ROOM: u16 = 2048;
+/// How long `finish` waits.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Sends frames, copied into mbufs, out of a DPDK port.
+#[derive(Debug)]
+pub struct DpdkSink {
+    name: String,
+    port: Port,
+    longest: usize,
+    /// Frames that the driver took.
+    taken: u64,
+    before: (u64, u64),
+    /// Dropped after the port, which gives all mbufs back.
+    pool: Pool,
+}
+
+impl DpdkSink {
+    /// The options that [`EalConfig::for_ports`](super::EalConfig::for_ports) and [`DpdkSink::open`] take: the receive
+    /// queue, which some drivers want, as small as it can be.
+    pub fn port_options() -> PortOptions {
+        PortOptions { burst: BATCH as u16, descriptors: 512, mbufs: 2047, promiscuous: false }
+    }
+
+    /// Memory that it takes beside the port's own, for [`EalConfig::memory_bytes`](super::EalConfig).
+    pub fn memory_bytes(longest: usize) -> u64 {
+        u64::from(MBUFS) * mbuf_bytes(room(longest))
+    }
+
+    /// Opens a port for sending frames of up to `longest` bytes, as far as it can.
+    ///
+    /// # Errors
+    /// `Open` with the driver's reason, and where the device cannot send.
+    pub fn open(eal: &Arc<Eal>, devargs: &str, longest: usize) -> Result<Self, SourceError> {
+        let mtu = u16::try_from(longest.saturating_sub(ETHERNET_HEADER)).unwrap_or(u16::MAX);
+        let port = Port::open_for_sending(eal, devargs, &Self::port_options(), mtu)?;
+        let room = room(longest);
+        let pool = Pool::new(eal, MBUFS, 0, room, port.socket_id())?;
+        let longest = (usize::from(port.mtu()) + ETHERNET_HEADER).min(usize::from(room));
+        let before = port.transmitted().unwrap_or_default();
+        Ok(Self { name: devargs.to_owned(), port, longest, taken: 0, before, pool })
+    }
+
+    /// Frames sent, and frames that were taken and could not be sent.
+    fn transmitted(&self) -> Option<(u64, u64)> {
+        let (sent, failed) = self.port.transmitted()?;
+        Some((sent.saturating_sub(self.before.0), failed.saturating_sub(self.before.1)))
+    }
+}
+
+fn room(longest: usize) -> u16 {
+    let most = u16::MAX - dpdk_sys::RTE_PKTMBUF_HEADROOM;
+    u16::try_from(longest).unwrap_or(most).clamp(LEAST_ROOM, most)
+}
+
+impl PacketSink for DpdkSink {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn longest(&self) -> usize {
+        self.longest
+    }
+
+    fn tx_burst(&mut self, frames: &[&[u8]]) -> Result<usize, SourceError> {
+        let mut mbufs: [*mut rte_mbuf; BATCH] = [std::ptr::null_mut(); BATCH];
+        let frames = &frames[..frames.len().min(BATCH)];
+        let mbufs = &mut mbufs[..frames.len()];
+        if frames.iter().any(|frame| frame.len() > self.longest) {
+            return Err(SourceError::Fault(format!("port {}: a frame is too long for it", self.name)));
+        }
+        // SAFETY: there is room for as many pointers as are asked for.
+        let got = unsafe {
+            dpdk_sys::shim_mbuf_alloc_bulk(self.pool.as_ptr(), mbufs.as_mut_ptr(), mbufs.len() as u32)
+        };
+        if got != 0 {
+            // All of them wait in the driver's ring.
+            return if self.port.vanished() { Err(self.gone()) } else { Ok(0) };
+        }
+        for (&mut mbuf, frame) in mbufs.iter_mut().zip(frames) {
+            // SAFETY: freshly allocated and nobody else's; the buffer has room for `longest` bytes behind `data_off`,
+            // and no frame is longer.
+            unsafe {
+                let data = (*mbuf).buf_addr.cast::<u8>().add(usize::from((*mbuf).data_off));
+                std::ptr::copy_nonoverlapping(frame.as_ptr(), data, frame.len());
+                (*mbuf).data_len = frame.len() as u16;
+                (*mbuf).pkt_len = frame.len() as u32;
+            }
+        }
+        let taken = self.port.transmit(mbufs).min(mbufs.len());
+        self.taken += taken as u64;
+        let rest = &mut mbufs[taken..];
+        // SAFETY: the driver did not take these: they are still ours, each given back once.
+        unsafe { dpdk_sys::shim_mbuf_free_burst(rest.as_mut_ptr(), rest.len() as u32) };
+        if taken == 0 && self.port.vanished() {
+            return Err(self.gone());
+        }
+        Ok(taken)
+    }
+
+    fn finish(&mut self) {
+        let began = Instant::now();
+        while self.transmitted().is_some_and(|(sent, failed)| sent + failed < self.taken)
+            && began.elapsed() < LINGER
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn lost(&mut self) -> Vec<SourceCounter> {
+        match self.transmitted() {
+            Some((sent, failed)) => {
+                vec![("oerrors", failed), ("tx_unconfirmed", self.taken.saturating_sub(sent + failed))]
+            }
+            None => vec![("tx_unconfirmed", self.taken)],
+        }
+    }
+}
+
+impl DpdkSink {
+    fn gone(&self) -> SourceError {
+        SourceError::Fault(format!("port {} is gone: its device was removed", self.name))
+    }
+}

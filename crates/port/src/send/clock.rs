@@ -1,0 +1,44 @@
+//! The clock that sending goes by.
+
+use std::time::{Duration, Instant};
+
+/// A clock that can be waited for; tests have one that jumps.
+pub trait SendClock {
+    /// Nanoseconds since some beginning.
+    fn now_ns(&self) -> u64;
+
+    /// Waits until then, but some milliseconds at most, so that the caller can look whether it shall stop.
+    fn wait_until(&mut self, ns: u64);
+}
+
+/// The machine's monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemClock(Instant);
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self(Instant::now())
+    }
+}
+
+/// The longest sleep.
+const NAP: Duration = Duration::from_millis(5);
+/// What the kernel may take longer to wake a thread: the rest is waited for without sleep.
+const SLACK: Duration = Duration::from_micros(150);
+
+impl SendClock for SystemClock {
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn wait_until(&mut self, ns: u64) {
+        let left = Duration::from_nanos(ns.saturating_sub(self.now_ns()));
+        if left > 2 * SLACK {
+            std::thread::sleep((left - SLACK).min(NAP));
+        } else {
+            while self.now_ns() < ns {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}

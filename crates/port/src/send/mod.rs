@@ -1,0 +1,35 @@
+//! Sending generated frames: out of a kernel interface or a DPDK port, at a set rate.
+
+mod clock;
+mod interface;
+mod pace;
+mod transmit;
+
+pub use clock::{SendClock, SystemClock};
+pub use interface::InterfaceSink;
+pub use pace::{Pace, Rate};
+pub use transmit::{Sent, transmit};
+
+use crate::{SourceCounter, SourceError};
+
+/// Where frames go to.
+pub trait PacketSink {
+    /// What the user called it.
+    fn name(&self) -> &str;
+
+    /// The longest frame that it takes now, bytes without check sequence.
+    fn longest(&self) -> usize;
+
+    /// Takes frames from the front of `frames`, none longer than [`PacketSink::longest`], and gives how many; 0 where
+    /// there is no room now. Does not block for longer than some milliseconds.
+    ///
+    /// # Errors
+    /// [`SourceError::Fault`]: nothing can be sent any more. Nothing of `frames` was taken then.
+    fn tx_burst(&mut self, frames: &[&[u8]]) -> Result<usize, SourceError>;
+
+    /// Waits, a second at most, until what was taken has left.
+    fn finish(&mut self);
+
+    /// What got lost after it had been taken, as far as that is known: counters of the device, by their names there.
+    fn lost(&mut self) -> Vec<SourceCounter>;
+}

@@ -1,0 +1,340 @@
+//! From the generator to a sink, each frame when it is due.
+
+use super::{Pace, PacketSink, Rate, SendClock, pace::OVERHEAD};
+use crate::SourceError;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use traffic::{GeneratedFrame, Generator};
+
+/// Frames that are generated ahead and handed over at once.
+const BATCH: usize = 64;
+/// A sink that takes nothing for so long is given up.
+const PATIENCE_NS: u64 = 1_000_000_000;
+/// How long to wait for room, where the sink did not wait itself.
+const RETRY_NS: u64 = 20_000;
+
+/// What became of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Frames that the sink took.
+    pub frames: u64,
+    /// Their bytes, without check sequences.
+    pub wire_byte: u64,
+    /// Frames that were longer than the sink takes; they were left out.
+    pub too_long: u64,
+    /// From the first frame until the last was taken, or until it had had its time.
+    pub elapsed_ns: u64,
+    /// When the last frame would have had its time at the rate that was asked for; 0 without one.
+    pub scheduled_ns: u64,
+    /// Ended by `stop`.
+    pub stopped: bool,
+    /// What kept it from going on.
+    pub fault: Option<SourceError>,
+}
+
+impl Sent {
+    /// Frames per second; `None` where no time has passed.
+    pub fn packets_per_second(&self) -> Option<f64> {
+        self.per_second(self.frames)
+    }
+
+    /// Bits per second on an Ethernet link, with preamble, check sequence and gap.
+    pub fn bits_per_second(&self) -> Option<f64> {
+        self.per_second((self.wire_byte + self.frames * OVERHEAD) * 8)
+    }
+
+    fn per_second(&self, count: u64) -> Option<f64> {
+        (self.elapsed_ns != 0).then(|| count as f64 * 1e9 / self.elapsed_ns as f64)
+    }
+
+    /// Whether the rate that was asked for was kept, but for one part in a hundred and ten milliseconds.
+    pub fn kept_rate(&self) -> bool {
+        let bound = self.scheduled_ns.saturating_add(self.scheduled_ns / 100).saturating_add(10_000_000);
+        self.scheduled_ns == 0 || self.elapsed_ns <= bound
+    }
+}
+
+/// Frames that were generated, and those of them that are to be sent yet.
+struct Batch {
+    bytes: Vec<u8>,
+    slot_bytes: usize,
+    /// With the time at which each is due.
+    frames: Vec<(GeneratedFrame, u64)>,
+    next: usize,
+}
+
+impl Batch {
+    fn new(generator: &Generator) -> Self {
+        let slot_bytes = generator.longest_capture().next_multiple_of(64);
+        Self { bytes: vec![0; slot_bytes * BATCH], slot_bytes, frames: Vec::with_capacity(BATCH), next: 0 }
+    }
+
+    fn fill(&mut self, generator: &mut Generator, pace: &mut Pace) {
+        self.frames.clear();
+        self.next = 0;
+        for slot in self.bytes.chunks_exact_mut(self.slot_bytes) {
+            let Some(frame) = generator.next_frame(slot) else { break };
+            self.frames.push((frame, pace.next(frame.wire_len, frame.time_ns)));
+        }
+    }
+
+    fn left(&self) -> &[(GeneratedFrame, u64)] {
+        &self.frames[self.next..]
+    }
+
+    /// Hands over the first `count` frames that are left; how many were taken.
+    fn hand_over(&self, count: usize, sink: &mut dyn PacketSink) -> Result<usize, SourceError> {
+        let mut slices: [&[u8]; BATCH] = [&[]; BATCH];
+        let slots = self.bytes.chunks_exact(self.slot_bytes).skip(self.next);
+        for ((place, slot), (frame, _)) in slices.iter_mut().zip(slots).zip(self.left()).take(count) {
+            *place = &slot[..frame.captured as usize];
+        }
+        sink.tx_burst(&slices[..count])
+    }
+}
+
+/// Sends what the generator gives, whole frames at the rate that is asked for, until it ends or `stop` is set. What falls
+/// behind is sent as fast as the sink takes it. The generator's truth then is that of what was sent.
+pub fn transmit(
+    generator: &mut Generator,
+    sink: &mut dyn PacketSink,
+    rate: Rate,
+    clock: &mut dyn SendClock,
+    stop: &AtomicBool,
+) -> Sent {
+    let mut pace = Pace::new(rate);
+    let mut batch = Batch::new(generator);
+    let mut sent = Sent::default();
+    let began = clock.now_ns();
+    let mut progress = 0;
+    'run: loop {
+        let before = pace;
+        batch.fill(generator, &mut pace);
+        if batch.frames.is_empty() {
+            break;
+        }
+        while let Some(&(first, due)) = batch.left().first() {
+            let now = clock.now_ns().saturating_sub(began);
+            if stop.load(Relaxed) {
+                sent.stopped = true;
+            } else if due > now {
+                clock.wait_until(began.saturating_add(due));
+                progress = due;
+                continue;
+            } else if first.wire_len as usize > sink.longest() {
+                generator.take_back(&first);
+                sent.too_long += 1;
+                batch.next += 1;
+                continue;
+            } else {
+                let longest = sink.longest();
+                let ready = |&&(frame, due): &&(GeneratedFrame, u64)| {
+                    due <= now && frame.wire_len as usize <= longest
+                };
+                let count = batch.left().iter().take_while(ready).count();
+                match batch.hand_over(count, sink) {
+                    Ok(0) if now.saturating_sub(progress) > PATIENCE_NS => {
+                        sent.fault = Some(SourceError::Fault(format!(
+                            "{} has taken no frame for a second: is anybody there who receives?",
+                            sink.name()
+                        )));
+                    }
+                    Ok(0) => {
+                        clock.wait_until(began.saturating_add(now + RETRY_NS));
+                        continue;
+                    }
+                    Ok(taken) => {
+                        let taken = taken.min(count);
+                        sent.frames += taken as u64;
+                        sent.wire_byte += batch.left()[..taken]
+                            .iter()
+                            .map(|(frame, _)| u64::from(frame.wire_len))
+                            .sum::<u64>();
+                        batch.next += taken;
+                        progress = now;
+                        continue;
+                    }
+                    Err(error) => sent.fault = Some(error),
+                }
+            }
+            // It ends here: what was generated and not sent does not count, neither in the truth nor in the schedule.
+            pace = before;
+            for (frame, _) in &batch.frames[..batch.next] {
+                pace.next(frame.wire_len, frame.time_ns);
+            }
+            batch.left().iter().for_each(|(frame, _)| generator.take_back(frame));
+            break 'run;
+        }
+    }
+    sent.scheduled_ns = pace.end_ns();
+    sent.elapsed_ns = clock.now_ns().saturating_sub(began);
+    if !sent.stopped && sent.fault.is_none() {
+        sent.elapsed_ns = sent.elapsed_ns.max(sent.scheduled_ns);
+    }
+    sink.finish();
+    sent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SourceCounter;
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    /// Stands still but where it is waited for; and every look at it takes `look_ns`.
+    struct FakeClock {
+        now: Rc<Cell<u64>>,
+        look_ns: u64,
+    }
+
+    impl SendClock for FakeClock {
+        fn now_ns(&self) -> u64 {
+            self.now.set(self.now.get() + self.look_ns);
+            self.now.get()
+        }
+
+        fn wait_until(&mut self, ns: u64) {
+            // At most so far, as the contract says.
+            self.now.set(self.now.get().max(ns.min(self.now.get() + 5_000_000)));
+        }
+    }
+
+    /// Notes when it took what.
+    struct FakeSink {
+        now: Rc<Cell<u64>>,
+        longest: usize,
+        /// The most that it takes at once, from a list that goes round.
+        takes: Vec<usize>,
+        calls: usize,
+        taken: Vec<(u64, Vec<u8>)>,
+        fails_at: usize,
+    }
+
+    impl PacketSink for FakeSink {
+        fn name(&self) -> &str {
+            "fake"
+        }
+        fn longest(&self) -> usize {
+            self.longest
+        }
+        fn tx_burst(&mut self, frames: &[&[u8]]) -> Result<usize, SourceError> {
+            if self.taken.len() >= self.fails_at {
+                return Err(SourceError::Fault("gone".into()));
+            }
+            let count = self.takes[self.calls % self.takes.len()].min(frames.len());
+            self.calls += 1;
+            self.taken.extend(frames[..count].iter().map(|frame| (self.now.get(), frame.to_vec())));
+            Ok(count)
+        }
+        fn finish(&mut self) {}
+        fn lost(&mut self) -> Vec<SourceCounter> {
+            Vec::new()
+        }
+    }
+
+    const SPEC: &str = "packets=1000,flows=50,size=64:1/1518:1,rate=2000";
+
+    fn run(
+        rate: Rate,
+        look_ns: u64,
+        change: impl FnOnce(&mut FakeSink),
+        stop: bool,
+    ) -> (Sent, Vec<(u64, Vec<u8>)>, Generator) {
+        let now = Rc::new(Cell::new(77_000));
+        let mut sink = FakeSink {
+            now: now.clone(),
+            longest: 9216,
+            takes: vec![BATCH],
+            calls: 0,
+            taken: Vec::new(),
+            fails_at: usize::MAX,
+        };
+        change(&mut sink);
+        let mut generator = Generator::with_truth(SPEC.parse().unwrap());
+        let mut clock = FakeClock { now, look_ns };
+        let sent = transmit(&mut generator, &mut sink, rate, &mut clock, &AtomicBool::new(stop));
+        (sent, sink.taken, generator)
+    }
+
+    /// All frames of the specification.
+    fn frames() -> Vec<(GeneratedFrame, Vec<u8>)> {
+        let mut generator = Generator::new(SPEC.parse().unwrap());
+        let mut buffer = [0; 1518];
+        std::iter::from_fn(|| {
+            let frame = generator.next_frame(&mut buffer)?;
+            Some((frame, buffer[..frame.captured as usize].to_vec()))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn each_frame_leaves_when_it_is_due() {
+        let expected = frames();
+        for rate in [Rate::Packets(100_000), Rate::Bits(1_000_000_000), Rate::Packets(20), Rate::Times] {
+            let (sent, taken, _) = run(rate, 0, |_| {}, false);
+            let mut pace = Pace::new(rate);
+            assert_eq!((sent.frames, taken.len()), (1000, 1000), "{rate:?}");
+            for ((frame, bytes), (at, got)) in expected.iter().zip(&taken) {
+                assert_eq!(*at, 77_000 + pace.next(frame.wire_len, frame.time_ns), "{rate:?}");
+                assert_eq!(bytes, got);
+            }
+            assert_eq!(sent.elapsed_ns, pace.end_ns());
+            assert!(sent.kept_rate());
+        }
+        let (sent, ..) = run(Rate::Packets(100_000), 0, |_| {}, false);
+        assert_eq!(sent.packets_per_second(), Some(100_000.0));
+    }
+
+    #[test]
+    fn a_sink_without_room_gets_every_frame_in_order() {
+        let (sent, taken, generator) =
+            run(Rate::Unlimited, 100, |sink| sink.takes = vec![3, 0, 0, 64, 1], false);
+        assert_eq!(sent.frames, 1000);
+        assert!(frames().iter().map(|(_, bytes)| bytes).eq(taken.iter().map(|(_, bytes)| bytes)));
+        let count = generator.truth().unwrap().totals.count;
+        assert_eq!((count.packets, count.wire_byte), (1000, sent.wire_byte));
+        assert_eq!(sent.fault, None);
+    }
+
+    #[test]
+    fn a_rate_that_cannot_be_kept_is_known() {
+        // Five microseconds go by for each frame where one is asked for.
+        let (sent, ..) = run(Rate::Packets(1_000_000), 2_500, |sink| sink.takes = vec![1], false);
+        assert_eq!((sent.frames, sent.scheduled_ns), (1000, 1_000_000));
+        assert!(sent.elapsed_ns >= 2_500_000, "{}", sent.elapsed_ns);
+        // Within the ten milliseconds of a short run nothing is said.
+        assert!(sent.kept_rate());
+        let (sent, ..) = run(Rate::Packets(1_000_000), 25_000, |sink| sink.takes = vec![1], false);
+        assert!(!sent.kept_rate() && sent.packets_per_second() < Some(50_000.0), "{sent:?}");
+    }
+
+    #[test]
+    fn what_is_too_long_is_left_out_and_counted() {
+        let (sent, taken, generator) = run(Rate::Unlimited, 0, |sink| sink.longest = 1500, false);
+        let short: Vec<_> = frames().into_iter().filter(|(frame, _)| frame.wire_len == 60).collect();
+        assert_eq!(sent.too_long, 1000 - short.len() as u64);
+        assert!(short.iter().map(|(_, bytes)| bytes).eq(taken.iter().map(|(_, bytes)| bytes)));
+        let truth = generator.truth().unwrap();
+        assert_eq!(truth.totals.count.packets, short.len() as u64);
+        assert!(truth.flows.values().all(|count| count.wire_byte == 60 * count.packets));
+    }
+
+    #[test]
+    fn an_early_end_has_the_truth_of_what_was_sent() {
+        let (sent, taken, generator) = run(Rate::Packets(1000), 0, |sink| sink.fails_at = 100, false);
+        assert_eq!((sent.frames, taken.len()), (100, 100));
+        assert!(matches!(&sent.fault, Some(SourceError::Fault(text)) if text == "gone"));
+        assert_eq!(generator.truth().unwrap().totals.count.packets, 100);
+        assert_eq!(sent.scheduled_ns, 100_000_000);
+
+        let (sent, _, generator) = run(Rate::Unlimited, 0, |_| {}, true);
+        assert!(sent.stopped && sent.frames == 0 && sent.packets_per_second().is_none());
+        assert_eq!(generator.truth().unwrap().totals.count.packets, 0);
+
+        // Nobody takes anything: given up after a second, not never.
+        let (sent, ..) = run(Rate::Unlimited, 0, |sink| sink.takes = vec![0], false);
+        assert!(
+            matches!(&sent.fault, Some(SourceError::Fault(text)) if text.contains("no frame for a second"))
+        );
+    }
+}
