@@ -38,6 +38,7 @@ FIELD(buf_len, 54, uint16_t);
 FIELD(pool, 56, struct rte_mempool *);
 FIELD(next, 64, struct rte_mbuf *);
 static_assert(sizeof(struct rte_mbuf) == 128, "rte_mbuf has another size in this DPDK");
+static_assert(RTE_MBUF_F_RX_RSS_HASH == (1ULL << 1), "RTE_MBUF_F_RX_RSS_HASH has another value");
 static_assert(RTE_MBUF_F_RX_VLAN_STRIPPED == (1ULL << 6), "RTE_MBUF_F_RX_VLAN_STRIPPED has another value");
 static_assert(RTE_ETH_RX_OFFLOAD_SCATTER == (1ULL << 13), "RTE_ETH_RX_OFFLOAD_SCATTER has another value");
 static_assert(RTE_HASH_EXTRA_FLAGS_EXT_TABLE == 0x08, "RTE_HASH_EXTRA_FLAGS_EXT_TABLE has another value");

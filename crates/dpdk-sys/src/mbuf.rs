@@ -64,6 +64,8 @@ const _: () = {
     assert!(size_of::<rte_mbuf>() == 128);
 };
 
+/// The card hashed the frame for receive-side scaling; the hash is in `hash_rss`.
+pub const RTE_MBUF_F_RX_RSS_HASH: u64 = 1 << 1;
 /// The driver took the VLAN tag out of the frame; it is in `vlan_tci`.
 pub const RTE_MBUF_F_RX_VLAN_STRIPPED: u64 = 1 << 6;
 /// Bytes kept free in front of the data.

@@ -147,7 +147,8 @@ fn frames_are_hashed_by_addresses_and_by_ports_where_there_are_some() {
     let rss = Toeplitz::new(&Toeplitz::MICROSOFT_KEY);
     let addresses = v4("10.0.0.1", "192.0.2.77");
     let ipv4 = |protocol: u8, fragment: u16| {
-        let mut header = vec![0x45, 0, 0, 28, 0, 0, (fragment >> 8) as u8, fragment as u8, 64, protocol, 0, 0];
+        let mut header =
+            vec![0x45, 0, 0, 28, 0, 0, (fragment >> 8) as u8, fragment as u8, 64, protocol, 0, 0];
         header.extend(addresses);
         header.extend(ports(50_000, 443));
         header.extend([0; 4]);

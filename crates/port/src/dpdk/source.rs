@@ -3,7 +3,7 @@
 use super::eal::Eal;
 use super::port::{Port, PortOptions};
 use crate::{Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, TimeBase};
-use dpdk_sys::{RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf};
+use dpdk_sys::{RTE_MBUF_F_RX_RSS_HASH, RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf};
 use packet::LinkType;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -89,19 +89,11 @@ impl DpdkSource {
         warnings: Vec<String>,
     ) -> Self {
         let burst = usize::from(burst);
-        let empty = FrameDescriptor {
-            data: std::ptr::null(),
-            time_ns: 0,
-            captured: 0,
-            wire_len: 0,
-            link: LinkType::Ethernet,
-            stripped_vlan: None,
-        };
         Self {
             name,
             mbufs: vec![std::ptr::null_mut(); burst],
             held: 0,
-            descriptors: vec![empty; burst],
+            descriptors: vec![FrameDescriptor::EMPTY; burst],
             scratch: vec![0; burst * SCRATCH_BYTES],
             next_port: 0,
             replay,
@@ -150,6 +142,7 @@ impl DpdkSource {
             let frame = unsafe { &*mbuf };
             let (data, captured) = locate(frame, scratch);
             prefetch(data);
+            let hashed = frame.ol_flags & RTE_MBUF_F_RX_RSS_HASH != 0;
             let stripped = frame.ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED != 0;
             *descriptor = FrameDescriptor {
                 data,
@@ -161,6 +154,7 @@ impl DpdkSource {
                 wire_len: frame.pkt_len.max(captured),
                 link: LinkType::Ethernet,
                 stripped_vlan: stripped.then_some(frame.vlan_tci),
+                rss_hash: hashed.then_some(frame.hash_rss),
             };
         }
     }
