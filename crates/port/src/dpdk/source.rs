@@ -2,6 +2,7 @@
 
 use super::eal::Eal;
 use super::port::{Port, PortOptions};
+use crate::prefetch::prefetch;
 use crate::{Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, TimeBase};
 use dpdk_sys::{RTE_MBUF_F_RX_RSS_HASH, RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf};
 use packet::LinkType;
@@ -294,17 +295,6 @@ fn clock_ns() -> u64 {
     // SAFETY: a writable timespec; the real-time clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut time) };
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
-}
-
-#[inline(always)]
-fn prefetch(data: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint that reads nothing, whatever the address.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(data.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = data;
 }
 
 #[cfg(test)]

@@ -1,0 +1,330 @@
+//! A receive queue of the wire.
+
+use super::absence::Absences;
+use super::clock::{SystemClock, WireClock};
+use super::counters::WireCounters;
+use super::ring::{RingCounts, Waiting};
+use super::trace::{QueueFrames, Trace};
+use super::{Shared, Wire};
+use crate::prefetch::prefetch;
+use crate::{Burst, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};
+use std::sync::Arc;
+use traffic::{ArrivalTimes, Schedule};
+
+/// One receive queue, polled by one thread from its first poll to its last.
+#[derive(Debug)]
+pub struct WireQueue<C: WireClock = SystemClock> {
+    name: String,
+    number: usize,
+    trace: Arc<Trace>,
+    shared: Arc<Shared>,
+    descriptors: Box<[FrameDescriptor]>,
+    position: Position,
+    line: Option<Line>,
+    clock: C,
+}
+
+// SAFETY: the pointers in `descriptors` lead into the trace, which may be read from any thread.
+unsafe impl<C: WireClock> Send for WireQueue<C> {}
+
+/// What a queue with a rate has: packets arrive on the clock.
+#[derive(Debug)]
+pub(super) struct Line {
+    schedule: Arc<Schedule>,
+    /// Packets of all queues, and of this one.
+    all: u64,
+    own: u64,
+    ring: RingCounts,
+    waiting: Waiting,
+    hint: usize,
+    /// `None` before the first poll.
+    began: Option<Began>,
+    /// The same ring, had the clock stopped in each gap; `None` before the first gap, as it is the same then.
+    shadow: Option<Shadow>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Began {
+    start_ns: u64,
+    absences: Absences,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Shadow {
+    ring: RingCounts,
+    hint: usize,
+}
+
+/// Where a queue reads next.
+#[derive(Clone, Copy, Debug, Default)]
+struct Position {
+    /// The packet's number in the queue, counted over all laps.
+    number: u64,
+    lap: u64,
+    /// Its place in the queue's list.
+    index: usize,
+}
+
+impl Position {
+    /// Goes to another packet of a list of `frames`.
+    #[inline(always)]
+    fn seek(&mut self, number: u64, frames: usize) {
+        if number != self.number {
+            let frames = frames as u64;
+            *self = Self { number, lap: number / frames, index: (number % frames) as usize };
+        }
+    }
+
+    /// Goes on, within the list or to its end.
+    #[inline(always)]
+    fn advance(&mut self, count: usize, frames: usize) {
+        self.number += count as u64;
+        self.index += count;
+        if self.index == frames {
+            self.index = 0;
+            self.lap += 1;
+        }
+    }
+}
+
+impl Line {
+    pub(super) fn new(schedule: Arc<Schedule>, all: u64, own: u64, ring: usize) -> Self {
+        Self {
+            schedule,
+            all,
+            own,
+            ring: RingCounts::new(ring),
+            waiting: Waiting::new(ring),
+            hint: 0,
+            began: None,
+            shadow: None,
+        }
+    }
+
+    /// How many of this queue's packets have arrived by a time after the start.
+    #[inline(always)]
+    fn arrived(schedule: &Schedule, trace: &Trace, queue: usize, all: u64, ns: u64, hint: &mut usize) -> u64 {
+        trace.share(queue, schedule.arrived(ns, hint).min(all))
+    }
+
+    fn counters(&self) -> WireCounters {
+        let absences = self.began.map(|began| began.absences).unwrap_or_default();
+        let stopped = self.shadow.as_ref().map_or(&self.ring, |shadow| &shadow.ring);
+        WireCounters {
+            offered: self.ring.offered,
+            delivered: self.ring.taken(),
+            imissed: self.ring.missed,
+            offered_clock_stopped: stopped.offered,
+            imissed_clock_stopped: stopped.missed,
+            gaps: absences.gaps,
+            gap_ns: absences.gap_ns,
+            longest_gap_ns: absences.longest_ns,
+            rx_nombuf: 0,
+        }
+    }
+}
+
+impl<C: WireClock> WireQueue<C> {
+    pub(super) fn new(
+        name: &str,
+        number: usize,
+        trace: Arc<Trace>,
+        shared: Arc<Shared>,
+        burst: usize,
+        line: Option<Line>,
+        clock: C,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            number,
+            trace,
+            shared,
+            descriptors: vec![FrameDescriptor::EMPTY; burst.max(1)].into_boxed_slice(),
+            position: Position::default(),
+            line,
+            clock,
+        }
+    }
+
+    /// The wire that it belongs to: for starting its clock, and for reading the counters while it runs.
+    pub fn wire(&self) -> Wire {
+        Wire(self.shared.clone())
+    }
+
+    /// Its number, from 0.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// What it has counted so far.
+    pub fn counters(&self) -> WireCounters {
+        self.shared.counters[self.number].read()
+    }
+
+    /// The next frames of a replay that waits for its reader.
+    fn replay(&mut self) -> Option<usize> {
+        let queue = &self.trace.queues[self.number];
+        let index = self.position.index;
+        let count = self.descriptors.len().min(queue.slots.len() - index);
+        if count == 0 {
+            return None;
+        }
+        let times = &queue.times[index..];
+        describe(queue, index, &mut self.descriptors[..count], |at, _| times[at]);
+        // To the end of the list, but not around it.
+        self.position.index += count;
+        self.position.number += count as u64;
+        let delivered = self.position.number;
+        self.shared.counters[self.number].write(WireCounters {
+            offered: delivered,
+            delivered,
+            offered_clock_stopped: delivered,
+            ..WireCounters::default()
+        });
+        Some(count)
+    }
+
+    /// What has arrived by now: the oldest waiting packets. `None` when all that there will ever be were handed out.
+    fn receive(&mut self) -> Option<usize> {
+        let line = self.line.as_mut()?;
+        let now = self.clock.now_ns();
+        let mut is_gap = false;
+        let began = match &mut line.began {
+            Some(began) => {
+                is_gap = began.absences.poll(now, &mut self.clock);
+                began
+            }
+            began => began.insert(Began {
+                start_ns: self.shared.start(now),
+                absences: Absences::begin(now, &mut self.clock),
+            }),
+        };
+        let passed = now.saturating_sub(began.start_ns);
+        let gap_ns = began.absences.gap_ns;
+        let wire_start_ns = began.start_ns.wrapping_add(self.shared.epoch_offset_ns);
+        if is_gap && line.shadow.is_none() {
+            line.shadow = Some(Shadow { ring: line.ring, hint: line.hint });
+        }
+
+        let before = (line.ring.offered, line.ring.waiting);
+        let burst = self.descriptors.len() as u64;
+        let arrived = |ns, hint: &mut usize| {
+            Line::arrived(&line.schedule, &self.trace, self.number, line.all, ns, hint)
+        };
+        let first = line.ring.offered;
+        let accepted = line.ring.arrive(arrived(passed, &mut line.hint));
+        line.waiting.push(first, accepted);
+        let count = line.ring.take(burst) as usize;
+        if let Some(shadow) = &mut line.shadow {
+            shadow.ring.arrive(arrived(passed.saturating_sub(gap_ns), &mut shadow.hint));
+            shadow.ring.take(burst);
+        }
+        if count > 0 {
+            let slots = &mut self.descriptors[..count];
+            let (waiting, position) = (&mut line.waiting, &mut self.position);
+            let queue = &self.trace.queues[self.number];
+            match &*line.schedule {
+                Schedule::Even(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
+                Schedule::Bursts(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
+                Schedule::Line(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
+                Schedule::Poisson(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
+            }
+        }
+        if before != (line.ring.offered, line.ring.waiting) || is_gap {
+            self.shared.counters[self.number].write(line.counters());
+        }
+        let is_over = line.ring.offered == line.own && line.ring.waiting == 0;
+        if count == 0 && is_over { None } else { Some(count) }
+    }
+}
+
+/// Fills the slots with the oldest packets that wait; there are as many.
+#[inline]
+fn hand_out(
+    times: &impl ArrivalTimes,
+    queue: &QueueFrames,
+    waiting: &mut Waiting,
+    position: &mut Position,
+    mut slots: &mut [FrameDescriptor],
+    wire_start_ns: u64,
+) {
+    let frames = queue.slots.len();
+    while !slots.is_empty() {
+        let (first, count) = waiting.pop(slots.len() as u64);
+        let mut count = count as usize;
+        debug_assert!(count > 0, "the ring counts more than waits");
+        position.seek(first, frames);
+        let (mut run, others) = slots.split_at_mut(count);
+        slots = others;
+        while count > 0 {
+            let in_lap = count.min(frames - position.index);
+            let (now, later) = run.split_at_mut(in_lap);
+            let lap = position.lap;
+            describe(queue, position.index, now, |_, frame| wire_start_ns + times.time_ns(lap, frame));
+            position.advance(in_lap, frames);
+            run = later;
+            count -= in_lap;
+        }
+    }
+}
+
+/// Describes the frames from `index` on. `time_ns` gets the place among them and the number in the trace.
+#[inline(always)]
+fn describe(
+    queue: &QueueFrames,
+    index: usize,
+    descriptors: &mut [FrameDescriptor],
+    time_ns: impl Fn(usize, u32) -> u64,
+) {
+    let slots = &queue.slots[index..index + descriptors.len()];
+    for (at, (slot, descriptor)) in slots.iter().zip(descriptors).enumerate() {
+        prefetch(slot.data);
+        *descriptor = FrameDescriptor {
+            data: slot.data,
+            time_ns: time_ns(at, slot.frame),
+            captured: slot.captured,
+            wire_len: slot.wire_len,
+            link: slot.link,
+            stripped_vlan: slot.stripped_vlan(),
+            rss_hash: slot.rss_hash(),
+        };
+    }
+}
+
+impl<C: WireClock> PacketSource for WireQueue<C> {
+    #[inline]
+    fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
+        let received = if self.line.is_some() { self.receive() } else { self.replay() };
+        Ok(match received {
+            None => Poll::Ended,
+            Some(0) => Poll::Idle,
+            // SAFETY: each of these descriptors was just filled from a slot of the trace, whose frames nobody writes and
+            // which lives as long as `self`.
+            Some(count) => Poll::Burst(unsafe { Burst::new(&self.descriptors[..count]) }),
+        })
+    }
+
+    fn time_base(&self) -> TimeBase {
+        if self.line.is_some() { TimeBase::Clock } else { TimeBase::Packets }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn lost(&mut self) -> Option<Vec<SourceCounter>> {
+        Some(self.line.iter().map(|line| ("imissed", line.ring.missed)).collect())
+    }
+
+    /// In bytes on the wire, those that were dropped included.
+    fn progress(&self) -> Option<Progress> {
+        let queue = &self.trace.queues[self.number];
+        let frames = queue.slots.len().max(1) as u128;
+        let bytes = |packets: u64| (u128::from(packets) * u128::from(queue.wire_bytes) / frames) as u64;
+        let (done, all) = match &self.line {
+            Some(line) => (line.ring.offered - line.ring.waiting, line.own),
+            None => (self.position.number, queue.slots.len() as u64),
+        };
+        Some(Progress { done: bytes(done), total: Some(bytes(all)) })
+    }
+}
