@@ -107,6 +107,13 @@ impl Line {
         trace.share(queue, schedule.arrived(ns, hint).min(all))
     }
 
+    /// What changes when any counter but those of gaps does.
+    #[inline(always)]
+    fn marks(&self) -> [u64; 4] {
+        let stopped = self.shadow.as_ref().map_or(&self.ring, |shadow| &shadow.ring);
+        [self.ring.offered, self.ring.waiting, stopped.offered, stopped.waiting]
+    }
+
     fn counters(&self) -> WireCounters {
         let absences = self.began.map(|began| began.absences).unwrap_or_default();
         let stopped = self.shadow.as_ref().map_or(&self.ring, |shadow| &shadow.ring);
@@ -206,7 +213,7 @@ impl<C: WireClock> WireQueue<C> {
             line.shadow = Some(Shadow { ring: line.ring, hint: line.hint });
         }
 
-        let before = (line.ring.offered, line.ring.waiting);
+        let before = line.marks();
         let burst = self.descriptors.len() as u64;
         let arrived = |ns, hint: &mut usize| {
             Line::arrived(&line.schedule, &self.trace, self.number, line.all, ns, hint)
@@ -230,7 +237,7 @@ impl<C: WireClock> WireQueue<C> {
                 Schedule::Poisson(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
             }
         }
-        if before != (line.ring.offered, line.ring.waiting) || is_gap {
+        if line.marks() != before || is_gap {
             self.shared.counters[self.number].write(line.counters());
         }
         let is_over = line.ring.offered == line.own && line.ring.waiting == 0;
