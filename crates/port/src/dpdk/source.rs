@@ -141,22 +141,12 @@ impl DpdkSource {
         for ((&mbuf, descriptor), scratch) in slots {
             // SAFETY: an mbuf that the last poll handed over, not given back before the next one.
             let frame = unsafe { &*mbuf };
-            let (data, captured) = locate(frame, scratch);
-            prefetch(data);
-            let hashed = frame.ol_flags & RTE_MBUF_F_RX_RSS_HASH != 0;
-            let stripped = frame.ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED != 0;
-            *descriptor = FrameDescriptor {
-                data,
-                time_ns: match &self.replay {
-                    Some(timestamps) => timestamps.time_ns(frame).unwrap_or(now),
-                    None => now,
-                },
-                captured,
-                wire_len: frame.pkt_len.max(captured),
-                link: LinkType::Ethernet,
-                stripped_vlan: stripped.then_some(frame.vlan_tci),
-                rss_hash: hashed.then_some(frame.hash_rss),
+            let time_ns = match &self.replay {
+                Some(timestamps) => timestamps.time_ns(frame).unwrap_or(now),
+                None => now,
             };
+            *descriptor = describe(frame, scratch, time_ns);
+            prefetch(descriptor.data);
         }
     }
 
@@ -255,6 +245,23 @@ impl Timestamps {
         let micros =
             unsafe { std::ptr::from_ref(frame).cast::<u8>().add(self.offset).cast::<u64>().read_unaligned() };
         Some(micros.saturating_mul(1000))
+    }
+}
+
+/// What an mbuf says of its frame.
+#[inline(always)]
+pub(super) fn describe(frame: &rte_mbuf, scratch: &mut [u8], time_ns: u64) -> FrameDescriptor {
+    let (data, captured) = locate(frame, scratch);
+    let stripped = frame.ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED != 0;
+    let hashed = frame.ol_flags & RTE_MBUF_F_RX_RSS_HASH != 0;
+    FrameDescriptor {
+        data,
+        time_ns,
+        captured,
+        wire_len: frame.pkt_len.max(captured),
+        link: LinkType::Ethernet,
+        stripped_vlan: stripped.then_some(frame.vlan_tci),
+        rss_hash: hashed.then_some(frame.hash_rss),
     }
 }
 

@@ -118,7 +118,7 @@ impl SharedCounters {
             let before = self.sequence.load(Ordering::Acquire);
             let values = std::array::from_fn(|i| self.values[i].load(Ordering::Relaxed));
             fence(Ordering::Acquire);
-            if before % 2 == 0 && self.sequence.load(Ordering::Relaxed) == before {
+            if before.is_multiple_of(2) && self.sequence.load(Ordering::Relaxed) == before {
                 return WireCounters::from_array(values);
             }
             std::hint::spin_loop();

@@ -94,7 +94,7 @@ mod tests {
             .collect();
         assert_eq!(reserved, memory.blocks.iter().map(|block| block.layout.size()).sum::<usize>());
         for (frame, place) in frames.iter().zip(places) {
-            assert!(frame.is_empty() || place as usize % LINE == 0);
+            assert!(frame.is_empty() || (place as usize).is_multiple_of(LINE));
             // SAFETY: what `push` gave for as many bytes.
             assert_eq!(unsafe { std::slice::from_raw_parts(place, frame.len()) }, frame);
         }

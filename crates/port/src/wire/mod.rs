@@ -6,6 +6,7 @@
 //! models and what not.
 
 mod absence;
+mod buffers;
 mod clock;
 mod counters;
 mod memory;
@@ -14,6 +15,8 @@ mod ring;
 mod spec;
 mod trace;
 
+#[cfg(feature = "dpdk")]
+pub(crate) use buffers::Buffers;
 pub use clock::{SystemClock, ThreadTime, WireClock};
 pub use counters::WireCounters;
 pub use queue::WireQueue;

@@ -1,6 +1,7 @@
 //! A receive queue of the wire.
 
 use super::absence::Absences;
+use super::buffers::Buffers;
 use super::clock::{SystemClock, WireClock};
 use super::counters::WireCounters;
 use super::ring::{RingCounts, Waiting};
@@ -22,6 +23,8 @@ pub struct WireQueue<C: WireClock = SystemClock> {
     position: Position,
     line: Option<Line>,
     clock: C,
+    /// What frames are handed out in beside their descriptors.
+    buffers: Option<Box<dyn Buffers>>,
 }
 
 // SAFETY: the pointers in `descriptors` lead into the trace, which may be read from any thread.
@@ -114,7 +117,7 @@ impl Line {
         [self.ring.offered, self.ring.waiting, stopped.offered, stopped.waiting]
     }
 
-    fn counters(&self) -> WireCounters {
+    fn counters(&self, rx_nombuf: u64) -> WireCounters {
         let absences = self.began.map(|began| began.absences).unwrap_or_default();
         let stopped = self.shadow.as_ref().map_or(&self.ring, |shadow| &shadow.ring);
         WireCounters {
@@ -126,7 +129,7 @@ impl Line {
             gaps: absences.gaps,
             gap_ns: absences.gap_ns,
             longest_gap_ns: absences.longest_ns,
-            rx_nombuf: 0,
+            rx_nombuf,
         }
     }
 }
@@ -150,7 +153,14 @@ impl<C: WireClock> WireQueue<C> {
             position: Position::default(),
             line,
             clock,
+            buffers: None,
         }
+    }
+
+    /// Hands frames out in these buffers from now on.
+    #[cfg(feature = "dpdk")]
+    pub(crate) fn with_buffers(self, buffers: Box<dyn Buffers>) -> Self {
+        Self { buffers: Some(buffers), ..self }
     }
 
     /// The wire that it belongs to: for starting its clock, and for reading the counters while it runs.
@@ -170,14 +180,23 @@ impl<C: WireClock> WireQueue<C> {
 
     /// The next frames of a replay that waits for its reader.
     fn replay(&mut self) -> Option<usize> {
+        if let Some(buffers) = &mut self.buffers {
+            buffers.release();
+        }
         let queue = &self.trace.queues[self.number];
         let index = self.position.index;
         let count = self.descriptors.len().min(queue.slots.len() - index);
         if count == 0 {
             return None;
         }
+        if self.buffers.as_mut().is_some_and(|buffers| !buffers.reserve(count)) {
+            return Some(0);
+        }
         let times = &queue.times[index..];
         describe(queue, index, &mut self.descriptors[..count], |at, _| times[at]);
+        if let Some(buffers) = &mut self.buffers {
+            buffers.fill(&mut self.descriptors[..count]);
+        }
         // To the end of the list, but not around it.
         self.position.index += count;
         self.position.number += count as u64;
@@ -221,10 +240,18 @@ impl<C: WireClock> WireQueue<C> {
         let first = line.ring.offered;
         let accepted = line.ring.arrive(arrived(passed, &mut line.hint));
         line.waiting.push(first, accepted);
-        let count = line.ring.take(burst) as usize;
+        let mut most = burst;
+        if let Some(buffers) = &mut self.buffers {
+            buffers.release();
+            let wanted = line.ring.waiting.min(burst);
+            if wanted > 0 && !buffers.reserve(wanted as usize) {
+                most = 0;
+            }
+        }
+        let count = line.ring.take(most) as usize;
         if let Some(shadow) = &mut line.shadow {
             shadow.ring.arrive(arrived(passed.saturating_sub(gap_ns), &mut shadow.hint));
-            shadow.ring.take(burst);
+            shadow.ring.take(most);
         }
         if count > 0 {
             let slots = &mut self.descriptors[..count];
@@ -236,9 +263,13 @@ impl<C: WireClock> WireQueue<C> {
                 Schedule::Line(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
                 Schedule::Poisson(times) => hand_out(times, queue, waiting, position, slots, wire_start_ns),
             }
+            if let Some(buffers) = &mut self.buffers {
+                buffers.fill(slots);
+            }
         }
-        if line.marks() != before || is_gap {
-            self.shared.counters[self.number].write(line.counters());
+        if line.marks() != before || is_gap || most == 0 {
+            let rx_nombuf = self.buffers.as_ref().map_or(0, |buffers| buffers.rx_nombuf());
+            self.shared.counters[self.number].write(line.counters(rx_nombuf));
         }
         let is_over = line.ring.offered == line.own && line.ring.waiting == 0;
         if count == 0 && is_over { None } else { Some(count) }

@@ -16,6 +16,7 @@ pub struct Trace {
     /// The queue of each frame.
     owners: Vec<u8>,
     bytes: u64,
+    longest: u32,
 }
 
 /// The frames of one queue.
@@ -149,6 +150,11 @@ impl Trace {
         self.bytes
     }
 
+    /// The most captured bytes of a frame.
+    pub fn longest(&self) -> u32 {
+        self.longest
+    }
+
     /// How many of the first `packets` packets of the replay come to a queue.
     #[inline]
     pub(super) fn share(&self, queue: usize, packets: u64) -> u64 {
@@ -212,7 +218,7 @@ impl Loading {
         }
         let queues = (0..queues).map(|_| QueueFrames::default()).collect();
         let toeplitz = Toeplitz::new(&Toeplitz::SYMMETRIC_KEY);
-        Ok(Self { trace: Trace { queues, owners: Vec::new(), bytes: 0 }, toeplitz, limit })
+        Ok(Self { trace: Trace { queues, owners: Vec::new(), bytes: 0, longest: 0 }, toeplitz, limit })
     }
 
     fn push(&mut self, frame: &Frame<'_>, name: &str) -> Result<(), SourceError> {
@@ -229,6 +235,7 @@ impl Loading {
             )));
         }
         self.trace.bytes = bytes;
+        self.trace.longest = self.trace.longest.max(frame.data.len() as u32);
         queue.slots.push(Slot {
             data: queue.memory.push(frame.data),
             frame: self.trace.owners.len() as u32,

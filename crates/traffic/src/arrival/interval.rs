@@ -31,7 +31,7 @@ impl Interval {
     /// The last unit whose time is at most `ns`.
     #[inline]
     pub(super) fn unit_at(&self, ns: u64) -> u64 {
-        (((u128::from(ns) + 1 << self.shift) - 1) / u128::from(self.mult)) as u64
+        ((((u128::from(ns) + 1) << self.shift) - 1) / u128::from(self.mult)) as u64
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
             prop_assume!((numerator * 1000 > denominator) && numerator / denominator < 1_000_000_000_000);
             let interval = Interval::new(numerator, denominator, fraction);
             let unit = unit >> (128 - (numerator / denominator).leading_zeros()).saturating_sub(18);
-            let exact = (u128::from(unit) * numerator / denominator >> fraction) as u64;
+            let exact = (u128::from(unit) * numerator / denominator) as u64 >> fraction;
             let ns = interval.ns(unit);
             prop_assert!(ns >= exact && ns - exact <= 1 + (exact >> 48), "{} {}", ns, exact);
             // The search is the other way of the same.

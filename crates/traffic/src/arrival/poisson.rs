@@ -30,7 +30,7 @@ fn ln(number: f64) -> f64 {
     const LN_2: f64 = std::f64::consts::LN_2;
     let bits = number.to_bits();
     let exponent = (bits >> 52) as i32 - 1023;
-    let mantissa = f64::from_bits(bits & (1 << 52) - 1 | 1023 << 52);
+    let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
     // ln m = 2 artanh((m - 1) / (m + 1)); the argument is at most 1/3, so 17 terms are below the last place.
     let z = (mantissa - 1.0) / (mantissa + 1.0);
     let square = z * z;
