@@ -1,0 +1,92 @@
+//! What the wire itself costs a receiver that only adds lengths up. Not a test of anything: `docs/wire.md` has what it printed.
+//!
+//! `cargo test --release -p port --test wire_cost -- --ignored --nocapture`, on a machine that does nothing else.
+#![cfg(feature = "dpdk")]
+
+mod wire_fixture;
+
+use port::dpdk::{Eal, EalConfig};
+use port::wire::{SystemClock, Trace, Wire, WireClock, WireQueue, WireSpec};
+use port::{PacketSource, Poll};
+use std::sync::{Arc, Barrier};
+use wire_fixture::synthetic;
+
+const BURST: usize = 64;
+const ROUNDS: usize = 5;
+
+/// Nanoseconds of the thread's own time per packet, and the share of packets that found the ring full.
+fn cost(mut queue: WireQueue, barrier: &Barrier) -> (f64, f64) {
+    // A thread that waits at a barrier for the other is not measured; its packets are.
+    barrier.wait();
+    queue.wire().start();
+    let mut clock = SystemClock;
+    let (mut packets, mut bytes) = (0_u64, 0_u64);
+    let before = clock.thread().cpu_ns;
+    loop {
+        match queue.rx_burst().expect("a wire does not fail") {
+            Poll::Burst(burst) => {
+                packets += burst.len() as u64;
+                bytes += burst.frames().map(|frame| u64::from(frame.wire_len)).sum::<u64>();
+            }
+            Poll::Idle => {}
+            Poll::Ended => break,
+        }
+    }
+    let ns = clock.thread().cpu_ns - before;
+    assert_eq!(bytes, packets * 60);
+    let counters = queue.counters();
+    (ns as f64 / packets as f64, counters.imissed as f64 / counters.offered as f64)
+}
+
+fn round(text: &str, traces: &[Arc<Trace>], eal: &Arc<Eal>) -> (f64, f64) {
+    let spec: WireSpec = text.parse().expect(text);
+    let trace = &traces[spec.queues - 1];
+    let queues = match spec.mbufs {
+        None => Wire::open("wire", &spec, trace, BURST),
+        Some(_) => Wire::open_mbufs(eal, "wire", &spec, trace, BURST),
+    };
+    let queues = queues.expect("the wire opens");
+    let barrier = Barrier::new(queues.len());
+    let costs: Vec<_> = std::thread::scope(|scope| {
+        let barrier = &barrier;
+        let threads: Vec<_> =
+            queues.into_iter().map(|queue| scope.spawn(move || cost(queue, barrier))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    let mean = |part: fn(&(f64, f64)) -> f64| costs.iter().map(part).sum::<f64>() / costs.len() as f64;
+    (mean(|cost| cost.0), mean(|cost| cost.1))
+}
+
+#[test]
+#[ignore = "measures; see above"]
+fn ns_per_packet() {
+    let (one, _) = synthetic("packets=1M,flows=100k", 1);
+    let two = Arc::new(one.spread(2, 1 << 30).unwrap());
+    let traces = [one, two];
+    let eal = Eal::init(&EalConfig { memory_bytes: 512 << 20, ..EalConfig::default() }).expect("EAL starts");
+    let mut variants = Vec::new();
+    for queues in [1, 2] {
+        for mbufs in ["", ",mbufs=16k"] {
+            variants.push(format!("queues={queues}{mbufs}"));
+            for rest in [
+                "rate=1000Mpps,packets=300M",
+                "rate=1000Mpps,packets=300M,arrivals=poisson",
+                "rate=1000Mpps,packets=300M,arrivals=bursts:32",
+            ] {
+                variants.push(format!("queues={queues}{mbufs},{rest}"));
+            }
+        }
+    }
+    let mut costs = vec![Vec::new(); variants.len()];
+    for _ in 0..ROUNDS {
+        for (text, costs) in variants.iter().zip(&mut costs) {
+            costs.push(round(text, &traces, &eal));
+        }
+    }
+    for (text, costs) in variants.iter().zip(&mut costs) {
+        costs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (median, missed) = costs[ROUNDS / 2];
+        let (least, most) = (costs[0].0, costs[ROUNDS - 1].0);
+        println!("{median:6.2} ns ({least:.2} to {most:.2}), {:5.1} % missed: {text}", missed * 100.0);
+    }
+}
