@@ -69,9 +69,9 @@ fn ns_per_packet() {
         for mbufs in ["", ",mbufs=16k"] {
             variants.push(format!("queues={queues}{mbufs}"));
             for rest in [
-                "rate=1000Mpps,packets=300M",
-                "rate=1000Mpps,packets=300M,arrivals=poisson",
-                "rate=1000Mpps,packets=300M,arrivals=bursts:32",
+                "rate=200Mpps,packets=40M",
+                "rate=200Mpps,packets=40M,arrivals=poisson",
+                "rate=200Mpps,packets=40M,arrivals=bursts:32",
             ] {
                 variants.push(format!("queues={queues}{mbufs},{rest}"));
             }

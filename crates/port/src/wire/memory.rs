@@ -65,6 +65,20 @@ impl Block {
     }
 }
 
+/// Asks for huge pages under what is read all the time, once it is complete.
+pub(super) fn collapse<T>(values: &[T]) {
+    /// Linux 6.1; the libc crate has it for some targets only.
+    const MADV_COLLAPSE: libc::c_int = 25;
+    let bytes = values.as_ptr_range();
+    let start = (bytes.start as usize).next_multiple_of(BLOCK_BYTES);
+    let end = bytes.end as usize / BLOCK_BYTES * BLOCK_BYTES;
+    if start < end {
+        // A hint, as above.
+        // SAFETY: whole pages of our own; their contents stay.
+        unsafe { libc::madvise(start as *mut libc::c_void, end - start, MADV_COLLAPSE) };
+    }
+}
+
 impl Drop for Block {
     fn drop(&mut self) {
         // SAFETY: allocated with this layout.

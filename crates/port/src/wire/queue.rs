@@ -185,17 +185,18 @@ impl<C: WireClock> WireQueue<C> {
         }
         let queue = &self.trace.queues[self.number];
         let index = self.position.index;
-        let count = self.descriptors.len().min(queue.slots.len() - index);
+        let count = self.descriptors.len().min(queue.descriptors.len() - index);
         if count == 0 {
             return None;
         }
         if self.buffers.as_mut().is_some_and(|buffers| !buffers.reserve(count)) {
             return Some(0);
         }
-        let times = &queue.times[index..];
-        describe(queue, index, &mut self.descriptors[..count], |at, _| times[at]);
+        let descriptors = &mut self.descriptors[..count];
+        descriptors.copy_from_slice(&queue.descriptors[index..index + count]);
+        descriptors.iter().for_each(|descriptor| prefetch(descriptor.data));
         if let Some(buffers) = &mut self.buffers {
-            buffers.fill(&mut self.descriptors[..count]);
+            buffers.fill(descriptors);
         }
         // To the end of the list, but not around it.
         self.position.index += count;
@@ -286,7 +287,7 @@ fn hand_out(
     mut slots: &mut [FrameDescriptor],
     wire_start_ns: u64,
 ) {
-    let frames = queue.slots.len();
+    let frames = queue.descriptors.len();
     while !slots.is_empty() {
         let (first, count) = waiting.pop(slots.len() as u64);
         let mut count = count as usize;
@@ -297,35 +298,16 @@ fn hand_out(
         while count > 0 {
             let in_lap = count.min(frames - position.index);
             let (now, later) = run.split_at_mut(in_lap);
-            let lap = position.lap;
-            describe(queue, position.index, now, |_, frame| wire_start_ns + times.time_ns(lap, frame));
+            let first = position.index;
+            now.copy_from_slice(&queue.descriptors[first..first + in_lap]);
+            for (index, descriptor) in (first..).zip(now) {
+                prefetch(descriptor.data);
+                descriptor.time_ns = wire_start_ns + times.time_ns(position.lap, queue.number(index));
+            }
             position.advance(in_lap, frames);
             run = later;
             count -= in_lap;
         }
-    }
-}
-
-/// Describes the frames from `index` on. `time_ns` gets the place among them and the number in the trace.
-#[inline(always)]
-fn describe(
-    queue: &QueueFrames,
-    index: usize,
-    descriptors: &mut [FrameDescriptor],
-    time_ns: impl Fn(usize, u32) -> u64,
-) {
-    let slots = &queue.slots[index..index + descriptors.len()];
-    for (at, (slot, descriptor)) in slots.iter().zip(descriptors).enumerate() {
-        prefetch(slot.data);
-        *descriptor = FrameDescriptor {
-            data: slot.data,
-            time_ns: time_ns(at, slot.frame),
-            captured: slot.captured,
-            wire_len: slot.wire_len,
-            link: slot.link,
-            stripped_vlan: slot.stripped_vlan(),
-            rss_hash: slot.rss_hash(),
-        };
     }
 }
 
@@ -357,11 +339,11 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
     /// In bytes on the wire, those that were dropped included.
     fn progress(&self) -> Option<Progress> {
         let queue = &self.trace.queues[self.number];
-        let frames = queue.slots.len().max(1) as u128;
+        let frames = queue.descriptors.len().max(1) as u128;
         let bytes = |packets: u64| (u128::from(packets) * u128::from(queue.wire_bytes) / frames) as u64;
         let (done, all) = match &self.line {
             Some(line) => (line.ring.offered - line.ring.waiting, line.own),
-            None => (self.position.number, queue.slots.len() as u64),
+            None => (self.position.number, queue.descriptors.len() as u64),
         };
         Some(Progress { done: bytes(done), total: Some(bytes(all)) })
     }

@@ -1,9 +1,9 @@
 //! The frames that a wire replays, spread over its queues.
 
-use super::memory::FrameMemory;
+use super::memory::{self, FrameMemory};
 use super::spec::WireSpec;
-use crate::{Frame, PacketSource, Poll, SourceError, TimeBase};
-use packet::{LinkType, Toeplitz};
+use crate::{Burst, Frame, FrameDescriptor, PacketSource, Poll, SourceError, TimeBase};
+use packet::Toeplitz;
 
 /// Entries of the redirection table: the hash's low bits choose one.
 const REDIRECTIONS: u32 = 128;
@@ -22,45 +22,21 @@ pub struct Trace {
 /// The frames of one queue.
 #[derive(Debug, Default)]
 pub(super) struct QueueFrames {
-    pub(super) slots: Vec<Slot>,
-    /// When each was captured, nanoseconds since the epoch.
-    pub(super) times: Vec<u64>,
+    /// As they are handed out, with the times at which they were captured.
+    pub(super) descriptors: Vec<FrameDescriptor>,
+    /// Their numbers in the trace; empty where the queue is the only one.
+    numbers: Vec<u32>,
     pub(super) wire_bytes: u64,
     order: Order,
     memory: FrameMemory,
 }
 
-/// A frame: half a cache line.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    pub(super) data: *const u8,
-    /// Its number in the trace.
-    pub(super) frame: u32,
-    pub(super) captured: u32,
-    pub(super) wire_len: u32,
-    pub(super) rss_hash: u32,
-    stripped_vlan: u16,
-    is_vlan_stripped: bool,
-    is_hashed: bool,
-    pub(super) link: LinkType,
-}
-
-impl Slot {
+impl QueueFrames {
+    /// The number in the trace of the frame at a place of the list.
     #[inline(always)]
-    pub(super) fn rss_hash(&self) -> Option<u32> {
-        self.is_hashed.then_some(self.rss_hash)
-    }
-
-    #[inline(always)]
-    pub(super) fn stripped_vlan(&self) -> Option<u16> {
-        self.is_vlan_stripped.then_some(self.stripped_vlan)
-    }
-
-    fn frame(&self, time_ns: u64) -> Frame<'_> {
-        // SAFETY: the trace's memory, which lives as long as its slots.
-        let data = unsafe { std::slice::from_raw_parts(self.data, self.captured as usize) };
-        let (wire_len, link, stripped_vlan) = (self.wire_len, self.link, self.stripped_vlan());
-        Frame { data, wire_len, time_ns, link, stripped_vlan }
+    pub(super) fn number(&self, index: usize) -> u32 {
+        // The only queue's list is the trace.
+        self.numbers.get(index).copied().unwrap_or(index as u32)
     }
 }
 
@@ -70,8 +46,8 @@ unsafe impl Send for Trace {}
 unsafe impl Sync for Trace {}
 
 impl Trace {
-    /// Bytes beside a frame's own: its slot, its time, its owner, its place in the order, a schedule's table.
-    const BYTES_BESIDE: u64 = size_of::<Slot>() as u64 + 8 + 1 + 1 + 8;
+    /// Bytes beside a frame's own: its descriptor, number, owner, place in the order, and what a schedule keeps of it.
+    const BYTES_BESIDE: u64 = size_of::<FrameDescriptor>() as u64 + 4 + 1 + 1 + 8;
 
     /// Takes all frames of a source, for this many queues (1 to 128), into at most `limit` bytes.
     ///
@@ -108,26 +84,29 @@ impl Trace {
     /// `Open`: more queues than possible, or more than `limit` bytes.
     pub fn spread(&self, queues: usize, limit: u64) -> Result<Self, SourceError> {
         let mut loading = Loading::new(queues, limit)?;
-        for (slot, time_ns) in self.in_order() {
-            loading.push(&slot.frame(time_ns), "the trace")?;
+        for descriptor in self.in_order() {
+            // SAFETY: it points into this trace's memory, which lives as long as `self` and is not written.
+            let burst = unsafe { Burst::new(std::slice::from_ref(descriptor)) };
+            for frame in burst.frames() {
+                loading.push(&frame, "the trace")?;
+            }
         }
         loading.finish("the trace")
     }
 
-    /// Slots and times in the order of the trace.
-    fn in_order(&self) -> impl Iterator<Item = (&Slot, u64)> {
+    /// Frames in the order of the trace.
+    fn in_order(&self) -> impl Iterator<Item = &FrameDescriptor> {
         let mut next = vec![0; self.queues.len()];
         self.owners.iter().map(move |&owner| {
-            let queue = &self.queues[usize::from(owner)];
-            let at = next[usize::from(owner)];
-            next[usize::from(owner)] += 1;
-            (&queue.slots[at], queue.times[at])
+            let at = &mut next[usize::from(owner)];
+            *at += 1;
+            &self.queues[usize::from(owner)].descriptors[*at - 1]
         })
     }
 
     /// Lengths on the wire in the order of the trace.
     pub(super) fn wire_lens(&self) -> Vec<u32> {
-        self.in_order().map(|(slot, _)| slot.wire_len).collect()
+        self.in_order().map(|descriptor| descriptor.wire_len).collect()
     }
 
     /// Frames of all queues, at least one.
@@ -142,7 +121,7 @@ impl Trace {
 
     /// Frames of one queue.
     pub fn queue_frames(&self, queue: usize) -> u64 {
-        self.queues[queue].slots.len() as u64
+        self.queues[queue].descriptors.len() as u64
     }
 
     /// Memory that it takes.
@@ -163,7 +142,7 @@ impl Trace {
         }
         let (laps, rest) = (packets / self.frames(), packets % self.frames());
         let queue = &self.queues[queue];
-        laps * queue.slots.len() as u64 + queue.order.before(rest as usize)
+        laps * queue.descriptors.len() as u64 + queue.order.before(rest as usize)
     }
 }
 
@@ -236,18 +215,16 @@ impl Loading {
         }
         self.trace.bytes = bytes;
         self.trace.longest = self.trace.longest.max(frame.data.len() as u32);
-        queue.slots.push(Slot {
+        queue.descriptors.push(FrameDescriptor {
             data: queue.memory.push(frame.data),
-            frame: self.trace.owners.len() as u32,
+            time_ns: frame.time_ns,
             captured: frame.data.len() as u32,
             wire_len: frame.wire_len,
-            rss_hash: hash.unwrap_or(0),
-            stripped_vlan: frame.stripped_vlan.unwrap_or(0),
-            is_vlan_stripped: frame.stripped_vlan.is_some(),
-            is_hashed: hash.is_some(),
             link: frame.link,
+            stripped_vlan: frame.stripped_vlan,
+            rss_hash: hash,
         });
-        queue.times.push(frame.time_ns);
+        queue.numbers.push(self.trace.owners.len() as u32);
         queue.wire_bytes += u64::from(frame.wire_len);
         self.trace.owners.push(owner as u8);
         Ok(())
@@ -259,8 +236,13 @@ impl Loading {
                 "{name} has no frames: there is nothing to put on the wire"
             )));
         }
+        let is_only = self.trace.queues.len() == 1;
         for (owner, queue) in (0..).zip(&mut self.trace.queues) {
             queue.order = Order::new(&self.trace.owners, owner);
+            if is_only {
+                queue.numbers = Vec::new();
+            }
+            memory::collapse(&queue.descriptors);
         }
         Ok(self.trace)
     }
