@@ -130,8 +130,11 @@ impl Buffers for MbufRing {
         let mask = self.ready.len() - 1;
         for mbuf in handed {
             std::mem::swap(mbuf, &mut self.ready[self.next & mask]);
-            prefetch(mbuf.cast_const().cast());
             self.next += 1;
+        }
+        // Those of the next burst have until then to come into the cache.
+        for ahead in 0..count {
+            prefetch(self.ready[(self.next + ahead) & mask].cast_const().cast());
         }
         self.held = count;
         true

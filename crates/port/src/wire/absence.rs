@@ -58,3 +58,70 @@ impl Absences {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wall time, CPU time, and how often it blocked.
+    #[derive(Default)]
+    struct Told(u64, u64, u64);
+
+    impl WireClock for Told {
+        fn now_ns(&mut self) -> u64 {
+            self.0
+        }
+
+        fn thread(&mut self) -> ThreadTime {
+            ThreadTime { cpu_ns: self.1, blocked: self.2 }
+        }
+
+        fn epoch_offset_ns(&mut self) -> u64 {
+            0
+        }
+    }
+
+    /// The gaps that polls with these pauses end: wall time, CPU time and blocking in each.
+    fn noticed(pauses: &[(u64, u64, u64)]) -> Vec<u64> {
+        let mut clock = Told::default();
+        let mut absences = Absences::begin(0, &mut clock);
+        let mut gaps = Vec::new();
+        for (wall, cpu, blocked) in pauses {
+            clock = Told(clock.0 + wall, clock.1 + cpu, clock.2 + blocked);
+            let before = absences.gap_ns;
+            if absences.poll(clock.0, &mut clock) {
+                gaps.push(absences.gap_ns - before);
+            }
+        }
+        assert_eq!(absences.gaps, gaps.len() as u64);
+        assert_eq!(absences.longest_ns, gaps.iter().copied().max().unwrap_or(0));
+        gaps
+    }
+
+    #[test]
+    fn time_off_the_core_is_noticed_and_what_was_burnt_is_not_excused() {
+        assert_eq!(noticed(&[(4_000_000, 0, 0), (60_000, 1_000, 0)]), [4_000_000, 59_000]);
+        assert_eq!(noticed(&[(4_000_000, 4_000_000, 0)]), [], "a turn of the window");
+        assert_eq!(noticed(&[(4_000_000, 3_000_000, 0)]), [1_000_000], "partly");
+        assert_eq!(
+            noticed(&[(4_000_000, 0, 1), (4_000_000, 0, 0)]),
+            [4_000_000],
+            "it slept itself, then not"
+        );
+        assert_eq!(noticed(&[(49_000, 0, 0)]), [], "too short to look");
+        assert_eq!(noticed(&[(60_000, 56_000, 0)]), [], "less than two clocks can tell");
+        assert_eq!(noticed(&[(1_000_000, 2_000_000, 0)]), [], "another thread's clock");
+    }
+
+    #[test]
+    fn what_short_pauses_hid_is_never_more_than_the_gap() {
+        // Twenty pauses of 40 us that were not looked at, then 60 us of work: less than all that was off the core.
+        let mut pauses = vec![(40_000, 0, 0); 20];
+        pauses.push((60_000, 60_000, 0));
+        assert_eq!(noticed(&pauses), [60_000]);
+        // After a millisecond the clock was read in between, and it is not excused any more.
+        let mut pauses = vec![(40_000, 0, 0); 25];
+        pauses.push((60_000, 60_000, 0));
+        assert_eq!(noticed(&pauses), []);
+    }
+}

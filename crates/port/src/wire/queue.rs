@@ -189,7 +189,9 @@ impl<C: WireClock> WireQueue<C> {
         if count == 0 {
             return None;
         }
-        if self.buffers.as_mut().is_some_and(|buffers| !buffers.reserve(count)) {
+        let refused = self.buffers.as_mut().is_some_and(|buffers| !buffers.reserve(count));
+        let rx_nombuf = self.buffers.as_ref().map_or(0, |buffers| buffers.rx_nombuf());
+        if refused {
             return Some(0);
         }
         let descriptors = &mut self.descriptors[..count];
@@ -206,6 +208,7 @@ impl<C: WireClock> WireQueue<C> {
             offered: delivered,
             delivered,
             offered_clock_stopped: delivered,
+            rx_nombuf,
             ..WireCounters::default()
         });
         Some(count)
@@ -346,5 +349,92 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
             None => (self.position.number, queue.descriptors.len() as u64),
         };
         Some(Progress { done: bytes(done), total: Some(bytes(all)) })
+    }
+}
+
+#[cfg(all(test, feature = "dpdk"))]
+mod tests {
+    use super::*;
+    use crate::SyntheticSource;
+    use crate::wire::{ThreadTime, WireSpec};
+
+    /// A microsecond passes with every look.
+    struct Ticking(u64);
+
+    impl WireClock for Ticking {
+        fn now_ns(&mut self) -> u64 {
+            self.0 += 1_000;
+            self.0
+        }
+
+        fn thread(&mut self) -> ThreadTime {
+            ThreadTime { cpu_ns: self.0, blocked: 0 }
+        }
+
+        fn epoch_offset_ns(&mut self) -> u64 {
+            0
+        }
+    }
+
+    /// Refuses every other time.
+    #[derive(Debug, Default)]
+    struct Scarce {
+        asked: u64,
+        held: usize,
+        refused: u64,
+    }
+
+    impl Buffers for Scarce {
+        fn release(&mut self) {
+            self.held = 0;
+        }
+
+        fn reserve(&mut self, count: usize) -> bool {
+            assert_eq!(self.held, 0, "the last ones are back");
+            self.asked += 1;
+            if self.asked % 2 == 1 {
+                self.refused += count as u64;
+                return false;
+            }
+            self.held = count;
+            true
+        }
+
+        fn fill(&mut self, frames: &mut [FrameDescriptor]) {
+            assert_eq!(frames.len(), self.held);
+        }
+
+        fn rx_nombuf(&self) -> u64 {
+            self.refused
+        }
+    }
+
+    #[test]
+    fn packets_without_a_buffer_wait_in_the_ring() {
+        for text in ["", "rate=20Mpps,ring=64,packets=3000"] {
+            let mut source = SyntheticSource::open("packets=1000", 32).unwrap();
+            let trace = Arc::new(Trace::load(&mut source, 1, 1 << 30).unwrap());
+            let spec: WireSpec = text.parse().unwrap();
+            let queue = Wire::open_with("wire", &spec, &trace, 32, || Ticking(0)).unwrap().remove(0);
+            let mut queue = queue.with_buffers(Box::new(Scarce::default()));
+            let (mut received, mut idle) = (0, 0);
+            loop {
+                match queue.rx_burst().unwrap() {
+                    Poll::Burst(burst) => received += burst.len() as u64,
+                    Poll::Idle => idle += 1,
+                    Poll::Ended => break,
+                }
+            }
+            let counters = queue.counters();
+            assert!(idle > 10);
+            assert_eq!(counters.delivered, received);
+            assert_eq!(
+                (counters.offered, counters.waiting()),
+                (if text.is_empty() { 1000 } else { 3000 }, 0)
+            );
+            // At 20 packets a poll, of which every other one takes 32.
+            assert_eq!(counters.imissed > 0, !text.is_empty());
+            assert!(counters.rx_nombuf > 0, "{counters:?}");
+        }
     }
 }

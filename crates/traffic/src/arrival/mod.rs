@@ -131,9 +131,9 @@ pub enum Schedule {
     /// In bursts.
     Bursts(Bursts),
     /// Evenly by bits: frames of different lengths.
-    Line(Table),
+    Line(Table<u64>),
     /// At random.
-    Poisson(Table),
+    Poisson(Table<u32>),
 }
 
 impl Schedule {
@@ -250,16 +250,16 @@ impl ArrivalTimes for Bursts {
 
 /// Times that a table gives, which begins again where it ends.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct Table<V> {
     interval: Interval,
     frames: u64,
     /// Rising from 0, in units of the interval.
-    values: Box<[u64]>,
+    values: Box<[V]>,
     /// What a round of the table takes.
     lap_value: u64,
 }
 
-impl ArrivalTimes for Table {
+impl<V: Copy + Into<u64>> ArrivalTimes for Table<V> {
     #[inline(always)]
     fn time_ns(&self, lap: u64, frame: u32) -> u64 {
         // The line's table goes with the trace, the random one has a power of two and goes its own way.
@@ -269,7 +269,7 @@ impl ArrivalTimes for Table {
             let number = lap * self.frames + u64::from(frame);
             (number / poisson::PACKETS as u64, number % poisson::PACKETS as u64)
         };
-        self.interval.ns(round * self.lap_value + self.values[index as usize])
+        self.interval.ns(round * self.lap_value + self.values[index as usize].into())
     }
 
     #[inline]
@@ -283,15 +283,16 @@ impl ArrivalTimes for Table {
 
 /// How many values are at most `limit`, by doubling steps from `hint` on: few where the answer is near.
 #[inline]
-fn count_up_to(values: &[u64], limit: u64, hint: usize) -> usize {
-    let mut low = if hint > 0 && hint <= values.len() && values[hint - 1] <= limit { hint } else { 0 };
+fn count_up_to<V: Copy + Into<u64>>(values: &[V], limit: u64, hint: usize) -> usize {
+    let is_reached = |value: V| value.into() <= limit;
+    let mut low = if hint > 0 && hint <= values.len() && is_reached(values[hint - 1]) { hint } else { 0 };
     let mut step = 1;
-    while low + step <= values.len() && values[low + step - 1] <= limit {
+    while low + step <= values.len() && is_reached(values[low + step - 1]) {
         low += step;
         step *= 2;
     }
     let end = values.len().min(low + step);
-    low + values[low..end].partition_point(|&value| value <= limit)
+    low + values[low..end].partition_point(|&value| is_reached(value))
 }
 
 #[cfg(test)]

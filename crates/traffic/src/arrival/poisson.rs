@@ -3,14 +3,14 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-/// Arrivals in the table, a power of two: after so many packets the same intervals come again.
-pub(super) const PACKETS: usize = 1 << 20;
+/// Arrivals in the table, a power of two: after so many packets the same intervals come again. The table takes 1 MiB.
+pub(super) const PACKETS: usize = 1 << 18;
 /// Binary places of an arrival.
 pub(super) const FRACTION: u32 = 12;
 
 /// Arrivals of a Poisson process with a mean interval of 1, in units of 2^-`FRACTION`; the first at 0. The sum of all
 /// intervals is brought to exactly `PACKETS`, so that the mean rate is the one asked for.
-pub(super) fn arrivals(seed: u64) -> Vec<u64> {
+pub(super) fn arrivals(seed: u64) -> Vec<u32> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut sum = 0.0;
     let mut sums = Vec::with_capacity(PACKETS);
@@ -21,7 +21,7 @@ pub(super) fn arrivals(seed: u64) -> Vec<u64> {
         sum -= ln(uniform);
     }
     let scale = (PACKETS as f64) * f64::from(1 << FRACTION) / sum;
-    sums.into_iter().map(|sum| (sum * scale) as u64).collect()
+    sums.into_iter().map(|sum| (sum * scale) as u32).collect()
 }
 
 /// The natural logarithm of a number in (0, 1] that is no subnormal, with nothing but operations that IEEE 754 rounds
@@ -56,14 +56,14 @@ mod tests {
         assert!(times.is_sorted());
         let unit = f64::from(1 << FRACTION);
         let intervals: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / unit).collect();
-        // The share of intervals above x is e^-x; six standard deviations of a share among a million are 0.003.
+        // The share of intervals above x is e^-x; six standard deviations of a share of a quarter million are 0.006.
         for x in [0.1, 0.5, 1.0, 2.0, 4.0] {
             let share = intervals.iter().filter(|&&gap| gap > x).count() as f64 / intervals.len() as f64;
-            assert!((share - f64::exp(-x)).abs() < 0.003, "{x}: {share}");
+            assert!((share - f64::exp(-x)).abs() < 0.006, "{x}: {share}");
         }
         // One interval says nothing of the next.
         let mean_product = intervals.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / PACKETS as f64;
-        assert!((mean_product - 1.0).abs() < 0.01, "{mean_product}");
+        assert!((mean_product - 1.0).abs() < 0.03, "{mean_product}");
         assert_ne!(arrivals(1), arrivals(2));
     }
 }
