@@ -29,6 +29,7 @@ FIELD(buf_addr, 0, void *);
 FIELD(data_off, 16, uint16_t);
 FIELD(refcnt, 18, uint16_t);
 FIELD(nb_segs, 20, uint16_t);
+FIELD(port, 22, uint16_t);
 FIELD(ol_flags, 24, uint64_t);
 FIELD(pkt_len, 36, uint32_t);
 FIELD(data_len, 40, uint16_t);
@@ -38,6 +39,7 @@ FIELD(buf_len, 54, uint16_t);
 FIELD(pool, 56, struct rte_mempool *);
 FIELD(next, 64, struct rte_mbuf *);
 static_assert(sizeof(struct rte_mbuf) == 128, "rte_mbuf has another size in this DPDK");
+static_assert(RTE_MBUF_F_RX_RSS_HASH == (1ULL << 1), "RTE_MBUF_F_RX_RSS_HASH has another value");
 static_assert(RTE_MBUF_F_RX_VLAN_STRIPPED == (1ULL << 6), "RTE_MBUF_F_RX_VLAN_STRIPPED has another value");
 static_assert(RTE_ETH_RX_OFFLOAD_SCATTER == (1ULL << 13), "RTE_ETH_RX_OFFLOAD_SCATTER has another value");
 static_assert(RTE_HASH_EXTRA_FLAGS_EXT_TABLE == 0x08, "RTE_HASH_EXTRA_FLAGS_EXT_TABLE has another value");
@@ -240,7 +242,7 @@ int shim_port_sent(uint16_t port, uint64_t *opackets, uint64_t *oerrors)
 
 /* Gives a burst back. `rte_pktmbuf_free_bulk` reads `next` in the second cache line of every mbuf; a received
  * frame of one segment has none (ethdev's contract), so the first line, which is in the cache, decides. */
-void shim_mbuf_free_burst(struct rte_mbuf **mbufs, uint32_t count)
+static inline void free_burst(struct rte_mbuf **mbufs, uint32_t count, struct rte_mempool_cache *own_cache)
 {
 	uint32_t first = 0;
 	while (first < count) {
@@ -250,13 +252,37 @@ void shim_mbuf_free_burst(struct rte_mbuf **mbufs, uint32_t count)
 		       RTE_MBUF_DIRECT(mbufs[end]) && rte_mbuf_refcnt_read(mbufs[end]) == 1)
 			end++;
 		if (end > first) {
-			rte_mempool_put_bulk(pool, (void *const *)&mbufs[first], end - first);
+			struct rte_mempool_cache *cache =
+				own_cache != NULL ? own_cache : rte_mempool_default_cache(pool, rte_lcore_id());
+			rte_mempool_generic_put(pool, (void *const *)&mbufs[first], end - first, cache);
 			first = end;
 		} else {
 			rte_pktmbuf_free(mbufs[first]);
 			first++;
 		}
 	}
+}
+
+void shim_mbuf_free_burst(struct rte_mbuf **mbufs, uint32_t count)
+{
+	free_burst(mbufs, count, NULL);
+}
+
+/* With a cache of the caller's own: a thread that is no lcore has none. All mbufs are of the cache's pool. */
+void shim_mbuf_free_burst_cached(struct rte_mbuf **mbufs, uint32_t count, struct rte_mempool_cache *cache)
+{
+	free_burst(mbufs, count, cache);
+}
+
+int shim_mempool_get_bulk_cached(struct rte_mempool *pool, void **objects, uint32_t count,
+				 struct rte_mempool_cache *cache)
+{
+	return rte_mempool_generic_get(pool, objects, count, cache);
+}
+
+void shim_mempool_cache_flush(struct rte_mempool_cache *cache, struct rte_mempool *pool)
+{
+	rte_mempool_cache_flush(cache, pool);
 }
 
 int shim_mbuf_alloc_bulk(struct rte_mempool *pool, struct rte_mbuf **mbufs, uint32_t count)

@@ -11,6 +11,14 @@ pub struct rte_mempool {
     _opaque: [u8; 0],
 }
 
+/// Objects of a pool that one thread keeps for itself.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(non_camel_case_types)]
+pub struct rte_mempool_cache {
+    _opaque: [u8; 0],
+}
+
 /// A segment of a frame. `shim.c` asserts each offset and size that is declared here.
 #[repr(C, align(64))]
 #[derive(Debug)]
@@ -25,7 +33,8 @@ pub struct rte_mbuf {
     pub refcnt: u16,
     /// Segments of the frame; valid in its first mbuf.
     pub nb_segs: u16,
-    _port: u16,
+    /// The port that received it.
+    pub port: u16,
     /// Offload flags (`RTE_MBUF_F_…`).
     pub ol_flags: u64,
     _packet_type: u32,
@@ -53,6 +62,7 @@ const _: () = {
     assert!(offset_of!(rte_mbuf, data_off) == 16);
     assert!(offset_of!(rte_mbuf, refcnt) == 18);
     assert!(offset_of!(rte_mbuf, nb_segs) == 20);
+    assert!(offset_of!(rte_mbuf, port) == 22);
     assert!(offset_of!(rte_mbuf, ol_flags) == 24);
     assert!(offset_of!(rte_mbuf, pkt_len) == 36);
     assert!(offset_of!(rte_mbuf, data_len) == 40);
@@ -64,6 +74,8 @@ const _: () = {
     assert!(size_of::<rte_mbuf>() == 128);
 };
 
+/// The card hashed the frame for receive-side scaling; the hash is in `hash_rss`.
+pub const RTE_MBUF_F_RX_RSS_HASH: u64 = 1 << 1;
 /// The driver took the VLAN tag out of the frame; it is in `vlan_tci`.
 pub const RTE_MBUF_F_RX_VLAN_STRIPPED: u64 = 1 << 6;
 /// Bytes kept free in front of the data.
@@ -85,6 +97,21 @@ unsafe extern "C" {
     pub fn shim_mempool_get_bulk(pool: *mut rte_mempool, objects: *mut *mut c_void, count: u32) -> c_int;
     /// `rte_pktmbuf_alloc_bulk`: `count` reset mbufs, or an error and none.
     pub fn shim_mbuf_alloc_bulk(pool: *mut rte_mempool, mbufs: *mut *mut rte_mbuf, count: u32) -> c_int;
+    /// Makes a cache of the caller's own; null where there is no memory.
+    pub fn rte_mempool_cache_create(size: u32, socket_id: c_int) -> *mut rte_mempool_cache;
+    /// Frees a cache, which must be empty.
+    pub fn rte_mempool_cache_free(cache: *mut rte_mempool_cache);
+    /// Gives what a cache holds back to its pool.
+    pub fn shim_mempool_cache_flush(cache: *mut rte_mempool_cache, pool: *mut rte_mempool);
+    /// `shim_mempool_get_bulk` by way of a cache of the caller's own.
+    pub fn shim_mempool_get_bulk_cached(
+        pool: *mut rte_mempool,
+        objects: *mut *mut c_void,
+        count: u32,
+        cache: *mut rte_mempool_cache,
+    ) -> c_int;
+    /// `shim_mbuf_free_burst` by way of a cache of the caller's own, for mbufs of the cache's pool.
+    pub fn shim_mbuf_free_burst_cached(mbufs: *mut *mut rte_mbuf, count: u32, cache: *mut rte_mempool_cache);
     /// Gives received frames back to their pools, in bulk where they are of one segment.
     pub fn shim_mbuf_free_burst(mbufs: *mut *mut rte_mbuf, count: u32);
     /// Registers the field and the flag of a frame's receive time.

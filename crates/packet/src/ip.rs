@@ -53,9 +53,16 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) payload: Option<Bytes<'a>>,
     /// Why the ports are 0 though the protocol has some.
     pub(crate) remark: Option<Remark>,
+    /// True for every fragment, the first one too.
+    pub(crate) fragment: bool,
 }
 
 impl IpPacket<'_> {
+    /// The addresses of its header.
+    pub(crate) fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
     /// The key that `spec` takes of it. Without addresses, packets of both families have the same keys.
     pub(crate) fn key(&self, spec: &KeySpec, vlan: u16) -> PacketKey {
         let rest = Transport::new(self.ports, self.protocol, self.fields.ip_tos, vlan);
@@ -112,8 +119,9 @@ fn ipv4<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
     let first_fragment = be16(h, 6) & 0x1fff == 0;
     let addresses = Addresses::V4(std::array::from_fn(|i| h[12 + i]));
     let fields = PacketFields { total_byte: total as u32, ip_ttl: h[8], ip_tos: h[1], ..Default::default() };
+    let fragment = be16(h, 6) & 0x3fff != 0;
     let mut packet =
-        IpPacket { addresses, protocol: h[9], ports: [0; 4], fields, payload: None, remark: None };
+        IpPacket { addresses, protocol: h[9], ports: [0; 4], fields, payload: None, remark: None, fragment };
     let mut payload = bytes.limit(total);
     if first_fragment {
         match payload.skip(header_len) {
@@ -143,7 +151,8 @@ fn ipv6<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
     let ip_tos = (be16(h, 0) >> 4) as u8;
     let fields = PacketFields { total_byte: total as u32, ip_ttl: h[7], ip_tos, ..Default::default() };
     let payload = Some(payload.limit(total - 40));
-    let mut packet = IpPacket { addresses, protocol: h[6], ports: [0; 4], fields, payload, remark: None };
+    let mut packet =
+        IpPacket { addresses, protocol: h[6], ports: [0; 4], fields, payload, remark: None, fragment: false };
     walk(&mut packet, budget)?;
     transport(&mut packet);
     Ok(packet)
@@ -173,6 +182,7 @@ fn walk(packet: &mut IpPacket<'_>, budget: &mut HeaderBudget) -> Result<(), NotM
         match passed {
             Ok(h) => {
                 packet.protocol = h[0];
+                packet.fragment |= kind == FRAGMENT;
                 let later_fragment = kind == FRAGMENT && be16(h, 2) & 0xfff8 != 0;
                 packet.payload = (!later_fragment).then_some(rest);
             }

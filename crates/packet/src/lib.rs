@@ -15,6 +15,7 @@ mod link;
 mod link_header;
 mod parser;
 mod reason;
+mod rss;
 mod toeplitz;
 mod tunnel;
 

@@ -128,3 +128,52 @@ proptest! {
         );
     }
 }
+
+/// An Ethernet frame around these bytes.
+fn hash_of(ethertype: u16, bytes: &[u8]) -> Option<u32> {
+    let data = [&[2; 12][..], &ethertype.to_be_bytes(), bytes].concat();
+    let frame = packet::Frame {
+        wire_len: data.len() as u32,
+        data: &data,
+        time_ns: 0,
+        link: packet::LinkType::Ethernet,
+        stripped_vlan: None,
+    };
+    Toeplitz::new(&Toeplitz::MICROSOFT_KEY).frame(&frame)
+}
+
+#[test]
+fn frames_are_hashed_by_addresses_and_by_ports_where_there_are_some() {
+    let rss = Toeplitz::new(&Toeplitz::MICROSOFT_KEY);
+    let addresses = v4("10.0.0.1", "192.0.2.77");
+    let ipv4 = |protocol: u8, fragment: u16| {
+        let mut header =
+            vec![0x45, 0, 0, 28, 0, 0, (fragment >> 8) as u8, fragment as u8, 64, protocol, 0, 0];
+        header.extend(addresses);
+        header.extend(ports(50_000, 443));
+        header.extend([0; 4]);
+        hash_of(0x0800, &header)
+    };
+    let (with, without) = (rss.ipv4_ports(&addresses, &ports(50_000, 443)), rss.ipv4(&addresses));
+    assert_ne!(with, without);
+    assert_eq!((ipv4(17, 0), ipv4(6, 0), ipv4(17, 0x4000)), (Some(with), Some(with), Some(with)));
+    assert_eq!((ipv4(17, 0x2000), ipv4(17, 7), ipv4(47, 0)), (Some(without), Some(without), Some(without)));
+    // ICMP's type and code are no ports, and SCTP's are not among those that cards take by default.
+    assert_eq!((ipv4(1, 0), ipv4(132, 0)), (Some(without), Some(without)));
+
+    let (src, dst) = (v6("2001:db8::1"), v6("2001:db8:8000::2"));
+    let ipv6 = |next: u8, extension: &[u8]| {
+        let length = (extension.len() + 8) as u8;
+        let mut header = vec![0x60, 0, 0, 0, 0, length, next, 64];
+        header.extend([&src[..], &dst, extension, &ports(50_000, 443), &[0; 4]].concat());
+        hash_of(0x86dd, &header)
+    };
+    let (with, without) = (rss.ipv6_ports(&src, &dst, &ports(50_000, 443)), rss.ipv6(&src, &dst));
+    assert_eq!(ipv6(17, &[]), Some(with));
+    assert_eq!(ipv6(60, &[17, 0, 0, 0, 0, 0, 0, 0]), Some(with), "behind an extension header");
+    assert_eq!(ipv6(44, &[17, 0, 0, 1, 0, 0, 0, 0]), Some(without), "the first fragment");
+    assert_eq!(ipv6(44, &[17, 0, 0, 8, 0, 0, 0, 0]), Some(without), "a later fragment");
+
+    assert_eq!(hash_of(0x0806, &[0; 28]), None);
+    assert_eq!(hash_of(0x0800, &[0x45]), None);
+}

@@ -18,10 +18,14 @@ pub struct FrameDescriptor {
     pub link: LinkType,
     /// The tag that the driver stripped.
     pub stripped_vlan: Option<u16>,
+    /// The card's hash of the frame for receive-side scaling; `None` where there is no card or it made none.
+    pub rss_hash: Option<u32>,
 }
 
 // SAFETY: it is a place and no access to it: whoever makes a burst of it vouches for the bytes.
 unsafe impl Send for FrameDescriptor {}
+
+const _: () = assert!(size_of::<FrameDescriptor>() == 40);
 
 impl FrameDescriptor {
     /// No bytes at no time: what a source's slots hold before the first burst.
@@ -32,6 +36,7 @@ impl FrameDescriptor {
         wire_len: 0,
         link: LinkType::Unsupported,
         stripped_vlan: None,
+        rss_hash: None,
     };
 }
 
@@ -69,6 +74,12 @@ impl<'a> Burst<'a> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.descriptors.is_empty()
+    }
+
+    /// The card's hash of each frame, in the same order as [`Burst::frames`].
+    #[inline(always)]
+    pub fn rss_hashes(&self) -> impl ExactSizeIterator<Item = Option<u32>> + use<'a> {
+        self.descriptors.iter().map(|d| d.rss_hash)
     }
 
     /// The frames in the order of arrival.

@@ -175,6 +175,7 @@ unsafe extern "C" fn copy_frame(user: *mut u8, header: *const PacketHeader, data
         wire_len: header.len.max(captured as u32),
         link: buffer.link,
         stripped_vlan: None,
+        rss_hash: None,
     };
     buffer.filled += 1;
 }

@@ -1,5 +1,5 @@
 //! Getting frames, and each source's own counters: capture files, interfaces by libpcap, DPDK ports,
-//! synthetic traffic.
+//! synthetic traffic, and a wire in software that replays them as a card would.
 //!
 //! Everything is a [`PacketSource`]; generated frames leave by a [`PacketSink`]. The crate knows nothing of flows
 //! and threads.
@@ -11,9 +11,11 @@ mod filter;
 mod frame;
 mod interface;
 mod libpcap;
+mod prefetch;
 mod send;
 mod source;
 mod synthetic;
+pub mod wire;
 
 pub use capture::{CaptureSource, CaptureWriter};
 pub use filter::Filter;

@@ -61,6 +61,7 @@ impl PacketSource for SyntheticSource {
                 wire_len: frame.wire_len,
                 link: LinkType::Ethernet,
                 stripped_vlan: None,
+                rss_hash: None,
             });
         }
         if self.descriptors.is_empty() {

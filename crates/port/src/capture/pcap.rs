@@ -142,6 +142,7 @@ impl PcapReader {
                 wire_len,
                 link: self.link,
                 stripped_vlan: None,
+                rss_hash: None,
             };
             frames += 1;
             rest = behind;

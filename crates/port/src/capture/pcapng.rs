@@ -154,6 +154,7 @@ impl PcapngReader {
                         wire_len,
                         link: packet.link,
                         stripped_vlan: None,
+                        rss_hash: None,
                     };
                     frames += 1;
                     consumed += length;

@@ -1,4 +1,4 @@
-//! DPDK ports: EAL, the source that polls ports, a port fed from memory, and what can be opened here.
+//! DPDK ports: EAL, the source that polls ports, a port fed from memory, mbufs for the software wire, and what can be opened here.
 
 mod arguments;
 mod device;
@@ -11,6 +11,7 @@ mod port;
 mod ring;
 mod sink;
 mod source;
+mod wire;
 
 pub use eal::{Eal, EalConfig};
 pub use hugepages::Hugepages;

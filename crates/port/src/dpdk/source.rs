@@ -2,8 +2,9 @@
 
 use super::eal::Eal;
 use super::port::{Port, PortOptions};
+use crate::prefetch::prefetch;
 use crate::{Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, TimeBase};
-use dpdk_sys::{RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf};
+use dpdk_sys::{RTE_MBUF_F_RX_RSS_HASH, RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf};
 use packet::LinkType;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -89,19 +90,11 @@ impl DpdkSource {
         warnings: Vec<String>,
     ) -> Self {
         let burst = usize::from(burst);
-        let empty = FrameDescriptor {
-            data: std::ptr::null(),
-            time_ns: 0,
-            captured: 0,
-            wire_len: 0,
-            link: LinkType::Ethernet,
-            stripped_vlan: None,
-        };
         Self {
             name,
             mbufs: vec![std::ptr::null_mut(); burst],
             held: 0,
-            descriptors: vec![empty; burst],
+            descriptors: vec![FrameDescriptor::EMPTY; burst],
             scratch: vec![0; burst * SCRATCH_BYTES],
             next_port: 0,
             replay,
@@ -148,20 +141,12 @@ impl DpdkSource {
         for ((&mbuf, descriptor), scratch) in slots {
             // SAFETY: an mbuf that the last poll handed over, not given back before the next one.
             let frame = unsafe { &*mbuf };
-            let (data, captured) = locate(frame, scratch);
-            prefetch(data);
-            let stripped = frame.ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED != 0;
-            *descriptor = FrameDescriptor {
-                data,
-                time_ns: match &self.replay {
-                    Some(timestamps) => timestamps.time_ns(frame).unwrap_or(now),
-                    None => now,
-                },
-                captured,
-                wire_len: frame.pkt_len.max(captured),
-                link: LinkType::Ethernet,
-                stripped_vlan: stripped.then_some(frame.vlan_tci),
+            let time_ns = match &self.replay {
+                Some(timestamps) => timestamps.time_ns(frame).unwrap_or(now),
+                None => now,
             };
+            *descriptor = describe(frame, scratch, time_ns);
+            prefetch(descriptor.data);
         }
     }
 
@@ -263,6 +248,23 @@ impl Timestamps {
     }
 }
 
+/// What an mbuf says of its frame.
+#[inline(always)]
+pub(super) fn describe(frame: &rte_mbuf, scratch: &mut [u8], time_ns: u64) -> FrameDescriptor {
+    let (data, captured) = locate(frame, scratch);
+    let stripped = frame.ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED != 0;
+    let hashed = frame.ol_flags & RTE_MBUF_F_RX_RSS_HASH != 0;
+    FrameDescriptor {
+        data,
+        time_ns,
+        captured,
+        wire_len: frame.pkt_len.max(captured),
+        link: LinkType::Ethernet,
+        stripped_vlan: stripped.then_some(frame.vlan_tci),
+        rss_hash: hashed.then_some(frame.hash_rss),
+    }
+}
+
 /// Where a frame's captured bytes lie, and how many: the first segment, or what `gather` copies.
 #[inline(always)]
 fn locate(frame: &rte_mbuf, scratch: &mut [u8]) -> (*const u8, u32) {
@@ -300,17 +302,6 @@ fn clock_ns() -> u64 {
     // SAFETY: a writable timespec; the real-time clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut time) };
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
-}
-
-#[inline(always)]
-fn prefetch(data: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint that reads nothing, whatever the address.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(data.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = data;
 }
 
 #[cfg(test)]

@@ -84,6 +84,12 @@ impl fmt::Display for TcpStyle {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError(pub(crate) String);
 
+impl From<String> for SpecError {
+    fn from(line: String) -> Self {
+        Self(line)
+    }
+}
+
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -265,7 +271,7 @@ fn sizes(text: &str) -> Result<Vec<SizeShare>, SpecError> {
 }
 
 /// Says what is meant most likely, or everything that there is.
-pub(crate) fn unknown_key(what: &str, key: &str, known: &[&str]) -> SpecError {
+pub fn unknown_key(what: &str, key: &str, known: &[&str]) -> SpecError {
     let distance = |name: &&&str| strsim::damerau_levenshtein(key, name);
     let nearest = known.iter().min_by_key(distance).filter(|name| distance(name) <= 2);
     let list = known.join(", ");

@@ -8,7 +8,8 @@ const SHARE: Expected = "a share such as 30% or 0.3";
 const SECONDS: Expected = "seconds since 1970 such as 1704067200 or 1704067200.5";
 
 /// A whole number, decimal, with an optional suffix k, M or G (powers of ten).
-pub(crate) fn count(text: &str) -> Result<u64, Expected> {
+/// Otherwise what it should have looked like.
+pub fn count(text: &str) -> Result<u64, &'static str> {
     let (number, zeros) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 3),
         Some(b'M') => (&text[..text.len() - 1], 6),

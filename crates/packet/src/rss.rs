@@ -1,0 +1,26 @@
+//! What a card hashes of a frame to choose its receive queue.
+
+use crate::bytes::HeaderBudget;
+use crate::ip::{self, Addresses, protocol};
+use crate::{Frame, Toeplitz, link_header};
+
+impl Toeplitz {
+    /// The hash of a frame's outermost addresses, and of the ports where it is TCP or UDP and no fragment: a fragment
+    /// that is not the first has none, and all of a datagram's should come to one queue. `None` without an IP header
+    /// that can be parsed.
+    pub fn frame(&self, frame: &Frame<'_>) -> Option<u32> {
+        let mut budget = HeaderBudget::new();
+        let (_, announced, bytes) = link_header::parse(frame, &mut budget).ok()?;
+        let packet = ip::parse(announced, bytes, &mut budget).ok()?;
+        // Ports that the snap length cut are not hashed either; a card sees the whole frame.
+        let has_ports = matches!(packet.protocol, protocol::TCP | protocol::UDP)
+            && !packet.fragment
+            && packet.remark.is_none();
+        Some(match (packet.addresses(), has_ports) {
+            (Addresses::V4(addresses), false) => self.ipv4(addresses),
+            (Addresses::V4(addresses), true) => self.ipv4_ports(addresses, &packet.ports),
+            (Addresses::V6(src, dst), false) => self.ipv6(src, dst),
+            (Addresses::V6(src, dst), true) => self.ipv6_ports(src, dst, &packet.ports),
+        })
+    }
+}

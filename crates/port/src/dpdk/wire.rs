@@ -1,0 +1,233 @@
+//! Mbufs for the software wire: receiving and freeing cost what a card's driver makes them cost.
+
+use super::eal::Eal;
+use super::pool::{Pool, mbuf_bytes};
+use super::source::describe;
+use crate::prefetch::prefetch;
+use crate::wire::{Buffers, SystemClock, Trace, Wire, WireClock, WireQueue, WireSpec};
+use crate::{FrameDescriptor, SourceError};
+use dpdk_sys::{RTE_MBUF_F_RX_RSS_HASH, RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf, rte_mempool_cache};
+use std::sync::Arc;
+
+/// Room for data in each mbuf, as a card's have: their distance decides how they share cache sets and pages.
+const BUFFER_BYTES: u16 = 2048;
+/// Mbufs that a queue keeps out of its pool's ring, as for an lcore.
+const CACHE: u32 = 256;
+
+/// As for a port.
+const DEFAULT_MBUFS: u32 = 16_383;
+
+impl Wire {
+    /// The queues of a wire that hands its frames out in mbufs, `mbufs=` of them for each queue.
+    ///
+    /// # Errors
+    /// `Open`: as [`Wire::open`]; a pool that is too small for its ring, a frame that no mbuf can hold, too little memory.
+    pub fn open_mbufs(
+        eal: &Arc<Eal>,
+        name: &str,
+        spec: &WireSpec,
+        trace: &Arc<Trace>,
+        burst: usize,
+    ) -> Result<Vec<WireQueue>, SourceError> {
+        Self::open_mbufs_with(eal, name, spec, trace, burst, || SystemClock)
+    }
+
+    /// The same with clocks of the caller's own, one per queue.
+    ///
+    /// # Errors
+    /// As [`Wire::open_mbufs`].
+    pub fn open_mbufs_with<C: WireClock>(
+        eal: &Arc<Eal>,
+        name: &str,
+        spec: &WireSpec,
+        trace: &Arc<Trace>,
+        burst: usize,
+        clock: impl FnMut() -> C,
+    ) -> Result<Vec<WireQueue<C>>, SourceError> {
+        let least = spec.ring + burst.max(1);
+        let mbufs = spec.mbufs.unwrap_or(DEFAULT_MBUFS);
+        if (mbufs as usize) < least {
+            return Err(SourceError::Open(format!(
+                "--wire mbufs={mbufs}: too few for a ring of {}: set at least {least}",
+                spec.ring
+            )));
+        }
+        if trace.longest() > u32::from(u16::MAX) {
+            return Err(SourceError::Open(format!(
+                "--wire mbufs: a frame of {} bytes does not fit an mbuf: leave mbufs out, or cut frames (snap)",
+                trace.longest()
+            )));
+        }
+        let queues = Self::open_with(name, &WireSpec { mbufs: None, ..*spec }, trace, burst, clock)?;
+        queues
+            .into_iter()
+            .map(|queue| {
+                let ring = MbufRing::new(eal, mbufs, spec.ring, burst.max(1))?;
+                Ok(queue.with_buffers(Box::new(ring)))
+            })
+            .collect()
+    }
+
+    /// Memory that its mbufs take, for [`EalConfig::memory_bytes`](super::EalConfig).
+    pub fn mbuf_bytes(spec: &WireSpec) -> u64 {
+        u64::from(spec.mbufs.unwrap_or(DEFAULT_MBUFS)) * spec.queues as u64 * mbuf_bytes(BUFFER_BYTES)
+    }
+}
+
+/// The mbufs of one queue, as a driver has them: those that lie ready in the descriptor ring, those that the receiver
+/// holds, and the others in the pool.
+///
+/// A card writes a frame into the buffer of the mbuf that lies ready. The wire has the frame in memory already, so that it
+/// makes the mbuf's buffer address point there instead: one store more in a cache line that the driver writes anyway,
+/// and no copy that no driver makes. The mbufs leave this queue for nowhere, so nobody frees or reuses such a buffer.
+#[derive(Debug)]
+struct MbufRing {
+    /// Lie ready; a power of two.
+    ready: Box<[*mut rte_mbuf]>,
+    /// The next one that a frame comes into.
+    next: usize,
+    /// Handed out: the first `held`.
+    handed: Box<[*mut rte_mbuf]>,
+    held: usize,
+    rx_nombuf: u64,
+    cache: Cache,
+}
+
+// SAFETY: the mbufs, the cache and the pool belong to this ring alone and may be used from any thread, one at a time;
+// `&mut self` sees to that.
+unsafe impl Send for MbufRing {}
+
+impl MbufRing {
+    fn new(eal: &Arc<Eal>, mbufs: u32, ring: usize, burst: usize) -> Result<Self, SourceError> {
+        // The pool has no caches of its own: the receiver need not be an lcore.
+        let pool = Pool::new(eal, mbufs, 0, BUFFER_BYTES, -1)?;
+        let cache = Cache::new(pool, CACHE.min(mbufs / 4))?;
+        let mut ready = vec![std::ptr::null_mut(); ring].into_boxed_slice();
+        if !cache.get(&mut ready) {
+            return Err(SourceError::Open(format!("{ring} mbufs cannot be taken from their pool")));
+        }
+        let handed = vec![std::ptr::null_mut(); burst].into_boxed_slice();
+        Ok(Self { ready, next: 0, handed, held: 0, rx_nombuf: 0, cache })
+    }
+}
+
+impl Buffers for MbufRing {
+    #[inline]
+    fn release(&mut self) {
+        self.cache.put(&mut self.handed[..self.held]);
+        self.held = 0;
+    }
+
+    /// Moves the next mbufs out of the ring and new ones into their places: first the new ones, so that the ring stays full.
+    #[inline]
+    fn reserve(&mut self, count: usize) -> bool {
+        debug_assert!(self.held == 0 && count <= self.handed.len());
+        let handed = &mut self.handed[..count];
+        if !self.cache.get(handed) {
+            self.rx_nombuf += count as u64;
+            return false;
+        }
+        let mask = self.ready.len() - 1;
+        for mbuf in handed {
+            std::mem::swap(mbuf, &mut self.ready[self.next & mask]);
+            self.next += 1;
+        }
+        // Those of the next burst have until then to come into the cache.
+        for ahead in 0..count {
+            prefetch(self.ready[(self.next + ahead) & mask].cast_const().cast());
+        }
+        self.held = count;
+        true
+    }
+
+    #[inline]
+    fn fill(&mut self, frames: &mut [FrameDescriptor]) {
+        let mbufs = &self.handed[..frames.len()];
+        for (&mbuf, frame) in mbufs.iter().zip(&*frames) {
+            // SAFETY: an mbuf of this ring's own that nobody else refers to.
+            receive(unsafe { &mut *mbuf }, frame);
+        }
+        for (&mbuf, frame) in mbufs.iter().zip(frames) {
+            // SAFETY: as above, written by `receive`.
+            let received = describe(unsafe { &*mbuf }, &mut [], frame.time_ns);
+            // What no mbuf says: not every capture is of Ethernet.
+            *frame = FrameDescriptor { link: frame.link, ..received };
+        }
+    }
+
+    fn rx_nombuf(&self) -> u64 {
+        self.rx_nombuf
+    }
+}
+
+/// Writes what a driver writes of a received frame.
+#[inline(always)]
+fn receive(mbuf: &mut rte_mbuf, frame: &FrameDescriptor) {
+    mbuf.buf_addr = frame.data.cast_mut().cast();
+    mbuf.data_off = 0;
+    mbuf.refcnt = 1;
+    mbuf.nb_segs = 1;
+    mbuf.port = 0;
+    let hashed = if frame.rss_hash.is_some() { RTE_MBUF_F_RX_RSS_HASH } else { 0 };
+    let stripped = if frame.stripped_vlan.is_some() { RTE_MBUF_F_RX_VLAN_STRIPPED } else { 0 };
+    mbuf.ol_flags = hashed | stripped;
+    mbuf.pkt_len = frame.wire_len;
+    mbuf.data_len = frame.captured as u16;
+    mbuf.vlan_tci = frame.stripped_vlan.unwrap_or(0);
+    mbuf.hash_rss = frame.rss_hash.unwrap_or(0);
+}
+
+impl Drop for MbufRing {
+    fn drop(&mut self) {
+        self.release();
+        // Never handed out or received into before: of one segment and with one reference either way.
+        self.cache.put(&mut self.ready);
+    }
+}
+
+/// A pool and one thread's cache of it.
+#[derive(Debug)]
+struct Cache {
+    raw: *mut rte_mempool_cache,
+    pool: Pool,
+}
+
+impl Cache {
+    fn new(pool: Pool, size: u32) -> Result<Self, SourceError> {
+        // SAFETY: EAL runs: the pool holds it.
+        let raw = unsafe { dpdk_sys::rte_mempool_cache_create(size, -1) };
+        if raw.is_null() {
+            return Err(SourceError::Open(format!("no memory for a cache of {size} mbufs")));
+        }
+        Ok(Self { raw, pool })
+    }
+
+    /// As many as there are places, or none.
+    #[inline]
+    fn get(&self, places: &mut [*mut rte_mbuf]) -> bool {
+        let (objects, count) = (places.as_mut_ptr().cast(), places.len() as u32);
+        // SAFETY: there are `count` places, and the cache is this pool's.
+        unsafe { dpdk_sys::shim_mempool_get_bulk_cached(self.pool.as_ptr(), objects, count, self.raw) == 0 }
+    }
+
+    /// Gives mbufs back that came from here.
+    #[inline]
+    fn put(&self, mbufs: &mut [*mut rte_mbuf]) {
+        if !mbufs.is_empty() {
+            // SAFETY: mbufs of this pool, each given back once.
+            unsafe {
+                dpdk_sys::shim_mbuf_free_burst_cached(mbufs.as_mut_ptr(), mbufs.len() as u32, self.raw);
+            }
+        }
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        // SAFETY: this pool's cache, which nobody uses after.
+        unsafe {
+            dpdk_sys::shim_mempool_cache_flush(self.raw, self.pool.as_ptr());
+            dpdk_sys::rte_mempool_cache_free(self.raw);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What a queue counts, for whoever asks while it runs.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+/// The counters of one receive queue, or of several together.
+///
+/// `offered = delivered + imissed + waiting`, always, and with the clock stopped likewise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WireCounters {
+    /// Packets that have arrived.
+    pub offered: u64,
+    /// Packets that were handed to the receiver.
+    pub delivered: u64,
+    /// Packets that found the ring full.
+    pub imissed: u64,
+    /// Packets that would have arrived if the wire's clock had stopped while the receiver was off its core.
+    pub offered_clock_stopped: u64,
+    /// Those of them that would have found the ring full.
+    pub imissed_clock_stopped: u64,
+    /// How often the receiver was off its core for so long that it was noticed.
+    pub gaps: u64,
+    /// How long together, nanoseconds.
+    pub gap_ns: u64,
+    /// The longest, nanoseconds.
+    pub longest_gap_ns: u64,
+    /// Times that no mbuf was to be had for a packet; it stayed in the ring. 0 without mbufs.
+    pub rx_nombuf: u64,
+}
+
+const FIELDS: usize = 9;
+
+impl WireCounters {
+    /// Packets in the ring.
+    pub fn waiting(&self) -> u64 {
+        self.offered - self.delivered - self.imissed
+    }
+
+    /// The sum of several queues; of the longest gaps the longest.
+    pub fn sum(queues: impl IntoIterator<Item = Self>) -> Self {
+        queues.into_iter().fold(Self::default(), |sum, queue| Self {
+            offered: sum.offered + queue.offered,
+            delivered: sum.delivered + queue.delivered,
+            imissed: sum.imissed + queue.imissed,
+            offered_clock_stopped: sum.offered_clock_stopped + queue.offered_clock_stopped,
+            imissed_clock_stopped: sum.imissed_clock_stopped + queue.imissed_clock_stopped,
+            gaps: sum.gaps + queue.gaps,
+            gap_ns: sum.gap_ns + queue.gap_ns,
+            longest_gap_ns: sum.longest_gap_ns.max(queue.longest_gap_ns),
+            rx_nombuf: sum.rx_nombuf + queue.rx_nombuf,
+        })
+    }
+
+    fn to_array(self) -> [u64; FIELDS] {
+        [
+            self.offered,
+            self.delivered,
+            self.imissed,
+            self.offered_clock_stopped,
+            self.imissed_clock_stopped,
+            self.gaps,
+            self.gap_ns,
+            self.longest_gap_ns,
+            self.rx_nombuf,
+        ]
+    }
+
+    fn from_array(values: [u64; FIELDS]) -> Self {
+        let [
+            offered,
+            delivered,
+            imissed,
+            offered_clock_stopped,
+            imissed_clock_stopped,
+            gaps,
+            gap_ns,
+            longest_gap_ns,
+            rx_nombuf,
+        ] = values;
+        Self {
+            offered,
+            delivered,
+            imissed,
+            offered_clock_stopped,
+            imissed_clock_stopped,
+            gaps,
+            gap_ns,
+            longest_gap_ns,
+            rx_nombuf,
+        }
+    }
+}
+
+/// One queue's counters, written by its receiver and read by anybody: a sequence lock, so that a reader always gets
+/// counters of one moment, and the writer never waits.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct SharedCounters {
+    /// Odd while the values are written.
+    sequence: AtomicU64,
+    values: [AtomicU64; FIELDS],
+}
+
+impl SharedCounters {
+    /// Only one thread at a time writes.
+    #[inline]
+    pub(super) fn write(&self, counters: WireCounters) {
+        let sequence = self.sequence.load(Ordering::Relaxed);
+        self.sequence.store(sequence + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        for (place, value) in self.values.iter().zip(counters.to_array()) {
+            place.store(value, Ordering::Relaxed);
+        }
+        self.sequence.store(sequence + 2, Ordering::Release);
+    }
+
+    pub(super) fn read(&self) -> WireCounters {
+        loop {
+            let before = self.sequence.load(Ordering::Acquire);
+            let values = std::array::from_fn(|i| self.values[i].load(Ordering::Relaxed));
+            fence(Ordering::Acquire);
+            if before.is_multiple_of(2) && self.sequence.load(Ordering::Relaxed) == before {
+                return WireCounters::from_array(values);
+            }
+            std::hint::spin_loop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_sees_one_moment() {
+        let shared = SharedCounters::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for n in 0..200_000 {
+                    shared.write(WireCounters::from_array([n; FIELDS]));
+                }
+            });
+            loop {
+                let values = shared.read().to_array();
+                assert_eq!(values, [values[0]; FIELDS]);
+                if values[0] == 199_999 {
+                    return;
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn sums_add_all_but_the_longest_gap() {
+        let one = WireCounters::from_array([9, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let sum = WireCounters::sum([one, WireCounters { longest_gap_ns: 1, ..one }]);
+        assert_eq!(sum.to_array(), [18, 4, 6, 8, 10, 12, 14, 8, 18]);
+        assert_eq!(sum.waiting(), 8);
+    }
+}

@@ -1,0 +1,151 @@
+//! A wire in software: it replays frames that are held in memory as a network card would deliver them.
+//!
+//! Packets *arrive* by a schedule on the clock, are spread over receive queues by their hash, wait in descriptor rings,
+//! and are dropped and counted where a ring is full. No core is spent on generating: at each poll a queue works out
+//! which of its packets have come since the last one and which of them found room. `docs/wire.md` says what that
+//! models and what not.
+
+mod absence;
+mod buffers;
+mod clock;
+mod counters;
+mod memory;
+mod queue;
+mod ring;
+mod spec;
+mod trace;
+
+#[cfg(feature = "dpdk")]
+pub(crate) use buffers::Buffers;
+pub use clock::{SystemClock, ThreadTime, WireClock};
+pub use counters::WireCounters;
+pub use queue::WireQueue;
+pub use spec::{Length, WireSpec};
+pub use trace::Trace;
+
+use crate::SourceError;
+use counters::SharedCounters;
+use queue::Line;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use traffic::Schedule;
+
+/// What the queues of a wire share: its clock's start and their counters. Any thread may hold one.
+#[derive(Clone, Debug)]
+pub struct Wire(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// On the queues' clock; `UNSET` before the start.
+    start_ns: AtomicU64,
+    epoch_offset_ns: u64,
+    counters: Box<[SharedCounters]>,
+}
+
+const UNSET: u64 = u64::MAX;
+/// Ten years: the longest run.
+const MOST_NS: u64 = 315_360_000_000_000_000;
+
+impl Shared {
+    /// The start, which is `now` unless there was one before.
+    fn start(&self, now: u64) -> u64 {
+        match self.start_ns.compare_exchange(UNSET, now, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => now,
+            Err(start) => start,
+        }
+    }
+}
+
+impl Wire {
+    /// The queues of a wire over this trace, which must have been loaded for as many, in bursts of at most `burst`
+    /// frames. With a rate the clock starts with the first poll of any of them, or with [`Wire::start`].
+    ///
+    /// # Errors
+    /// `Open`: what is not possible, and what is.
+    pub fn open(
+        name: &str,
+        spec: &WireSpec,
+        trace: &Arc<Trace>,
+        burst: usize,
+    ) -> Result<Vec<WireQueue>, SourceError> {
+        if spec.mbufs.is_some() {
+            return Err(SourceError::Open(
+                "--wire mbufs= hands frames out in DPDK's mbufs, which this wire was not opened with: leave it out"
+                    .into(),
+            ));
+        }
+        Self::open_with(name, spec, trace, burst, || SystemClock)
+    }
+
+    /// The same with clocks of the caller's own, one per queue.
+    ///
+    /// # Errors
+    /// As [`Wire::open`].
+    pub fn open_with<C: WireClock>(
+        name: &str,
+        spec: &WireSpec,
+        trace: &Arc<Trace>,
+        burst: usize,
+        mut clock: impl FnMut() -> C,
+    ) -> Result<Vec<WireQueue<C>>, SourceError> {
+        if spec.queues != trace.queues() {
+            return Err(SourceError::Open(format!(
+                "--wire has {} queues, but its frames were spread over {}",
+                spec.queues,
+                trace.queues()
+            )));
+        }
+        let schedule = match spec.rate {
+            None => None,
+            Some(rate) => {
+                let wire_lens = trace.wire_lens();
+                let schedule = Schedule::new(spec.arrivals, rate, wire_lens.iter().copied(), spec.seed);
+                let packets = packets(spec, &schedule, trace)?;
+                Some((Arc::new(schedule), packets))
+            }
+        };
+        let epoch_offset_ns = clock().epoch_offset_ns();
+        let counters = (0..spec.queues).map(|_| SharedCounters::default()).collect();
+        let shared = Arc::new(Shared { start_ns: AtomicU64::new(UNSET), epoch_offset_ns, counters });
+        Ok((0..spec.queues)
+            .map(|number| {
+                let line = schedule.as_ref().map(|(schedule, all)| {
+                    Line::new(schedule.clone(), *all, trace.share(number, *all), spec.ring)
+                });
+                WireQueue::new(name, number, trace.clone(), shared.clone(), burst, line, clock())
+            })
+            .collect())
+    }
+
+    /// Starts the clock of a wire that goes by the machine's, if it does not run yet: when all receivers are ready, for
+    /// packets that nobody polls for are dropped.
+    pub fn start(&self) {
+        self.0.start(SystemClock.now_ns());
+    }
+
+    /// The counters of each queue, as of its last poll.
+    pub fn counters(&self) -> Vec<WireCounters> {
+        self.0.counters.iter().map(SharedCounters::read).collect()
+    }
+
+    /// The counters of all queues together.
+    pub fn total(&self) -> WireCounters {
+        WireCounters::sum(self.counters())
+    }
+}
+
+/// How many packets a wire with a rate has.
+fn packets(spec: &WireSpec, schedule: &Schedule, trace: &Trace) -> Result<u64, SourceError> {
+    let packets = match spec.length {
+        Length::Once => trace.frames(),
+        Length::Packets(packets) => packets,
+        Length::Nanoseconds(ns) => schedule.arrived(ns.min(MOST_NS).saturating_sub(1), &mut 0),
+    };
+    let possible = schedule.arrived(MOST_NS, &mut 0);
+    if packets > possible {
+        return Err(SourceError::Open(format!(
+            "--wire: {packets} packets at this rate last longer than ten years: there is time for {possible}"
+        )));
+    }
+    Ok(packets)
+}

@@ -1,0 +1,221 @@
+//! `--wire`: the specification of a software wire.
+
+use std::fmt;
+use std::str::FromStr;
+use traffic::{Arrivals, Rate, SpecError, parse_count, unknown_key};
+
+/// How long a wire with a rate replays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// The trace once.
+    Once,
+    /// So many packets.
+    Packets(u64),
+    /// All packets that arrive in so many nanoseconds.
+    Nanoseconds(u64),
+}
+
+/// What a wire does. Made from text by [`str::parse`]; shown in full by `Display`, which parses to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireSpec {
+    /// How much arrives; `None` is a replay that waits for its readers.
+    pub rate: Option<Rate>,
+    /// How arrivals are spread.
+    pub arrivals: Arrivals,
+    /// Receive queues, 1 to 128.
+    pub queues: usize,
+    /// Descriptors of each queue's ring, a power of two from 64 to 65536.
+    pub ring: usize,
+    /// How long.
+    pub length: Length,
+    /// Mbufs of each queue's pool where frames are handed out in mbufs.
+    pub mbufs: Option<u32>,
+    /// What random arrivals are drawn from.
+    pub seed: u64,
+}
+
+const KEYS: [&str; 8] = ["rate", "queues", "ring", "arrivals", "packets", "seconds", "mbufs", "seed"];
+
+impl WireSpec {
+    /// The size of the redirection table, so that each queue can have a share.
+    pub const MOST_QUEUES: usize = 128;
+    /// Descriptors of a ring.
+    pub const RINGS: std::ops::RangeInclusive<usize> = 64..=65_536;
+    const MOST_PACKETS: u64 = 1_000_000_000_000;
+    /// Ten years.
+    const MOST_SECONDS: u64 = 315_360_000;
+    const MBUFS: std::ops::RangeInclusive<u64> = 128..=1 << 24;
+
+    fn set(&mut self, key: &str, text: &str) -> Result<(), SpecError> {
+        let refused = |expected: String| SpecError::from(format!("{key}={text}: {expected}"));
+        let whole = |least: u64, most: u64| match parse_count(text) {
+            Ok(count) if (least..=most).contains(&count) => Ok(count),
+            Ok(_) => Err(refused(format!("must be from {least} to {most}"))),
+            Err(expected) => Err(refused(format!("not {expected}"))),
+        };
+        match key {
+            "rate" => self.rate = Some(text.parse()?),
+            "arrivals" => self.arrivals = text.parse()?,
+            "queues" => self.queues = whole(1, Self::MOST_QUEUES as u64)? as usize,
+            "ring" => {
+                let (least, most) = Self::RINGS.into_inner();
+                self.ring = match parse_count(text).map(|count| count as usize) {
+                    Ok(count) if Self::RINGS.contains(&count) && count.is_power_of_two() => count,
+                    Ok(count) => {
+                        let nearest = count.clamp(least, most).next_power_of_two();
+                        return Err(refused(format!(
+                            "a ring has a power of two of descriptors, from {least} to {most}; the next one is {nearest}"
+                        )));
+                    }
+                    Err(expected) => return Err(refused(format!("not {expected}"))),
+                };
+            }
+            "packets" => self.length = Length::Packets(whole(1, Self::MOST_PACKETS)?),
+            "seconds" => self.length = Length::Nanoseconds(whole(1, Self::MOST_SECONDS)? * 1_000_000_000),
+            "mbufs" => {
+                let (least, most) = Self::MBUFS.into_inner();
+                self.mbufs = Some(whole(least, most)? as u32);
+            }
+            "seed" => {
+                self.seed = text.parse().map_err(|_| refused("not a whole number below 2^64".into()))?;
+            }
+            _ => return Err(unknown_key("unknown key", key, &KEYS)),
+        }
+        Ok(())
+    }
+
+    /// What depends on several keys.
+    fn check(&self, given: &[&str]) -> Result<(), SpecError> {
+        let given = |key: &str| given.contains(&key);
+        if given("packets") && given("seconds") {
+            return Err(SpecError::from("packets and seconds both say how long: give one".to_owned()));
+        }
+        if self.rate.is_none()
+            && let Some(key) =
+                ["arrivals", "packets", "seconds", "ring", "seed"].into_iter().find(|key| given(key))
+        {
+            return Err(SpecError::from(format!(
+                "{key} needs a rate such as rate=25Mpps: without one the trace is replayed once, as fast as it is taken"
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Default for WireSpec {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            arrivals: Arrivals::Constant,
+            queues: 1,
+            ring: 2048,
+            length: Length::Once,
+            mbufs: None,
+            seed: 1,
+        }
+    }
+}
+
+impl FromStr for WireSpec {
+    type Err = SpecError;
+
+    /// Reads `key=value,key=value,…`; what is left out has its default.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let mut spec = Self::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for pair in text.split(',').filter(|_| !text.trim().is_empty()) {
+            let pair = pair.trim();
+            let (key, text) = pair.split_once('=').unwrap_or((pair, ""));
+            if seen.contains(&key) {
+                return Err(SpecError::from(format!("{key} is given twice")));
+            }
+            spec.set(key, text)?;
+            seen.push(key);
+        }
+        spec.check(&seen)?;
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for WireSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "queues={}", self.queues)?;
+        if let Some(rate) = self.rate {
+            write!(f, ",rate={rate},ring={},arrivals={},seed={}", self.ring, self.arrivals, self.seed)?;
+            match self.length {
+                Length::Once => {}
+                Length::Packets(packets) => write!(f, ",packets={packets}")?,
+                Length::Nanoseconds(ns) => write!(f, ",seconds={}", ns / 1_000_000_000)?,
+            }
+        }
+        match self.mbufs {
+            Some(mbufs) => write!(f, ",mbufs={mbufs}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_spelling() {
+        let spec: WireSpec =
+            "rate=25Mpps,queues=2,ring=4096,arrivals=bursts:32,seconds=3,mbufs=16k,seed=7".parse().unwrap();
+        assert_eq!(
+            spec,
+            WireSpec {
+                rate: Some(Rate::Packets(25_000_000)),
+                arrivals: Arrivals::Bursts(32),
+                queues: 2,
+                ring: 4096,
+                length: Length::Nanoseconds(3_000_000_000),
+                mbufs: Some(16_000),
+                seed: 7,
+            }
+        );
+        assert_eq!("".parse::<WireSpec>(), Ok(WireSpec::default()));
+        assert_eq!("rate=100Gbps".parse::<WireSpec>().unwrap().rate, Some(Rate::Bits(100_000_000_000)));
+    }
+
+    #[test]
+    fn display_parses_to_the_same() {
+        for text in [
+            "",
+            "queues=4,mbufs=8191",
+            "rate=25Mpps,queues=2,ring=4096,arrivals=bursts:32,seconds=3,seed=7",
+            "rate=40Gbps,arrivals=poisson,packets=10M",
+        ] {
+            let spec: WireSpec = text.parse().unwrap();
+            assert_eq!(spec.to_string().parse(), Ok(spec), "{spec}");
+        }
+    }
+
+    #[test]
+    fn errors_say_what_is_possible() {
+        let error = |text: &str| {
+            let error = text.parse::<WireSpec>().expect_err(text).to_string();
+            assert!(!error.contains('\n'), "{error}");
+            error
+        };
+        assert!(error("rat=25Mpps").contains("did you mean \"rate\""));
+        assert!(error("colour=red").contains("rate, queues, ring"));
+        assert!(error("rate=25").contains("25Mpps"));
+        assert!(error("rate=25Mpps,ring=1000").contains("the next one is 1024"));
+        assert!(error("rate=25Mpps,ring=32").contains("the next one is 64"));
+        assert!(error("rate=25Mpps,ring=128k").contains("the next one is 65536"));
+        assert!(error("ring=2048").contains("needs a rate"));
+        assert!(error("queues=0").contains("from 1 to 128"));
+        assert!(error("queues=129").contains("from 1 to 128"));
+        assert!(error("queues=two").contains("whole number"));
+        assert!(error("arrivals=poisson").contains("needs a rate"));
+        assert!(error("packets=5").contains("needs a rate"));
+        assert!(error("rate=1Mpps,packets=5,seconds=2").contains("give one"));
+        assert!(error("rate=1Mpps,rate=2Mpps").contains("twice"));
+        assert!(error("rate=1Mpps,packets=0").contains("from 1"));
+        assert!(error("rate=1Mpps,seconds=1000000000").contains("from 1 to 315360000"));
+        assert!(error("mbufs=5").contains("from 128"));
+        assert!(error("rate=1Mpps,seed=x").contains("2^64"));
+    }
+}

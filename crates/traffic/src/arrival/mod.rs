@@ -1,0 +1,299 @@
+//! When packets arrive: the schedule of a replay at a set rate.
+//!
+//! A trace of `F` frames is replayed again and again, one lap after the other. Packet `n` is frame `n mod F` of lap `n / F`.
+//! Its arrival, in nanoseconds after the start, is a function of `n` alone: whoever asks, in whatever order, and for
+//! whichever share of the packets, gets the same.
+
+mod interval;
+mod poisson;
+
+use crate::spec::{SpecError, unknown_key, value};
+use interval::Interval;
+use std::fmt;
+use std::str::FromStr;
+
+/// How much is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// Packets per second.
+    Packets(u64),
+    /// Bits per second on an Ethernet line, see [`line_bytes`].
+    Bits(u64),
+}
+
+/// How arrivals are spread at the same mean rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Arrivals {
+    /// Evenly: one packet after each interval, or, at a rate in bits, each as soon as the line is free.
+    #[default]
+    Constant,
+    /// At random and independently: intervals have an exponential distribution.
+    Poisson,
+    /// So many at one moment, then a pause.
+    Bursts(u32),
+}
+
+/// What a frame takes of an Ethernet line (IEEE 802.3, clauses 3 and 4): preamble and start delimiter (8 bytes), the frame
+/// with its check sequence (4), padded to 64, and the gap between packets (12). `wire_len` is without check sequence.
+pub fn line_bytes(wire_len: u32) -> u64 {
+    (u64::from(wire_len) + 4).max(64) + 20
+}
+
+impl Rate {
+    /// Packets per second.
+    const PACKETS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
+    /// Bits per second: from 1 Mbit/s to 1,000 Gbit/s.
+    const BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
+}
+
+impl FromStr for Rate {
+    type Err = SpecError;
+
+    /// Reads `25Mpps` or `100Gbps`.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let bad = |expected: &str| SpecError(format!("rate={text}: {expected}"));
+        let (number, bits) = match (text.strip_suffix("pps"), text.strip_suffix("bps")) {
+            (Some(number), _) => (number, false),
+            (_, Some(number)) => (number, true),
+            _ => return Err(bad("not a rate such as 25Mpps (packets) or 100Gbps (bits per second)")),
+        };
+        let number =
+            value::count(number).map_err(|_| bad("not a whole number of packets or bits per second"))?;
+        match bits {
+            false if Self::PACKETS.contains(&number) => Ok(Self::Packets(number)),
+            false => Err(bad("must be from 1pps to 1000Mpps")),
+            true if Self::BITS.contains(&number) => Ok(Self::Bits(number)),
+            true => Err(bad("must be from 1Mbps to 1000Gbps")),
+        }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, unit) = match *self {
+            Self::Packets(number) => (number, "pps"),
+            Self::Bits(number) => (number, "bps"),
+        };
+        let scales = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+        match scales.iter().find(|(scale, _)| number % scale == 0) {
+            Some((scale, prefix)) => write!(f, "{}{prefix}{unit}", number / scale),
+            None => write!(f, "{number}{unit}"),
+        }
+    }
+}
+
+impl FromStr for Arrivals {
+    type Err = SpecError;
+
+    /// Reads `constant`, `poisson` or `bursts:32`.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        match text.split_once(':').unwrap_or((text, "")) {
+            ("constant", "") => Ok(Self::Constant),
+            ("poisson", "") => Ok(Self::Poisson),
+            ("bursts", count) => match value::count(count) {
+                Ok(count @ 1..=1_000_000) => Ok(Self::Bursts(count as u32)),
+                _ => Err(SpecError(format!(
+                    "arrivals={text}: say how many packets come together, from 1 to 1000000, as in bursts:32"
+                ))),
+            },
+            (name, _) => {
+                Err(unknown_key("arrivals: there is no", name, &["constant", "poisson", "bursts:N"]))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Arrivals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant => f.write_str("constant"),
+            Self::Poisson => f.write_str("poisson"),
+            Self::Bursts(count) => write!(f, "bursts:{count}"),
+        }
+    }
+}
+
+/// Arrival times, one kind of schedule per type so that the loop over a burst knows which.
+pub trait ArrivalTimes {
+    /// When a frame of the trace arrives in a lap, nanoseconds after the start.
+    fn time_ns(&self, lap: u64, frame: u32) -> u64;
+
+    /// How many packets have arrived at this time or before. `hint`: kept by the caller from one call to the next
+    /// (0 at first); it makes the search short where times do not go far back.
+    fn arrived(&self, ns: u64, hint: &mut usize) -> u64;
+}
+
+/// The schedule of a trace. See [`ArrivalTimes`] for what each kind can be asked.
+#[derive(Clone, Debug)]
+pub enum Schedule {
+    /// Evenly by packets.
+    Even(Even),
+    /// In bursts.
+    Bursts(Bursts),
+    /// Evenly by bits: frames of different lengths.
+    Line(Table<u64>),
+    /// At random.
+    Poisson(Table<u32>),
+}
+
+impl Schedule {
+    /// The schedule of a trace with frames of these lengths on the wire (without check sequence). At least one frame, fewer
+    /// than 2³². A rate in bits gives bursts and random arrivals the packet rate that the trace's mean frame makes of it.
+    pub fn new(
+        arrivals: Arrivals,
+        rate: Rate,
+        wire_lens: impl Iterator<Item = u32> + Clone,
+        seed: u64,
+    ) -> Self {
+        let frames = wire_lens.clone().count() as u64;
+        // Interval between two packets: a quotient of nanoseconds.
+        let (numerator, denominator) = match rate {
+            Rate::Packets(rate) => (1_000_000_000, u128::from(rate)),
+            Rate::Bits(rate) => {
+                let sum: u128 = wire_lens.clone().map(|length| u128::from(line_bytes(length))).sum();
+                (sum * 8_000_000_000, u128::from(rate) * u128::from(frames))
+            }
+        };
+        let even = |fraction| Interval::new(numerator, denominator, fraction);
+        match (arrivals, rate) {
+            (Arrivals::Poisson, _) => Self::Poisson(Table {
+                interval: even(poisson::FRACTION),
+                frames,
+                values: poisson::arrivals(seed).into(),
+                lap_value: (poisson::PACKETS as u64) << poisson::FRACTION,
+            }),
+            (Arrivals::Bursts(count), _) => {
+                Self::Bursts(Bursts { even: Even { interval: even(0), frames }, count: count.into() })
+            }
+            (Arrivals::Constant, Rate::Bits(rate)) if differ(wire_lens.clone()) => {
+                let mut sum = 0;
+                let values: Box<[u64]> = wire_lens
+                    .map(|length| {
+                        let before = sum;
+                        sum += line_bytes(length);
+                        before
+                    })
+                    .collect();
+                let interval = Interval::new(8_000_000_000, rate.into(), 0);
+                Self::Line(Table { interval, frames, values, lap_value: sum })
+            }
+            (Arrivals::Constant, _) => Self::Even(Even { interval: even(0), frames }),
+        }
+    }
+
+    /// See [`ArrivalTimes::time_ns`].
+    pub fn time_ns(&self, lap: u64, frame: u32) -> u64 {
+        match self {
+            Self::Even(times) => times.time_ns(lap, frame),
+            Self::Bursts(times) => times.time_ns(lap, frame),
+            Self::Line(times) => times.time_ns(lap, frame),
+            Self::Poisson(times) => times.time_ns(lap, frame),
+        }
+    }
+
+    /// See [`ArrivalTimes::arrived`].
+    #[inline]
+    pub fn arrived(&self, ns: u64, hint: &mut usize) -> u64 {
+        match self {
+            Self::Even(times) => times.arrived(ns, hint),
+            Self::Bursts(times) => times.arrived(ns, hint),
+            Self::Line(times) => times.arrived(ns, hint),
+            Self::Poisson(times) => times.arrived(ns, hint),
+        }
+    }
+}
+
+/// Whether frames take different shares of a line.
+fn differ(mut wire_lens: impl Iterator<Item = u32>) -> bool {
+    let first = wire_lens.next().map(line_bytes);
+    wire_lens.any(|length| Some(line_bytes(length)) != first)
+}
+
+/// Packet `n` at `n` intervals.
+#[derive(Clone, Debug)]
+pub struct Even {
+    interval: Interval,
+    frames: u64,
+}
+
+impl ArrivalTimes for Even {
+    #[inline(always)]
+    fn time_ns(&self, lap: u64, frame: u32) -> u64 {
+        self.interval.ns(lap * self.frames + u64::from(frame))
+    }
+
+    #[inline]
+    fn arrived(&self, ns: u64, _: &mut usize) -> u64 {
+        self.interval.unit_at(ns) + 1
+    }
+}
+
+/// Each packet with the first of its burst.
+#[derive(Clone, Debug)]
+pub struct Bursts {
+    even: Even,
+    count: u64,
+}
+
+impl ArrivalTimes for Bursts {
+    #[inline(always)]
+    fn time_ns(&self, lap: u64, frame: u32) -> u64 {
+        let number = lap * self.even.frames + u64::from(frame);
+        self.even.interval.ns(number - number % self.count)
+    }
+
+    #[inline]
+    fn arrived(&self, ns: u64, _: &mut usize) -> u64 {
+        (self.even.interval.unit_at(ns) / self.count + 1) * self.count
+    }
+}
+
+/// Times that a table gives, which begins again where it ends.
+#[derive(Clone, Debug)]
+pub struct Table<V> {
+    interval: Interval,
+    frames: u64,
+    /// Rising from 0, in units of the interval.
+    values: Box<[V]>,
+    /// What a round of the table takes.
+    lap_value: u64,
+}
+
+impl<V: Copy + Into<u64>> ArrivalTimes for Table<V> {
+    #[inline(always)]
+    fn time_ns(&self, lap: u64, frame: u32) -> u64 {
+        // The line's table goes with the trace, the random one has a power of two and goes its own way.
+        let (round, index) = if self.values.len() as u64 == self.frames {
+            (lap, u64::from(frame))
+        } else {
+            let number = lap * self.frames + u64::from(frame);
+            (number / poisson::PACKETS as u64, number % poisson::PACKETS as u64)
+        };
+        self.interval.ns(round * self.lap_value + self.values[index as usize].into())
+    }
+
+    #[inline]
+    fn arrived(&self, ns: u64, hint: &mut usize) -> u64 {
+        let unit = self.interval.unit_at(ns);
+        let (round, rest) = (unit / self.lap_value, unit % self.lap_value);
+        *hint = count_up_to(&self.values, rest, *hint);
+        round * self.values.len() as u64 + *hint as u64
+    }
+}
+
+/// How many values are at most `limit`, by doubling steps from `hint` on: few where the answer is near.
+#[inline]
+fn count_up_to<V: Copy + Into<u64>>(values: &[V], limit: u64, hint: usize) -> usize {
+    let is_reached = |value: V| value.into() <= limit;
+    let mut low = if hint > 0 && hint <= values.len() && is_reached(values[hint - 1]) { hint } else { 0 };
+    let mut step = 1;
+    while low + step <= values.len() && is_reached(values[low + step - 1]) {
+        low += step;
+        step *= 2;
+    }
+    let end = values.len().min(low + step);
+    low + values[low..end].partition_point(|&value| is_reached(value))
+}
+
+#[cfg(test)]
+mod tests;
