@@ -1,11 +1,12 @@
 //! The command line.
 
-use crate::{parts, quantity};
+use crate::{parallel, parts, quantity};
 use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use engine::Every;
+use engine::{Cores, Design, Every};
 use packet::KeySpec;
 use port::Rate;
+use port::wire::WireSpec;
 use record::{Collector, Rotation};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,6 +52,8 @@ Examples:
   edison run --port 0000:01:00.0 --flows f.parquet   a DPDK port, flow records to a file
   edison run --synthetic packets=10M,flows=1M,zipf=1.0
   edison run trace.pcap --json --every 1Mp           one line of JSON per million packets
+  edison run trace.pcap --cores 2                    two cores: one reads, one counts
+  edison run trace.pcap --wire rate=10Gbps,queues=2 --cores 2     what two cores would have lost on a link
 
 Every option can also be set in the environment (EDISON_EVERY=5s) or in a file (--config, the same names).
 Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 ended early with what was measured written.";
@@ -74,6 +77,17 @@ pub(crate) struct RunOptions {
     /// Measure generated traffic: packets=10M,flows=1M,zipf=1.0,size=64,seed=1
     #[arg(long, value_name = "SPEC", env = "EDISON_SYNTHETIC")]
     pub(crate) synthetic: Option<String>,
+    /// Let the file's or the generated frames arrive as on a wire: rate=25Mpps or 100Gbps, queues=2, ring=2048,
+    /// arrivals=poisson, packets=N or seconds=S, mbufs=N; without a rate nothing is lost
+    #[arg(long, value_name = "SPEC", env = "EDISON_WIRE", value_parser = parallel::wire)]
+    pub(crate) wire: Option<WireSpec>,
+    /// Cores to measure on: how many (2), or which (0,2-3)
+    #[arg(long, value_name = "N|LIST", env = "EDISON_CORES", value_parser = parallel::cores)]
+    pub(crate) cores: Option<Cores>,
+    /// How cores share the work: rss, sync, async, pipeline, cooperative, or NxM (N queues with M workers each)
+    /// [default: rss where the source has a queue for each core, else async]
+    #[arg(long, value_name = "DESIGN", env = "EDISON_DESIGN", value_parser = parallel::design)]
+    pub(crate) design: Option<Design>,
     /// Length of a window: a time (10s), or a number of received packets (1Mp)
     #[arg(long, value_name = "TIME|PACKETSp", env = "EDISON_EVERY", default_value = "10s", value_parser = quantity::every)]
     pub(crate) every: Every,
@@ -146,7 +160,7 @@ pub(crate) struct RunOptions {
     /// Mbufs of a DPDK port's pool
     #[arg(long, value_name = "N", env = "EDISON_MEMPOOL", default_value = "16383", value_parser = quantity::count)]
     pub(crate) mempool: u64,
-    /// Receive descriptors of a DPDK port's queue
+    /// Receive descriptors of a DPDK port's queue; packets that may wait between a receiver and each worker
     #[arg(long, value_name = "N", env = "EDISON_RING", default_value_t = 2048)]
     pub(crate) ring: u16,
     /// Take only what is addressed to this machine

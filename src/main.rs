@@ -7,6 +7,7 @@ mod exit;
 mod fields;
 mod generate;
 mod machine;
+mod parallel;
 mod parts;
 mod ports;
 mod positional;

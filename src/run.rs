@@ -3,13 +3,15 @@
 use crate::cli::{RunOptions, TunnelChoice};
 use crate::exit::{self, EARLY, FAULT, Failure, say};
 use crate::machine;
+use crate::parallel;
 use crate::parts;
 use crate::screen::{Screen, Show};
 use crate::sources::{self, Sources};
 use engine::{Config, Outcome, Outputs, OutputsResult};
 use packet::{KeySpec, Seed, Tunnel};
 use port::TimeBase;
-use record::report::{FlowCounts, LossAnswer, RunReport, WindowCounts};
+use port::wire::WireCounters;
+use record::report::{DesignReport, FlowCounts, LossAnswer, RunReport, WindowCounts, WireReport};
 use record::{Anonymizer, Patience, RecordWriter, Selection, terminal};
 use std::fs::{self, File};
 use std::io::Write;
@@ -37,7 +39,20 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--rotate splits what --flows writes: give --flows PATH too"));
     }
     let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
-    let Sources { mut sources, filter, time_base, are_captures } = sources::open(options)?;
+    let memory = config.limits.bytes_allowed() as u64;
+    let Sources { mut sources, filter, time_base, are_captures, wire } = sources::open(options, memory)?;
+    if let Some((_, bytes)) = &wire {
+        config.limits.take_bytes(usize::try_from(*bytes).unwrap_or(usize::MAX));
+    }
+    let queues = if wire.is_some() { sources.len() } else { 1 };
+    let plan = parallel::plan(options, queues, config.tunnel)?;
+    if wire.is_some() && time_base == TimeBase::Packets && queues > plan.receivers {
+        return Err(Failure::usage(format!(
+            "--wire without a rate replays each of its {queues} queues by itself: take as many receivers (--design rss \
+             --cores {queues}, --design {queues}x1), or queues={}",
+            plan.receivers
+        )));
+    }
     let writers = writers(options, &node, &selection, time_base)?;
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
 
@@ -52,14 +67,17 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let mut screen =
         Screen::start(show, time_base, anonymizer.clone(), Arc::clone(&stop)).map_err(no_thread)?;
     let outputs = Outputs::start(writers, anonymizer, &config, time_base).map_err(no_thread)?;
-    let outcome =
-        engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
-            .map_err(Failure::fault)?;
+    let outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
+        .map_err(Failure::fault)?;
     let screen_fault = screen.finish();
 
-    let names = sources.iter().map(|source| source.name().to_owned()).collect();
+    // The queues of a wire have one name.
+    let mut names: Vec<String> = sources.iter().map(|source| source.name().to_owned()).collect();
+    names.dedup();
     let verdict = Verdict::of(&outcome, are_captures);
     let (mut report, failed) = report(outcome, names, node, config.key);
+    report.design = parallel::report(&plan);
+    report.wire = wire.map(|(wire, _)| wire_report(wire.total()));
     report.faults.extend(screen_fault);
     finish(options, report, report_file, &verdict, failed)
 }
@@ -114,6 +132,7 @@ fn config(options: &RunOptions) -> Result<Config, Failure> {
         seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
         top: options.top,
         burst: usize::from(options.burst),
+        hand_over_parcels: usize::from(options.ring).div_ceil(usize::from(options.burst)).max(2),
         duration: options.duration,
         packets: options.packets,
         idle_exit: options.idle_exit,
@@ -167,6 +186,10 @@ impl Verdict {
     fn of(outcome: &Outcome<Outputs>, are_captures: bool) -> Self {
         let mut code = outcome.errors.iter().map(exit::code_of).max().unwrap_or(0);
         let mut lines: Vec<String> = outcome.errors.iter().map(ToString::to_string).collect();
+        if !outcome.faults.is_empty() {
+            code = FAULT;
+            lines.extend(outcome.faults.iter().cloned());
+        }
         if outcome.errors.iter().any(|error| exit::code_of(error) == FAULT) {
             code = FAULT;
         }
@@ -201,6 +224,8 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String, key: Key
         windows: WindowCounts { unreported: outcome.unreported, ..ended.windows },
         packets: ended.packets,
         loss: outcome.loss,
+        design: DesignReport::default(),
+        wire: None,
         flows: FlowCounts { exported, dropped, ..ended.flows },
         memory_bytes: ended.memory_bytes,
         totals: ended.totals,
@@ -212,6 +237,19 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String, key: Key
         faults,
     };
     (report, failed)
+}
+
+fn wire_report(counters: WireCounters) -> WireReport {
+    WireReport {
+        offered: counters.offered,
+        delivered: counters.delivered,
+        imissed: counters.imissed,
+        offered_clock_stopped: counters.offered_clock_stopped,
+        imissed_clock_stopped: counters.imissed_clock_stopped,
+        gaps: counters.gaps,
+        gap_ns: counters.gap_ns,
+        longest_gap_ns: counters.longest_gap_ns,
+    }
 }
 
 /// `--report`: opened before measuring, so that a mistake in the path costs no run.

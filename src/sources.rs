@@ -3,9 +3,12 @@
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
 use crate::positional::{self, Words};
+use port::wire::{Trace, Wire, WireQueue, WireSpec};
 use port::{
-    CaptureSource, Filter, InterfaceOptions, InterfaceSource, PacketSource, SyntheticSource, TimeBase,
+    CaptureSource, Filter, InterfaceOptions, InterfaceSource, PacketSource, SourceError, SyntheticSource,
+    TimeBase,
 };
+use std::sync::Arc;
 
 /// What is to be measured.
 pub(crate) struct Sources {
@@ -14,10 +17,12 @@ pub(crate) struct Sources {
     pub(crate) time_base: TimeBase,
     /// True where all are capture files: ending one early is exit code 3.
     pub(crate) are_captures: bool,
+    /// The wire that the sources are queues of, and what its frames take in memory.
+    pub(crate) wire: Option<(Wire, u64)>,
 }
 
-/// Opens everything that the options name.
-pub(crate) fn open(options: &RunOptions) -> Result<Sources, Failure> {
+/// Opens everything that the options name. `memory`: bytes that the run may take.
+pub(crate) fn open(options: &RunOptions, memory: u64) -> Result<Sources, Failure> {
     let has_other = !options.interface.is_empty() || !options.port.is_empty() || options.synthetic.is_some();
     let Words { files, filter } = positional::split(&options.words, has_other)?;
     let kinds = [
@@ -58,8 +63,65 @@ pub(crate) fn open(options: &RunOptions) -> Result<Sources, Failure> {
     if !options.port.is_empty() {
         sources.push(dpdk_source(options)?);
     }
+    let mut wire = None;
+    if let Some(spec) = &options.wire {
+        let (queues, opened) = wire_around(options, *spec, sources, memory)?;
+        (sources, wire) = (queues, Some(opened));
+    }
     let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
-    Ok(Sources { sources, filter, time_base, are_captures: !files.is_empty() })
+    Ok(Sources { sources, filter, time_base, are_captures: !files.is_empty() && wire.is_none(), wire })
+}
+
+type Queues = Vec<Box<dyn PacketSource>>;
+
+/// The queues of a wire on which the frames of the one source arrive.
+fn wire_around(
+    options: &RunOptions,
+    spec: WireSpec,
+    mut sources: Queues,
+    memory: u64,
+) -> Result<(Queues, (Wire, u64)), Failure> {
+    let (true, [source]) = (options.interface.is_empty() && options.port.is_empty(), &mut sources[..]) else {
+        return Err(Failure::usage("--wire goes around one capture file or --synthetic"));
+    };
+    // Half for the frames, half for the tables.
+    let trace = Arc::new(Trace::load(source.as_mut(), spec.queues, memory / 2)?);
+    let name = format!("{} --wire {spec}", source.name());
+    let queues = open_wire(options, &name, &spec, &trace)?;
+    let Some(wire) = queues.first().map(WireQueue::wire) else {
+        return Err(Failure::usage("--wire needs a queue at least"));
+    };
+    let queues = queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
+    Ok((queues, (wire, trace.memory_bytes())))
+}
+
+#[cfg(feature = "dpdk")]
+fn open_wire(
+    options: &RunOptions,
+    name: &str,
+    spec: &WireSpec,
+    trace: &Arc<Trace>,
+) -> Result<Vec<WireQueue>, SourceError> {
+    use port::dpdk::{Eal, EalConfig};
+    let burst = usize::from(options.burst);
+    if spec.mbufs.is_none() {
+        return Wire::open(name, spec, trace, burst);
+    }
+    let arguments = options.eal.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect();
+    let memory_bytes = Wire::mbuf_bytes(spec);
+    let eal = Eal::init(&EalConfig { devices: Vec::new(), memory_bytes, arguments })?;
+    eal.warnings().iter().for_each(|line| say(line));
+    Wire::open_mbufs(&eal, name, spec, trace, burst)
+}
+
+#[cfg(not(feature = "dpdk"))]
+fn open_wire(
+    options: &RunOptions,
+    name: &str,
+    spec: &WireSpec,
+    trace: &Arc<Trace>,
+) -> Result<Vec<WireQueue>, SourceError> {
+    Wire::open(name, spec, trace, usize::from(options.burst))
 }
 
 #[cfg(feature = "dpdk")]

@@ -3,7 +3,7 @@
 
 use crate::compare::{in_turn, thread_time};
 use crate::{Line, Points};
-use engine::{Config, Every, Observer, RecordSink, Snapshot};
+use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot};
 use packet::{FlowKey, KeySpec, Seed, Tunnel};
 use port::{CaptureSource, CaptureWriter};
 use record::report::WindowReport;
@@ -266,6 +266,12 @@ impl RecordSink for LastBlock {
     fn warnings(&mut self) -> Vec<String> {
         Vec::new()
     }
+    fn sibling(&self) -> Self {
+        Self::default()
+    }
+    fn absorb(&mut self, sibling: Self) {
+        self.total_byte += sibling.total_byte;
+    }
 }
 
 /// Watches the anonymous memory of this process, which the tables are.
@@ -307,6 +313,7 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
         seed: Seed::new(1),
         top: 10,
         burst: BURST,
+        hand_over_parcels: 32,
         duration: None,
         packets: None,
         idle_exit: None,
@@ -314,9 +321,16 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
     let stop = AtomicBool::new(false);
     let mut memory = MemoryWatch::default();
     let before = thread_time();
-    let outcome =
-        engine::run(&mut [Box::new(source)], None, &config, &stop, LastBlock::default(), &mut memory)
-            .map_err(|error| error.to_string())?;
+    let outcome = engine::run(
+        &mut [Box::new(source)],
+        None,
+        &config,
+        &Plan::single(),
+        &stop,
+        LastBlock::default(),
+        &mut memory,
+    )
+    .map_err(|error| error.to_string())?;
     let time = thread_time() - before;
     if let Some(error) = outcome.errors.first() {
         return Err(error.to_string());
@@ -324,7 +338,7 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
     let ended = outcome.ended;
     Ok(json!({
         "packets": ended.packets.measured,
-        "total_byte": ended.records.total_byte,
+        "total_byte": outcome.records.total_byte,
         "flows": ended.flows.seen,
         "ns_per_packet": (time / ended.packets.received.max(1) as f64 * 10.0).round() / 10.0,
         "anonymous_bytes": memory.peak_bytes,

@@ -14,6 +14,7 @@ use crate::worker::{Worker, WorkerEnd};
 use port::{Filter, PacketSource, SourceError, TimeBase};
 use record::report::{Counters, WindowReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -162,6 +163,13 @@ impl<'a> Common<'a> {
         let mut tables = tables.into_iter();
         let receivers = self.plan.receivers;
         let mut queues: Vec<_> = shares(sources, receivers).collect();
+        let rings = self.plan.workers
+            * receivers
+            * Fan::bytes_per_worker(self.config.hand_over_parcels, self.config.burst);
+        // They count into the run's memory even where that leaves less for the tables than they would like.
+        let taken = if self.config.limits.take_bytes(rings) { rings } else { 0 };
+        // A live source goes on whether anybody polls it or not: nobody begins before all are there.
+        let all_there = Barrier::new(self.plan.threads());
         thread::scope(|scope| {
             for (number, queues) in queues.iter_mut().enumerate() {
                 let mut threads: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
@@ -189,12 +197,17 @@ impl<'a> Common<'a> {
                     threads.push(Box::new(move || self.fan_thread(number, queues, fan, events)));
                 }
                 for thread in threads {
-                    scope.spawn(thread);
+                    let all_there = &all_there;
+                    scope.spawn(move || {
+                        all_there.wait();
+                        thread();
+                    });
                 }
             }
             drop(events);
             hub.listen(&received);
         });
+        self.config.limits.give_back_bytes(taken);
     }
 
     /// Keeps the thread of this number on its core; what to say where that fails.

@@ -375,6 +375,44 @@ pub struct FlowCounts {
     pub table_full: u64,
 }
 
+/// How the work was divided.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DesignReport {
+    /// The parallel design.
+    pub name: String,
+    /// Threads that received.
+    pub receivers: usize,
+    /// Workers of each; 0 where receivers counted themselves.
+    pub workers: usize,
+    /// The cores of the threads, receivers first; empty where they went where they liked.
+    pub cores: Vec<usize>,
+    /// There were more threads than cores.
+    pub oversubscribed: bool,
+    /// Why this design.
+    pub why: String,
+}
+
+/// What a software wire saw of its receivers. The sums are over all queues, the longest absence is one queue's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WireReport {
+    /// Packets that arrived.
+    pub offered: u64,
+    /// Packets that were received.
+    pub delivered: u64,
+    /// Packets that found a ring full.
+    pub imissed: u64,
+    /// The same two if the wire's clock had stopped while a receiver was off its core.
+    pub offered_clock_stopped: u64,
+    /// See above.
+    pub imissed_clock_stopped: u64,
+    /// How often a receiver was off its core, noticeably.
+    pub gaps: u64,
+    /// For how long together, nanoseconds.
+    pub gap_ns: u64,
+    /// The longest time, nanoseconds.
+    pub longest_gap_ns: u64,
+}
+
 /// The whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
@@ -398,6 +436,10 @@ pub struct RunReport {
     pub loss: Option<Counters>,
     /// The flow records.
     pub flows: FlowCounts,
+    /// How the work was divided.
+    pub design: DesignReport,
+    /// What the software wire saw, where there was one.
+    pub wire: Option<WireReport>,
     /// Memory of tables and queues at its most, bytes.
     pub memory_bytes: u64,
     /// Sums over the run.
@@ -493,6 +535,10 @@ impl Serialize for RunReport {
             }),
         )?;
         map.serialize_entry("memory_bytes", &json_integer(self.memory_bytes))?;
+        map.serialize_entry("design", &self.design)?;
+        if let Some(wire) = &self.wire {
+            map.serialize_entry("wire", wire)?;
+        }
         map.serialize_entry("queries", &self.queries())?;
         map.serialize_entry("faults", &self.faults)?;
         map.end()

@@ -1,7 +1,8 @@
 //! Reports as people read them: aligned tables.
 
 use crate::report::{
-    Counters, LossAnswer, PacketCounts, RankedAddress, RankedFlow, RunReport, Span, Totals, WindowReport,
+    Counters, DesignReport, LossAnswer, PacketCounts, RankedAddress, RankedFlow, RunReport, Span, Totals,
+    WindowReport, WireReport,
 };
 use packet::{FlowKey, KeySpec};
 use std::fmt::Write;
@@ -193,6 +194,46 @@ fn flow_table(heading: &str, key: &KeySpec, flows: &[RankedFlow], all: &Totals) 
     }
 }
 
+/// How the work was divided, where it was.
+fn design_line(design: &DesignReport) -> Option<String> {
+    if design.receivers * (1 + design.workers) <= 1 {
+        return None;
+    }
+    let workers = match design.workers {
+        0 => String::new(),
+        workers => format!(", {workers} worker(s) each"),
+    };
+    let over = if design.oversubscribed { ", oversubscribed: more threads than cores" } else { "" };
+    let cores = design.cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let cores = if cores.is_empty() { cores } else { format!(" on cores {cores}") };
+    Some(format!(
+        "design    {}: {} receiver(s){workers}{cores}{over} ({})",
+        design.name, design.receivers, design.why
+    ))
+}
+
+/// What the software wire says of its receivers.
+fn wire_lines(wire: &WireReport) -> Vec<String> {
+    let share = |missed: u64, offered: u64| 100.0 * missed as f64 / offered.max(1) as f64;
+    let mut lines = vec![format!(
+        "wire      {} packets arrived, {} missed ({:.4} %)",
+        grouped(wire.offered),
+        grouped(wire.imissed),
+        share(wire.imissed, wire.offered)
+    )];
+    if wire.gaps != 0 {
+        lines.push(format!(
+            "          receivers were off their core {} times, {} in all, {} at the longest: without that {} missed ({:.4} %)",
+            grouped(wire.gaps),
+            time(wire.gap_ns),
+            time(wire.longest_gap_ns),
+            grouped(wire.imissed_clock_stopped),
+            share(wire.imissed_clock_stopped, wire.offered_clock_stopped)
+        ));
+    }
+    lines
+}
+
 /// What `--loss` says of all flows: what was lost before this point, and what behind it.
 fn loss_lines(answer: &LossAnswer) -> Vec<String> {
     let sum = &answer.sum;
@@ -322,6 +363,8 @@ pub fn run_report(report: &RunReport) -> String {
         head.push(traffic(&report.totals, report.packets.received, span));
     }
     account(&mut head, &report.packets, report.loss.as_ref());
+    head.extend(report.wire.iter().flat_map(wire_lines));
+    head.extend(design_line(&report.design));
     head.extend(report.tcp_loss.iter().flat_map(loss_lines));
     let flows = &report.flows;
     head.push(format!("flows     {} seen, {} open at the end", grouped(flows.seen), grouped(flows.active)));

@@ -130,7 +130,7 @@ impl<K: Key> FlowTable<K> {
         let parts = config.parts;
         let slot_bits = u32::from(parts.are_paired());
         let per_entry = (size_of::<Hot<K>>() + size_of::<Cold>()) << slot_bits;
-        let most = limits.flow_limit().min(limits.byte_limit() / per_entry + 1).min(MAX_ENTRIES);
+        let most = limits.flow_limit().min(limits.bytes_allowed() / per_entry + 1).min(MAX_ENTRIES);
         Ok(Self {
             index: CuckooIndex::new(most, limits)?,
             hot: Arena::reserve(most << slot_bits, limits)?,

@@ -37,6 +37,11 @@ impl Limits {
         Self { bytes: Arc::new(Account::new(bytes)), flows: Arc::new(Account::new(flows)) }
     }
 
+    /// Bytes that there are in all.
+    pub fn bytes_allowed(&self) -> usize {
+        self.bytes.limit
+    }
+
     /// Bytes in use.
     pub fn bytes_used(&self) -> usize {
         self.bytes.used.load(Relaxed)
@@ -55,10 +60,6 @@ impl Limits {
     /// Gives back what [`Limits::take_bytes`] took.
     pub fn give_back_bytes(&self, bytes: usize) {
         self.bytes.give_back(bytes);
-    }
-
-    pub(crate) fn byte_limit(&self) -> usize {
-        self.bytes.limit
     }
 
     pub(crate) fn flow_limit(&self) -> usize {

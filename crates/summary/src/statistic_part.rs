@@ -26,8 +26,9 @@ impl StatisticPart {
             return Ok(None);
         }
         let blocks_per_flow = metrics.iter().map(|(_, spec)| spec.blocks()).sum();
-        let most =
-            flows.saturating_mul(blocks_per_flow).min(limits.byte_limit() / size_of::<StatisticBlock>() + 1);
+        let most = flows
+            .saturating_mul(blocks_per_flow)
+            .min(limits.bytes_allowed() / size_of::<StatisticBlock>() + 1);
         Ok(Some(Self { metrics, blocks_per_flow, blocks: Arena::reserve(most, limits)? }))
     }
 

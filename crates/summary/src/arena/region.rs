@@ -246,7 +246,7 @@ impl Region {
 
     /// Whether both take from one account, as far as it shows. A mistake would cost a step ahead, no more.
     pub(super) fn shares(&self, limits: &Limits) -> bool {
-        self.limits.byte_limit() == limits.byte_limit()
+        self.limits.bytes_allowed() == limits.bytes_allowed()
     }
 
     /// Frees a step ahead. Its bytes stay taken out of the limits and are the caller's then; false where there is

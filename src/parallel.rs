@@ -1,0 +1,69 @@
+//! Cores and designs: from options to the engine's terms.
+
+use crate::cli::RunOptions;
+use crate::exit::Failure;
+use engine::{Cores, Design, Every, Plan};
+use packet::{KeySpec, Tunnel};
+use port::wire::WireSpec;
+use record::report::DesignReport;
+
+/// The value of `--wire`.
+pub(crate) fn wire(text: &str) -> Result<WireSpec, String> {
+    text.parse::<WireSpec>().map_err(|error| error.to_string())
+}
+
+/// The value of `--cores`.
+pub(crate) fn cores(text: &str) -> Result<Cores, String> {
+    text.parse()
+}
+
+/// The value of `--design`.
+pub(crate) fn design(text: &str) -> Result<Design, String> {
+    text.parse()
+}
+
+/// The design for a source of so many queues. What a design cannot do is refused with the reason.
+pub(crate) fn plan(options: &RunOptions, queues: usize, tunnel: Tunnel) -> Result<Plan, Failure> {
+    let allowed = engine::allowed_cores();
+    let plan = Plan::new(options.design, options.cores.as_ref(), queues, &allowed).map_err(Failure::usage)?;
+    if plan.receivers == 1 {
+        return Ok(plan);
+    }
+    let refused = |what: &str, why: &str| {
+        Err(Failure::usage(format!(
+            "{what} {why}, but --design {} has {} receivers: take one, for instance by --design async",
+            plan.design, plan.receivers
+        )))
+    };
+    if matches!(options.every, Every::Packets(_)) {
+        return refused("--every", "in packets counts all frames in their order");
+    }
+    if options.packets.is_some() {
+        return refused("--packets", "counts all frames in their order");
+    }
+    if options.gap.is_some() {
+        return refused("--gap", "counts all frames between two of a flow");
+    }
+    if tunnel == Tunnel::Inner {
+        return refused(
+            "--tunnel inner",
+            "needs inner flows on one core, and queues are chosen by the outer header",
+        );
+    }
+    if options.key != KeySpec::FIVE_TUPLE {
+        return refused("--key", "needs a flow on one core, and queues are chosen by the 5-tuple");
+    }
+    Ok(plan)
+}
+
+/// What the report says of it.
+pub(crate) fn report(plan: &Plan) -> DesignReport {
+    DesignReport {
+        name: plan.design.to_string(),
+        receivers: plan.receivers,
+        workers: plan.workers,
+        cores: plan.cores.clone(),
+        oversubscribed: plan.oversubscribed,
+        why: plan.why.clone(),
+    }
+}
