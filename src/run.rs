@@ -133,6 +133,7 @@ fn config(options: &RunOptions) -> Result<Config, Failure> {
         top: options.top,
         burst: usize::from(options.burst),
         hand_over_parcels: usize::from(options.ring).div_ceil(usize::from(options.burst)).max(2),
+        timed: false,
         duration: options.duration,
         packets: options.packets,
         idle_exit: options.idle_exit,

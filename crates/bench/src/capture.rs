@@ -314,6 +314,7 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
         top: 10,
         burst: BURST,
         hand_over_parcels: 32,
+        timed: false,
         duration: None,
         packets: None,
         idle_exit: None,

@@ -37,6 +37,8 @@ pub struct Config {
     pub burst: usize,
     /// Bursts that may wait between a receiver and each of its workers.
     pub hand_over_parcels: usize,
+    /// Note where the time of each thread goes ([`crate::Steps`]), at the price of four clock readings per burst.
+    pub timed: bool,
     /// End after so much stream time.
     pub duration: Option<Duration>,
     /// End after so many received frames.

@@ -55,7 +55,7 @@ impl Parcel {
         self.order = Order::GoOn;
     }
 
-    fn packets(&self) -> u64 {
+    pub(crate) fn packets(&self) -> u64 {
         (self.v4.packets().len() + self.v6.packets().len()) as u64
     }
 }

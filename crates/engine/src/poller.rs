@@ -3,11 +3,12 @@
 use crate::collector::WindowPart;
 use crate::config::Config;
 use crate::receiver::{Downstream, Receiver, ReceiverEnd};
+use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
 use port::{Filter, PacketSource, Poll, SourceError, TimeBase};
 use record::report::Counters;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Bursts between two reports of progress.
 const PROGRESS_BURSTS: u32 = 4096;
@@ -34,6 +35,8 @@ pub(crate) struct PollerEnd {
     pub(crate) errors: Vec<SourceError>,
     /// True where `stop` ended it.
     pub(crate) stopped: bool,
+    /// Where its time went, if that was noted.
+    pub(crate) steps: Option<Steps>,
 }
 
 /// A receiver with its sources.
@@ -48,6 +51,8 @@ pub(crate) struct Poller<'a, D, E> {
     done_bytes: u64,
     turned: u64,
     stopped: bool,
+    stopwatch: Stopwatch,
+    steps: Steps,
 }
 
 /// Nanoseconds since the epoch by the machine's clock.
@@ -67,13 +72,26 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         stop: &'a AtomicBool,
     ) -> Self {
         let receiver = Receiver::new(config, time_base);
-        Self { receiver, down, events, config, filter, stop, done_bytes: 0, turned: 0, stopped: false }
+        Self {
+            receiver,
+            down,
+            events,
+            config,
+            filter,
+            stop,
+            done_bytes: 0,
+            turned: 0,
+            stopped: false,
+            stopwatch: Stopwatch { is_on: config.timed },
+            steps: Steps::default(),
+        }
     }
 
     /// Receives from `sources`, all of the same time base: replays one after the other, live ones in turn. What it
     /// counted, and what is to be ended behind it.
     pub(crate) fn run(mut self, sources: &mut [Box<dyn PacketSource>]) -> (PollerEnd, D, E) {
         let mut errors = Vec::new();
+        let began = Instant::now();
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
         if is_live {
             errors.extend(self.poll(sources).err());
@@ -90,7 +108,17 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         self.receiver.set_loss(lost(sources));
         let counted = self.receiver.end(&mut self.down);
         self.pass_on();
-        (PollerEnd { counted, errors, stopped: self.stopped }, self.down, self.events)
+        let Steps { receive, parse: burst, .. } = self.steps;
+        let count = self.receiver.count_time();
+        let steps = self.stopwatch.is_on.then(|| Steps {
+            role: Role::Receiver,
+            packets: self.receiver.received(),
+            receive,
+            parse: burst.saturating_sub(count),
+            count,
+            elapsed: began.elapsed(),
+        });
+        (PollerEnd { counted, errors, stopped: self.stopped, steps }, self.down, self.events)
     }
 
     /// Polls the sources in turn until all have ended or the run has.
@@ -113,10 +141,13 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                 if self.limit() == 0 {
                     break;
                 }
-                match source.rx_burst() {
+                let mut receive = Duration::ZERO;
+                match self.stopwatch.time(&mut receive, || source.rx_burst()) {
                     Ok(Poll::Burst(burst)) => {
                         let limit = self.limit();
-                        self.receiver.burst(burst, limit, self.filter, &mut self.down);
+                        let Self { receiver, filter, down, stopwatch, steps, .. } = self;
+                        steps.receive += receive;
+                        stopwatch.time(&mut steps.parse, || receiver.burst(burst, limit, *filter, down));
                         took = true;
                     }
                     Ok(Poll::Idle) => {}

@@ -3,10 +3,12 @@
 
 use crate::collector::WindowPart;
 use crate::config::{Config, Every};
+use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
 use packet::{BurstParser, Frame, NotMeasured, ParserConfig, Remark};
 use port::{Burst, Filter, TimeBase};
 use record::report::{Counters, PacketCounts, Span, WindowEnd};
+use std::time::Duration;
 
 /// Who takes what a receiver has parsed: tables on the same core, or the way to those on others.
 pub(crate) trait Downstream {
@@ -80,6 +82,9 @@ pub(crate) struct Receiver {
     turned: u64,
     headers: Vec<WindowHeader>,
     refused: Refused,
+    stopwatch: Stopwatch,
+    /// Time that passing on took.
+    count_time: Duration,
 }
 
 impl Receiver {
@@ -114,7 +119,14 @@ impl Receiver {
             turned: 0,
             headers: Vec::new(),
             refused: Refused::default(),
+            stopwatch: Stopwatch { is_on: config.timed },
+            count_time: Duration::ZERO,
         }
+    }
+
+    /// Time that passing on took, where it is noted.
+    pub(crate) fn count_time(&self) -> Duration {
+        self.count_time
     }
 
     /// Frames received so far.
@@ -227,7 +239,8 @@ impl Receiver {
     /// Passes on what is parsed.
     #[inline]
     fn flush(&mut self, down: &mut impl Downstream) {
-        down.count(&mut self.parser, self.now);
+        let Self { parser, stopwatch, count_time, now, .. } = self;
+        stopwatch.time(count_time, || down.count(parser, *now));
         self.now = self.now.max(self.latest_ns);
     }
 

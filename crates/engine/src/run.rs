@@ -9,6 +9,7 @@ use crate::hand_over::{Fan, HandOver, Inbox, Order, Parcel};
 use crate::merger::{Ended, Merger, RunEnd};
 use crate::poller::{Events, Poller, PollerEnd};
 use crate::receiver::ReceiverEnd;
+use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
 use crate::worker::{Worker, WorkerEnd};
 use port::{Filter, PacketSource, SourceError, TimeBase};
@@ -61,6 +62,8 @@ pub struct Outcome<R> {
     pub unreported: u64,
     /// Time that it took.
     pub elapsed: Duration,
+    /// Where the time of each thread went, if [`Config::timed`] asked for it.
+    pub steps: Vec<Steps>,
     /// The record sink, to be finished.
     pub records: R,
 }
@@ -95,6 +98,7 @@ pub fn run<R: RecordSink + Send>(
         errors: Vec::new(),
         faults: Vec::new(),
         stopped: false,
+        steps: Vec::new(),
     };
     let tables: Result<Vec<_>, _> =
         (0..workers).map(|_| Worker::new(config, time_base, hub.records.sibling())).collect();
@@ -306,13 +310,21 @@ impl<'a> Common<'a> {
         events: &Sender<Event<R>>,
     ) -> Option<WorkerEnd<R>> {
         let mut last = 0;
+        let stopwatch = Stopwatch { is_on: self.config.timed };
+        let mut steps = Steps { role: Role::Worker, ..Steps::default() };
+        let began = Instant::now();
         let has_ended = inbox.serve(|parcel| {
-            self.parcel(&mut worker, parcel);
+            steps.packets += parcel.packets();
+            stopwatch.time(&mut steps.count, || self.parcel(&mut worker, parcel));
             last = parcel.now;
             while let Some((window, part)) = crate::receiver::Downstream::take_sealed(&mut worker) {
                 send(events, Event::Part(number, window, Box::new(part)));
             }
         });
+        if stopwatch.is_on {
+            steps.elapsed = began.elapsed();
+            send(events, Event::Steps(steps));
+        }
         has_ended.then(|| worker.end(last))
     }
 
@@ -355,6 +367,7 @@ enum Event<R> {
     /// Receiver, frames, bytes of its sources.
     Progress(usize, u64, u64),
     Warning(String),
+    Steps(Steps),
     WorkerEnded(usize, Box<WorkerEnd<R>>),
     WorkerFailed(usize),
     ReceiverEnded(usize, Box<PollerEnd>),
@@ -426,6 +439,7 @@ struct Hub<'a, R> {
     errors: Vec<SourceError>,
     faults: Vec<String>,
     stopped: bool,
+    steps: Vec<Steps>,
 }
 
 impl<R: RecordSink> Hub<'_, R> {
@@ -439,6 +453,7 @@ impl<R: RecordSink> Hub<'_, R> {
                 Event::Part(worker, window, part) => self.merger.part(worker, window, *part),
                 Event::Progress(receiver, received, done) => self.progress(receiver, received, done),
                 Event::Warning(line) => self.observer.warning(line),
+                Event::Steps(steps) => self.steps.push(steps),
                 Event::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
                 Event::WorkerFailed(worker) => {
                     if self.merger.worker_failed(worker) {
@@ -472,7 +487,8 @@ impl<R: RecordSink> Hub<'_, R> {
     }
 
     fn receiver_ended(&mut self, receiver: usize, end: PollerEnd) {
-        let PollerEnd { counted, errors, stopped } = end;
+        let PollerEnd { counted, errors, stopped, steps } = end;
+        self.steps.extend(steps);
         self.count(counted);
         self.errors.extend(errors);
         self.stopped |= stopped;
@@ -515,6 +531,7 @@ impl<R: RecordSink> Hub<'_, R> {
             stopped: self.stopped,
             unreported: self.unreported,
             elapsed: began.elapsed(),
+            steps: self.steps,
             records: self.records,
         }
     }
