@@ -5,6 +5,7 @@ mod capture;
 mod compare;
 mod flow_record;
 mod line;
+mod parallel;
 #[cfg(feature = "dpdk")]
 mod port_steps;
 mod records;
@@ -56,6 +57,21 @@ pub const BENCHES: &[Bench] = &[
         name: "record",
         about: "flow records: what each optional part costs; FloWatcher's tables; hash functions and identifying a flow",
         run: flow_record::run,
+    },
+    Bench {
+        name: "designs",
+        about: "parallel designs over a software wire at a set rate: what each loses and costs",
+        run: parallel::designs,
+    },
+    Bench {
+        name: "rate",
+        about: "the highest rate at which one core loses at most one packet in 100,000",
+        run: parallel::rate,
+    },
+    Bench {
+        name: "scale",
+        about: "what a second core gives, what handing over costs, and what a window's turn costs",
+        run: parallel::scale,
     },
     Bench { name: "records", about: "record writers: CSV, JSON lines, Parquet", run: records::run },
     #[cfg(feature = "dpdk")]

@@ -1,0 +1,278 @@
+//! One run of the engine over a software wire, with its answer checked.
+
+use engine::{Config, Every, Observer, Outcome, Plan, RecordSink, Role, Snapshot, Steps, run};
+use packet::{FlowKey, KeySpec, Seed, Tunnel};
+use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
+use port::{PacketSource, Poll, SyntheticSource};
+use record::report::WindowReport;
+use record::{Account, FlowRecord};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use summary::{Limits, Parts, Timeouts};
+
+/// The most frames that a burst has, as in the papers.
+pub(super) const BURST: usize = 64;
+/// Bytes that a trace may take.
+const TRACE_BYTES: u64 = 4 << 30;
+
+/// Frames of a trace, and how often each flow comes up in it.
+pub(super) struct Traffic {
+    name: String,
+    traces: HashMap<usize, Arc<Trace>>,
+    /// Counted by the bytes of the frames, without parser and table.
+    truth: HashMap<[u8; 13], u64>,
+}
+
+impl Traffic {
+    /// Generates frames of one size. `snap`: bytes of each that are kept.
+    pub(super) fn new(packets: u64, flows: u64, zipf: f64, frame: u32) -> Result<Self, String> {
+        // Frames of 64 bytes and more with their check sequence, which is not held; what is behind the headers is not read.
+        let name = format!("packets={packets},flows={flows},zipf={zipf},size={},snap=64,seed=1", frame - 4);
+        let mut source = SyntheticSource::open(&name, BURST).map_err(|error| error.to_string())?;
+        let mut truth = HashMap::new();
+        while let Poll::Burst(burst) = source.rx_burst().map_err(|error| error.to_string())? {
+            for frame in burst.frames() {
+                *truth.entry(identity(frame.data)?).or_default() += 1;
+            }
+        }
+        Ok(Self { name, traces: HashMap::new(), truth })
+    }
+
+    /// The frames, spread over so many queues.
+    fn trace(&mut self, queues: usize) -> Result<Arc<Trace>, String> {
+        if let Some(trace) = self.traces.get(&queues) {
+            return Ok(Arc::clone(trace));
+        }
+        let mut source = SyntheticSource::open(&self.name, BURST).map_err(|error| error.to_string())?;
+        let trace = Trace::load(&mut source, queues, TRACE_BYTES).map_err(|error| error.to_string())?;
+        let trace = Arc::new(trace);
+        // One at a time: they are large.
+        self.traces = HashMap::from([(queues, Arc::clone(&trace))]);
+        Ok(trace)
+    }
+
+    /// Frames of one pass.
+    pub(super) fn packets(&self) -> u64 {
+        self.truth.values().sum()
+    }
+
+    /// Different flows.
+    pub(super) fn flows(&self) -> u64 {
+        self.truth.len() as u64
+    }
+
+    /// Whether every record's count is the truth's, over so many passes.
+    fn agrees(&self, records: &[FlowRecord], passes: u64) -> bool {
+        records.len() == self.truth.len()
+            && records.iter().all(|record| {
+                record.key.and_then(|key| self.truth.get(&bytes_of(&key)?)).map(|count| count * passes)
+                    == Some(record.total_count)
+            })
+    }
+}
+
+/// Addresses, ports and protocol of an Ethernet frame with plain IPv4.
+fn identity(frame: &[u8]) -> Result<[u8; 13], String> {
+    let (Some(addresses), Some(&protocol)) = (frame.get(26..38), frame.get(23)) else {
+        return Err("a generated frame is too short".to_owned());
+    };
+    let mut identity = [0; 13];
+    identity[..12].copy_from_slice(addresses);
+    identity[12] = protocol;
+    if protocol == 1 {
+        // Type and code of ICMP stand in the place of the destination port (NetFlow).
+        (identity[10], identity[11]) = (identity[8], identity[9]);
+        (identity[8], identity[9]) = (0, 0);
+    }
+    Ok(identity)
+}
+
+/// The same of a record's key.
+fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
+    let (std::net::IpAddr::V4(src), std::net::IpAddr::V4(dst)) = (key.src_addr?, key.dst_addr?) else {
+        return None;
+    };
+    let mut identity = [0; 13];
+    identity[..4].copy_from_slice(&src.octets());
+    identity[4..8].copy_from_slice(&dst.octets());
+    identity[8..10].copy_from_slice(&key.src_port?.to_be_bytes());
+    identity[10..12].copy_from_slice(&key.dst_port?.to_be_bytes());
+    identity[12] = key.protocol?;
+    Some(identity)
+}
+
+/// How a run is set up.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) wire: WireSpec,
+    pub(super) plan: Plan,
+    pub(super) every: Every,
+    pub(super) timed: bool,
+}
+
+/// What came of a run.
+pub(super) struct Measured {
+    pub(super) wire: WireCounters,
+    pub(super) steps: Vec<Steps>,
+    pub(super) windows: u64,
+    pub(super) ring_full: u64,
+    pub(super) memory_bytes: u64,
+    pub(super) is_right: bool,
+}
+
+impl Measured {
+    /// Share of the packets that were lost: all of them, and without what the wire missed while a receiver was off its core.
+    pub(super) fn loss(&self) -> [f64; 2] {
+        let share = |lost: u64, of: u64| lost as f64 / of.max(1) as f64;
+        [
+            share(self.wire.imissed + self.ring_full, self.wire.offered),
+            share(self.wire.imissed_clock_stopped + self.ring_full, self.wire.offered_clock_stopped),
+        ]
+    }
+
+    /// Nanoseconds per packet: receiving, parsing, counting; of all threads together. With workers, counting has the handing
+    /// over in it, which comes last.
+    pub(super) fn step_ns(&self) -> [f64; 4] {
+        let packets = self.wire.delivered.max(1) as f64;
+        let sum = |role: Role, time: fn(&Steps) -> Duration| {
+            let times = self.steps.iter().filter(|steps| steps.role == role).map(time);
+            times.sum::<Duration>().as_secs_f64() * 1e9 / packets
+        };
+        let has_workers = self.steps.iter().any(|steps| steps.role == Role::Worker);
+        let of_receivers = sum(Role::Receiver, |steps| steps.count);
+        let (count, hand_over) = if has_workers {
+            (sum(Role::Worker, |steps| steps.count), of_receivers)
+        } else {
+            (of_receivers, 0.0)
+        };
+        [
+            sum(Role::Receiver, |steps| steps.receive),
+            sum(Role::Receiver, |steps| steps.parse),
+            count,
+            hand_over,
+        ]
+    }
+
+    /// The longest time that a receiver took, nanoseconds.
+    pub(super) fn receiving_ns(&self) -> f64 {
+        self.steps.iter().map(|steps| steps.elapsed.as_secs_f64() * 1e9).fold(0.0, f64::max)
+    }
+
+    /// The share of each thread's time in which it had something to do.
+    pub(super) fn busy(&self) -> Vec<f64> {
+        self.steps.iter().map(|steps| (steps.busy() * 1000.0).round() / 1000.0).collect()
+    }
+}
+
+/// Runs the engine once.
+pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measured, String> {
+    let trace = traffic.trace(setting.wire.queues)?;
+    let queues = open(&setting.wire, &trace)?;
+    let wire = queues.first().map(WireQueue::wire).ok_or("a wire has a queue at least")?;
+    let mut sources: Vec<Box<dyn PacketSource>> =
+        queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
+    let config = Config {
+        every: setting.every,
+        timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
+        limits: Limits::new(usize::MAX >> 1, 1 << 28),
+        tunnel: Tunnel::Outer,
+        key: KeySpec::FIVE_TUPLE,
+        parts: Parts::default(),
+        seed: Seed::new(1),
+        top: 10,
+        burst: BURST,
+        hand_over_parcels: 32,
+        timed: setting.timed,
+        duration: None,
+        packets: None,
+        idle_exit: None,
+    };
+    let stop = AtomicBool::new(false);
+    let outcome = run(&mut sources, None, &config, &setting.plan, &stop, Kept::default(), &mut Nobody)
+        .map_err(|error| error.to_string())?;
+    Ok(judge(traffic, &outcome, wire.total(), setting.wire.rate.is_none()))
+}
+
+fn judge(traffic: &Traffic, outcome: &Outcome<Kept>, wire: WireCounters, is_replay: bool) -> Measured {
+    let packets = &outcome.ended.packets;
+    let records = &outcome.records.0;
+    let loss = |name: &str| {
+        let counters = outcome.loss.iter().flat_map(|loss| &loss.0);
+        counters.filter(|(known, _)| *known == name).map(|(_, count)| count).sum::<u64>()
+    };
+    let ring_full = loss("ring_full");
+    let recorded: u64 = records.iter().map(|record| record.total_count).sum();
+    let is_whole = packets.received == packets.measured
+        && recorded == packets.measured
+        && packets.received + ring_full + loss("imissed") == wire.offered
+        && outcome.errors.is_empty()
+        && outcome.faults.is_empty();
+    let has_lost = ring_full + loss("imissed") != 0;
+    let passes = wire.offered / traffic.packets().max(1);
+    let is_right = is_whole
+        && if has_lost || passes * traffic.packets() != wire.offered {
+            !is_replay && records.len() <= traffic.truth.len()
+        } else {
+            traffic.agrees(records, passes)
+        };
+    Measured {
+        wire,
+        steps: outcome.steps.clone(),
+        windows: outcome.ended.windows.count,
+        ring_full,
+        memory_bytes: outcome.ended.memory_bytes,
+        is_right,
+    }
+}
+
+#[cfg(feature = "dpdk")]
+fn open(spec: &WireSpec, trace: &Arc<Trace>) -> Result<Vec<WireQueue>, String> {
+    use port::dpdk::{Eal, EalConfig};
+    let opened = if spec.mbufs.is_some() {
+        let memory_bytes = Wire::mbuf_bytes(spec);
+        let eal = Eal::init(&EalConfig { devices: Vec::new(), memory_bytes, arguments: Vec::new() })
+            .map_err(|error| error.to_string())?;
+        Wire::open_mbufs(&eal, "bench", spec, trace, BURST)
+    } else {
+        Wire::open("bench", spec, trace, BURST)
+    };
+    opened.map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "dpdk"))]
+fn open(spec: &WireSpec, trace: &Arc<Trace>) -> Result<Vec<WireQueue>, String> {
+    Wire::open("bench", spec, trace, BURST).map_err(|error| error.to_string())
+}
+
+/// Records of the whole run.
+#[derive(Default)]
+struct Kept(Vec<FlowRecord>);
+
+impl RecordSink for Kept {
+    fn record(&mut self, record: FlowRecord) {
+        self.0.push(record);
+    }
+    fn hand_over(&mut self) {}
+    fn account(&mut self, _: Account) {}
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+    fn sibling(&self) -> Self {
+        Self::default()
+    }
+    fn absorb(&mut self, sibling: Self) {
+        self.0.extend(sibling.0);
+    }
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn window(&mut self, _: WindowReport) -> bool {
+        true
+    }
+    fn progress(&mut self, _: Snapshot) {}
+    fn warning(&mut self, _: String) {}
+}
