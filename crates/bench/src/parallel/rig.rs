@@ -28,8 +28,8 @@ pub(super) struct Traffic {
 impl Traffic {
     /// Generates frames of one size. `snap`: bytes of each that are kept.
     pub(super) fn new(packets: u64, flows: u64, zipf: f64, frame: u32) -> Result<Self, String> {
-        // Frames of 64 bytes and more with their check sequence, which is not held; what is behind the headers is not read.
-        let name = format!("packets={packets},flows={flows},zipf={zipf},size={},snap=64,seed=1", frame - 4);
+        // What is behind the headers is not read.
+        let name = format!("packets={packets},flows={flows},zipf={zipf},size={frame},snap=64,seed=1");
         let mut source = SyntheticSource::open(&name, BURST).map_err(|error| error.to_string())?;
         let mut truth = HashMap::new();
         while let Poll::Burst(burst) = source.rx_burst().map_err(|error| error.to_string())? {
