@@ -30,8 +30,8 @@ impl Interval {
     /// The last unit whose time is at most `ns`.
     #[inline]
     pub(super) fn unit_at(&self, ns: u64) -> u64 {
-        // Right to 52 bits: in the first hours to the unit or the next one, after days to some tens.
-        let mut unit = (ns as f64 * self.units) as u64;
+        // The first one of the next nanosecond, right to 52 bits: in the first hours to the unit or the next one, after days to some tens.
+        let mut unit = ((ns + 1) as f64 * self.units) as u64;
         while self.ns(unit) > ns {
             unit -= 1;
         }
