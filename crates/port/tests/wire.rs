@@ -203,5 +203,5 @@ fn what_is_not_possible_is_refused_in_one_line() {
     };
     assert!(refused("queues=2").contains("spread over 1"));
     assert!(refused("mbufs=16k").contains("mbufs"));
-    assert!(refused("rate=1pps,packets=1G").contains("there is time for 315360001"));
+    assert!(refused("rate=1pps,packets=1G").contains("there is time for 864001"));
 }

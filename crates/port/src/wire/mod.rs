@@ -43,8 +43,6 @@ struct Shared {
 }
 
 const UNSET: u64 = u64::MAX;
-/// Ten years: the longest run.
-const MOST_NS: u64 = 315_360_000_000_000_000;
 
 impl Shared {
     /// The start, which is `now` unless there was one before.
@@ -139,12 +137,12 @@ fn packets(spec: &WireSpec, schedule: &Schedule, trace: &Trace) -> Result<u64, S
     let packets = match spec.length {
         Length::Once => trace.frames(),
         Length::Packets(packets) => packets,
-        Length::Nanoseconds(ns) => schedule.arrived(ns.min(MOST_NS).saturating_sub(1), &mut 0),
+        Length::Nanoseconds(ns) => schedule.arrived(ns.min(Schedule::MOST_NS).saturating_sub(1), &mut 0),
     };
-    let possible = schedule.arrived(MOST_NS, &mut 0);
+    let possible = schedule.arrived(Schedule::MOST_NS, &mut 0);
     if packets > possible {
         return Err(SourceError::Open(format!(
-            "--wire: {packets} packets at this rate last longer than ten years: there is time for {possible}"
+            "--wire: {packets} packets at this rate last longer than ten days: there is time for {possible}"
         )));
     }
     Ok(packets)

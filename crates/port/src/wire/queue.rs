@@ -229,7 +229,7 @@ impl<C: WireClock> WireQueue<C> {
                 absences: Absences::begin(now, &mut self.clock),
             }),
         };
-        let passed = now.saturating_sub(began.start_ns);
+        let passed = now.saturating_sub(began.start_ns).min(Schedule::MOST_NS);
         let gap_ns = began.absences.gap_ns;
         let wire_start_ns = began.start_ns.wrapping_add(self.shared.epoch_offset_ns);
         if is_gap && line.shadow.is_none() {
@@ -291,6 +291,7 @@ fn hand_out(
     wire_start_ns: u64,
 ) {
     let frames = queue.descriptors.len();
+    let burst = slots.len();
     while !slots.is_empty() {
         let (first, count) = waiting.pop(slots.len() as u64);
         let mut count = count as usize;
@@ -310,6 +311,16 @@ fn hand_out(
             position.advance(in_lap, frames);
             run = later;
             count -= in_lap;
+        }
+    }
+    // Where packets were dropped the next ones lie elsewhere, which no processor foresees.
+    if let Some((first, count)) = waiting.front()
+        && first != position.number
+    {
+        let index = (first % frames as u64) as usize;
+        let next = &queue.descriptors[index..frames.min(index + burst.min(count as usize))];
+        for descriptor in next {
+            prefetch(std::ptr::from_ref(descriptor).cast());
         }
     }
 }

@@ -67,6 +67,12 @@ impl Waiting {
         }
     }
 
+    /// The oldest run: the first one's number, and how many.
+    #[inline(always)]
+    pub(super) fn front(&self) -> Option<(u64, u64)> {
+        self.0.front().map(|run| (run.first, run.count))
+    }
+
     /// The oldest, at most so many of one run: the first one's number, and how many.
     #[inline(always)]
     pub(super) fn pop(&mut self, most: u64) -> (u64, u64) {

@@ -42,8 +42,7 @@ impl WireSpec {
     /// Descriptors of a ring.
     pub const RINGS: std::ops::RangeInclusive<usize> = 64..=65_536;
     const MOST_PACKETS: u64 = 1_000_000_000_000;
-    /// Ten years.
-    const MOST_SECONDS: u64 = 315_360_000;
+    const MOST_SECONDS: u64 = traffic::Schedule::MOST_NS / 1_000_000_000;
     const MBUFS: std::ops::RangeInclusive<u64> = 128..=1 << 24;
 
     fn set(&mut self, key: &str, text: &str) -> Result<(), SpecError> {
@@ -214,7 +213,7 @@ mod tests {
         assert!(error("rate=1Mpps,packets=5,seconds=2").contains("give one"));
         assert!(error("rate=1Mpps,rate=2Mpps").contains("twice"));
         assert!(error("rate=1Mpps,packets=0").contains("from 1"));
-        assert!(error("rate=1Mpps,seconds=1000000000").contains("from 1 to 315360000"));
+        assert!(error("rate=1Mpps,seconds=1M").contains("from 1 to 864000"));
         assert!(error("mbufs=5").contains("from 128"));
         assert!(error("rate=1Mpps,seed=x").contains("2^64"));
     }

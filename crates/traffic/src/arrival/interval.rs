@@ -1,37 +1,44 @@
 //! Times as multiples of an interval that is a fraction of nanoseconds.
 
-/// Nanoseconds × 2^`shift` per unit, rounded up: a time is never earlier than the exact one, and later by less than
-/// 2⁻⁵⁰ of what has passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Nanoseconds per unit as a whole number and 64 binary places, rounded up: a time is never earlier than the exact one, and
+/// later by less than its unit × 2⁻⁶⁴.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interval {
-    mult: u64,
-    shift: u32,
+    whole: u64,
+    part: u64,
+    /// Units per nanosecond, for finding about the right one.
+    units: f64,
 }
 
-/// With times below 2^62 ns, all products stay within 128 bits.
-const MOST_SHIFT: u32 = 66;
-
 impl Interval {
-    /// `numerator` / `denominator` nanoseconds per 2^`fraction` units. Neither is 0, the quotient is below 2⁴⁴ and the
-    /// denominator below 2⁶².
+    /// `numerator` / `denominator` nanoseconds per 2^`fraction` units. Neither is 0, the quotient is below 2⁶⁰, the
+    /// denominator below 2⁶² and the fraction below 64.
     pub(super) fn new(numerator: u128, denominator: u128, fraction: u32) -> Self {
         let (whole, rest) = (numerator / denominator, numerator % denominator);
-        // One bit is left for rounding up.
-        let shift = (whole.leading_zeros() - 65).min(60).min(MOST_SHIFT - fraction);
-        let mult = ((whole << shift) + (rest << shift).div_ceil(denominator)) as u64;
-        Self { mult, shift: shift + fraction }
+        let part = (rest << 64).div_ceil(denominator);
+        let ns = (whole << 64) + part;
+        let scaled = (ns >> fraction) + u128::from(ns & ((1 << fraction) - 1) != 0);
+        Self { whole: (scaled >> 64) as u64, part: scaled as u64, units: (u64::MAX as f64) / scaled as f64 }
     }
 
-    /// The time of a unit.
+    /// The time of a unit, which is below 2⁶².
     #[inline(always)]
     pub(super) fn ns(&self, unit: u64) -> u64 {
-        ((u128::from(unit) * u128::from(self.mult)) >> self.shift) as u64
+        unit * self.whole + ((u128::from(unit) * u128::from(self.part)) >> 64) as u64
     }
 
     /// The last unit whose time is at most `ns`.
     #[inline]
     pub(super) fn unit_at(&self, ns: u64) -> u64 {
-        ((((u128::from(ns) + 1) << self.shift) - 1) / u128::from(self.mult)) as u64
+        // The first one of the next nanosecond, right to 52 bits: in the first hours to the unit or the next one, after days to some tens.
+        let mut unit = ((ns + 1) as f64 * self.units) as u64;
+        while self.ns(unit) > ns {
+            unit -= 1;
+        }
+        while self.ns(unit + 1) <= ns {
+            unit += 1;
+        }
+        unit
     }
 }
 
@@ -54,7 +61,7 @@ mod tests {
             let unit = unit >> (128 - (numerator / denominator).leading_zeros()).saturating_sub(18);
             let exact = (u128::from(unit) * numerator / denominator) as u64 >> fraction;
             let ns = interval.ns(unit);
-            prop_assert!(ns >= exact && ns - exact <= 1 + (exact >> 48), "{} {}", ns, exact);
+            prop_assert!(ns >= exact && ns - exact <= 1, "{} {}", ns, exact);
             // The search is the other way of the same.
             let last = interval.unit_at(ns);
             prop_assert!(interval.ns(last) <= ns && interval.ns(last + 1) > ns);

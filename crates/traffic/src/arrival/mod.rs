@@ -118,7 +118,7 @@ pub trait ArrivalTimes {
     /// When a frame of the trace arrives in a lap, nanoseconds after the start.
     fn time_ns(&self, lap: u64, frame: u32) -> u64;
 
-    /// How many packets have arrived at this time or before. `hint`: kept by the caller from one call to the next
+    /// How many packets have arrived at this time or before, [`Schedule::MOST_NS`] at most. `hint`: kept by the caller from one call to the next
     /// (0 at first); it makes the search short where times do not go far back.
     fn arrived(&self, ns: u64, hint: &mut usize) -> u64;
 }
@@ -137,6 +137,9 @@ pub enum Schedule {
 }
 
 impl Schedule {
+    /// The longest time that can be asked for: ten days. Within it every count of a schedule's units fits 62 bits.
+    pub const MOST_NS: u64 = 864_000_000_000_000;
+
     /// The schedule of a trace with frames of these lengths on the wire (without check sequence). At least one frame, fewer
     /// than 2³². A rate in bits gives bursts and random arrivals the packet rate that the trace's mean frame makes of it.
     pub fn new(

@@ -110,3 +110,15 @@ fn text_and_back() {
     assert!(arrivals("bursts:0").contains("from 1"));
     assert!(arrivals("").contains("constant, poisson, bursts:N"));
 }
+
+#[test]
+fn counts_fit_to_the_end() {
+    let mut hint = 0;
+    for (arrivals, rate) in [("constant", "1000Mpps"), ("poisson", "1000Mpps"), ("bursts:9", "1000Mpps")] {
+        let packets = schedule(arrivals, rate, &[60]).arrived(Schedule::MOST_NS, &mut hint);
+        assert!(packets.abs_diff(Schedule::MOST_NS) < 2000, "{arrivals}: {packets}");
+    }
+    let packets = schedule("constant", "1000Gbps", &[60, 1514]).arrived(Schedule::MOST_NS, &mut hint);
+    let expected = u128::from(Schedule::MOST_NS) * 1000 / 8 * 2 / (84 + 1538);
+    assert!(u128::from(packets).abs_diff(expected) < 4, "{packets}");
+}
