@@ -25,20 +25,22 @@ const ROUNDS: usize = 3;
 
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     let (flows, packets) = size(points);
+    // All rounds of one load take about as long as a comparison may.
+    let load_ns = (points.seconds * 1e9 / (ROUNDS * DESIGNS.len()) as f64) as u64;
     let zipf = points.zipf.unwrap_or(1.0);
     for (frame, rate) in LOADS {
         let mut traffic = Traffic::new(packets, flows, zipf, frame)?;
         let parsed = rate.parse().map_err(|error| format!("{rate}: {error}"))?;
-        // Designs in turn, as in every comparison; one and a half seconds each at most.
+        // Designs in turn, as in every comparison.
         let mut rounds: Vec<Vec<_>> = DESIGNS.iter().map(|_| Vec::new()).collect();
         for _ in 0..ROUNDS {
             for ((name, cores, queues), measured) in DESIGNS.iter().zip(&mut rounds) {
                 let design: Design = name.parse()?;
                 let setting = Setting {
-                    wire: wire(Some(parsed), *queues, Length::Nanoseconds(1_000_000_000), None),
+                    wire: wire(Some(parsed), *queues, Length::Nanoseconds(load_ns.max(10_000_000)), None),
                     plan: plan(design, *cores, *queues)?,
                     every: ONE_WINDOW,
-                    timed: true,
+                    warm_up: packets,
                 };
                 measured.push((measure(&mut traffic, &setting)?, setting.plan));
             }

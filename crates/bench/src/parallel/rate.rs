@@ -12,10 +12,11 @@ use traffic::Rate;
 /// Share of the packets that may be lost.
 const BOUND: f64 = 1e-5;
 /// Megapackets per second between which the rate is looked for, and how near it is to be found.
-const RANGE_MPPS: (f64, f64) = (1.0, 100.0);
-const NEAR: f64 = 0.02;
+const RANGE_MPPS: (f64, f64) = (2.0, 80.0);
+const NEAR: f64 = 0.04;
 /// What is lost in a trial may be the machine's fault; a rate is given up when it has failed so often.
 const TRIALS: usize = 2;
+/// After two passes over the traffic, in which flows begin.
 const TRIAL_NS: u64 = 700_000_000;
 
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
@@ -29,14 +30,15 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         let mut trials = 0;
         while high / low > 1.0 + NEAR {
             let middle = (low * high).sqrt();
+            let warm_up_ns = (2.0 * packets as f64 * 1e3 / middle) as u64;
             let mut passed = None;
             for _ in 0..TRIALS {
                 let rate: Rate = format!("{middle:.3}Mpps").parse().map_err(|error| format!("{error}"))?;
                 let setting = Setting {
-                    wire: wire(Some(rate), 1, Length::Nanoseconds(TRIAL_NS), mbufs),
+                    wire: wire(Some(rate), 1, Length::Nanoseconds(warm_up_ns + TRIAL_NS), mbufs),
                     plan: plan(Design::Rss, Some(1), 1)?,
                     every: ONE_WINDOW,
-                    timed: true,
+                    warm_up: 2 * packets,
                 };
                 let measured = measure(&mut traffic, &setting)?;
                 trials += 1;

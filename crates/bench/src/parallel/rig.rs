@@ -109,7 +109,8 @@ pub(super) struct Setting {
     pub(super) wire: WireSpec,
     pub(super) plan: Plan,
     pub(super) every: Every,
-    pub(super) timed: bool,
+    /// Received packets after which the wire's counters count: until then tables are filled.
+    pub(super) warm_up: u64,
 }
 
 /// What came of a run.
@@ -132,10 +133,11 @@ impl Measured {
         ]
     }
 
-    /// Nanoseconds per packet: receiving, parsing, counting; of all threads together. With workers, counting has the handing
+    /// Nanoseconds per packet over the whole run: receiving, parsing, counting; of all threads together. With workers, counting has the handing
     /// over in it, which comes last.
     pub(super) fn step_ns(&self) -> [f64; 4] {
-        let packets = self.wire.delivered.max(1) as f64;
+        let received = self.steps.iter().filter(|steps| steps.role == Role::Receiver);
+        let packets = received.map(|steps| steps.packets).sum::<u64>().max(1) as f64;
         let sum = |role: Role, time: fn(&Steps) -> Duration| {
             let times = self.steps.iter().filter(|steps| steps.role == role).map(time);
             times.sum::<Duration>().as_secs_f64() * 1e9 / packets
@@ -184,18 +186,20 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         top: 10,
         burst: BURST,
         hand_over_parcels: 32,
-        timed: setting.timed,
+        timed: true,
         duration: None,
         packets: None,
         idle_exit: None,
     };
     let stop = AtomicBool::new(false);
-    let outcome = run(&mut sources, None, &config, &setting.plan, &stop, Kept::default(), &mut Nobody)
+    let mut watch = Watch { wire, warm_up: setting.warm_up, warm: WireCounters::default() };
+    let outcome = run(&mut sources, None, &config, &setting.plan, &stop, Kept::default(), &mut watch)
         .map_err(|error| error.to_string())?;
-    Ok(judge(traffic, &outcome, wire.total(), setting.wire.rate.is_none()))
+    Ok(judge(traffic, &outcome, &watch, setting.wire.rate.is_none()))
 }
 
-fn judge(traffic: &Traffic, outcome: &Outcome<Kept>, wire: WireCounters, is_replay: bool) -> Measured {
+fn judge(traffic: &Traffic, outcome: &Outcome<Kept>, watch: &Watch, is_replay: bool) -> Measured {
+    let wire = watch.wire.total();
     let packets = &outcome.ended.packets;
     let records = &outcome.records.0;
     let loss = |name: &str| {
@@ -218,7 +222,7 @@ fn judge(traffic: &Traffic, outcome: &Outcome<Kept>, wire: WireCounters, is_repl
             traffic.agrees(records, passes)
         };
     Measured {
-        wire,
+        wire: since(wire, watch.warm),
         steps: outcome.steps.clone(),
         windows: outcome.ended.windows.count,
         ring_full,
@@ -230,15 +234,19 @@ fn judge(traffic: &Traffic, outcome: &Outcome<Kept>, wire: WireCounters, is_repl
 #[cfg(feature = "dpdk")]
 fn open(spec: &WireSpec, trace: &Arc<Trace>) -> Result<Vec<WireQueue>, String> {
     use port::dpdk::{Eal, EalConfig};
-    let opened = if spec.mbufs.is_some() {
+    use std::sync::OnceLock;
+    /// DPDK can be started once in a process.
+    static EAL: OnceLock<Result<Arc<Eal>, String>> = OnceLock::new();
+    if spec.mbufs.is_none() {
+        return Wire::open("bench", spec, trace, BURST).map_err(|error| error.to_string());
+    }
+    let eal = EAL.get_or_init(|| {
         let memory_bytes = Wire::mbuf_bytes(spec);
-        let eal = Eal::init(&EalConfig { devices: Vec::new(), memory_bytes, arguments: Vec::new() })
-            .map_err(|error| error.to_string())?;
-        Wire::open_mbufs(&eal, "bench", spec, trace, BURST)
-    } else {
-        Wire::open("bench", spec, trace, BURST)
-    };
-    opened.map_err(|error| error.to_string())
+        Eal::init(&EalConfig { devices: Vec::new(), memory_bytes, arguments: Vec::new() })
+            .map_err(|error| error.to_string())
+    });
+    Wire::open_mbufs(eal.as_ref().map_err(Clone::clone)?, "bench", spec, trace, BURST)
+        .map_err(|error| error.to_string())
 }
 
 #[cfg(not(feature = "dpdk"))]
@@ -267,12 +275,36 @@ impl RecordSink for Kept {
     }
 }
 
-struct Nobody;
+/// Notes the wire's counters when the tables are warm.
+struct Watch {
+    wire: Wire,
+    warm_up: u64,
+    warm: WireCounters,
+}
 
-impl Observer for Nobody {
+impl Observer for Watch {
     fn window(&mut self, _: WindowReport) -> bool {
         true
     }
-    fn progress(&mut self, _: Snapshot) {}
+    fn progress(&mut self, snapshot: Snapshot) {
+        if self.warm.offered == 0 && self.warm_up != 0 && snapshot.received >= self.warm_up {
+            self.warm = self.wire.total();
+        }
+    }
     fn warning(&mut self, _: String) {}
+}
+
+/// What was counted after `before`; the longest absence is that of the whole run.
+fn since(all: WireCounters, before: WireCounters) -> WireCounters {
+    WireCounters {
+        offered: all.offered - before.offered,
+        delivered: all.delivered - before.delivered,
+        imissed: all.imissed - before.imissed,
+        offered_clock_stopped: all.offered_clock_stopped - before.offered_clock_stopped,
+        imissed_clock_stopped: all.imissed_clock_stopped - before.imissed_clock_stopped,
+        gaps: all.gaps - before.gaps,
+        gap_ns: all.gap_ns - before.gap_ns,
+        longest_gap_ns: all.longest_gap_ns,
+        rx_nombuf: all.rx_nombuf - before.rx_nombuf,
+    }
 }
