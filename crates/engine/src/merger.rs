@@ -135,13 +135,18 @@ impl Merger {
 
     /// The next window of which everybody has spoken, with what exporters are told of it.
     pub(crate) fn take_report(&mut self) -> Option<(WindowReport, Account)> {
-        let (&window, pending) = self.pending.first_key_value()?;
-        pending.header.as_ref()?;
-        if !self.receivers.iter().chain(&self.workers).all(|reached| reached.is_behind(window)) {
-            return None;
-        }
-        let (_, Pending { header, part, handed_over }) = self.pending.pop_first()?;
-        let header = header?;
+        let (window, header, part, handed_over) = loop {
+            let &window = self.pending.first_key_value()?.0;
+            if !self.receivers.iter().chain(&self.workers).all(|reached| reached.is_behind(window)) {
+                return None;
+            }
+            let (_, Pending { header, part, handed_over }) = self.pending.pop_first()?;
+            // Without a header its receiver failed before it could count it: it is in no count.
+            if let Some(header) = header {
+                break (window, header, part, handed_over);
+            }
+        };
+        let ended_by = self.ended_by(window, header.ended_by);
         let is_missing = |worker: usize| {
             let reached = self.workers[worker];
             reached.failed && reached.window.is_none_or(|last| last < window)
@@ -151,7 +156,7 @@ impl Merger {
         self.failed += failed;
         let answer = part.answer();
         let index = self.windows.count;
-        self.windows.add(header.ended_by);
+        self.windows.add(ended_by);
         add_totals(&mut self.totals, &answer.totals);
         self.table_full += answer.other.packets;
         self.tcp_loss.add(&answer.loss);
@@ -169,7 +174,7 @@ impl Merger {
         let report = WindowReport {
             index,
             span: header.span,
-            ended_by: header.ended_by,
+            ended_by,
             packets,
             loss: header.loss,
             totals: answer.totals,
@@ -182,6 +187,16 @@ impl Merger {
                 .then(|| LossAnswer { sum: Loss::from(&answer.loss), flows: answer.top_loss }),
         };
         Some((report, account))
+    }
+
+    /// Why a window ended that all are behind, and that ended so for those who were in it: for the others, time may have
+    /// gone on elsewhere.
+    fn ended_by(&self, window: u64, ended_by: WindowEnd) -> WindowEnd {
+        match self.pending.first_key_value() {
+            Some((&next, _)) if next == window + 1 => WindowEnd::Full,
+            Some(_) if ended_by == WindowEnd::RunEnd => WindowEnd::Jump,
+            _ => ended_by,
+        }
     }
 
     /// What the whole run counted; all reports must have been taken.
@@ -206,6 +221,17 @@ impl Merger {
     }
 }
 
+impl ReceiverEnd {
+    /// Both together.
+    pub(crate) fn plus(mut self, more: Self) -> Self {
+        add_packets(&mut self.packets, more.packets);
+        self.loss = add_losses(self.loss, more.loss);
+        self.span = join(self.span, more.span);
+        self.now = self.now.max(more.now);
+        self
+    }
+}
+
 /// What the ends of receivers and workers add up to.
 #[derive(Debug, Default)]
 pub(crate) struct RunEnd {
@@ -226,10 +252,7 @@ impl RunEnd {
             None => end.loss,
             Some(sum) => add_losses(sum, end.loss),
         });
-        self.span = match (self.span, end.span) {
-            (Some(a), Some(b)) => Some(around(a, b)),
-            (a, b) => a.or(b),
-        };
+        self.span = join(self.span, end.span);
     }
 
     pub(crate) fn worker(&mut self, records_ended: u64, active: u64, memory: u64, other: Option<FlowRecord>) {
@@ -271,6 +294,13 @@ fn merge_headers(sum: &mut WindowHeader, more: WindowHeader) {
     };
     add_packets(&mut sum.packets, more.packets);
     sum.loss = add_losses(sum.loss.take(), more.loss);
+}
+
+fn join(a: Option<Span>, b: Option<Span>) -> Option<Span> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(around(a, b)),
+        (a, b) => a.or(b),
+    }
 }
 
 fn around(a: Span, b: Span) -> Span {
