@@ -330,3 +330,134 @@ fn add_losses(sum: Option<Counters>, more: Option<Counters>) -> Option<Counters>
     add_counters(&mut sum, more);
     Some(sum)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn merger(receivers: usize, workers: usize) -> Merger {
+        Merger::new(receivers, workers, KeySpec::FIVE_TUPLE, 3, false)
+    }
+
+    fn header(number: u64, ended_by: WindowEnd, received: u64, handed_over: &[u64]) -> WindowHeader {
+        WindowHeader {
+            number,
+            span: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
+            ended_by,
+            packets: PacketCounts { received, ..PacketCounts::default() },
+            loss: Some(Counters(vec![("imissed", 1)])),
+            handed_over: handed_over.to_vec(),
+        }
+    }
+
+    /// Index, first millisecond, end, received and measured of each window that is ready.
+    fn ready(merger: &mut Merger) -> Vec<(u64, u64, WindowEnd, u64, u64)> {
+        std::iter::from_fn(|| merger.take_report())
+            .map(|(report, account)| {
+                assert_eq!(account.time_ns, report.span.end_ns);
+                let WindowReport { index, span, ended_by, packets, .. } = report;
+                (index, span.start_ns / MS, ended_by, packets.received, packets.measured)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_window_waits_for_all_in_whichever_order() {
+        use WindowEnd::{Full, RunEnd};
+        // What is said: (true: header, number of the receiver or worker).
+        let said = [(true, 0), (true, 1), (false, 0), (false, 1), (false, 2)];
+        for rotation in 0..said.len() {
+            let mut merger = merger(2, 3);
+            let mut order = said;
+            order.rotate_left(rotation);
+            for (at, (is_header, who)) in order.into_iter().enumerate() {
+                match is_header {
+                    true => merger.header(who, who, header(7, Full, 10, &[10])),
+                    false => merger.part(who, 7, WindowPart::new(3)),
+                }
+                let expected = if at == 4 { vec![(0, 7, Full, 20, 0)] } else { Vec::new() };
+                assert_eq!(ready(&mut merger), expected, "rotation {rotation}, word {at}");
+            }
+            // The second window comes with the ends only.
+            merger.header(0, 0, header(8, RunEnd, 1, &[1]));
+            merger.receiver_ended(0);
+            merger.receiver_ended(1);
+            (0..2).for_each(|worker| merger.worker_ended(worker));
+            assert_eq!(ready(&mut merger), []);
+            merger.worker_ended(2);
+            assert_eq!(ready(&mut merger), [(1, 8, RunEnd, 1, 0)]);
+        }
+    }
+
+    #[test]
+    fn how_windows_end_that_not_all_were_in() {
+        use WindowEnd::{Full, Jump, RunEnd};
+        let mut merger = merger(2, 1);
+        for (receiver, number, ended_by) in [
+            (0, 1, Jump),
+            (0, 5, Full),
+            (0, 6, RunEnd),
+            (1, 1, Jump),
+            // The second one's time goes on to where the first one's jumped over, and then on behind the first one's end.
+            (1, 2, Jump),
+            (1, 9, Jump),
+            (1, 12, RunEnd),
+        ] {
+            merger.header(receiver, 0, header(number, ended_by, 1, &[]));
+        }
+        (0..2).for_each(|receiver| merger.receiver_ended(receiver));
+        merger.worker_ended(0);
+        let ends: Vec<_> = ready(&mut merger).into_iter().map(|(_, at, end, ..)| (at, end)).collect();
+        assert_eq!(ends, [(1, Full), (2, Jump), (5, Full), (6, Jump), (9, Jump), (12, RunEnd)]);
+        let windows = merger.end(super::RunEnd::default()).windows;
+        assert_eq!((windows.count, windows.full, windows.jump, windows.run_end), (6, 2, 3, 1));
+    }
+
+    #[test]
+    fn what_a_failed_worker_had_not_sealed_is_not_measured() {
+        use WindowEnd::Full;
+        let mut merger = merger(1, 2);
+        for number in 1..=3 {
+            merger.header(0, 0, header(number, Full, 30, &[10, 20]));
+            merger.part(0, number, WindowPart::new(3));
+        }
+        merger.part(1, 1, WindowPart::new(3));
+        assert!(merger.worker_failed(1));
+        assert!(!merger.worker_failed(1), "it was known");
+        // Too late: it counts as failed already.
+        merger.part(1, 2, WindowPart::new(3));
+        let failed: Vec<_> = std::iter::from_fn(|| merger.take_report())
+            .map(|(report, _)| report.packets.not_measured.total())
+            .collect();
+        assert_eq!(failed, [0, 20, 20]);
+        merger.worker_ended(0);
+        assert!(!merger.worker_failed(0), "it had ended well");
+        assert_eq!(merger.end(super::RunEnd::default()).packets.not_measured.total(), 40);
+    }
+
+    #[test]
+    fn a_window_that_nobody_heads_keeps_no_other_one() {
+        let mut merger = merger(2, 2);
+        merger.part(0, 1, WindowPart::new(3));
+        merger.header(1, 1, header(2, WindowEnd::RunEnd, 5, &[5]));
+        merger.receiver_ended(1);
+        merger.worker_ended(1);
+        assert_eq!(ready(&mut merger), []);
+        // The receiver that sent its worker on failed before it told of the window.
+        merger.receiver_ended(0);
+        assert!(merger.worker_failed(0));
+        assert_eq!(ready(&mut merger), [(0, 2, WindowEnd::RunEnd, 5, 0)]);
+    }
+
+    #[test]
+    fn nothing_is_known_of_losses_where_one_does_not_know() {
+        let mut merger = merger(2, 1);
+        merger.header(0, 0, header(1, WindowEnd::Full, 1, &[]));
+        merger.header(1, 0, WindowHeader { loss: None, ..header(1, WindowEnd::Full, 1, &[]) });
+        merger.part(0, 1, WindowPart::new(3));
+        let (report, account) = merger.take_report().expect("all have spoken");
+        assert_eq!((report.loss, account.lost), (None, None));
+    }
+}
