@@ -259,7 +259,7 @@ impl Fan {
             let detail = details.next();
             // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
             let mixed = packet.hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-            let lane = (mixed * lanes >> 32) as usize;
+            let lane = ((mixed * lanes) >> 32) as usize;
             match self.lanes[lane].take(self.hand_over.waits) {
                 Some(mut parcel) => {
                     of(&mut parcel).push_keyed(packet, detail);
