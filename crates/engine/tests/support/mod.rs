@@ -37,10 +37,13 @@ pub(crate) fn config() -> Config {
 /// What a worker's sink does with its n-th record, from 0 on. The first worker is 0.
 pub(crate) type Deed = dyn Fn(usize, usize) + Send + Sync;
 
+/// A record and the worker that it comes from; the run's own has none.
+pub(crate) type Tagged = (Option<usize>, FlowRecord);
+
 /// Keeps records, by worker; those of the run itself (`other`) have none.
 #[derive(Clone)]
 pub(crate) struct Kept {
-    records: Arc<Mutex<Vec<(Option<usize>, FlowRecord)>>>,
+    records: Arc<Mutex<Vec<Tagged>>>,
     accounts: Vec<Account>,
     siblings: Arc<AtomicUsize>,
     worker: Option<usize>,
@@ -131,7 +134,7 @@ impl Run {
     }
 
     /// Its records, each with its worker.
-    pub(crate) fn records(&self) -> Vec<(Option<usize>, FlowRecord)> {
+    pub(crate) fn records(&self) -> Vec<Tagged> {
         self.outcome.records.records.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
