@@ -41,6 +41,9 @@ pub(crate) fn plan(options: &RunOptions, queues: usize, tunnel: Tunnel) -> Resul
     if options.packets.is_some() {
         return refused("--packets", "counts all frames in their order");
     }
+    if options.duration.is_some() && options.wire.is_some_and(|wire| wire.rate.is_none()) {
+        return refused("--duration", "of a replay begins with its first frame, which one receiver sees");
+    }
     if options.gap.is_some() {
         return refused("--gap", "counts all frames between two of a flow");
     }

@@ -181,6 +181,7 @@ impl Plan {
         let count = pinned.as_ref().map(Vec::len);
         let (design, why) = match (design, count) {
             (Some(design), _) => (design, "asked for".to_owned()),
+            (None, None) if queues > 1 => (Design::Rss, format!("the source has {queues} queues")),
             (None, None | Some(1)) => (Design::Rss, "one core".to_owned()),
             (None, Some(count)) if count <= queues => {
                 (Design::Rss, format!("the source has {queues} queues for {count} cores"))
@@ -230,5 +231,119 @@ impl Plan {
     /// Threads that measure.
     pub fn threads(&self) -> usize {
         self.receivers * (1 + self.workers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn designs_by_name() {
+        for name in ["rss", "sync", "async", "pipeline", "cooperative", "1x1", "3x2", "512x1", "1x1023"] {
+            assert_eq!(name.parse::<Design>().expect(name).to_string(), name);
+        }
+        assert_eq!("2x3".parse(), Ok(Design::Clusters { queues: 2, workers: 3 }));
+        for name in
+            ["", "RSS", "rss ", "x", "2x", "x2", "2X2", "2x2x2", "-1x2", "2x2.0", "1x99999999999999999999"]
+        {
+            let error = name.parse::<Design>().expect_err(name);
+            assert!(error.contains("rss, sync, async, pipeline, cooperative, or NxM"), "{name}: {error}");
+            assert!(!error.contains('\n'));
+        }
+        for name in ["0x1", "1x0", "1024x1", "1x1024", "600x1", "1025x1", "18446744073709551615x2"] {
+            let error = name.parse::<Design>().expect_err(name);
+            assert!(error.contains("1 to 1024 threads"), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn cores_by_number_and_list() {
+        let list = |cores: &[usize]| Ok(Cores::List(cores.to_vec()));
+        assert_eq!("3".parse(), Ok(Cores::Count(3)));
+        assert_eq!("2-2".parse(), list(&[2]));
+        assert_eq!("0,2-4,7".parse(), list(&[0, 2, 3, 4, 7]));
+        // The order is the user's: receivers come first.
+        assert_eq!("5,1".parse(), list(&[5, 1]));
+        for text in
+            ["", ",", "1,", "a", "1-", "-1", "3-1", "0-1024", "1 2", "0..3", "1-2-3", "99999999999999999999"]
+        {
+            let error = text.parse::<Cores>().expect_err(text);
+            assert!(error.contains("a number (4) or a list (0,2-3)"), "{text}: {error}");
+        }
+        assert!("0".parse::<Cores>().is_err_and(|error| error.contains("at least one")));
+        assert!("0,1,0".parse::<Cores>().is_err_and(|error| error.contains("twice")));
+        assert!("0-3,2".parse::<Cores>().is_err_and(|error| error.contains("twice")));
+    }
+
+    const MACHINE: [usize; 4] = [0, 1, 4, 5];
+
+    fn plan(design: &str, cores: &str, queues: usize) -> Result<Plan, String> {
+        let design = (!design.is_empty()).then(|| design.parse().expect("a design"));
+        let cores: Option<Cores> = (!cores.is_empty()).then(|| cores.parse().expect("cores"));
+        Plan::new(design, cores.as_ref(), queues, &MACHINE)
+    }
+
+    #[track_caller]
+    fn settles(asked: (&str, &str, usize), design: &str, threads: (usize, usize), cores: &[usize]) {
+        let plan = plan(asked.0, asked.1, asked.2).expect("possible");
+        assert_eq!(plan.design.to_string(), design);
+        assert_eq!((plan.receivers, plan.workers), threads);
+        assert_eq!(plan.cores, cores);
+        assert_eq!(plan.threads(), threads.0 * (1 + threads.1));
+        assert!(!plan.why.is_empty() && !plan.why.contains('\n'));
+    }
+
+    #[test]
+    fn what_is_settled() {
+        settles(("", "", 1), "rss", (1, 0), &[]);
+        settles(("", "1", 1), "rss", (1, 0), &[]);
+        settles(("", "4-4", 1), "rss", (1, 0), &[4]);
+        settles(("", "2", 1), "async", (1, 1), &[0, 1]);
+        settles(("", "3", 2), "async", (1, 2), &[0, 1, 4]);
+        settles(("", "2", 2), "rss", (2, 0), &[0, 1]);
+        settles(("", "5,0", 8), "rss", (2, 0), &[5, 0]);
+        settles(("rss", "", 2), "rss", (2, 0), &[]);
+        settles(("rss", "1", 2), "rss", (1, 0), &[]);
+        settles(("", "", 2), "rss", (2, 0), &[]);
+        assert_eq!(plan("", "", 2).expect("possible").why, "the source has 2 queues");
+        settles(("sync", "", 1), "sync", (1, 1), &[]);
+        settles(("async", "4", 1), "async", (1, 3), &[0, 1, 4, 5]);
+        settles(("pipeline", "2", 1), "pipeline", (1, 1), &[0, 1]);
+        settles(("cooperative", "5-5", 1), "cooperative", (1, 0), &[5]);
+        settles(("2x1", "", 2), "2x1", (2, 1), &[]);
+        // Fewer cores than threads go round.
+        settles(("2x1", "1,0", 2), "2x1", (2, 1), &[1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn more_threads_than_cores_are_oversubscribed() {
+        let oversubscribed =
+            |design, cores, queues| plan(design, cores, queues).expect("possible").oversubscribed;
+        assert!(!oversubscribed("1x3", "", 1));
+        assert!(oversubscribed("1x4", "", 1));
+        assert!(oversubscribed("1x3", "3", 1));
+        assert!(!oversubscribed("2x1", "4", 2));
+        assert!(oversubscribed("rss", "", 5));
+        assert!(!Plan::single().oversubscribed);
+    }
+
+    #[test]
+    fn refusals_say_what_is_possible() {
+        for (design, cores, queues, words) in [
+            ("", "5", 1, &["--cores 5", "there are 4", "NxM"][..]),
+            ("", "0,2", 1, &["no core 2", "0,1,4,5"]),
+            ("rss", "3", 2, &["3 receivers", "2 queue", "at most", "async"]),
+            ("rss", "2", 1, &["2 receivers", "1 queue", "async"]),
+            ("3x1", "", 2, &["3 receivers", "2 queue"]),
+            ("sync", "1", 1, &["sync needs 2 cores", "--cores gives 1"]),
+            ("async", "4-4", 1, &["async needs 2 cores", "--cores gives 1"]),
+            ("pipeline", "3", 1, &["pipeline has 2 core", "--cores gives 3"]),
+            ("cooperative", "2", 1, &["cooperative has 1 core", "--cores gives 2"]),
+        ] {
+            let error = plan(design, cores, queues).expect_err(design);
+            assert!(words.iter().all(|word| error.contains(word)), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
     }
 }

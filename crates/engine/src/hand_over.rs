@@ -259,7 +259,7 @@ impl Fan {
             let detail = details.next();
             // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
             let mixed = packet.hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-            let lane = (mixed * lanes >> 32) as usize;
+            let lane = ((mixed * lanes) >> 32) as usize;
             match self.lanes[lane].take(self.hand_over.waits) {
                 Some(mut parcel) => {
                     of(&mut parcel).push_keyed(packet, detail);
@@ -344,5 +344,201 @@ impl Downstream for Fan {
 
     fn refused(&self) -> Refused {
         self.refused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Every;
+    use packet::{KeySpec, KeyedPacket, PacketFields, ParserConfig, Seed, Tunnel};
+    use std::thread;
+    use summary::{Limits, Parts, Timeouts};
+
+    const BURST: usize = 16;
+
+    fn config() -> Config {
+        Config {
+            every: Every::Packets(u64::MAX),
+            timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
+            limits: Limits::new(1 << 30, usize::MAX),
+            tunnel: Tunnel::Outer,
+            key: KeySpec::FIVE_TUPLE,
+            parts: Parts::default(),
+            seed: Seed::new(3),
+            top: 0,
+            burst: BURST,
+            hand_over_parcels: 2,
+            duration: None,
+            packets: None,
+            idle_exit: None,
+        }
+    }
+
+    fn parser() -> BurstParser {
+        let config = ParserConfig {
+            tunnel: Tunnel::Outer,
+            key: KeySpec::FIVE_TUPLE,
+            paired: true,
+            details: false,
+            segments: false,
+        };
+        BurstParser::new(Seed::new(3), config, BURST)
+    }
+
+    /// Packet number `number` of a stream of some flows in both directions and both families.
+    fn push(parser: &mut BurstParser, number: u64) {
+        let seed = Seed::new(3);
+        let fields = PacketFields { time_ns: number, ..PacketFields::default() };
+        let flow = (number * number / 3 % 50) as u8;
+        if number % 5 < 3 {
+            let key = KeyV4::new([10, 0, 0, flow, 10, 9, 9, 9], [1, 2, 3, 4], 6);
+            let key = if number.is_multiple_of(2) { key } else { key.reversed() };
+            parser.v4.push_keyed(&KeyedPacket { key, hash: key.pair_hash(&seed), fields }, None);
+        } else {
+            let key = KeyV6::new(&[flow; 16], &[200; 16], [1, 2, 3, 4], 17);
+            let key = if number.is_multiple_of(2) { key } else { key.reversed() };
+            parser.v6.push_keyed(&KeyedPacket { key, hash: key.pair_hash(&seed), fields }, None);
+        }
+    }
+
+    /// Keys (the lesser of the two directions) and numbers of the packets of a lane, and what was ordered after how many.
+    #[derive(Default)]
+    struct Seen {
+        v4: Vec<(KeyV4, u64)>,
+        v6: Vec<(KeyV6, u64)>,
+        orders: Vec<(Order, u64)>,
+    }
+
+    impl Seen {
+        fn add(&mut self, parcel: &Parcel) {
+            fn numbered<K: Key>(burst: &KeyBurst<K>) -> impl Iterator<Item = (K, u64)> + '_ {
+                burst
+                    .packets()
+                    .iter()
+                    .map(|packet| (packet.key.min(packet.key.reversed()), packet.fields.time_ns))
+            }
+            self.v4.extend(numbered(&parcel.v4));
+            self.v6.extend(numbered(&parcel.v6));
+            if parcel.order != Order::GoOn {
+                self.orders.push((parcel.order, (self.v4.len() + self.v6.len()) as u64));
+            }
+        }
+    }
+
+    fn is_ascending<K>(packets: &[(K, u64)]) -> bool {
+        packets.is_sorted_by(|(_, a), (_, b)| a < b)
+    }
+
+    #[test]
+    fn nothing_is_lost_doubled_or_out_of_order() {
+        for (workers, in_lock_step, parcels) in
+            [(1, false, 1), (1, true, 2), (3, false, 2), (3, true, 1), (5, false, 4)]
+        {
+            let hand_over = HandOver { parcels, in_lock_step, waits: true };
+            let (mut fan, inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Packets);
+            let (mut handed_over, mut numbers) = (vec![0; workers], 0..);
+            let seen: Vec<Seen> = thread::scope(|scope| {
+                let serve = |mut inbox: Inbox| {
+                    scope.spawn(move || {
+                        let mut seen = Seen::default();
+                        assert!(inbox.serve(|parcel| seen.add(parcel)), "there was no end");
+                        seen
+                    })
+                };
+                let threads: Vec<_> = inboxes.into_iter().map(serve).collect();
+                let mut parser = parser();
+                for burst in 0..300 {
+                    let length = burst % (BURST + 1);
+                    numbers.by_ref().take(length).for_each(|number| push(&mut parser, number));
+                    fan.count(&mut parser, burst as u64);
+                    assert!(parser.v4.packets().is_empty() && parser.v6.packets().is_empty());
+                    if burst % 100 == 99 {
+                        fan.turn(burst as u64 / 100, burst as u64);
+                        handed_over
+                            .iter_mut()
+                            .zip(fan.take_handed_over())
+                            .for_each(|(sum, more)| *sum += more);
+                    }
+                }
+                fan.end(300);
+                threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+            });
+            let sent = numbers.start;
+            let mut all: Vec<u64> = Vec::new();
+            for (lane, lane_handed_over) in seen.iter().zip(handed_over) {
+                assert!(is_ascending(&lane.v4) && is_ascending(&lane.v6));
+                let packets = (lane.v4.len() + lane.v6.len()) as u64;
+                assert_eq!(packets, lane_handed_over);
+                let orders: Vec<_> = lane.orders.iter().map(|(order, _)| *order).collect();
+                assert_eq!(orders, [Order::Turn(0), Order::Turn(1), Order::Turn(2), Order::End]);
+                assert_eq!(lane.orders[3].1, packets);
+                all.extend(
+                    lane.v4.iter().map(|(_, number)| number).chain(lane.v6.iter().map(|(_, number)| number)),
+                );
+                // All of a flow, in either direction, come to one lane.
+                for other in seen.iter().filter(|other| !std::ptr::eq(*other, lane)) {
+                    assert!(!lane.v4.iter().any(|(key, _)| other.v4.iter().any(|(their, _)| their == key)));
+                    assert!(!lane.v6.iter().any(|(key, _)| other.v6.iter().any(|(their, _)| their == key)));
+                }
+            }
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..sent), "{workers} workers");
+            let has_share = |lane: &Seen| !lane.v4.is_empty() && !lane.v6.is_empty();
+            assert!(seen.iter().all(has_share), "a lane gets nothing of 100 flows");
+            assert_eq!(fan.refused(), Refused::default());
+        }
+    }
+
+    #[test]
+    fn what_finds_no_room_is_refused() {
+        for workers in [1, 3] {
+            let hand_over = HandOver { parcels: 2, in_lock_step: false, waits: false };
+            let (mut fan, inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Clock);
+            let mut parser = parser();
+            for burst in 0..10 {
+                (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
+                fan.count(&mut parser, 0);
+            }
+            let handed_over: u64 = fan.take_handed_over().iter().sum();
+            assert!((1..=32 * workers as u64).contains(&handed_over));
+            assert_eq!(fan.refused(), Refused { ring_full: 160 - handed_over, worker_failed: 0 });
+            assert!(fan.take_failed().is_empty());
+            // The receiver goes without a word of an end: what is in the rings still comes.
+            drop(fan);
+            let mut seen = Seen::default();
+            for mut inbox in inboxes {
+                assert!(!inbox.serve(|parcel| seen.add(parcel)));
+            }
+            assert_eq!((seen.v4.len() + seen.v6.len()) as u64, handed_over);
+        }
+    }
+
+    #[test]
+    fn a_worker_that_is_gone_is_told_of_once() {
+        for waits in [true, false] {
+            let hand_over = HandOver { parcels: 2, in_lock_step: false, waits };
+            let (mut fan, mut inboxes) = Fan::new(2, hand_over, &config(), TimeBase::Clock);
+            let alive = inboxes.remove(0);
+            drop(inboxes);
+            let mut parser = parser();
+            let mut handed_over = 0;
+            thread::scope(|scope| {
+                let mut alive = alive;
+                scope.spawn(move || alive.serve(|_| ()));
+                for burst in 0..20 {
+                    (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
+                    fan.count(&mut parser, 0);
+                }
+                fan.turn(0, 0);
+                handed_over += fan.take_handed_over().iter().sum::<u64>();
+                assert_eq!(fan.take_failed(), [1]);
+                assert!(fan.take_failed().is_empty());
+                fan.end(0);
+            });
+            let Refused { ring_full, worker_failed } = fan.refused();
+            assert_eq!(handed_over + ring_full + worker_failed, 320);
+            assert!(worker_failed > 0 && (ring_full == 0 || !waits));
+        }
     }
 }

@@ -9,6 +9,7 @@ mod config;
 mod cooperative;
 mod cores;
 mod design;
+mod finish;
 mod hand_over;
 mod merger;
 mod outputs;

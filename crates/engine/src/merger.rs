@@ -135,13 +135,18 @@ impl Merger {
 
     /// The next window of which everybody has spoken, with what exporters are told of it.
     pub(crate) fn take_report(&mut self) -> Option<(WindowReport, Account)> {
-        let (&window, pending) = self.pending.first_key_value()?;
-        pending.header.as_ref()?;
-        if !self.receivers.iter().chain(&self.workers).all(|reached| reached.is_behind(window)) {
-            return None;
-        }
-        let (_, Pending { header, part, handed_over }) = self.pending.pop_first()?;
-        let header = header?;
+        let (window, header, part, handed_over) = loop {
+            let &window = self.pending.first_key_value()?.0;
+            if !self.receivers.iter().chain(&self.workers).all(|reached| reached.is_behind(window)) {
+                return None;
+            }
+            let (_, Pending { header, part, handed_over }) = self.pending.pop_first()?;
+            // Without a header its receiver failed before it could count it: it is in no count.
+            if let Some(header) = header {
+                break (window, header, part, handed_over);
+            }
+        };
+        let ended_by = self.ended_by(window, header.ended_by);
         let is_missing = |worker: usize| {
             let reached = self.workers[worker];
             reached.failed && reached.window.is_none_or(|last| last < window)
@@ -151,7 +156,7 @@ impl Merger {
         self.failed += failed;
         let answer = part.answer();
         let index = self.windows.count;
-        self.windows.add(header.ended_by);
+        self.windows.add(ended_by);
         add_totals(&mut self.totals, &answer.totals);
         self.table_full += answer.other.packets;
         self.tcp_loss.add(&answer.loss);
@@ -169,7 +174,7 @@ impl Merger {
         let report = WindowReport {
             index,
             span: header.span,
-            ended_by: header.ended_by,
+            ended_by,
             packets,
             loss: header.loss,
             totals: answer.totals,
@@ -182,6 +187,16 @@ impl Merger {
                 .then(|| LossAnswer { sum: Loss::from(&answer.loss), flows: answer.top_loss }),
         };
         Some((report, account))
+    }
+
+    /// Why a window ended that all are behind, and that ended so for those who were in it: for the others, time may have
+    /// gone on elsewhere.
+    fn ended_by(&self, window: u64, ended_by: WindowEnd) -> WindowEnd {
+        match self.pending.first_key_value() {
+            Some((&next, _)) if next == window + 1 => WindowEnd::Full,
+            Some(_) if ended_by == WindowEnd::RunEnd => WindowEnd::Jump,
+            _ => ended_by,
+        }
     }
 
     /// What the whole run counted; all reports must have been taken.
@@ -206,6 +221,17 @@ impl Merger {
     }
 }
 
+impl ReceiverEnd {
+    /// Both together.
+    pub(crate) fn plus(mut self, more: Self) -> Self {
+        add_packets(&mut self.packets, more.packets);
+        self.loss = add_losses(self.loss, more.loss);
+        self.span = join(self.span, more.span);
+        self.now = self.now.max(more.now);
+        self
+    }
+}
+
 /// What the ends of receivers and workers add up to.
 #[derive(Debug, Default)]
 pub(crate) struct RunEnd {
@@ -226,10 +252,7 @@ impl RunEnd {
             None => end.loss,
             Some(sum) => add_losses(sum, end.loss),
         });
-        self.span = match (self.span, end.span) {
-            (Some(a), Some(b)) => Some(around(a, b)),
-            (a, b) => a.or(b),
-        };
+        self.span = join(self.span, end.span);
     }
 
     pub(crate) fn worker(&mut self, records_ended: u64, active: u64, memory: u64, other: Option<FlowRecord>) {
@@ -273,6 +296,13 @@ fn merge_headers(sum: &mut WindowHeader, more: WindowHeader) {
     sum.loss = add_losses(sum.loss.take(), more.loss);
 }
 
+fn join(a: Option<Span>, b: Option<Span>) -> Option<Span> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(around(a, b)),
+        (a, b) => a.or(b),
+    }
+}
+
 fn around(a: Span, b: Span) -> Span {
     Span { start_ns: a.start_ns.min(b.start_ns), end_ns: a.end_ns.max(b.end_ns) }
 }
@@ -299,4 +329,135 @@ fn add_losses(sum: Option<Counters>, more: Option<Counters>) -> Option<Counters>
     let (mut sum, more) = (sum?, more?);
     add_counters(&mut sum, more);
     Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn merger(receivers: usize, workers: usize) -> Merger {
+        Merger::new(receivers, workers, KeySpec::FIVE_TUPLE, 3, false)
+    }
+
+    fn header(number: u64, ended_by: WindowEnd, received: u64, handed_over: &[u64]) -> WindowHeader {
+        WindowHeader {
+            number,
+            span: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
+            ended_by,
+            packets: PacketCounts { received, ..PacketCounts::default() },
+            loss: Some(Counters(vec![("imissed", 1)])),
+            handed_over: handed_over.to_vec(),
+        }
+    }
+
+    /// Index, first millisecond, end, received and measured of each window that is ready.
+    fn ready(merger: &mut Merger) -> Vec<(u64, u64, WindowEnd, u64, u64)> {
+        std::iter::from_fn(|| merger.take_report())
+            .map(|(report, account)| {
+                assert_eq!(account.time_ns, report.span.end_ns);
+                let WindowReport { index, span, ended_by, packets, .. } = report;
+                (index, span.start_ns / MS, ended_by, packets.received, packets.measured)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_window_waits_for_all_in_whichever_order() {
+        use WindowEnd::{Full, RunEnd};
+        // What is said: (true: header, number of the receiver or worker).
+        let said = [(true, 0), (true, 1), (false, 0), (false, 1), (false, 2)];
+        for rotation in 0..said.len() {
+            let mut merger = merger(2, 3);
+            let mut order = said;
+            order.rotate_left(rotation);
+            for (at, (is_header, who)) in order.into_iter().enumerate() {
+                match is_header {
+                    true => merger.header(who, who, header(7, Full, 10, &[10])),
+                    false => merger.part(who, 7, WindowPart::new(3)),
+                }
+                let expected = if at == 4 { vec![(0, 7, Full, 20, 0)] } else { Vec::new() };
+                assert_eq!(ready(&mut merger), expected, "rotation {rotation}, word {at}");
+            }
+            // The second window comes with the ends only.
+            merger.header(0, 0, header(8, RunEnd, 1, &[1]));
+            merger.receiver_ended(0);
+            merger.receiver_ended(1);
+            (0..2).for_each(|worker| merger.worker_ended(worker));
+            assert_eq!(ready(&mut merger), []);
+            merger.worker_ended(2);
+            assert_eq!(ready(&mut merger), [(1, 8, RunEnd, 1, 0)]);
+        }
+    }
+
+    #[test]
+    fn how_windows_end_that_not_all_were_in() {
+        use WindowEnd::{Full, Jump, RunEnd};
+        let mut merger = merger(2, 1);
+        for (receiver, number, ended_by) in [
+            (0, 1, Jump),
+            (0, 5, Full),
+            (0, 6, RunEnd),
+            (1, 1, Jump),
+            // The second one's time goes on to where the first one's jumped over, and then on behind the first one's end.
+            (1, 2, Jump),
+            (1, 9, Jump),
+            (1, 12, RunEnd),
+        ] {
+            merger.header(receiver, 0, header(number, ended_by, 1, &[]));
+        }
+        (0..2).for_each(|receiver| merger.receiver_ended(receiver));
+        merger.worker_ended(0);
+        let ends: Vec<_> = ready(&mut merger).into_iter().map(|(_, at, end, ..)| (at, end)).collect();
+        assert_eq!(ends, [(1, Full), (2, Jump), (5, Full), (6, Jump), (9, Jump), (12, RunEnd)]);
+        let windows = merger.end(super::RunEnd::default()).windows;
+        assert_eq!((windows.count, windows.full, windows.jump, windows.run_end), (6, 2, 3, 1));
+    }
+
+    #[test]
+    fn what_a_failed_worker_had_not_sealed_is_not_measured() {
+        use WindowEnd::Full;
+        let mut merger = merger(1, 2);
+        for number in 1..=3 {
+            merger.header(0, 0, header(number, Full, 30, &[10, 20]));
+            merger.part(0, number, WindowPart::new(3));
+        }
+        merger.part(1, 1, WindowPart::new(3));
+        assert!(merger.worker_failed(1));
+        assert!(!merger.worker_failed(1), "it was known");
+        // Too late: it counts as failed already.
+        merger.part(1, 2, WindowPart::new(3));
+        let failed: Vec<_> = std::iter::from_fn(|| merger.take_report())
+            .map(|(report, _)| report.packets.not_measured.total())
+            .collect();
+        assert_eq!(failed, [0, 20, 20]);
+        merger.worker_ended(0);
+        assert!(!merger.worker_failed(0), "it had ended well");
+        assert_eq!(merger.end(super::RunEnd::default()).packets.not_measured.total(), 40);
+    }
+
+    #[test]
+    fn a_window_that_nobody_heads_keeps_no_other_one() {
+        let mut merger = merger(2, 2);
+        merger.part(0, 1, WindowPart::new(3));
+        merger.header(1, 1, header(2, WindowEnd::RunEnd, 5, &[5]));
+        merger.receiver_ended(1);
+        merger.worker_ended(1);
+        assert_eq!(ready(&mut merger), []);
+        // The receiver that sent its worker on failed before it told of the window.
+        merger.receiver_ended(0);
+        assert!(merger.worker_failed(0));
+        assert_eq!(ready(&mut merger), [(0, 2, WindowEnd::RunEnd, 5, 0)]);
+    }
+
+    #[test]
+    fn nothing_is_known_of_losses_where_one_does_not_know() {
+        let mut merger = merger(2, 1);
+        merger.header(0, 0, header(1, WindowEnd::Full, 1, &[]));
+        merger.header(1, 0, WindowHeader { loss: None, ..header(1, WindowEnd::Full, 1, &[]) });
+        merger.part(0, 1, WindowPart::new(3));
+        let (report, account) = merger.take_report().expect("all have spoken");
+        assert_eq!((report.loss, account.lost), (None, None));
+    }
 }

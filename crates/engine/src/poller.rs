@@ -92,6 +92,8 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     pub(crate) fn run(mut self, sources: &mut [Box<dyn PacketSource>]) -> (PollerEnd, D, E) {
         let mut errors = Vec::new();
         let began = Instant::now();
+        // What a full ring refuses is counted by whether this is known, from the first window on.
+        self.receiver.set_loss(lost(sources));
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
         if is_live {
             errors.extend(self.poll(sources).err());

@@ -30,7 +30,7 @@ pub(crate) trait Downstream {
     fn take_failed(&mut self) -> Vec<usize> {
         Vec::new()
     }
-    /// Packets handed to each worker since the last call; empty where there is none to hand to.
+    /// Packets handed to each worker since the last call; empty where there is one only, which gets all of them.
     fn take_handed_over(&mut self) -> Vec<u64> {
         Vec::new()
     }
@@ -287,12 +287,18 @@ impl Receiver {
         let counts = self.frame_counts();
         let loss = self.losses();
         down.turn(open.number, self.now);
+        let packets = counts.since(&self.before);
+        let mut handed_over = down.take_handed_over();
+        if handed_over.is_empty() {
+            // All that was parsed went to the tables on the same core.
+            handed_over.push(packets.received - packets.not_measured.total());
+        }
         self.headers.push(WindowHeader {
-            handed_over: down.take_handed_over(),
+            handed_over,
             number: open.number,
             span: open.span(self.now),
             ended_by,
-            packets: counts.since(&self.before),
+            packets,
             loss: loss.as_ref().map(|loss| match &self.loss_before {
                 Some(before) => loss.since(before),
                 None => loss.clone(),
@@ -350,6 +356,14 @@ impl Receiver {
             span: self.first_ns.map(|start_ns| Span { start_ns, end_ns: self.now }),
             now: self.now,
         }
+    }
+}
+
+impl ReceiverEnd {
+    /// What one window adds to it.
+    pub(crate) fn of(window: &WindowHeader) -> Self {
+        let WindowHeader { packets, loss, span, .. } = window.clone();
+        Self { packets, loss, span: Some(span), now: span.end_ns }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::cooperative::Cooperative;
 use crate::cores;
 use crate::design::{Design, Plan};
+use crate::finish::{Finish, Receiving};
 use crate::hand_over::{Fan, HandOver, Inbox, Order, Parcel};
 use crate::merger::{Ended, Merger, RunEnd};
 use crate::poller::{Events, Poller, PollerEnd};
@@ -93,6 +94,7 @@ pub fn run<R: RecordSink + Send>(
         records,
         config,
         received: vec![(0, 0); plan.receivers],
+        so_far: (0..plan.receivers).map(|_| None).collect(),
         total_bytes,
         unreported: 0,
         errors: Vec::new(),
@@ -172,11 +174,13 @@ impl<'a> Common<'a> {
             * Fan::bytes_per_worker(self.config.hand_over_parcels, self.config.burst);
         // They count into the run's memory even where that leaves less for the tables than they would like.
         let taken = if self.config.limits.take_bytes(rings) { rings } else { 0 };
+        let finish = Finish::new(receivers, self.time_base);
         // A live source goes on whether anybody polls it or not: nobody begins before all are there.
         let all_there = Barrier::new(self.plan.threads());
         thread::scope(|scope| {
             for (number, queues) in queues.iter_mut().enumerate() {
                 let mut threads: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
+                let receiving = finish.receiving();
                 let events = Remote {
                     events: events.clone(),
                     receiver: number,
@@ -184,7 +188,7 @@ impl<'a> Common<'a> {
                 };
                 if self.plan.workers == 0 {
                     let worker = tables.next();
-                    let run = move || self.receiver_thread(number, queues, worker, events);
+                    let run = move || self.receiver_thread(number, queues, worker, receiving, events);
                     threads.push(Box::new(run));
                 } else {
                     let hand_over = HandOver {
@@ -198,7 +202,7 @@ impl<'a> Common<'a> {
                         let sender = events.events.clone();
                         threads.push(Box::new(move || self.worker_thread(number, inbox, worker, &sender)));
                     }
-                    threads.push(Box::new(move || self.fan_thread(number, queues, fan, events)));
+                    threads.push(Box::new(move || self.fan_thread(number, queues, fan, receiving, events)));
                 }
                 for thread in threads {
                     let all_there = &all_there;
@@ -225,6 +229,7 @@ impl<'a> Common<'a> {
         number: usize,
         queues: &mut [Box<dyn PacketSource>],
         worker: Option<Worker<R>>,
+        receiving: Receiving<'_>,
         mut events: Remote<R>,
     ) {
         let Some(worker) = worker else { return };
@@ -232,7 +237,7 @@ impl<'a> Common<'a> {
         self.pin(number).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
             let (end, worker) = self.receive(queues, worker, events);
-            let worker = worker.end(end.counted.now);
+            let worker = worker.end(receiving.end(end.counted.now));
             (worker, end)
         });
         send(
@@ -256,6 +261,7 @@ impl<'a> Common<'a> {
         number: usize,
         queues: &mut [Box<dyn PacketSource>],
         fan: Fan,
+        receiving: Receiving<'_>,
         mut events: Remote<R>,
     ) {
         let Self { filter, config, stop, time_base, .. } = self;
@@ -264,7 +270,7 @@ impl<'a> Common<'a> {
         let work = AssertUnwindSafe(|| {
             let poller = Poller::new(time_base, fan, events, config, filter, stop);
             let (end, mut fan, mut events) = poller.run(queues);
-            fan.end(end.counted.now);
+            fan.end(receiving.end(end.counted.now));
             for worker in crate::receiver::Downstream::take_failed(&mut fan) {
                 events.worker_failed(worker);
             }
@@ -434,6 +440,8 @@ struct Hub<'a, R> {
     config: &'a Config,
     /// Frames and bytes of each receiver.
     received: Vec<(u64, u64)>,
+    /// What the windows of each receiver that still goes on add up to: all that there is of it if it fails.
+    so_far: Vec<Option<ReceiverEnd>>,
     total_bytes: Option<u64>,
     unreported: u64,
     errors: Vec<SourceError>,
@@ -448,6 +456,10 @@ impl<R: RecordSink> Hub<'_, R> {
         for event in events {
             match event {
                 Event::Header(receiver, first_worker, header) => {
+                    self.so_far[receiver] = Some(match self.so_far[receiver].take() {
+                        None => ReceiverEnd::of(&header),
+                        Some(sum) => sum.plus(ReceiverEnd::of(&header)),
+                    });
                     self.merger.header(receiver, first_worker, *header);
                 }
                 Event::Part(worker, window, part) => self.merger.part(worker, window, *part),
@@ -466,6 +478,9 @@ impl<R: RecordSink> Hub<'_, R> {
                 Event::ReceiverEnded(receiver, end) => self.receiver_ended(receiver, *end),
                 Event::ReceiverFailed(receiver) => {
                     self.merger.receiver_ended(receiver);
+                    if let Some(counted) = self.so_far[receiver].take() {
+                        self.end.receiver(counted);
+                    }
                     let (received, _) = self.received[receiver];
                     self.faults.push(format!(
                         "receiver {receiver} failed after about {received} frames; those since its last window are in no \
@@ -489,14 +504,10 @@ impl<R: RecordSink> Hub<'_, R> {
     fn receiver_ended(&mut self, receiver: usize, end: PollerEnd) {
         let PollerEnd { counted, errors, stopped, steps } = end;
         self.steps.extend(steps);
-        self.count(counted);
+        self.end.receiver(counted);
         self.errors.extend(errors);
         self.stopped |= stopped;
         self.merger.receiver_ended(receiver);
-    }
-
-    fn count(&mut self, counted: ReceiverEnd) {
-        self.end.receiver(counted);
     }
 
     fn progress(&mut self, receiver: usize, received: u64, done_bytes: u64) {

@@ -54,6 +54,6 @@ pub(crate) struct WindowHeader {
     /// Its frames; `measured` comes from the tables.
     pub(crate) packets: PacketCounts,
     pub(crate) loss: Option<Counters>,
-    /// Its packets that each worker was handed; empty where the receiver counts them itself.
+    /// Its packets that each worker was handed; the receiver's own tables are one.
     pub(crate) handed_over: Vec<u64>,
 }

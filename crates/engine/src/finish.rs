@@ -1,0 +1,58 @@
+//! The end of a replay that several receivers share: flows end by the stream time of all of it, not by that of the queue
+//! they came from. Otherwise a flow of a queue whose last frame came early would end as if the stream had ended there.
+
+use crate::patience::Patience;
+use port::TimeBase;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// How far the receivers of a run have come.
+#[derive(Debug)]
+pub(crate) struct Finish {
+    receiving: AtomicUsize,
+    latest_ns: AtomicU64,
+    /// Live receivers go by one clock, and their sources end whenever they like: nobody waits for another.
+    waits: bool,
+}
+
+impl Finish {
+    pub(crate) fn new(receivers: usize, time_base: TimeBase) -> Self {
+        Self {
+            receiving: AtomicUsize::new(receivers),
+            latest_ns: AtomicU64::new(0),
+            waits: time_base == TimeBase::Packets,
+        }
+    }
+
+    /// One of the receivers, to be asked for once each.
+    pub(crate) fn receiving(&self) -> Receiving<'_> {
+        Receiving(self)
+    }
+}
+
+/// A receiver that has not ended.
+#[derive(Debug)]
+pub(crate) struct Receiving<'a>(&'a Finish);
+
+impl Receiving<'_> {
+    /// It has ended at stream time `now`. The stream time at which flows end, which waits for the other receivers.
+    pub(crate) fn end(self, now: u64) -> u64 {
+        let finish = self.0;
+        finish.latest_ns.fetch_max(now, Ordering::Relaxed);
+        drop(self);
+        if !finish.waits {
+            return now;
+        }
+        let mut patience = Patience::default();
+        while finish.receiving.load(Ordering::Acquire) != 0 {
+            patience.wait();
+        }
+        finish.latest_ns.load(Ordering::Relaxed)
+    }
+}
+
+/// Also where it fails: nobody waits for it any more.
+impl Drop for Receiving<'_> {
+    fn drop(&mut self) {
+        self.0.receiving.fetch_sub(1, Ordering::Release);
+    }
+}

@@ -1,0 +1,159 @@
+//! Workers and receivers that die: the others go on, and what is missing is counted.
+
+#[allow(dead_code, reason = "each test program uses a part")]
+mod support;
+
+use engine::{Config, Every, Plan};
+use port::{PacketSource, TimeBase};
+use record::{EndReason, FlowRecord};
+use summary::Timeouts;
+use support::{BURST, Kept, Live, Run, config, count, generated, on_queues, plan};
+
+const SPEC: &str = "packets=8k,flows=300,ipv6=20%,rate=2000";
+const FRAMES: u64 = 8_000;
+
+/// Records that end all the time, and windows of a fifth of a second: forty of them.
+fn busy() -> Config {
+    Config {
+        every: Every::Time(200_000_000),
+        timeouts: Timeouts { idle_ns: u64::MAX, active_ns: 50_000_000 },
+        ..config()
+    }
+}
+
+fn sources(plan: &Plan) -> Vec<Box<dyn PacketSource>> {
+    match plan.receivers {
+        1 => generated(SPEC, BURST),
+        queues => on_queues(SPEC, queues, BURST),
+    }
+}
+
+/// Records of all workers but those, in an order of their own. Why the last ones ended hangs on when the stream ended,
+/// which is earlier where a receiver is missing.
+fn records_of_others(run: &Run, dead: impl Fn(usize) -> bool) -> Vec<String> {
+    let others = run.records().into_iter().filter(|(worker, _)| !worker.is_some_and(&dead));
+    let mut lines: Vec<_> = others
+        .map(|(_, record)| format!("{:?}", FlowRecord { end_reason: EndReason::End, ..record }))
+        .collect();
+    lines.sort_unstable();
+    lines
+}
+
+fn whole(plan: &Plan) -> Run {
+    let run = Run::new(&mut sources(plan), None, &busy(), plan, Kept::new(|_, _| ()));
+    run.is_consistent();
+    assert!(run.outcome.faults.is_empty());
+    run
+}
+
+fn with_a_dead_worker(plan: &Plan, dead: usize, at: usize) -> Run {
+    let sink = Kept::new(move |worker, record| {
+        assert!((worker, record) != (dead, at), "this worker dies here");
+    });
+    let run = Run::new(&mut sources(plan), None, &busy(), plan, sink);
+    run.is_consistent();
+    run
+}
+
+#[test]
+fn a_worker_that_dies_takes_its_share_only() {
+    for (design, dead) in
+        [("async/2", 0), ("async/4", 1), ("sync/3", 1), ("pipeline/2", 0), ("2x2", 0), ("2x2", 3), ("3x1", 2)]
+    {
+        let plan = plan(design);
+        let whole = whole(&plan);
+        let records = whole.records().iter().filter(|(worker, _)| *worker == Some(dead)).count();
+        // At once, in the middle, and with the very last record, when all windows but one are told of.
+        for at in [0, records / 2, records - 1] {
+            let what = format!("{design}, worker {dead} at record {at}");
+            let run = with_a_dead_worker(&plan, dead, at);
+            let packets = &run.outcome.ended.packets;
+            assert_eq!(packets.received, FRAMES, "{what}");
+            let failed = count(&packets.not_measured, "worker_failed");
+            assert_eq!(packets.measured + failed, FRAMES, "{what}: {packets:?}");
+            assert_ne!(failed, 0, "{what}");
+            assert_eq!(run.windows.len(), whole.windows.len(), "{what}");
+            let others = records_of_others(&run, |worker| worker == dead);
+            assert!(
+                others == records_of_others(&whole, |worker| worker == dead),
+                "{what}: records of others"
+            );
+            let [fault] = &run.outcome.faults[..] else { panic!("{what}: {:?}", run.outcome.faults) };
+            assert!(fault.contains(&format!("worker {dead} failed")) && !fault.contains('\n'), "{fault}");
+        }
+    }
+}
+
+#[test]
+fn a_receiver_that_counts_itself_dies_with_its_share() {
+    for (design, dead) in [("rss/2", 0), ("rss/2", 1), ("rss/3", 2)] {
+        let plan = plan(design);
+        let whole = whole(&plan);
+        let records = whole.records().iter().filter(|(worker, _)| *worker == Some(dead)).count();
+        for at in [0, records / 2, records - 1] {
+            let what = format!("{design}, worker {dead} at record {at}");
+            let run = with_a_dead_worker(&plan, dead, at);
+            assert!(run.outcome.ended.packets.received <= FRAMES, "{what}");
+            let others = records_of_others(&run, |worker| worker == dead);
+            assert!(
+                others == records_of_others(&whole, |worker| worker == dead),
+                "{what}: records of others"
+            );
+            let faults = &run.outcome.faults;
+            assert!(faults.iter().any(|line| line.contains(&format!("worker {dead} failed"))), "{faults:?}");
+            assert!(
+                faults.iter().any(|line| line.contains(&format!("receiver {dead} failed"))),
+                "{faults:?}"
+            );
+            assert_eq!(faults.len(), 2, "{faults:?}");
+        }
+    }
+}
+
+#[test]
+fn a_worker_of_a_live_source_dies() {
+    for (design, dead) in [("async/2", 0), ("async/3", 1)] {
+        let sink = Kept::new(move |worker, record| {
+            assert!((worker, record) != (dead, 7), "this worker dies here");
+        });
+        let mut sources: Vec<Box<dyn PacketSource>> =
+            vec![Box::new(Live::new(generated(SPEC, BURST).remove(0)))];
+        let config = Config { every: Every::Packets(1000), ..busy() };
+        let run = Run::new(&mut sources, None, &config, &plan(design), sink);
+        run.is_consistent();
+        let packets = &run.outcome.ended.packets;
+        assert_eq!(packets.received + run.lost("ring_full"), FRAMES, "{design}");
+        assert_ne!(count(&packets.not_measured, "worker_failed"), 0, "{design}");
+        assert_eq!(run.outcome.faults.len(), 1, "{design}");
+    }
+}
+
+#[test]
+fn a_receiver_that_dies_ends_the_run_with_a_fault() {
+    for (design, dead, workers) in
+        [("async/2", 0, 0..1), ("sync/3", 0, 0..2), ("2x2", 1, 2..4), ("rss/2", 0, 0..1), ("3x1", 1, 1..2)]
+    {
+        let plan = plan(design);
+        let whole = whole(&plan);
+        // With the first burst, and in the middle of a window.
+        for dies_after in [0, 40] {
+            let what = format!("{design}, receiver {dead} after {dies_after} bursts");
+            let mut sources = sources(&plan);
+            let source =
+                std::mem::replace(&mut sources[dead], generated("packets=1,flows=1", BURST).remove(0));
+            let time_base = TimeBase::Packets;
+            sources[dead] = Box::new(Live { dies_after, time_base, ..Live::new(source) });
+            let run = Run::new(&mut sources, None, &busy(), &plan, Kept::new(|_, _| ()));
+            run.is_consistent();
+            let is_dead = |worker: usize| workers.contains(&worker);
+            let others = records_of_others(&run, is_dead);
+            assert!(others == records_of_others(&whole, is_dead), "{what}: records of others");
+            let faults = &run.outcome.faults;
+            assert!(
+                faults.iter().any(|line| line.contains(&format!("receiver {dead} failed"))),
+                "{faults:?}"
+            );
+            assert_eq!(faults.len(), 1 + workers.len(), "{what}: {faults:?}");
+        }
+    }
+}

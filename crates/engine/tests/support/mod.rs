@@ -1,0 +1,330 @@
+//! Runs of the engine whose every word is kept.
+
+use engine::{Config, Every, Observer, Outcome, Plan, RecordSink, Snapshot};
+use packet::{KeySpec, Seed, Tunnel};
+use port::wire::{Trace, Wire, WireSpec};
+use port::{Filter, PacketSource, Poll, SourceCounter, SourceError, SyntheticSource, TimeBase};
+use record::report::{Counters, PacketCounts, WindowReport};
+use record::{Account, FlowRecord};
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use summary::{Limits, Parts, Timeouts};
+
+pub(crate) const BURST: usize = 32;
+const MEMORY: usize = 1 << 31;
+
+/// The plain record, windows of a second, timeouts that nothing reaches.
+pub(crate) fn config() -> Config {
+    Config {
+        every: Every::Time(1_000_000_000),
+        timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
+        limits: Limits::new(MEMORY, usize::MAX),
+        tunnel: Tunnel::Outer,
+        key: KeySpec::FIVE_TUPLE,
+        parts: Parts::default(),
+        seed: Seed::new(7),
+        top: 5,
+        burst: BURST,
+        hand_over_parcels: 4,
+        timed: false,
+        duration: None,
+        packets: None,
+        idle_exit: None,
+    }
+}
+
+/// What a worker's sink does with its n-th record, from 0 on. The first worker is 0.
+pub(crate) type Deed = dyn Fn(usize, usize) + Send + Sync;
+
+/// A record and the worker that it comes from; the run's own has none.
+pub(crate) type Tagged = (Option<usize>, FlowRecord);
+
+/// Keeps records, by worker; those of the run itself (`other`) have none.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    records: Arc<Mutex<Vec<Tagged>>>,
+    accounts: Vec<Account>,
+    siblings: Arc<AtomicUsize>,
+    worker: Option<usize>,
+    count: usize,
+    deed: Arc<Deed>,
+}
+
+impl Kept {
+    pub(crate) fn new(deed: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
+        Self {
+            records: Arc::default(),
+            accounts: Vec::new(),
+            siblings: Arc::default(),
+            worker: None,
+            count: 0,
+            deed: Arc::new(deed),
+        }
+    }
+}
+
+impl Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kept({:?})", self.worker)
+    }
+}
+
+impl RecordSink for Kept {
+    fn record(&mut self, record: FlowRecord) {
+        if let Some(worker) = self.worker {
+            (self.deed)(worker, self.count);
+        }
+        self.count += 1;
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).push((self.worker, record));
+    }
+    fn hand_over(&mut self) {}
+    fn account(&mut self, account: Account) {
+        self.accounts.push(account);
+    }
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+    fn sibling(&self) -> Self {
+        let worker = Some(self.siblings.fetch_add(1, Relaxed));
+        Self { worker, count: 0, accounts: Vec::new(), ..self.clone() }
+    }
+    fn absorb(&mut self, _: Self) {}
+}
+
+/// Keeps windows.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    pub(crate) windows: Vec<WindowReport>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Observer for Watch {
+    fn window(&mut self, report: WindowReport) -> bool {
+        self.windows.push(report);
+        true
+    }
+    fn progress(&mut self, _: Snapshot) {}
+    fn warning(&mut self, line: String) {
+        self.warnings.push(line);
+    }
+}
+
+/// All that a run said.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) outcome: Outcome<Kept>,
+    pub(crate) windows: Vec<WindowReport>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Run {
+    pub(crate) fn new(
+        sources: &mut [Box<dyn PacketSource>],
+        filter: Option<&Filter>,
+        config: &Config,
+        plan: &Plan,
+        sink: Kept,
+    ) -> Self {
+        let mut watch = Watch::default();
+        let stop = AtomicBool::new(false);
+        let outcome = engine::run(sources, filter, config, plan, &stop, sink, &mut watch)
+            .expect("there is memory for the tables");
+        Self { outcome, windows: watch.windows, warnings: watch.warnings }
+    }
+
+    /// Its records, each with its worker.
+    pub(crate) fn records(&self) -> Vec<Tagged> {
+        self.outcome.records.records.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Its records as text, in an order that does not hang on who made them. (A statistic may be no number, which is
+    /// not equal to itself.)
+    pub(crate) fn record_lines(&self) -> Vec<String> {
+        let mut lines: Vec<_> = self.records().into_iter().map(|(_, record)| format!("{record:?}")).collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// What is to hold of every run, whatever happened: all frames are accounted for, in each window and in all; the
+    /// windows add up to the run, and writers were told the same.
+    #[track_caller]
+    pub(crate) fn is_consistent(&self) {
+        let ended = &self.outcome.ended;
+        let mut sum = PacketCounts::default();
+        let (mut lost, mut totals) = (Some(BTreeMap::new()), (0, 0, 0));
+        assert_eq!(self.windows.len() as u64, ended.windows.count);
+        assert_eq!(self.outcome.records.accounts.len(), self.windows.len());
+        let mut last = None;
+        for ((at, window), account) in (0..).zip(&self.windows).zip(&self.outcome.records.accounts) {
+            accounted_for(&window.packets, &format!("window {at}"));
+            assert_eq!(window.index, at);
+            assert!(last.is_none_or(|last| last <= window.span.start_ns), "windows are out of order");
+            last = Some(window.span.start_ns);
+            assert_eq!(window.totals.packets, window.packets.measured);
+            totals.0 += window.totals.packets;
+            totals.1 += window.totals.total_byte;
+            totals.2 += window.totals.wire_byte;
+            sum.received += window.packets.received;
+            sum.measured += window.packets.measured;
+            add(&mut sum.not_measured, &window.packets.not_measured);
+            add(&mut sum.remarks, &window.packets.remarks);
+            lost = lost.zip(window.loss.as_ref()).map(|(mut lost, more)| {
+                more.nonzero().for_each(|(name, count)| *lost.entry(name).or_insert(0) += count);
+                lost
+            });
+            let so_far = Account {
+                time_ns: window.span.end_ns,
+                received: sum.received,
+                measured: sum.measured,
+                lost: lost.as_ref().map(|lost| lost.values().sum()),
+            };
+            assert_eq!(*account, so_far, "what exporters are told in window {at}");
+        }
+        accounted_for(&ended.packets, "the run");
+        assert_eq!(shown(&sum), shown(&ended.packets), "the windows together and the run");
+        assert_eq!(totals, (ended.totals.packets, ended.totals.total_byte, ended.totals.wire_byte));
+        if !self.windows.is_empty() {
+            let loss = self.outcome.loss.as_ref().map(|loss| loss.nonzero().collect::<BTreeMap<_, _>>());
+            assert_eq!(lost, loss, "losses of the windows together and of the run");
+        }
+    }
+
+    /// Counter of what was lost before anybody could measure it.
+    pub(crate) fn lost(&self, name: &str) -> u64 {
+        self.outcome.loss.as_ref().map_or(0, |loss| count(loss, name))
+    }
+}
+
+/// `received` = `measured` + the sum of `not_measured`.
+#[track_caller]
+fn accounted_for(packets: &PacketCounts, what: &str) {
+    assert_eq!(packets.received, packets.measured + packets.not_measured.total(), "{what}: {packets:?}");
+}
+
+fn add(sum: &mut Counters, more: &Counters) {
+    for &(name, count) in &more.0 {
+        match sum.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, total)) => *total += count,
+            None => sum.0.push((name, count)),
+        }
+    }
+}
+
+/// One of the counters; 0 where it is not there.
+pub(crate) fn count(counters: &Counters, name: &str) -> u64 {
+    counters.0.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
+}
+
+/// Frames in a form that does not hang on the order of counters.
+pub(crate) fn shown(packets: &PacketCounts) -> String {
+    let named = |counters: &Counters| counters.nonzero().collect::<BTreeMap<_, _>>();
+    let PacketCounts { received, measured, not_measured, remarks } = packets;
+    format!("{received} {measured} {:?} {:?}", named(not_measured), named(remarks))
+}
+
+/// All that two runs on the same input must have in common, line by line.
+pub(crate) fn answers(run: &Run) -> Vec<String> {
+    let ended = &run.outcome.ended;
+    let mut lines = run.record_lines();
+    lines.extend(run.windows.iter().map(|window| {
+        let WindowReport { index, span, ended_by, packets, loss, totals, .. } = window;
+        let WindowReport { table_full, top_bytes, top_packets, tcp_loss, .. } = window;
+        format!(
+            "{index} {span:?} {ended_by:?} {} {:?} {totals:?} {table_full} {top_bytes:?} {top_packets:?} {tcp_loss:?}",
+            shown(packets),
+            loss.as_ref().map(Counters::total)
+        )
+    }));
+    lines.push(format!(
+        "{:?} {} {:?} {:?} {:?} {:?}",
+        ended.windows,
+        shown(&ended.packets),
+        ended.totals,
+        ended.flows.seen,
+        ended.span,
+        ended.tcp_loss
+    ));
+    lines.push(format!("{:?} {:?}", run.outcome.loss.as_ref().map(Counters::total), run.outcome.stopped));
+    lines.push(format!("{:?} {:?}", run.outcome.errors, run.outcome.faults));
+    lines
+}
+
+/// Fails where two runs differ, showing the first line that does.
+#[track_caller]
+pub(crate) fn same_answers(expected: &Run, run: &Run, what: &str) {
+    let (expected, found) = (answers(expected), answers(run));
+    if let Some((expected, found)) = expected.iter().zip(&found).find(|(expected, found)| expected != found) {
+        panic!("{what}\nexpected {expected}\n   found {found}");
+    }
+    assert_eq!(expected.len(), found.len(), "{what}");
+}
+
+/// One source of generated traffic.
+pub(crate) fn generated(spec: &str, burst: usize) -> Vec<Box<dyn PacketSource>> {
+    vec![Box::new(SyntheticSource::open(spec, burst).expect("a good specification"))]
+}
+
+/// The same traffic on so many queues of a wire that waits for its readers.
+pub(crate) fn on_queues(spec: &str, queues: usize, burst: usize) -> Vec<Box<dyn PacketSource>> {
+    let mut source = SyntheticSource::open(spec, burst).expect("a good specification");
+    let trace = Arc::new(Trace::load(&mut source, queues, MEMORY as u64).expect("it fits"));
+    let wire = WireSpec { queues, ..WireSpec::default() };
+    let queues = Wire::open("wire", &wire, &trace, burst).expect("a good wire");
+    queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect()
+}
+
+/// A source that is taken for live: the clock turns its windows, and nobody waits for a slow reader.
+pub(crate) struct Live {
+    pub(crate) inner: Box<dyn PacketSource>,
+    /// Bursts handed out so far; others may look.
+    pub(crate) bursts: Arc<AtomicUsize>,
+    /// False where it does not know what it lost.
+    pub(crate) counts_losses: bool,
+    /// The time base that it has.
+    pub(crate) time_base: TimeBase,
+    /// It panics instead of handing out more bursts than this.
+    pub(crate) dies_after: usize,
+}
+
+impl Live {
+    pub(crate) fn new(inner: Box<dyn PacketSource>) -> Self {
+        let bursts = Arc::default();
+        Self { inner, bursts, counts_losses: true, time_base: TimeBase::Clock, dies_after: usize::MAX }
+    }
+}
+
+impl PacketSource for Live {
+    fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
+        assert!(self.bursts.fetch_add(1, Relaxed) < self.dies_after, "this source dies here");
+        self.inner.rx_burst()
+    }
+    fn time_base(&self) -> TimeBase {
+        self.time_base
+    }
+    fn name(&self) -> &str {
+        "live"
+    }
+    fn lost(&mut self) -> Option<Vec<SourceCounter>> {
+        self.counts_losses.then(|| vec![("imissed", 3 * self.bursts.load(Relaxed) as u64)])
+    }
+}
+
+/// A plan by the design's name, on no cores in particular.
+pub(crate) fn plan(design: &str) -> Plan {
+    let (name, threads) = design.split_once('/').unwrap_or((design, ""));
+    let cores = threads.parse().ok().map(engine::Cores::Count);
+    let machine: Vec<_> = (0..64).collect();
+    let design = name.parse().expect("a design");
+    let plan = Plan::new(Some(design), cores.as_ref(), queues_of(name, threads), &machine).expect("possible");
+    Plan { cores: Vec::new(), ..plan }
+}
+
+/// Queues that a design by this name takes.
+fn queues_of(name: &str, threads: &str) -> usize {
+    match name {
+        "rss" => threads.parse().unwrap_or(1),
+        _ => name.split_once('x').and_then(|(queues, _)| queues.parse().ok()).unwrap_or(1),
+    }
+}

@@ -1,0 +1,144 @@
+//! `--cores`, `--design` and `--wire`: the same answers by every design, and one line for what is not possible.
+
+#[allow(dead_code, reason = "each test program uses a part")]
+mod support;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use support::output::{self, number, total};
+use support::program::{Ended, edison, run};
+use support::scratch::Scratch;
+
+const SPEC: &str = "packets=20k,flows=3k,ipv6=30%,size=64:3/590:1,plant=flood/scan";
+
+fn capture(scratch: &Scratch) -> PathBuf {
+    let path = scratch.path("t.pcap");
+    run(edison().arg("generate").arg(&path).arg(SPEC)).expect(0);
+    path
+}
+
+fn edison_run(arguments: &[&str]) -> Ended {
+    run(edison().args(["run", "--memory", "512MiB"]).args(arguments))
+}
+
+/// Records and report of a run on a capture, which ends well.
+fn measure(scratch: &Scratch, capture: &Path, arguments: &[&str]) -> (Vec<String>, Value) {
+    let (csv, report) = (scratch.path("flows.csv"), scratch.path("report.json"));
+    let mut command = edison();
+    command.args(["run", "--memory", "512MiB"]).arg(capture).args(arguments);
+    run(command.arg("--flows").arg(&csv).arg("--report").arg(&report)).expect(0);
+    let mut lines: Vec<_> =
+        std::fs::read_to_string(&csv).expect("written").lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    (lines, output::report(&report))
+}
+
+#[test]
+fn the_same_records_by_every_design() {
+    let scratch = Scratch::new();
+    let capture = capture(&scratch);
+    let (records, whole) = measure(&scratch, &capture, &[]);
+    assert!(records.len() > 2000);
+    assert_eq!(number(&whole["packets"]["received"]), 20_000);
+    assert_eq!((&whole["design"]["name"], &whole["wire"]), (&"rss".into(), &Value::Null));
+    for (arguments, receivers, workers) in [
+        (&["--design", "async"][..], 1, 1),
+        (&["--design", "sync"], 1, 1),
+        (&["--design", "pipeline"], 1, 1),
+        (&["--design", "cooperative"], 1, 0),
+        (&["--design", "1x3"], 1, 3),
+        (&["--cores", "1"], 1, 0),
+        (&["--wire", "queues=2", "--design", "2x2"], 2, 2),
+        (&["--wire", "queues=3", "--design", "3x1"], 3, 1),
+        (&["--wire", "queues=2", "--design", "rss"], 2, 0),
+        (&["--wire", "queues=2"], 2, 0),
+        (&["--wire", ""], 1, 0),
+    ] {
+        let (found, report) = measure(&scratch, &capture, arguments);
+        assert!(found == records, "{arguments:?} gives other records");
+        for same in ["packets", "windows"] {
+            assert_eq!(report[same], whole[same], "{arguments:?}");
+        }
+        // How many of them a sweep had come across before the end hangs on when it came by.
+        assert_eq!(report["flows"]["seen"], whole["flows"]["seen"], "{arguments:?}");
+        for (at, query) in whole["queries"].as_array().expect("a list").iter().enumerate() {
+            assert_eq!(report["queries"][at]["rows"], query["rows"], "{arguments:?}");
+        }
+        let design = &report["design"];
+        let threads = [number(&design["receivers"]), number(&design["workers"])];
+        assert_eq!(threads, [receivers, workers], "{arguments:?}: {design}");
+        assert_eq!(report["wire"].is_null(), arguments[0] != "--wire", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_wire_with_a_rate_accounts_for_every_packet() {
+    let scratch = Scratch::new();
+    let path = scratch.path("report.json");
+    for (wire, design) in [
+        ("rate=200Mpps,queues=2,ring=64,packets=100k", "rss"),
+        ("rate=200Mpps,ring=64,packets=100k", "1x2"),
+        ("rate=500kpps,packets=5k", "cooperative"),
+    ] {
+        let arguments = ["--synthetic", "packets=10k,flows=500", "--wire", wire, "--design", design];
+        run(edison().args(["run", "--memory", "512MiB", "--report"]).arg(&path).args(arguments)).expect(0);
+        let report = output::report(&path);
+        let (packets, loss, wire) = (&report["packets"], &report["loss"], &report["wire"]);
+        let offered = number(&wire["offered"]);
+        assert_eq!(number(&packets["received"]) + total(loss), offered, "{report}");
+        assert_eq!(number(&wire["delivered"]) + number(&wire["imissed"]), offered);
+        assert_eq!(offered, if design == "cooperative" { 5_000 } else { 100_000 });
+    }
+}
+
+#[test]
+fn what_is_not_possible_is_said_in_one_line() {
+    let scratch = Scratch::new();
+    let capture = capture(&scratch);
+    let capture = capture.to_str().expect("UTF-8");
+    for (arguments, words) in [
+        (&["--cores", "4096"][..], &["--cores 4096", "there are"][..]),
+        (&["--cores", "4000-4000"], &["no core 4000", "there are"]),
+        (&["--design", "rss", "--wire", "queues=2", "--cores", "1"], &["2 queues", "--cores 2", "queues=1"]),
+        (&["--design", "2x1"], &["2 receivers", "1 queue"]),
+        (&["--design", "3x1", "--wire", "queues=2"], &["3 receivers", "2 queue"]),
+        (&["--design", "async", "--cores", "1"], &["async needs 2 cores"]),
+        (&["--design", "pipeline", "--cores", "1"], &["pipeline has 2 core"]),
+        (&["--wire", "queues=2", "--design", "2x1", "--gap", "mean"], &["--gap", "2 receivers", "async"]),
+        (&["--wire", "queues=2", "--design", "2x1", "--every", "1kp"], &["--every", "2 receivers"]),
+        (&["--wire", "queues=2", "--design", "2x1", "--packets", "10"], &["--packets", "2 receivers"]),
+        (&["--wire", "queues=2", "--design", "2x1", "--duration", "1s"], &["--duration", "2 receivers"]),
+        (&["--wire", "queues=2", "--design", "2x1", "--key", "src_addr"], &["--key", "2 receivers"]),
+        (&["--wire", "queues=2", "--design", "2x1", "--tunnel", "inner"], &["--tunnel inner", "2 receivers"]),
+    ] {
+        edison_run(&[&[capture], arguments].concat()).says(2, words);
+    }
+    edison_run(&[capture, capture, "--wire", "rate=1Mpps"]).says(2, &["--wire goes around one capture"]);
+}
+
+#[test]
+fn values_that_cannot_be_are_wrong_usage() {
+    for (arguments, words) in [
+        (&["--design", "rsss"][..], &["rss, sync, async, pipeline, cooperative, or NxM"][..]),
+        (&["--design", "0x1"], &["1 to 1024 threads"]),
+        (&["--design", "100x100"], &["1 to 1024 threads"]),
+        (&["--cores", "0"], &["at least one core"]),
+        (&["--cores", "one"], &["a number (4) or a list (0,2-3)"]),
+        (&["--cores", "0,0-1"], &["twice"]),
+        (&["--wire", "rate=1Mpps,ring=1000"], &["power of two", "1024"]),
+        (&["--wire", "rate=1"], &["rate"]),
+        (&["--wire", "queues=0"], &["from 1 to 128"]),
+        (&["--wire", "speed=1Mpps"], &["unknown key"]),
+        (&["--wire", "ring=2048"], &["needs a rate"]),
+    ] {
+        let ended = edison_run(&[&["--synthetic", "packets=10"], arguments].concat()).expect(2);
+        let is_said = ended.stderr.lines().any(|line| words.iter().all(|word| line.contains(word)));
+        assert!(is_said, "{arguments:?}: no line with {words:?} in\n{}", ended.stderr);
+        assert_eq!(ended.stdout, "");
+    }
+}
+
+#[test]
+fn a_wire_around_something_live_is_wrong_usage() {
+    edison_run(&["-i", "lo", "--wire", "rate=1Mpps"]).expect(2);
+}
