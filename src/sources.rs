@@ -44,6 +44,10 @@ pub(crate) fn open(options: &RunOptions, memory: u64) -> Result<Sources, Failure
             ));
         }
     }
+    // Before anything is opened, let alone a port started.
+    if options.wire.is_some() && !(options.interface.is_empty() && options.port.is_empty()) {
+        return Err(Failure::usage(WIRE_AROUND));
+    }
     // The filter first: a mistake in it must not start a port.
     let filter = filter.map(|expression| Filter::new(&expression)).transpose()?;
     filter.iter().flat_map(Filter::warnings).for_each(|line| say(&line));
@@ -72,6 +76,8 @@ pub(crate) fn open(options: &RunOptions, memory: u64) -> Result<Sources, Failure
     Ok(Sources { sources, filter, time_base, are_captures: !files.is_empty() && wire.is_none(), wire })
 }
 
+const WIRE_AROUND: &str = "--wire goes around one capture file or --synthetic";
+
 type Queues = Vec<Box<dyn PacketSource>>;
 
 /// The queues of a wire on which the frames of the one source arrive.
@@ -81,9 +87,7 @@ fn wire_around(
     mut sources: Queues,
     memory: u64,
 ) -> Result<(Queues, (Wire, u64)), Failure> {
-    let (true, [source]) = (options.interface.is_empty() && options.port.is_empty(), &mut sources[..]) else {
-        return Err(Failure::usage("--wire goes around one capture file or --synthetic"));
-    };
+    let [source] = &mut sources[..] else { return Err(Failure::usage(WIRE_AROUND)) };
     // Half for the frames, half for the tables.
     let trace = Arc::new(Trace::load(source.as_mut(), spec.queues, memory / 2)?);
     let name = format!("{} --wire {spec}", source.name());

@@ -208,9 +208,11 @@ impl Fan {
         time_base: TimeBase,
     ) -> (Self, Vec<Inbox>) {
         let rings = || {
-            let (full, inbox_full) = RingBuffer::new(hand_over.parcels);
-            let (mut inbox_empty, empty) = RingBuffer::new(hand_over.parcels);
-            for _ in 0..hand_over.parcels {
+            // With none nothing could ever be handed over.
+            let parcels = hand_over.parcels.max(1);
+            let (full, inbox_full) = RingBuffer::new(parcels);
+            let (mut inbox_empty, empty) = RingBuffer::new(parcels);
+            for _ in 0..parcels {
                 let _ = inbox_empty.push(Parcel::new(config.burst));
             }
             let done = Arc::new(AtomicU64::new(0));
@@ -369,6 +371,7 @@ mod tests {
             top: 0,
             burst: BURST,
             hand_over_parcels: 2,
+            timed: false,
             duration: None,
             packets: None,
             idle_exit: None,
