@@ -54,8 +54,16 @@ impl Found {
     }
 }
 
-/// What one run of `--loss` found: in all, in its windows together, in its records together.
-fn measure(scratch: &Scratch, capture: &Path) -> (Value, [Found; 3]) {
+/// What one run of `--loss` found.
+struct Measured {
+    report: Value,
+    /// In all, in its windows together, in its records together.
+    sums: [Found; 3],
+    /// Of each record, its destination port and least round trip.
+    round_trips: Vec<(u16, Option<u64>)>,
+}
+
+fn measure(scratch: &Scratch, capture: &Path) -> Measured {
     let (csv, report) = (scratch.path("flows.csv"), scratch.path("report.json"));
     let mut command = edison();
     command.args(["run", "--loss", "--json", "--every", "50ms", "--top", "1000"]).arg(capture);
@@ -67,10 +75,12 @@ fn measure(scratch: &Scratch, capture: &Path) -> (Value, [Found; 3]) {
     let text = std::fs::read_to_string(&csv).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().unwrap();
-    let in_records = lines.map(|cells| {
-        let of = |name: &str| {
-            cells[header.iter().position(|it| *it == name).unwrap()].parse::<u64>().unwrap_or_default()
-        };
+    let rows: Vec<_> = lines.collect();
+    let of = |cells: &[&str], name: &str| {
+        cells[header.iter().position(|it| *it == name).unwrap()].parse::<u64>().ok()
+    };
+    let in_records = rows.iter().map(|cells| {
+        let of = |name: &str| of(cells, name).unwrap();
         Found {
             ploss_byte: of("ploss_byte"),
             ploss_count: of("ploss_count"),
@@ -79,13 +89,15 @@ fn measure(scratch: &Scratch, capture: &Path) -> (Value, [Found; 3]) {
             retrans_count: of("retrans_count"),
         }
     });
+    let round_trip = |cells: &Vec<&str>| (of(cells, "dst_port").unwrap() as u16, of(cells, "rtt_min"));
+    let round_trips = rows.iter().map(round_trip).collect();
     let in_all = Found::of_row(&row(&report, "tcp_loss")[0], 0);
     let sums = [
         in_all,
         in_windows.fold(Found::default(), Found::plus),
         in_records.fold(Found::default(), Found::plus),
     ];
-    (report, sums)
+    Measured { report, sums, round_trips }
 }
 
 fn taps(scratch: &Scratch, spec: &str, hops: u32) -> (Value, Vec<PathBuf>) {
@@ -109,15 +121,18 @@ fn the_reports_before_and_behind_name_the_hop() {
         let mut lost_before = Vec::new();
         for (tap, capture) in taps.iter().enumerate() {
             let expected = Found::of_truth(&truth["taps"][tap]);
-            let (report, found) = measure(&scratch, capture);
+            let Measured { report, sums: found, round_trips } = measure(&scratch, capture);
             assert_eq!(found, [expected; 3], "{spec} tap {tap}");
             let sum = &row(&report, "tcp_loss")[0];
             assert_eq!((number(&sum[5]), number(&sum[8])), (0, 0), "nothing unseen, nothing taken anew");
-            // The receiver is as far away as the tap says.
-            let rtt = number(&sum[9]) as f64;
-            let whole = if spec.contains("50k") { 50e6 } else { 20e6 };
-            let left = whole * (f64::from(hops) - tap as f64) / f64::from(hops);
-            assert!(rtt <= left * 1.01 + 10_000.0, "{spec} tap {tap}: {rtt} of {left}");
+            // Either end is as far away as the tap says, and answers within a microsecond.
+            let rtt_us = if spec.contains("50k") { 50_000 } else { 20_000 };
+            let hop_ns = rtt_us * 1000 / 2 / u64::from(hops);
+            assert!(!round_trips.is_empty());
+            for (dst_port, rtt_min) in round_trips {
+                let away = if dst_port == 443 { u64::from(hops) - tap as u64 } else { tap as u64 };
+                assert_eq!(rtt_min, Some(2 * away * hop_ns + 1000), "{spec} tap {tap} to port {dst_port}");
+            }
             lost_before.push(found[0].ploss_byte > 0);
         }
         let first = lost_before.iter().position(|&lost| lost);
@@ -158,7 +173,7 @@ fn what_the_tap_missed_is_not_the_networks_loss() {
         !drop
     });
     assert!(missed > 100_000);
-    let (report, found) = measure(&scratch, &thinned);
+    let Measured { report, sums: found, .. } = measure(&scratch, &thinned);
     let sum = &row(&report, "tcp_loss")[0];
     assert_eq!(number(&sum[5]), missed, "unseen_byte");
     assert_eq!(found[0], Found::default(), "nothing was lost or sent again");
