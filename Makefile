@@ -1,12 +1,15 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help run test bench fuzz lint build
+.PHONY: help run test bench fuzz lint build soak
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
 # Seconds for each target of `make fuzz`, and the toolchain that can fuzz
 FUZZ_SECONDS = 60
 FUZZ_TOOLCHAIN = nightly
+# Length of `make soak`, seconds, and the rate that it sends at
+SOAK_SECONDS = 1200
+SOAK_RATE = 50kpps
 
 EDISON = $(or $(CARGO_TARGET_DIR),target)/release/edison
 DEMO = run/demo.pcap
@@ -45,6 +48,10 @@ bench: build ## the project's own measurements, each answer checked
 fuzz: ## fuzz each target for FUZZ_SECONDS (60)
 	@scripts/install build fuzz
 	@scripts/fuzz $(FUZZ_TOOLCHAIN) $(FUZZ_SECONDS)
+
+soak: build ## a live link of its own measured for SOAK_SECONDS (1200), all frames accounted for; needs root
+	@scripts/install test
+	@scripts/soak $(EDISON) $(SOAK_SECONDS) $(SOAK_RATE)
 
 lint: export RUSTDOCFLAGS = -D warnings
 lint: ## formatting, clippy, documentation: warnings are errors
