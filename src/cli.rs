@@ -97,8 +97,9 @@ pub(crate) struct RunOptions {
     /// Write flow records; the suffix chooses the format: .csv, .jsonl, .parquet, .ipfix
     #[arg(long, value_name = "PATH", env = "EDISON_FLOWS")]
     pub(crate) flows: Option<PathBuf>,
-    /// Begin a new file after so much stream time (1h) or so many bytes (100MiB); times stand in the names
-    #[arg(long, value_name = "TIME|SIZE", env = "EDISON_ROTATE", value_parser = quantity::rotation)]
+    /// Begin a new file after so much stream time (1h) or so many bytes (100MiB), and on SIGHUP (hup: only then); times
+    /// stand in the names
+    #[arg(long, value_name = "TIME|SIZE|hup", env = "EDISON_ROTATE", value_parser = quantity::rotation)]
     pub(crate) rotate: Option<Rotation>,
     /// Send flow records to an IPFIX collector: ipfix://HOST:PORT (UDP), ipfix://HOST:PORT?transport=tcp
     #[arg(long, value_name = "URL", env = "EDISON_EXPORT")]

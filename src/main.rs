@@ -14,6 +14,7 @@ mod positional;
 mod quantity;
 mod run;
 mod screen;
+mod signals;
 mod sources;
 
 use clap::{CommandFactory, FromArgMatches};

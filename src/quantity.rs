@@ -119,12 +119,15 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
 
 /// `1h`, or `100MiB`.
 pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
+    if text == "hup" {
+        return Ok(Rotation::OnDemand);
+    }
     match (bytes(text), duration(text)) {
         (Ok(size), _) if size != 0 => Ok(Rotation::Size(size)),
         (_, Ok(time)) => u64::try_from(time.as_nanos())
             .map(Rotation::Time)
             .map_err(|_| format!("'{text}' is out of range")),
-        _ => Err(format!("'{text}' is neither a time (10min, 1h) nor a size (100MiB, 1G)")),
+        _ => Err(format!("'{text}' is neither a time (10min, 1h) nor a size (100MiB, 1G), nor hup")),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::machine;
 use crate::parallel;
 use crate::parts;
 use crate::screen::{Screen, Show};
+use crate::signals;
 use crate::sources::{self, Sources};
 use engine::{Config, Outcome, Outputs, OutputsResult};
 use packet::{KeySpec, Seed, Tunnel};
@@ -13,12 +14,13 @@ use port::TimeBase;
 use port::wire::WireCounters;
 use record::report::{DesignReport, FlowCounts, LossAnswer, RunReport, WindowCounts, WireReport};
 use record::{Anonymizer, Patience, RecordWriter, Selection, terminal};
+use signal_hook::consts::SIGHUP;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 use summary::{Limits, Timeouts};
 
 /// Measures what the options say.
@@ -57,7 +59,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
 
     let stop = Arc::new(AtomicBool::new(false));
-    stop_on_signal(&stop)?;
+    signals::stop_on(&signals::ENDS, &stop)?;
     let show = match (options.json, time_base) {
         (true, _) => Show::Json,
         (false, TimeBase::Clock) => Show::Tables,
@@ -67,6 +69,11 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let mut screen =
         Screen::start(show, time_base, anonymizer.clone(), Arc::clone(&stop)).map_err(no_thread)?;
     let outputs = Outputs::start(writers, anonymizer, &config, time_base).map_err(no_thread)?;
+    // Who asks for several files begins the next one by SIGHUP; to anybody else it is the terminal that went away.
+    match options.rotate {
+        Some(_) => signals::set_on(SIGHUP, outputs.rotation())?,
+        None => signals::stop_on(&[SIGHUP], &stop)?,
+    }
     let outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
         .map_err(Failure::fault)?;
     let screen_fault = screen.finish();
@@ -164,17 +171,6 @@ fn anonymizer(path: &Path) -> Result<Anonymizer, Failure> {
     let (anonymizer, warning) = Anonymizer::from_file(path).map_err(Failure::usage)?;
     warning.iter().for_each(|line| say(line));
     Ok(anonymizer)
-}
-
-pub(crate) fn stop_on_signal(stop: &Arc<AtomicBool>) -> Result<(), Failure> {
-    let stop = Arc::clone(stop);
-    ctrlc::set_handler(move || {
-        // Whoever asks twice does not want to wait for a report.
-        if stop.swap(true, Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .map_err(|error| Failure::fault(format!("cannot handle signals: {error}")))
 }
 
 /// How the sources ended.

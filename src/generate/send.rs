@@ -3,9 +3,10 @@
 use super::{fault, write_json};
 use crate::cli::GenerateOptions;
 use crate::exit::{self, EARLY, Failure, say};
-use crate::run::stop_on_signal;
+use crate::signals;
 use port::{InterfaceSink, PacketSink, Rate, Sent, SystemClock};
 use serde::Serialize;
+use signal_hook::consts::SIGHUP;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::process::ExitCode;
@@ -57,7 +58,8 @@ pub(super) fn send(options: &GenerateOptions, spec: Spec) -> Result<ExitCode, Fa
     let truth_file = truth_file.transpose()?;
     let mut sink = open(options, generator.longest_frame())?;
     let stop = Arc::new(AtomicBool::new(false));
-    stop_on_signal(&stop)?;
+    signals::stop_on(&signals::ENDS, &stop)?;
+    signals::stop_on(&[SIGHUP], &stop)?;
     let mut clock = SystemClock::default();
     let sent = port::transmit(&mut generator, sink.as_mut(), options.rate, &mut clock, &stop);
 

@@ -12,7 +12,7 @@ use port::TimeBase;
 use record::report::{RankedFlow, RankedLoss, Talkers, Totals};
 use record::{Account, Anonymizer, FlowRecord, More, RecordWriter};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -56,6 +56,7 @@ pub struct Outputs {
     /// An account for which there was no room yet.
     unsent: Option<Account>,
     counters: Arc<HandOverCounters>,
+    rotation: Arc<AtomicBool>,
 }
 
 /// Records of all sending halves.
@@ -99,6 +100,8 @@ impl Outputs {
     ) -> std::io::Result<Self> {
         let (full, filled) = sync_channel(WAITING);
         let (warn, warnings) = channel();
+        let rotation = Arc::new(AtomicBool::new(false));
+        let rotation_flag = Arc::clone(&rotation);
         let lines = config.top;
         let limits = config.limits.clone();
         let talkers = TalkerTable::new(&limits);
@@ -114,6 +117,7 @@ impl Outputs {
                 top_loss: Ranking::new(lines),
                 talkers,
                 warn,
+                rotation: rotation_flag,
                 result: OutputsResult::default(),
             };
             consumer.run(&filled);
@@ -122,7 +126,10 @@ impl Outputs {
         })?;
         let block_len = BLOCK_BYTES / record_bytes(&config.parts);
         let counters = Arc::new(HandOverCounters::default());
-        Ok(Self { thread: Some((thread, warnings)), ..Self::half(block_len, full, time_base, counters) })
+        Ok(Self {
+            thread: Some((thread, warnings)),
+            ..Self::half(block_len, full, time_base, counters, rotation)
+        })
     }
 
     fn half(
@@ -130,10 +137,27 @@ impl Outputs {
         full: SyncSender<Message>,
         time_base: TimeBase,
         counters: Arc<HandOverCounters>,
+        rotation: Arc<AtomicBool>,
     ) -> Self {
         let (used, empty) = channel();
         let block = Vec::with_capacity(block_len);
-        Self { block, block_len, full, empty, used, thread: None, time_base, unsent: None, counters }
+        Self {
+            block,
+            block_len,
+            full,
+            empty,
+            used,
+            thread: None,
+            time_base,
+            unsent: None,
+            counters,
+            rotation,
+        }
+    }
+
+    /// Whoever sets it has writers of several files begin the next one, within a fifth of a second.
+    pub fn rotation(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.rotation)
     }
 
     /// Ends the thread when it has written everything; all siblings must have been absorbed.
@@ -217,7 +241,8 @@ impl RecordSink for Outputs {
     }
 
     fn sibling(&self) -> Self {
-        Self::half(self.block_len, self.full.clone(), self.time_base, Arc::clone(&self.counters))
+        let (counters, rotation) = (Arc::clone(&self.counters), Arc::clone(&self.rotation));
+        Self::half(self.block_len, self.full.clone(), self.time_base, counters, rotation)
     }
 
     fn absorb(&mut self, mut sibling: Self) {
@@ -236,6 +261,7 @@ struct Consumer {
     top_loss: LossRanking,
     talkers: TalkerTable,
     warn: Sender<String>,
+    rotation: Arc<AtomicBool>,
     result: OutputsResult,
 }
 
@@ -255,6 +281,9 @@ impl Consumer {
                 Ok(Message::Account(account)) => self.each_writer(0, |writer| writer.account(&account)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if self.rotation.swap(false, Relaxed) {
+                self.each_writer(0, |writer| writer.rotate());
             }
             if held.is_some_and(|since| since.elapsed() >= FLUSH_AFTER) {
                 self.each_writer(0, |writer| writer.flush());

@@ -194,7 +194,8 @@ impl<'a> Common<'a> {
                     let hand_over = HandOver {
                         parcels: self.config.hand_over_parcels,
                         in_lock_step: self.plan.design == Design::Sync,
-                        waits: self.time_base == TimeBase::Packets,
+                        // In lock step the receiver waits for its workers anyway, for what it told them in between too.
+                        waits: self.time_base == TimeBase::Packets || self.plan.design == Design::Sync,
                     };
                     let (fan, inboxes) = Fan::new(self.plan.workers, hand_over, self.config, self.time_base);
                     for (at, (inbox, worker)) in inboxes.into_iter().zip(&mut tables).enumerate() {

@@ -14,13 +14,15 @@ pub enum Rotation {
     Time(u64),
     /// Once a file has so many bytes.
     Size(u64),
+    /// When [`RecordWriter::rotate`] is called, as always, and only then.
+    OnDemand,
 }
 
 /// Records between two looks at a file's size.
 const BETWEEN_LOOKS: usize = 64;
 
 /// Opens a writer for files beside `path`: `flows.csv` gives `flows-20261122-101500.csv` and so on, by the time (UTC) at
-/// which the file's period began or, with [`Rotation::Size`], the time of its first record. A further file of the same
+/// which the file's period began or, without periods, the time of its first record. A further file of the same
 /// time gets `-2` behind it. The first is opened when there is a record; no records, no file.
 ///
 /// # Errors
@@ -85,7 +87,7 @@ impl Rotating {
                 self.end_ns = start.saturating_add(length);
                 start
             }
-            Rotation::Size(_) => self.latest_ns,
+            Rotation::Size(_) | Rotation::OnDemand => self.latest_ns,
         }
     }
 
@@ -135,6 +137,7 @@ impl Rotating {
         match self.rotation {
             Rotation::Time(_) => records.iter().take_while(|record| record.ltime < self.end_ns).count(),
             Rotation::Size(_) => records.len().min(BETWEEN_LOOKS),
+            Rotation::OnDemand => records.len(),
         }
     }
 }
@@ -171,6 +174,10 @@ impl RecordWriter for Rotating {
             Some(writer) => writer.account(account),
             None => Ok(()),
         }
+    }
+
+    fn rotate(&mut self) -> Result<()> {
+        self.end_file()
     }
 
     fn size(&self) -> u64 {

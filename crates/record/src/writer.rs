@@ -26,6 +26,11 @@ pub trait RecordWriter: Send {
         Ok(())
     }
 
+    /// Ends the file and begins another with the next record, where the writer has several.
+    fn rotate(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Records that were taken but that will reach nobody, so far.
     fn dropped(&self) -> u64 {
         0
