@@ -48,6 +48,13 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     }
     let queues = if wire.is_some() { sources.len() } else { 1 };
     let plan = parallel::plan(options, queues, config.tunnel)?;
+    let rings = engine::ring_bytes(&plan, &config) as u64;
+    if rings > memory / 2 {
+        return Err(Failure::usage(format!(
+            "the rings between cores take {} MiB: lower --ring, or raise --memory to twice that",
+            rings.div_ceil(1 << 20)
+        )));
+    }
     if wire.is_some() && time_base == TimeBase::Packets && queues > plan.receivers {
         return Err(Failure::usage(format!(
             "--wire without a rate replays each of its {queues} queues by itself: take as many receivers (--design rss \

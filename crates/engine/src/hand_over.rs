@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a worker may leave its ring as it is before it counts as failed.
+/// How long a live source's worker may leave its ring as it is before it counts as failed, for good. A replay waits for its
+/// workers as long as they live: they may be waiting for a slow output.
 const STALLED: Duration = Duration::from_secs(10);
 /// How often a worker is told the time while it gets no packets, in nanoseconds of it.
 const TICK_NS: u64 = 1_000_000;
@@ -111,6 +112,8 @@ struct Lane {
     has_failed: bool,
     /// Somebody was told so.
     is_known: bool,
+    /// As in [`HandOver`].
+    may_give_up: bool,
 }
 
 impl Lane {
@@ -120,9 +123,12 @@ impl Lane {
         if let Some(parcel) = self.open.take() {
             return Some(parcel);
         }
+        if self.has_failed {
+            return None;
+        }
         match self.empty.pop() {
             Ok(parcel) => Some(parcel),
-            Err(_) if may_wait && !self.has_failed => self.await_empty(),
+            Err(_) if may_wait => self.await_empty(),
             Err(_) => {
                 self.has_failed |= self.full.is_abandoned();
                 None
@@ -139,7 +145,8 @@ impl Lane {
             if let Ok(parcel) = self.empty.pop() {
                 return Some(parcel);
             }
-            let is_stalled = began.elapsed() > STALLED && done == self.done.load(Ordering::Relaxed);
+            let is_stalled =
+                self.may_give_up && began.elapsed() > STALLED && done == self.done.load(Ordering::Relaxed);
             if self.full.is_abandoned() || is_stalled {
                 self.has_failed = true;
                 return None;
@@ -172,7 +179,7 @@ impl Lane {
         while !self.has_failed && self.done.load(Ordering::Acquire) != self.sent {
             patience.wait();
             let began = *began.get_or_insert_with(Instant::now);
-            self.has_failed = self.full.is_abandoned() || began.elapsed() > STALLED;
+            self.has_failed = self.full.is_abandoned() || self.may_give_up && began.elapsed() > STALLED;
         }
     }
 }
@@ -186,6 +193,8 @@ pub(crate) struct HandOver {
     pub(crate) in_lock_step: bool,
     /// Waits where a ring is full; otherwise its packets are counted as lost.
     pub(crate) waits: bool,
+    /// A worker that does nothing for long counts as failed.
+    pub(crate) may_give_up: bool,
 }
 
 /// Spreads parsed packets over workers by the hash of their keys: all of a flow, and of a pair, go to one.
@@ -226,6 +235,7 @@ impl Fan {
                 handed_over: 0,
                 has_failed: false,
                 is_known: false,
+                may_give_up: hand_over.may_give_up,
             };
             (lane, inbox)
         };
@@ -235,7 +245,9 @@ impl Fan {
 
     /// Bytes that the rings of one worker take.
     pub(crate) fn bytes_per_worker(parcels: usize, burst: usize) -> usize {
-        let packets = size_of::<packet::KeyedPacket<KeyV4>>() + size_of::<packet::KeyedPacket<KeyV6>>();
+        let detail = 2 * size_of::<packet::PacketDetail>();
+        let packets =
+            size_of::<packet::KeyedPacket<KeyV4>>() + size_of::<packet::KeyedPacket<KeyV6>>() + detail;
         parcels * (size_of::<Parcel>() + burst * packets + 2 * size_of::<Box<Parcel>>())
     }
 
@@ -438,7 +450,7 @@ mod tests {
         for (workers, in_lock_step, parcels) in
             [(1, false, 1), (1, true, 2), (3, false, 2), (3, true, 1), (5, false, 4)]
         {
-            let hand_over = HandOver { parcels, in_lock_step, waits: true };
+            let hand_over = HandOver { parcels, in_lock_step, waits: true, may_give_up: false };
             let (mut fan, inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Packets);
             let (mut handed_over, mut numbers) = (vec![0; workers], 0..);
             let seen: Vec<Seen> = thread::scope(|scope| {
@@ -496,7 +508,7 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_refused() {
         for workers in [1, 3] {
-            let hand_over = HandOver { parcels: 2, in_lock_step: false, waits: false };
+            let hand_over = HandOver { parcels: 2, in_lock_step: false, waits: false, may_give_up: false };
             let (mut fan, inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Clock);
             let mut parser = parser();
             for burst in 0..10 {
@@ -520,7 +532,7 @@ mod tests {
     #[test]
     fn a_worker_that_is_gone_is_told_of_once() {
         for waits in [true, false] {
-            let hand_over = HandOver { parcels: 2, in_lock_step: false, waits };
+            let hand_over = HandOver { parcels: 2, in_lock_step: false, waits, may_give_up: false };
             let (mut fan, mut inboxes) = Fan::new(2, hand_over, &config(), TimeBase::Clock);
             let alive = inboxes.remove(0);
             drop(inboxes);

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Bursts between two reports of progress.
 const PROGRESS_BURSTS: u32 = 4096;
+/// Time between two of them while nothing arrives.
+const PROGRESS_IDLE: Duration = Duration::from_millis(50);
 
 /// Who is told what a receiver comes across.
 pub(crate) trait Events {
@@ -21,7 +23,8 @@ pub(crate) trait Events {
     fn part(&mut self, window: u64, part: WindowPart);
     /// One of its workers does not answer.
     fn worker_failed(&mut self, worker: usize);
-    /// So many frames and bytes of its sources have come so far. Comes every some thousand bursts, and when nothing arrives.
+    /// So many frames and bytes of its sources have come so far. Comes every some thousand bursts, and
+    /// now and then while nothing arrives.
     fn progress(&mut self, received: u64, done_bytes: u64);
     /// A line for the user.
     fn warning(&mut self, line: String);
@@ -128,6 +131,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
         let mut idle_since: Option<Instant> = None;
         let mut next_progress = PROGRESS_BURSTS;
+        let mut told = Instant::now();
         let mut ended = vec![false; sources.len()];
         while !ended.iter().all(|&ended| ended) {
             if self.stop.load(Relaxed) {
@@ -172,8 +176,10 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                 break;
             }
             next_progress -= 1;
-            if next_progress == 0 || !took {
+            // An idle source may be polled millions of times a second.
+            if next_progress == 0 || !took && told.elapsed() >= PROGRESS_IDLE {
                 next_progress = PROGRESS_BURSTS;
+                told = Instant::now();
                 self.tell(sources);
             }
             if took {

@@ -6,6 +6,7 @@ use crate::cooperative::Cooperative;
 use crate::cores;
 use crate::design::{Design, Plan};
 use crate::finish::{Finish, Receiving};
+use crate::gate::Gate;
 use crate::hand_over::{Fan, HandOver, Inbox, Order, Parcel};
 use crate::merger::{Ended, Merger, RunEnd};
 use crate::poller::{Events, Poller, PollerEnd};
@@ -16,7 +17,6 @@ use crate::worker::{Worker, WorkerEnd};
 use port::{Filter, PacketSource, SourceError, TimeBase};
 use record::report::{Counters, WindowReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -169,14 +169,12 @@ impl<'a> Common<'a> {
         let mut tables = tables.into_iter();
         let receivers = self.plan.receivers;
         let mut queues: Vec<_> = shares(sources, receivers).collect();
-        let rings = self.plan.workers
-            * receivers
-            * Fan::bytes_per_worker(self.config.hand_over_parcels, self.config.burst);
+        let rings = ring_bytes(self.plan, self.config);
         // They count into the run's memory even where that leaves less for the tables than they would like.
         let taken = if self.config.limits.take_bytes(rings) { rings } else { 0 };
         let finish = Finish::new(receivers, self.time_base);
         // A live source goes on whether anybody polls it or not: nobody begins before all are there.
-        let all_there = Barrier::new(self.plan.threads());
+        let gate = Gate::new(self.plan.threads());
         thread::scope(|scope| {
             for (number, queues) in queues.iter_mut().enumerate() {
                 let mut threads: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
@@ -196,6 +194,7 @@ impl<'a> Common<'a> {
                         in_lock_step: self.plan.design == Design::Sync,
                         // In lock step the receiver waits for its workers anyway, for what it told them in between too.
                         waits: self.time_base == TimeBase::Packets || self.plan.design == Design::Sync,
+                        may_give_up: self.time_base == TimeBase::Clock,
                     };
                     let (fan, inboxes) = Fan::new(self.plan.workers, hand_over, self.config, self.time_base);
                     for (at, (inbox, worker)) in inboxes.into_iter().zip(&mut tables).enumerate() {
@@ -206,11 +205,20 @@ impl<'a> Common<'a> {
                     threads.push(Box::new(move || self.fan_thread(number, queues, fan, receiving, events)));
                 }
                 for thread in threads {
-                    let all_there = &all_there;
-                    scope.spawn(move || {
-                        all_there.wait();
-                        thread();
-                    });
+                    let gate = &gate;
+                    let begin = move || {
+                        if gate.pass() {
+                            thread();
+                        }
+                    };
+                    if let Err(error) = thread::Builder::new().spawn_scoped(scope, begin) {
+                        gate.close();
+                        hub.faults.push(format!(
+                            "cannot start {} threads: {error}; nothing was measured",
+                            self.plan.threads()
+                        ));
+                        return;
+                    }
                 }
             }
             drop(events);
@@ -348,6 +356,12 @@ impl<'a> Common<'a> {
             (Order::End, _) => {}
         }
     }
+}
+
+/// Bytes of the rings between receivers and workers, for whoever looks after the memory of a run.
+pub fn ring_bytes(plan: &Plan, config: &Config) -> usize {
+    let workers = plan.receivers * plan.workers;
+    workers.saturating_mul(Fan::bytes_per_worker(config.hand_over_parcels, config.burst))
 }
 
 /// The sources of each receiver.

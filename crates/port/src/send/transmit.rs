@@ -124,6 +124,8 @@ pub fn transmit(
                 generator.take_back(&first);
                 sent.too_long += 1;
                 batch.next += 1;
+                // Not the sink's fault.
+                progress = now;
                 continue;
             } else {
                 let longest = sink.longest();

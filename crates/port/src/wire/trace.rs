@@ -236,12 +236,16 @@ impl Loading {
                 "{name} has no frames: there is nothing to put on the wire"
             )));
         }
+        self.trace.owners.shrink_to_fit();
         let is_only = self.trace.queues.len() == 1;
         for (owner, queue) in (0..).zip(&mut self.trace.queues) {
             queue.order = Order::new(&self.trace.owners, owner);
             if is_only {
                 queue.numbers = Vec::new();
             }
+            // They grew by doubling.
+            queue.descriptors.shrink_to_fit();
+            queue.numbers.shrink_to_fit();
             memory::collapse(&queue.descriptors);
         }
         Ok(self.trace)

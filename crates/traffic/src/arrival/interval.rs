@@ -11,11 +11,16 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// `numerator` / `denominator` nanoseconds per 2^`fraction` units. Neither is 0, the quotient is below 2⁶⁰, the
-    /// denominator below 2⁶² and the fraction below 64.
+    /// `numerator` / `denominator` nanoseconds per 2^`fraction` units. Neither is 0, the quotient is below 2⁶⁰ and the
+    /// fraction below 64. Exact where the denominator in lowest terms is below 2⁶².
     pub(super) fn new(numerator: u128, denominator: u128, fraction: u32) -> Self {
+        // A rate in bits times the frames of a trace is beyond that as it stands.
+        let common = greatest_common_divisor(numerator, denominator);
+        let (numerator, denominator) = (numerator / common, denominator / common);
         let (whole, rest) = (numerator / denominator, numerator % denominator);
-        let part = (rest << 64).div_ceil(denominator);
+        // What is beyond it all the same loses binary places of numerator and denominator alike, of which 62 are left.
+        let excess = 66u32.saturating_sub(denominator.leading_zeros());
+        let part = ((rest >> excess) << 64).div_ceil(denominator >> excess);
         let ns = (whole << 64) + part;
         let scaled = (ns >> fraction) + u128::from(ns & ((1 << fraction) - 1) != 0);
         Self { whole: (scaled >> 64) as u64, part: scaled as u64, units: (u64::MAX as f64) / scaled as f64 }
@@ -42,10 +47,28 @@ impl Interval {
     }
 }
 
+fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// 40 million frames of 84 bytes on the line at 1 Tbit/s: 0.672 ns each.
+    #[test]
+    fn rates_in_bits_of_long_traces() {
+        let frames = 40_000_000u128;
+        let interval = Interval::new(frames * 84 * 8_000_000_000, 1_000_000_000_000 * frames, 0);
+        assert_eq!(interval.ns(1_000_000_000), 672_000_000);
+        // The same where no common divisor helps much.
+        let interval = Interval::new(frames * 84 * 8_000_000_000 + 1, 1_000_000_000_000 * frames - 1, 0);
+        assert_eq!(interval.ns(1_000_000_000), 672_000_000);
+    }
 
     proptest! {
         #[test]

@@ -1,0 +1,55 @@
+//! Where threads wait for one another before a run begins.
+
+use crate::patience::Patience;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Opens when so many have come, unless it is closed before.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    missing: AtomicUsize,
+    is_closed: AtomicBool,
+}
+
+impl Gate {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self { missing: AtomicUsize::new(threads), is_closed: AtomicBool::new(false) }
+    }
+
+    /// Waits for the others. False where somebody will never come.
+    pub(crate) fn pass(&self) -> bool {
+        self.missing.fetch_sub(1, Ordering::AcqRel);
+        let mut patience = Patience::default();
+        while self.missing.load(Ordering::Acquire) != 0 {
+            if self.is_closed.load(Ordering::Relaxed) {
+                return false;
+            }
+            patience.wait();
+        }
+        true
+    }
+
+    /// Sends everybody home, because a thread could not be made.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn all_pass_or_none_does() {
+        for comes in [3, 2] {
+            let gate = Gate::new(3);
+            thread::scope(|scope| {
+                let passing: Vec<_> = (0..comes).map(|_| scope.spawn(|| gate.pass())).collect();
+                if comes < 3 {
+                    gate.close();
+                }
+                assert!(passing.into_iter().all(|thread| thread.join().unwrap() == (comes == 3)));
+            });
+        }
+    }
+}
