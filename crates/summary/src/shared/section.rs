@@ -24,11 +24,7 @@ impl<T> Section<T> {
     /// Calls `change` with the value. A panic in it leaves the section closed for good: it must do no more than assign.
     #[inline]
     pub(crate) fn enter<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
-        while self
-            .flag
-            .compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed)
-            .is_err()
-        {
+        while self.flag.compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             // Reading does not take the line away from who is inside.
             while self.flag.load(Ordering::Relaxed) == TAKEN {
                 spin_loop();
