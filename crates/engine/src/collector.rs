@@ -5,7 +5,7 @@ use packet::{FlowKey, Key, KeySpec, PacketFields};
 use record::report::{RankedFlow, RankedLoss, Totals};
 use record::{Account, EndReason, FlowRecord, Loss};
 use summary::tcp::LossCounts;
-use summary::{Counts, FlowSink};
+use summary::{Counts, FlowShare, FlowSink};
 
 /// Takes finished records, block by block; what it cannot take it counts.
 pub trait RecordSink {
@@ -186,6 +186,19 @@ impl<R: RecordSink> Collector<R> {
         std::mem::replace(&mut self.closing, WindowPart::new(self.lines))
     }
 
+    /// A share of a flow for which there was no place where shares are merged.
+    pub(crate) fn share_full<K>(&mut self, share: &FlowShare<K>) {
+        self.add_to_other(share.counts, share.span());
+    }
+
+    fn add_to_other(&mut self, counts: Counts, (stime, ltime): (u64, u64)) {
+        let Counts { packets, bytes, wire } = counts;
+        add_totals(&mut self.open.other, &Totals { packets, total_byte: bytes, wire_byte: wire, flows: 0 });
+        let other =
+            FlowRecord { total_count: packets, total_byte: bytes, wire_byte: wire, ..no_flow(stime, ltime) };
+        merge_other(&mut self.other, other);
+    }
+
     /// The record `other`, if there is one.
     pub(crate) fn take_other(&mut self) -> Option<FlowRecord> {
         self.other.take()
@@ -214,32 +227,30 @@ impl<R: RecordSink> FlowSink for Collector<R> {
     }
 
     fn table_full(&mut self, packet: &PacketFields) {
-        self.open.other.packets += 1;
-        self.open.other.total_byte += u64::from(packet.total_byte);
-        self.open.other.wire_byte += u64::from(packet.wire_byte);
-        let other = self.other.get_or_insert(FlowRecord {
-            key: None,
-            stime: packet.time_ns,
-            ltime: packet.time_ns,
-            total_count: 0,
-            total_byte: 0,
-            wire_byte: 0,
-            tcp_seq: 0,
-            tcp_ack: 0,
-            tcp_win: 0,
-            vlan: None,
-            smac: [0; 6],
-            dmac: [0; 6],
-            tcp_flags: 0,
-            ip_ttl: 0,
-            ip_tos: 0,
-            end_reason: EndReason::End,
-            more: None,
-        });
-        other.stime = other.stime.min(packet.time_ns);
-        other.ltime = other.ltime.max(packet.time_ns);
-        other.total_count += 1;
-        other.total_byte += u64::from(packet.total_byte);
-        other.wire_byte += u64::from(packet.wire_byte);
+        let (bytes, wire) = (packet.total_byte.into(), packet.wire_byte.into());
+        self.add_to_other(Counts { packets: 1, bytes, wire }, (packet.time_ns, packet.time_ns));
+    }
+}
+
+/// A record without a key and without packets.
+fn no_flow(stime: u64, ltime: u64) -> FlowRecord {
+    FlowRecord {
+        key: None,
+        stime,
+        ltime,
+        total_count: 0,
+        total_byte: 0,
+        wire_byte: 0,
+        tcp_seq: 0,
+        tcp_ack: 0,
+        tcp_win: 0,
+        vlan: None,
+        smac: [0; 6],
+        dmac: [0; 6],
+        tcp_flags: 0,
+        ip_ttl: 0,
+        ip_tos: 0,
+        end_reason: EndReason::End,
+        more: None,
     }
 }

@@ -1,7 +1,8 @@
 //! Receiving and counting in turns on one core (FloWatcher's cooperative design): some bursts are received before they are
 //! counted, all at once.
 
-use crate::collector::{RecordSink, WindowPart};
+use crate::collector::RecordSink;
+use crate::keeping::Sealed;
 use crate::receiver::Downstream;
 use crate::worker::Worker;
 use packet::{BurstParser, KeyBurst, KeyV4, KeyV6};
@@ -75,7 +76,7 @@ impl<R: RecordSink> Downstream for Cooperative<R> {
         self.worker.idle();
     }
 
-    fn take_sealed(&mut self) -> Option<(u64, WindowPart)> {
+    fn take_sealed(&mut self) -> Option<Sealed> {
         self.worker.take_sealed()
     }
 }

@@ -3,8 +3,10 @@
 //! Sources: Wu et al. 2016, section 3.1 (RSS, SYNC, ASYNC); Wu et al. 2019 ("Edison"), section II.B (clusters of a
 //! queue and its workers); Zhang et al. 2019 ("FloWatcher"), section III (pipeline, run to completion).
 
+use crate::config::Config;
 use std::fmt;
 use std::str::FromStr;
+use summary::Metric;
 
 /// How the work is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +76,68 @@ impl FromStr for Design {
     }
 }
 
+/// Which of its workers a receiver gives a packet to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Split {
+    /// By the hash of its key: a flow stays on one core (Wu et al. 2019).
+    #[default]
+    Hash,
+    /// By its place in the burst, of which each worker gets a portion in turn (Wu et al. 2016, Algorithms 1 and 2).
+    Position,
+}
+
+impl fmt::Display for Split {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hash => "hash",
+            Self::Position => "position",
+        })
+    }
+}
+
+impl FromStr for Split {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "hash" => Ok(Self::Hash),
+            "position" => Ok(Self::Position),
+            _ => Err("packets are split by hash or by position".to_owned()),
+        }
+    }
+}
+
+/// Where flows are kept (Wu et al. 2016, section 3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// By each core for itself.
+    #[default]
+    Separate,
+    /// In one place that all cores update.
+    Shared,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Separate => "separate",
+            Self::Shared => "shared",
+        })
+    }
+}
+
+impl FromStr for State {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "separate" => Ok(Self::Separate),
+            "shared" => Ok(Self::Shared),
+            _ => Err("state is separate or shared".to_owned()),
+        }
+    }
+}
+
 /// Threads of one run.
 const MOST_THREADS: usize = 1024;
 
@@ -128,6 +192,10 @@ pub struct Plan {
     pub receivers: usize,
     /// Workers of each; 0 where receivers count themselves.
     pub workers: usize,
+    /// Which of its workers a receiver gives a packet to.
+    pub split: Split,
+    /// Where flows are kept.
+    pub state: State,
     /// The cores of the threads, receivers first, then their workers; empty where threads may go where they like.
     pub cores: Vec<usize>,
     /// More threads than cores.
@@ -143,13 +211,15 @@ impl Plan {
             design: Design::Rss,
             receivers: 1,
             workers: 0,
+            split: Split::Hash,
+            state: State::Separate,
             cores: Vec::new(),
             oversubscribed: false,
             why: "one core".to_owned(),
         }
     }
 
-    /// Settles what was asked for on a source with so many queues and a machine that offers `allowed` cores.
+    /// Settles what was asked for, split by hash and with separate state, on a source with so many queues and a machine that offers `allowed` cores.
     ///
     /// # Errors
     /// What is not possible, and what is, in one line.
@@ -225,7 +295,55 @@ impl Plan {
             _ => Vec::new(),
         };
         let available = count.unwrap_or(allowed.len());
-        Ok(Self { design, receivers, workers, cores, oversubscribed: threads > available, why })
+        Ok(Self {
+            design,
+            receivers,
+            workers,
+            split: Split::Hash,
+            state: State::Separate,
+            cores,
+            oversubscribed: threads > available,
+            why,
+        })
+    }
+
+    /// True where a flow is not one core's: what is kept of it is merged when a window closes, and [`Plan::check`] says what that
+    /// leaves possible. (The only worker of a receiver gets all of it, however it is split.)
+    pub fn merges(&self) -> bool {
+        self.state == State::Shared || self.split == Split::Position && self.workers > 1
+    }
+
+    /// Refuses what hangs on the order of a flow's packets where several cores count them.
+    ///
+    /// # Errors
+    /// What is not possible, why, and what is, in one line.
+    pub fn check(&self, config: &Config) -> Result<(), String> {
+        if !self.merges() {
+            return Ok(());
+        }
+        let (what, why, instead) = match self.state {
+            State::Separate => ("--split position", "spreads them over cores", "--split hash"),
+            State::Shared => ("--state shared", "keeps what has no order only", "--state separate"),
+        };
+        let parts = &config.parts;
+        let metric = parts.statistics.iter().flatten().next().map(|(metric, _)| match metric {
+            Metric::Gap => "--gap",
+            Metric::Size => "--packet-size",
+            Metric::InterArrival => "--inter-arrival",
+        });
+        let part = [(parts.loss, "--loss"), (parts.biflow, "--biflow")].into_iter().find(|(given, _)| *given);
+        if let Some(part) = part.map(|(_, name)| name).or(metric) {
+            return Err(format!(
+                "{part} needs a flow's packets on one core and in their order, but {what} {why}: take {instead}"
+            ));
+        }
+        if config.timeouts.idle_ns != u64::MAX || config.timeouts.active_ns != u64::MAX {
+            return Err(format!(
+                "timeouts end records by the order of a flow's packets, but {what} {why}: switch them off (--idle-timeout off \
+                 --active-timeout off), or take {instead}"
+            ));
+        }
+        Ok(())
     }
 
     /// Threads that measure.

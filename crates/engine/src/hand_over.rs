@@ -2,6 +2,7 @@
 //! and come back empty. Nothing is allocated while measuring, and a packet is copied at most once.
 
 use crate::config::Config;
+use crate::design::Split;
 use crate::patience::Patience;
 use crate::receiver::{Downstream, Refused};
 use packet::{BurstParser, Key, KeyBurst, KeyV4, KeyV6};
@@ -195,9 +196,12 @@ pub(crate) struct HandOver {
     pub(crate) waits: bool,
     /// A worker that does nothing for long counts as failed.
     pub(crate) may_give_up: bool,
+    /// Who gets what.
+    pub(crate) split: Split,
 }
 
-/// Spreads parsed packets over workers by the hash of their keys: all of a flow, and of a pair, go to one.
+/// Spreads parsed packets over workers: by the hash of their keys, so that all of a flow, and of a pair, go to one; or each
+/// burst in portions.
 #[derive(Debug)]
 pub(crate) struct Fan {
     lanes: Vec<Lane>,
@@ -206,6 +210,8 @@ pub(crate) struct Fan {
     refused: Refused,
     /// When the workers were last told the time.
     told: u64,
+    /// The worker whose turn it is to get the next burst's first portion.
+    turn: usize,
 }
 
 impl Fan {
@@ -240,7 +246,7 @@ impl Fan {
             (lane, inbox)
         };
         let (lanes, inboxes) = (0..workers).map(|_| rings()).unzip();
-        (Self { lanes, hand_over, time_base, refused: Refused::default(), told: 0 }, inboxes)
+        (Self { lanes, hand_over, time_base, refused: Refused::default(), told: 0, turn: 0 }, inboxes)
     }
 
     /// Bytes that the rings of one worker take.
@@ -264,16 +270,37 @@ impl Fan {
         *counter += packets;
     }
 
-    /// Puts every packet of one family into its worker's open parcel.
+    /// Puts every packet of one family into an open parcel.
     #[inline]
     fn scatter<K: Key>(&mut self, burst: &KeyBurst<K>, of: impl Fn(&mut Parcel) -> &mut KeyBurst<K>) {
-        let lanes = self.lanes.len() as u64;
+        let lanes = self.lanes.len();
+        match self.hand_over.split {
+            Split::Hash => {
+                // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
+                let mixed = |hash: u64| hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                self.scatter_by(burst, of, |_, hash| ((mixed(hash) * lanes as u64) >> 32) as usize);
+            }
+            Split::Position => {
+                // Portions as even as they can be, the first one to whose turn it is.
+                let (turn, packets) = (self.turn, burst.packets().len());
+                self.scatter_by(burst, of, |at, _| (turn + at * lanes / packets) % lanes);
+                self.turn = (turn + packets.min(lanes)) % lanes;
+            }
+        }
+    }
+
+    /// `lane_of`: a packet's worker, by its place in the burst and its hash.
+    #[inline(always)]
+    fn scatter_by<K: Key>(
+        &mut self,
+        burst: &KeyBurst<K>,
+        of: impl Fn(&mut Parcel) -> &mut KeyBurst<K>,
+        lane_of: impl Fn(usize, u64) -> usize,
+    ) {
         let mut details = burst.details().iter();
-        for packet in burst.packets() {
+        for (at, packet) in burst.packets().iter().enumerate() {
             let detail = details.next();
-            // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
-            let mixed = packet.hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-            let lane = ((mixed * lanes) >> 32) as usize;
+            let lane = lane_of(at, packet.hash);
             match self.lanes[lane].take(self.hand_over.waits) {
                 Some(mut parcel) => {
                     of(&mut parcel).push_keyed(packet, detail);
@@ -344,6 +371,10 @@ impl Downstream for Fan {
         if self.time_base == TimeBase::Packets {
             self.lanes.iter_mut().for_each(|lane| lane.order(Order::Idle, 0));
         }
+    }
+
+    fn settle(&mut self) {
+        self.lanes.iter_mut().for_each(Lane::await_done);
     }
 
     fn take_failed(&mut self) -> Vec<usize> {
@@ -450,7 +481,8 @@ mod tests {
         for (workers, in_lock_step, parcels) in
             [(1, false, 1), (1, true, 2), (3, false, 2), (3, true, 1), (5, false, 4)]
         {
-            let hand_over = HandOver { parcels, in_lock_step, waits: true, may_give_up: false };
+            let hand_over =
+                HandOver { parcels, in_lock_step, waits: true, may_give_up: false, split: Split::Hash };
             let (mut fan, inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Packets);
             let (mut handed_over, mut numbers) = (vec![0; workers], 0..);
             let seen: Vec<Seen> = thread::scope(|scope| {
@@ -508,7 +540,13 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_refused() {
         for workers in [1, 3] {
-            let hand_over = HandOver { parcels: 2, in_lock_step: false, waits: false, may_give_up: false };
+            let hand_over = HandOver {
+                parcels: 2,
+                in_lock_step: false,
+                waits: false,
+                may_give_up: false,
+                split: Split::Hash,
+            };
             let (mut fan, inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Clock);
             let mut parser = parser();
             for burst in 0..10 {
@@ -532,7 +570,8 @@ mod tests {
     #[test]
     fn a_worker_that_is_gone_is_told_of_once() {
         for waits in [true, false] {
-            let hand_over = HandOver { parcels: 2, in_lock_step: false, waits, may_give_up: false };
+            let hand_over =
+                HandOver { parcels: 2, in_lock_step: false, waits, may_give_up: false, split: Split::Hash };
             let (mut fan, mut inboxes) = Fan::new(2, hand_over, &config(), TimeBase::Clock);
             let alive = inboxes.remove(0);
             drop(inboxes);

@@ -45,7 +45,10 @@ pub(crate) struct Merger {
     lines: usize,
     tracks_loss: bool,
     receivers: Vec<Reached>,
+    /// Where shares of flows are merged, that is one more, the last.
     workers: Vec<Reached>,
+    /// Flows are in one place, and not any worker's.
+    is_shared: bool,
     pending: BTreeMap<u64, Pending>,
     windows: WindowCounts,
     totals: Totals,
@@ -56,6 +59,8 @@ pub(crate) struct Merger {
     lost: Option<u64>,
     /// Packets handed to workers that failed before they had sealed them.
     failed: u64,
+    /// Packets in shares, of receivers that failed before they could count them as received.
+    surplus: u64,
 }
 
 impl Merger {
@@ -71,6 +76,7 @@ impl Merger {
             lines,
             tracks_loss,
             receivers: vec![Reached::default(); receivers],
+            is_shared: false,
             workers: vec![Reached::default(); workers],
             pending: BTreeMap::new(),
             windows: WindowCounts::default(),
@@ -80,7 +86,20 @@ impl Merger {
             received: 0,
             lost: Some(0),
             failed: 0,
+            surplus: 0,
         }
+    }
+
+    /// Flows are shares: of each window comes one more part, of what is merged. `is_shared`: the shares are no worker's.
+    pub(crate) fn merging(mut self, is_shared: bool) -> Self {
+        self.workers.push(Reached::default());
+        self.is_shared = is_shared;
+        self
+    }
+
+    /// The number that merging has among the workers.
+    pub(crate) fn merged(&self) -> usize {
+        self.workers.len() - 1
     }
 
     fn pending(&mut self, window: u64) -> &mut Pending {
@@ -103,10 +122,14 @@ impl Merger {
         }
     }
 
+    /// False where what this worker says counts no more: its packets are counted as those of a failed one already.
+    pub(crate) fn is_heard(&self, worker: usize) -> bool {
+        !self.workers[worker].failed
+    }
+
     /// A worker has sealed its flows of a window.
     pub(crate) fn part(&mut self, worker: usize, window: u64, part: WindowPart) {
-        // Its packets are counted as those of a failed worker already.
-        if self.workers[worker].failed {
+        if !self.is_heard(worker) {
             return;
         }
         self.workers[worker].window = Some(window);
@@ -116,6 +139,11 @@ impl Merger {
     /// Nothing comes from this receiver any more.
     pub(crate) fn receiver_ended(&mut self, receiver: usize) {
         self.receivers[receiver].ended = true;
+    }
+
+    /// This receiver is gone, with what it had not counted.
+    pub(crate) fn receiver_failed(&mut self, receiver: usize) {
+        (self.receivers[receiver].ended, self.receivers[receiver].failed) = (true, true);
     }
 
     /// Nothing comes from this worker any more.
@@ -152,9 +180,19 @@ impl Merger {
             reached.failed && reached.window.is_none_or(|last| last < window)
         };
         let missing = handed_over.iter().filter(|(worker, _)| is_missing(*worker));
-        let failed: u64 = missing.map(|(_, packets)| packets).sum();
-        self.failed += failed;
+        let mut failed: u64 = missing.map(|(_, packets)| packets).sum();
         let answer = part.answer();
+        let handed_over: u64 = handed_over.iter().map(|(_, packets)| packets).sum();
+        let mut surplus = 0;
+        if self.receivers.iter().chain(&self.workers).any(|reached| reached.failed) {
+            if self.is_shared {
+                // What a worker had counted before it failed is there.
+                failed = handed_over.saturating_sub(answer.totals.packets);
+            }
+            surplus = (answer.totals.packets + failed).saturating_sub(handed_over);
+        }
+        self.failed += failed;
+        self.surplus += surplus;
         let index = self.windows.count;
         self.windows.add(ended_by);
         add_totals(&mut self.totals, &answer.totals);
@@ -162,6 +200,7 @@ impl Merger {
         self.tcp_loss.add(&answer.loss);
         let mut packets = header.packets;
         packets.measured = answer.totals.packets;
+        packets.received += surplus;
         add_counters(&mut packets.not_measured, Counters(vec![(WORKER_FAILED, failed)]));
         self.received += packets.received;
         self.lost = header.loss.as_ref().and_then(|loss| Some(self.lost? + loss.total()));
@@ -203,6 +242,7 @@ impl Merger {
     pub(crate) fn end(self, run: RunEnd) -> Ended {
         let mut packets = run.packets;
         packets.measured = self.totals.packets;
+        packets.received += self.surplus;
         add_counters(&mut packets.not_measured, Counters(vec![(WORKER_FAILED, self.failed)]));
         Ended {
             windows: self.windows,

@@ -1,10 +1,11 @@
 //! The loop of a receiving thread: sources polled in turn until they end, the user ends it, or a limit does.
 
-use crate::collector::WindowPart;
 use crate::config::Config;
+use crate::keeping::Sealed;
 use crate::receiver::{Downstream, Receiver, ReceiverEnd};
 use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
+use crate::window_gate::Seat;
 use port::{Filter, PacketSource, Poll, SourceError, TimeBase};
 use record::report::Counters;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -20,7 +21,7 @@ pub(crate) trait Events {
     /// It has turned away from a window.
     fn header(&mut self, header: WindowHeader);
     /// Its own worker has sealed a window.
-    fn part(&mut self, window: u64, part: WindowPart);
+    fn part(&mut self, sealed: Sealed);
     /// One of its workers does not answer.
     fn worker_failed(&mut self, worker: usize);
     /// So many frames and bytes of its sources have come so far. Comes every some thousand bursts, and
@@ -44,7 +45,7 @@ pub(crate) struct PollerEnd {
 
 /// A receiver with its sources.
 pub(crate) struct Poller<'a, D, E> {
-    receiver: Receiver,
+    receiver: Receiver<'a>,
     down: D,
     events: E,
     config: &'a Config,
@@ -73,8 +74,9 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         config: &'a Config,
         filter: Option<&'a Filter>,
         stop: &'a AtomicBool,
+        seat: Option<Seat<'a>>,
     ) -> Self {
-        let receiver = Receiver::new(config, time_base);
+        let receiver = Receiver::new(config, time_base, seat);
         Self {
             receiver,
             down,
@@ -220,8 +222,8 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                 self.events.worker_failed(worker);
             }
         }
-        while let Some((window, part)) = self.down.take_sealed() {
-            self.events.part(window, part);
+        while let Some(sealed) = self.down.take_sealed() {
+            self.events.part(sealed);
         }
     }
 

@@ -1,10 +1,11 @@
 //! The receiving side of measuring: frames in, parsed bursts and the turns of windows out. Reads no clock: time is told
 //! to it.
 
-use crate::collector::WindowPart;
 use crate::config::{Config, Every};
+use crate::keeping::Sealed;
 use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
+use crate::window_gate::Seat;
 use packet::{BurstParser, Frame, NotMeasured, ParserConfig, Remark};
 use port::{Burst, Filter, TimeBase};
 use record::report::{Counters, PacketCounts, Span, WindowEnd};
@@ -22,8 +23,10 @@ pub(crate) trait Downstream {
     fn sweep_live(&mut self, now: u64);
     /// Nothing comes just now.
     fn idle(&mut self);
+    /// Waits until all that was passed on is counted, and said of the windows turned away from.
+    fn settle(&mut self) {}
     /// The oldest window whose flows are all sealed here and that was not taken yet.
-    fn take_sealed(&mut self) -> Option<(u64, WindowPart)> {
+    fn take_sealed(&mut self) -> Option<Sealed> {
         None
     }
     /// Workers that were found to have failed since the last call.
@@ -56,7 +59,7 @@ pub(crate) struct Refused {
 
 /// Parser and windows of one receiver.
 #[derive(Debug)]
-pub(crate) struct Receiver {
+pub(crate) struct Receiver<'a> {
     every: Every,
     duration_ns: u64,
     time_base: TimeBase,
@@ -85,11 +88,13 @@ pub(crate) struct Receiver {
     stopwatch: Stopwatch,
     /// Time that passing on took.
     count_time: Duration,
+    /// Where it waits for the other receivers between windows, if it has to.
+    seat: Option<Seat<'a>>,
 }
 
-impl Receiver {
+impl<'a> Receiver<'a> {
     /// A receiver that has seen nothing.
-    pub(crate) fn new(config: &Config, time_base: TimeBase) -> Self {
+    pub(crate) fn new(config: &Config, time_base: TimeBase, seat: Option<Seat<'a>>) -> Self {
         let Config { seed, key, parts, tunnel, .. } = *config;
         let parsed = ParserConfig {
             tunnel,
@@ -121,6 +126,7 @@ impl Receiver {
             refused: Refused::default(),
             stopwatch: Stopwatch { is_on: config.timed },
             count_time: Duration::ZERO,
+            seat,
         }
     }
 
@@ -273,6 +279,9 @@ impl Receiver {
 
     fn open_window(&mut self) {
         let open = OpenWindow::at(self.turned, self.now, self.every);
+        if let Some(seat) = &self.seat {
+            seat.enter(open.number);
+        }
         self.first_ns.get_or_insert(self.now);
         if self.time_base == TimeBase::Packets {
             self.turn_at = open.end_ns.min(self.end_ns());
@@ -287,6 +296,10 @@ impl Receiver {
         let counts = self.frame_counts();
         let loss = self.losses();
         down.turn(open.number, self.now);
+        if let Some(seat) = &self.seat {
+            down.settle();
+            seat.leave(open.number);
+        }
         let packets = counts.since(&self.before);
         let mut handed_over = down.take_handed_over();
         if handed_over.is_empty() {
@@ -349,6 +362,7 @@ impl Receiver {
     /// Turns away from the last window, because the run ends. What the receiver counted; its last header waits to be taken.
     pub(crate) fn end(&mut self, down: &mut impl Downstream) -> ReceiverEnd {
         self.turn(WindowEnd::RunEnd, down);
+        self.seat = None;
         self.refused = down.refused();
         ReceiverEnd {
             packets: self.frame_counts(),

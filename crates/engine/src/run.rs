@@ -1,6 +1,6 @@
 //! A run: receivers and workers on their threads, and what they say put together.
 
-use crate::collector::{RecordSink, WindowPart};
+use crate::collector::RecordSink;
 use crate::config::Config;
 use crate::cooperative::Cooperative;
 use crate::cores;
@@ -8,20 +8,24 @@ use crate::design::{Design, Plan};
 use crate::finish::{Finish, Receiving};
 use crate::gate::Gate;
 use crate::hand_over::{Fan, HandOver, Inbox, Order, Parcel};
+use crate::keeping::{Keeping, Keepings, Sealed, Tables};
 use crate::merger::{Ended, Merger, RunEnd};
 use crate::poller::{Events, Poller, PollerEnd};
 use crate::receiver::ReceiverEnd;
+use crate::shared::Shared;
 use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
+use crate::window_gate::{Seat, WindowGate};
 use crate::worker::{Worker, WorkerEnd};
 use port::{Filter, PacketSource, SourceError, TimeBase};
 use record::report::{Counters, WindowReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use summary::OutOfMemory;
+use summary::{OutOfMemory, Parts};
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +74,8 @@ pub struct Outcome<R> {
 }
 
 /// Measures `sources`, all of the same time base, by a plan made for as many queues: each source is one. With one receiver
-/// replays go one after the other and live sources in turn; several receivers share the sources out.
+/// replays go one after the other and live sources in turn; several receivers share the sources out. The plan must have
+/// no objection to the configuration ([`Plan::check`]).
 ///
 /// # Errors
 /// Where the tables cannot be made; all else is in the [`Outcome`].
@@ -87,8 +92,28 @@ pub fn run<R: RecordSink + Send>(
     let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
     let total_bytes = sources.iter().map(|source| source.progress()?.total).sum();
     let workers = (plan.receivers * plan.workers.max(1)).max(1);
+    debug_assert_eq!(plan.check(config), Ok(()));
+    let config = &Config { parts: Parts { shares: plan.merges(), ..config.parts }, ..config.clone() };
+    let mut merger = Merger::new(plan.receivers, workers, config.key, config.top, config.parts.loss);
+    let keepings = Keepings::new(plan, config, workers)?;
+    let mut tables: Vec<_> = keepings
+        .workers
+        .into_iter()
+        .map(|keeping| Worker::new(keeping, config, time_base, records.sibling()))
+        .collect();
+    let mut merging = None;
+    if plan.merges() {
+        merger = merger.merging(keepings.shared.is_some());
+        let keeping = Keeping::Own(Tables::new(config, &config.limits)?);
+        merging = Some(Merging {
+            worker: Worker::new(keeping, config, time_base, records.sibling()),
+            spares: keepings.spares,
+            shared: keepings.shared.clone(),
+        });
+    }
     let mut hub = Hub {
-        merger: Merger::new(plan.receivers, workers, config.key, config.top, config.parts.loss),
+        merger,
+        merging,
         end: RunEnd::default(),
         observer,
         records,
@@ -102,13 +127,16 @@ pub fn run<R: RecordSink + Send>(
         stopped: false,
         steps: Vec::new(),
     };
-    let tables: Result<Vec<_>, _> =
-        (0..workers).map(|_| Worker::new(config, time_base, hub.records.sibling())).collect();
     let common = Common { filter, config, plan, stop, time_base };
-    if plan.threads() == 1 {
-        common.on_this_thread(sources, tables?, &mut hub);
-    } else {
-        common.on_threads(sources, tables?, &mut hub);
+    match tables.pop() {
+        // What is merged is merged beside.
+        Some(worker) if plan.threads() == 1 && !plan.merges() => {
+            common.on_this_thread(sources, worker, &mut hub);
+        }
+        worker => {
+            tables.extend(worker);
+            common.on_threads(sources, tables, keepings.shared, &mut hub);
+        }
     }
     Ok(hub.finish(began))
 }
@@ -127,18 +155,16 @@ impl<'a> Common<'a> {
     fn on_this_thread<R: RecordSink>(
         self,
         sources: &mut [Box<dyn PacketSource>],
-        tables: Vec<Worker<R>>,
+        worker: Worker<R>,
         hub: &mut Hub<'_, R>,
     ) {
         if let Some(warning) = self.pin(0) {
             hub.observer.warning(warning);
         }
-        for worker in tables {
-            let (end, worker) = self.receive(sources, worker, Local(hub));
-            let worker = worker.end(end.counted.now);
-            hub.worker_ended(0, worker);
-            hub.receiver_ended(0, end);
-        }
+        let (end, worker) = self.receive(sources, worker, Local(hub), None);
+        let worker = worker.end(end.counted.now);
+        hub.worker_ended(0, worker);
+        hub.receiver_ended(0, end);
     }
 
     /// Receives and counts on the calling thread.
@@ -147,14 +173,17 @@ impl<'a> Common<'a> {
         sources: &mut [Box<dyn PacketSource>],
         worker: Worker<R>,
         events: impl Events,
+        seat: Option<Seat<'_>>,
     ) -> (PollerEnd, Worker<R>) {
         let Self { filter, config, stop, time_base, .. } = self;
         if self.plan.design == Design::Cooperative {
             let down = Cooperative::new(worker, config.burst);
-            let (end, down, _) = Poller::new(time_base, down, events, config, filter, stop).run(sources);
+            let (end, down, _) =
+                Poller::new(time_base, down, events, config, filter, stop, seat).run(sources);
             (end, down.into_worker())
         } else {
-            let (end, down, _) = Poller::new(time_base, worker, events, config, filter, stop).run(sources);
+            let (end, down, _) =
+                Poller::new(time_base, worker, events, config, filter, stop, seat).run(sources);
             (end, down)
         }
     }
@@ -163,6 +192,7 @@ impl<'a> Common<'a> {
         self,
         sources: &mut [Box<dyn PacketSource>],
         tables: Vec<Worker<R>>,
+        shared: Option<Arc<Shared>>,
         hub: &mut Hub<'_, R>,
     ) {
         let (events, received) = channel();
@@ -173,12 +203,20 @@ impl<'a> Common<'a> {
         // They count into the run's memory even where that leaves less for the tables than they would like.
         let taken = if self.config.limits.take_bytes(rings) { rings } else { 0 };
         let finish = Finish::new(receivers, self.time_base);
+        let window_gate = self.plan.merges().then(|| WindowGate::new(receivers));
         // A live source goes on whether anybody polls it or not: nobody begins before all are there.
         let gate = Gate::new(self.plan.threads());
         thread::scope(|scope| {
             for (number, queues) in queues.iter_mut().enumerate() {
                 let mut threads: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
                 let receiving = finish.receiving();
+                let seat = window_gate.as_ref().map(|gate| {
+                    let (events, shared) = (events.clone(), shared.clone());
+                    gate.seat(number, move |window| {
+                        shared.iter().for_each(|shared| shared.change());
+                        send(&events, Event::Over(window));
+                    })
+                });
                 let events = Remote {
                     events: events.clone(),
                     receiver: number,
@@ -186,7 +224,7 @@ impl<'a> Common<'a> {
                 };
                 if self.plan.workers == 0 {
                     let worker = tables.next();
-                    let run = move || self.receiver_thread(number, queues, worker, receiving, events);
+                    let run = move || self.receiver_thread(number, queues, worker, (receiving, seat), events);
                     threads.push(Box::new(run));
                 } else {
                     let hand_over = HandOver {
@@ -195,6 +233,7 @@ impl<'a> Common<'a> {
                         // In lock step the receiver waits for its workers anyway, for what it told them in between too.
                         waits: self.time_base == TimeBase::Packets || self.plan.design == Design::Sync,
                         may_give_up: self.time_base == TimeBase::Clock,
+                        split: self.plan.split,
                     };
                     let (fan, inboxes) = Fan::new(self.plan.workers, hand_over, self.config, self.time_base);
                     for (at, (inbox, worker)) in inboxes.into_iter().zip(&mut tables).enumerate() {
@@ -202,7 +241,9 @@ impl<'a> Common<'a> {
                         let sender = events.events.clone();
                         threads.push(Box::new(move || self.worker_thread(number, inbox, worker, &sender)));
                     }
-                    threads.push(Box::new(move || self.fan_thread(number, queues, fan, receiving, events)));
+                    threads.push(Box::new(move || {
+                        self.fan_thread(number, queues, fan, (receiving, seat), events)
+                    }));
                 }
                 for thread in threads {
                     let gate = &gate;
@@ -238,14 +279,14 @@ impl<'a> Common<'a> {
         number: usize,
         queues: &mut [Box<dyn PacketSource>],
         worker: Option<Worker<R>>,
-        receiving: Receiving<'_>,
+        (receiving, seat): (Receiving<'_>, Option<Seat<'_>>),
         mut events: Remote<R>,
     ) {
         let Some(worker) = worker else { return };
         let sender = events.events.clone();
         self.pin(number).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
-            let (end, worker) = self.receive(queues, worker, events);
+            let (end, worker) = self.receive(queues, worker, events, seat);
             let worker = worker.end(receiving.end(end.counted.now));
             (worker, end)
         });
@@ -270,14 +311,14 @@ impl<'a> Common<'a> {
         number: usize,
         queues: &mut [Box<dyn PacketSource>],
         fan: Fan,
-        receiving: Receiving<'_>,
+        (receiving, seat): (Receiving<'_>, Option<Seat<'_>>),
         mut events: Remote<R>,
     ) {
         let Self { filter, config, stop, time_base, .. } = self;
         let sender = events.events.clone();
         self.pin(number).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
-            let poller = Poller::new(time_base, fan, events, config, filter, stop);
+            let poller = Poller::new(time_base, fan, events, config, filter, stop, seat);
             let (end, mut fan, mut events) = poller.run(queues);
             fan.end(receiving.end(end.counted.now));
             for worker in crate::receiver::Downstream::take_failed(&mut fan) {
@@ -332,8 +373,8 @@ impl<'a> Common<'a> {
             steps.packets += parcel.packets();
             stopwatch.time(&mut steps.count, || self.parcel(&mut worker, parcel));
             last = parcel.now;
-            while let Some((window, part)) = crate::receiver::Downstream::take_sealed(&mut worker) {
-                send(events, Event::Part(number, window, Box::new(part)));
+            while let Some(sealed) = crate::receiver::Downstream::take_sealed(&mut worker) {
+                send(events, Event::Part(number, Box::new(sealed)));
             }
         });
         if stopwatch.is_on {
@@ -383,8 +424,10 @@ fn shares(
 enum Event<R> {
     /// Receiver, its first worker.
     Header(usize, usize, Box<WindowHeader>),
-    /// Worker, window.
-    Part(usize, u64, Box<WindowPart>),
+    /// Worker.
+    Part(usize, Box<Sealed>),
+    /// Nothing comes any more of the window of this number, whose flows are merged.
+    Over(u64),
     /// Receiver, frames, bytes of its sources.
     Progress(usize, u64, u64),
     Warning(String),
@@ -411,8 +454,8 @@ impl<R> Events for Remote<R> {
     fn header(&mut self, header: WindowHeader) {
         send(&self.events, Event::Header(self.receiver, self.first_worker, Box::new(header)));
     }
-    fn part(&mut self, window: u64, part: WindowPart) {
-        send(&self.events, Event::Part(self.first_worker, window, Box::new(part)));
+    fn part(&mut self, sealed: Sealed) {
+        send(&self.events, Event::Part(self.first_worker, Box::new(sealed)));
     }
     fn worker_failed(&mut self, worker: usize) {
         send(&self.events, Event::WorkerFailed(self.first_worker + worker));
@@ -433,8 +476,8 @@ impl<R: RecordSink> Events for Local<'_, '_, R> {
         self.0.merger.header(0, 0, header);
         self.0.pass_reports();
     }
-    fn part(&mut self, window: u64, part: WindowPart) {
-        self.0.merger.part(0, window, part);
+    fn part(&mut self, sealed: Sealed) {
+        self.0.sealed(0, sealed);
         self.0.pass_reports();
     }
     fn worker_failed(&mut self, _: usize) {}
@@ -446,9 +489,18 @@ impl<R: RecordSink> Events for Local<'_, '_, R> {
     }
 }
 
+/// Where shares of flows are put together.
+struct Merging<R> {
+    worker: Worker<R>,
+    /// Where emptied tables go back to, by worker.
+    spares: Vec<Sender<Box<Tables>>>,
+    shared: Option<Arc<Shared>>,
+}
+
 /// Where everything comes together.
 struct Hub<'a, R> {
     merger: Merger,
+    merging: Option<Merging<R>>,
     end: RunEnd,
     observer: &'a mut dyn Observer,
     records: R,
@@ -477,7 +529,8 @@ impl<R: RecordSink> Hub<'_, R> {
                     });
                     self.merger.header(receiver, first_worker, *header);
                 }
-                Event::Part(worker, window, part) => self.merger.part(worker, window, *part),
+                Event::Part(worker, sealed) => self.sealed(worker, *sealed),
+                Event::Over(window) => self.over(window),
                 Event::Progress(receiver, received, done) => self.progress(receiver, received, done),
                 Event::Warning(line) => self.observer.warning(line),
                 Event::Steps(steps) => self.steps.push(steps),
@@ -492,7 +545,7 @@ impl<R: RecordSink> Hub<'_, R> {
                 }
                 Event::ReceiverEnded(receiver, end) => self.receiver_ended(receiver, *end),
                 Event::ReceiverFailed(receiver) => {
-                    self.merger.receiver_ended(receiver);
+                    self.merger.receiver_failed(receiver);
                     if let Some(counted) = self.so_far[receiver].take() {
                         self.end.receiver(counted);
                     }
@@ -507,9 +560,34 @@ impl<R: RecordSink> Hub<'_, R> {
         }
     }
 
+    /// A worker has sealed its flows of a window.
+    fn sealed(&mut self, worker: usize, sealed: Sealed) {
+        let Sealed { window, part, shares } = sealed;
+        if let (Some(mut shares), Some(merging)) = (shares, &mut self.merging) {
+            match self.merger.is_heard(worker) {
+                true => merging.worker.merge(&mut shares),
+                false => shares.forget(),
+            }
+            // It may have failed meanwhile.
+            let _ = merging.spares[worker].send(shares);
+        }
+        self.merger.part(worker, window, part);
+    }
+
+    /// All that there is of a window has been merged, or lies in the shared tables.
+    fn over(&mut self, window: u64) {
+        let Some(merging) = &mut self.merging else { return };
+        if let Some(shared) = &merging.shared {
+            merging.worker.merge_shared(shared);
+        }
+        if let Some(part) = merging.worker.close(window) {
+            self.merger.part(self.merger.merged(), window, part);
+        }
+    }
+
     fn worker_ended(&mut self, worker: usize, end: WorkerEnd<R>) {
-        for (window, part) in end.sealed {
-            self.merger.part(worker, window, part);
+        for sealed in end.sealed {
+            self.sealed(worker, sealed);
         }
         self.end.worker(end.records_ended, end.active, end.memory_bytes, end.other);
         self.records.absorb(end.records);
@@ -544,6 +622,9 @@ impl<R: RecordSink> Hub<'_, R> {
     }
 
     fn finish(mut self, began: Instant) -> Outcome<R> {
+        if let Some(merging) = self.merging.take() {
+            self.worker_ended(self.merger.merged(), merging.worker.end(0));
+        }
         self.pass_reports();
         if let Some(other) = self.end.other.take() {
             self.records.record(other);

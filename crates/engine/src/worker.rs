@@ -2,11 +2,13 @@
 
 use crate::collector::{Collector, RecordSink, WindowPart};
 use crate::config::Config;
+use crate::keeping::{Keeping, Sealed, Tables};
 use crate::receiver::Downstream;
+use crate::shared::Shared;
 use packet::{BurstParser, KeyBurst, KeyV4, KeyV6};
 use port::TimeBase;
 use record::FlowRecord;
-use summary::{FlowTable, Limits, OutOfMemory, TableConfig};
+use summary::Limits;
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
 const FRAMES_PER_SWEPT: usize = 8;
@@ -19,11 +21,10 @@ const LIVE_SWEEP_NS: u64 = 500_000_000;
 /// The least number of entries worth a look at once.
 const SWEEP_SLICE: usize = 64;
 
-/// Flow tables of one core.
+/// Counts packets, wherever flows are kept.
 #[derive(Debug)]
 pub(crate) struct Worker<R> {
-    v4: FlowTable<KeyV4>,
-    v6: FlowTable<KeyV6>,
+    keeping: Keeping,
     collector: Collector<R>,
     time_base: TimeBase,
     /// Stream time, as told.
@@ -32,7 +33,7 @@ pub(crate) struct Worker<R> {
     /// The window that has been turned away from and is being sealed.
     closing: Option<u64>,
     /// Windows whose flows are all sealed, oldest first.
-    sealed: Vec<(u64, WindowPart)>,
+    sealed: Vec<Sealed>,
     limits: Limits,
     /// Stream time between the sweeps of a replay.
     sweep_period_ns: u64,
@@ -57,7 +58,7 @@ impl Sweep {
 #[derive(Debug)]
 pub(crate) struct WorkerEnd<R> {
     /// Windows that were not taken yet.
-    pub(crate) sealed: Vec<(u64, WindowPart)>,
+    pub(crate) sealed: Vec<Sealed>,
     /// The record of all packets that found no place.
     pub(crate) other: Option<FlowRecord>,
     /// Records that ended, without `other`.
@@ -71,16 +72,10 @@ pub(crate) struct WorkerEnd<R> {
 }
 
 impl<R: RecordSink> Worker<R> {
-    /// Empty tables.
-    ///
-    /// # Errors
-    /// Where the tables' address space cannot be reserved.
-    pub(crate) fn new(config: &Config, time_base: TimeBase, records: R) -> Result<Self, OutOfMemory> {
-        let Config { seed, key, parts, timeouts, .. } = *config;
-        let table = TableConfig { seed, key, timeouts, parts };
-        Ok(Self {
-            v4: FlowTable::new(table, &config.limits)?,
-            v6: FlowTable::new(table, &config.limits)?,
+    pub(crate) fn new(keeping: Keeping, config: &Config, time_base: TimeBase, records: R) -> Self {
+        let Config { key, timeouts, .. } = *config;
+        Self {
+            keeping,
             collector: Collector::new(records, key, config.top),
             time_base,
             now: 0,
@@ -89,54 +84,82 @@ impl<R: RecordSink> Worker<R> {
             sealed: Vec::new(),
             limits: config.limits.clone(),
             sweep_period_ns: timeouts.idle_ns.min(timeouts.active_ns) / SWEEPS_PER_TIMEOUT,
-        })
-    }
-
-    /// Flows in the tables now.
-    pub(crate) fn flows(&self) -> usize {
-        self.v4.len() + self.v6.len()
+        }
     }
 
     /// Counts parsed packets. `now`: stream time before the first of them.
     #[inline]
     pub(crate) fn count(&mut self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>, now: u64) {
-        self.advance(now);
-        self.v4.update_burst(v4, &mut self.collector);
-        self.v6.update_burst(v6, &mut self.collector);
-    }
-
-    #[inline]
-    fn advance(&mut self, now: u64) {
         self.now = self.now.max(now);
-        self.v4.advance(self.now);
-        self.v6.advance(self.now);
+        match &mut self.keeping {
+            Keeping::Own(tables) => {
+                tables.advance(self.now);
+                tables.count(v4, v6, &mut self.collector);
+            }
+            Keeping::Shares { open, .. } => open.count(v4, v6, &mut self.collector),
+            Keeping::Shared(shared) => shared.count(v4, v6, &mut self.collector),
+        }
     }
 
-    /// The window of this number is over: its flows are sealed from now on. Numbers grow.
+    /// The window of this number is over: its flows are sealed from now on, or passed on where they are merged. Numbers grow.
     pub(crate) fn turn(&mut self, window: u64, now: u64) {
         self.finish_closing();
         self.now = self.now.max(now);
         self.closing = Some(window);
-        self.v4.turn();
-        self.v6.turn();
         self.collector.turn();
-        self.begin_sweep();
+        match &mut self.keeping {
+            Keeping::Own(tables) => {
+                tables.v4.turn();
+                tables.v6.turn();
+                self.begin_sweep();
+            }
+            Keeping::Shares { open, spare } => {
+                // Nothing comes back where whoever merges has failed, and the run with it.
+                let shares = spare.recv().ok().map(|spare| std::mem::replace(open, spare));
+                self.seal(shares);
+            }
+            Keeping::Shared(_) => self.seal(None),
+        }
+    }
+
+    /// Adds shares of flows to the open window.
+    pub(crate) fn merge(&mut self, shares: &mut Tables) {
+        if let Keeping::Own(tables) = &mut self.keeping {
+            tables.merge(shares, &mut self.collector);
+        }
+    }
+
+    /// Adds what all cores counted in their common tables.
+    pub(crate) fn merge_shared(&mut self, shared: &Shared) {
+        if let Keeping::Own(tables) = &mut self.keeping {
+            shared.merge_into(tables, &mut self.collector);
+        }
+    }
+
+    /// Turns away from the window of this number and seals it at once.
+    pub(crate) fn close(&mut self, window: u64) -> Option<WindowPart> {
+        self.turn(window, self.now);
+        self.finish_closing();
+        self.sealed.pop().map(|sealed| sealed.part)
     }
 
     fn begin_sweep(&mut self) {
         self.sweep = Sweep { v4_done: false, v6_done: false, at: self.now };
     }
 
-    /// Sweeps some entries; at the end of a round, the closing window is sealed.
+    /// Sweeps some entries; at the end of a round, the closing window is sealed. What is merged has nothing to be swept: it is
+    /// sealed at once, and no timeout looks at it.
     fn sweep(&mut self, entries: usize) {
-        self.advance(self.now);
-        if !self.sweep.v4_done {
-            self.sweep.v4_done = self.v4.sweep(entries, &mut self.collector);
-        } else if !self.sweep.v6_done {
-            self.sweep.v6_done = self.v6.sweep(entries, &mut self.collector);
-        }
-        if self.sweep.is_done() {
-            self.seal();
+        if let Keeping::Own(tables) = &mut self.keeping {
+            tables.advance(self.now);
+            if !self.sweep.v4_done {
+                self.sweep.v4_done = tables.v4.sweep(entries, &mut self.collector);
+            } else if !self.sweep.v6_done {
+                self.sweep.v6_done = tables.v6.sweep(entries, &mut self.collector);
+            }
+            if self.sweep.is_done() {
+                self.seal(None);
+            }
         }
     }
 
@@ -156,8 +179,9 @@ impl<R: RecordSink> Worker<R> {
     /// The clock says `now`. A live source's sweep goes round by the clock, whatever the number of flows.
     pub(crate) fn sweep_live(&mut self, now: u64) {
         self.now = self.now.max(now);
+        let Keeping::Own(tables) = &self.keeping else { return };
         let passed = self.now - self.sweep.at;
-        let entries = self.v4.sweep_len() + self.v6.sweep_len();
+        let entries = tables.v4.sweep_len() + tables.v6.sweep_len();
         let due = (entries as u128 * u128::from(passed) / u128::from(LIVE_SWEEP_NS)) as usize;
         if due < SWEEP_SLICE && passed < LIVE_SWEEP_NS / 64 {
             return;
@@ -187,21 +211,25 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// All flows of the closing window are sealed.
-    fn seal(&mut self) {
+    /// All flows of the closing window are sealed, or are in `shares`.
+    fn seal(&mut self, shares: Option<Box<Tables>>) {
         if let Some(window) = self.closing.take() {
-            self.sealed.push((window, self.collector.take_closing()));
+            self.sealed.push(Sealed { window, part: self.collector.take_closing(), shares });
         }
     }
 
     /// Ends every flow, because the source has ended. The last window must have been turned away from.
     pub(crate) fn end(mut self, now: u64) -> WorkerEnd<R> {
-        let active = self.flows() as u64;
-        self.advance(now);
-        self.v4.end_all(&mut self.collector);
-        self.v6.end_all(&mut self.collector);
+        let mut active = 0;
+        self.now = self.now.max(now);
+        if let Keeping::Own(tables) = &mut self.keeping {
+            active = tables.flows() as u64;
+            tables.advance(self.now);
+            tables.v4.end_all(&mut self.collector);
+            tables.v6.end_all(&mut self.collector);
+        }
         (self.sweep.v4_done, self.sweep.v6_done) = (true, true);
-        self.seal();
+        self.seal(None);
         WorkerEnd {
             sealed: self.sealed,
             other: self.collector.take_other(),
@@ -239,7 +267,7 @@ impl<R: RecordSink> Downstream for Worker<R> {
         Self::idle(self);
     }
 
-    fn take_sealed(&mut self) -> Option<(u64, WindowPart)> {
+    fn take_sealed(&mut self) -> Option<Sealed> {
         (!self.sealed.is_empty()).then(|| self.sealed.remove(0))
     }
 }

@@ -1,9 +1,9 @@
-//! Every design gives the same: records, windows, totals, remarks.
+//! Every design gives the same, however packets are split and wherever flows are kept: records, windows, totals, remarks.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
-use engine::{Config, Design, Every, Plan};
+use engine::{Config, Design, Every, Plan, Split, State};
 use port::Filter;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -29,8 +29,20 @@ const MORE_RECEIVERS: [&str; 6] = ["rss/2", "rss/3", "2x1", "2x2", "3x1", "5x2"]
 
 const MS: u64 = 1_000_000;
 
+/// Each way to split packets and to keep flows.
+const WAYS: [(Split, State); 4] = [
+    (Split::Hash, State::Separate),
+    (Split::Position, State::Separate),
+    (Split::Hash, State::Shared),
+    (Split::Position, State::Shared),
+];
+
+/// More flows than any traffic here has, so that shared tables are not made for millions.
+const SHARED_FLOWS: usize = 1 << 13;
+
 fn measure(plan: &Plan, spec: &str, filter: Option<&Filter>, config: &Config) -> Run {
-    let config = Config { limits: Limits::new(config.limits.bytes_allowed(), usize::MAX), ..config.clone() };
+    let flows = if plan.state == State::Shared { SHARED_FLOWS } else { usize::MAX };
+    let config = Config { limits: Limits::new(config.limits.bytes_allowed(), flows), ..config.clone() };
     let mut sources = match plan.receivers {
         1 => generated(spec, config.burst),
         queues => on_queues(spec, queues, config.burst),
@@ -41,13 +53,18 @@ fn measure(plan: &Plan, spec: &str, filter: Option<&Filter>, config: &Config) ->
     run
 }
 
-/// Runs the single plan and all of `designs` on the same traffic. What the single plan said.
+/// Runs the single plan and all of `designs` on the same traffic, in each way that can be. What the single plan said.
 fn all_alike(designs: &[&str], spec: &str, filter: Option<&Filter>, config: &Config) -> Run {
     let single = measure(&Plan::single(), spec, filter, config);
     assert!(single.outcome.faults.is_empty() && single.outcome.errors.is_empty());
     for design in designs {
-        let run = measure(&plan(design), spec, filter, config);
-        same_answers(&single, &run, design);
+        for (split, state) in WAYS {
+            let plan = Plan { split, state, ..plan(design) };
+            if plan.check(config).is_ok() {
+                let run = measure(&plan, spec, filter, config);
+                same_answers(&single, &run, &format!("{design} split by {split}, {state} state"));
+            }
+        }
     }
     single
 }
@@ -171,7 +188,8 @@ fn a_full_table_keeps_the_sums() {
         run.is_consistent();
         run
     };
-    for plan in every_design().into_iter().map(plan).chain([Plan::single()]) {
+    let ways = |design| WAYS.map(|(split, state)| Plan { split, state, ..plan(design) });
+    for plan in every_design().into_iter().flat_map(ways).chain([Plan::single()]) {
         let run = small(&plan);
         let ended = &run.outcome.ended;
         assert_eq!((ended.packets.received, ended.packets.measured), (4000, 4000), "{}", plan.design);
@@ -181,12 +199,49 @@ fn a_full_table_keeps_the_sums() {
         assert_eq!(others[0].1.total_count, ended.flows.table_full);
         assert_ne!(ended.flows.table_full, 0, "{}", plan.design);
         // Where a worker may be behind, places that another one's ended flows leave are taken once more.
-        assert!(records.len() <= 51 || plan.workers > 1 || plan.receivers > 1, "{}", plan.design);
+        let may_be_behind = plan.workers > 1 || plan.receivers > 1;
+        assert!(records.len() <= 51 || may_be_behind && !plan.merges(), "{plan:?}");
         let sums = records.iter().fold((0, 0, 0), |(packets, bytes, wire), (_, record)| {
             (packets + record.total_count, bytes + record.total_byte, wire + record.wire_byte)
         });
         let totals = &ended.totals;
         assert_eq!(sums, (totals.packets, totals.total_byte, totals.wire_byte), "{}", plan.design);
+    }
+}
+
+#[test]
+fn what_hangs_on_the_order_of_packets_is_refused() {
+    let statistics = |metric| {
+        let statistics = [Some((metric, "mean".parse().expect("a statistic"))), None, None];
+        Config { parts: Parts { statistics, ..Parts::default() }, ..config() }
+    };
+    let timeouts = |idle_ns, active_ns| Config { timeouts: Timeouts { idle_ns, active_ns }, ..config() };
+    let parts = |loss, biflow| Config { parts: Parts { loss, biflow, ..Parts::default() }, ..config() };
+    let refused = [
+        (parts(true, false), "--loss needs"),
+        (parts(false, true), "--biflow needs"),
+        (statistics(Metric::Gap), "--gap needs"),
+        (statistics(Metric::Size), "--packet-size needs"),
+        (statistics(Metric::InterArrival), "--inter-arrival needs"),
+        (timeouts(30_000 * MS, u64::MAX), "--idle-timeout off --active-timeout off"),
+        (timeouts(u64::MAX, 1), "--idle-timeout off --active-timeout off"),
+    ];
+    for (split, state) in WAYS {
+        let plan = |design| Plan { split, state, ..plan(design) };
+        assert_eq!(plan("async/3").check(&config()), Ok(()));
+        for (config, words) in &refused {
+            // The only worker gets all of a burst, and no worker is the receiver itself.
+            let is_whole = (split, state) == WAYS[0];
+            assert_eq!(plan("async/2").check(config).is_ok(), state == State::Separate);
+            assert_eq!(plan("rss/2").check(config).is_ok(), state == State::Separate);
+            let Err(error) = plan("async/3").check(config) else {
+                assert!(is_whole, "{split} {state}: {words}");
+                continue;
+            };
+            assert!(!is_whole && error.contains(words) && !error.contains('\n'), "{error}");
+            let way = if state == State::Shared { "--state separate" } else { "--split hash" };
+            assert!(error.contains(way), "{error}");
+        }
     }
 }
 
@@ -212,17 +267,18 @@ proptest! {
         (window_us, idle_us, active_us) in (500u64..100_000, 1000u64..300_000, 1000u64..300_000),
         (burst, hand_over_parcels) in (1usize..80, 1usize..4),
         (loss, biflow, top) in (any::<bool>(), any::<bool>(), 0usize..4),
-        (receivers, workers, kind) in (1usize..4, 1usize..4, 0u8..5),
+        (receivers, workers, kind, keeps_timeouts) in (1usize..4, 1usize..4, 0u8..5, any::<bool>()),
     ) {
         let spec = format!("packets={packets},flows={flows},seed={seed},ipv6={ipv6}%,rate=2000");
         let config = Config {
             every: Every::Time(window_us * 1000),
             // What late acknowledgements tell of a direction that was idle hangs on the sweep.
             timeouts: Timeouts {
-                idle_ns: if loss { u64::MAX } else { idle_us * 1000 },
-                active_ns: if loss { u64::MAX } else { active_us * 1000 },
+                idle_ns: if loss || !keeps_timeouts { u64::MAX } else { idle_us * 1000 },
+                active_ns: if loss || !keeps_timeouts { u64::MAX } else { active_us * 1000 },
             },
-            parts: Parts { loss, biflow, ..Parts::default() },
+            // Without either, flows may be merged.
+            parts: Parts { loss: loss && keeps_timeouts, biflow: biflow && keeps_timeouts, ..Parts::default() },
             burst,
             hand_over_parcels,
             top,

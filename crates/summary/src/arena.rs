@@ -21,17 +21,31 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::{fmt, io, slice};
 
-/// Address space for a table could not be reserved.
+/// Memory for a table, or address space for it, could not be had.
 #[derive(Debug)]
 pub struct OutOfMemory {
     bytes: usize,
-    cause: io::Error,
+    /// Why the machine did not give it; `None` where the limits did not.
+    cause: Option<io::Error>,
+}
+
+impl OutOfMemory {
+    pub(crate) fn of_limits(bytes: usize) -> Self {
+        Self { bytes, cause: None }
+    }
 }
 
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mib = self.bytes >> 20;
-        write!(f, "cannot reserve {mib} MiB of address space: {}; lower --memory or --max-flows", self.cause)
+        let mib = self.bytes.div_ceil(1 << 20);
+        match &self.cause {
+            Some(cause) => {
+                write!(f, "cannot reserve {mib} MiB of address space: {cause}; lower --memory or --max-flows")
+            }
+            None => {
+                write!(f, "--memory leaves no {mib} MiB for shared state: raise it, or lower --max-flows")
+            }
+        }
     }
 }
 
@@ -62,7 +76,7 @@ impl<T: Copy> Arena<T> {
     pub(crate) fn reserve(capacity: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
         let size = capacity.saturating_mul(size_of::<T>());
         let (region, base) =
-            Region::reserve(size, limits).map_err(|cause| OutOfMemory { bytes: size, cause })?;
+            Region::reserve(size, limits).map_err(|cause| OutOfMemory { bytes: size, cause: Some(cause) })?;
         let region = Arc::new(region);
         populate::add(&region);
         // The first values are no reason to stop either.

@@ -67,7 +67,8 @@ impl Limits {
         self.bytes.give_back(bytes);
     }
 
-    pub(crate) fn flow_limit(&self) -> usize {
+    /// Flow records that there may be at a time.
+    pub fn flow_limit(&self) -> usize {
         self.flows.limit
     }
 

@@ -3,7 +3,7 @@
 use super::{Counter, Section, Slots};
 use crate::flow_table::FlowSink;
 use crate::share::{FlowShare, Marks};
-use crate::{Counts, Limits};
+use crate::{Counts, Limits, OutOfMemory};
 use packet::{Key, KeyBurst, KeyedPacket, PacketDetail};
 
 /// Packets that go through the table's stages together, as in [`crate::FlowTable`].
@@ -39,14 +39,16 @@ pub struct SharedTable<K: Key> {
 }
 
 impl<K: Key> SharedTable<K> {
-    /// An empty table for `flows` flows, whose memory is taken now; `None` where `limits` have no room for it.
-    pub fn new(flows: usize, limits: &Limits) -> Option<Self> {
+    /// An empty table for `flows` flows, whose memory is taken now.
+    ///
+    /// # Errors
+    /// Where `limits` have no room for it.
+    pub fn new(flows: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
         let bytes = Self::bytes_for(flows);
-        limits.take_bytes(bytes).then(|| Self {
-            flows: Slots::new(flows, K::default(), Flow::new),
-            limits: limits.clone(),
-            bytes,
-        })
+        if !limits.take_bytes(bytes) {
+            return Err(OutOfMemory::of_limits(bytes));
+        }
+        Ok(Self { flows: Slots::new(flows, K::default(), Flow::new), limits: limits.clone(), bytes })
     }
 
     /// Bytes that a table for `flows` flows takes.

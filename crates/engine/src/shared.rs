@@ -1,0 +1,94 @@
+//! Flow tables that all workers of a run count in (`--state shared`).
+
+use crate::collector::{Collector, RecordSink};
+use crate::config::Config;
+use crate::keeping::Tables;
+use crate::patience::Patience;
+use packet::{KeyBurst, KeyV4, KeyV6};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
+use summary::{FlowSink, Limits, OutOfMemory, SharedTable};
+
+/// Two sets of tables: one that is open, and one whose window is over, which is merged meanwhile. Receivers agree on when to
+/// change them ([`crate::window_gate`]), when no worker has anything left to count.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Workers lock theirs for reading, a burst at a time and never in vain; who merges it locks it for writing.
+    sets: [RwLock<Set>; 2],
+    open: AtomicUsize,
+    /// The other one is empty.
+    is_merged: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Set {
+    v4: SharedTable<KeyV4>,
+    v6: SharedTable<KeyV6>,
+}
+
+/// Share of the memory that both sets take at the most.
+const MEMORY_SHARE: usize = 4;
+
+/// Flows of each address family for which shared tables have room: as many as the run may have, or as go into a quarter of the
+/// memory.
+fn room(limits: &Limits) -> usize {
+    let bytes = |flows| {
+        let set = SharedTable::<KeyV4>::bytes_for(flows) + SharedTable::<KeyV6>::bytes_for(flows);
+        2 * set
+    };
+    let left = limits.bytes_allowed() - limits.bytes_used().min(limits.bytes_allowed());
+    // Each of them has room for twice as many in all: tables have slots by powers of two.
+    let most = (0..40).map(|bits| 1 << bits).take_while(|&flows| bytes(flows) <= left / MEMORY_SHARE).last();
+    most.unwrap_or(1).min(limits.flow_limit())
+}
+
+impl Shared {
+    pub(crate) fn new(config: &Config) -> Result<Self, OutOfMemory> {
+        let flows = room(&config.limits);
+        let set = || {
+            Ok(RwLock::new(Set {
+                v4: SharedTable::new(flows, &config.limits)?,
+                v6: SharedTable::new(flows, &config.limits)?,
+            }))
+        };
+        Ok(Self { sets: [set()?, set()?], open: AtomicUsize::new(0), is_merged: AtomicBool::new(true) })
+    }
+
+    /// Counts parsed packets, whatever other workers count at the same time.
+    #[inline]
+    pub(crate) fn count(&self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>, sink: &mut impl FlowSink) {
+        let open = &self.sets[self.open.load(Ordering::Acquire)];
+        let set = open.read().unwrap_or_else(PoisonError::into_inner);
+        set.v4.update_burst(v4, sink);
+        set.v6.update_burst(v6, sink);
+    }
+
+    /// Opens the other set, once that is merged. Nobody may be counting.
+    pub(crate) fn change(&self) {
+        let mut patience = Patience::default();
+        while !self.is_merged.load(Ordering::Acquire) {
+            patience.wait();
+        }
+        self.is_merged.store(false, Ordering::Relaxed);
+        self.open.fetch_xor(1, Ordering::Release);
+    }
+
+    /// Adds the flows of the set that is not open to `tables`.
+    pub(crate) fn merge_into<R: RecordSink>(&self, tables: &mut Tables, sink: &mut Collector<R>) {
+        let closed = &self.sets[self.open.load(Ordering::Acquire) ^ 1];
+        let mut set = closed.write().unwrap_or_else(PoisonError::into_inner);
+        let Set { v4, v6 } = &mut *set;
+        v4.take_shares(|share| {
+            if !tables.v4.add_share(share, sink) {
+                sink.share_full(share);
+            }
+        });
+        v6.take_shares(|share| {
+            if !tables.v6.add_share(share, sink) {
+                sink.share_full(share);
+            }
+        });
+        drop(set);
+        self.is_merged.store(true, Ordering::Release);
+    }
+}

@@ -1,0 +1,142 @@
+//! Where receivers wait for one another between windows, where flows are merged when a window closes (`--split position`,
+//! `--state shared`): nobody counts in a window before everybody is done with those before it. So one set of tables is enough
+//! beside the one that is being merged, however far receivers are apart.
+
+use crate::patience::Patience;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// See the module's head.
+#[derive(Debug)]
+pub(crate) struct WindowGate {
+    places: Mutex<Places>,
+}
+
+#[derive(Debug)]
+struct Places {
+    /// The window that each receiver is in, or the first that it may still come to.
+    at: Vec<u64>,
+    /// The window that somebody was in last.
+    open: Option<u64>,
+}
+
+/// Nothing comes from a receiver any more.
+const ENDED: u64 = u64::MAX;
+
+impl WindowGate {
+    pub(crate) fn new(receivers: usize) -> Self {
+        Self { places: Mutex::new(Places { at: vec![0; receivers], open: None }) }
+    }
+
+    /// The place of a receiver, to be asked for once each. One of them will call `over` with the number of each window that is
+    /// over: all that workers had to say of it has been said then, and nobody counts.
+    pub(crate) fn seat<'a>(&'a self, receiver: usize, over: impl Fn(u64) + Send + 'a) -> Seat<'a> {
+        Seat { gate: self, receiver, over: Box::new(over) }
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A receiver's place; it is free when dropped.
+pub(crate) struct Seat<'a> {
+    gate: &'a WindowGate,
+    receiver: usize,
+    over: Box<dyn Fn(u64) + Send + 'a>,
+}
+
+impl fmt::Debug for Seat<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat").field("receiver", &self.receiver).finish_non_exhaustive()
+    }
+}
+
+impl Seat<'_> {
+    /// Comes to a window, and waits until the others are done with those before it.
+    pub(crate) fn enter(&self, window: u64) {
+        let mut patience = Patience::default();
+        loop {
+            let mut places = self.gate.places();
+            places.at[self.receiver] = window;
+            if places.at.iter().all(|&at| at >= window) {
+                if let Some(open) = places.open.filter(|&open| open != window) {
+                    (self.over)(open);
+                }
+                places.open = Some(window);
+                return;
+            }
+            drop(places);
+            patience.wait();
+        }
+    }
+
+    /// Is done with a window, and so are its workers.
+    pub(crate) fn leave(&self, window: u64) {
+        self.gate.places().at[self.receiver] = window.saturating_add(1);
+    }
+}
+
+/// Also where the receiver fails: nobody waits for it any more.
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        let mut places = self.gate.places();
+        places.at[self.receiver] = ENDED;
+        if places.at.iter().all(|&at| at == ENDED)
+            && let Some(open) = places.open.take()
+        {
+            (self.over)(open);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    #[test]
+    fn nobody_counts_before_those_before_are_done() {
+        // Windows of each receiver; one ends at once, and one has all to itself at the end.
+        let windows: [&[u64]; 4] = [&[1, 2, 5, 9, 10], &[2, 3, 4, 9], &[], &[1, 9, 11, 12]];
+        let gate = WindowGate::new(windows.len());
+        let (said, heard) = channel();
+        thread::scope(|scope| {
+            for (receiver, windows) in windows.iter().enumerate() {
+                let over = said.clone();
+                let seat = gate.seat(receiver, move |window| over.send((window, true)).unwrap());
+                let said = said.clone();
+                scope.spawn(move || {
+                    for &window in *windows {
+                        seat.enter(window);
+                        said.send((window, false)).unwrap();
+                        seat.leave(window);
+                    }
+                });
+            }
+        });
+        drop(said);
+        // Each window is over once, in order, and behind all that was counted in it.
+        let said: Vec<_> = heard.into_iter().collect();
+        assert!(said.is_sorted(), "{said:?}");
+        let over: Vec<_> = said.iter().filter(|(_, is_over)| *is_over).map(|&(window, _)| window).collect();
+        assert_eq!(over, [1, 2, 3, 4, 5, 9, 10, 11, 12]);
+        assert_eq!(said.len() - over.len(), windows.concat().len());
+    }
+
+    #[test]
+    fn a_receiver_that_fails_keeps_nobody_waiting() {
+        let gate = WindowGate::new(2);
+        let (failing, going_on) = (gate.seat(0, |_| ()), gate.seat(1, |_| ()));
+        failing.enter(3);
+        thread::scope(|scope| {
+            let failed = scope.spawn(move || {
+                let _seat = failing;
+                panic!("this receiver dies here");
+            });
+            assert!(failed.join().is_err());
+        });
+        going_on.enter(7);
+    }
+}
