@@ -3,7 +3,7 @@
 use crate::{parallel, parts, quantity};
 use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use engine::{Cores, Design, Every};
+use engine::{Cores, Design, Every, Split, State};
 use packet::KeySpec;
 use port::Rate;
 use port::wire::WireSpec;
@@ -53,6 +53,7 @@ Examples:
   edison run --synthetic packets=10M,flows=1M,zipf=1.0
   edison run trace.pcap --json --every 1Mp           one line of JSON per million packets
   edison run trace.pcap --cores 2                    two cores: one reads, one counts
+  edison run trace.pcap --design 1x2 --split position --idle-timeout off --active-timeout off     bursts in portions
   edison run trace.pcap --wire rate=10Gbps,queues=2 --cores 2     what two cores would have lost on a link
 
 Every option can also be set in the environment (EDISON_EVERY=5s) or in a file (--config, the same names).
@@ -88,6 +89,14 @@ pub(crate) struct RunOptions {
     /// [default: rss where the source has a queue for each core, else async]
     #[arg(long, value_name = "DESIGN", env = "EDISON_DESIGN", value_parser = parallel::design)]
     pub(crate) design: Option<Design>,
+    /// How a receiver shares a burst out among its workers: hash (a flow stays on one core), or position (portions in turn;
+    /// flows are merged when a window closes, and timeouts must be off)
+    #[arg(long, value_name = "hash|position", env = "EDISON_SPLIT", default_value_t, value_parser = parallel::split)]
+    pub(crate) split: Split,
+    /// Where flows are kept: separate (each core for itself), or shared (in tables of a fixed size that all cores update;
+    /// timeouts must be off)
+    #[arg(long, value_name = "separate|shared", env = "EDISON_STATE", default_value_t, value_parser = parallel::state)]
+    pub(crate) state: State,
     /// Length of a window: a time (10s), or a number of received packets (1Mp)
     #[arg(long, value_name = "TIME|PACKETSp", env = "EDISON_EVERY", default_value = "10s", value_parser = quantity::every)]
     pub(crate) every: Every,

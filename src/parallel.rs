@@ -2,7 +2,7 @@
 
 use crate::cli::RunOptions;
 use crate::exit::Failure;
-use engine::{Config, Cores, Design, Every, Plan};
+use engine::{Config, Cores, Design, Every, Plan, Split, State};
 use packet::{KeySpec, Tunnel};
 use port::wire::WireSpec;
 use record::report::DesignReport;
@@ -22,11 +22,23 @@ pub(crate) fn design(text: &str) -> Result<Design, String> {
     text.parse()
 }
 
+/// The value of `--split`.
+pub(crate) fn split(text: &str) -> Result<Split, String> {
+    text.parse()
+}
+
+/// The value of `--state`.
+pub(crate) fn state(text: &str) -> Result<State, String> {
+    text.parse()
+}
+
 /// The design for what is to be measured. What a design cannot do is refused with the reason.
 pub(crate) fn plan(options: &RunOptions, config: &Config) -> Result<Plan, Failure> {
     let queues = options.wire.map_or(1, |wire| wire.queues);
     let allowed = engine::allowed_cores();
     let plan = Plan::new(options.design, options.cores.as_ref(), queues, &allowed).map_err(Failure::usage)?;
+    let plan = Plan { split: options.split, state: options.state, ..plan };
+    plan.check(config).map_err(Failure::usage)?;
     let rings = engine::ring_bytes(&plan, config);
     if rings > config.limits.bytes_allowed() / 2 {
         return Err(Failure::usage(format!(
@@ -85,6 +97,8 @@ pub(crate) fn report(plan: &Plan) -> DesignReport {
         name: plan.design.to_string(),
         receivers: plan.receivers,
         workers: plan.workers,
+        split: plan.split.to_string(),
+        state: plan.state.to_string(),
         cores: plan.cores.clone(),
         oversubscribed: plan.oversubscribed,
         why: plan.why.clone(),

@@ -53,6 +53,35 @@ fn the_same_records_by_every_design() {
         (&["--wire", "queues=2", "--design", "rss"], 2, 0),
         (&["--wire", "queues=2"], 2, 0),
         (&["--wire", ""], 1, 0),
+        (&["--design", "sync", "--split", "position"], 1, 1),
+        (
+            &["--design", "1x3", "--split", "position", "--idle-timeout", "off", "--active-timeout", "off"],
+            1,
+            3,
+        ),
+        (
+            &["--design", "async", "--state", "shared", "--idle-timeout", "off", "--active-timeout", "off"],
+            1,
+            1,
+        ),
+        (
+            &[
+                "--wire",
+                "queues=2",
+                "--design",
+                "2x2",
+                "--split",
+                "position",
+                "--state",
+                "shared",
+                "--idle-timeout",
+                "off",
+                "--active-timeout",
+                "off",
+            ],
+            2,
+            2,
+        ),
     ] {
         let (found, report) = measure(&scratch, &capture, arguments);
         assert!(found == records, "{arguments:?} gives other records");
@@ -67,6 +96,9 @@ fn the_same_records_by_every_design() {
         let design = &report["design"];
         let threads = [number(&design["receivers"]), number(&design["workers"])];
         assert_eq!(threads, [receivers, workers], "{arguments:?}: {design}");
+        for (option, value) in [("split", "position"), ("state", "shared")] {
+            assert_eq!(design[option] == value, arguments.contains(&value), "{arguments:?}: {design}");
+        }
         assert_eq!(report["wire"].is_null(), arguments[0] != "--wire", "{arguments:?}");
     }
 }
@@ -97,7 +129,17 @@ fn what_is_not_possible_is_said_in_one_line() {
     let capture = capture(&scratch);
     let capture = capture.to_str().expect("UTF-8");
     for (arguments, words) in [
-        (&["--cores", "4096"][..], &["--cores 4096", "there are"][..]),
+        (
+            &["--design", "1x2", "--split", "position"][..],
+            &["timeouts", "--idle-timeout off", "--split hash"][..],
+        ),
+        (&["--state", "shared"], &["timeouts", "--active-timeout off", "--state separate"]),
+        (&["--state", "shared", "--loss"], &["--loss", "order", "--state shared", "--state separate"]),
+        (
+            &["--design", "1x2", "--split", "position", "--gap", "mean"],
+            &["--gap", "one core", "--split hash"],
+        ),
+        (&["--cores", "4096"], &["--cores 4096", "there are"]),
         (&["--cores", "4000-4000"], &["no core 4000", "there are"]),
         (&["--design", "rss", "--wire", "queues=2", "--cores", "1"], &["2 queues", "--cores 2", "queues=1"]),
         (&["--design", "2x1"], &["2 receivers", "1 queue"]),
@@ -120,6 +162,8 @@ fn what_is_not_possible_is_said_in_one_line() {
 fn values_that_cannot_be_are_wrong_usage() {
     for (arguments, words) in [
         (&["--design", "rsss"][..], &["rss, sync, async, pipeline, cooperative, or NxM"][..]),
+        (&["--split", "flow"], &["by hash or by position"]),
+        (&["--state", "common"], &["separate or shared"]),
         (&["--design", "0x1"], &["1 to 1024 threads"]),
         (&["--design", "100x100"], &["1 to 1024 threads"]),
         (&["--cores", "0"], &["at least one core"]),

@@ -129,6 +129,7 @@ mod tests {
     fn a_receiver_that_fails_keeps_nobody_waiting() {
         let gate = WindowGate::new(2);
         let (failing, going_on) = (gate.seat(0, |_| ()), gate.seat(1, |_| ()));
+        going_on.leave(2);
         failing.enter(3);
         thread::scope(|scope| {
             let failed = scope.spawn(move || {

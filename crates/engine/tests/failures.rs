@@ -3,10 +3,10 @@
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
-use engine::{Config, Every, Plan};
+use engine::{Config, Every, Plan, Split, State};
 use port::{PacketSource, TimeBase};
 use record::{EndReason, FlowRecord};
-use summary::Timeouts;
+use summary::{Limits, Timeouts};
 use support::{BURST, Kept, Live, Run, config, count, generated, on_queues, plan};
 
 const SPEC: &str = "packets=8k,flows=300,ipv6=20%,rate=2000";
@@ -124,6 +124,43 @@ fn a_worker_of_a_live_source_dies() {
         assert_eq!(packets.received + run.lost("ring_full"), FRAMES, "{design}");
         assert_ne!(count(&packets.not_measured, "worker_failed"), 0, "{design}");
         assert_eq!(run.outcome.faults.len(), 1, "{design}");
+    }
+}
+
+#[test]
+fn a_receiver_that_dies_where_flows_are_merged() {
+    let all = [
+        ("async/3", Split::Position, State::Separate),
+        ("2x2", Split::Position, State::Separate),
+        ("sync/3", Split::Position, State::Shared),
+        ("rss/2", Split::Hash, State::Shared),
+        ("3x2", Split::Hash, State::Shared),
+    ];
+    for (design, split, state) in all {
+        let plan = Plan { split, state, ..plan(design) };
+        let config = Config {
+            timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
+            limits: Limits::new(1 << 31, 1000),
+            ..busy()
+        };
+        for (dead, dies_after) in [(0, 0), (plan.receivers - 1, 40)] {
+            let what = format!("{design} {split} {state}, receiver {dead} after {dies_after} bursts");
+            let mut sources = sources(&plan);
+            let source =
+                std::mem::replace(&mut sources[dead], generated("packets=1,flows=1", BURST).remove(0));
+            let time_base = TimeBase::Packets;
+            sources[dead] = Box::new(Live { dies_after, time_base, ..Live::new(source) });
+            let run = Run::new(&mut sources, None, &config, &plan, Kept::new(|_, _| ()));
+            run.is_consistent();
+            let packets = &run.outcome.ended.packets;
+            assert!(packets.received < FRAMES || plan.receivers == 1, "{what}: {packets:?}");
+            assert_eq!(packets.measured == 0, plan.receivers == 1 && dies_after == 0, "{what}: {packets:?}");
+            let said = &run.outcome.faults[0];
+            assert!(
+                run.outcome.faults.iter().any(|line| line.contains(&format!("receiver {dead} failed"))),
+                "{said}"
+            );
+        }
     }
 }
 

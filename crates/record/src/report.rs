@@ -384,6 +384,10 @@ pub struct DesignReport {
     pub receivers: usize,
     /// Workers of each; 0 where receivers counted themselves.
     pub workers: usize,
+    /// Which of its workers a receiver gave a packet to: by `hash`, or by `position` in the burst.
+    pub split: String,
+    /// Where flows were kept: `separate` by core, or `shared`.
+    pub state: String,
     /// The cores of the threads, receivers first; empty where they went where they liked.
     pub cores: Vec<usize>,
     /// There were more threads than cores.

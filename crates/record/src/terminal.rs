@@ -196,18 +196,20 @@ fn flow_table(heading: &str, key: &KeySpec, flows: &[RankedFlow], all: &Totals) 
 
 /// How the work was divided, where it was.
 fn design_line(design: &DesignReport) -> Option<String> {
-    if design.receivers * (1 + design.workers) <= 1 {
+    if design.receivers * (1 + design.workers) <= 1 && design.state != "shared" {
         return None;
     }
     let workers = match design.workers {
         0 => String::new(),
         workers => format!(", {workers} worker(s) each"),
     };
+    let split = if design.split == "position" { ", bursts split by position" } else { "" };
+    let state = if design.state == "shared" { ", shared state" } else { "" };
     let over = if design.oversubscribed { ", oversubscribed: more threads than cores" } else { "" };
     let cores = design.cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let cores = if cores.is_empty() { cores } else { format!(" on cores {cores}") };
     Some(format!(
-        "design    {}: {} receiver(s){workers}{cores}{over} ({})",
+        "design    {}: {} receiver(s){workers}{cores}{split}{state}{over} ({})",
         design.name, design.receivers, design.why
     ))
 }
