@@ -26,7 +26,7 @@ mod worker;
 
 pub use collector::RecordSink;
 pub use config::{Config, Every};
-pub use cores::allowed as allowed_cores;
+pub use cores::{Topology, allowed as allowed_cores};
 pub use design::{Cores, Design, Plan};
 pub use merger::Ended;
 pub use outputs::{Outputs, OutputsResult};

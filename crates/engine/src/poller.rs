@@ -38,6 +38,8 @@ pub(crate) struct PollerEnd {
     pub(crate) errors: Vec<SourceError>,
     /// True where `stop` ended it.
     pub(crate) stopped: bool,
+    /// How often links of its sources were found to have gone down; `None` where none has a link.
+    pub(crate) link_downs: Option<u64>,
     /// Where its time went, if that was noted.
     pub(crate) steps: Option<Steps>,
 }
@@ -123,7 +125,9 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             count,
             elapsed: began.elapsed(),
         });
-        (PollerEnd { counted, errors, stopped: self.stopped, steps }, self.down, self.events)
+        let link_downs = sources.iter().filter_map(|source| source.link_downs()).reduce(|a, b| a + b);
+        let end = PollerEnd { counted, errors, stopped: self.stopped, link_downs, steps };
+        (end, self.down, self.events)
     }
 
     /// Polls the sources in turn until all have ended or the run has.

@@ -53,6 +53,8 @@ pub struct Outcome<R> {
     pub ended: Ended,
     /// What the sources and rings lost; `None` where a source cannot know.
     pub loss: Option<Counters>,
+    /// How often links were found to have gone down; `None` where no source has a link.
+    pub link_downs: Option<u64>,
     /// What went wrong with sources.
     pub errors: Vec<SourceError>,
     /// Receivers and workers that failed, one line each.
@@ -97,6 +99,7 @@ pub fn run<R: RecordSink + Send>(
         so_far: (0..plan.receivers).map(|_| None).collect(),
         total_bytes,
         unreported: 0,
+        link_downs: None,
         errors: Vec::new(),
         faults: Vec::new(),
         stopped: false,
@@ -459,6 +462,7 @@ struct Hub<'a, R> {
     so_far: Vec<Option<ReceiverEnd>>,
     total_bytes: Option<u64>,
     unreported: u64,
+    link_downs: Option<u64>,
     errors: Vec<SourceError>,
     faults: Vec<String>,
     stopped: bool,
@@ -517,7 +521,8 @@ impl<R: RecordSink> Hub<'_, R> {
     }
 
     fn receiver_ended(&mut self, receiver: usize, end: PollerEnd) {
-        let PollerEnd { counted, errors, stopped, steps } = end;
+        let PollerEnd { counted, errors, stopped, link_downs, steps } = end;
+        self.link_downs = self.link_downs.into_iter().chain(link_downs).reduce(|a, b| a + b);
         self.steps.extend(steps);
         self.end.receiver(counted);
         self.errors.extend(errors);
@@ -552,6 +557,7 @@ impl<R: RecordSink> Hub<'_, R> {
         Outcome {
             ended: self.merger.end(self.end),
             loss,
+            link_downs: self.link_downs,
             errors: self.errors,
             faults: self.faults,
             stopped: self.stopped,

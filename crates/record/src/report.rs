@@ -411,6 +411,8 @@ pub struct WireReport {
     pub gap_ns: u64,
     /// The longest time, nanoseconds.
     pub longest_gap_ns: u64,
+    /// Times that no mbuf was to be had for a packet, which then waited in its ring. 0 without mbufs.
+    pub rx_nombuf: u64,
 }
 
 /// The whole run.
@@ -434,6 +436,8 @@ pub struct RunReport {
     pub packets: PacketCounts,
     /// What the source lost; `None` where it cannot know.
     pub loss: Option<Counters>,
+    /// How often links were found to have gone down while they were measured; `None` where there is no link.
+    pub link_down: Option<u64>,
     /// The flow records.
     pub flows: FlowCounts,
     /// How the work was divided.
