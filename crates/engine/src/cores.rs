@@ -115,7 +115,9 @@ mod tests {
     #[test]
     fn nodes_are_read_as_the_kernel_writes_them() {
         let root = std::env::temp_dir().join(format!("edison-nodes-{}", std::process::id()));
-        for (name, cores) in [("node1", "2-3,6-7\n"), ("node0", "0-1,4-5\n"), ("node2", "\n"), ("power", "1\n")] {
+        for (name, cores) in
+            [("node1", "2-3,6-7\n"), ("node0", "0-1,4-5\n"), ("node2", "\n"), ("power", "1\n")]
+        {
             fs::create_dir_all(root.join(name)).unwrap();
             fs::write(root.join(name).join("cpulist"), cores).unwrap();
         }

@@ -529,6 +529,9 @@ impl Serialize for RunReport {
         map.serialize_entry("windows", &self.windows)?;
         map.serialize_entry("packets", &self.packets)?;
         map.serialize_entry("loss", &self.loss)?;
+        if let Some(downs) = &self.link_down {
+            map.serialize_entry("link_down", downs)?;
+        }
         map.serialize_entry("flows", &self.flows)?;
         map.serialize_entry(
             "rates",

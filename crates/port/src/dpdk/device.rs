@@ -48,7 +48,8 @@ impl Device {
     pub(super) fn fixed_queues(&self) -> Option<u16> {
         let number = |key| self.argument(key).and_then(|text| text.parse().ok()).unwrap_or(1);
         if self.is_virtual("net_pcap") {
-            let receives = |(name, _): &(&str, &str)| ["rx_pcap", "rx_iface", "rx_iface_in", "iface"].contains(name);
+            let receives =
+                |(name, _): &(&str, &str)| ["rx_pcap", "rx_iface", "rx_iface_in", "iface"].contains(name);
             Some(u16::try_from(self.arguments().filter(receives).count()).unwrap_or(u16::MAX).max(1))
         } else if self.is_virtual("net_af_packet") {
             Some(number("qpairs"))

@@ -237,7 +237,14 @@ impl Port {
         // locals or null where DPDK takes null for its default.
         let configure = |mtu: u32| unsafe {
             dpdk_sys::shim_port_configure(
-                id, queues, tx_queues, scatter, mtu, rss_types, rss_key, rss_key_bytes,
+                id,
+                queues,
+                tx_queues,
+                scatter,
+                mtu,
+                rss_types,
+                rss_key,
+                rss_key_bytes,
             )
         };
         let wanted_mtu = mtu.max(u32::from(self.wanted_mtu.min(info.max_mtu)));

@@ -90,7 +90,10 @@ impl ProbedPorts {
                     format!("port {}: {queues} receive queues are not possible, but {least}", self.name)
                 }
                 (least, most) => {
-                    format!("port {}: {queues} receive queues are not possible, but {least} to {most}", self.name)
+                    format!(
+                        "port {}: {queues} receive queues are not possible, but {least} to {most}",
+                        self.name
+                    )
                 }
             })
         })?;

@@ -168,7 +168,8 @@ impl DpdkSource {
         let (result, _) = self.eal.logged(|| unsafe { dpdk_sys::shim_thread_register() });
         if result != 0 {
             self.warnings.push(
-                "DPDK has no place for one more thread: receiving works without a cache of mbufs, slower".into(),
+                "DPDK has no place for one more thread: receiving works without a cache of mbufs, slower"
+                    .into(),
             );
         }
     }

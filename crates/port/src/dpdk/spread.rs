@@ -1,8 +1,6 @@
 //! How a port spreads frames over its receive queues (receive-side scaling, RSS).
 
-use dpdk_sys::{
-    RTE_ETH_RSS_IP, RTE_ETH_RSS_SCTP, RTE_ETH_RSS_TCP, RTE_ETH_RSS_UDP, shim_port_info,
-};
+use dpdk_sys::{RTE_ETH_RSS_IP, RTE_ETH_RSS_SCTP, RTE_ETH_RSS_TCP, RTE_ETH_RSS_UDP, shim_port_info};
 
 /// What is wanted where the driver can: addresses, and ports where there are any.
 const TYPES: u64 = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
@@ -68,8 +66,7 @@ impl Rss {
         let mut types = 0;
         let mut key = vec![0; self.key.len()];
         // SAFETY: a writable number, and a key of as many bytes as are stated.
-        let result =
-            unsafe { dpdk_sys::shim_port_rss(port, &mut types, key.as_mut_ptr(), key.len() as u8) };
+        let result = unsafe { dpdk_sys::shim_port_rss(port, &mut types, key.as_mut_ptr(), key.len() as u8) };
         (result == 0).then(|| match types & TYPES {
             0 => Spread::Unknown,
             _ if key == self.key => Spread::Symmetric,

@@ -77,6 +77,9 @@ mod tests {
         assert_eq!(second, [("imissed", 7), ("ierrors", 2), ("rx_nombuf", 0)]);
         let nothing = KernelSockets::opened_since(libc::AF_PACKET, &KernelSockets::open_now(libc::AF_PACKET));
         tally.count_in_kernel(nothing);
-        assert!(!tally.take(Some(losses(111, 12, 2)), &mut second), "the kernel should know and cannot be asked");
+        assert!(
+            !tally.take(Some(losses(111, 12, 2)), &mut second),
+            "the kernel should know and cannot be asked"
+        );
     }
 }
