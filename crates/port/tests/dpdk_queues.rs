@@ -8,9 +8,7 @@ use std::sync::Arc;
 const QUEUES: usize = 3;
 
 fn frames() -> Vec<Vec<u8>> {
-    (0..3000_u32)
-        .map(|n| n.to_be_bytes().into_iter().cycle().take(60 + n as usize % 100).collect())
-        .collect()
+    (0..3000_u32).map(|n| n.to_be_bytes().into_iter().cycle().take(60 + n as usize % 100).collect()).collect()
 }
 
 fn number(frame: &[u8]) -> usize {
@@ -96,7 +94,10 @@ fn as_many_as_possible_and_no_more(eal: &Arc<Eal>, options: &PortOptions) {
         }
     };
     let text = start(&["net_null0"], 5000);
-    assert!(text.contains("5000 receive queues are not possible, but 1 to ") && !text.contains('\n'), "{text}");
+    assert!(
+        text.contains("5000 receive queues are not possible, but 1 to ") && !text.contains('\n'),
+        "{text}"
+    );
     let text = start(&["net_null0"], 0);
     assert!(text.contains("0 receive queues"), "{text}");
     // A file for each queue: two of them are not one.
