@@ -8,6 +8,7 @@ use crate::design::{Design, Plan};
 use crate::finish::{Finish, Receiving};
 use crate::gate::Gate;
 use crate::hand_over::{Fan, HandOver, Inbox, Order, Parcel};
+use crate::hardware::Counting;
 use crate::merger::{Ended, Merger, RunEnd};
 use crate::poller::{Events, Poller, PollerEnd};
 use crate::receiver::ReceiverEnd;
@@ -331,6 +332,7 @@ impl<'a> Common<'a> {
         let stopwatch = Stopwatch { is_on: self.config.timed };
         let mut steps = Steps { role: Role::Worker, ..Steps::default() };
         let began = Instant::now();
+        let counting = stopwatch.is_on.then(Counting::start).flatten();
         let has_ended = inbox.serve(|parcel| {
             steps.packets += parcel.packets();
             stopwatch.time(&mut steps.count, || self.parcel(&mut worker, parcel));
@@ -341,6 +343,7 @@ impl<'a> Common<'a> {
         });
         if stopwatch.is_on {
             steps.elapsed = began.elapsed();
+            steps.hardware = counting.and_then(Counting::read);
             send(events, Event::Steps(steps));
         }
         has_ended.then(|| worker.end(last))
