@@ -241,6 +241,7 @@ const BENCH_EXAMPLES: &str = "\
 Examples:
   edison bench --list
   edison bench table --flows 1M --json
+  edison bench designs --preset wu           as Wu et al. measured, on the cores that there are
   edison bench capture";
 
 /// Options of `edison bench`.
@@ -265,6 +266,9 @@ pub(crate) struct BenchOptions {
     /// Only with this skew; 0 is uniform
     #[arg(long, value_name = "S")]
     pub(crate) zipf: Option<f64>,
+    /// For designs, rate and scale: the settings of a paper (wu, ares, flowatcher; --list shows them and where they stand)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
     /// For capture: measure this file once, in this process, and print what was counted
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
