@@ -50,6 +50,7 @@ Examples:
   tcpdump -w - | edison run -                        a capture from standard input
   edison run -i eth0 --every 5s                      an interface, until Ctrl-C
   edison run --port 0000:01:00.0 --flows f.parquet   a DPDK port, flow records to a file
+  edison run --port 0000:01:00.0 --cores 4           the same on four cores, a receive queue each
   edison run --synthetic packets=10M,flows=1M,zipf=1.0
   edison run trace.pcap --json --every 1Mp           one line of JSON per million packets
   edison run trace.pcap --cores 2                    two cores: one reads, one counts
@@ -167,10 +168,13 @@ pub(crate) struct RunOptions {
     /// The most frames taken at once
     #[arg(long, value_name = "N", env = "EDISON_BURST", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) burst: u16,
-    /// Mbufs of a DPDK port's pool
+    /// Receive queues of each DPDK port [default: one for each receiver; what the port's arguments say where they do]
+    #[arg(long, value_name = "N", env = "EDISON_QUEUES", value_parser = clap::value_parser!(u16).range(1..=128))]
+    pub(crate) queues: Option<u16>,
+    /// Mbufs of the pool that each receive queue of a DPDK port has
     #[arg(long, value_name = "N", env = "EDISON_MEMPOOL", default_value = "16383", value_parser = quantity::count)]
     pub(crate) mempool: u64,
-    /// Receive descriptors of a DPDK port's queue; packets that may wait between a receiver and each worker
+    /// Receive descriptors of each queue of a DPDK port; packets that may wait between a receiver and each worker
     #[arg(long, value_name = "N", env = "EDISON_RING", default_value_t = 2048)]
     pub(crate) ring: u16,
     /// Take only what is addressed to this machine
@@ -246,6 +250,7 @@ const BENCH_EXAMPLES: &str = "\
 Examples:
   edison bench --list
   edison bench table --flows 1M --json
+  edison bench designs --preset wu           as Wu et al. measured, on the cores that there are
   edison bench capture";
 
 /// Options of `edison bench`.
@@ -270,6 +275,9 @@ pub(crate) struct BenchOptions {
     /// Only with this skew; 0 is uniform
     #[arg(long, value_name = "S")]
     pub(crate) zipf: Option<f64>,
+    /// For designs, rate and scale: the settings of a paper (wu, ares, flowatcher; --list shows them and where they stand)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
     /// For capture: measure this file once, in this process, and print what was counted
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,

@@ -32,11 +32,42 @@ pub(crate) fn state(text: &str) -> Result<State, String> {
     text.parse()
 }
 
-/// The design for what is to be measured. What a design cannot do is refused with the reason.
+/// The design for what is to be measured, as far as that is known before it is opened. What a design cannot do is refused
+/// with the reason.
 pub(crate) fn plan(options: &RunOptions, config: &Config) -> Result<Plan, Failure> {
-    let queues = options.wire.map_or(1, |wire| wire.queues);
-    let allowed = engine::allowed_cores();
-    let plan = Plan::new(options.design, options.cores.as_ref(), queues, &allowed).map_err(Failure::usage)?;
+    if options.queues.is_some() && options.port.is_empty() {
+        return Err(Failure::usage(
+            "--queues is for DPDK ports (--port); a software wire has --wire queues=N",
+        ));
+    }
+    let queues = match options.wire {
+        Some(wire) => wire.queues,
+        // A port may turn out to have fewer.
+        None => asked_queues(options),
+    };
+    settle(options, config, queues, &engine::allowed_cores())
+}
+
+/// Receive queues that a DPDK port is asked for: so many, or one for each receiver.
+pub(crate) fn asked_queues(options: &RunOptions) -> usize {
+    match (options.queues, options.design, &options.cores) {
+        (Some(queues), ..) => usize::from(queues),
+        _ if options.port.is_empty() => 1,
+        (_, Some(Design::Clusters { queues, .. }), _) => queues,
+        (_, Some(Design::Rss) | None, Some(Cores::Count(count))) => *count,
+        (_, Some(Design::Rss) | None, Some(Cores::List(list))) => list.len(),
+        _ => 1,
+    }
+}
+
+/// The design for a source of so many queues on these cores, the best first.
+pub(crate) fn settle(
+    options: &RunOptions,
+    config: &Config,
+    queues: usize,
+    cores: &[usize],
+) -> Result<Plan, Failure> {
+    let plan = Plan::new(options.design, options.cores.as_ref(), queues, cores).map_err(Failure::usage)?;
     let plan = Plan { split: options.split, state: options.state, ..plan };
     plan.check(config).map_err(Failure::usage)?;
     let rings = engine::ring_bytes(&plan, config);
@@ -87,6 +118,29 @@ fn check_order(options: &RunOptions, config: &Config, plan: &Plan) -> Result<(),
     }
     if options.key != KeySpec::FIVE_TUPLE {
         return refused("--key", "needs a flow on one core, and queues are chosen by the 5-tuple");
+    }
+    Ok(())
+}
+
+/// What is to be said of several receivers of a port that does not bring both directions of a connection to one queue, or
+/// refused.
+#[cfg(feature = "dpdk")]
+pub(crate) fn check_spread(config: &Config, spread: port::dpdk::Spread) -> Result<(), Failure> {
+    let how = match spread {
+        port::dpdk::Spread::Symmetric => return Ok(()),
+        port::dpdk::Spread::OneWay => {
+            "the port's hash brings both directions of a connection to different queues"
+        }
+        port::dpdk::Spread::Unknown => "the port does not say how it spreads frames over its queues",
+    };
+    if config.parts.are_paired() {
+        return Err(Failure::usage(format!(
+            "--loss and --biflow need both directions of a connection on one core, and {how}: take one receiver, for \
+             instance by --design async"
+        )));
+    }
+    if spread == port::dpdk::Spread::Unknown {
+        crate::exit::say(&format!("{how}: a flow with packets on several has a record for each"));
     }
     Ok(())
 }

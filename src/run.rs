@@ -41,10 +41,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--rotate splits what --flows writes: give --flows PATH too"));
     }
     let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
-    let memory = config.limits.bytes_allowed() as u64;
     // Before a source is opened: a mistake in it must not start a port.
     let plan = parallel::plan(options, &config)?;
-    let Sources { mut sources, filter, time_base, are_captures, wire } = sources::open(options, memory)?;
+    let opened = sources::open(options, &config, plan)?;
+    let Sources { mut sources, plan, filter, time_base, are_captures, wire, damage } = opened;
     if let Some((_, bytes)) = &wire {
         config.limits.take_bytes(usize::try_from(*bytes).unwrap_or(usize::MAX));
     }
@@ -67,13 +67,18 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         Some(_) => signals::set_on(SIGHUP, outputs.rotation())?,
         None => signals::stop_on(&[SIGHUP], &stop)?,
     }
-    let outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
+    let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
         .map_err(Failure::fault)?;
     let screen_fault = screen.finish();
+    outcome.errors.extend(damage);
 
     // The queues of a wire have one name.
     let mut names: Vec<String> = sources.iter().map(|source| source.name().to_owned()).collect();
     names.dedup();
+    if names.is_empty() {
+        // A capture that is damaged from its first byte on, so that nothing came onto the wire.
+        names.clone_from(&options.words);
+    }
     let verdict = Verdict::of(&outcome, are_captures);
     let (mut report, failed) = report(outcome, names, node, config.key);
     report.design = parallel::report(&plan);
@@ -176,6 +181,8 @@ impl Verdict {
     fn of(outcome: &Outcome<Outputs>, are_captures: bool) -> Self {
         let mut code = outcome.errors.iter().map(exit::code_of).max().unwrap_or(0);
         let mut lines: Vec<String> = outcome.errors.iter().map(ToString::to_string).collect();
+        // A port that is gone is gone for all its queues.
+        lines.dedup();
         if !outcome.faults.is_empty() {
             code = FAULT;
             lines.extend(outcome.faults.iter().cloned());
@@ -214,6 +221,7 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String, key: Key
         windows: WindowCounts { unreported: outcome.unreported, ..ended.windows },
         packets: ended.packets,
         loss: outcome.loss,
+        link_down: outcome.link_downs,
         design: DesignReport::default(),
         wire: None,
         flows: FlowCounts { exported, dropped, ..ended.flows },
@@ -239,6 +247,7 @@ fn wire_report(counters: WireCounters) -> WireReport {
         gaps: counters.gaps,
         gap_ns: counters.gap_ns,
         longest_gap_ns: counters.longest_gap_ns,
+        rx_nombuf: counters.rx_nombuf,
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
 use crate::positional::{self, Words};
+use engine::{Config, Plan};
 use port::wire::{Trace, Wire, WireQueue, WireSpec};
 use port::{
     CaptureSource, Filter, InterfaceOptions, InterfaceSource, PacketSource, SourceError, SyntheticSource,
@@ -13,16 +14,20 @@ use std::sync::Arc;
 /// What is to be measured.
 pub(crate) struct Sources {
     pub(crate) sources: Vec<Box<dyn PacketSource>>,
+    /// How the work is divided.
+    pub(crate) plan: Plan,
     pub(crate) filter: Option<Filter>,
     pub(crate) time_base: TimeBase,
     /// True where all are capture files: ending one early is exit code 3.
     pub(crate) are_captures: bool,
     /// The wire that the sources are queues of, and what its frames take in memory.
     pub(crate) wire: Option<(Wire, u64)>,
+    /// Why the wire has only the first part of a damaged capture.
+    pub(crate) damage: Option<SourceError>,
 }
 
-/// Opens everything that the options name. `memory`: bytes that the run may take.
-pub(crate) fn open(options: &RunOptions, memory: u64) -> Result<Sources, Failure> {
+/// Opens everything that the options name. `plan`: made before anything was open; ports may settle it anew.
+pub(crate) fn open(options: &RunOptions, config: &Config, mut plan: Plan) -> Result<Sources, Failure> {
     let has_other = !options.interface.is_empty() || !options.port.is_empty() || options.synthetic.is_some();
     let Words { files, filter } = positional::split(&options.words, has_other)?;
     let kinds = [
@@ -65,31 +70,42 @@ pub(crate) fn open(options: &RunOptions, memory: u64) -> Result<Sources, Failure
         sources.push(Box::new(SyntheticSource::open(spec, burst)?));
     }
     if !options.port.is_empty() {
-        sources.push(dpdk_source(options)?);
+        (sources, plan) = dpdk_sources(options, config)?;
     }
-    let mut wire = None;
+    let (mut wire, mut damage) = (None, None);
     if let Some(spec) = &options.wire {
-        let (queues, opened) = wire_around(options, *spec, sources, memory)?;
-        (sources, wire) = (queues, Some(opened));
+        let memory = config.limits.bytes_allowed() as u64;
+        (sources, wire, damage) = wire_around(options, *spec, sources, memory)?;
     }
     let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
-    Ok(Sources { sources, filter, time_base, are_captures: !files.is_empty() && wire.is_none(), wire })
+    let are_captures = !files.is_empty() && wire.is_none();
+    Ok(Sources { sources, plan, filter, time_base, are_captures, wire, damage })
 }
 
 const WIRE_AROUND: &str = "--wire goes around one capture file or --synthetic";
 
 type Queues = Vec<Box<dyn PacketSource>>;
+/// Queues, the wire with the bytes of its frames, and why it has not all of the capture.
+type OpenWire = (Queues, Option<(Wire, u64)>, Option<SourceError>);
 
-/// The queues of a wire on which the frames of the one source arrive.
+/// The queues of a wire on which the frames of the one source arrive. Of a damaged capture those before the damage do, as
+/// they are measured without a wire; where there are none, there is nothing to put on one.
 fn wire_around(
     options: &RunOptions,
     spec: WireSpec,
     mut sources: Queues,
     memory: u64,
-) -> Result<(Queues, (Wire, u64)), Failure> {
+) -> Result<OpenWire, Failure> {
     let [source] = &mut sources[..] else { return Err(Failure::usage(WIRE_AROUND)) };
     // Half for the frames, half for the tables.
-    let trace = Arc::new(Trace::load(source.as_mut(), spec.queues, memory / 2)?);
+    let (trace, damage) = match Trace::load(source.as_mut(), spec.queues, memory / 2) {
+        Ok(mut trace) => {
+            let damage = trace.take_damage();
+            (Arc::new(trace), damage)
+        }
+        Err(error @ SourceError::Damaged(_)) => return Ok((Vec::new(), None, Some(error))),
+        Err(error) => return Err(error.into()),
+    };
     source.warnings().iter().for_each(|line| say(line));
     let name = format!("{} --wire {spec}", source.name());
     let queues = open_wire(options, &name, &spec, &trace)?;
@@ -97,7 +113,7 @@ fn wire_around(
         return Err(Failure::usage("--wire needs a queue at least"));
     };
     let queues = queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
-    Ok((queues, (wire, trace.memory_bytes())))
+    Ok((queues, Some((wire, trace.memory_bytes())), damage))
 }
 
 #[cfg(feature = "dpdk")]
@@ -130,23 +146,49 @@ fn open_wire(
     Wire::open(name, spec, trace, usize::from(options.burst))
 }
 
+/// The receive queues of the ports, shared out to the plan's receivers, and the plan as what the ports can do settles it.
 #[cfg(feature = "dpdk")]
-fn dpdk_source(options: &RunOptions) -> Result<Box<dyn PacketSource>, Failure> {
-    use crate::eal;
-    use port::dpdk::{DpdkSource, EalConfig, PortOptions};
+fn dpdk_sources(options: &RunOptions, config: &Config) -> Result<(Queues, Plan), Failure> {
+    use crate::{eal, parallel};
+    use port::dpdk::{EalConfig, PortOptions, ProbedPorts, Spread};
+    let asked = parallel::asked_queues(options);
     let port = PortOptions {
         burst: options.burst,
         descriptors: options.ring,
         mbufs: u32::try_from(options.mempool)
             .map_err(|_| Failure::usage(format!("--mempool {}: too many mbufs", options.mempool)))?,
+        queues: u16::try_from(asked).unwrap_or(u16::MAX),
         promiscuous: !options.no_promiscuous,
     };
-    let config = EalConfig::for_ports(&options.port, &port, &eal::arguments(options.eal.as_deref()));
-    Ok(Box::new(DpdkSource::open(&eal::start(&config)?, &options.port, &port)?))
+    let eal_config = EalConfig::for_ports(&options.port, &port, &eal::arguments(options.eal.as_deref()));
+    let ports = ProbedPorts::probe(&eal::start(&eal_config)?, &options.port)?;
+    let possible = ports.queues()?;
+    // Who asked for queues gets them or a refusal; otherwise there are as many as can be used.
+    let queues = match options.queues {
+        Some(_) => asked,
+        None => asked.min(*possible.end()),
+    };
+    let node = ports.numa_node();
+    let topology = engine::Topology::of_this_machine();
+    let cores = topology.nearest_first(&engine::allowed_cores(), node);
+    let mut plan = parallel::settle(options, config, queues, &cores)?;
+    if let Some(remark) = topology.remark(&plan.cores, node) {
+        plan.why = format!("{}; {remark}", plan.why);
+    }
+    let queues = match options.queues {
+        Some(_) => queues,
+        None => plan.receivers.max(*possible.start()),
+    };
+    let (sources, spread) = ports.start(queues, plan.receivers, &port)?;
+    if plan.receivers > 1 && spread != Spread::Symmetric {
+        parallel::check_spread(config, spread)?;
+    }
+    let boxed = |source| Box::new(source) as Box<dyn PacketSource>;
+    Ok((sources.into_iter().map(boxed).collect(), plan))
 }
 
 #[cfg(not(feature = "dpdk"))]
-fn dpdk_source(_: &RunOptions) -> Result<Box<dyn PacketSource>, Failure> {
+fn dpdk_sources(_: &RunOptions, _: &Config) -> Result<(Queues, Plan), Failure> {
     Err(Failure::usage(
         "--port: this build has no DPDK; build it with the feature dpdk (Debian's package libdpdk-dev)",
     ))

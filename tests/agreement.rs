@@ -152,6 +152,40 @@ fn counts_its_drops(arguments: &'static [&'static str], loss: &'static str, fram
     });
 }
 
+/// A link that goes down and comes back is measured on, said once each way and counted.
+fn survives_a_link_that_goes_down(arguments: &'static [&'static str]) {
+    with_veth(move |veth| {
+        let mut live = Live::start(arguments).unwrap_or_else(|ended| panic!("{}", ended.stderr));
+        let mut sent = 0;
+        for downs in 1..=2 {
+            (0..100).for_each(|n| veth.send(&capture::udp(n)));
+            sent += 100;
+            live.wait_for(sent);
+            for (is_up, words) in [(false, "link is down"), (true, "link is up again")] {
+                veth.set_near(is_up);
+                let said =
+                    |it: &Running| it.said().iter().filter(|line| line.contains(words)).count() == downs;
+                assert!(live.running.wait_for(words, said), "{:?}", live.running.said());
+            }
+        }
+        (0..100).for_each(|n| veth.send(&capture::udp(n)));
+        live.wait_for(sent + 100);
+        live.running.signal(libc::SIGINT);
+        let said = live.running.said();
+        let (measured, report) = live.finish();
+        assert_eq!(report["link_down"], 2);
+        assert_eq!(output::total(&report["loss"]), 0);
+        assert_eq!(measured.values().map(|count| count.packets).sum::<u64>(), 300);
+        assert_eq!(said.iter().filter(|line| line.contains("link is")).count(), 4, "{said:?}");
+        assert!(said.iter().all(|line| !line.contains("link") || line.contains(Veth::NEAR)), "{said:?}");
+    });
+}
+
+#[test]
+fn an_interface_survives_a_link_that_goes_down() {
+    survives_a_link_that_goes_down(&["-i", Veth::NEAR]);
+}
+
 #[test]
 fn an_interface_agrees_with_the_file() {
     agrees_with_the_file(&["-i", Veth::NEAR]);
@@ -175,6 +209,143 @@ mod dpdk {
     #[test]
     fn net_af_xdp_agrees_with_the_file() {
         agrees_with_the_file(&["--port", "net_af_xdp0,iface=near"]);
+    }
+
+    #[test]
+    fn net_af_packet_survives_a_link_that_goes_down() {
+        survives_a_link_that_goes_down(&["--port", "net_af_packet0,iface=near"]);
+    }
+
+    #[test]
+    fn two_queues_with_one_receiver_agree_with_the_file() {
+        agrees_with_the_file(&["--port", "net_af_packet0,iface=near,qpairs=2"]);
+    }
+
+    /// The kernel spreads over two sockets, each of which has a receiver; none is ever full, so that no flow
+    /// rolls over to the other.
+    #[test]
+    fn two_queues_with_two_receivers_agree_with_the_file() {
+        with_veth(|veth| {
+            let scratch = Scratch::new();
+            let (Generated { frames, .. }, sent) = as_file(&scratch);
+            let arguments = ["--port", "net_af_packet0,iface=near,qpairs=2", "--queues", "2"];
+            let mut live = Live::start(&arguments).unwrap_or_else(|ended| panic!("{}", ended.stderr));
+            let mut done = 0;
+            for chunk in frames.chunks(100) {
+                chunk.iter().for_each(|frame| veth.send(&frame.data));
+                done += chunk.len() as u64;
+                live.wait_for(done);
+            }
+            live.running.signal(libc::SIGINT);
+            let (measured, report) = live.finish();
+            assert_eq!((output::total(&report["loss"]), &report["link_down"]), (0, &0.into()));
+            assert_eq!(number(&report["design"]["receivers"]), 2);
+            assert_eq!(measured, sent);
+        });
+    }
+
+    /// Losses are the port's: counted once, whichever queue tells of them.
+    #[test]
+    fn drops_of_two_queues_are_counted_once() {
+        with_veth(|veth| {
+            let arguments = ["--port", "net_af_packet0,iface=near,qpairs=2", "--queues", "2"];
+            let mut live = Live::start(&arguments).unwrap_or_else(|ended| panic!("{}", ended.stderr));
+            let before = veth.carried();
+            live.running.signal(libc::SIGSTOP);
+            (0..5_000).for_each(|n| veth.send(&capture::udp(n % 100)));
+            let carried = veth.carried() - before;
+            live.running.signal(libc::SIGCONT);
+            live.wait_for(carried);
+            live.running.signal(libc::SIGINT);
+            live.running.wait_for("its end", |_| false);
+            let report = output::report(&live.scratch.path("report.json"));
+            assert!(number(&report["loss"]["tp_drops"]) > 0, "{}", report["loss"]);
+            assert_eq!(accounted(&report), carried, "{}", report["loss"]);
+        });
+    }
+
+    /// The flows of a capture over two files, which are two queues: the records of one queue.
+    #[test]
+    fn two_files_are_two_queues() {
+        let scratch = Scratch::new();
+        let (generated, sent) = as_file(&scratch);
+        let is_first = |frame: &&Frame| {
+            let ((source, destination, ..), _) = capture::layer3(&frame.data);
+            let last = |address: std::net::IpAddr| match address {
+                std::net::IpAddr::V4(address) => address.octets()[3],
+                std::net::IpAddr::V6(address) => address.octets()[15],
+            };
+            (last(source) ^ last(destination)).count_ones() % 2 == 0
+        };
+        let (first, second): (Vec<_>, Vec<_>) = generated.frames.iter().partition(is_first);
+        assert!(first.len() > 500 && second.len() > 500, "{} and {}", first.len(), second.len());
+        let file = |name: &str, frames: Vec<&Frame>| {
+            let path = scratch.path(name);
+            let frames: Vec<Frame> = frames.into_iter().cloned().collect();
+            std::fs::write(&path, capture::pcap(capture::ETHERNET, &frames)).expect("written");
+            path
+        };
+        let (whole, a, b) = (
+            file("whole.pcap", generated.frames.iter().collect()),
+            file("a.pcap", first),
+            file("b.pcap", second),
+        );
+        let by = |port: &str, more: &[&str]| {
+            let report = scratch.path("report.json");
+            let mut command = edison();
+            command
+                .args(["run", "--idle-exit", "1s", "--port", port])
+                .args(more)
+                .arg("--report")
+                .arg(&report);
+            let mut records = measure(&mut command, &scratch);
+            records.sort();
+            (records, output::report(&report))
+        };
+        let (expected, _) = by(&format!("net_pcap0,rx_pcap={}", whole.display()), &[]);
+        assert_eq!(expected.len(), sent.len());
+        let two = format!("net_pcap0,rx_pcap={},rx_pcap={}", a.display(), b.display());
+        for (more, receivers) in
+            [(&[][..], 1), (&["--design", "2x1"], 2), (&["--queues", "2"], 2), (&["--design", "async"], 1)]
+        {
+            let (found, report) = by(&two, more);
+            assert!(found == expected, "{more:?} gives other records");
+            assert_eq!(number(&report["design"]["receivers"]), receivers, "{more:?}");
+            assert_eq!(number(&report["packets"]["received"]), generated.frames.len() as u64);
+        }
+    }
+
+    #[test]
+    fn queues_that_a_port_cannot_give_are_said_in_one_line() {
+        let says = |arguments: &[&str], words: &[&str]| {
+            run(edison().arg("run").args(arguments)).says(2, words);
+        };
+        let scratch = Scratch::new();
+        let path = scratch.path("one.pcap");
+        std::fs::write(&path, capture::pcap(capture::ETHERNET, &[])).expect("written");
+        let one = format!("net_pcap0,rx_pcap={}", path.display());
+        let two = format!("{one},rx_pcap={}", path.display());
+        says(&["--port", &one, "--queues", "2"], &["2 receive queues are not possible, but 1"]);
+        says(&["--port", &two, "--queues", "1"], &["1 receive queues are not possible, but 2"]);
+        says(&["--port", &one, "--design", "2x1"], &["2 receivers", "1 queue"]);
+        says(
+            &["--port", &two, "--design", "2x1", "--loss"],
+            &["--loss", "does not say how it spreads", "async"],
+        );
+        says(&["--port", "net_null0", "--queues", "2", "--design", "2x1", "--packets", "9"], &["--packets"]);
+        says(&["-i", "lo", "--queues", "2"], &["--queues is for DPDK ports", "--wire queues=N"]);
+        // More than the hash of a symmetric port needs nothing said: it goes.
+        run(edison().args([
+            "run",
+            "--port",
+            "net_null0",
+            "--design",
+            "2x1",
+            "--loss",
+            "--duration",
+            "100ms",
+        ]))
+        .expect(0);
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn main() {
         };
     }
     shim.compile("edison_dpdk_shim");
-    // A driver, so pkg-config leaves it to the plug-in loader; `rte_eth_from_ring` is called by name.
+    // A driver, so pkg-config leaves it to the plug-in loader; `rte_eth_from_rings` is called by name.
     println!("cargo:rustc-link-lib=rte_net_ring");
 }
 

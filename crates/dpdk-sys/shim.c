@@ -15,6 +15,7 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_hash.h>
+#include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
@@ -42,6 +43,9 @@ static_assert(sizeof(struct rte_mbuf) == 128, "rte_mbuf has another size in this
 static_assert(RTE_MBUF_F_RX_RSS_HASH == (1ULL << 1), "RTE_MBUF_F_RX_RSS_HASH has another value");
 static_assert(RTE_MBUF_F_RX_VLAN_STRIPPED == (1ULL << 6), "RTE_MBUF_F_RX_VLAN_STRIPPED has another value");
 static_assert(RTE_ETH_RX_OFFLOAD_SCATTER == (1ULL << 13), "RTE_ETH_RX_OFFLOAD_SCATTER has another value");
+static_assert(RTE_ETH_RSS_IP == 0xa38c && RTE_ETH_RSS_UDP == 0x20820 && RTE_ETH_RSS_TCP == 0x10410 &&
+		      RTE_ETH_RSS_SCTP == 0x1040,
+	      "RTE_ETH_RSS_… have other values");
 static_assert(RTE_HASH_EXTRA_FLAGS_EXT_TABLE == 0x08, "RTE_HASH_EXTRA_FLAGS_EXT_TABLE has another value");
 static_assert(RTE_HASH_LOOKUP_BULK_MAX == 64, "RTE_HASH_LOOKUP_BULK_MAX has another value");
 static_assert(RTE_PKTMBUF_HEADROOM == 128, "RTE_PKTMBUF_HEADROOM has another value");
@@ -119,6 +123,11 @@ int shim_eal_init(int argc, char **argv)
 	return result;
 }
 
+int shim_thread_register(void)
+{
+	return rte_lcore_id() == LCORE_ID_ANY ? rte_thread_register() : 0;
+}
+
 /* --- ports --- */
 
 struct shim_port_info {
@@ -127,7 +136,10 @@ struct shim_port_info {
 	uint32_t if_index;
 	int32_t socket_id;
 	uint16_t max_mtu;
+	uint16_t max_rx_queues;
 	uint16_t max_tx_queues;
+	uint16_t hash_key_size;
+	uint64_t rss_types;
 };
 
 int shim_port_info(uint16_t port, struct shim_port_info *out)
@@ -141,7 +153,10 @@ int shim_port_info(uint16_t port, struct shim_port_info *out)
 	out->if_index = info.if_index;
 	out->socket_id = rte_eth_dev_socket_id(port);
 	out->max_mtu = info.max_mtu;
+	out->max_rx_queues = info.max_rx_queues;
 	out->max_tx_queues = info.max_tx_queues;
+	out->hash_key_size = info.hash_key_size;
+	out->rss_types = info.flow_type_rss_offloads;
 	return 0;
 }
 
@@ -157,13 +172,42 @@ uint16_t shim_port_of_device(const char *device, uint16_t first)
 	return UINT16_MAX;
 }
 
-int shim_port_configure(uint16_t port, uint16_t rx_queues, uint16_t tx_queues, uint64_t rx_offloads, uint32_t mtu)
+int shim_port_configure(uint16_t port, uint16_t rx_queues, uint16_t tx_queues, uint64_t rx_offloads, uint32_t mtu,
+			uint64_t rss_types, uint8_t *rss_key, uint8_t rss_key_size)
 {
 	struct rte_eth_conf conf;
 	memset(&conf, 0, sizeof(conf));
 	conf.rxmode.offloads = rx_offloads;
 	conf.rxmode.mtu = mtu;
+	if (rss_types != 0) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf = rss_types;
+		conf.rx_adv_conf.rss_conf.rss_key = rss_key;
+		conf.rx_adv_conf.rss_conf.rss_key_len = rss_key_size;
+	}
 	return rte_eth_dev_configure(port, rx_queues, tx_queues, &conf);
+}
+
+int shim_port_rss(uint16_t port, uint64_t *rss_types, uint8_t *rss_key, uint8_t rss_key_size)
+{
+	struct rte_eth_rss_conf conf = {.rss_key = rss_key, .rss_key_len = rss_key_size};
+	int result = rte_eth_dev_rss_hash_conf_get(port, &conf);
+	if (result == 0)
+		*rss_types = conf.rss_hf;
+	return result;
+}
+
+int shim_port_set_rss(uint16_t port, uint64_t rss_types, uint8_t *rss_key, uint8_t rss_key_size)
+{
+	struct rte_eth_rss_conf conf = {.rss_key = rss_key, .rss_key_len = rss_key_size, .rss_hf = rss_types};
+	return rte_eth_dev_rss_hash_update(port, &conf);
+}
+
+int shim_port_link_is_up(uint16_t port)
+{
+	struct rte_eth_link link;
+	int result = rte_eth_link_get_nowait(port, &link);
+	return result != 0 ? result : link.link_status == RTE_ETH_LINK_UP;
 }
 
 /* Closes the port and takes its device from the bus, so that the same device can be opened again. */

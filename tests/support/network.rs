@@ -55,6 +55,20 @@ impl Veth {
         links[0]["stats64"]["tx"]["packets"].as_u64().expect("a counter")
     }
 
+    /// Takes the measured end down, or up again; then waits until the other end can send.
+    pub(crate) fn set_near(&self, is_up: bool) {
+        ip(&["link", "set", Self::NEAR, if is_up { "up" } else { "down" }]);
+        while is_up {
+            let shown =
+                Command::new("ip").args(["-j", "link", "show", Self::FAR]).output().expect("iproute2");
+            let links: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+            if links[0]["operstate"] == "UP" {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
     pub(crate) fn vanish(&self) {
         ip(&["link", "del", Self::NEAR]);
     }

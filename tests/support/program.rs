@@ -61,32 +61,44 @@ pub(crate) fn run(command: &mut Command) -> Ended {
 pub(crate) struct Running {
     pub(crate) child: Child,
     lines: Arc<Mutex<Vec<String>>>,
-    readers: Option<(JoinHandle<()>, JoinHandle<String>)>,
+    said: Arc<Mutex<Vec<String>>>,
+    readers: Option<(JoinHandle<()>, JoinHandle<()>)>,
+}
+
+/// Collects the lines of a stream as they come.
+fn collect(stream: impl Read + Send + 'static) -> (Arc<Mutex<Vec<String>>>, JoinHandle<()>) {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&lines);
+    let thread = std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines() {
+            seen.lock().expect("no reader panics").push(line.expect("UTF-8"));
+        }
+    });
+    (lines, thread)
+}
+
+/// Lines as a text.
+fn text(lines: Vec<String>) -> String {
+    lines.into_iter().map(|line| line + "\n").collect()
 }
 
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let (out, mut err) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-        let seen = Arc::clone(&lines);
-        let out = std::thread::spawn(move || {
-            for line in BufReader::new(out).lines() {
-                seen.lock().expect("no reader panics").push(line.expect("UTF-8"));
-            }
-        });
-        let err = std::thread::spawn(move || {
-            let mut text = String::new();
-            err.read_to_string(&mut text).expect("UTF-8");
-            text
-        });
-        Self { child, lines, readers: Some((out, err)) }
+        let (lines, out) = collect(child.stdout.take().expect("piped"));
+        let (said, err) = collect(child.stderr.take().expect("piped"));
+        Self { child, lines, said, readers: Some((out, err)) }
     }
 
     /// The lines on standard output so far.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.lines.lock().expect("no reader panics").clone()
+    }
+
+    /// The lines on standard error so far.
+    pub(crate) fn said(&self) -> Vec<String> {
+        self.said.lock().expect("no reader panics").clone()
     }
 
     /// Waits until `fact` holds, however long that takes within reason. False where the process ended before.
@@ -122,8 +134,8 @@ impl Running {
         let status = self.child.wait().expect("own child");
         let (out, err) = self.readers.take().expect("waited for once");
         out.join().expect("no reader panics");
-        let stderr = err.join().expect("no reader panics");
-        let stdout = self.lines().iter().map(|line| format!("{line}\n")).collect();
+        err.join().expect("no reader panics");
+        let (stdout, stderr) = (text(self.lines()), text(self.said()));
         Ended { code: status.code(), signal: status.signal(), stdout, stderr }
     }
 }

@@ -8,11 +8,13 @@ mod line;
 mod parallel;
 #[cfg(feature = "dpdk")]
 mod port_steps;
+mod preset;
 mod records;
 mod table;
 
 pub use capture::measure_file;
 pub use line::Line;
+pub use preset::{PRESETS, Preset};
 
 /// What a bench is narrowed to; `None` is the bench's own list of points.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,8 @@ pub struct Points {
     pub zipf: Option<f64>,
     /// About how long each comparison may take, seconds.
     pub seconds: f64,
+    /// A paper's settings, for the benches of parallel designs.
+    pub preset: Option<&'static Preset>,
 }
 
 /// A bench: its name, what it measures, and how it is run. Lines are given out as they are ready.
@@ -34,6 +38,8 @@ pub struct Bench {
     pub name: &'static str,
     /// One line on what it measures.
     pub about: &'static str,
+    /// Whether it can take a paper's settings.
+    pub takes_preset: bool,
     /// Runs it. The error is one line.
     pub run: Run,
 }
@@ -46,38 +52,50 @@ pub const BENCHES: &[Bench] = &[
     Bench {
         name: "table",
         about: "exact flow tables: the cuckoo table against DPDK's rte_hash and hashbrown, keys streamed",
+        takes_preset: false,
         run: table::run,
     },
     Bench {
         name: "capture",
         about: "capture file to records against nfpcapd and softflowd, by processor time",
+        takes_preset: false,
         run: capture::run,
     },
     Bench {
         name: "record",
         about: "flow records: what each optional part costs; FloWatcher's tables; hash functions and identifying a flow",
+        takes_preset: false,
         run: flow_record::run,
     },
     Bench {
         name: "designs",
         about: "parallel designs over a software wire at a set rate: what each loses and costs",
+        takes_preset: true,
         run: parallel::designs,
     },
     Bench {
         name: "rate",
         about: "the highest rate at which one core loses at most one packet in 100,000",
+        takes_preset: true,
         run: parallel::rate,
     },
     Bench {
         name: "scale",
         about: "what a second core gives, what handing over costs, and what a window's turn costs",
+        takes_preset: true,
         run: parallel::scale,
     },
-    Bench { name: "records", about: "record writers: CSV, JSON lines, Parquet", run: records::run },
+    Bench {
+        name: "records",
+        about: "record writers: CSV, JSON lines, Parquet",
+        takes_preset: false,
+        run: records::run,
+    },
     #[cfg(feature = "dpdk")]
     Bench {
         name: "port",
         about: "DPDK port to updated record, step by step, from mbufs in memory",
+        takes_preset: false,
         run: port_steps::run,
     },
 ];

@@ -18,12 +18,26 @@ pub struct shim_port_info {
     pub socket_id: i32,
     /// The largest MTU.
     pub max_mtu: u16,
+    /// How many receive queues there can be.
+    pub max_rx_queues: u16,
     /// How many transmit queues there can be.
     pub max_tx_queues: u16,
+    /// Bytes of the key that frames are hashed by, or 0 where the driver does not say.
+    pub hash_key_size: u16,
+    /// What frames can be spread over queues by (`RTE_ETH_RSS_…`).
+    pub rss_types: u64,
 }
 
 /// Frames longer than a buffer come in several segments.
 pub const RTE_ETH_RX_OFFLOAD_SCATTER: u64 = 1 << 13;
+/// Spread over queues by IP addresses: IPv4 and IPv6, whole packets and fragments.
+pub const RTE_ETH_RSS_IP: u64 = 0xa38c;
+/// By addresses and ports of UDP.
+pub const RTE_ETH_RSS_UDP: u64 = 0x20820;
+/// By addresses and ports of TCP.
+pub const RTE_ETH_RSS_TCP: u64 = 0x10410;
+/// By addresses and ports of SCTP.
+pub const RTE_ETH_RSS_SCTP: u64 = 0x1040;
 /// What `shim_port_of_device` returns when there is none.
 pub const NO_PORT: u16 = u16::MAX;
 
@@ -34,14 +48,23 @@ unsafe extern "C" {
     pub fn shim_port_info(port: u16, out: *mut shim_port_info) -> c_int;
     /// The first port from `first` on that belongs to the device of this name, or `NO_PORT`.
     pub fn shim_port_of_device(device: *const c_char, first: u16) -> u16;
-    /// `rte_eth_dev_configure`; an `mtu` of 0 leaves it to the driver.
+    /// `rte_eth_dev_configure`; an `mtu` of 0 leaves it to the driver, `rss_types` of 0 spreads nothing over queues.
     pub fn shim_port_configure(
         port: u16,
         rx_queues: u16,
         tx_queues: u16,
         rx_offloads: u64,
         mtu: u32,
+        rss_types: u64,
+        rss_key: *mut u8,
+        rss_key_size: u8,
     ) -> c_int;
+    /// `rte_eth_dev_rss_hash_conf_get`: what frames are spread by, and the key.
+    pub fn shim_port_rss(port: u16, rss_types: *mut u64, rss_key: *mut u8, rss_key_size: u8) -> c_int;
+    /// `rte_eth_dev_rss_hash_update`.
+    pub fn shim_port_set_rss(port: u16, rss_types: u64, rss_key: *mut u8, rss_key_size: u8) -> c_int;
+    /// 1 when the port's link is up, 0 when it is down, or an error.
+    pub fn shim_port_link_is_up(port: u16) -> c_int;
     /// Brings the wished numbers of descriptors within the device's limits.
     pub fn rte_eth_dev_adjust_nb_rx_tx_desc(
         port: u16,

@@ -31,6 +31,13 @@ unsafe extern "C" {
     pub fn shim_ring_enqueue_bulk(ring: *mut rte_ring, objects: *const *mut c_void, count: u32) -> u32;
     /// Dequeues at most `count`; returns how many.
     pub fn shim_ring_dequeue_burst(ring: *mut rte_ring, objects: *mut *mut c_void, count: u32) -> u32;
-    /// Makes a port of driver net_ring whose only queue is this ring; returns the port or a negative error.
-    pub fn rte_eth_from_ring(ring: *mut rte_ring) -> c_int;
+    /// Makes a port of driver net_ring with a queue for each ring; returns the port or a negative error.
+    pub fn rte_eth_from_rings(
+        name: *const c_char,
+        rx_queues: *const *mut rte_ring,
+        rx_count: c_uint,
+        tx_queues: *const *mut rte_ring,
+        tx_count: c_uint,
+        numa_node: c_uint,
+    ) -> c_int;
 }

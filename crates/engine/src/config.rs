@@ -37,7 +37,7 @@ pub struct Config {
     pub burst: usize,
     /// Bursts that may wait between a receiver and each of its workers.
     pub hand_over_parcels: usize,
-    /// Note where the time of each thread goes ([`crate::Steps`]), at the price of four clock readings per burst.
+    /// Note where the time of each thread goes ([`crate::Steps`]), at the price of six clock readings per burst.
     pub timed: bool,
     /// End after so much stream time.
     pub duration: Option<Duration>,

@@ -1,6 +1,12 @@
-//! The machine's cores.
+//! The machine's cores, and which of them are near what.
 
+use crate::design::cores_of_list;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::fs;
+use std::path::Path;
+
+/// Where the kernel tells its NUMA nodes.
+const NODES: &str = "/sys/devices/system/node";
 
 /// Cores on which this process may run, by the machine's numbers.
 pub fn allowed() -> Vec<usize> {
@@ -18,4 +24,107 @@ pub(crate) fn pin(core: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(core);
     sched_setaffinity(None, &set).map_err(|error| format!("cannot keep a thread on core {core}: {error}"))
+}
+
+/// The NUMA nodes of a machine, each with its cores. One node, or none that the kernel tells of: all cores are as near.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topology(Vec<(usize, Vec<usize>)>);
+
+impl Topology {
+    /// What the kernel says of this machine.
+    pub fn of_this_machine() -> Self {
+        Self::under(Path::new(NODES))
+    }
+
+    fn under(directory: &Path) -> Self {
+        let mut nodes: Vec<_> = fs::read_dir(directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| {
+                let node = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
+                let cores = fs::read_to_string(entry.path().join("cpulist")).ok()?;
+                // A node of memory only has an empty list.
+                Some((node, cores_of_list(cores.trim()).unwrap_or_default()))
+            })
+            .collect();
+        nodes.sort_unstable();
+        Self(nodes)
+    }
+
+    fn is_on(&self, core: usize, node: usize) -> bool {
+        self.0.iter().any(|(number, cores)| *number == node && cores.contains(&core))
+    }
+
+    /// These cores, those of the node first; otherwise in the order that they have.
+    pub fn nearest_first(&self, cores: &[usize], node: Option<usize>) -> Vec<usize> {
+        let mut cores = cores.to_vec();
+        if let Some(node) = node {
+            cores.sort_by_key(|&core| !self.is_on(core, node));
+        }
+        cores
+    }
+
+    /// What there is to say of the cores that were taken for a port on this node; nothing where all nodes are one.
+    pub fn remark(&self, cores: &[usize], node: Option<usize>) -> Option<String> {
+        if self.0.len() < 2 {
+            return None;
+        }
+        let Some(node) = node else {
+            return Some("the port's NUMA node is not known".to_owned());
+        };
+        let far: Vec<String> =
+            cores.iter().filter(|&&core| !self.is_on(core, node)).map(ToString::to_string).collect();
+        Some(match (cores, far.as_slice()) {
+            ([], _) => format!("the port is on NUMA node {node}: --cores N takes cores there"),
+            (_, []) => format!("cores on NUMA node {node}, as the port is"),
+            (_, far) => format!("the port is on NUMA node {node}, core(s) {} are not", far.join(",")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_nodes() -> Topology {
+        Topology(vec![(0, vec![0, 1, 4, 5]), (1, vec![2, 3, 6, 7])])
+    }
+
+    #[test]
+    fn cores_of_the_ports_node_come_first() {
+        let all = [0, 1, 2, 3, 5, 6];
+        assert_eq!(two_nodes().nearest_first(&all, Some(1)), [2, 3, 6, 0, 1, 5]);
+        assert_eq!(two_nodes().nearest_first(&all, Some(0)), [0, 1, 5, 2, 3, 6]);
+        assert_eq!(two_nodes().nearest_first(&all, None), all);
+        // A node that is not there, and a machine that tells of none.
+        assert_eq!(two_nodes().nearest_first(&all, Some(7)), all);
+        assert_eq!(Topology::default().nearest_first(&all, Some(0)), all);
+    }
+
+    #[test]
+    fn what_was_chosen_is_said_where_nodes_differ() {
+        let remark = |cores: &[usize], node| two_nodes().remark(cores, node).expect("two nodes");
+        assert_eq!(remark(&[2, 3], Some(1)), "cores on NUMA node 1, as the port is");
+        assert_eq!(remark(&[2, 3, 0], Some(1)), "the port is on NUMA node 1, core(s) 0 are not");
+        assert_eq!(remark(&[], Some(1)), "the port is on NUMA node 1: --cores N takes cores there");
+        assert_eq!(remark(&[0], None), "the port's NUMA node is not known");
+        assert_eq!(Topology(vec![(0, vec![0, 1])]).remark(&[0], Some(0)), None);
+    }
+
+    #[test]
+    fn nodes_are_read_as_the_kernel_writes_them() {
+        let root = std::env::temp_dir().join(format!("edison-nodes-{}", std::process::id()));
+        for (name, cores) in
+            [("node1", "2-3,6-7\n"), ("node0", "0-1,4-5\n"), ("node2", "\n"), ("power", "1\n")]
+        {
+            fs::create_dir_all(root.join(name)).unwrap();
+            fs::write(root.join(name).join("cpulist"), cores).unwrap();
+        }
+        let found = Topology::under(&root);
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(found.0[..2], two_nodes().0);
+        assert_eq!(found.0[2], (2, vec![]));
+        assert_eq!(Topology::under(Path::new("/nonexistent")), Topology::default());
+    }
 }

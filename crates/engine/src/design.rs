@@ -155,7 +155,6 @@ impl FromStr for Cores {
 
     /// A number, or a list such as `0,2-3`; a list of one core is `2-2`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "cores are a number (4) or a list (0,2-3)".to_owned();
         if let Ok(count) = text.parse::<usize>() {
             return if count == 0 {
                 Err("at least one core is needed".to_owned())
@@ -163,16 +162,8 @@ impl FromStr for Cores {
                 Ok(Self::Count(count))
             };
         }
-        let mut list = Vec::new();
-        for part in text.split(',') {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
-            let (first, last) = (number(first)?, number(last)?);
-            if first > last || last - first >= MOST_THREADS {
-                return Err(wrong());
-            }
-            list.extend(first..=last);
-        }
+        let list =
+            cores_of_list(text).ok_or_else(|| "cores are a number (4) or a list (0,2-3)".to_owned())?;
         let mut sorted = list.clone();
         sorted.sort_unstable();
         sorted.dedup();
@@ -181,6 +172,20 @@ impl FromStr for Cores {
         }
         Ok(Self::List(list))
     }
+}
+
+/// The cores of a list such as `0,2-3`.
+pub(crate) fn cores_of_list(text: &str) -> Option<Vec<usize>> {
+    let mut list = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+        if first > last || last - first >= MOST_THREADS {
+            return None;
+        }
+        list.extend(first..=last);
+    }
+    Some(list)
 }
 
 /// A design, settled for a source and a machine.

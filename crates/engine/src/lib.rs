@@ -12,6 +12,7 @@ mod design;
 mod finish;
 mod gate;
 mod hand_over;
+mod hardware;
 mod keeping;
 mod merger;
 mod outputs;
@@ -29,8 +30,9 @@ mod worker;
 
 pub use collector::RecordSink;
 pub use config::{Config, Every};
-pub use cores::allowed as allowed_cores;
+pub use cores::{Topology, allowed as allowed_cores};
 pub use design::{Cores, Design, Plan, Split, State};
+pub use hardware::{HardwareCounts, hardware_counters};
 pub use merger::Ended;
 pub use outputs::{Outputs, OutputsResult};
 pub use run::{Observer, Outcome, Snapshot, ring_bytes, run};

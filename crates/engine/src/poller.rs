@@ -1,6 +1,7 @@
 //! The loop of a receiving thread: sources polled in turn until they end, the user ends it, or a limit does.
 
 use crate::config::Config;
+use crate::hardware::Counting;
 use crate::keeping::Sealed;
 use crate::receiver::{Downstream, Receiver, ReceiverEnd};
 use crate::steps::{Role, Steps, Stopwatch};
@@ -39,6 +40,8 @@ pub(crate) struct PollerEnd {
     pub(crate) errors: Vec<SourceError>,
     /// True where `stop` ended it.
     pub(crate) stopped: bool,
+    /// How often links of its sources were found to have gone down; `None` where none has a link.
+    pub(crate) link_downs: Option<u64>,
     /// Where its time went, if that was noted.
     pub(crate) steps: Option<Steps>,
 }
@@ -97,6 +100,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     pub(crate) fn run(mut self, sources: &mut [Box<dyn PacketSource>]) -> (PollerEnd, D, E) {
         let mut errors = Vec::new();
         let began = Instant::now();
+        let counting = self.stopwatch.is_on.then(Counting::start).flatten();
         // What a full ring refuses is counted by whether this is known, from the first window on.
         self.receiver.set_loss(lost(sources));
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
@@ -115,17 +119,21 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         self.receiver.set_loss(lost(sources));
         let counted = self.receiver.end(&mut self.down);
         self.pass_on();
-        let Steps { receive, parse: burst, .. } = self.steps;
+        let Steps { receive, free, parse: burst, .. } = self.steps;
         let count = self.receiver.count_time();
         let steps = self.stopwatch.is_on.then(|| Steps {
             role: Role::Receiver,
             packets: self.receiver.received(),
             receive,
+            free,
             parse: burst.saturating_sub(count),
             count,
             elapsed: began.elapsed(),
+            hardware: counting.and_then(Counting::read),
         });
-        (PollerEnd { counted, errors, stopped: self.stopped, steps }, self.down, self.events)
+        let link_downs = sources.iter().filter_map(|source| source.link_downs()).reduce(|a, b| a + b);
+        let end = PollerEnd { counted, errors, stopped: self.stopped, link_downs, steps };
+        (end, self.down, self.events)
     }
 
     /// Polls the sources in turn until all have ended or the run has.
@@ -156,6 +164,9 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                         let Self { receiver, filter, down, stopwatch, steps, .. } = self;
                         steps.receive += receive;
                         stopwatch.time(&mut steps.parse, || receiver.burst(burst, limit, *filter, down));
+                        if stopwatch.is_on {
+                            stopwatch.time(&mut steps.free, || source.release());
+                        }
                         took = true;
                     }
                     Ok(Poll::Idle) => {}

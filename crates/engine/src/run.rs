@@ -8,6 +8,7 @@ use crate::design::{Design, Plan};
 use crate::finish::{Finish, Receiving};
 use crate::gate::Gate;
 use crate::hand_over::{Fan, HandOver, Inbox, Order, Parcel};
+use crate::hardware::Counting;
 use crate::keeping::{Keeping, Keepings, Sealed, Tables};
 use crate::merger::{Ended, Merger, RunEnd};
 use crate::poller::{Events, Poller, PollerEnd};
@@ -57,6 +58,8 @@ pub struct Outcome<R> {
     pub ended: Ended,
     /// What the sources and rings lost; `None` where a source cannot know.
     pub loss: Option<Counters>,
+    /// How often links were found to have gone down; `None` where no source has a link.
+    pub link_downs: Option<u64>,
     /// What went wrong with sources.
     pub errors: Vec<SourceError>,
     /// Receivers and workers that failed, one line each.
@@ -122,6 +125,7 @@ pub fn run<R: RecordSink + Send>(
         so_far: (0..plan.receivers).map(|_| None).collect(),
         total_bytes,
         unreported: 0,
+        link_downs: None,
         errors: Vec::new(),
         faults: Vec::new(),
         stopped: false,
@@ -369,6 +373,7 @@ impl<'a> Common<'a> {
         let stopwatch = Stopwatch { is_on: self.config.timed };
         let mut steps = Steps { role: Role::Worker, ..Steps::default() };
         let began = Instant::now();
+        let counting = stopwatch.is_on.then(Counting::start).flatten();
         let has_ended = inbox.serve(|parcel| {
             steps.packets += parcel.packets();
             stopwatch.time(&mut steps.count, || self.parcel(&mut worker, parcel));
@@ -379,6 +384,7 @@ impl<'a> Common<'a> {
         });
         if stopwatch.is_on {
             steps.elapsed = began.elapsed();
+            steps.hardware = counting.and_then(Counting::read);
             send(events, Event::Steps(steps));
         }
         has_ended.then(|| worker.end(last))
@@ -511,6 +517,7 @@ struct Hub<'a, R> {
     so_far: Vec<Option<ReceiverEnd>>,
     total_bytes: Option<u64>,
     unreported: u64,
+    link_downs: Option<u64>,
     errors: Vec<SourceError>,
     faults: Vec<String>,
     stopped: bool,
@@ -595,7 +602,8 @@ impl<R: RecordSink> Hub<'_, R> {
     }
 
     fn receiver_ended(&mut self, receiver: usize, end: PollerEnd) {
-        let PollerEnd { counted, errors, stopped, steps } = end;
+        let PollerEnd { counted, errors, stopped, link_downs, steps } = end;
+        self.link_downs = self.link_downs.into_iter().chain(link_downs).reduce(|a, b| a + b);
         self.steps.extend(steps);
         self.end.receiver(counted);
         self.errors.extend(errors);
@@ -633,6 +641,7 @@ impl<R: RecordSink> Hub<'_, R> {
         Outcome {
             ended: self.merger.end(self.end),
             loss,
+            link_downs: self.link_downs,
             errors: self.errors,
             faults: self.faults,
             stopped: self.stopped,

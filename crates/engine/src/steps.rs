@@ -1,5 +1,6 @@
 //! Where the time of a measuring thread goes, for benches: a few clock readings per burst, only where asked for.
 
+use crate::hardware::HardwareCounts;
 use std::time::{Duration, Instant};
 
 /// What a thread does.
@@ -19,20 +20,24 @@ pub struct Steps {
     pub role: Role,
     /// Frames received, or packets counted.
     pub packets: u64,
-    /// Polls of sources that gave frames; what the burst before held is freed in it. Receivers only.
+    /// Polls of sources that gave frames. Receivers only.
     pub receive: Duration,
+    /// Giving back what each burst held, such as mbufs. Receivers only.
+    pub free: Duration,
     /// Parsing. Receivers only.
     pub parse: Duration,
     /// Updating tables (Wu et al. call it the packet processing time); of a receiver with workers, handing over.
     pub count: Duration,
     /// From its first poll to its end.
     pub elapsed: Duration,
+    /// What the processor counted; `None` where it does not tell.
+    pub hardware: Option<HardwareCounts>,
 }
 
 impl Steps {
     /// The share of its time in which it had something to do.
     pub fn busy(&self) -> f64 {
-        let busy = self.receive + self.parse + self.count;
+        let busy = self.receive + self.free + self.parse + self.count;
         busy.as_secs_f64() / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 

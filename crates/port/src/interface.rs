@@ -1,5 +1,6 @@
 //! Network interfaces of the kernel, by libpcap.
 
+use crate::kernel_link::{self, LinkWatch};
 use crate::libpcap::{
     self, Handle, PCAP_ERRBUF_SIZE, PCAP_ERROR_IFACE_NOT_UP, PCAP_ERROR_NO_SUCH_DEVICE,
     PCAP_ERROR_PERM_DENIED, PCAP_ERROR_PROMISC_PERM_DENIED, PCAP_TSTAMP_PRECISION_NANO, PacketHeader,
@@ -132,6 +133,9 @@ pub struct InterfaceSource {
     counted: Statistics,
     ps_drop: u64,
     ps_ifdrop: u64,
+    /// The kernel's number of the interface; 0 for a pseudo device such as `any`, which has no link.
+    index: u32,
+    link: LinkWatch,
     warnings: Vec<String>,
 }
 
@@ -222,8 +226,30 @@ impl InterfaceSource {
             link,
             fraction_ns: if precision == PCAP_TSTAMP_PRECISION_NANO { 1 } else { 1000 },
         };
-        let counted = Statistics::default();
-        Ok(Self { name: name.into(), handle, poll_fd, buffer, counted, ps_drop: 0, ps_ifdrop: 0, warnings })
+        // SAFETY: a C string, which the call only reads.
+        let index = CString::new(name).map_or(0, |name| unsafe { libc::if_nametoindex(name.as_ptr()) });
+        Ok(Self {
+            name: name.into(),
+            handle,
+            poll_fd,
+            buffer,
+            counted: Statistics::default(),
+            ps_drop: 0,
+            ps_ifdrop: 0,
+            index,
+            link: LinkWatch::new(),
+            warnings,
+        })
+    }
+
+    /// Looks now and then, in idle time, how the link is: libpcap waits for one that is down and says nothing.
+    fn check_link(&mut self) {
+        if !self.link.is_due() {
+            return;
+        }
+        if let Some(change) = kernel_link::is_up(self.index).and_then(|is_up| self.link.found(is_up)) {
+            self.warnings.push(change.line(&format!("interface '{}'", self.name)));
+        }
     }
 
     /// Copies the frames that wait, a burst at most.
@@ -292,6 +318,7 @@ impl PacketSource for InterfaceSource {
     fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
         let frames = self.dispatch()?;
         if frames == 0 {
+            self.check_link();
             return Ok(Poll::Idle);
         }
         // SAFETY: `copy_frame` filled these descriptors and the bytes that they lead to, which the next dispatch
@@ -327,6 +354,10 @@ impl PacketSource for InterfaceSource {
         }
         // Of an interface that has vanished, the last count stands.
         Some(vec![("ps_drop", self.ps_drop), ("ps_ifdrop", self.ps_ifdrop)])
+    }
+
+    fn link_downs(&self) -> Option<u64> {
+        (self.index != 0).then(|| self.link.downs())
     }
 
     fn warnings(&mut self) -> Vec<String> {

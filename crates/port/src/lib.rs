@@ -10,6 +10,7 @@ pub mod dpdk;
 mod filter;
 mod frame;
 mod interface;
+mod kernel_link;
 mod libpcap;
 mod prefetch;
 mod send;

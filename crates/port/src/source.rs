@@ -45,6 +45,10 @@ pub trait PacketSource: Send {
     /// After the last good frame: what is wrong with the source. No further call is made then.
     fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError>;
 
+    /// Gives back what the last burst held, such as mbufs. The next poll does so otherwise; a bench that wants to know what
+    /// it costs does it apart.
+    fn release(&mut self) {}
+
     /// Waits some milliseconds at most for frames, after a poll was `Idle`. A source that is polled by a core of its own
     /// does not wait.
     fn wait(&mut self) {}
@@ -57,6 +61,12 @@ pub trait PacketSource: Send {
 
     /// What the source itself lost so far, each loss in one counter only; `None` where it cannot know.
     fn lost(&mut self) -> Option<Vec<SourceCounter>>;
+
+    /// How often its link was found to have gone down since it was opened; `None` where there is no link to look at. A link
+    /// that comes back is measured on. Of the sources that are queues of one port, one tells.
+    fn link_downs(&self) -> Option<u64> {
+        None
+    }
 
     /// How far it has come, where there is an end.
     fn progress(&self) -> Option<Progress> {

@@ -415,6 +415,8 @@ pub struct WireReport {
     pub gap_ns: u64,
     /// The longest time, nanoseconds.
     pub longest_gap_ns: u64,
+    /// Times that no mbuf was to be had for a packet, which then waited in its ring. 0 without mbufs.
+    pub rx_nombuf: u64,
 }
 
 /// The whole run.
@@ -438,6 +440,8 @@ pub struct RunReport {
     pub packets: PacketCounts,
     /// What the source lost; `None` where it cannot know.
     pub loss: Option<Counters>,
+    /// How often links were found to have gone down while they were measured; `None` where there is no link.
+    pub link_down: Option<u64>,
     /// The flow records.
     pub flows: FlowCounts,
     /// How the work was divided.
@@ -529,6 +533,9 @@ impl Serialize for RunReport {
         map.serialize_entry("windows", &self.windows)?;
         map.serialize_entry("packets", &self.packets)?;
         map.serialize_entry("loss", &self.loss)?;
+        if let Some(downs) = &self.link_down {
+            map.serialize_entry("link_down", downs)?;
+        }
         map.serialize_entry("flows", &self.flows)?;
         map.serialize_entry(
             "rates",

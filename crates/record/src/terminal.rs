@@ -233,6 +233,12 @@ fn wire_lines(wire: &WireReport) -> Vec<String> {
             share(wire.imissed_clock_stopped, wire.offered_clock_stopped)
         ));
     }
+    if wire.rx_nombuf != 0 {
+        lines.push(format!(
+            "          {} times there was no mbuf for a packet, which waited: more mbufs= may help",
+            grouped(wire.rx_nombuf)
+        ));
+    }
     lines
 }
 
@@ -365,6 +371,12 @@ pub fn run_report(report: &RunReport) -> String {
         head.push(traffic(&report.totals, report.packets.received, span));
     }
     account(&mut head, &report.packets, report.loss.as_ref());
+    head.extend(
+        report
+            .link_down
+            .filter(|&downs| downs != 0)
+            .map(|downs| format!("link      went down {downs} time(s)")),
+    );
     head.extend(report.wire.iter().flat_map(wire_lines));
     head.extend(design_line(&report.design));
     head.extend(report.tcp_loss.iter().flat_map(loss_lines));

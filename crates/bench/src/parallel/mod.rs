@@ -3,6 +3,7 @@
 //! (`scale`).
 
 mod designs;
+mod fit;
 mod rate;
 mod rig;
 mod scale;
@@ -12,29 +13,43 @@ pub(crate) use rate::run as rate;
 pub(crate) use scale::run as scale;
 
 use crate::Points;
-use engine::{Cores, Design, Plan, allowed_cores};
+use crate::preset::{Load, OWN, Preset};
 use port::wire::{Length, WireSpec};
 use traffic::{Arrivals, Rate};
 
 /// One window for the whole run.
 const ONE_WINDOW: engine::Every = engine::Every::Time(1 << 62);
 
-/// A wire without a rate: a replay.
-fn wire(rate: Option<Rate>, queues: usize, length: Length, mbufs: Option<u32>) -> WireSpec {
-    WireSpec { rate, arrivals: Arrivals::Constant, queues, ring: 2048, length, mbufs, seed: 1 }
+/// The settings of a bench.
+fn settings(points: &Points) -> &'static Preset {
+    points.preset.unwrap_or(&OWN)
 }
 
-/// The plan of a design, pinned to cores where there are enough.
-fn plan(design: Design, cores: Option<usize>, queues: usize) -> Result<Plan, String> {
-    let allowed = allowed_cores();
-    let cores = cores.map(|count| Cores::Count(count.min(allowed.len())));
-    Plan::new(Some(design), cores.as_ref(), queues, &allowed)
+/// A wire with these settings; without a rate a replay.
+fn wire(preset: &Preset, rate: Option<Rate>, queues: usize, length: Length) -> WireSpec {
+    let ring = preset.ring;
+    // Without DPDK there are none.
+    let mbufs = preset.mbufs.filter(|_| cfg!(feature = "dpdk"));
+    WireSpec { rate, arrivals: Arrivals::Constant, queues, ring, length, mbufs, seed: 1 }
 }
 
-/// Flows of the traffic, and packets of one pass of it.
-fn size(points: &Points) -> (u64, u64) {
-    let flows = points.flows.unwrap_or(1_000_000);
-    (flows, points.packets.unwrap_or((4 * flows).clamp(1_000_000, 1 << 23)))
+/// What arrives, as the points narrow it: no load twice.
+fn loads(points: &Points) -> Vec<Load> {
+    let mut loads: Vec<Load> = Vec::new();
+    for load in settings(points).loads {
+        let flows = points.flows.unwrap_or(load.flows);
+        let zipf = points.zipf.unwrap_or(load.zipf);
+        let load = Load { flows, zipf, ..*load };
+        if !loads.contains(&load) {
+            loads.push(load);
+        }
+    }
+    loads
+}
+
+/// Packets of one pass of a traffic of so many flows.
+fn packets(points: &Points, flows: u64) -> u64 {
+    points.packets.unwrap_or((4 * flows).clamp(1_000_000, 1 << 23))
 }
 
 fn rounded(value: f64) -> f64 {

@@ -1,10 +1,11 @@
 //! `edison bench rate`: the highest rate at which one core loses no more than a bound, by bisection (RFC 2544, section
 //! 26.1, with a bound instead of none).
 
-use super::rig::{Measured, Setting, Traffic, measure};
-use super::{ONE_WINDOW, plan, rounded, size, wire};
+use super::fit::fit;
+use super::rig::{Measured, Setting, Traffic, expect, measure};
+use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
+use crate::preset::Preset;
 use crate::{Line, Points};
-use engine::Design;
 use port::wire::Length;
 use serde_json::json;
 use traffic::Rate;
@@ -20,10 +21,15 @@ const TRIALS: usize = 2;
 const TRIAL_NS: u64 = 700_000_000;
 
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
-    let (flows, packets) = size(points);
-    let zipf = points.zipf.unwrap_or(1.0);
-    let mut traffic = Traffic::new(packets, flows, zipf, 64)?;
-    for (variant, mbufs) in variants() {
+    let preset = settings(points);
+    // Of a paper's loads the first, which is of its smallest frames.
+    let load = loads(points)[0];
+    let packets = packets(points, load.flows);
+    let mut traffic = Traffic::new(packets, load.flows, load.zipf, load.frame)?;
+    let case = fit(("rss", Some(1), 1))?;
+    let wires = variants(preset);
+    expect(wires.iter().map(|(_, preset)| wire(preset, None, 1, Length::Once)));
+    for (variant, preset) in &wires {
         let (mut low, mut high) = RANGE_MPPS;
         let mut best: Option<Measured> = None;
         let mut checked = true;
@@ -35,9 +41,10 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             for _ in 0..TRIALS {
                 let rate: Rate = format!("{middle:.3}Mpps").parse().map_err(|error| format!("{error}"))?;
                 let setting = Setting {
-                    wire: wire(Some(rate), 1, Length::Nanoseconds(warm_up_ns + TRIAL_NS), mbufs),
-                    plan: plan(Design::Rss, Some(1), 1)?,
+                    wire: wire(preset, Some(rate), 1, Length::Nanoseconds(warm_up_ns + TRIAL_NS)),
+                    plan: case.plan.clone(),
                     every: ONE_WINDOW,
+                    burst: load.burst,
                     warm_up: 2 * packets,
                 };
                 let measured = measure(&mut traffic, &setting)?;
@@ -56,43 +63,46 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         let Some(best) = best else {
             return Err(format!("{variant}: more than {BOUND:e} of the packets were lost at every rate"));
         };
-        let [receive, parse, count, _] = best.step_ns();
+        let mut params = vec![
+            ("flows", json!(load.flows)),
+            ("zipf", json!(load.zipf)),
+            ("cores", json!(1)),
+            ("frame", json!(load.frame)),
+        ];
+        params.extend(preset.params(load.burst));
+        let mut more = vec![
+            ("flows_seen", json!(traffic.flows())),
+            ("loss_bound", json!(BOUND)),
+            ("loss", json!(best.loss()[0])),
+            ("loss_clock_stopped", json!(best.loss()[1])),
+            ("gaps", json!(best.wire.gaps)),
+            ("gap_ms", json!(rounded(best.wire.gap_ns as f64 / 1e6))),
+            ("trials", json!(trials)),
+        ];
+        more.extend(best.members());
         out(Line {
             bench: "rate",
-            variant: variant.to_owned(),
-            params: vec![
-                ("flows", json!(flows)),
-                ("zipf", json!(zipf)),
-                ("cores", json!(1)),
-                ("frame", json!(64)),
-            ],
+            variant: (*variant).to_owned(),
+            params,
             packets: best.wire.offered,
             rounds_ns: vec![best.wire.offered as f64 * 1e3 / low],
             memory_bytes: Some(best.memory_bytes),
             checked,
-            more: vec![
-                ("flows_seen", json!(traffic.flows())),
-                ("loss_bound", json!(BOUND)),
-                ("loss", json!(best.loss()[0])),
-                ("loss_clock_stopped", json!(best.loss()[1])),
-                ("gaps", json!(best.wire.gaps)),
-                ("gap_ms", json!(rounded(best.wire.gap_ns as f64 / 1e6))),
-                ("trials", json!(trials)),
-                ("receive_ns", json!(rounded(receive))),
-                ("parse_ns", json!(rounded(parse))),
-                ("processing_ns", json!(rounded(count))),
-                ("busy", json!(best.busy())),
-            ],
+            more,
         });
     }
     Ok(())
 }
 
-/// Without mbufs, and with them where this build can.
-fn variants() -> Vec<(&'static str, Option<u32>)> {
-    let mut variants = vec![("wire", None)];
-    if cfg!(feature = "dpdk") {
-        variants.push(("wire_mbufs", Some(8191)));
+/// Mbufs of a queue beside Edison's own settings, which are without.
+const MBUFS: u32 = 8191;
+
+/// Without mbufs, and with them where this build can; a paper's settings as they are.
+fn variants(preset: &'static Preset) -> Vec<(&'static str, Preset)> {
+    let with = |mbufs| Preset { mbufs, ..*preset };
+    match (preset.mbufs, cfg!(feature = "dpdk")) {
+        (None, true) => vec![("wire", with(None)), ("wire_mbufs", with(Some(MBUFS)))],
+        (Some(mbufs), true) => vec![("wire_mbufs", with(Some(mbufs)))],
+        (_, false) => vec![("wire", with(None))],
     }
-    variants
 }

@@ -1,19 +1,26 @@
 //! One run of the engine over a software wire, with its answer checked.
 
-use engine::{Config, Every, Observer, Outcome, Plan, RecordSink, Role, Snapshot, Steps, run};
+use super::rounded;
+use engine::{
+    Config, Every, HardwareCounts, Observer, Outcome, Plan, RecordSink, Role, Snapshot, Steps,
+    hardware_counters, run,
+};
 use packet::{FlowKey, KeySpec, Seed, Tunnel};
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll, SyntheticSource};
 use record::FlowRecord;
 use record::report::WindowReport;
+use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
 
-/// The most frames that a burst has, as in the papers.
-pub(super) const BURST: usize = 64;
+/// Frames of one poll while a trace is loaded.
+const BURST: usize = 64;
+/// Packets that may wait between a receiver and each worker, as `edison run` has them.
+const HAND_OVER_PACKETS: usize = 2048;
 /// Bytes that a trace may take.
 const TRACE_BYTES: u64 = 4 << 30;
 
@@ -112,6 +119,8 @@ pub(super) struct Setting {
     pub(super) wire: WireSpec,
     pub(super) plan: Plan,
     pub(super) every: Every,
+    /// Most frames of one poll.
+    pub(super) burst: usize,
     /// Received packets after which the wire's counters count: until then tables are filled.
     pub(super) warm_up: u64,
 }
@@ -126,6 +135,21 @@ pub(super) struct Measured {
     pub(super) is_right: bool,
 }
 
+/// Nanoseconds per packet by step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct StepNs {
+    /// Polling.
+    pub(super) receive: f64,
+    /// Giving mbufs back.
+    pub(super) free: f64,
+    /// Frame to key and fields.
+    pub(super) parse: f64,
+    /// Updating tables.
+    pub(super) process: f64,
+    /// Handing over to workers; nothing where receivers count themselves.
+    pub(super) hand_over: f64,
+}
+
 impl Measured {
     /// Share of the packets that were lost: all of them, and without what the wire missed while a receiver was off its core.
     pub(super) fn loss(&self) -> [f64; 2] {
@@ -136,28 +160,68 @@ impl Measured {
         ]
     }
 
-    /// Nanoseconds per packet over the whole run: receiving, parsing, counting; of all threads together. With workers, counting has the handing
-    /// over in it, which comes last.
-    pub(super) fn step_ns(&self) -> [f64; 4] {
+    /// Frames that all receivers took.
+    fn packets(&self) -> f64 {
         let received = self.steps.iter().filter(|steps| steps.role == Role::Receiver);
-        let packets = received.map(|steps| steps.packets).sum::<u64>().max(1) as f64;
+        received.map(|steps| steps.packets).sum::<u64>().max(1) as f64
+    }
+
+    /// Nanoseconds per packet over the whole run, of all threads together.
+    pub(super) fn step_ns(&self) -> StepNs {
         let sum = |role: Role, time: fn(&Steps) -> Duration| {
             let times = self.steps.iter().filter(|steps| steps.role == role).map(time);
-            times.sum::<Duration>().as_secs_f64() * 1e9 / packets
+            times.sum::<Duration>().as_secs_f64() * 1e9 / self.packets()
         };
         let has_workers = self.steps.iter().any(|steps| steps.role == Role::Worker);
         let of_receivers = sum(Role::Receiver, |steps| steps.count);
-        let (count, hand_over) = if has_workers {
+        let (process, hand_over) = if has_workers {
             (sum(Role::Worker, |steps| steps.count), of_receivers)
         } else {
             (of_receivers, 0.0)
         };
-        [
-            sum(Role::Receiver, |steps| steps.receive),
-            sum(Role::Receiver, |steps| steps.parse),
-            count,
+        StepNs {
+            receive: sum(Role::Receiver, |steps| steps.receive),
+            free: sum(Role::Receiver, |steps| steps.free),
+            parse: sum(Role::Receiver, |steps| steps.parse),
+            process,
             hand_over,
-        ]
+        }
+    }
+
+    /// What the papers tell of a run beside its loss, as members of a line.
+    pub(super) fn members(&self) -> Vec<(&'static str, Value)> {
+        let StepNs { receive, free, parse, process, hand_over } = self.step_ns();
+        let mut members = vec![
+            ("receive_ns", json!(rounded(receive))),
+            ("free_ns", json!(rounded(free))),
+            ("parse_ns", json!(rounded(parse))),
+            ("processing_ns", json!(rounded(process))),
+            ("hand_over_ns", json!(rounded(hand_over))),
+            ("delay_ns", json!(rounded(receive + free + parse + process + hand_over))),
+            ("busy", json!(self.busy())),
+        ];
+        match self.hardware() {
+            Ok([cycles, instructions, cache_misses]) => members.extend([
+                ("cycles", json!(rounded(cycles))),
+                ("instructions", json!(rounded(instructions))),
+                ("cache_misses", json!(crate::line::to_digits(cache_misses, 4))),
+            ]),
+            Err(reason) => members.push(("cycles", json!(format!("not available here: {reason}")))),
+        }
+        members
+    }
+
+    /// Cycles, instructions and cache misses per packet, of all threads together.
+    fn hardware(&self) -> Result<[f64; 3], String> {
+        hardware_counters()?;
+        let counts: Option<Vec<_>> = self.steps.iter().map(|steps| steps.hardware).collect();
+        let counts = counts.ok_or("others had the counters for a part of the time")?;
+        let sum = |of: fn(&HardwareCounts) -> u64| counts.iter().map(of).sum::<u64>() as f64 / self.packets();
+        Ok([
+            sum(|counts| counts.cycles),
+            sum(|counts| counts.instructions),
+            sum(|counts| counts.cache_misses),
+        ])
     }
 
     /// The longest time that a receiver took, nanoseconds.
@@ -174,7 +238,7 @@ impl Measured {
 /// Runs the engine once.
 pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measured, String> {
     let trace = traffic.trace(setting.wire.queues)?;
-    let queues = open(&setting.wire, &trace)?;
+    let queues = open(&setting.wire, &trace, setting.burst)?;
     let wire = queues.first().map(WireQueue::wire).ok_or("a wire has a queue at least")?;
     let mut sources: Vec<Box<dyn PacketSource>> =
         queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
@@ -187,8 +251,8 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         parts: Parts::default(),
         seed: Seed::new(1),
         top: 10,
-        burst: BURST,
-        hand_over_parcels: 32,
+        burst: setting.burst,
+        hand_over_parcels: HAND_OVER_PACKETS.div_ceil(setting.burst).max(2),
         timed: true,
         duration: None,
         packets: None,
@@ -230,27 +294,43 @@ fn judge(traffic: &Traffic, outcome: &Outcome<Kept>, watch: &Watch, is_replay: b
     }
 }
 
+/// The most that DPDK's pools will take in this process, for DPDK is started once, when the first of them is made.
 #[cfg(feature = "dpdk")]
-fn open(spec: &WireSpec, trace: &Arc<Trace>) -> Result<Vec<WireQueue>, String> {
+static MBUF_BYTES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// Makes room for the mbufs of wires that will be opened.
+#[cfg(feature = "dpdk")]
+pub(super) fn expect(wires: impl IntoIterator<Item = WireSpec>) {
+    let most =
+        wires.into_iter().filter(|wire| wire.mbufs.is_some()).map(|wire| Wire::mbuf_bytes(&wire)).max();
+    MBUF_BYTES.fetch_max(most.unwrap_or(0), std::sync::atomic::Ordering::Relaxed);
+}
+
+#[cfg(not(feature = "dpdk"))]
+pub(super) fn expect(_: impl IntoIterator<Item = WireSpec>) {}
+
+#[cfg(feature = "dpdk")]
+fn open(spec: &WireSpec, trace: &Arc<Trace>, burst: usize) -> Result<Vec<WireQueue>, String> {
     use port::dpdk::{Eal, EalConfig};
     use std::sync::OnceLock;
     /// DPDK can be started once in a process.
     static EAL: OnceLock<Result<Arc<Eal>, String>> = OnceLock::new();
     if spec.mbufs.is_none() {
-        return Wire::open("bench", spec, trace, BURST).map_err(|error| error.to_string());
+        return Wire::open("bench", spec, trace, burst).map_err(|error| error.to_string());
     }
+    expect([*spec]);
     let eal = EAL.get_or_init(|| {
-        let memory_bytes = Wire::mbuf_bytes(spec);
+        let memory_bytes = MBUF_BYTES.load(std::sync::atomic::Ordering::Relaxed);
         Eal::init(&EalConfig { devices: Vec::new(), memory_bytes, arguments: Vec::new() })
             .map_err(|error| error.to_string())
     });
-    Wire::open_mbufs(eal.as_ref().map_err(Clone::clone)?, "bench", spec, trace, BURST)
+    Wire::open_mbufs(eal.as_ref().map_err(Clone::clone)?, "bench", spec, trace, burst)
         .map_err(|error| error.to_string())
 }
 
 #[cfg(not(feature = "dpdk"))]
-fn open(spec: &WireSpec, trace: &Arc<Trace>) -> Result<Vec<WireQueue>, String> {
-    Wire::open("bench", spec, trace, BURST).map_err(|error| error.to_string())
+fn open(spec: &WireSpec, trace: &Arc<Trace>, burst: usize) -> Result<Vec<WireQueue>, String> {
+    Wire::open("bench", spec, trace, burst).map_err(|error| error.to_string())
 }
 
 /// Records of the whole run.

@@ -34,13 +34,30 @@ impl Device {
         })
     }
 
-    /// The value of an argument of the device.
+    /// The value of an argument of the device, the first where it is given several times.
     pub(super) fn argument(&self, key: &str) -> Option<&str> {
-        self.devargs
-            .split(',')
-            .skip(1)
-            .find_map(|argument| argument.split_once('=').filter(|(name, _)| *name == key))
-            .map(|(_, value)| value)
+        self.arguments().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    fn arguments(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.devargs.split(',').skip(1).filter_map(|argument| argument.split_once('='))
+    }
+
+    /// How many receive queues it has, where its arguments say so and frames come to each of them whether it is polled
+    /// or not.
+    pub(super) fn fixed_queues(&self) -> Option<u16> {
+        let number = |key| self.argument(key).and_then(|text| text.parse().ok()).unwrap_or(1);
+        if self.is_virtual("net_pcap") {
+            let receives =
+                |(name, _): &(&str, &str)| ["rx_pcap", "rx_iface", "rx_iface_in", "iface"].contains(name);
+            Some(u16::try_from(self.arguments().filter(receives).count()).unwrap_or(u16::MAX).max(1))
+        } else if self.is_virtual("net_af_packet") {
+            Some(number("qpairs"))
+        } else if self.is_virtual("net_af_xdp") {
+            Some(number("queue_count"))
+        } else {
+            None
+        }
     }
 
     /// True for a virtual device of this driver.
@@ -104,6 +121,22 @@ mod tests {
         assert!(device.is_replay() && device.is_virtual("net_pcap") && !device.is_virtual("net"));
         assert!(!Device::parse("net_pcap0,rx_pcap=a,infinite_rx=1").unwrap().is_replay());
         assert!(!Device::parse("net_pcap0,iface=lo").unwrap().is_replay());
+    }
+
+    #[test]
+    fn devargs_that_say_how_many_queues() {
+        for (devargs, queues) in [
+            ("net_pcap0,rx_pcap=a", Some(1)),
+            ("net_pcap0,rx_pcap=a,tx_pcap=b,rx_pcap=c", Some(2)),
+            ("net_pcap0,iface=lo", Some(1)),
+            ("net_af_packet0,iface=lo,qpairs=4", Some(4)),
+            ("net_af_packet0,iface=lo", Some(1)),
+            ("net_af_xdp0,iface=lo,queue_count=3", Some(3)),
+            ("net_null0", None),
+            ("0000:01:00.0,qpairs=4", None),
+        ] {
+            assert_eq!(Device::parse(devargs).unwrap().fixed_queues(), queues, "{devargs}");
+        }
     }
 
     #[test]

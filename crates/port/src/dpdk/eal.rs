@@ -31,7 +31,10 @@ impl EalConfig {
     /// The configuration for opening these ports.
     pub fn for_ports(devices: &[String], options: &PortOptions, arguments: &[String]) -> Self {
         let bytes = |devargs: &String| match Device::parse(devargs) {
-            Ok(device) => u64::from(options.mbufs) * mbuf_bytes(options.buffer_bytes(&device, 0)),
+            Ok(device) => {
+                let queues = u64::from(device.fixed_queues().unwrap_or(options.queues));
+                queues * u64::from(options.mbufs) * mbuf_bytes(options.buffer_bytes(&device, 0))
+            }
             Err(_) => 0,
         };
         Self {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::os::fd::RawFd;
 
 /// The sockets of one driver, by the address family that it uses.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct KernelSockets {
     family: i32,
     sockets: Vec<RawFd>,
@@ -42,10 +42,26 @@ impl KernelSockets {
             .collect()
     }
 
-    /// The sockets that came since `before`; `None` where there is none.
-    pub(super) fn opened_since(family: i32, before: &BTreeSet<RawFd>) -> Option<Self> {
-        let sockets: Vec<RawFd> = Self::open_now(family).difference(before).copied().collect();
-        (!sockets.is_empty()).then_some(Self { family, sockets, dropped: 0 })
+    /// The sockets that came since `before`.
+    pub(super) fn opened_since(family: i32, before: &BTreeSet<RawFd>) -> Self {
+        let mut sockets = Self { family, sockets: Vec::new(), dropped: 0 };
+        sockets.add_since(before);
+        sockets
+    }
+
+    /// This process's sockets of the same family.
+    pub(super) fn of_this_family(&self) -> BTreeSet<RawFd> {
+        Self::open_now(self.family)
+    }
+
+    /// Takes in the sockets that came since `before`.
+    pub(super) fn add_since(&mut self, before: &BTreeSet<RawFd>) {
+        self.sockets.extend(self.of_this_family().difference(before));
+    }
+
+    /// True where the driver has opened none that could be asked.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sockets.is_empty()
     }
 
     /// What the kernel dropped since the sockets were made and the driver does not count; `None` when it

@@ -1,15 +1,16 @@
-//! One Ethernet port: from devargs to a started receive queue, its loss counters, its end.
+//! One Ethernet port: from devargs to started receive queues, its loss counters, its end.
 
 use super::device::Device;
 use super::eal::{Eal, reason, telling};
 use super::kernel_socket::KernelSockets;
 use super::pool::Pool;
-use crate::{SourceCounter, SourceError};
+use super::spread::{Rss, Spread};
+use super::tally::{Losses, Tally};
+use crate::{SourceCounter, SourceError, kernel_link};
 use dpdk_sys::{NO_PORT, RTE_ETH_RX_OFFLOAD_SCATTER, rte_mbuf, shim_port_info};
-use std::collections::BTreeSet;
 use std::ffi::{CString, c_int};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most that one poll may ask for.
 const MAX_BURST: u16 = 4096;
@@ -29,15 +30,17 @@ pub struct PortOptions {
     pub burst: u16,
     /// Receive descriptors of a queue; brought within the device's limits.
     pub descriptors: u16,
-    /// Mbufs of a port's pool. net_pcap with `infinite_rx=1` needs more than its file has packets.
+    /// Mbufs of a queue's pool. net_pcap with `infinite_rx=1` needs more than its file has packets.
     pub mbufs: u32,
+    /// Receive queues of a port that has as many as it is asked for; of others the devargs say how many.
+    pub queues: u16,
     /// Take every frame, whoever it is for.
     pub promiscuous: bool,
 }
 
 impl Default for PortOptions {
     fn default() -> Self {
-        Self { burst: 64, descriptors: 2048, mbufs: 16_383, promiscuous: true }
+        Self { burst: 64, descriptors: 2048, mbufs: 16_383, queues: 1, promiscuous: true }
     }
 }
 
@@ -65,20 +68,7 @@ impl PortOptions {
     }
 }
 
-/// The address family of the kernel sockets that a driver opens, and those that there were before.
-type SocketsBefore = (Option<i32>, BTreeSet<RawFd>);
-
-/// `rte_eth_stats_get`'s loss counters. `imissed`: dropped by the device because the queue was full.
-/// `ierrors`: frames received in error (checksum of the frame, length); a few old drivers add drops that they
-/// also report as `imissed`, and there is no way to tell from outside. `rx_nombuf`: the pool was empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Losses {
-    imissed: u64,
-    ierrors: u64,
-    rx_nombuf: u64,
-}
-
-/// A started port with one receive queue. Stopped and closed on drop, when no mbuf of it may be held.
+/// A port, started or not yet. Stopped and closed on drop, when no mbuf of it may be held.
 #[derive(Debug)]
 pub(super) struct Port {
     id: u16,
@@ -87,39 +77,49 @@ pub(super) struct Port {
     interface: u32,
     /// Where it is more than the usual one: the MTU that is asked for.
     wanted_mtu: u16,
-    /// Transmit queues, 0 or 1.
+    /// Transmit queues; mostly 0 or 1.
     tx_queues: u16,
-    baseline: Losses,
-    last: Losses,
-    kernel: Option<KernelSockets>,
-    counts_loss: bool,
+    tally: Mutex<Tally>,
+    /// The kernel sockets that its driver opened before it is started, where it uses any.
+    sockets: Option<KernelSockets>,
     eal: Arc<Eal>,
-    /// Dropped after the port is closed: `Drop` runs before the fields go.
-    _pool: Option<Pool>,
+    /// One for each receive queue. Dropped after the port is closed: `Drop` runs before the fields go.
+    pools: Vec<Pool>,
+}
+
+/// A receive queue of a started port, of which there is one for each number.
+#[derive(Debug)]
+pub(super) struct RxQueue {
+    port: Arc<Port>,
+    number: u16,
+}
+
+impl RxQueue {
+    /// Takes at most `mbufs.len()` frames; the caller owns what is written and gives it back.
+    #[inline]
+    pub(super) fn poll(&mut self, mbufs: &mut [*mut rte_mbuf]) -> usize {
+        let count = mbufs.len().min(usize::from(MAX_BURST)) as u16;
+        // SAFETY: the port is started with this queue, `&mut self` makes this its only poll, and there is room for `count`
+        // pointers.
+        usize::from(unsafe { dpdk_sys::shim_rx_burst(self.port.id, self.number, mbufs.as_mut_ptr(), count) })
+    }
+
+    pub(super) fn port(&self) -> &Port {
+        &self.port
+    }
+
+    /// True for the queue that speaks for its port, where several could.
+    pub(super) fn is_first(&self) -> bool {
+        self.number == 0
+    }
 }
 
 impl Port {
-    /// Opens every port of a device (a virtual device has one; some cards have several on one address).
+    /// Makes every port of a device, not started (a virtual device has one; some cards have several on one address).
     ///
     /// # Errors
     /// `Open` with the driver's reason.
-    pub(super) fn open(
-        eal: &Arc<Eal>,
-        devargs: &str,
-        options: &PortOptions,
-        warnings: &mut Vec<String>,
-    ) -> Result<Vec<Self>, SourceError> {
-        options.check()?;
-        let (mut ports, (family, sockets)) = Self::made(eal, devargs)?;
-        for port in &mut ports {
-            port.start(options, warnings)?;
-            port.attach_kernel_counters(family, &sockets);
-        }
-        Ok(ports)
-    }
-
-    /// The ports of a device, not started, and what kernel sockets of its driver's family there were before.
-    fn made(eal: &Arc<Eal>, devargs: &str) -> Result<(Vec<Self>, SocketsBefore), SourceError> {
+    pub(super) fn made(eal: &Arc<Eal>, devargs: &str) -> Result<Vec<Self>, SourceError> {
         let device = Device::parse(devargs).map_err(SourceError::Open)?;
         let family = KernelSockets::family_of(&device);
         let sockets = family.map(KernelSockets::open_now).unwrap_or_default();
@@ -139,8 +139,8 @@ impl Port {
             }));
         }
         // Each is owned before the first is started, so that a failure closes all.
-        let ports = ids.into_iter().map(|id| Self::owning(eal, id, device.clone())).collect();
-        Ok((ports, (family, sockets)))
+        let sockets = family.map(|family| KernelSockets::opened_since(family, &sockets));
+        Ok(ids.into_iter().map(|id| Self::owning(eal, id, device.clone(), sockets.clone())).collect())
     }
 
     /// Opens a device for sending frames whose IP packets are of at most `mtu` bytes: the first of its ports.
@@ -153,14 +153,13 @@ impl Port {
         options: &PortOptions,
         mtu: u16,
     ) -> Result<Self, SourceError> {
-        options.check()?;
-        let (mut ports, _) = Self::made(eal, devargs)?;
+        let mut ports = Self::made(eal, devargs)?;
         ports.truncate(1);
         let Some(mut port) = ports.pop() else {
             return Err(SourceError::Open(format!("port {devargs}: the driver made no port")));
         };
         port.wanted_mtu = if mtu > USUAL_MTU { mtu } else { 0 };
-        port.start(options, &mut Vec::new())?;
+        port.start(options.queues, options, &mut Vec::new())?;
         if port.tx_queues == 0 {
             return Err(SourceError::Open(format!(
                 "port {devargs}: it has no transmit queue: give the driver something to send to"
@@ -169,40 +168,55 @@ impl Port {
         Ok(port)
     }
 
-    /// Starts a port that exists already.
-    ///
-    /// # Errors
-    /// `Open` with the driver's reason.
-    pub(super) fn of_id(
-        eal: &Arc<Eal>,
-        id: u16,
-        name: &str,
-        options: &PortOptions,
-    ) -> Result<Self, SourceError> {
-        let device = Device { devargs: name.into(), name: name.into(), pci: false };
-        let mut port = Self::owning(eal, id, device);
-        options.check()?;
-        port.start(options, &mut Vec::new())?;
-        Ok(port)
+    /// A port that another part of DPDK has made, not started.
+    pub(super) fn of_id(eal: &Arc<Eal>, id: u16, name: &str) -> Self {
+        Self::owning(eal, id, Device { devargs: name.into(), name: name.into(), pci: false }, None)
     }
 
-    fn owning(eal: &Arc<Eal>, id: u16, device: Device) -> Self {
+    fn owning(eal: &Arc<Eal>, id: u16, device: Device, sockets: Option<KernelSockets>) -> Self {
         Self {
             id,
             device,
             interface: 0,
             wanted_mtu: 0,
             tx_queues: 0,
-            baseline: Losses::default(),
-            last: Losses::default(),
-            kernel: None,
-            counts_loss: true,
+            tally: Mutex::new(Tally::since(Losses::default())),
+            sockets,
             eal: eal.clone(),
-            _pool: None,
+            pools: Vec::new(),
         }
     }
 
-    fn start(&mut self, options: &PortOptions, warnings: &mut Vec<String>) -> Result<(), SourceError> {
+    /// How many receive queues it can be started with.
+    pub(super) fn possible_queues(&self) -> Result<RangeInclusive<u16>, SourceError> {
+        let most = self.info()?.max_rx_queues.max(1);
+        // Frames come to every queue of a ring's port, whether it is polled or not.
+        let fixed = self.device.fixed_queues().or(self.device.is_virtual("net_ring").then_some(most));
+        Ok(match fixed {
+            Some(queues) => queues..=queues,
+            None => 1..=most,
+        })
+    }
+
+    /// The queues of a started port.
+    pub(super) fn into_queues(self) -> Vec<RxQueue> {
+        let queues = self.pools.len() as u16;
+        let port = Arc::new(self);
+        (0..queues).map(|number| RxQueue { port: port.clone(), number }).collect()
+    }
+
+    /// Starts it with so many receive queues, each with a pool of its own. How frames are spread over them.
+    ///
+    /// # Errors
+    /// `Open` with the driver's reason.
+    pub(super) fn start(
+        &mut self,
+        queues: u16,
+        options: &PortOptions,
+        warnings: &mut Vec<String>,
+    ) -> Result<Spread, SourceError> {
+        options.check()?;
+        let sockets_before = self.sockets.as_ref().map(KernelSockets::of_this_family).unwrap_or_default();
         let id = self.id;
         let info = self.info()?;
         if !self.device.pci {
@@ -213,12 +227,26 @@ impl Port {
         let jumbo = self.device.pci && scatter != 0;
         let mtu = if jumbo { u32::from(info.max_mtu.min(JUMBO_MTU)) } else { 0 };
         // net_af_xdp wants as many transmit queues as receive queues; a file or a ring may have none.
-        let tx_queues = info.max_tx_queues.min(1);
+        let wanted_tx = if self.device.is_virtual("net_af_xdp") { queues } else { 1 };
+        let tx_queues = info.max_tx_queues.min(wanted_tx);
         self.tx_queues = tx_queues;
+        let mut rss = Rss::new(queues, &info);
+        let (rss_types, rss_key, rss_key_bytes) = rss.configuration();
         let (mut rx, mut tx) = (options.descriptors, 512);
         // SAFETY: the port exists, was not started, and belongs to `self`; here and below, pointers are to live
         // locals or null where DPDK takes null for its default.
-        let configure = |mtu: u32| unsafe { dpdk_sys::shim_port_configure(id, 1, tx_queues, scatter, mtu) };
+        let configure = |mtu: u32| unsafe {
+            dpdk_sys::shim_port_configure(
+                id,
+                queues,
+                tx_queues,
+                scatter,
+                mtu,
+                rss_types,
+                rss_key,
+                rss_key_bytes,
+            )
+        };
         let wanted_mtu = mtu.max(u32::from(self.wanted_mtu.min(info.max_mtu)));
         // A driver may take less than it says: longer frames are then left out when sending.
         if wanted_mtu == mtu || self.step("configure", || configure(wanted_mtu)).is_err() {
@@ -236,19 +264,21 @@ impl Port {
             )));
         }
         let data = options.buffer_bytes(&self.device, info.min_rx_bufsize);
-        let pool =
-            Pool::new(&self.eal, options.mbufs, POOL_CACHE.min(options.mbufs / 4), data, info.socket_id)?;
+        let cache = POOL_CACHE.min(options.mbufs / 4);
         let socket = info.socket_id as u32;
-        let raw = pool.as_ptr();
-        self._pool = Some(pool);
-        // SAFETY: as above, and the pool lives until the port is closed.
-        self.step("set up the receive queue of", || unsafe {
-            dpdk_sys::rte_eth_rx_queue_setup(id, 0, rx, socket, std::ptr::null(), raw)
-        })?;
-        if tx_queues == 1 {
+        for queue in 0..queues {
+            let pool = Pool::new(&self.eal, options.mbufs, cache, data, info.socket_id)?;
+            let raw = pool.as_ptr();
+            self.pools.push(pool);
+            // SAFETY: as above, and the pool lives until the port is closed.
+            self.step("set up a receive queue of", || unsafe {
+                dpdk_sys::rte_eth_rx_queue_setup(id, queue, rx, socket, std::ptr::null(), raw)
+            })?;
+        }
+        for queue in 0..tx_queues {
             // SAFETY: as above.
-            self.step("set up the transmit queue of", || unsafe {
-                dpdk_sys::rte_eth_tx_queue_setup(id, 0, tx, socket, std::ptr::null())
+            self.step("set up a transmit queue of", || unsafe {
+                dpdk_sys::rte_eth_tx_queue_setup(id, queue, tx, socket, std::ptr::null())
             })?;
         }
         // SAFETY: as above.
@@ -266,16 +296,14 @@ impl Port {
         }
         // SAFETY: as above. A driver that never reports removal is asked by `vanished`.
         unsafe { dpdk_sys::shim_port_watch_removal(id) };
-        self.baseline = self.read_losses().unwrap_or_default();
-        self.last = self.baseline;
-        Ok(())
-    }
-
-    fn attach_kernel_counters(&mut self, family: Option<i32>, before: &BTreeSet<RawFd>) {
-        if let Some(family) = family {
-            self.kernel = KernelSockets::opened_since(family, before);
-            self.counts_loss = self.kernel.is_some();
+        let mut tally = Tally::since(self.read_losses().unwrap_or_default());
+        if let Some(mut sockets) = self.sockets.take() {
+            // net_af_packet opens its sockets when it is probed, net_af_xdp when its queues are set up.
+            sockets.add_since(&sockets_before);
+            tally.count_in_kernel(sockets);
         }
+        self.tally = Mutex::new(tally);
+        Ok(rss.in_force(id, queues))
     }
 
     /// Runs one step of starting the port; a failure becomes an `Open` error with the driver's reason.
@@ -299,20 +327,14 @@ impl Port {
             if_index: 0,
             socket_id: -1,
             max_mtu: 0,
+            max_rx_queues: 0,
             max_tx_queues: 0,
+            hash_key_size: 0,
+            rss_types: 0,
         };
         // SAFETY: the port exists and `info` is writable.
         self.step("ask", || unsafe { dpdk_sys::shim_port_info(self.id, &mut info) })?;
         Ok(info)
-    }
-
-    /// Takes at most `mbufs.len()` frames; the caller owns what is written and gives it back.
-    #[inline]
-    pub(super) fn poll(&mut self, mbufs: &mut [*mut rte_mbuf]) -> usize {
-        let count = mbufs.len().min(usize::from(MAX_BURST)) as u16;
-        // SAFETY: the port is started, `&mut self` makes this the only poll of its queue, and there is room for
-        // `count` pointers.
-        usize::from(unsafe { dpdk_sys::shim_rx_burst(self.id, 0, mbufs.as_mut_ptr(), count) })
     }
 
     /// Hands over frames from the front of `mbufs`; how many the driver took, which are its own from then on.
@@ -351,6 +373,8 @@ impl Port {
 
     /// True for a card that was pulled out and for an interface that is gone from under a virtual device.
     pub(super) fn vanished(&self) -> bool {
+        // Drivers need not be asked for counters by several threads at a time.
+        let _one_at_a_time = self.tally();
         // SAFETY: takes any number.
         if unsafe { dpdk_sys::shim_port_removed(self.id) } == 1 || self.read_losses().is_none() {
             return true;
@@ -360,17 +384,30 @@ impl Port {
         self.interface != 0 && unsafe { libc::if_indextoname(self.interface, name.as_mut_ptr()) }.is_null()
     }
 
-    /// Adds this port's losses since it was opened to `sums`; false when it cannot know them.
-    pub(super) fn add_losses(&mut self, sums: &mut Vec<SourceCounter>) -> bool {
-        // A port that is gone keeps the counters that it had.
-        self.last = self.read_losses().unwrap_or(self.last);
-        add(sums, ("imissed", self.last.imissed.saturating_sub(self.baseline.imissed)));
-        add(sums, ("ierrors", self.last.ierrors.saturating_sub(self.baseline.ierrors)));
-        add(sums, ("rx_nombuf", self.last.rx_nombuf.saturating_sub(self.baseline.rx_nombuf)));
-        match &mut self.kernel {
-            None => self.counts_loss,
-            Some(kernel) => kernel.lost().map(|counter| add(sums, counter)).is_some(),
+    /// True where there is a link that can go down.
+    pub(super) fn has_link(&self) -> bool {
+        self.interface != 0 || self.device.pci
+    }
+
+    /// Whether its link is up; `None` where it has none or cannot tell.
+    pub(super) fn link_is_up(&self) -> Option<bool> {
+        if self.interface != 0 {
+            // The drivers over kernel interfaces say what was so when they started.
+            return kernel_link::is_up(self.interface);
         }
+        // SAFETY: takes any number.
+        let is_up = if self.device.pci { unsafe { dpdk_sys::shim_port_link_is_up(self.id) } } else { -1 };
+        (is_up >= 0).then_some(is_up == 1)
+    }
+
+    /// Adds to `sums` what was lost since anybody asked; false when it cannot know.
+    pub(super) fn take_losses(&self, sums: &mut Vec<SourceCounter>) -> bool {
+        let mut tally = self.tally();
+        tally.take(self.read_losses(), sums)
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read_losses(&self) -> Option<Losses> {
@@ -451,20 +488,9 @@ fn rights_hint() -> &'static str {
 
 /// The MTU of the kernel interface of this number; `None` for 0 and for one that cannot be asked.
 fn kernel_mtu(interface: u32) -> Option<u16> {
-    // SAFETY: an all-zero request is a value.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    // SAFETY: the buffer has the size that the call demands.
-    if interface == 0 || unsafe { libc::if_indextoname(interface, request.ifr_name.as_mut_ptr()) }.is_null() {
-        return None;
-    }
-    // SAFETY: no pointers.
-    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    // SAFETY: just opened, and nobody else's; below zero there is none.
-    let socket = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })?;
-    // SAFETY: this request reads and writes one `ifreq`.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU, &mut request) };
+    let answer = kernel_link::ask(interface, libc::SIOCGIFMTU)?;
     // SAFETY: this is the member that the request fills.
-    (result == 0).then(|| u16::try_from(unsafe { request.ifr_ifru.ifru_mtu }).unwrap_or(u16::MAX))
+    Some(u16::try_from(unsafe { answer.ifr_ifru.ifru_mtu }).unwrap_or(u16::MAX))
 }
 
 fn interface_exists(name: &str) -> bool {
@@ -479,11 +505,4 @@ fn ports_of(name: &str) -> Vec<u16> {
     std::iter::successors(Some(next(0)), |&id| id.checked_add(1).map(next))
         .take_while(|&id| id != NO_PORT)
         .collect()
-}
-
-fn add(sums: &mut Vec<SourceCounter>, (name, value): SourceCounter) {
-    match sums.iter_mut().find(|(known, _)| *known == name) {
-        Some((_, sum)) => *sum += value,
-        None => sums.push((name, value)),
-    }
 }

@@ -4,7 +4,7 @@ use super::eal::{Eal, reason};
 use super::pool::{Pool, mbuf_bytes};
 use super::port::{Port, PortOptions};
 use super::source::DpdkSource;
-use crate::SourceError;
+use crate::{PacketSource, SourceError};
 use dpdk_sys::{RING_F_EXACT_SZ, RING_F_SC_DEQ, RING_F_SP_ENQ, rte_mbuf, rte_ring};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Room for data in each mbuf, as a card's have: their distance decides how they share cache sets and pages.
 const BUFFER_BYTES: usize = 2048;
+/// As many as net_ring takes.
+const MOST_QUEUES: usize = 16;
 
 /// A net_ring port over a fixed set of frames, for benches.
 ///
@@ -23,12 +25,13 @@ const BUFFER_BYTES: usize = 2048;
 /// adds is taking new mbufs for its ring.
 #[derive(Debug)]
 pub struct RingPort {
-    source: DpdkSource,
-    /// In the order of the frames.
-    mbufs: Vec<*mut rte_mbuf>,
+    /// One for each queue.
+    sources: Vec<DpdkSource>,
+    /// Of each queue, in the order of the frames.
+    mbufs: Vec<Vec<*mut rte_mbuf>>,
     /// Where the pool's answer to `refill` goes.
     taken: Vec<*mut c_void>,
-    ring: Ring,
+    rings: Vec<Ring>,
     pool: Pool,
 }
 
@@ -38,6 +41,24 @@ impl RingPort {
     /// # Errors
     /// `Open` without frames, with a frame that no mbuf holds, or with too little memory.
     pub fn new(eal: &Arc<Eal>, frames: &[Vec<u8>], burst: u16) -> Result<Self, SourceError> {
+        Self::spread(eal, frames, 1, |_| 0, burst)
+    }
+
+    /// A port of several queues, 1 to 16, each of which is a source: `queue_of` says where each frame comes to, as a card's
+    /// hash would.
+    ///
+    /// # Errors
+    /// As [`RingPort::new`].
+    pub fn spread(
+        eal: &Arc<Eal>,
+        frames: &[Vec<u8>],
+        queues: usize,
+        queue_of: impl Fn(&[u8]) -> usize,
+        burst: u16,
+    ) -> Result<Self, SourceError> {
+        if !(1..=MOST_QUEUES).contains(&queues) {
+            return Err(SourceError::Open(format!("{queues} queues: a ring port has 1 to {MOST_QUEUES}")));
+        }
         let longest = frames.iter().map(Vec::len).max().unwrap_or(0).max(BUFFER_BYTES);
         let room = u16::try_from(longest)
             .ok()
@@ -67,14 +88,28 @@ impl RingPort {
         // SAFETY: each was allocated above and is given back once; what is in it stays as it is.
         unsafe { dpdk_sys::shim_mbuf_free_burst(mbufs.clone().as_mut_ptr(), count) };
 
-        let ring = Ring::new(eal, count)?;
-        // The pool of the queue itself stays unused: net_ring hands over the mbufs that are in the ring.
-        let options = PortOptions { burst, descriptors: 512, mbufs: 8191, promiscuous: false };
-        let source = DpdkSource::of_port(eal, ring.port(eal, &options)?, burst);
-        Ok(Self { source, taken: vec![std::ptr::null_mut(); mbufs.len()], mbufs, ring, pool })
+        let mut shares: Vec<Vec<*mut rte_mbuf>> = vec![Vec::new(); queues];
+        for (&mbuf, frame) in mbufs.iter().zip(frames) {
+            shares[queue_of(frame) % queues].push(mbuf);
+        }
+        let rings = shares
+            .iter()
+            .map(|share| Ring::new(eal, share.len().max(1) as u32))
+            .collect::<Result<Vec<_>, _>>()?;
+        // The pools of the queues themselves stay unused: net_ring hands over the mbufs that are in the rings.
+        let options =
+            PortOptions { burst, descriptors: 512, mbufs: 8191, queues: queues as u16, promiscuous: false };
+        let mut port = port(eal, &rings)?;
+        port.start(options.queues, &options, &mut Vec::new())?;
+        let sources = port
+            .into_queues()
+            .into_iter()
+            .map(|queue| DpdkSource::polling(eal, vec![queue], "net_ring".into(), burst, None, Vec::new()))
+            .collect();
+        Ok(Self { sources, mbufs: shares, taken: vec![std::ptr::null_mut(); frames.len()], rings, pool })
     }
 
-    /// Memory that a port over `frames` frames of at most 2,048 bytes takes, for
+    /// Memory that a port of one queue over `frames` frames of at most 2,048 bytes takes, for
     /// [`EalConfig::memory_bytes`](super::EalConfig).
     pub fn memory_bytes(frames: u64) -> u64 {
         (frames + 8192) * (mbuf_bytes(BUFFER_BYTES as u16) + 16)
@@ -85,31 +120,62 @@ impl RingPort {
     /// # Errors
     /// `Fault` when mbufs are missing, which is an error in this crate.
     pub fn refill(&mut self) -> Result<(), SourceError> {
-        self.source.release();
-        let count = self.mbufs.len() as u32;
-        self.ring.drain(&mut self.taken);
+        self.drain();
+        let count = self.taken.len() as u32;
         // SAFETY: `taken` has `count` places.
         let got =
             unsafe { dpdk_sys::shim_mempool_get_bulk(self.pool.as_ptr(), self.taken.as_mut_ptr(), count) };
         if got != 0 {
             return Err(SourceError::Fault("mbufs of the ring port are missing from its pool".into()));
         }
-        // SAFETY: all `count` mbufs of the pool are now ours, and these are their pointers; the ring is empty and
-        // has room for all.
-        unsafe { dpdk_sys::shim_ring_enqueue_bulk(self.ring.raw, self.mbufs.as_ptr().cast(), count) };
+        for (ring, mbufs) in self.rings.iter().zip(&self.mbufs) {
+            let count = mbufs.len() as u32;
+            // SAFETY: all mbufs of the pool are now ours, and these are pointers to some of them; the ring is empty and has
+            // room for all.
+            unsafe { dpdk_sys::shim_ring_enqueue_bulk(ring.raw, mbufs.as_ptr().cast(), count) };
+        }
         Ok(())
     }
 
-    /// The source that receives from the ring; `Idle` when the ring is empty.
+    /// Takes back what sources hold and what was not received.
+    fn drain(&mut self) {
+        self.sources.iter_mut().for_each(PacketSource::release);
+        for ring in &mut self.rings {
+            ring.drain(&mut self.taken);
+        }
+    }
+
+    /// The source that receives from the first queue; `Idle` when its ring is empty.
     pub fn source(&mut self) -> &mut DpdkSource {
-        &mut self.source
+        &mut self.sources[0]
+    }
+
+    /// A source for each queue.
+    pub fn sources(&mut self) -> &mut [DpdkSource] {
+        &mut self.sources
     }
 }
 
 impl Drop for RingPort {
     fn drop(&mut self) {
-        self.source.release();
-        self.ring.drain(&mut self.taken);
+        self.drain();
+    }
+}
+
+/// Makes the port over these rings, a queue for each. It has transmit queues only because the driver wants some.
+fn port(eal: &Arc<Eal>, rings: &[Ring]) -> Result<Port, SourceError> {
+    let name = rings[0].name.as_str();
+    let c_name = CString::new(name).expect("the name holds no NUL");
+    let raw: Vec<*mut rte_ring> = rings.iter().map(|ring| ring.raw).collect();
+    let count = raw.len() as u32;
+    // SAFETY: EAL runs (`eal`), the lists have `count` rings, which live longer than the port: `RingPort` drops its
+    // sources first. Node 0 always exists.
+    let (id, log) = eal.logged(|| unsafe {
+        dpdk_sys::rte_eth_from_rings(c_name.as_ptr(), raw.as_ptr(), count, raw.as_ptr(), count, 0)
+    });
+    match u16::try_from(id) {
+        Ok(id) => Ok(Port::of_id(eal, id, &format!("net_ring_{name}"))),
+        Err(_) => Err(SourceError::Open(format!("no port over a ring: {}", reason(&log, id)))),
     }
 }
 
@@ -136,16 +202,6 @@ impl Ring {
             return Err(SourceError::Open(format!("no ring of {count} mbufs: {}", reason(&log, code))));
         }
         Ok(Self { raw, name, _eal: eal.clone() })
-    }
-
-    /// Makes and starts the port over this ring.
-    fn port(&self, eal: &Arc<Eal>, options: &PortOptions) -> Result<Port, SourceError> {
-        // SAFETY: the ring lives longer than the port: `RingPort` drops its source first.
-        let (id, log) = eal.logged(|| unsafe { dpdk_sys::rte_eth_from_ring(self.raw) });
-        match u16::try_from(id) {
-            Ok(id) => Port::of_id(eal, id, &format!("net_ring_{}", self.name), options),
-            Err(_) => Err(SourceError::Open(format!("no port over a ring: {}", reason(&log, id)))),
-        }
     }
 
     /// Takes out what is left and gives it back to its pool.

@@ -35,7 +35,7 @@ impl DpdkSink {
     /// The options that [`EalConfig::for_ports`](super::EalConfig::for_ports) and [`DpdkSink::open`] take: the receive
     /// queue, which some drivers want, as small as it can be.
     pub fn port_options() -> PortOptions {
-        PortOptions { burst: BATCH as u16, descriptors: 512, mbufs: 2047, promiscuous: false }
+        PortOptions { burst: BATCH as u16, descriptors: 512, mbufs: 2047, queues: 1, promiscuous: false }
     }
 
     /// Memory that it takes beside the port's own, for [`EalConfig::memory_bytes`](super::EalConfig).

@@ -1,26 +1,23 @@
 //! The source that polls DPDK ports.
 
 use super::eal::Eal;
-use super::port::{Port, PortOptions};
+use super::port::{PortOptions, RxQueue};
+use super::probed::ProbedPorts;
+use crate::kernel_link::LinkWatch;
 use crate::prefetch::prefetch;
 use crate::{Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, TimeBase};
 use dpdk_sys::{RTE_MBUF_F_RX_RSS_HASH, RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf};
 use packet::LinkType;
 use std::ffi::c_int;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// The headers that the parser needs lie within this many bytes of a frame: a first segment of at least this
 /// length is delivered as it is.
 const HEADER_BYTES: usize = 256;
 /// What is copied together of a frame whose first segment is shorter.
 const SCRATCH_BYTES: usize = 1024;
-/// Idle polls between two looks at the clock: whether the port is still there is asked now and then.
-const IDLE_POLLS: u32 = 64;
-/// Time between two questions whether the ports are still there.
-const ALIVE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// One observation point of one or several ports, polled in turn, one receive queue each.
+/// One observation point of one or several ports, or some of their receive queues ([`ProbedPorts::start`]), polled in turn.
 ///
 /// Frames have the clock's time, read once per burst: a card's own timestamps count device ticks. The exception
 /// is a source of nothing but net_pcap ports with `rx_pcap=`: a replay, with the file's times in microseconds.
@@ -37,53 +34,41 @@ pub struct DpdkSource {
     descriptors: Vec<FrameDescriptor>,
     /// `SCRATCH_BYTES` for each place in a burst.
     scratch: Vec<u8>,
-    next_port: usize,
+    next_queue: usize,
     replay: Option<Timestamps>,
-    idle_polls: u32,
-    asked_alive: Instant,
+    /// False until the thread that polls is known to DPDK.
+    is_registered: bool,
+    alive: LinkWatch,
+    /// The links of the ports that this source speaks for, in the order of `queues`.
+    links: Vec<LinkWatch>,
+    lost: Vec<SourceCounter>,
     warnings: Vec<String>,
-    ports: Vec<Port>,
+    queues: Vec<RxQueue>,
     eal: Arc<Eal>,
 }
 
-// SAFETY: mbufs, ports and EAL's functions may be used from any thread, one at a time; `&mut self` sees to that.
+// SAFETY: mbufs, queues and EAL's functions may be used from any thread, one at a time; `&mut self` sees to that. What
+// queues share, their port, is only asked for its state, its counters under a lock.
 unsafe impl Send for DpdkSource {}
 
 impl DpdkSource {
-    /// Opens the ports that these devargs name. PCI devices must have been named to [`Eal::init`].
+    /// Opens the ports that these devargs name, all their queues as one source. PCI devices must have been named to
+    /// [`Eal::init`].
     ///
     /// # Errors
     /// `Open` with what is wrong and what to do.
     pub fn open(eal: &Arc<Eal>, devargs: &[String], options: &PortOptions) -> Result<Self, SourceError> {
-        if devargs.is_empty() {
-            return Err(SourceError::Open("no DPDK port is named: give its devargs to --port".into()));
-        }
-        let mut warnings = Vec::new();
-        // Before the first port starts: net_pcap writes times only where the field is known.
-        let timestamps = Timestamps::register();
-        let mut ports = Vec::new();
-        for devargs in devargs {
-            ports.extend(Port::open(eal, devargs, options, &mut warnings)?);
-        }
-        for port in ports.iter().filter(|port| port.device().is_virtual("net_af_xdp")) {
-            warnings.push(format!(
-                "port {}: AF_XDP takes the frames away from the kernel: the host no longer receives on this interface",
-                port.device().devargs
-            ));
-        }
-        let replay = if ports.iter().all(|port| port.device().is_replay()) { timestamps } else { None };
-        Ok(Self::polling(eal, ports, devargs.join(" "), options.burst, replay, warnings))
+        let ports = ProbedPorts::probe(eal, devargs)?;
+        let possible = ports.queues()?;
+        let queues = usize::from(options.queues).clamp(*possible.start(), *possible.end());
+        let (mut sources, _) = ports.start(queues, 1, options)?;
+        sources.pop().ok_or_else(|| SourceError::Open("the ports have no receive queue".into()))
     }
 
-    /// A source of one port that is open already.
-    pub(super) fn of_port(eal: &Arc<Eal>, port: Port, burst: u16) -> Self {
-        let name = port.device().name.clone();
-        Self::polling(eal, vec![port], name, burst, None, Vec::new())
-    }
-
-    fn polling(
+    /// A source of these queues.
+    pub(super) fn polling(
         eal: &Arc<Eal>,
-        ports: Vec<Port>,
+        queues: Vec<RxQueue>,
         name: String,
         burst: u16,
         replay: Option<Timestamps>,
@@ -96,19 +81,21 @@ impl DpdkSource {
             held: 0,
             descriptors: vec![FrameDescriptor::EMPTY; burst],
             scratch: vec![0; burst * SCRATCH_BYTES],
-            next_port: 0,
+            next_queue: 0,
             replay,
-            idle_polls: 0,
-            asked_alive: Instant::now(),
+            is_registered: false,
+            alive: LinkWatch::new(),
+            links: queues.iter().map(|_| LinkWatch::new()).collect(),
+            lost: Vec::new(),
             warnings,
-            ports,
+            queues,
             eal: eal.clone(),
         }
     }
 
     /// Gives the frames of the last burst back to their pools.
     #[inline]
-    pub(super) fn release(&mut self) {
+    fn free(&mut self) {
         if self.held > 0 {
             // SAFETY: the first `held` pointers are mbufs that the last poll handed over; each is given back once.
             unsafe { dpdk_sys::shim_mbuf_free_burst(self.mbufs.as_mut_ptr(), self.held as u32) };
@@ -116,13 +103,13 @@ impl DpdkSource {
         }
     }
 
-    /// Polls each port at most once, beginning after the one that was served last.
+    /// Polls each queue at most once, beginning after the one that was served last.
     #[inline]
     fn receive(&mut self) -> usize {
-        for _ in 0..self.ports.len() {
-            let port = self.next_port;
-            self.next_port = if port + 1 == self.ports.len() { 0 } else { port + 1 };
-            let count = self.ports[port].poll(&mut self.mbufs);
+        for _ in 0..self.queues.len() {
+            let queue = self.next_queue;
+            self.next_queue = if queue + 1 == self.queues.len() { 0 } else { queue + 1 };
+            let count = self.queues[queue].poll(&mut self.mbufs);
             if count > 0 {
                 return count;
             }
@@ -150,24 +137,40 @@ impl DpdkSource {
         }
     }
 
-    /// Asks now and then, in idle time, whether the ports are still there.
+    /// Asks now and then, in idle time, whether the ports are still there and how their links are.
     fn check_alive(&mut self) -> Result<(), SourceError> {
-        self.idle_polls += 1;
-        if self.idle_polls < IDLE_POLLS {
+        if !self.alive.is_due() {
             return Ok(());
         }
-        self.idle_polls = 0;
-        let now = Instant::now();
-        if now.duration_since(self.asked_alive) < ALIVE_INTERVAL {
-            return Ok(());
+        for (queue, link) in self.queues.iter().zip(&mut self.links) {
+            let port = queue.port();
+            if port.vanished() {
+                return Err(SourceError::Fault(format!(
+                    "port {}: its device has vanished while it was measured",
+                    port.device().devargs
+                )));
+            }
+            if queue.is_first()
+                && let Some(change) = port.link_is_up().and_then(|is_up| link.found(is_up))
+            {
+                self.warnings.push(change.line(&format!("port {}", port.device().devargs)));
+            }
         }
-        self.asked_alive = now;
-        match self.ports.iter().find(|port| port.vanished()) {
-            None => Ok(()),
-            Some(port) => Err(SourceError::Fault(format!(
-                "port {}: its device has vanished while it was measured",
-                port.device().devargs
-            ))),
+        Ok(())
+    }
+
+    /// The thread that polls becomes an lcore, so that pools keep mbufs for it: other threads go through the pool's ring
+    /// for every burst. Where that cannot be, it works without.
+    #[cold]
+    fn register_thread(&mut self) {
+        self.is_registered = true;
+        // SAFETY: EAL runs; the call is about the calling thread, which does nothing with DPDK yet.
+        let (result, _) = self.eal.logged(|| unsafe { dpdk_sys::shim_thread_register() });
+        if result != 0 {
+            self.warnings.push(
+                "DPDK has no place for one more thread: receiving works without a cache of mbufs, slower"
+                    .into(),
+            );
         }
     }
 }
@@ -175,7 +178,10 @@ impl DpdkSource {
 impl PacketSource for DpdkSource {
     #[inline]
     fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
-        self.release();
+        self.free();
+        if !self.is_registered {
+            self.register_thread();
+        }
         let count = self.receive();
         if count == 0 {
             self.check_alive()?;
@@ -188,6 +194,10 @@ impl PacketSource for DpdkSource {
         Ok(Poll::Burst(unsafe { Burst::new(&self.descriptors[..count]) }))
     }
 
+    fn release(&mut self) {
+        self.free();
+    }
+
     fn time_base(&self) -> TimeBase {
         if self.replay.is_some() { TimeBase::Packets } else { TimeBase::Clock }
     }
@@ -197,12 +207,16 @@ impl PacketSource for DpdkSource {
     }
 
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
-        let mut sums = Vec::new();
         let mut known = true;
-        for port in &mut self.ports {
-            known &= port.add_losses(&mut sums);
+        for queue in &self.queues {
+            known &= queue.port().take_losses(&mut self.lost);
         }
-        known.then_some(sums)
+        known.then(|| self.lost.clone())
+    }
+
+    fn link_downs(&self) -> Option<u64> {
+        let own = self.queues.iter().zip(&self.links).filter(|(queue, _)| queue.is_first());
+        own.filter(|(queue, _)| queue.port().has_link()).map(|(_, link)| link.downs()).reduce(|a, b| a + b)
     }
 
     fn warnings(&mut self) -> Vec<String> {
@@ -214,20 +228,20 @@ impl PacketSource for DpdkSource {
 
 impl Drop for DpdkSource {
     fn drop(&mut self) {
-        self.release();
+        self.free();
     }
 }
 
 /// The mbuf field and flag that hold a frame's receive time.
 #[derive(Clone, Copy, Debug)]
-struct Timestamps {
+pub(super) struct Timestamps {
     offset: usize,
     flag: u64,
 }
 
 impl Timestamps {
     /// `None` where DPDK has no room for the field: then the clock's time is taken.
-    fn register() -> Option<Self> {
+    pub(super) fn register() -> Option<Self> {
         let (mut offset, mut flag): (c_int, u64) = (0, 0);
         // SAFETY: two writable numbers.
         let result = unsafe { dpdk_sys::rte_mbuf_dyn_rx_timestamp_register(&mut offset, &mut flag) };

@@ -338,6 +338,12 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
         })
     }
 
+    fn release(&mut self) {
+        if let Some(buffers) = &mut self.buffers {
+            buffers.release();
+        }
+    }
+
     fn time_base(&self) -> TimeBase {
         if self.line.is_some() { TimeBase::Clock } else { TimeBase::Packets }
     }

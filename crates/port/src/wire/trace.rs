@@ -17,6 +17,8 @@ pub struct Trace {
     owners: Vec<u8>,
     bytes: u64,
     longest: u32,
+    /// Why these are not all frames of a damaged source.
+    damage: Option<SourceError>,
 }
 
 /// The frames of one queue.
@@ -49,10 +51,12 @@ impl Trace {
     /// Bytes beside a frame's own: its descriptor, number, owner, place in the order, and what a schedule keeps of it.
     const BYTES_BESIDE: u64 = size_of::<FrameDescriptor>() as u64 + 4 + 1 + 1 + 8;
 
-    /// Takes all frames of a source, for this many queues (1 to 128), into at most `limit` bytes.
+    /// Takes all frames of a source, for this many queues (1 to 128), into at most `limit` bytes; of a damaged one those
+    /// before the damage.
     ///
     /// # Errors
-    /// `Open`: a live source, no frames, or more than the limit. And what the source fails with.
+    /// `Open`: a live source, no frames, or more than the limit. And what the source fails with: `Damaged` only where that
+    /// leaves no frame.
     pub fn load(source: &mut dyn PacketSource, queues: usize, limit: u64) -> Result<Self, SourceError> {
         if source.time_base() == TimeBase::Clock {
             return Err(SourceError::Open(format!(
@@ -63,7 +67,14 @@ impl Trace {
         let mut loading = Loading::new(queues, limit)?;
         loop {
             let name = source.name().to_owned();
-            match source.rx_burst()? {
+            let poll = match source.rx_burst() {
+                Err(error @ SourceError::Damaged(_)) if !loading.trace.owners.is_empty() => {
+                    loading.trace.damage = Some(error);
+                    break;
+                }
+                poll => poll?,
+            };
+            match poll {
                 Poll::Burst(burst) => {
                     for frame in burst.frames() {
                         loading.push(&frame, &name)?;
@@ -92,6 +103,11 @@ impl Trace {
             }
         }
         loading.finish("the trace")
+    }
+
+    /// Why these are not all frames of the source: what it failed with after the last of them.
+    pub fn take_damage(&mut self) -> Option<SourceError> {
+        self.damage.take()
     }
 
     /// Frames in the order of the trace.
@@ -197,7 +213,11 @@ impl Loading {
         }
         let queues = (0..queues).map(|_| QueueFrames::default()).collect();
         let toeplitz = Toeplitz::new(&Toeplitz::SYMMETRIC_KEY);
-        Ok(Self { trace: Trace { queues, owners: Vec::new(), bytes: 0, longest: 0 }, toeplitz, limit })
+        Ok(Self {
+            trace: Trace { queues, owners: Vec::new(), bytes: 0, longest: 0, damage: None },
+            toeplitz,
+            limit,
+        })
     }
 
     fn push(&mut self, frame: &Frame<'_>, name: &str) -> Result<(), SourceError> {

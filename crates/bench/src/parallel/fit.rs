@@ -1,0 +1,76 @@
+//! Designs on the cores that there are.
+
+use crate::preset::Case;
+use engine::{Cores, Design, Plan, allowed_cores};
+
+/// A case as this machine can run it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fitted {
+    pub(super) plan: Plan,
+    pub(super) queues: usize,
+    /// What is less than was asked for.
+    pub(super) instead: Option<String>,
+}
+
+/// The case on this machine's cores.
+pub(super) fn fit(case: Case) -> Result<Fitted, String> {
+    fit_on(case, &allowed_cores())
+}
+
+/// Takes the cores that there are where there are not enough: a design whose receivers are its cores then has fewer queues,
+/// one with workers fewer of these; clusters, and what needs two threads, go over whatever there is.
+fn fit_on((name, cores, queues): Case, allowed: &[usize]) -> Result<Fitted, String> {
+    let design: Design = name.parse()?;
+    let there = allowed.len();
+    let used = cores.map(|cores| cores.min(there));
+    let used_queues = match (design, used) {
+        (Design::Rss, Some(used)) => queues.min(used),
+        _ => queues,
+    };
+    let pinned = match design {
+        // One core cannot hold a receiver and a worker apart: threads without a core of their own, oversubscribed.
+        Design::Sync | Design::Async | Design::Pipeline => used.filter(|&used| used > 1),
+        _ => used,
+    };
+    let plan = Plan::new(Some(design), pinned.map(Cores::Count).as_ref(), used_queues, allowed)?;
+    let instead = match cores {
+        Some(cores) if cores > there => {
+            let less = format!("{there} core(s) instead of {cores}");
+            Some(if used_queues == queues {
+                less
+            } else {
+                format!("{less}, {used_queues} queue(s) instead of {queues}")
+            })
+        }
+        None if plan.oversubscribed => Some(format!("{} threads on {there} core(s)", plan.threads())),
+        _ => None,
+    };
+    Ok(Fitted { plan, queues: used_queues, instead })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn fits(case: Case, cores: usize, threads: (usize, usize, usize), instead: Option<&str>) {
+        let allowed: Vec<usize> = (0..cores).collect();
+        let fitted = fit_on(case, &allowed).expect("possible");
+        assert_eq!((fitted.plan.receivers, fitted.plan.workers, fitted.queues), threads);
+        assert_eq!(fitted.instead.as_deref(), instead);
+    }
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        fits(("rss", Some(6), 6), 8, (6, 0, 6), None);
+        fits(("rss", Some(6), 6), 2, (2, 0, 2), Some("2 core(s) instead of 6, 2 queue(s) instead of 6"));
+        fits(("async", Some(6), 1), 2, (1, 1, 1), Some("2 core(s) instead of 6"));
+        fits(("async", Some(6), 1), 1, (1, 1, 1), Some("1 core(s) instead of 6"));
+        fits(("sync", Some(2), 1), 2, (1, 1, 1), None);
+        fits(("pipeline", Some(2), 1), 1, (1, 1, 1), Some("1 core(s) instead of 2"));
+        fits(("cooperative", Some(1), 1), 1, (1, 0, 1), None);
+        fits(("3x1", None, 3), 2, (3, 1, 3), Some("6 threads on 2 core(s)"));
+        fits(("3x1", None, 3), 6, (3, 1, 3), None);
+        fits(("2x1", Some(4), 2), 2, (2, 1, 2), Some("2 core(s) instead of 4"));
+    }
+}

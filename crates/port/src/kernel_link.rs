@@ -1,0 +1,124 @@
+//! The link of a kernel interface: whether it is up, down for now, or gone.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// Time between two questions.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// Polls without frames between two looks at the clock.
+const POLLS: u32 = 64;
+
+/// Asks the kernel about the interface of this number; `None` where there is none, or it cannot be asked.
+pub(crate) fn ask(interface: u32, request: libc::Ioctl) -> Option<libc::ifreq> {
+    // SAFETY: an all-zero request is a value.
+    let mut answer: libc::ifreq = unsafe { std::mem::zeroed() };
+    // SAFETY: the buffer has the size that the call demands.
+    if interface == 0 || unsafe { libc::if_indextoname(interface, answer.ifr_name.as_mut_ptr()) }.is_null() {
+        return None;
+    }
+    // SAFETY: no pointers.
+    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    // SAFETY: just opened, and nobody else's; below zero there is none.
+    let socket = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })?;
+    // SAFETY: the requests made here read and write one `ifreq`.
+    (unsafe { libc::ioctl(socket.as_raw_fd(), request, &mut answer) } == 0).then_some(answer)
+}
+
+/// Whether the interface of this number is up and has a carrier; `None` where it cannot be asked.
+pub(crate) fn is_up(interface: u32) -> Option<bool> {
+    let answer = ask(interface, libc::SIOCGIFFLAGS)?;
+    let wanted = libc::IFF_UP | libc::IFF_RUNNING;
+    // SAFETY: this is the member that the request fills.
+    Some(i32::from(unsafe { answer.ifr_ifru.ifru_flags }) & wanted == wanted)
+}
+
+/// Looks after a link in idle time: a link that carries frames is up.
+#[derive(Debug)]
+pub(crate) struct LinkWatch {
+    is_down: bool,
+    downs: u64,
+    polls: u32,
+    asked: Instant,
+}
+
+/// What has become of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkChange {
+    /// It went down; frames come again when it is up.
+    Down,
+    /// It came back.
+    Up,
+}
+
+impl LinkWatch {
+    /// A link that was up when it was opened.
+    pub(crate) fn new() -> Self {
+        Self { is_down: false, downs: 0, polls: 0, asked: Instant::now() }
+    }
+
+    /// A poll without frames: true where it is time to ask, a few times a second.
+    #[inline]
+    pub(crate) fn is_due(&mut self) -> bool {
+        self.polls += 1;
+        if self.polls < POLLS {
+            return false;
+        }
+        self.polls = 0;
+        let now = Instant::now();
+        if now.duration_since(self.asked) < INTERVAL {
+            return false;
+        }
+        self.asked = now;
+        true
+    }
+
+    /// What the link was found to be; what that changes.
+    pub(crate) fn found(&mut self, is_up: bool) -> Option<LinkChange> {
+        if is_up != self.is_down {
+            return None;
+        }
+        self.is_down = !is_up;
+        self.downs += u64::from(self.is_down);
+        Some(if is_up { LinkChange::Up } else { LinkChange::Down })
+    }
+
+    /// How often it was found to have gone down.
+    pub(crate) fn downs(&self) -> u64 {
+        self.downs
+    }
+}
+
+impl LinkChange {
+    /// The line for the user about `what`, a port or an interface by its name.
+    pub(crate) fn line(self, what: &str) -> String {
+        match self {
+            Self::Down => format!("{what}: its link is down; measuring goes on when it is up again"),
+            Self::Up => format!("{what}: its link is up again"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_change_is_told_once_and_downs_are_counted() {
+        let mut watch = LinkWatch::new();
+        let told: Vec<_> = [true, false, false, true, true, false].map(|is_up| watch.found(is_up)).to_vec();
+        assert_eq!(
+            told,
+            [None, Some(LinkChange::Down), None, Some(LinkChange::Up), None, Some(LinkChange::Down)]
+        );
+        assert_eq!(watch.downs(), 2);
+    }
+
+    #[test]
+    fn the_loopback_interface_can_be_asked_and_none_cannot() {
+        // SAFETY: a C string.
+        let loopback = unsafe { libc::if_nametoindex(c"lo".as_ptr()) };
+        assert_eq!(is_up(loopback).is_some(), loopback != 0);
+        assert_eq!(is_up(0), None);
+        assert_eq!(is_up(u32::MAX / 2), None);
+    }
+}
