@@ -1,4 +1,4 @@
-//! What a packet stream is summarised into: exact flow tables.
+//! What a packet stream is summarised into: exact flow tables, and sketches.
 //!
 //! The crate knows nothing of frame bytes, threads, clocks and query text.
 
@@ -9,6 +9,7 @@ mod flow_table;
 mod limits;
 mod loss_part;
 mod parts;
+pub mod sketch;
 mod statistic;
 mod statistic_part;
 mod tags;
