@@ -11,14 +11,27 @@
 //! **Bounds.** They hold for what the structure saw. What was lost before it widens them:
 //! [`Estimate::widened_by_loss`].
 
+mod checked_hash_table;
 mod error;
 mod estimate;
+mod grid;
+mod key;
+mod key_index;
 mod memory;
+#[cfg(test)]
+mod oracle;
 mod row_hash;
+mod simple_hash_table;
+mod space_saving;
 mod summary;
 
+pub use checked_hash_table::CheckedHashTable;
 pub use error::{SketchError, Unmergeable};
 pub use estimate::{Bounds, Estimate};
+pub use grid::{Grid, GridConfig};
+pub use key::ByteKey;
+pub use simple_hash_table::SimpleHashTable;
+pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
 pub use summary::{
     Cardinality, Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Update, UpdateBurst,
 };

@@ -19,6 +19,15 @@ pub enum SketchError {
         /// The most.
         most: usize,
     },
+    /// A size that must be a power of two.
+    NoPowerOfTwo {
+        /// The structure.
+        kind: &'static str,
+        /// Which of its sizes.
+        what: &'static str,
+        /// What was asked for.
+        asked: usize,
+    },
     /// Less memory than the smallest one takes.
     TooLittleMemory {
         /// The structure.
@@ -54,6 +63,10 @@ impl fmt::Display for SketchError {
         match *self {
             Self::Size { kind, what, asked, least, most } => {
                 write!(f, "{kind}: a {what} of {asked} cannot be; it goes from {least} to {most}")
+            }
+            Self::NoPowerOfTwo { kind, what, asked } => {
+                let next = asked.next_power_of_two();
+                write!(f, "{kind}: a {what} of {asked} cannot be; take a power of two, as {next}")
             }
             Self::TooLittleMemory { kind, bytes, least } => {
                 write!(f, "{kind}: {bytes} bytes are too little memory; it needs at least {least}")
