@@ -11,13 +11,20 @@
 //! **Bounds.** They hold for what the structure saw. What was lost before it widens them:
 //! [`Estimate::widened_by_loss`].
 
+mod bitmap;
 mod checked_hash_table;
+mod chernoff;
+mod coco_sketch;
+mod draw;
 mod error;
 mod estimate;
 mod grid;
+mod hyper_log_log;
+mod iblt;
 mod key;
 mod key_index;
 mod memory;
+mod mv_sketch;
 #[cfg(test)]
 mod oracle;
 mod row_hash;
@@ -25,11 +32,16 @@ mod simple_hash_table;
 mod space_saving;
 mod summary;
 
+pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
 pub use checked_hash_table::CheckedHashTable;
+pub use coco_sketch::CocoSketch;
 pub use error::{SketchError, Unmergeable};
 pub use estimate::{Bounds, Estimate};
 pub use grid::{Grid, GridConfig};
+pub use hyper_log_log::HyperLogLog;
+pub use iblt::{Iblt, NotRecovered};
 pub use key::ByteKey;
+pub use mv_sketch::MvSketch;
 pub use simple_hash_table::SimpleHashTable;
 pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
 pub use summary::{
