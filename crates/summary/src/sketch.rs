@@ -15,6 +15,7 @@ mod bitmap;
 mod checked_hash_table;
 mod chernoff;
 mod coco_sketch;
+mod count_min;
 mod draw;
 mod error;
 mod estimate;
@@ -27,10 +28,14 @@ mod memory;
 mod mv_sketch;
 #[cfg(test)]
 mod oracle;
+mod quantiles;
+mod reversible;
 mod row_hash;
+mod sample;
 mod simple_hash_table;
 mod space_saving;
 mod summary;
+mod word_sets;
 
 pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
 pub use checked_hash_table::CheckedHashTable;
@@ -42,8 +47,12 @@ pub use hyper_log_log::HyperLogLog;
 pub use iblt::{Iblt, NotRecovered};
 pub use key::ByteKey;
 pub use mv_sketch::MvSketch;
+pub use quantiles::{QuantileConfig, QuantileSketch, Quantiles};
+pub use reversible::ReversibleSketch;
+pub use sample::{FlowSample, PacketSample, SampleAndHold, SampleConfig, Sampling};
 pub use simple_hash_table::SimpleHashTable;
 pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
 pub use summary::{
     Cardinality, Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Update, UpdateBurst,
 };
+pub use word_sets::ReversibleSets;

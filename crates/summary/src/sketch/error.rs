@@ -19,14 +19,16 @@ pub enum SketchError {
         /// The most.
         most: usize,
     },
-    /// A size that must be a power of two.
-    NoPowerOfTwo {
+    /// A size that must be a power of something.
+    NoPower {
         /// The structure.
         kind: &'static str,
         /// Which of its sizes.
         what: &'static str,
         /// What was asked for.
         asked: usize,
+        /// Of what it must be a power.
+        base: usize,
     },
     /// Less memory than the smallest one takes.
     TooLittleMemory {
@@ -64,9 +66,10 @@ impl fmt::Display for SketchError {
             Self::Size { kind, what, asked, least, most } => {
                 write!(f, "{kind}: a {what} of {asked} cannot be; it goes from {least} to {most}")
             }
-            Self::NoPowerOfTwo { kind, what, asked } => {
-                let next = asked.next_power_of_two();
-                write!(f, "{kind}: a {what} of {asked} cannot be; take a power of two, as {next}")
+            Self::NoPower { kind, what, asked, base } => {
+                let below = base.pow(asked.ilog(base));
+                let above = below.saturating_mul(base);
+                write!(f, "{kind}: a {what} of {asked} cannot be; take a power of {base}: {below} or {above}")
             }
             Self::TooLittleMemory { kind, bytes, least } => {
                 write!(f, "{kind}: {bytes} bytes are too little memory; it needs at least {least}")

@@ -22,11 +22,16 @@ pub trait Grid {
     const UNIT: &'static str = "width";
     /// Cells that a row can have.
     const WIDTH: RangeInclusive<usize> = 1..=u32::MAX as usize;
-    /// True where the width must be a power of two.
-    const IS_POWER_OF_TWO: bool = false;
+    /// The width must be a power of this.
+    const POWER_OF: usize = 1;
 
     /// Memory of a structure.
     fn bytes(rows: usize, width: usize) -> usize;
+}
+
+/// The largest width that a structure can have and that is no more than `width`.
+fn power_below<T: Grid>(width: usize) -> usize {
+    if T::POWER_OF > 1 { T::POWER_OF.pow(width.ilog(T::POWER_OF)) } else { width }
 }
 
 /// Rows, width and seed of a structure `T`.
@@ -55,8 +60,13 @@ impl<T: Grid> GridConfig<T> {
     pub(crate) fn check(&self) -> Result<(), SketchError> {
         SketchError::check_size(T::KIND, "number of rows", self.rows, *T::ROWS.start(), *T::ROWS.end())?;
         SketchError::check_size(T::KIND, T::UNIT, self.width, *T::WIDTH.start(), *T::WIDTH.end())?;
-        if T::IS_POWER_OF_TWO && !self.width.is_power_of_two() {
-            return Err(SketchError::NoPowerOfTwo { kind: T::KIND, what: T::UNIT, asked: self.width });
+        if power_below::<T>(self.width) != self.width {
+            return Err(SketchError::NoPower {
+                kind: T::KIND,
+                what: T::UNIT,
+                asked: self.width,
+                base: T::POWER_OF,
+            });
         }
         Ok(())
     }
@@ -84,10 +94,7 @@ impl<T: Grid> Configuration for GridConfig<T> {
                 too_wide = middle;
             }
         }
-        if T::IS_POWER_OF_TWO {
-            fits = 1 << fits.ilog2();
-        }
-        Ok(Self::with_width(fits, seed))
+        Ok(Self::with_width(power_below::<T>(fits), seed))
     }
 
     fn bytes(&self) -> usize {

@@ -30,7 +30,7 @@ impl Grid for HyperLogLog {
     const USUAL_ROWS: usize = 1;
     const UNIT: &'static str = "number of registers";
     const WIDTH: std::ops::RangeInclusive<usize> = 16..=1 << 24;
-    const IS_POWER_OF_TWO: bool = true;
+    const POWER_OF: usize = 2;
 
     fn bytes(_: usize, registers: usize) -> usize {
         registers

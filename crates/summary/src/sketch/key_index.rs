@@ -32,10 +32,8 @@ impl KeyIndex {
         Ok(Self { slots: filled(capacity * SLOTS, Slot { tag: 0, number: FREE })? })
     }
 
-    /// Memory of one with this capacity.
-    pub(crate) fn bytes(capacity: usize) -> usize {
-        capacity * SLOTS * size_of::<Slot>()
-    }
+    /// Memory for each number.
+    pub(crate) const BYTES: usize = SLOTS * size_of::<Slot>();
 
     pub(crate) fn clear(&mut self) {
         self.slots.fill(Slot { tag: 0, number: FREE });

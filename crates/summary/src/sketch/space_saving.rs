@@ -82,7 +82,7 @@ impl<K, O: Order> Grid for SpaceSaving<K, O> {
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=KeyIndex::MOST;
 
     fn bytes(_: usize, capacity: usize) -> usize {
-        KeyIndex::bytes(capacity) + capacity * (size_of::<Counter<K>>() + O::BYTES)
+        capacity * (KeyIndex::BYTES + size_of::<Counter<K>>() + O::BYTES)
     }
 }
 
