@@ -11,14 +11,24 @@
 //! **Bounds.** They hold for what the structure saw. What was lost before it widens them:
 //! [`Estimate::widened_by_loss`].
 
+mod candidates;
+mod counter_array;
+mod dyadic;
 mod error;
 mod estimate;
 mod memory;
 mod row_hash;
 mod summary;
+mod tracked;
 
+pub use counter_array::{
+    ArrayConfig, Cell, Conservative, CountMin, CountSketch, CounterArray, InnerProduct, KAry, Linear, Place,
+    Policy, Signed, SignedCell, Turnstile,
+};
+pub use dyadic::{DyadicArray, DyadicConfig};
 pub use error::{SketchError, Unmergeable};
 pub use estimate::{Bounds, Estimate};
 pub use summary::{
     Cardinality, Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Update, UpdateBurst,
 };
+pub use tracked::{Tracked, TrackedConfig};
