@@ -10,7 +10,9 @@ mod limits;
 mod loss_part;
 mod order_part;
 mod parts;
-//! What a packet stream is summarised into: exact flow tables, of one core or of several together, and sketches.
+mod share;
+mod shared;
+pub mod sketch;
 mod statistic;
 mod statistic_part;
 mod sync;

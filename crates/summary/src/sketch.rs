@@ -23,7 +23,7 @@ mod tracked;
 
 pub use counter_array::{
     ArrayConfig, Cell, Conservative, CountMin, CountSketch, CounterArray, InnerProduct, KAry, Linear, Place,
-    Policy, Signed, SignedCell, Turnstile,
+    Policy, SharedArray, Signed, SignedCell, Turnstile,
 };
 pub use dyadic::{DyadicArray, DyadicConfig};
 pub use error::{SketchError, Unmergeable};

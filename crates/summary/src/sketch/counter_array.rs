@@ -14,17 +14,21 @@
 //! them into one line would save misses and lose the rows' independence, which the bounds need. Where the array is
 //! larger than the cache that is near, a burst goes through in two steps: the first finds the places and asks for their
 //! lines, the second counts.
+//!
+//! Several cores count into one array by [`SharedArray`], or each into its own, which are added when a window ends.
 
 mod bounds;
 mod cell;
 mod inner_product;
 mod policy;
+mod shared;
 mod update;
 
 pub use cell::{Cell, SignedCell};
 pub use policy::{
     Conservative, CountMin, CountSketch, InnerProduct, KAry, Linear, Policy, Signed, Turnstile,
 };
+pub use shared::SharedArray;
 pub use update::Place;
 
 use super::memory::filled;

@@ -90,7 +90,7 @@ impl fmt::Display for DyadicConfig {
 #[derive(Clone, Debug)]
 enum Level {
     Exact(Box<[u32]>),
-    Sketched(CounterArray<CountMin>),
+    Sketched(Box<CounterArray<CountMin>>),
 }
 
 impl Level {
@@ -234,7 +234,7 @@ impl Summary for DyadicArray {
             None => {
                 let seed = Seed::new(seeds[level as usize]);
                 let array = ArrayConfig::new(configuration.depth, configuration.width, seed)?;
-                Ok(Level::Sketched(CounterArray::new(&array)?))
+                Ok(Level::Sketched(Box::new(CounterArray::new(&array)?)))
             }
         };
         let levels = (0..configuration.bits).map(level).collect::<Result<_, SketchError>>()?;

@@ -18,6 +18,9 @@ pub trait Cell: Copy + Default + Ord + Send + Sync + fmt::Debug + sealed::Sealed
     /// True where it can count no further, and from then on.
     fn is_at_limit(self) -> bool;
 
+    /// A counter of 64 bits, in two's complement where this one can fall below zero; beyond the range, the limit.
+    fn from_word(word: u64) -> Self;
+
     /// Its value; beyond the range, the nearest.
     fn to_i64(self) -> i64;
 
@@ -41,7 +44,7 @@ mod sealed {
 }
 
 macro_rules! cell {
-    ($($cell:ident: $at_limit:expr;)*) => {$(
+    ($($cell:ident: $at_limit:expr, $word:expr;)*) => {$(
         impl sealed::Sealed for $cell {}
 
         impl Cell for $cell {
@@ -67,6 +70,11 @@ macro_rules! cell {
             }
 
             #[inline(always)]
+            fn from_word(word: u64) -> Self {
+                $word(word)
+            }
+
+            #[inline(always)]
             fn to_i64(self) -> i64 {
                 i64::try_from(self).unwrap_or(i64::MAX)
             }
@@ -80,10 +88,11 @@ macro_rules! cell {
 }
 
 cell! {
-    u32: |cell| cell == u32::MAX;
-    u64: |cell| cell == u64::MAX;
-    i32: |cell| cell == i32::MAX || cell == i32::MIN;
-    i64: |cell| cell == i64::MAX || cell == i64::MIN;
+    u32: |cell| cell == u32::MAX, |word| u32::try_from(word).unwrap_or(u32::MAX);
+    u64: |cell| cell == u64::MAX, |word| word;
+    i32: |cell| cell == i32::MAX || cell == i32::MIN,
+        |word| (word as i64).clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+    i64: |cell| cell == i64::MAX || cell == i64::MIN, |word| word as i64;
 }
 
 macro_rules! signed_cell {
@@ -111,6 +120,17 @@ signed_cell! { i32 i64 }
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_narrowed_to_the_limits() {
+        assert_eq!((u32::from_word(7), u32::from_word(1 << 32)), (7, u32::MAX));
+        assert_eq!((i32::from_word(7), i32::from_word(7_u64.wrapping_neg())), (7, -7));
+        assert_eq!(
+            (i32::from_word(1 << 40), i32::from_word((1_u64 << 40).wrapping_neg())),
+            (i32::MAX, i32::MIN)
+        );
+        assert_eq!((i64::from_word(7_u64.wrapping_neg()), u64::from_word(1 << 63)), (-7, 1 << 63));
+    }
 
     #[test]
     fn counters_stop_at_their_limits_and_stay_there() {

@@ -22,9 +22,11 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     /// True where a row's hash has a sign.
     const HAS_SIGNS: bool = false;
 
-    /// Adds `weight` at the places of a packet. Gives the estimate after it, as an integer by which flows can be
-    /// compared.
+    /// Adds `weight` at the places of a packet. Gives the [`Policy::rank`] after it.
     fn add<const D: usize>(cells: &mut [Self::Cell], places: &[Place; D], weight: u64) -> i64;
+
+    /// What rows with these counters, their signs undone, say of a flow: an integer by which flows are compared.
+    fn rank<const D: usize>(counters: [Self::Cell; D]) -> i64;
 
     /// The answer for the key with this hash.
     fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate;
@@ -118,11 +120,16 @@ fn median<C: Cell>(values: &mut [C]) -> (f64, bool) {
     (median_of(&[below.to_f64(), above.to_f64()]), below.is_at_limit() || above.is_at_limit())
 }
 
-/// The upper median: enough to compare flows.
+/// Enough to compare flows.
 #[inline(always)]
-fn rank<C: Cell, const D: usize>(mut values: [C; D]) -> i64 {
-    values.sort_unstable();
-    values[D / 2].to_i64()
+fn upper_median<C: Cell, const D: usize>(mut counters: [C; D]) -> i64 {
+    counters.sort_unstable();
+    counters[D / 2].to_i64()
+}
+
+#[inline(always)]
+fn least_of<C: Cell, const D: usize>(counters: [C; D]) -> i64 {
+    counters.into_iter().min().unwrap_or_default().to_i64()
 }
 
 /// The least row, and Count-Min's bound around it.
@@ -145,7 +152,12 @@ impl<C: Cell> Policy for CountMin<C> {
 
     #[inline(always)]
     fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        add_to_all(cells, places, weight).into_iter().min().unwrap_or_default().to_i64()
+        least_of(add_to_all(cells, places, weight))
+    }
+
+    #[inline(always)]
+    fn rank<const D: usize>(counters: [C; D]) -> i64 {
+        least_of(counters)
     }
 
     fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
@@ -181,6 +193,11 @@ impl<C: Cell> Policy for Conservative<C> {
         raised.to_i64()
     }
 
+    #[inline(always)]
+    fn rank<const D: usize>(counters: [C; D]) -> i64 {
+        least_of(counters)
+    }
+
     fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
         least(array, hash)
     }
@@ -194,11 +211,16 @@ impl<C: SignedCell> Policy for CountSketch<C> {
 
     #[inline(always)]
     fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        rank::<C, D>(std::array::from_fn(|row| {
+        upper_median::<C, D>(std::array::from_fn(|row| {
             let (cell, negative) = (&mut cells[places[row].index()], places[row].is_negative());
             *cell = if negative { cell.minus(weight) } else { cell.plus(weight) };
             if negative { C::default().difference(*cell) } else { *cell }
         }))
+    }
+
+    #[inline(always)]
+    fn rank<const D: usize>(counters: [C; D]) -> i64 {
+        upper_median(counters)
     }
 
     fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
@@ -247,7 +269,12 @@ impl<C: SignedCell> Policy for KAry<C> {
 
     #[inline(always)]
     fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        rank(add_to_all(cells, places, weight))
+        upper_median(add_to_all(cells, places, weight))
+    }
+
+    #[inline(always)]
+    fn rank<const D: usize>(counters: [C; D]) -> i64 {
+        upper_median(counters)
     }
 
     fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
@@ -287,7 +314,12 @@ impl<C: SignedCell> Policy for Turnstile<C> {
 
     #[inline(always)]
     fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        rank(add_to_all(cells, places, weight))
+        upper_median(add_to_all(cells, places, weight))
+    }
+
+    #[inline(always)]
+    fn rank<const D: usize>(counters: [C; D]) -> i64 {
+        upper_median(counters)
     }
 
     fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {

@@ -46,35 +46,48 @@ impl Place {
     }
 }
 
+/// The places of `hash` in all rows.
+#[inline(always)]
+pub(super) fn places<P: Policy, const D: usize>(rows: &[RowHash; D], width: u32, hash: u64) -> [Place; D] {
+    std::array::from_fn(|row| {
+        let word = rows[row].word(hash);
+        let sign = if P::HAS_SIGNS { word << 31 } else { 0 };
+        Place((row as u32 * width + place(word, width) as u32) | sign)
+    })
+}
+
+/// Runs a program that is compiled for every depth, so that its loops over the rows have no end to look for.
+macro_rules! with_depth {
+    ($depth:expr, $d:ident => $program:expr) => {
+        with_depth!(@ $depth, $d, $program, 1 2 3 4 5 6 7)
+    };
+    (@ $depth:expr, $d:ident, $program:expr, $($row:literal)*) => {
+        match $depth {
+            $($row => {
+                const $d: usize = $row;
+                $program
+            })*
+            _ => {
+                const $d: usize = $crate::sketch::row_hash::MAX_ROWS;
+                $program
+            }
+        }
+    };
+}
+pub(super) use with_depth;
+
 impl<P: Policy> CounterArray<P> {
-    /// Counts a burst. `then` gets each packet's number in the burst and the estimate with it, in the integer by which
-    /// candidates are compared.
+    /// Counts a burst. `then` gets each packet's number in the burst and its flow's [`Policy::rank`] with it.
     #[inline(always)]
     pub(crate) fn add<K>(&mut self, burst: &[Update<K>], then: impl FnMut(usize, i64)) {
-        // The loops below have no end that is not known when they are compiled.
-        match self.configuration.depth {
-            1 => self.add_rows::<1, K>(burst, then),
-            2 => self.add_rows::<2, K>(burst, then),
-            3 => self.add_rows::<3, K>(burst, then),
-            4 => self.add_rows::<4, K>(burst, then),
-            5 => self.add_rows::<5, K>(burst, then),
-            6 => self.add_rows::<6, K>(burst, then),
-            7 => self.add_rows::<7, K>(burst, then),
-            _ => self.add_rows::<8, K>(burst, then),
-        }
+        with_depth!(self.configuration.depth, D => self.add_rows::<D, K>(burst, then));
     }
 
     #[inline(always)]
     fn add_rows<const D: usize, K>(&mut self, burst: &[Update<K>], mut then: impl FnMut(usize, i64)) {
         let width = self.configuration.width as u32;
         let rows: [RowHash; D] = std::array::from_fn(|row| self.rows[row]);
-        let places = |hash: u64| -> [Place; D] {
-            std::array::from_fn(|row| {
-                let word = rows[row].word(hash);
-                let sign = if P::HAS_SIGNS { word << 31 } else { 0 };
-                Place((row as u32 * width + place(word, width) as u32) | sign)
-            })
-        };
+        let places = |hash: u64| places::<P, D>(&rows, width, hash);
         let cells = &mut *self.cells;
         let mut total = self.added;
         if size_of_val(cells) < LARGE_BYTES {
