@@ -1,6 +1,6 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help run test bench fuzz lint build soak
+.PHONY: help run test bench fuzz loom lint build soak
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
@@ -48,6 +48,12 @@ bench: build ## the project's own measurements, each answer checked
 fuzz: ## fuzz each target for FUZZ_SECONDS (60)
 	@scripts/install build fuzz
 	@scripts/fuzz $(FUZZ_TOOLCHAIN) $(FUZZ_SECONDS)
+
+# A folder of its own: every crate is built with another flag.
+loom: export RUSTFLAGS = --cfg loom
+loom: export LOOM_MAX_PREEMPTIONS ?= 3
+loom: ## shared state under every order of events that the memory model allows
+	cargo test --package summary --lib --target-dir $(or $(CARGO_TARGET_DIR),target)/loom loom_tests
 
 soak: build ## a live link of its own measured for SOAK_SECONDS (1200), all frames accounted for; needs root
 	@scripts/install test

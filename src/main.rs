@@ -3,6 +3,8 @@
 mod bench;
 mod cli;
 mod config_file;
+#[cfg(feature = "dpdk")]
+mod eal;
 mod exit;
 mod fields;
 mod generate;

@@ -2,7 +2,7 @@
 
 use crate::cli::RunOptions;
 use crate::exit::Failure;
-use engine::{Cores, Design, Every, Plan};
+use engine::{Config, Cores, Design, Every, Plan};
 use packet::{KeySpec, Tunnel};
 use port::wire::WireSpec;
 use record::report::DesignReport;
@@ -22,13 +22,33 @@ pub(crate) fn design(text: &str) -> Result<Design, String> {
     text.parse()
 }
 
-/// The design for a source of so many queues. What a design cannot do is refused with the reason.
-pub(crate) fn plan(options: &RunOptions, queues: usize, tunnel: Tunnel) -> Result<Plan, Failure> {
+/// The design for what is to be measured. What a design cannot do is refused with the reason.
+pub(crate) fn plan(options: &RunOptions, config: &Config) -> Result<Plan, Failure> {
+    let queues = options.wire.map_or(1, |wire| wire.queues);
     let allowed = engine::allowed_cores();
     let plan = Plan::new(options.design, options.cores.as_ref(), queues, &allowed).map_err(Failure::usage)?;
-    if plan.receivers == 1 {
-        return Ok(plan);
+    let rings = engine::ring_bytes(&plan, config);
+    if rings > config.limits.bytes_allowed() / 2 {
+        return Err(Failure::usage(format!(
+            "the rings between cores take {} MiB: lower --ring, or raise --memory to twice that",
+            rings.div_ceil(1 << 20)
+        )));
     }
+    if options.wire.is_some_and(|wire| wire.rate.is_none()) && queues > plan.receivers {
+        return Err(Failure::usage(format!(
+            "--wire without a rate replays each of its {queues} queues by itself: take as many receivers (--design rss \
+             --cores {queues}, --design {queues}x1), or queues={}",
+            plan.receivers
+        )));
+    }
+    if plan.receivers > 1 {
+        check_order(options, config, &plan)?;
+    }
+    Ok(plan)
+}
+
+/// Refuses what needs all frames in their order, or a flow at one receiver whatever its key is.
+fn check_order(options: &RunOptions, config: &Config, plan: &Plan) -> Result<(), Failure> {
     let refused = |what: &str, why: &str| {
         Err(Failure::usage(format!(
             "{what} {why}, but --design {} has {} receivers: take one, for instance by --design async",
@@ -47,7 +67,7 @@ pub(crate) fn plan(options: &RunOptions, queues: usize, tunnel: Tunnel) -> Resul
     if options.gap.is_some() {
         return refused("--gap", "counts all frames between two of a flow");
     }
-    if tunnel == Tunnel::Inner {
+    if config.tunnel == Tunnel::Inner {
         return refused(
             "--tunnel inner",
             "needs inner flows on one core, and queues are chosen by the outer header",
@@ -56,7 +76,7 @@ pub(crate) fn plan(options: &RunOptions, queues: usize, tunnel: Tunnel) -> Resul
     if options.key != KeySpec::FIVE_TUPLE {
         return refused("--key", "needs a flow on one core, and queues are chosen by the 5-tuple");
     }
-    Ok(plan)
+    Ok(())
 }
 
 /// What the report says of it.

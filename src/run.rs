@@ -42,25 +42,11 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     }
     let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
     let memory = config.limits.bytes_allowed() as u64;
+    // Before a source is opened: a mistake in it must not start a port.
+    let plan = parallel::plan(options, &config)?;
     let Sources { mut sources, filter, time_base, are_captures, wire } = sources::open(options, memory)?;
     if let Some((_, bytes)) = &wire {
         config.limits.take_bytes(usize::try_from(*bytes).unwrap_or(usize::MAX));
-    }
-    let queues = if wire.is_some() { sources.len() } else { 1 };
-    let plan = parallel::plan(options, queues, config.tunnel)?;
-    let rings = engine::ring_bytes(&plan, &config) as u64;
-    if rings > memory / 2 {
-        return Err(Failure::usage(format!(
-            "the rings between cores take {} MiB: lower --ring, or raise --memory to twice that",
-            rings.div_ceil(1 << 20)
-        )));
-    }
-    if wire.is_some() && time_base == TimeBase::Packets && queues > plan.receivers {
-        return Err(Failure::usage(format!(
-            "--wire without a rate replays each of its {queues} queues by itself: take as many receivers (--design rss \
-             --cores {queues}, --design {queues}x1), or queues={}",
-            plan.receivers
-        )));
     }
     let writers = writers(options, &node, &selection, time_base)?;
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;

@@ -90,6 +90,7 @@ fn wire_around(
     let [source] = &mut sources[..] else { return Err(Failure::usage(WIRE_AROUND)) };
     // Half for the frames, half for the tables.
     let trace = Arc::new(Trace::load(source.as_mut(), spec.queues, memory / 2)?);
+    source.warnings().iter().for_each(|line| say(line));
     let name = format!("{} --wire {spec}", source.name());
     let queues = open_wire(options, &name, &spec, &trace)?;
     let Some(wire) = queues.first().map(WireQueue::wire) else {
@@ -106,16 +107,17 @@ fn open_wire(
     spec: &WireSpec,
     trace: &Arc<Trace>,
 ) -> Result<Vec<WireQueue>, SourceError> {
-    use port::dpdk::{Eal, EalConfig};
+    use crate::eal;
     let burst = usize::from(options.burst);
     if spec.mbufs.is_none() {
         return Wire::open(name, spec, trace, burst);
     }
-    let arguments = options.eal.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect();
-    let memory_bytes = Wire::mbuf_bytes(spec);
-    let eal = Eal::init(&EalConfig { devices: Vec::new(), memory_bytes, arguments })?;
-    eal.warnings().iter().for_each(|line| say(line));
-    Wire::open_mbufs(&eal, name, spec, trace, burst)
+    let config = port::dpdk::EalConfig {
+        devices: Vec::new(),
+        memory_bytes: Wire::mbuf_bytes(spec),
+        arguments: eal::arguments(options.eal.as_deref()),
+    };
+    Wire::open_mbufs(&eal::start(&config)?, name, spec, trace, burst)
 }
 
 #[cfg(not(feature = "dpdk"))]
@@ -130,7 +132,8 @@ fn open_wire(
 
 #[cfg(feature = "dpdk")]
 fn dpdk_source(options: &RunOptions) -> Result<Box<dyn PacketSource>, Failure> {
-    use port::dpdk::{DpdkSource, Eal, EalConfig, PortOptions};
+    use crate::eal;
+    use port::dpdk::{DpdkSource, EalConfig, PortOptions};
     let port = PortOptions {
         burst: options.burst,
         descriptors: options.ring,
@@ -138,13 +141,8 @@ fn dpdk_source(options: &RunOptions) -> Result<Box<dyn PacketSource>, Failure> {
             .map_err(|_| Failure::usage(format!("--mempool {}: too many mbufs", options.mempool)))?,
         promiscuous: !options.no_promiscuous,
     };
-    let arguments: Vec<String> =
-        options.eal.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect();
-    let eal = Eal::init(&EalConfig::for_ports(&options.port, &port, &arguments))?;
-    for line in eal.warnings() {
-        say(&line);
-    }
-    Ok(Box::new(DpdkSource::open(&eal, &options.port, &port)?))
+    let config = EalConfig::for_ports(&options.port, &port, &eal::arguments(options.eal.as_deref()));
+    Ok(Box::new(DpdkSource::open(&eal::start(&config)?, &options.port, &port)?))
 }
 
 #[cfg(not(feature = "dpdk"))]

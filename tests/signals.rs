@@ -5,22 +5,10 @@ mod support;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{ChildStdin, Stdio};
 use support::output::{self, number};
-use support::program::{edison, run};
+use support::program::{Running, edison, run};
 use support::scratch::Scratch;
-
-/// Far beyond what anything here takes: only a program that hangs comes to it.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn await_until(what: &str, mut is_there: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_there() {
-        assert!(began.elapsed() < PATIENCE, "{what} does not come");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
 
 /// Files beside `flows.csv`, with this ending.
 fn files(scratch: &Scratch, ending: &str) -> Vec<PathBuf> {
@@ -34,11 +22,6 @@ fn files(scratch: &Scratch, ending: &str) -> Vec<PathBuf> {
         .collect();
     names.sort();
     names
-}
-
-fn signal(child: &Child, signal: i32) {
-    // SAFETY: a call without memory; the child is not waited for yet, so that its number is its own.
-    assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
 }
 
 fn lines(path: &Path) -> Vec<String> {
@@ -60,24 +43,29 @@ fn capture(scratch: &Scratch) -> (Vec<u8>, Vec<String>) {
     (std::fs::read(path).unwrap(), records)
 }
 
+/// A run that reads its capture from standard input, into `flows.csv`.
+fn start(scratch: &Scratch, options: &[&str]) -> (Running, ChildStdin) {
+    let mut command = edison();
+    command.args(["run", "-"]).args(options).args(OPTIONS).arg("1s");
+    command.arg("--flows").arg(scratch.path("flows.csv")).stdin(Stdio::piped());
+    let mut running = Running::start(&mut command);
+    let input = running.child.stdin.take().expect("piped");
+    (running, input)
+}
+
 #[test]
 fn sighup_begins_the_next_file() {
     let scratch = Scratch::new();
     let (bytes, expected) = capture(&scratch);
-    let mut command = edison();
-    command.args(["run", "-", "--rotate", "hup"]).args(OPTIONS).arg("1s");
-    command.arg("--flows").arg(scratch.path("flows.csv"));
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
+    let (mut running, mut input) = start(&scratch, &["--rotate", "hup"]);
     let (first, second) = bytes.split_at(bytes.len() / 2);
     input.write_all(first).unwrap();
-    await_until("the first file", || !files(&scratch, ".part").is_empty());
-    signal(&child, libc::SIGHUP);
-    await_until("its end", || !files(&scratch, ".csv").is_empty());
+    assert!(running.wait_for("the first file", |_| !files(&scratch, ".part").is_empty()));
+    running.signal(libc::SIGHUP);
+    assert!(running.wait_for("its end", |_| !files(&scratch, ".csv").is_empty()));
     input.write_all(second).unwrap();
     drop(input);
-    assert!(child.wait().unwrap().success());
+    running.wait().expect(0);
     let parts = files(&scratch, ".csv");
     assert!(parts.len() >= 2, "{parts:?}");
     assert!(files(&scratch, ".part").is_empty());
@@ -92,16 +80,12 @@ fn without_rotation_signals_end_the_run_with_its_report() {
     let (bytes, _) = capture(&scratch);
     for end in [libc::SIGHUP, libc::SIGTERM, libc::SIGINT] {
         let (report, csv) = (scratch.path(&format!("{end}.json")), scratch.path("flows.csv"));
-        let mut command = edison();
-        command.args(["run", "-"]).args(OPTIONS).arg("1s").arg("--report").arg(&report);
-        command.arg("--flows").arg(&csv);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
+        let (mut running, mut input) = start(&scratch, &["--report", report.to_str().expect("UTF-8")]);
         input.write_all(&bytes[..bytes.len() / 2]).unwrap();
-        await_until("a record", || !files(&scratch, ".part").is_empty());
-        signal(&child, end);
-        assert_eq!(child.wait().unwrap().code(), Some(3), "ended early, with what was measured written");
+        assert!(running.wait_for("a record", |_| !files(&scratch, ".part").is_empty()));
+        running.signal(end);
+        // Ended early, with what was measured written.
+        running.wait().expect(3);
         let report = output::report(&report);
         assert!(number(&report["packets"]["received"]) > 0);
         assert_eq!(lines(&csv).len() as u64, number(&report["flows"]["exported"]));

@@ -139,16 +139,12 @@ fn dpdk_sink(
     devargs: &str,
     longest: usize,
 ) -> Result<Box<dyn PacketSink>, Failure> {
-    use port::dpdk::{DpdkSink, Eal, EalConfig};
-    let arguments: Vec<String> =
-        options.eal.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect();
+    use crate::eal;
+    use port::dpdk::{DpdkSink, EalConfig};
+    let arguments = eal::arguments(options.eal.as_deref());
     let mut config = EalConfig::for_ports(&[devargs.to_owned()], &DpdkSink::port_options(), &arguments);
     config.memory_bytes += DpdkSink::memory_bytes(longest);
-    let eal = Eal::init(&config)?;
-    for line in eal.warnings() {
-        say(&line);
-    }
-    Ok(Box::new(DpdkSink::open(&eal, devargs, longest)?))
+    Ok(Box::new(DpdkSink::open(&eal::start(&config)?, devargs, longest)?))
 }
 
 #[cfg(not(feature = "dpdk"))]

@@ -6,8 +6,8 @@ use crate::{Line, Points};
 use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot};
 use packet::{FlowKey, KeySpec, Seed, Tunnel};
 use port::{CaptureSource, CaptureWriter};
+use record::FlowRecord;
 use record::report::WindowReport;
-use record::{Account, FlowRecord};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
@@ -260,11 +260,6 @@ impl RecordSink for LastBlock {
         }
         self.total_byte += record.total_byte;
         self.block.push(record);
-    }
-    fn hand_over(&mut self) {}
-    fn account(&mut self, _: Account) {}
-    fn warnings(&mut self) -> Vec<String> {
-        Vec::new()
     }
     fn sibling(&self) -> Self {
         Self::default()

@@ -90,3 +90,9 @@ fn rounded(value: f64) -> f64 {
     let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
     (value * scale).round() / scale
 }
+
+/// So many digits behind the point. Shares have five: one flow in a million is not nothing.
+pub(crate) fn to_digits(value: f64, digits: i32) -> f64 {
+    let scale = 10f64.powi(digits);
+    (value * scale).round() / scale
+}

@@ -11,12 +11,14 @@ use summary::{Counts, FlowSink};
 pub trait RecordSink {
     /// One more finished record.
     fn record(&mut self, record: FlowRecord);
-    /// Passes on what has been gathered so far.
-    fn hand_over(&mut self);
-    /// Tells what is known of the measurement beside records, when a window is closed.
-    fn account(&mut self, account: Account);
+    /// Passes on what has been gathered so far, where records are gathered.
+    fn hand_over(&mut self) {}
+    /// Tells what is known of the measurement beside records, when a window is closed. Most have no use for it.
+    fn account(&mut self, _account: Account) {}
     /// Lines for the user that came up since the last call.
-    fn warnings(&mut self) -> Vec<String>;
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
     /// Another way to the same place, for a worker on another core.
     fn sibling(&self) -> Self;
     /// Takes back what [`RecordSink::sibling`] gave, with what it still holds.

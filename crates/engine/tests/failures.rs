@@ -39,6 +39,13 @@ fn records_of_others(run: &Run, dead: impl Fn(usize) -> bool) -> Vec<String> {
     lines
 }
 
+/// Fails where another worker than the dead one does not have the records of a run without deaths.
+#[track_caller]
+fn others_have_all(run: &Run, whole: &Run, dead: impl Fn(usize) -> bool, what: &str) {
+    let [found, expected] = [run, whole].map(|run| records_of_others(run, &dead));
+    assert!(found == expected, "{what}: records of others");
+}
+
 fn whole(plan: &Plan) -> Run {
     let run = Run::new(&mut sources(plan), None, &busy(), plan, Kept::new(|_, _| ()));
     run.is_consistent();
@@ -73,11 +80,7 @@ fn a_worker_that_dies_takes_its_share_only() {
             assert_eq!(packets.measured + failed, FRAMES, "{what}: {packets:?}");
             assert_ne!(failed, 0, "{what}");
             assert_eq!(run.windows.len(), whole.windows.len(), "{what}");
-            let others = records_of_others(&run, |worker| worker == dead);
-            assert!(
-                others == records_of_others(&whole, |worker| worker == dead),
-                "{what}: records of others"
-            );
+            others_have_all(&run, &whole, |worker| worker == dead, &what);
             let [fault] = &run.outcome.faults[..] else { panic!("{what}: {:?}", run.outcome.faults) };
             assert!(fault.contains(&format!("worker {dead} failed")) && !fault.contains('\n'), "{fault}");
         }
@@ -94,11 +97,7 @@ fn a_receiver_that_counts_itself_dies_with_its_share() {
             let what = format!("{design}, worker {dead} at record {at}");
             let run = with_a_dead_worker(&plan, dead, at);
             assert!(run.outcome.ended.packets.received <= FRAMES, "{what}");
-            let others = records_of_others(&run, |worker| worker == dead);
-            assert!(
-                others == records_of_others(&whole, |worker| worker == dead),
-                "{what}: records of others"
-            );
+            others_have_all(&run, &whole, |worker| worker == dead, &what);
             let faults = &run.outcome.faults;
             assert!(faults.iter().any(|line| line.contains(&format!("worker {dead} failed"))), "{faults:?}");
             assert!(
@@ -145,9 +144,7 @@ fn a_receiver_that_dies_ends_the_run_with_a_fault() {
             sources[dead] = Box::new(Live { dies_after, time_base, ..Live::new(source) });
             let run = Run::new(&mut sources, None, &busy(), &plan, Kept::new(|_, _| ()));
             run.is_consistent();
-            let is_dead = |worker: usize| workers.contains(&worker);
-            let others = records_of_others(&run, is_dead);
-            assert!(others == records_of_others(&whole, is_dead), "{what}: records of others");
+            others_have_all(&run, &whole, |worker| workers.contains(&worker), &what);
             let faults = &run.outcome.faults;
             assert!(
                 faults.iter().any(|line| line.contains(&format!("receiver {dead} failed"))),

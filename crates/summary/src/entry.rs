@@ -112,6 +112,15 @@ impl<K: Key> Hot<K> {
         self.ip_tos = packet.ip_tos;
     }
 
+    /// Adds to the counts of the open window.
+    pub(crate) fn add_counts(&mut self, cold: &mut Cold, more: &Counts) {
+        let packets = u64::from(self.packets) + more.packets;
+        self.packets = (packets % u64::from(CARRY)) as u32;
+        cold.carried += (packets / u64::from(CARRY)) as u32;
+        self.bytes += more.bytes;
+        self.wire += more.wire;
+    }
+
     /// Closes the counts of the open window: they move to the totals.
     pub(crate) fn seal(&mut self, cold: &mut Cold) -> Counts {
         let packets = u64::from(self.packets) + u64::from(cold.carried) * u64::from(CARRY);

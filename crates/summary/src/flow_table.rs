@@ -5,7 +5,9 @@ use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
 use crate::entry::{CARRY, Cold, Counts, Hot, coarse};
 use crate::limits::Limits;
 use crate::loss_part::LossPart;
+use crate::order_part::OrderPart;
 use crate::parts::Parts;
+use crate::share::{FlowShare, Marks};
 use crate::statistic_part::StatisticPart;
 use crate::tcp::LossCounts;
 use packet::{Key, KeyBurst, KeySpec, KeyedPacket, PacketDetail, PacketFields, Seed};
@@ -97,6 +99,7 @@ pub struct FlowTable<K: Key> {
     cold: Arena<Cold>,
     statistics: Option<StatisticPart>,
     loss: Option<LossPart>,
+    order: Option<OrderPart>,
     config: TableConfig,
     limits: Limits,
     /// Slots of an entry, as a power of two: 0 or 1.
@@ -137,6 +140,7 @@ impl<K: Key> FlowTable<K> {
             cold: Arena::reserve(most << slot_bits, limits)?,
             statistics: StatisticPart::new(&parts, most << slot_bits, limits)?,
             loss: parts.loss.then(|| LossPart::new(most, limits)).transpose()?,
+            order: parts.shares.then(|| OrderPart::new(most << slot_bits, limits)).transpose()?,
             config,
             limits: limits.clone(),
             slot_bits,
@@ -165,7 +169,8 @@ impl<K: Key> FlowTable<K> {
     pub fn bytes(&self) -> usize {
         let statistics = self.statistics.as_ref().map_or(0, StatisticPart::bytes);
         let loss = self.loss.as_ref().map_or(0, LossPart::bytes);
-        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + statistics + loss
+        let order = self.order.as_ref().map_or(0, OrderPart::bytes);
+        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + statistics + loss + order
     }
 
     /// Sets stream time; it never goes back.
@@ -176,7 +181,7 @@ impl<K: Key> FlowTable<K> {
     /// Counts a burst. A packet older than stream time counts as of now.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
         let (packets, details) = (burst.packets(), burst.details());
-        let has_parts = self.statistics.is_some() || self.loss.is_some();
+        let has_parts = self.statistics.is_some() || self.loss.is_some() || self.order.is_some();
         for (number, batch) in packets.chunks(BATCH).enumerate() {
             // What does not change within a batch is asked once per batch, not per packet.
             let is_changing = self.index.is_splitting() || self.is_sealing;
@@ -305,6 +310,9 @@ impl<K: Key> FlowTable<K> {
         if let Some(loss) = &self.loss {
             loss.prefetch(slot);
         }
+        if let Some(order) = &self.order {
+            order.prefetch(slot);
+        }
     }
 
     fn update_parts(
@@ -319,6 +327,9 @@ impl<K: Key> FlowTable<K> {
         }
         if let Some(loss) = &mut self.loss {
             loss.update(packets, details, slots, repeated_acks);
+        }
+        if let Some(order) = &mut self.order {
+            order.update(details, slots);
         }
     }
 
@@ -415,7 +426,11 @@ impl<K: Key> FlowTable<K> {
     /// Begins a record in a slot of an entry that is in the index, with a flow that was taken out of the limits.
     #[inline]
     fn begin(&mut self, slot: usize, key: K, packet: &PacketFields) {
-        let (hot, cold) = (Hot::first(key, packet, self.window), Cold::first(packet));
+        self.begin_with(slot, Hot::first(key, packet, self.window), Cold::first(packet));
+    }
+
+    #[inline]
+    fn begin_with(&mut self, slot: usize, hot: Hot<K>, cold: Cold) {
         if slot == self.hot.len() {
             self.hot.push(hot);
             self.cold.push(cold);
@@ -427,6 +442,9 @@ impl<K: Key> FlowTable<K> {
         }
         if let Some(loss) = &mut self.loss {
             loss.begin(slot);
+        }
+        if let Some(order) = &mut self.order {
+            order.clear(slot);
         }
         if self.slot_bits != 0 {
             let other = slot ^ 1;
@@ -443,13 +461,22 @@ impl<K: Key> FlowTable<K> {
 
     /// Puts a new key into the table and begins its record. [`NONE`] where there is no place.
     fn insert(&mut self, key: &K, hash: u64, packet: &PacketFields, sink: &mut impl FlowSink) -> u32 {
+        let slot = self.place(key, hash);
+        match slot {
+            NONE => sink.table_full(packet),
+            slot => self.begin(slot as usize, *key, packet),
+        }
+        slot
+    }
+
+    /// Puts a new key into the table, without a record as yet. [`NONE`] where there is no place.
+    fn place(&mut self, key: &K, hash: u64) -> u32 {
         let reused = (self.free != NONE).then_some(self.free as usize);
         let entry = reused.unwrap_or(self.entries);
         let has_room = reused.is_some() || self.make_room(entry);
         let is_taken = has_room && self.limits.take_flow();
         if !is_taken || !self.index.insert(hash, entry as u32) {
             self.limits.give_back_flows(is_taken.into());
-            sink.table_full(packet);
             return NONE;
         }
         let slot = entry << self.slot_bits | self.direction(key) as usize;
@@ -467,7 +494,6 @@ impl<K: Key> FlowTable<K> {
         if let Some(loss) = &mut self.loss {
             loss.clear(entry);
         }
-        self.begin(slot, *key, packet);
         slot as u32
     }
 
@@ -479,6 +505,7 @@ impl<K: Key> FlowTable<K> {
             && self.cold.make_room()
             && self.statistics.as_mut().is_none_or(|statistics| statistics.make_room(slots))
             && self.loss.as_mut().is_none_or(|loss| loss.make_room(entry))
+            && self.order.as_mut().is_none_or(|order| order.make_room(slots))
     }
 
     /// The reason to end the record in `slot` now, if there is one; with `--biflow`, that of its pair.
@@ -612,6 +639,11 @@ impl<K: Key> FlowTable<K> {
                 self.forget_connection_if_vacant(slot >> self.slot_bits, sink);
             }
         }
+        self.forget_all();
+    }
+
+    /// Leaves the table without entries.
+    fn forget_all(&mut self) {
         (self.free, self.swept, self.entries) = (NONE, 0, 0);
         self.index.clear();
         self.hot.clear();
@@ -622,6 +654,54 @@ impl<K: Key> FlowTable<K> {
         if let Some(loss) = &mut self.loss {
             loss.forget_all();
         }
+        if let Some(order) = &mut self.order {
+            order.forget_all();
+        }
+    }
+
+    /// Gives out all flows as shares and leaves the table empty. It must have been made for them ([`Parts::shares`]), and no
+    /// window may have been turned since it was empty.
+    pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
+        for (slot, (hot, cold)) in self.hot.iter_mut().zip(self.cold.iter_mut()).enumerate() {
+            if hot.live != 0 {
+                let numbers = self.order.as_ref().map_or([0; 2], |order| order.get(slot));
+                let marks = Marks::read(hot, cold, numbers);
+                take(&FlowShare { key: hot.key, counts: hot.seal(cold), marks });
+            }
+        }
+        self.limits.give_back_flows(self.len);
+        self.len = 0;
+        self.forget_all();
+    }
+
+    /// Counts a share of a flow in the open window, as if its packets had come here. False where there was no place for one
+    /// more flow: it is counted nowhere. Timeouts do not look at it, and the table must be made for shares ([`Parts::shares`]).
+    #[must_use]
+    pub fn add_share(&mut self, share: &FlowShare<K>, sink: &mut impl FlowSink) -> bool {
+        let hash = share.key.hash(&self.config.seed);
+        let mut slot = self.find(&share.key, hash);
+        if slot == NONE {
+            slot = self.place(&share.key, hash);
+            if slot == NONE {
+                return false;
+            }
+            let (mut hot, mut cold) = (Hot::vacant(share.key), Cold::EMPTY);
+            (hot.live, hot.window) = (1, self.window);
+            Marks::NONE.write(&mut hot, &mut cold);
+            self.begin_with(slot as usize, hot, cold);
+        }
+        let slot = slot as usize;
+        self.enter_window(slot, sink);
+        let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
+        let numbers = self.order.as_ref().map_or([0; 2], |order| order.get(slot));
+        let mut marks = Marks::read(hot, cold, numbers);
+        marks.merge(&share.marks);
+        marks.write(hot, cold);
+        hot.add_counts(cold, &share.counts);
+        if let Some(order) = &mut self.order {
+            order.set(slot, marks.numbers);
+        }
+        true
     }
 
     /// Takes the entry of `slot` out of the index where no direction of it is in use.

@@ -1,4 +1,4 @@
-//! What a packet stream is summarised into: exact flow tables, and sketches.
+//! What a packet stream is summarised into: exact flow tables, of one core or of several together, and sketches.
 //!
 //! The crate knows nothing of frame bytes, threads, clocks and query text.
 
@@ -8,10 +8,14 @@ mod entry;
 mod flow_table;
 mod limits;
 mod loss_part;
+mod order_part;
 mod parts;
+mod share;
+mod shared;
 pub mod sketch;
 mod statistic;
 mod statistic_part;
+mod sync;
 mod tags;
 pub mod tcp;
 
@@ -20,4 +24,6 @@ pub use entry::Counts;
 pub use flow_table::{FlowSink, FlowTable, TableConfig, Timeouts};
 pub use limits::Limits;
 pub use parts::{Metric, Parts};
+pub use share::{FlowShare, Marks};
+pub use shared::SharedTable;
 pub use statistic::{Moments, PSquare, Quantile, Statistic, StatisticBlock, StatisticError, StatisticSpec};

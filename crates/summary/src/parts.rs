@@ -23,6 +23,9 @@ pub struct Parts {
     pub biflow: bool,
     /// TCP losses (`--loss`).
     pub loss: bool,
+    /// Flows are shares, to be put together ([`crate::FlowShare`]). Alone among the parts: what the others know of a flow is in
+    /// no share.
+    pub shares: bool,
 }
 
 impl Parts {
@@ -31,8 +34,13 @@ impl Parts {
         self.biflow || self.loss
     }
 
+    /// True where nothing is asked beyond the plain record.
+    pub fn is_plain(&self) -> bool {
+        !self.are_paired() && self.statistics.iter().all(Option::is_none)
+    }
+
     /// True where bursts must carry details.
     pub fn need_details(&self) -> bool {
-        self.loss || self.statistics.iter().flatten().any(|(metric, _)| *metric == Metric::Gap)
+        self.loss || self.shares || self.statistics.iter().flatten().any(|(metric, _)| *metric == Metric::Gap)
     }
 }

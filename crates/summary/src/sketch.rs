@@ -12,11 +12,14 @@
 //! [`Estimate::widened_by_loss`].
 
 mod bitmap;
+mod candidates;
 mod checked_hash_table;
 mod chernoff;
 mod coco_sketch;
 mod count_min;
+mod counter_array;
 mod draw;
+mod dyadic;
 mod error;
 mod estimate;
 mod grid;
@@ -32,14 +35,22 @@ mod quantiles;
 mod reversible;
 mod row_hash;
 mod sample;
+mod shared_hash_table;
+mod shared_sets;
 mod simple_hash_table;
 mod space_saving;
 mod summary;
+mod tracked;
 mod word_sets;
 
 pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
 pub use checked_hash_table::CheckedHashTable;
 pub use coco_sketch::CocoSketch;
+pub use counter_array::{
+    ArrayConfig, Cell, Conservative, CountMin, CountSketch, CounterArray, InnerProduct, KAry, Linear, Place,
+    Policy, SharedArray, Signed, SignedCell, Turnstile,
+};
+pub use dyadic::{DyadicArray, DyadicConfig};
 pub use error::{SketchError, Unmergeable};
 pub use estimate::{Bounds, Estimate};
 pub use grid::{Grid, GridConfig};
@@ -50,9 +61,12 @@ pub use mv_sketch::MvSketch;
 pub use quantiles::{QuantileConfig, QuantileSketch, Quantiles};
 pub use reversible::ReversibleSketch;
 pub use sample::{FlowSample, PacketSample, SampleAndHold, SampleConfig, Sampling};
+pub use shared_hash_table::SharedHashTable;
+pub use shared_sets::SharedReversibleSets;
 pub use simple_hash_table::SimpleHashTable;
 pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
 pub use summary::{
     Cardinality, Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Update, UpdateBurst,
 };
+pub use tracked::{Tracked, TrackedConfig};
 pub use word_sets::ReversibleSets;

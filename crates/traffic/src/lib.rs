@@ -24,5 +24,7 @@ pub use event::EventKind;
 pub use generator::{GeneratedFrame, Generator, Origin};
 pub use key_stream::KeyStream;
 pub use path::{Path, PathSpec, PathTruth, TapFrame, TapTruth};
-pub use spec::{EventSpec, SizeShare, Spec, SpecError, TcpStyle, unknown_key, value::count as parse_count};
+pub use spec::{
+    EventSpec, SizeShare, Spec, SpecError, TcpStyle, pairs, unknown_key, value::count as parse_count,
+};
 pub use truth::{EventTruth, FlowCount, FlowTruth, LossTruth, Totals, Truth};

@@ -5,9 +5,10 @@ use super::bucket::low;
 use super::flows::Traffic;
 use super::murmur3::murmur3;
 use super::spooky::spooky;
-use super::tables::{MOST_PACKETS, rounded};
+use super::tables::MOST_PACKETS;
 use super::tuple::Tuple;
 use crate::compare::{in_turn, ns};
+use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::{Key, KeyBurst, PacketFields, Seed, Toeplitz};
 use serde_json::{Value, json};
@@ -210,7 +211,7 @@ fn point(flows: u64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 /// many would find no place in the double hash.
 fn collisions(mut hashes: Vec<u32>) -> [(&'static str, Value); 4] {
     let flows = hashes.len();
-    let percent = |part: usize| json!(rounded(100.0 * part as f64 / flows.max(1) as f64, 5));
+    let percent = |part: usize| json!(to_digits(100.0 * part as f64 / flows.max(1) as f64, 5));
     hashes.sort_unstable();
     let shared: usize = hashes.chunk_by(|a, b| a == b).map(<[u32]>::len).filter(|&flows| flows > 1).sum();
     hashes.dedup();

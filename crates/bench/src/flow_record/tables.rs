@@ -10,6 +10,7 @@ use super::linked_list::{LinkedList, LinkedListFullKeys};
 use super::miscount::{Miscount, Model};
 use super::table::Table;
 use crate::compare::{in_turn, ns};
+use crate::line::to_digits;
 use crate::{Line, Points};
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -108,7 +109,7 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
             variant.first_passes.sort_by(f64::total_cmp);
             let first_pass = variant.first_passes.get(variant.first_passes.len() / 2);
             let mut more =
-                vec![("first_pass_ns", json!(first_pass.map(|pass| rounded(pass / packets as f64, 1))))];
+                vec![("first_pass_ns", json!(first_pass.map(|pass| to_digits(pass / packets as f64, 1))))];
             more.extend(figures(&variant.miscount));
             Line {
                 bench: BENCH,
@@ -124,24 +125,18 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
         .collect();
     // The first is Edison's, the last the exact list.
     let times_faster = lines[lines.len() - 1].ns_per_packet() / lines[0].ns_per_packet();
-    lines[0].more.push(("times_linked_list_full_keys", json!(rounded(times_faster, 2))));
+    lines[0].more.push(("times_linked_list_full_keys", json!(to_digits(times_faster, 2))));
     lines.into_iter().for_each(out);
     Ok(())
 }
 
 /// The miscount as members of a line.
 fn figures(miscount: &Miscount) -> [(&'static str, Value); 4] {
-    let percent = |part: u64, whole: u64| json!(rounded(100.0 * part as f64 / (whole as f64).max(1.0), 5));
+    let percent = |part: u64, whole: u64| json!(to_digits(100.0 * part as f64 / (whole as f64).max(1.0), 5));
     [
         ("flows_true", json!(miscount.flows_true)),
         ("flows_counted", json!(miscount.flows_counted)),
         ("flows_lost_percent", percent(miscount.flows_lost, miscount.flows_true)),
         ("packets_miscounted_percent", percent(miscount.packets_miscounted, miscount.packets)),
     ]
-}
-
-/// So many digits behind the point. Shares have five: one flow in a million is not nothing.
-pub(super) fn rounded(value: f64, digits: i32) -> f64 {
-    let scale = 10f64.powi(digits);
-    (value * scale).round() / scale
 }

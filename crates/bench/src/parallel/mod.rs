@@ -38,5 +38,5 @@ fn size(points: &Points) -> (u64, u64) {
 }
 
 fn rounded(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
+    crate::line::to_digits(value, 2)
 }

@@ -79,12 +79,8 @@ impl RecordSink for Kept {
         self.count += 1;
         self.records.lock().unwrap_or_else(PoisonError::into_inner).push((self.worker, record));
     }
-    fn hand_over(&mut self) {}
     fn account(&mut self, account: Account) {
         self.accounts.push(account);
-    }
-    fn warnings(&mut self) -> Vec<String> {
-        Vec::new()
     }
     fn sibling(&self) -> Self {
         let worker = Some(self.siblings.fetch_add(1, Relaxed));

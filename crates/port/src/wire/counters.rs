@@ -38,16 +38,20 @@ impl WireCounters {
     /// The sum of several queues; of the longest gaps the longest.
     pub fn sum(queues: impl IntoIterator<Item = Self>) -> Self {
         queues.into_iter().fold(Self::default(), |sum, queue| Self {
-            offered: sum.offered + queue.offered,
-            delivered: sum.delivered + queue.delivered,
-            imissed: sum.imissed + queue.imissed,
-            offered_clock_stopped: sum.offered_clock_stopped + queue.offered_clock_stopped,
-            imissed_clock_stopped: sum.imissed_clock_stopped + queue.imissed_clock_stopped,
-            gaps: sum.gaps + queue.gaps,
-            gap_ns: sum.gap_ns + queue.gap_ns,
             longest_gap_ns: sum.longest_gap_ns.max(queue.longest_gap_ns),
-            rx_nombuf: sum.rx_nombuf + queue.rx_nombuf,
+            ..sum.zip(queue, |sum, more| sum + more)
         })
+    }
+
+    /// What was counted after `before`; the longest gap is that of all the time.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self { longest_gap_ns: self.longest_gap_ns, ..self.zip(before, |all, before| all - before) }
+    }
+
+    fn zip(self, other: Self, both: impl Fn(u64, u64) -> u64) -> Self {
+        let (a, b) = (self.to_array(), other.to_array());
+        Self::from_array(std::array::from_fn(|i| both(a[i], b[i])))
     }
 
     fn to_array(self) -> [u64; FIELDS] {
@@ -155,5 +159,8 @@ mod tests {
         let sum = WireCounters::sum([one, WireCounters { longest_gap_ns: 1, ..one }]);
         assert_eq!(sum.to_array(), [18, 4, 6, 8, 10, 12, 14, 8, 18]);
         assert_eq!(sum.waiting(), 8);
+        // The longest gap of all the time stands, the others are what came since.
+        assert_eq!(sum.since(one), one);
+        assert_eq!(sum.since(sum).to_array(), [0, 0, 0, 0, 0, 0, 0, 8, 0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use traffic::{Arrivals, Rate, SpecError, parse_count, unknown_key};
+use traffic::{Arrivals, Rate, SpecError, pairs, parse_count, unknown_key};
 
 /// How long a wire with a rate replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +84,8 @@ impl WireSpec {
     }
 
     /// What depends on several keys.
-    fn check(&self, given: &[&str]) -> Result<(), SpecError> {
-        let given = |key: &str| given.contains(&key);
+    fn check(&self, given: &[(&str, &str)]) -> Result<(), SpecError> {
+        let given = |key: &str| given.iter().any(|(given, _)| *given == key);
         if given("packets") && given("seconds") {
             return Err(SpecError::from("packets and seconds both say how long: give one".to_owned()));
         }
@@ -121,17 +121,11 @@ impl FromStr for WireSpec {
     /// Reads `key=value,key=value,…`; what is left out has its default.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let mut spec = Self::default();
-        let mut seen: Vec<&str> = Vec::new();
-        for pair in text.split(',').filter(|_| !text.trim().is_empty()) {
-            let pair = pair.trim();
-            let (key, text) = pair.split_once('=').unwrap_or((pair, ""));
-            if seen.contains(&key) {
-                return Err(SpecError::from(format!("{key} is given twice")));
-            }
+        let pairs = pairs(text)?;
+        for (key, text) in &pairs {
             spec.set(key, text)?;
-            seen.push(key);
         }
-        spec.check(&seen)?;
+        spec.check(&pairs)?;
         Ok(spec)
     }
 }

@@ -7,12 +7,17 @@ const LARGE: usize = 2 << 20;
 
 /// `len` copies of `value`, every page of them touched, so that no update meets a page fault.
 pub(crate) fn filled<T: Copy>(len: usize, value: T) -> Result<Box<[T]>, SketchError> {
+    filled_with(len, || value)
+}
+
+/// The same of what cannot be copied.
+pub(crate) fn filled_with<T>(len: usize, value: impl FnMut() -> T) -> Result<Box<[T]>, SketchError> {
     let mut values = Vec::<T>::new();
     values
         .try_reserve_exact(len)
         .map_err(|_| SketchError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })?;
     ask_for_large_pages(values.as_mut_ptr_range().start.cast(), len * size_of::<T>());
-    values.resize(len, value);
+    values.resize_with(len, value);
     Ok(values.into_boxed_slice())
 }
 

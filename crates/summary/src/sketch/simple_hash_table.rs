@@ -42,6 +42,12 @@ impl<K: Key> SimpleHashTable<K> {
         self.saturated
     }
 
+    /// An entry as another table had it.
+    pub(crate) fn set(&mut self, at: usize, key: K, count: u32, saturated: u64) {
+        (self.keys[at], self.counts[at]) = (key, count);
+        self.saturated += saturated;
+    }
+
     /// The kept keys and their counters.
     fn kept(&self) -> impl Iterator<Item = (&K, u32)> {
         self.keys.iter().zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)

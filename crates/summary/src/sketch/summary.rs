@@ -32,7 +32,7 @@ pub trait Configuration: Clone + PartialEq + fmt::Display {
     /// Memory below the least, with the least.
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError>;
 
-    /// Memory that the structure will take.
+    /// Memory that the structure's arrays will take.
     fn bytes(&self) -> usize;
 
     /// The seed by which keys must be hashed.
@@ -56,7 +56,7 @@ pub trait Summary: Sized {
     /// Forgets all that it saw and keeps its memory: the same as a new one.
     fn reset(&mut self);
 
-    /// Memory that it takes, with all that belongs to it.
+    /// Memory of its arrays and tables.
     fn bytes(&self) -> usize;
 }
 
@@ -90,7 +90,7 @@ pub trait HeavyHitters<K>: Summary {
 /// The answer of [`HeavyHitters`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeavyKeys<K> {
-    /// Keys with their estimates, the largest first.
+    /// Keys with their estimates, the largest first; of differences, the largest either way.
     pub keys: Vec<(K, Estimate)>,
     /// True where the search ended at a bound of its own before all was looked at: there may be more.
     pub is_cut_short: bool,
@@ -100,7 +100,8 @@ impl<K: Ord + Copy> HeavyKeys<K> {
     /// All that was found, in any order.
     pub fn new(mut keys: Vec<(K, Estimate)>, is_cut_short: bool) -> Self {
         // Equal ones by key, so that the same summary always gives the same list.
-        keys.sort_by(|(a, left), (b, right)| right.value.total_cmp(&left.value).then_with(|| a.cmp(b)));
+        let order = |a: &Estimate, b: &Estimate| b.value.abs().total_cmp(&a.value.abs());
+        keys.sort_by(|(a, left), (b, right)| order(left, right).then_with(|| a.cmp(b)));
         Self { keys, is_cut_short }
     }
 }

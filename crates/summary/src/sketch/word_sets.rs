@@ -12,13 +12,15 @@ use super::{Summary, Unmergeable, Update, UpdateBurst};
 use std::marker::PhantomData;
 
 /// Words of the set of one byte's values, a bit each.
-const SET: usize = 4;
+pub(crate) const SET: usize = 4;
 /// Updates at a time: each is on its way to dozens of cache lines.
-const BURST: usize = 8;
+pub(crate) const BURST: usize = 8;
 /// Intersections and candidates that a search looks at before it gives up: about a second.
 const MOST_STEPS: u64 = 1 << 23;
+/// What its rows are drawn for.
+pub(crate) const PURPOSE: u64 = 0x5e75;
 /// The most bytes of a key.
-const MOST_KEY: usize = 40;
+pub(crate) const MOST_KEY: usize = 40;
 
 /// Counters with the sets of values that each byte of their keys had: 33 bytes for each byte of a key, so that a counter of
 /// an IPv4 5-tuple takes half a kilobyte.
@@ -57,6 +59,26 @@ impl<K: ByteKey> ReversibleSets<K> {
     /// Updates that met a counter at its end, and could not be counted in full.
     pub fn saturated(&self) -> u64 {
         self.saturated
+    }
+
+    /// A cell as another sketch had it: its counter, which may be larger than one here, and its sets.
+    pub(crate) fn set(&mut self, cell: usize, count: u64, sets: impl Iterator<Item = u64>) {
+        let cell = &mut self.words[cell * stride(K::BYTES)..][..stride(K::BYTES)];
+        let (count, over) = add(0, count);
+        cell[0] = count.into();
+        self.saturated += over;
+        cell[1..].iter_mut().zip(sets).for_each(|(word, set)| *word = set);
+    }
+
+    /// Weight of all updates that another sketch had.
+    pub(crate) fn set_total(&mut self, total: u64) {
+        self.total = total;
+    }
+
+    /// True where both hold the same.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn is_equal(&self, other: &Self) -> bool {
+        self.words == other.words && self.total == other.total
     }
 
     fn count(&self, cell: usize) -> u32 {
@@ -150,7 +172,7 @@ impl<K: ByteKey> Summary for ReversibleSets<K> {
         config.check()?;
         Ok(Self {
             config: config.clone(),
-            rows: Rows::new(config, 0x5e75),
+            rows: Rows::new(config, PURPOSE),
             words: filled(config.cells() * stride(K::BYTES), 0)?,
             total: 0,
             saturated: 0,

@@ -281,21 +281,31 @@ pub fn unknown_key(what: &str, key: &str, known: &[&str]) -> SpecError {
     })
 }
 
+/// The pairs of `key=value,key=value,…`, none of whose keys may come twice; a key alone has an empty value.
+///
+/// # Errors
+/// The key that comes twice.
+pub fn pairs(text: &str) -> Result<Vec<(&str, &str)>, SpecError> {
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for pair in text.split(',').filter(|_| !text.trim().is_empty()) {
+        let pair = pair.trim();
+        let (key, text) = pair.split_once('=').unwrap_or((pair, ""));
+        if pairs.iter().any(|(seen, _)| *seen == key) {
+            return Err(SpecError(format!("{key} is given twice")));
+        }
+        pairs.push((key, text));
+    }
+    Ok(pairs)
+}
+
 impl FromStr for Spec {
     type Err = SpecError;
 
     /// Reads `key=value,key=value,…`; what is left out has its default.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let mut spec = Self::default();
-        let mut seen: Vec<&str> = Vec::new();
-        for pair in text.split(',').filter(|_| !text.trim().is_empty()) {
-            let pair = pair.trim();
-            let (key, text) = pair.split_once('=').unwrap_or((pair, ""));
-            if seen.contains(&key) {
-                return Err(SpecError(format!("{key} is given twice")));
-            }
+        for (key, text) in pairs(text)? {
             spec.set(key, text)?;
-            seen.push(key);
         }
         spec.check()?;
         Ok(spec)

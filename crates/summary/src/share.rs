@@ -1,0 +1,124 @@
+//! What one core, or all of them in one structure, counted of a flow: shares of the same flow add up to the record that one
+//! core would have made, whatever the order in which they are merged.
+
+use crate::Counts;
+use crate::entry::{Cold, Hot, coarse};
+use packet::PacketFields;
+
+/// A flow as far as somebody has seen it.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowShare<K> {
+    /// The flow.
+    pub key: K,
+    /// Its packets.
+    pub counts: Counts,
+    /// What of them is no sum.
+    pub marks: Marks,
+}
+
+impl<K> FlowShare<K> {
+    /// Times of its earliest and its latest packet.
+    pub fn span(&self) -> (u64, u64) {
+        (self.marks.stime, self.marks.ltime)
+    }
+}
+
+/// What a record keeps of its packets beside their sums. Who came first and last is told by the frames' numbers, which one
+/// receiver gives out and no two of its packets share: so there are no ties, and a packet with an old time stamp counts as
+/// it does in one table.
+///
+/// Packets of one flow that came to several receivers (fragments, which a card spreads by other fields) have numbers of
+/// their own at each: the first and the last of them is then one of theirs.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    pub(crate) stime: u64,
+    pub(crate) ltime: u64,
+    /// Number of the first packet, and of the last.
+    pub(crate) numbers: [u64; 2],
+    pub(crate) tcp_seq: u32,
+    pub(crate) tcp_ack: u32,
+    pub(crate) tcp_win: u16,
+    pub(crate) vlan: u16,
+    /// Of all packets, or-ed.
+    pub(crate) tcp_flags: u8,
+    pub(crate) ip_ttl: u8,
+    pub(crate) ip_tos: u8,
+    pub(crate) macs: [u8; 12],
+}
+
+impl Marks {
+    /// Of no packet.
+    pub(crate) const NONE: Self = Self {
+        stime: u64::MAX,
+        ltime: 0,
+        numbers: [u64::MAX, 0],
+        tcp_seq: 0,
+        tcp_ack: 0,
+        tcp_win: 0,
+        vlan: 0,
+        tcp_flags: 0,
+        ip_ttl: 0,
+        ip_tos: 0,
+        macs: [0; 12],
+    };
+
+    /// Of one packet with this number; the first frame's is 1.
+    #[inline(always)]
+    pub(crate) fn of(packet: &PacketFields, number: u64) -> Self {
+        Self {
+            stime: packet.time_ns,
+            ltime: packet.time_ns,
+            numbers: [number; 2],
+            tcp_seq: packet.tcp_seq,
+            tcp_ack: packet.tcp_ack,
+            tcp_win: packet.tcp_win,
+            vlan: packet.vlan,
+            tcp_flags: packet.tcp_flags,
+            ip_ttl: packet.ip_ttl,
+            ip_tos: packet.ip_tos,
+            macs: packet.macs,
+        }
+    }
+
+    /// Of a flow in a table.
+    pub(crate) fn read<K>(hot: &Hot<K>, cold: &Cold, numbers: [u64; 2]) -> Self {
+        Self {
+            stime: cold.stime,
+            ltime: hot.ltime,
+            numbers,
+            tcp_seq: hot.tcp_seq,
+            tcp_ack: hot.tcp_ack,
+            tcp_win: hot.tcp_win,
+            vlan: cold.vlan,
+            tcp_flags: hot.tcp_flags,
+            ip_ttl: hot.ip_ttl,
+            ip_tos: hot.ip_tos,
+            macs: cold.macs,
+        }
+    }
+
+    /// Into a table, all but the numbers.
+    pub(crate) fn write<K>(&self, hot: &mut Hot<K>, cold: &mut Cold) {
+        (cold.stime, cold.vlan, cold.macs) = (self.stime, self.vlan, self.macs);
+        (hot.ltime, hot.start_coarse) = (self.ltime, coarse(self.stime));
+        (hot.tcp_seq, hot.tcp_ack, hot.tcp_win) = (self.tcp_seq, self.tcp_ack, self.tcp_win);
+        (hot.tcp_flags, hot.ip_ttl, hot.ip_tos) = (self.tcp_flags, self.ip_ttl, self.ip_tos);
+    }
+
+    /// Those of both.
+    #[inline(always)]
+    pub(crate) fn merge(&mut self, more: &Self) {
+        self.stime = self.stime.min(more.stime);
+        self.ltime = self.ltime.max(more.ltime);
+        self.tcp_flags |= more.tcp_flags;
+        if more.numbers[0] < self.numbers[0] {
+            self.numbers[0] = more.numbers[0];
+            (self.vlan, self.macs) = (more.vlan, more.macs);
+        }
+        if more.numbers[1] > self.numbers[1] {
+            self.numbers[1] = more.numbers[1];
+            (self.tcp_seq, self.tcp_ack, self.tcp_win) = (more.tcp_seq, more.tcp_ack, more.tcp_win);
+            (self.ip_ttl, self.ip_tos) = (more.ip_ttl, more.ip_tos);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A counter that several cores add to (Wu et al. 2016, Algorithm 4).
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// Counts without losing anything, whoever adds at the same time.
+#[derive(Debug)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Adds by compare-and-swap, tried again where another core was in between, and gives the sum. Wraps at 2^64, as counts of
+    /// packets and bytes never do.
+    #[inline]
+    pub(crate) fn add(&self, amount: u64) -> u64 {
+        let mut seen = self.0.load(Ordering::Relaxed);
+        // Nothing else is told by a count: no order but its own.
+        while let Err(now) = self.0.compare_exchange_weak(
+            seen,
+            seen.wrapping_add(amount),
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        ) {
+            seen = now;
+        }
+        seen.wrapping_add(amount)
+    }
+
+    /// The count so far.
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Gives the count and begins anew.
+    pub(crate) fn take(&mut self) -> u64 {
+        let count = self.get();
+        self.0 = AtomicU64::new(0);
+        count
+    }
+}

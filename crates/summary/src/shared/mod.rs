@@ -1,0 +1,16 @@
+//! State that several cores update together, by the three ways of Wu et al. 2016, section 3.2: a counter ([`Counter`],
+//! Algorithm 4), a set ([`Slots`], Algorithm 5), and a critical section ([`Section`], Algorithm 6).
+//!
+//! `make loom` runs small programs on them through every order of events that the memory model allows.
+
+mod counter;
+#[cfg(all(test, loom))]
+mod loom_tests;
+mod section;
+mod slots;
+mod table;
+
+pub(crate) use counter::Counter;
+pub(crate) use section::Section;
+pub(crate) use slots::Slots;
+pub use table::SharedTable;

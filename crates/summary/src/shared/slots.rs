@@ -1,0 +1,174 @@
+//! A set of keys that several cores put into at the same time, with what belongs to each (Wu et al. 2016, Algorithm 5).
+//!
+//! A key is put into the first free slot from its home on, by the core whose compare-and-swap takes it. Slots are taken once,
+//! never moved and never given back one by one, so whoever looks for a key from its home on comes by it before the first free
+//! slot, or finds the slot where it is just being written and waits for that. (Wu et al. march along a linked list; here the
+//! next slot is the next element of the list. Where the tag of a slot that is being written is another key's, nobody waits.)
+
+use crate::sync::{AtomicU32, Ordering, UnsafeCell, spin_loop};
+
+/// A free slot.
+const FREE: u32 = 0;
+/// Low bits of a slot's word: taken, its key is being written (`filled_flag`); and written (`finish_flag`).
+const FILLED: u32 = 1;
+const FINISHED: u32 = 3;
+/// The others are bits of the key's hash.
+const TAG: u32 = !3;
+/// Slots from a key's home on that it may lie in: what a packet costs is bounded. At the load that [`Slots::new`] is for no key
+/// of millions is that far from home.
+const REACH: usize = 512;
+
+/// A key and what belongs to it.
+#[derive(Debug)]
+struct Slot<K, V> {
+    /// Written once by who took the slot, before the slot's word says so.
+    key: UnsafeCell<K>,
+    value: V,
+}
+
+/// A fixed number of slots. `V` must be fit to be changed by several cores.
+#[derive(Debug)]
+pub(crate) struct Slots<K, V> {
+    /// A word a slot, apart: 16 lie in a cache line.
+    words: Box<[AtomicU32]>,
+    slots: Box<[Slot<K, V>]>,
+    /// Shift that makes a hash a home.
+    shift: u32,
+}
+
+// SAFETY: a key is written by the one thread whose compare-and-swap took its slot, before it stores `FINISHED` with release
+// order; others read it only behind a load of that with acquire order, and it does not change any more. Clearing takes `&mut`.
+unsafe impl<K: Send + Sync, V: Sync> Sync for Slots<K, V> {}
+
+impl<K: Copy + Eq, V> Slots<K, V> {
+    /// Slots for `keys` keys, twice as many and more: then chains of taken slots stay short.
+    pub(crate) fn new(keys: usize, key: K, mut value: impl FnMut() -> V) -> Self {
+        let bits = Self::bits(keys);
+        Self {
+            words: filled(1 << bits, || AtomicU32::new(FREE)),
+            slots: filled(1 << bits, || Slot { key: UnsafeCell::new(key), value: value() }),
+            shift: u64::BITS - bits,
+        }
+    }
+
+    fn bits(keys: usize) -> u32 {
+        keys.saturating_mul(2).max(2).next_power_of_two().trailing_zeros()
+    }
+
+    /// Bytes for `keys` keys.
+    pub(crate) fn bytes_for(keys: usize) -> usize {
+        (size_of::<AtomicU32>() + size_of::<Slot<K, V>>()) << Self::bits(keys)
+    }
+
+    /// Slots in all.
+    pub(crate) fn capacity(&self) -> usize {
+        self.words.len()
+    }
+
+    fn home(&self, hash: u64) -> usize {
+        (hash >> self.shift) as usize
+    }
+
+    fn tag(hash: u64) -> u32 {
+        // Not of the bits that make the home.
+        (hash as u32) & TAG
+    }
+
+    /// Asks for the words around a key's home.
+    #[inline(always)]
+    pub(crate) fn prefetch_word(&self, hash: u64) {
+        prefetch(&self.words[self.home(hash)]);
+    }
+
+    /// Asks for the slot where a key probably lies; the word must be at hand.
+    #[inline(always)]
+    pub(crate) fn prefetch_slot(&self, hash: u64) {
+        let mask = self.capacity() - 1;
+        let (home, tag) = (self.home(hash), Self::tag(hash));
+        let is_its = |at: &usize| {
+            let word = self.words[at & mask].load(Ordering::Relaxed);
+            word == FREE || word & TAG == tag
+        };
+        let at = (home..home + 4).find(is_its).unwrap_or(home) & mask;
+        prefetch(&self.slots[at]);
+    }
+
+    /// What belongs to `key`, which is put in where it is not there; `None` where it is not there and has no place.
+    #[inline]
+    pub(crate) fn get_or_put(&self, key: &K, hash: u64) -> Option<&V> {
+        let mask = self.capacity() - 1;
+        let (home, tag) = (self.home(hash), Self::tag(hash));
+        for at in (home..home + REACH.min(self.capacity())).map(|at| at & mask) {
+            let mut word = self.words[at].load(Ordering::Acquire);
+            if word == FREE {
+                let taken =
+                    self.words[at].compare_exchange(FREE, tag | FILLED, Ordering::Relaxed, Ordering::Acquire);
+                match taken {
+                    Ok(_) => {
+                        // SAFETY: the slot is ours alone until the store below says that it is finished.
+                        self.slots[at].key.with_mut(|place| unsafe { *place = *key });
+                        self.words[at].store(tag | FINISHED, Ordering::Release);
+                        return Some(&self.slots[at].value);
+                    }
+                    Err(now) => word = now,
+                }
+            }
+            if word & TAG != tag {
+                continue;
+            }
+            while word & FINISHED != FINISHED {
+                spin_loop();
+                #[cfg(loom)]
+                loom::thread::yield_now();
+                word = self.words[at].load(Ordering::Acquire);
+            }
+            // SAFETY: finished, by a load with acquire order: the key is written and does not change any more.
+            if self.slots[at].key.with(|found| unsafe { *found == *key }) {
+                return Some(&self.slots[at].value);
+            }
+        }
+        None
+    }
+
+    /// Gives all keys with what belongs to them, which `take` is to leave as it began, and is empty then.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(&K, &mut V)) {
+        for (word, slot) in self.words.iter_mut().zip(&mut self.slots) {
+            if word.load(Ordering::Relaxed) & FINISHED == FINISHED {
+                // SAFETY: `&mut self` makes it the only reference.
+                slot.key.with(|key| take(unsafe { &*key }, &mut slot.value));
+                word.store(FREE, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Memory that is written once now, in large pages where the kernel has some, so that no page is missing while measuring.
+fn filled<T>(count: usize, mut value: impl FnMut() -> T) -> Box<[T]> {
+    let mut values = Vec::with_capacity(count);
+    #[cfg(not(loom))]
+    {
+        const PAGE: usize = 4096;
+        let start = (values.as_mut_ptr() as usize).next_multiple_of(PAGE);
+        let end = values.as_mut_ptr() as usize + count * size_of::<T>();
+        if end > start + PAGE {
+            // SAFETY: advice on whole pages within memory that `values` owns; it changes no byte. Where the kernel does not
+            // take it, pages are small.
+            unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
+        }
+    }
+    values.extend((0..count).map(|_| value()));
+    values.into_boxed_slice()
+}
+
+#[inline(always)]
+fn prefetch<T>(at: &T) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..size_of::<T>().div_ceil(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let address = std::ptr::from_ref(at).cast::<i8>().wrapping_add(line * 64);
+        // SAFETY: a prefetch of any address faults never and changes no value.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}

@@ -1,0 +1,98 @@
+//! The exact flow table that several cores update together.
+
+use super::{Counter, Section, Slots};
+use crate::flow_table::FlowSink;
+use crate::share::{FlowShare, Marks};
+use crate::{Counts, Limits};
+use packet::{Key, KeyBurst, KeyedPacket, PacketDetail};
+
+/// Packets that go through the table's stages together, as in [`crate::FlowTable`].
+const BATCH: usize = 64;
+
+/// What is kept of a flow.
+#[derive(Debug)]
+struct Flow {
+    packets: Counter,
+    bytes: Counter,
+    wire: Counter,
+    marks: Section<Marks>,
+}
+
+impl Flow {
+    fn new() -> Self {
+        Self {
+            packets: Counter::new(),
+            bytes: Counter::new(),
+            wire: Counter::new(),
+            marks: Section::new(Marks::NONE),
+        }
+    }
+}
+
+/// Flows of one address family with exact counts, kept by several cores in one place: the plain record, without timeouts.
+/// Its size is fixed: flows that find no place are given to the sink.
+#[derive(Debug)]
+pub struct SharedTable<K: Key> {
+    flows: Slots<K, Flow>,
+    limits: Limits,
+    bytes: usize,
+}
+
+impl<K: Key> SharedTable<K> {
+    /// An empty table for `flows` flows, whose memory is taken now; `None` where `limits` have no room for it.
+    pub fn new(flows: usize, limits: &Limits) -> Option<Self> {
+        let bytes = Self::bytes_for(flows);
+        limits.take_bytes(bytes).then(|| Self {
+            flows: Slots::new(flows, K::default(), Flow::new),
+            limits: limits.clone(),
+            bytes,
+        })
+    }
+
+    /// Bytes that a table for `flows` flows takes.
+    pub fn bytes_for(flows: usize) -> usize {
+        Slots::<K, Flow>::bytes_for(flows)
+    }
+
+    /// Counts a burst with its details, whatever other cores count at the same time.
+    pub fn update_burst(&self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
+        let mut details = burst.details().chunks(BATCH);
+        for batch in burst.packets().chunks(BATCH) {
+            self.update_batch(batch, details.next().unwrap_or_default(), sink);
+        }
+    }
+
+    fn update_batch(&self, batch: &[KeyedPacket<K>], details: &[PacketDetail], sink: &mut impl FlowSink) {
+        batch.iter().for_each(|packet| self.flows.prefetch_word(packet.hash));
+        batch.iter().for_each(|packet| self.flows.prefetch_slot(packet.hash));
+        let mut details = details.iter();
+        for KeyedPacket { key, hash, fields } in batch {
+            let number = details.next().map_or(0, |detail| detail.number);
+            match self.flows.get_or_put(key, *hash) {
+                Some(flow) => {
+                    flow.packets.add(1);
+                    flow.bytes.add(fields.total_byte.into());
+                    flow.wire.add(fields.wire_byte.into());
+                    flow.marks.enter(|marks| marks.merge(&Marks::of(fields, number)));
+                }
+                None => sink.table_full(fields),
+            }
+        }
+    }
+
+    /// Gives out all flows, and is empty then.
+    pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
+        self.flows.drain(|key, flow| {
+            let Flow { packets, bytes, wire, marks } = flow;
+            let counts = Counts { packets: packets.take(), bytes: bytes.take(), wire: wire.take() };
+            let marks = marks.enter(|marks| std::mem::replace(marks, Marks::NONE));
+            take(&FlowShare { key: *key, counts, marks });
+        });
+    }
+}
+
+impl<K: Key> Drop for SharedTable<K> {
+    fn drop(&mut self) {
+        self.limits.give_back_bytes(self.bytes);
+    }
+}

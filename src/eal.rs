@@ -1,0 +1,18 @@
+//! DPDK's environment, as `--eal` wants it.
+
+use crate::exit::say;
+use port::SourceError;
+use port::dpdk::{Eal, EalConfig};
+use std::sync::Arc;
+
+/// The words of `--eal TEXT`.
+pub(crate) fn arguments(eal: Option<&str>) -> Vec<String> {
+    eal.into_iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect()
+}
+
+/// Starts it, and says what the user ought to know of it.
+pub(crate) fn start(config: &EalConfig) -> Result<Arc<Eal>, SourceError> {
+    let eal = Eal::init(config)?;
+    eal.warnings().iter().for_each(|line| say(line));
+    Ok(eal)
+}
