@@ -5,11 +5,14 @@ mod capture;
 mod compare;
 mod flow_record;
 mod line;
+mod murmur3;
 mod parallel;
 #[cfg(feature = "dpdk")]
 mod port_steps;
 mod records;
+mod sketch;
 mod table;
+mod tuple;
 
 pub use capture::measure_file;
 pub use line::Line;
@@ -72,6 +75,11 @@ pub const BENCHES: &[Bench] = &[
         name: "scale",
         about: "what a second core gives, what handing over costs, and what a window's turn costs",
         run: parallel::scale,
+    },
+    Bench {
+        name: "sketch",
+        about: "sketches: speed against plain scalar versions; accuracy at the same memory on a Zipf stream",
+        run: sketch::run,
     },
     Bench { name: "records", about: "record writers: CSV, JSON lines, Parquet", run: records::run },
     #[cfg(feature = "dpdk")]
