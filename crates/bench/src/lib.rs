@@ -5,12 +5,15 @@ mod capture;
 mod compare;
 mod flow_record;
 mod line;
+mod murmur3;
 mod parallel;
 #[cfg(feature = "dpdk")]
 mod port_steps;
 mod preset;
 mod records;
+mod sketch;
 mod table;
+mod tuple;
 
 pub use capture::measure_file;
 pub use line::Line;
@@ -84,6 +87,12 @@ pub const BENCHES: &[Bench] = &[
         about: "what a second core gives, what handing over costs, and what a window's turn costs",
         takes_preset: true,
         run: parallel::scale,
+    },
+    Bench {
+        name: "sketch",
+        about: "sketches: speed against plain scalar versions; accuracy at the same memory on a Zipf stream",
+        takes_preset: false,
+        run: sketch::run,
     },
     Bench {
         name: "records",

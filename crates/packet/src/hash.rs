@@ -33,6 +33,12 @@ impl Seed {
         Self { add: std::array::from_fn(|_| split_mix(&mut state)), fold: split_mix(&mut state) | 1 }
     }
 
+    /// Further secret numbers, other ones for each `purpose`: what is drawn by them has nothing to do with the hash.
+    pub fn secrets<const N: usize>(&self, purpose: u64) -> [u64; N] {
+        let mut state = self.hash5([purpose, 0x5ec2_e75f, 0, 0, 0]);
+        std::array::from_fn(|_| split_mix(&mut state))
+    }
+
     #[inline(always)]
     fn fold(&self, sum: u128) -> u64 {
         let mixed = wide((sum as u64) ^ ((sum >> 64) as u64).rotate_left(32), self.fold);

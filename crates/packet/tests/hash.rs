@@ -27,6 +27,18 @@ fn equal_seeds_give_equal_hashes_and_others_do_not() {
 }
 
 #[test]
+fn secrets_are_repeatable_and_differ_by_seed_and_purpose() {
+    let mut drawn = HashSet::new();
+    for seed in 0..50 {
+        for purpose in 0..50 {
+            let secrets: [u64; 4] = Seed::new(seed).secrets(purpose);
+            assert_eq!(secrets, Seed::new(seed).secrets(purpose));
+            assert!(secrets.into_iter().all(|secret| drawn.insert(secret)), "seed {seed}, purpose {purpose}");
+        }
+    }
+}
+
+#[test]
 fn a_seed_is_not_printed() {
     assert_eq!(format!("{:?}", Seed::new(0x5eed)), "Seed(…)");
 }

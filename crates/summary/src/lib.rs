@@ -1,4 +1,4 @@
-//! What a packet stream is summarised into: exact flow tables, of one core or of several together.
+//! What a packet stream is summarised into: exact flow tables, of one core or of several together, and sketches.
 //!
 //! The crate knows nothing of frame bytes, threads, clocks and query text.
 
@@ -12,6 +12,7 @@ mod order_part;
 mod parts;
 mod share;
 mod shared;
+pub mod sketch;
 mod statistic;
 mod statistic_part;
 mod sync;

@@ -2,7 +2,7 @@
 
 use super::counted::Counted;
 use super::table::{Entries, Knows, Packets, Table};
-use super::tuple::Tuple;
+use crate::tuple::Tuple;
 use packet::{Key, KeyBurst, KeyV4, PacketFields, Seed};
 use record::FlowRecord;
 use summary::tcp::LossCounts;

@@ -1,7 +1,7 @@
 //! The flows of a key stream and their exact counts, in the order of arrival.
 
 use super::table::Packets;
-use super::tuple::Tuple;
+use crate::tuple::Tuple;
 use hashbrown::HashMap;
 use packet::{KeyV4, Toeplitz};
 use traffic::{KeyStream, Spec};

@@ -3,12 +3,12 @@
 use super::BENCH;
 use super::bucket::low;
 use super::flows::Traffic;
-use super::murmur3::murmur3;
 use super::spooky::spooky;
 use super::tables::MOST_PACKETS;
-use super::tuple::Tuple;
 use crate::compare::{in_turn, ns};
 use crate::line::to_digits;
+use crate::murmur3::murmur3;
+use crate::tuple::Tuple;
 use crate::{Line, Points};
 use packet::{Key, KeyBurst, PacketFields, Seed, Toeplitz};
 use serde_json::{Value, json};

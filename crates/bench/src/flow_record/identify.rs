@@ -4,8 +4,8 @@
 use super::BENCH;
 use super::flows::Traffic;
 use super::huge::room;
-use super::tuple::Tuple;
 use crate::compare::{in_turn, ns};
+use crate::tuple::Tuple;
 use crate::{Line, Points};
 use serde_json::json;
 use std::hint::black_box;

@@ -13,14 +13,12 @@ mod identify;
 mod linked_list;
 mod list;
 mod miscount;
-mod murmur3;
 mod parts;
 mod spooky;
 mod table;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod tuple;
 
 use crate::{Line, Points};
 

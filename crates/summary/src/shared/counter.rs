@@ -11,10 +11,10 @@ impl Counter {
         Self(AtomicU64::new(0))
     }
 
-    /// Adds by compare-and-swap, tried again where another core was in between. Wraps at 2^64, as counts of packets and
-    /// bytes never do.
+    /// Adds by compare-and-swap, tried again where another core was in between, and gives the sum. Wraps at 2^64, as counts of
+    /// packets and bytes never do.
     #[inline]
-    pub(crate) fn add(&self, amount: u64) {
+    pub(crate) fn add(&self, amount: u64) -> u64 {
         let mut seen = self.0.load(Ordering::Relaxed);
         // Nothing else is told by a count: no order but its own.
         while let Err(now) = self.0.compare_exchange_weak(
@@ -25,6 +25,7 @@ impl Counter {
         ) {
             seen = now;
         }
+        seen.wrapping_add(amount)
     }
 
     /// The count so far.

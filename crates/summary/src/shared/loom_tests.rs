@@ -38,7 +38,7 @@ fn slots(keys: usize) -> Arc<Slots<u64, Counter>> {
 }
 
 fn put(slots: &Slots<u64, Counter>, key: u64, hash: u64) -> bool {
-    slots.get_or_put(&key, hash).inspect(|count| count.add(1)).is_some()
+    slots.get_or_put(&key, hash).inspect(|count| _ = count.add(1)).is_some()
 }
 
 #[test]

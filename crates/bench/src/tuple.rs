@@ -1,17 +1,17 @@
 //! A 5-tuple in the 13 bytes that the paper's hash functions take.
 
-use packet::{FlowKey, Key, KeySpec, KeyV4, Toeplitz};
+use packet::{FlowKey, Key, KeySpec, KeyV4, Seed, Toeplitz};
 use std::net::IpAddr;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 /// Addresses, ports and protocol of an IPv4 flow, source first, as in the header.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tuple([u8; 13]);
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Tuple([u8; 13]);
 
 impl Tuple {
-    pub(super) fn new(addresses: [u8; 8], ports: [u8; 4], protocol: u8) -> Self {
+    pub(crate) fn new(addresses: [u8; 8], ports: [u8; 4], protocol: u8) -> Self {
         let mut bytes = [protocol; 13];
         bytes[..8].copy_from_slice(&addresses);
         bytes[8..12].copy_from_slice(&ports);
@@ -19,7 +19,7 @@ impl Tuple {
     }
 
     /// That of a record; `None` where it is no 5-tuple of an IPv4 flow.
-    pub(super) fn of_record(key: &FlowKey) -> Option<Self> {
+    pub(crate) fn of_record(key: &FlowKey) -> Option<Self> {
         let (IpAddr::V4(src), IpAddr::V4(dst)) = (key.src_addr?, key.dst_addr?) else { return None };
         let ([a, b], [c, d]) = (key.src_port?.to_be_bytes(), key.dst_port?.to_be_bytes());
         let mut addresses = [0; 8];
@@ -29,18 +29,19 @@ impl Tuple {
     }
 
     /// That of a table's key.
-    pub(super) fn of(key: &KeyV4) -> Self {
+    pub(crate) fn of(key: &KeyV4) -> Self {
         Self::of_record(&key.flow_key(&KeySpec::FIVE_TUPLE)).expect("an IPv4 key is of an IPv4 flow")
     }
 
     /// The table's key.
-    pub(super) fn key(&self) -> KeyV4 {
+    #[inline(always)]
+    pub(crate) fn key(&self) -> KeyV4 {
         KeyV4::new(*self.addresses(), *self.ports(), self.protocol())
     }
 
     /// All 13 bytes.
     #[inline(always)]
-    pub(super) fn bytes(&self) -> &[u8; 13] {
+    pub(crate) fn bytes(&self) -> &[u8; 13] {
         &self.0
     }
 
@@ -51,41 +52,57 @@ impl Tuple {
 
     /// Source and destination address.
     #[inline(always)]
-    pub(super) fn addresses(&self) -> &[u8; 8] {
+    pub(crate) fn addresses(&self) -> &[u8; 8] {
         self.part(0)
     }
 
     /// Source and destination port.
     #[inline(always)]
-    pub(super) fn ports(&self) -> &[u8; 4] {
+    pub(crate) fn ports(&self) -> &[u8; 4] {
         self.part(8)
     }
 
     #[inline(always)]
-    pub(super) fn protocol(&self) -> u8 {
+    pub(crate) fn protocol(&self) -> u8 {
         self.0[12]
     }
 
     /// True where the protocol has ports.
-    pub(super) fn has_ports(&self) -> bool {
+    pub(crate) fn has_ports(&self) -> bool {
         matches!(self.protocol(), TCP | UDP)
     }
 
     /// The members as numbers in host order: addresses, ports, protocol.
     #[inline(always)]
-    pub(super) fn members(&self) -> [u32; 5] {
+    pub(crate) fn members(&self) -> [u32; 5] {
         let address = |at| u32::from_be_bytes(*self.part(at));
         let port = |at| u32::from(u16::from_be_bytes(*self.part(at)));
         [address(0), address(4), port(8), port(10), u32::from(self.protocol())]
     }
 
     /// What a card hashes: addresses, and ports where the protocol has some.
-    pub(super) fn rss(&self, toeplitz: &Toeplitz) -> u32 {
+    pub(crate) fn rss(&self, toeplitz: &Toeplitz) -> u32 {
         if self.has_ports() {
             toeplitz.ipv4_ports(self.addresses(), self.ports())
         } else {
             toeplitz.ipv4(self.addresses())
         }
+    }
+}
+
+/// For structures that keep keys: these take 13 bytes there, a table's 16.
+impl Key for Tuple {
+    #[inline(always)]
+    fn hash(&self, seed: &Seed) -> u64 {
+        self.key().hash(seed)
+    }
+
+    fn reversed(&self) -> Self {
+        Self::of(&self.key().reversed())
+    }
+
+    fn flow_key(&self, spec: &KeySpec) -> FlowKey {
+        self.key().flow_key(spec)
     }
 }
 

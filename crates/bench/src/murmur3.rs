@@ -2,7 +2,7 @@
 
 /// The hash of some bytes.
 #[inline(always)]
-pub(super) fn murmur3(bytes: &[u8], seed: u32) -> u32 {
+pub(crate) fn murmur3(bytes: &[u8], seed: u32) -> u32 {
     let scrambled = |word: u32| word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     let (blocks, rest) = bytes.as_chunks::<4>();
     let mut hash = blocks.iter().fold(seed, |hash, &block| {

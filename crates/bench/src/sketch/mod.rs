@@ -1,0 +1,20 @@
+//! `edison bench sketch`: sketches beside plain versions of them (speed), and at the same memory beside each other (accuracy).
+
+mod accuracy;
+mod contender;
+mod keyed;
+mod plain_count_min;
+mod plain_hash_table;
+mod reversible;
+mod speed;
+mod stream;
+
+use crate::{Line, Points};
+
+const BENCH: &str = "sketch";
+
+/// Runs both parts.
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    speed::run(points, out)?;
+    accuracy::run(points, out)
+}

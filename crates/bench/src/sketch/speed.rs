@@ -1,0 +1,106 @@
+//! How many times as fast as a plain scalar version, on the same packets, in turn.
+
+use super::BENCH;
+use super::contender::{Contender, Edison};
+use super::keyed;
+use super::plain_count_min::PlainCountMin;
+use super::stream::Stream;
+use crate::compare::{in_turn, ns};
+use crate::line::to_digits;
+use crate::{Line, Points};
+use packet::Seed;
+use serde_json::{Value, json};
+use std::time::Instant;
+use summary::sketch::{ArrayConfig, CountMin, CounterArray};
+
+/// Whether the answers about all flows are such as the structure promises.
+pub(super) type Check = Box<dyn Fn(&dyn Contender, &Stream) -> bool>;
+
+/// Contenders that do the same; the first is the plain one.
+pub(super) struct Comparison {
+    pub(super) params: Vec<(&'static str, Value)>,
+    pub(super) contenders: Vec<Box<dyn Contender>>,
+    pub(super) check: Check,
+    /// How many times as fast as the plain one the others are asked to be.
+    pub(super) asked_times: f64,
+}
+
+fn comparisons() -> Result<Vec<Comparison>, String> {
+    let count_min = [(1 << 10, 4.0), (1 << 16, 4.0), (1 << 20, 6.0)];
+    let count_min = count_min.into_iter().map(|(width, asked_times)| self::count_min(width, asked_times));
+    count_min.chain(keyed::comparisons()).collect()
+}
+
+fn count_min(width: usize, asked_times: f64) -> Result<Comparison, String> {
+    const DEPTH: usize = 3;
+    let configuration =
+        ArrayConfig::<CountMin>::new(DEPTH, width, Seed::new(7)).map_err(|error| error.to_string())?;
+    let edison = Edison::<CounterArray<CountMin>>::asked("count_min", &configuration)?;
+    Ok(Comparison {
+        params: vec![("depth", json!(DEPTH)), ("width", json!(width))],
+        contenders: vec![Box::new(PlainCountMin::new(width)), Box::new(edison)],
+        // Never too little, and too much by e·N/w for no more flows than the bound lets through.
+        check: Box::new(move |contender, stream| {
+            let noise = std::f64::consts::E * stream.packets() as f64 / width as f64;
+            let errors = stream.flows.iter().map(|(key, count)| {
+                contender.estimate(key).map_or(f64::NEG_INFINITY, |value| value - f64::from(*count))
+            });
+            let beyond = errors.clone().filter(|error| *error > noise).count();
+            errors.clone().all(|error| error >= 0.0)
+                && beyond as f64 <= (-(DEPTH as f64)).exp() * stream.flows.len() as f64
+        }),
+        asked_times,
+    })
+}
+
+/// Runs all comparisons.
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let (flows, zipf) = (points.flows.unwrap_or(1_000_000), points.zipf.unwrap_or(1.0));
+    let packets = points.packets.unwrap_or(4_000_000).min(1 << 28);
+    let stream = Stream::draw(packets, flows, zipf, 1)?;
+    for comparison in comparisons()? {
+        compare(comparison, &stream, (flows, zipf), points.seconds, out);
+    }
+    Ok(())
+}
+
+fn compare(
+    mut comparison: Comparison,
+    stream: &Stream,
+    (flows, zipf): (u64, f64),
+    seconds: f64,
+    out: &mut dyn FnMut(Line),
+) {
+    let mut checked = vec![true; comparison.contenders.len()];
+    let mut numbered: Vec<_> = comparison.contenders.iter_mut().enumerate().collect();
+    let times = in_turn(&mut numbered, seconds, |(number, contender)| {
+        contender.reset();
+        let began = Instant::now();
+        contender.count(stream);
+        let time = ns(began.elapsed());
+        checked[*number] &= (comparison.check)(&***contender, stream);
+        time
+    });
+    let plain = times[0][times[0].len() / 2];
+    for (number, rounds_ns) in times.into_iter().enumerate() {
+        let contender = &comparison.contenders[number];
+        let mut params = vec![("flows", json!(flows)), ("zipf", json!(zipf)), ("cores", json!(1))];
+        params.extend(comparison.params.clone());
+        let mut more = Vec::new();
+        if number > 0 {
+            let times_plain = plain / rounds_ns[rounds_ns.len() / 2];
+            more.push(("times_plain", json!(to_digits(times_plain, 2))));
+            more.push(("asked_times", json!(comparison.asked_times)));
+        }
+        out(Line {
+            bench: BENCH,
+            variant: contender.name().to_owned(),
+            params,
+            packets: stream.packets(),
+            rounds_ns,
+            memory_bytes: Some(contender.bytes() as u64),
+            checked: checked[number],
+            more,
+        });
+    }
+}

@@ -1,0 +1,249 @@
+//! The flows with the largest estimates, kept beside a structure that does not know keys.
+
+use packet::Key;
+
+/// A place of the index that is empty.
+const NONE: u32 = u32::MAX;
+
+/// The most candidates.
+pub(crate) const MOST: usize = 1 << 24;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Candidate<K> {
+    key: K,
+    hash: u64,
+    /// The estimate when its last packet came.
+    latest: i64,
+}
+
+/// Of all flows that were observed, the `capacity` ones with the largest estimates: a heap with the least on top.
+///
+/// Heavy flows come with nearly every packet, so a packet of a candidate writes down its estimate and leaves the heap
+/// as it is; the heap is put right when a new flow asks for a place. A flow that is no candidate and has no more than the
+/// least one costs a comparison. Flows with the same hash are one flow, as they are for the array.
+///
+/// Where estimates only grow, a flow is left out at the end only if `capacity` others had as much as it when its last
+/// packet came.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidates<K> {
+    /// The first `len` are in use; they stay where they are.
+    slots: Box<[Candidate<K>]>,
+    /// Of each slot an estimate that it had, and its number; ordered as a heap.
+    heap: Box<[(i64, u32)]>,
+    len: usize,
+    /// Slots by their hashes: linear probing, at most half full, a power of two long.
+    index: Box<[u32]>,
+    /// A flow needs more than this.
+    floor: i64,
+}
+
+impl<K: Key> Candidates<K> {
+    /// Memory for `capacity` of them.
+    pub(crate) fn bytes_of(capacity: usize) -> usize {
+        let each = size_of::<Candidate<K>>() + size_of::<(i64, u32)>();
+        capacity * each + Self::index_len(capacity) * size_of::<u32>()
+    }
+
+    fn index_len(capacity: usize) -> usize {
+        (2 * capacity).next_power_of_two()
+    }
+
+    /// Room for `capacity`, from 1 to [`MOST`].
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            slots: vec![Candidate::default(); capacity].into(),
+            heap: vec![(0, 0); capacity].into(),
+            len: 0,
+            index: vec![NONE; Self::index_len(capacity)].into(),
+            floor: 0,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        Self::bytes_of(self.slots.len())
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.index.fill(NONE);
+        (self.len, self.floor) = (0, 0);
+    }
+
+    /// Keys and hashes of all, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, u64)> + '_ {
+        self.slots[..self.len].iter().map(|candidate| (candidate.key, candidate.hash))
+    }
+
+    /// A packet's flow, with its estimate after the packet. Nothing at or below zero is a candidate.
+    #[inline(always)]
+    pub(crate) fn observe(&mut self, key: K, hash: u64, estimate: i64) {
+        if estimate > self.floor {
+            self.take(key, hash, estimate);
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, key: K, hash: u64, estimate: i64) {
+        if let Some(slot) = self.find(hash) {
+            self.slots[slot].latest = estimate;
+            return;
+        }
+        self.add(Candidate { key, hash, latest: estimate });
+    }
+
+    fn add(&mut self, candidate: Candidate<K>) {
+        if self.len < self.slots.len() {
+            let slot = self.len;
+            self.len += 1;
+            self.put(slot, candidate);
+            self.heap[slot] = (candidate.latest, slot as u32);
+            self.sift_up(slot);
+        } else {
+            self.renew_top();
+            let (least, slot) = self.heap[0];
+            self.floor = least;
+            if candidate.latest <= least {
+                return;
+            }
+            self.unlink(self.slots[slot as usize].hash);
+            self.put(slot as usize, candidate);
+            self.heap[0] = (candidate.latest, slot);
+            self.sift_down();
+        }
+        if self.len == self.slots.len() {
+            self.floor = self.heap[0].0;
+        }
+    }
+
+    /// Until the top has the estimate that its flow has.
+    fn renew_top(&mut self) {
+        loop {
+            let (was, slot) = self.heap[0];
+            let latest = self.slots[slot as usize].latest;
+            if latest == was {
+                return;
+            }
+            self.heap[0].0 = latest;
+            self.sift_down();
+        }
+    }
+
+    fn sift_up(&mut self, mut at: usize) {
+        while at > 0 && self.heap[at] < self.heap[(at - 1) / 2] {
+            self.heap.swap(at, (at - 1) / 2);
+            at = (at - 1) / 2;
+        }
+    }
+
+    fn sift_down(&mut self) {
+        let heap = &mut self.heap[..self.len];
+        let mut at = 0;
+        loop {
+            let left = 2 * at + 1;
+            let Some(&first) = heap.get(left) else { return };
+            let child =
+                if heap.get(left + 1).is_some_and(|second| *second < first) { left + 1 } else { left };
+            if heap[at] <= heap[child] {
+                return;
+            }
+            heap.swap(at, child);
+            at = child;
+        }
+    }
+
+    /// Where the search for a hash begins.
+    #[inline(always)]
+    fn home(&self, hash: u64) -> usize {
+        hash as usize & (self.index.len() - 1)
+    }
+
+    #[inline(always)]
+    fn find(&self, hash: u64) -> Option<usize> {
+        let mut at = self.home(hash);
+        loop {
+            match self.index[at] {
+                NONE => return None,
+                slot if self.slots[slot as usize].hash == hash => return Some(slot as usize),
+                _ => at = (at + 1) & (self.index.len() - 1),
+            }
+        }
+    }
+
+    fn put(&mut self, slot: usize, candidate: Candidate<K>) {
+        self.slots[slot] = candidate;
+        let mut at = self.home(candidate.hash);
+        while self.index[at] != NONE {
+            at = (at + 1) & (self.index.len() - 1);
+        }
+        self.index[at] = slot as u32;
+    }
+
+    /// Takes a hash out of the index. What stands behind it moves up where its search would no longer find it.
+    fn unlink(&mut self, hash: u64) {
+        let mask = self.index.len() - 1;
+        let mut hole = self.home(hash);
+        while self.slots[self.index[hole] as usize].hash != hash {
+            hole = (hole + 1) & mask;
+        }
+        let mut next = hole;
+        loop {
+            next = (next + 1) & mask;
+            let slot = self.index[next];
+            if slot == NONE {
+                break;
+            }
+            let home = self.home(self.slots[slot as usize].hash);
+            // The way from its home to where it stands leads over the hole.
+            if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(hole) & mask) {
+                self.index[hole] = slot;
+                hole = next;
+            }
+        }
+        self.index[hole] = NONE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packet::KeyV4;
+    use std::collections::{BTreeMap, HashSet};
+
+    fn key(number: u64) -> KeyV4 {
+        KeyV4::new(number.to_be_bytes(), [0; 4], 6)
+    }
+
+    /// Estimates that only grow, of hashes that crowd the index.
+    #[test]
+    fn the_largest_are_kept() {
+        for (capacity, flows) in [(1, 10), (7, 40), (64, 60), (64, 1000), (100, 3000)] {
+            let mut candidates = Candidates::new(capacity);
+            let mut truth = BTreeMap::<u64, i64>::new();
+            let mut state = 88172645463325252_u64 ^ capacity as u64;
+            for _ in 0..20_000 {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                // Small numbers more often.
+                let flow = (state % flows).min((state >> 32) % flows);
+                let hash = (flow % 13) << 3 | flow << 40;
+                let count = truth.entry(hash).or_default();
+                *count += 1;
+                candidates.observe(key(flow), hash, *count);
+            }
+            let kept: HashSet<u64> = candidates.iter().map(|(_, hash)| hash).collect();
+            assert_eq!(kept.len(), capacity.min(truth.len()));
+            let mut counts: Vec<i64> = truth.values().copied().collect();
+            counts.sort_unstable_by(|a, b| b.cmp(a));
+            let least = counts[kept.len() - 1];
+            for (hash, count) in &truth {
+                assert!(
+                    kept.contains(hash) || *count <= least,
+                    "{hash:x} with {count} was left out: {least}"
+                );
+            }
+            for slot in 0..candidates.len {
+                assert_eq!(candidates.find(candidates.slots[slot].hash), Some(slot));
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Counter arrays: rows of counters, of which each packet changes one in every row. One layout, five policies.
+//!
+//! | policy | counters | answer | what it can do |
+//! | --- | --- | --- | --- |
+//! | [`CountMin`] | only grow | the least of the rows | merge, inner product |
+//! | [`Conservative`] | only those that must grow | the least of the rows | better answers, but it cannot be merged |
+//! | [`CountSketch`] | signed by a random sign | median | merge, inner product, removal, difference |
+//! | [`KAry`] | signed | median, less what other flows are expected to add | the same |
+//! | [`Turnstile`] | signed | median | the same: Count-Min where totals may be negative |
+//!
+//! Keys are known by their hash alone, so that one array serves keys of any kind.
+//!
+//! All rows lie in one allocation, one behind the other: a packet touches as many cache lines as there are rows. Putting
+//! them into one line would save misses and lose the rows' independence, which the bounds need. Where the array is
+//! larger than the cache that is near, a burst goes through in two steps: the first finds the places and asks for their
+//! lines, the second counts.
+//!
+//! Several cores count into one array by [`SharedArray`], or each into its own, which are added when a window ends.
+
+mod bounds;
+mod cell;
+mod inner_product;
+mod policy;
+mod shared;
+mod update;
+
+pub use cell::{Cell, SignedCell};
+pub use policy::{
+    Conservative, CountMin, CountSketch, InnerProduct, KAry, Linear, Policy, Signed, Turnstile,
+};
+pub use shared::SharedArray;
+pub use update::Place;
+
+use super::memory::filled;
+use super::row_hash::{MAX_ROWS, RowHash};
+use super::{
+    Configuration, Estimate, Frequency, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
+};
+use packet::{Key, Seed};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+/// What rows are drawn for: structures of other kinds with the same seed have other rows.
+const PURPOSE: u64 = 1;
+
+/// Places are numbers of 31 bits; the 32nd is a sign.
+const MOST_CELLS: usize = 1 << 31;
+
+/// Size and seed of a counter array.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ArrayConfig<P> {
+    depth: usize,
+    width: usize,
+    seed: Seed,
+    policy: PhantomData<fn() -> P>,
+}
+
+impl<P: Policy> ArrayConfig<P> {
+    /// `depth` rows of `width` counters.
+    ///
+    /// # Errors
+    /// Sizes that the policy cannot have.
+    pub fn new(depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
+        SketchError::check_size(P::KIND, "depth", depth, 1, MAX_ROWS)?;
+        SketchError::check_size(P::KIND, "width", width, P::LEAST_WIDTH, (MOST_CELLS - 1) / depth)?;
+        Ok(Self { depth, width, seed, policy: PhantomData })
+    }
+
+    /// Rows.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Counters in a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+}
+
+impl<P: Policy> Configuration for ArrayConfig<P> {
+    fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        let one_wide = P::USUAL_DEPTH * size_of::<P::Cell>();
+        let least = one_wide * P::LEAST_WIDTH;
+        if bytes < least {
+            return Err(SketchError::TooLittleMemory { kind: P::KIND, bytes, least });
+        }
+        Self::new(P::USUAL_DEPTH, (bytes / one_wide).min((MOST_CELLS - 1) / P::USUAL_DEPTH), seed)
+    }
+
+    fn bytes(&self) -> usize {
+        self.depth * self.width * size_of::<P::Cell>()
+    }
+
+    fn seed(&self) -> &Seed {
+        &self.seed
+    }
+}
+
+impl<P: Policy> fmt::Display for ArrayConfig<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} depth={} width={} counter={}", P::KIND, self.depth, self.width, P::Cell::NAME)
+    }
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct CounterArray<P: Policy> {
+    configuration: ArrayConfig<P>,
+    rows: [RowHash; MAX_ROWS],
+    /// Row after row.
+    cells: Box<[P::Cell]>,
+    /// Sum of the weights that were added; it saturates.
+    added: u64,
+    /// Sum of the weights that were taken away; it saturates.
+    removed: u64,
+    underflows: u64,
+    /// The second moment, once somebody asked for it; forgotten with each change.
+    second_moment: OnceLock<Option<f64>>,
+}
+
+impl<P: Policy> CounterArray<P> {
+    /// The total weight of the key with this hash.
+    pub fn estimate_hash(&self, hash: u64) -> Estimate {
+        P::estimate(self, hash)
+    }
+
+    /// Weight added, less what was taken away.
+    pub fn total(&self) -> f64 {
+        self.added as f64 - self.removed as f64
+    }
+
+    /// Removals after which a counter, or the total, was below zero, where no flow's true total can bring it: more was
+    /// taken away than was there. A Count Sketch's counters go below zero at any time, so that there only the total can tell.
+    pub fn underflows(&self) -> u64 {
+        self.underflows
+    }
+
+    /// Counters at their limit. They stay there, and answers that depend on one have no bound.
+    pub fn saturated_counters(&self) -> usize {
+        self.cells.iter().filter(|cell| cell.is_at_limit()).count()
+    }
+
+    /// Counters of one row.
+    fn row(&self, row: usize) -> &[P::Cell] {
+        let width = self.configuration.width;
+        &self.cells[row * width..][..width]
+    }
+
+    /// The counter of `hash` in each row; those behind the depth are zero.
+    fn cells_of(&self, hash: u64) -> [P::Cell; MAX_ROWS] {
+        let mut cells = [P::Cell::default(); MAX_ROWS];
+        for (row, cell) in cells.iter_mut().enumerate().take(self.configuration.depth) {
+            *cell = self.row(row)[update::column(&self.rows[row], hash, self.configuration.width)];
+        }
+        cells
+    }
+
+    fn changed(&mut self) {
+        self.second_moment.take();
+    }
+}
+
+impl<P: Policy> Summary for CounterArray<P> {
+    type Configuration = ArrayConfig<P>;
+
+    fn new(configuration: &ArrayConfig<P>) -> Result<Self, SketchError> {
+        Ok(Self {
+            configuration: *configuration,
+            rows: RowHash::draw(&configuration.seed, PURPOSE),
+            cells: filled(configuration.depth * configuration.width, P::Cell::default())?,
+            added: 0,
+            removed: 0,
+            underflows: 0,
+            second_moment: OnceLock::new(),
+        })
+    }
+
+    fn configuration(&self) -> &ArrayConfig<P> {
+        &self.configuration
+    }
+
+    fn reset(&mut self) {
+        self.cells.fill(P::Cell::default());
+        (self.added, self.removed, self.underflows) = (0, 0, 0);
+        self.changed();
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.cells)
+    }
+}
+
+impl<K, P: Policy> UpdateBurst<K> for CounterArray<P> {
+    fn update_burst(&mut self, burst: &[Update<K>]) {
+        self.add(burst, |_, _| ());
+    }
+}
+
+impl<K: Key, P: Policy> Frequency<K> for CounterArray<P> {
+    fn estimate(&self, key: &K) -> Estimate {
+        self.estimate_hash(key.hash(&self.configuration.seed))
+    }
+}
+
+impl<P: Linear> Merge for CounterArray<P> {
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.configuration, &other.configuration)?;
+        for (cell, theirs) in self.cells.iter_mut().zip(&other.cells) {
+            *cell = cell.sum(*theirs);
+        }
+        self.added = self.added.saturating_add(other.added);
+        self.removed = self.removed.saturating_add(other.removed);
+        self.underflows += other.underflows;
+        self.changed();
+        Ok(())
+    }
+}
+
+impl<P: Signed> CounterArray<P>
+where
+    P::Cell: SignedCell,
+{
+    /// Takes a burst away again.
+    pub fn remove_burst<K>(&mut self, burst: &[Update<K>]) {
+        for update in burst {
+            self.removed = self.removed.saturating_add(update.weight);
+            let fell = P::remove(self, update.hash, update.weight);
+            self.underflows += u64::from(fell || self.removed > self.added);
+        }
+        self.changed();
+    }
+
+    /// Becomes what changed since `earlier`: estimates are differences then, below zero where a flow had more before.
+    ///
+    /// # Errors
+    /// Where the configurations differ, with both; nothing was changed then.
+    pub fn subtract(&mut self, earlier: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.configuration, &earlier.configuration)?;
+        for (cell, theirs) in self.cells.iter_mut().zip(&earlier.cells) {
+            *cell = cell.difference(*theirs);
+        }
+        self.added = self.added.saturating_add(earlier.removed);
+        self.removed = self.removed.saturating_add(earlier.added);
+        self.changed();
+        Ok(())
+    }
+}

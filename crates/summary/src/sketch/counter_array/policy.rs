@@ -1,0 +1,363 @@
+//! What is added to the counters, and what is read from them.
+
+use super::bounds;
+use super::cell::{Cell, SignedCell};
+use super::inner_product::{bounded_median_product, least_product};
+use super::update::{Place, column, is_negative};
+use super::{CounterArray, MAX_ROWS};
+use crate::sketch::Estimate;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// How an array counts and answers. The five of this module are all there are.
+pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
+    /// Its counters.
+    type Cell: Cell;
+    /// Its name in messages and benches.
+    const KIND: &'static str;
+    /// Rows where nobody asks for a number of them.
+    const USUAL_DEPTH: usize;
+    /// The fewest counters of a row.
+    const LEAST_WIDTH: usize = 1;
+    /// True where a row's hash has a sign.
+    const HAS_SIGNS: bool = false;
+
+    /// Adds `weight` at the places of a packet. Gives the [`Policy::rank`] after it.
+    fn add<const D: usize>(cells: &mut [Self::Cell], places: &[Place; D], weight: u64) -> i64;
+
+    /// What rows with these counters, their signs undone, say of a flow: an integer by which flows are compared.
+    fn rank<const D: usize>(counters: [Self::Cell; D]) -> i64;
+
+    /// The answer for the key with this hash.
+    fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate;
+}
+
+/// Counters are sums over the packets, so that arrays can be added: all but [`Conservative`].
+pub trait Linear: Policy {}
+
+/// Products of rows say something of the streams' inner product.
+pub trait InnerProduct: Linear {
+    /// A row's product, less what flows that share counters are expected to add.
+    fn row_product(product: f64, left: &CounterArray<Self>, right: &CounterArray<Self>) -> f64;
+
+    /// The answer to [`CounterArray::inner_product`].
+    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate;
+}
+
+/// Counters may fall, so that packets can be taken away, and arrays be subtracted.
+pub trait Signed: Linear
+where
+    Self::Cell: SignedCell,
+{
+    /// Takes `weight` away. True where a counter is below zero after it that is never there by what flows have.
+    fn remove(array: &mut CounterArray<Self>, hash: u64, weight: u64) -> bool;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! policies {
+    ($($(#[$doc:meta])* $name:ident<$cell:ident>;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $name<C = $cell>(PhantomData<fn() -> C>);
+
+        impl<C: Cell> sealed::Sealed for $name<C> {}
+    )*};
+}
+
+policies! {
+    /// Count-Min (Cormode, Muthukrishnan, "An improved data stream summary: the Count-Min sketch and its applications", J.
+    /// Algorithms 55, 2005). Every row counts too much, never too little: the least is the answer. It is at most e·N/w
+    /// too large with a probability of 1 − e^(−d) (Theorem 1), N being the total weight.
+    CountMin<u32>;
+
+    /// Count-Min with conservative update (Estan, Varghese, "New directions in traffic measurement and accounting", SIGCOMM
+    /// 2002): a counter grows only as far as the new estimate. Its answer lies between the truth and Count-Min's, so that the bound
+    /// is Count-Min's. Counters are no sums any more: no merging, no removal.
+    ///
+    /// Makwana's improved estimate of the cash-register model, which his report names and does not define.
+    Conservative<u32>;
+
+    /// Count Sketch (Charikar, Chen, Farach-Colton, "Finding frequent items in data streams", ICALP 2002). Each row adds or
+    /// subtracts by a random sign, so that other flows cancel out: its error has a mean of 0 and a variance of at most F₂/w, F₂ being the sum
+    /// of squared totals. By Chebyshev a row is off by more than 3·√(F₂/w) with a probability of 1/9, and the
+    /// median only where half of the rows are.
+    CountSketch<i32>;
+
+    /// k-ary sketch (Krishnamurthy, Sen, Zhang, Chen, "Sketch-based change detection", IMC 2003): the median of (c − N/w) / (1 − 1/w),
+    /// whose rows have a mean error of 0 and a variance of at most F₂/(w − 1); bound as for [`CountSketch`].
+    ///
+    /// Makwana's improved estimate of the turnstile model, which his report names and does not define: the median of rows
+    /// from which the expected noise was taken.
+    KAry<i32>;
+
+    /// Count-Min where flows' totals may be negative (same paper as [`CountMin`], section 4.1): the median. A row is off by more than
+    /// 8·‖a‖₁/w with a probability of 1/8 by Markov, and the median only where half of the rows are. ‖a‖₁ is at most all
+    /// weight that was added and taken away.
+    Turnstile<i32>;
+}
+
+#[inline(always)]
+fn add_to_all<C: Cell, const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+    std::array::from_fn(|row| {
+        let cell = &mut cells[places[row].index()];
+        *cell = cell.plus(weight);
+        *cell
+    })
+}
+
+/// The median of sorted values; of an even number the mean of the two in the middle.
+pub(super) fn median_of(sorted: &[f64]) -> f64 {
+    (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0
+}
+
+/// The median, and whether it comes from a counter at its limit.
+fn median<C: Cell>(values: &mut [C]) -> (f64, bool) {
+    values.sort_unstable();
+    let (below, above) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+    (median_of(&[below.to_f64(), above.to_f64()]), below.is_at_limit() || above.is_at_limit())
+}
+
+/// Enough to compare flows.
+#[inline(always)]
+fn upper_median<C: Cell, const D: usize>(mut counters: [C; D]) -> i64 {
+    counters.sort_unstable();
+    counters[D / 2].to_i64()
+}
+
+#[inline(always)]
+fn least_of<C: Cell, const D: usize>(counters: [C; D]) -> i64 {
+    counters.into_iter().min().unwrap_or_default().to_i64()
+}
+
+/// The least row, and Count-Min's bound around it.
+fn least<P: Policy>(array: &CounterArray<P>, hash: u64) -> Estimate {
+    let depth = array.configuration.depth;
+    let least = array.cells_of(hash)[..depth].iter().copied().min().unwrap_or_default();
+    let value = least.to_f64();
+    if least.is_at_limit() {
+        return Estimate::unbounded(value);
+    }
+    // A row at its limit is never the least one, and would not be if it could count on.
+    let noise = std::f64::consts::E * array.added as f64 / array.configuration.width as f64;
+    Estimate::bounded(value, (value - noise).max(0.0), value, 1.0 - (-(depth as f64)).exp())
+}
+
+impl<C: Cell> Policy for CountMin<C> {
+    type Cell = C;
+    const KIND: &'static str = "count_min";
+    const USUAL_DEPTH: usize = 3;
+
+    #[inline(always)]
+    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
+        least_of(add_to_all(cells, places, weight))
+    }
+
+    #[inline(always)]
+    fn rank<const D: usize>(counters: [C; D]) -> i64 {
+        least_of(counters)
+    }
+
+    fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
+        least(array, hash)
+    }
+}
+
+impl<C: Cell> Linear for CountMin<C> {}
+
+impl<C: Cell> InnerProduct for CountMin<C> {
+    fn row_product(product: f64, _: &CounterArray<Self>, _: &CounterArray<Self>) -> f64 {
+        product
+    }
+
+    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate {
+        least_product(left, right)
+    }
+}
+
+impl<C: Cell> Policy for Conservative<C> {
+    type Cell = C;
+    const KIND: &'static str = "conservative_update";
+    const USUAL_DEPTH: usize = 3;
+
+    #[inline(always)]
+    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
+        let least = places.iter().map(|place| cells[place.index()]).min().unwrap_or_default();
+        let raised = least.plus(weight);
+        for place in places {
+            let cell = &mut cells[place.index()];
+            *cell = raised.max(*cell);
+        }
+        raised.to_i64()
+    }
+
+    #[inline(always)]
+    fn rank<const D: usize>(counters: [C; D]) -> i64 {
+        least_of(counters)
+    }
+
+    fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
+        least(array, hash)
+    }
+}
+
+impl<C: SignedCell> Policy for CountSketch<C> {
+    type Cell = C;
+    const KIND: &'static str = "count_sketch";
+    const USUAL_DEPTH: usize = 5;
+    const HAS_SIGNS: bool = true;
+
+    #[inline(always)]
+    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
+        upper_median::<C, D>(std::array::from_fn(|row| {
+            let (cell, negative) = (&mut cells[places[row].index()], places[row].is_negative());
+            *cell = if negative { cell.minus(weight) } else { cell.plus(weight) };
+            if negative { C::default().difference(*cell) } else { *cell }
+        }))
+    }
+
+    #[inline(always)]
+    fn rank<const D: usize>(counters: [C; D]) -> i64 {
+        upper_median(counters)
+    }
+
+    fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
+        let depth = array.configuration.depth;
+        let mut values = array.cells_of(hash);
+        for (value, row) in values.iter_mut().zip(&array.rows) {
+            *value = if is_negative(row, hash) { C::default().difference(*value) } else { *value };
+        }
+        let (value, is_at_limit) = median(&mut values[..depth]);
+        if is_at_limit {
+            return Estimate::unbounded(value);
+        }
+        bounds::around_median(value, array.second_moment(), array.configuration.width as f64, depth)
+    }
+}
+
+impl<C: SignedCell> Linear for CountSketch<C> {}
+
+impl<C: SignedCell> InnerProduct for CountSketch<C> {
+    fn row_product(product: f64, _: &CounterArray<Self>, _: &CounterArray<Self>) -> f64 {
+        product
+    }
+
+    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate {
+        bounded_median_product(left, right, left.configuration.width as f64)
+    }
+}
+
+impl<C: SignedCell> Signed for CountSketch<C> {
+    fn remove(array: &mut CounterArray<Self>, hash: u64, weight: u64) -> bool {
+        for row in 0..array.configuration.depth {
+            let negative = is_negative(&array.rows[row], hash);
+            let cell = cell_mut(array, row, hash);
+            *cell = if negative { cell.plus(weight) } else { cell.minus(weight) };
+        }
+        false
+    }
+}
+
+impl<C: SignedCell> Policy for KAry<C> {
+    type Cell = C;
+    const KIND: &'static str = "k_ary";
+    const USUAL_DEPTH: usize = 5;
+    /// One counter cannot tell a flow from the rest.
+    const LEAST_WIDTH: usize = 2;
+
+    #[inline(always)]
+    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
+        upper_median(add_to_all(cells, places, weight))
+    }
+
+    #[inline(always)]
+    fn rank<const D: usize>(counters: [C; D]) -> i64 {
+        upper_median(counters)
+    }
+
+    fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
+        let (depth, width) = (array.configuration.depth, array.configuration.width as f64);
+        let (counter, is_at_limit) = median(&mut array.cells_of(hash)[..depth]);
+        let value = (counter - array.total() / width) / (1.0 - 1.0 / width);
+        if is_at_limit {
+            return Estimate::unbounded(value);
+        }
+        bounds::around_median(value, array.second_moment(), width - 1.0, depth)
+    }
+}
+
+impl<C: SignedCell> Linear for KAry<C> {}
+
+impl<C: SignedCell> InnerProduct for KAry<C> {
+    fn row_product(product: f64, left: &CounterArray<Self>, right: &CounterArray<Self>) -> f64 {
+        let width = left.configuration.width as f64;
+        (width * product - left.total() * right.total()) / (width - 1.0)
+    }
+
+    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate {
+        bounded_median_product(left, right, left.configuration.width as f64 - 1.0)
+    }
+}
+
+impl<C: SignedCell> Signed for KAry<C> {
+    fn remove(array: &mut CounterArray<Self>, hash: u64, weight: u64) -> bool {
+        remove_from_all(array, hash, weight)
+    }
+}
+
+impl<C: SignedCell> Policy for Turnstile<C> {
+    type Cell = C;
+    const KIND: &'static str = "count_min_turnstile";
+    const USUAL_DEPTH: usize = 5;
+
+    #[inline(always)]
+    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
+        upper_median(add_to_all(cells, places, weight))
+    }
+
+    #[inline(always)]
+    fn rank<const D: usize>(counters: [C; D]) -> i64 {
+        upper_median(counters)
+    }
+
+    fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
+        const TIMES: f64 = 8.0;
+        let depth = array.configuration.depth;
+        let (value, is_at_limit) = median(&mut array.cells_of(hash)[..depth]);
+        if is_at_limit {
+            return Estimate::unbounded(value);
+        }
+        let all = array.added as f64 + array.removed as f64;
+        let noise = TIMES * all / array.configuration.width as f64;
+        Estimate::bounded(value, value - noise, value + noise, bounds::median_confidence(depth, 1.0 / TIMES))
+    }
+}
+
+impl<C: SignedCell> Linear for Turnstile<C> {}
+
+impl<C: SignedCell> Signed for Turnstile<C> {
+    fn remove(array: &mut CounterArray<Self>, hash: u64, weight: u64) -> bool {
+        remove_from_all(array, hash, weight)
+    }
+}
+
+fn cell_mut<P: Policy>(array: &mut CounterArray<P>, row: usize, hash: u64) -> &mut P::Cell {
+    debug_assert!(row < MAX_ROWS);
+    let width = array.configuration.width;
+    &mut array.cells[row * width + column(&array.rows[row], hash, width)]
+}
+
+fn remove_from_all<P: Policy>(array: &mut CounterArray<P>, hash: u64, weight: u64) -> bool
+where
+    P::Cell: SignedCell,
+{
+    let mut fell = false;
+    for row in 0..array.configuration.depth {
+        let cell = cell_mut(array, row, hash);
+        *cell = cell.minus(weight);
+        fell |= *cell < P::Cell::default();
+    }
+    fell
+}

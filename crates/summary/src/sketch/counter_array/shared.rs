@@ -1,0 +1,157 @@
+//! One array for all cores, as Wu et al. 2016 have it: counters by compare-and-swap (Algorithm 4), and one global heavy
+//! hitter behind a critical section (section 2.2.1, Algorithm 6).
+
+use super::update::{places, with_depth};
+use super::{ArrayConfig, Cell, CounterArray, Linear, MAX_ROWS, PURPOSE, RowHash};
+use crate::shared::{Counter, Section};
+use crate::sketch::memory::filled_with;
+use crate::sketch::{Configuration, SketchError, Summary, Update};
+use crate::sync::{AtomicU64, Ordering};
+use packet::Key;
+
+/// A counter array that several cores update at the same time. Counters have 64 bits while they are shared.
+///
+/// Any linear policy: what is added is added, in whatever order. Conservative update reads all rows and raises
+/// some; two cores at once would lose packets, so it is not among them.
+///
+/// The global heavy hitter is the flow with the largest estimate that any packet had when it was counted. The critical section is entered only
+/// for an estimate above that, which every packet of the heaviest flow has: that is what it costs.
+#[derive(Debug)]
+pub struct SharedArray<K, P: Linear> {
+    configuration: ArrayConfig<P>,
+    rows: [RowHash; MAX_ROWS],
+    /// Row after row.
+    cells: Box<[Counter]>,
+    added: Counter,
+    heaviest: Section<(K, u64)>,
+    /// The estimate in `heaviest`, for those who only look whether they have more. It may lag behind.
+    largest: AtomicU64,
+}
+
+impl<K: Key, P: Linear> SharedArray<K, P> {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// Memory that the machine does not have.
+    pub fn new(configuration: &ArrayConfig<P>) -> Result<Self, SketchError> {
+        Ok(Self {
+            configuration: *configuration,
+            rows: RowHash::draw(configuration.seed(), PURPOSE),
+            cells: filled_with(configuration.depth * configuration.width, Counter::new)?,
+            added: Counter::new(),
+            heaviest: Section::new((K::default(), 0)),
+            largest: AtomicU64::new(0),
+        })
+    }
+
+    /// What it was made from.
+    pub fn configuration(&self) -> &ArrayConfig<P> {
+        &self.configuration
+    }
+
+    /// Memory of its counters.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.cells)
+    }
+
+    /// Counts a burst; any number of threads may.
+    pub fn update_burst(&self, burst: &[Update<K>]) {
+        with_depth!(self.configuration.depth, D => self.add_rows::<D>(burst));
+    }
+
+    #[inline(always)]
+    fn add_rows<const D: usize>(&self, burst: &[Update<K>]) {
+        let width = self.configuration.width as u32;
+        let rows: [RowHash; D] = std::array::from_fn(|row| self.rows[row]);
+        let mut total = 0;
+        for update in burst {
+            let places = places::<P, D>(&rows, width, update.hash);
+            let rank = P::rank::<D>(std::array::from_fn(|row| {
+                let cell = &self.cells[places[row].index()];
+                let word = if places[row].is_negative() {
+                    cell.add(update.weight.wrapping_neg()).wrapping_neg()
+                } else {
+                    cell.add(update.weight)
+                };
+                P::Cell::from_word(word)
+            }));
+            total += update.weight;
+            // Below zero is nobody's total.
+            let estimate = rank.max(0) as u64;
+            if estimate > self.largest.load(Ordering::Relaxed) {
+                self.replace_heaviest(update.key, estimate);
+            }
+        }
+        self.added.add(total);
+    }
+
+    fn replace_heaviest(&self, key: K, estimate: u64) {
+        self.heaviest.enter(|heaviest| {
+            // Another core may have been here since.
+            if estimate > heaviest.1 {
+                *heaviest = (key, estimate);
+                self.largest.store(estimate, Ordering::Relaxed);
+            }
+        });
+    }
+
+    /// The global heavy hitter and the estimate that it had; none before the first packet.
+    pub fn heaviest(&self) -> Option<(K, u64)> {
+        Some(self.heaviest.enter(|heaviest| *heaviest)).filter(|(_, estimate)| *estimate > 0)
+    }
+
+    /// An array of one core with the same counts, to be asked. While others update, each counter is one that it had.
+    ///
+    /// # Errors
+    /// Memory that the machine does not have.
+    pub fn snapshot(&self) -> Result<CounterArray<P>, SketchError> {
+        let mut array = CounterArray::new(&self.configuration)?;
+        for (cell, shared) in array.cells.iter_mut().zip(&self.cells) {
+            *cell = P::Cell::from_word(shared.get());
+        }
+        array.added = self.added.get();
+        Ok(array)
+    }
+
+    /// Forgets all that it saw and keeps its memory.
+    pub fn reset(&mut self) {
+        for cell in &mut self.cells {
+            cell.take();
+        }
+        self.added.take();
+        self.heaviest = Section::new((K::default(), 0));
+        self.largest = AtomicU64::new(0);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::sketch::CountMin;
+    use loom::{sync::Arc, thread};
+    use packet::{KeyV4, Seed};
+
+    fn update(flow: u8, weight: u64) -> Update<KeyV4> {
+        Update::new(KeyV4::new([flow; 8], [0; 4], 6), weight, &Seed::new(1))
+    }
+
+    #[test]
+    fn nothing_is_lost_and_the_heaviest_is_the_largest_estimate() {
+        for flows in [[1, 1], [1, 2]] {
+            loom::model(move || {
+                let configuration = ArrayConfig::<CountMin<u64>>::new(1, 1, Seed::new(1)).expect("a size");
+                let array = Arc::new(SharedArray::new(&configuration).expect("memory"));
+                let other = Arc::clone(&array);
+                let thread = thread::spawn(move || other.update_burst(&[update(flows[0], 5)]));
+                array.update_burst(&[update(flows[1], 7)]);
+                thread.join().expect("no thread fails");
+                let answer = array.snapshot().expect("memory");
+                assert_eq!((answer.estimate_hash(update(1, 0).hash).value, answer.total()), (12.0, 12.0));
+                // One counter: who came second has both weights.
+                let (key, estimate) = array.heaviest().expect("packets");
+                assert_eq!(estimate, 12);
+                assert!(flows.iter().any(|flow| update(*flow, 0).key == key));
+            });
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Ranges and quantiles of a number that packets have (a length, a port, an address): a Count-Min array for each power
+//! of two by which the numbers are grouped (dyadic intervals; Cormode, Muthukrishnan 2005, section 4.2 and 5.2).
+
+use super::memory::filled;
+use super::{
+    ArrayConfig, Cell, Configuration, CountMin, CounterArray, Estimate, Merge, SketchError, Summary,
+    Unmergeable, Update, UpdateBurst,
+};
+use packet::Seed;
+use std::fmt;
+
+const KIND: &str = "dyadic_count_min";
+
+/// What the levels' seeds are drawn for.
+const PURPOSE: u64 = 2;
+
+/// A quantile's bounds hold with at least this probability.
+const QUANTILE_CONFIDENCE: f64 = 0.95;
+
+/// Updates that go through the levels together.
+const BATCH: usize = 64;
+
+/// Sizes and seed of dyadic arrays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DyadicConfig {
+    bits: u32,
+    depth: usize,
+    width: usize,
+    seed: Seed,
+}
+
+impl DyadicConfig {
+    /// For numbers below 2^`bits`, each level of `depth` rows of `width` counters of 32 bits. Levels with no more intervals
+    /// than that are exact.
+    ///
+    /// # Errors
+    /// Sizes that cannot be.
+    pub fn new(bits: u32, depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
+        SketchError::check_size(KIND, "number of bits", bits as usize, 1, 64)?;
+        ArrayConfig::<CountMin>::new(depth, width, seed)?;
+        Ok(Self { bits, depth, width, seed })
+    }
+
+    /// Intervals at a level whose intervals are 2^`level` long, where so few of them are that each has a counter.
+    fn exact_intervals(&self, level: u32) -> Option<usize> {
+        let intervals = 1_usize.checked_shl(self.bits - level).filter(|&intervals| intervals > 0)?;
+        (intervals <= self.depth * self.width).then_some(intervals)
+    }
+
+    /// Levels that are estimated.
+    fn sketched_levels(&self) -> usize {
+        (0..self.bits).filter(|&level| self.exact_intervals(level).is_none()).count()
+    }
+}
+
+impl Configuration for DyadicConfig {
+    /// For numbers of 32 bits (an IPv4 address, a length).
+    fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        let sized = |width| Self::new(32, 3, width, seed);
+        let fits = |width| sized(width).is_ok_and(|sized| sized.bytes() <= bytes);
+        if !fits(1) {
+            return Err(SketchError::TooLittleMemory { kind: KIND, bytes, least: sized(1)?.bytes() });
+        }
+        // A wider array never takes less: by bisection.
+        let (mut width, mut too_wide) = (1, 1 << 29);
+        while too_wide - width > 1 {
+            let middle = (width + too_wide) / 2;
+            if fits(middle) { width = middle } else { too_wide = middle }
+        }
+        sized(width)
+    }
+
+    fn bytes(&self) -> usize {
+        let cells = |level| self.exact_intervals(level).unwrap_or(self.depth * self.width);
+        (0..self.bits).map(|level| cells(level) * size_of::<u32>()).sum()
+    }
+
+    fn seed(&self) -> &Seed {
+        &self.seed
+    }
+}
+
+impl fmt::Display for DyadicConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{KIND} bits={} depth={} width={}", self.bits, self.depth, self.width)
+    }
+}
+
+/// The counts of all intervals of one length.
+#[derive(Clone, Debug)]
+enum Level {
+    Exact(Box<[u32]>),
+    Sketched(Box<CounterArray<CountMin>>),
+}
+
+impl Level {
+    /// Not less than the interval's weight, and whether it is known at all.
+    fn weight(&self, interval: u64) -> (f64, bool) {
+        match self {
+            Self::Exact(cells) => {
+                let cell = cells[interval as usize];
+                (cell.to_f64(), !cell.is_at_limit())
+            }
+            Self::Sketched(array) => {
+                let estimate = array.estimate_hash(interval);
+                (estimate.value, estimate.bounds.is_some())
+            }
+        }
+    }
+
+    fn is_sketched(&self) -> bool {
+        matches!(self, Self::Sketched(_))
+    }
+}
+
+/// See the module's head. Packets come with the number as key; their hash is not used.
+#[derive(Clone, Debug)]
+pub struct DyadicArray {
+    configuration: DyadicConfig,
+    /// By the length of the intervals: 1, 2, 4, …
+    levels: Vec<Level>,
+    total: u64,
+    beyond: u64,
+}
+
+impl DyadicArray {
+    /// Weight of the numbers within the universe.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Weight of numbers that do not have as few bits as the configuration says. It is counted nowhere else.
+    pub fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    fn largest(&self) -> u64 {
+        u64::MAX >> (64 - self.configuration.bits)
+    }
+
+    /// Noise of an interval that is exceeded in all rows with the probability `k`^(−d).
+    fn noise(&self, k: f64) -> f64 {
+        k * self.total as f64 / self.configuration.width as f64
+    }
+
+    /// The weight of the numbers from `first` to `last`, both included.
+    ///
+    /// Never less than the truth, and with a probability of 1 − e^(−d) at most e·m·N/w more, m being the estimated intervals that the
+    /// range is made of, at most two a level (Cormode, Muthukrishnan, Theorem 4).
+    pub fn range(&self, first: u64, last: u64) -> Estimate {
+        let (mut first, mut last) = (first, last.min(self.largest()));
+        if (first, last) == (0, self.largest()) {
+            return Estimate::exact(self.total as f64);
+        }
+        let (mut value, mut is_known, mut estimated) = (0.0, true, 0);
+        for level in &self.levels {
+            if first > last {
+                break;
+            }
+            let mut add = |interval: u64| {
+                let (weight, known) = level.weight(interval);
+                value += weight;
+                is_known &= known;
+                estimated += usize::from(level.is_sketched());
+            };
+            if first == last {
+                add(first);
+                break;
+            }
+            // An interval whose other half is outside stands for itself; the rest are halves of longer ones.
+            if first & 1 == 1 {
+                add(first);
+                first += 1;
+            }
+            if last & 1 == 0 {
+                add(last);
+                last -= 1;
+            }
+            (first, last) = (first >> 1, last >> 1);
+        }
+        if !is_known {
+            return Estimate::unbounded(value);
+        }
+        let noise = self.noise(std::f64::consts::E) * estimated as f64;
+        let confidence = if estimated == 0 { 1.0 } else { 1.0 - (-(self.configuration.depth as f64)).exp() };
+        Estimate::bounded(value, (value - noise).max(0.0), value, confidence)
+    }
+
+    /// The least number that `share` of the weight, from 0 to 1, is not above; none where nothing was counted.
+    ///
+    /// Estimates on the way down are never too small, so that the number is never too large. With a probability of 0.95
+    /// none of them is more than k·N/w too large, k = (levels / 0.05)^(1/d), and what a search for that much more on every
+    /// level finds is not too small. (The union bound of section 5.2, kept for the levels that are estimated.)
+    pub fn quantile(&self, share: f64) -> Option<Estimate> {
+        if self.total == 0 {
+            return None;
+        }
+        let target = (share.clamp(0.0, 1.0) * self.total as f64).ceil().max(1.0);
+        let levels = self.configuration.sketched_levels() as f64;
+        let k = (levels / (1.0 - QUANTILE_CONFIDENCE)).powf(1.0 / self.configuration.depth as f64);
+        let (value, is_known) = self.descend(target);
+        let (upper, is_upper_known) = self.descend(target + self.noise(k) * levels);
+        if !is_known || !is_upper_known {
+            return Some(Estimate::unbounded(value as f64));
+        }
+        let confidence = if levels == 0.0 { 1.0 } else { QUANTILE_CONFIDENCE };
+        Some(Estimate::bounded(value as f64, value as f64, upper as f64, confidence))
+    }
+
+    /// The first number up to which the intervals on the way down have `target`, and whether all of them are known.
+    fn descend(&self, mut target: f64) -> (u64, bool) {
+        let (mut at, mut is_known) = (0, true);
+        for level in self.levels.iter().rev() {
+            at <<= 1;
+            let (left, known) = level.weight(at);
+            is_known &= known;
+            if left < target {
+                target -= left;
+                at += 1;
+            }
+        }
+        (at, is_known)
+    }
+}
+
+impl Summary for DyadicArray {
+    type Configuration = DyadicConfig;
+
+    fn new(configuration: &DyadicConfig) -> Result<Self, SketchError> {
+        // A seed for each level: what one level answers then says nothing of the next one's errors.
+        let seeds: [u64; 64] = configuration.seed.secrets(PURPOSE);
+        let level = |level: u32| match configuration.exact_intervals(level) {
+            Some(intervals) => Ok(Level::Exact(filled(intervals, 0)?)),
+            None => {
+                let seed = Seed::new(seeds[level as usize]);
+                let array = ArrayConfig::new(configuration.depth, configuration.width, seed)?;
+                Ok(Level::Sketched(Box::new(CounterArray::new(&array)?)))
+            }
+        };
+        let levels = (0..configuration.bits).map(level).collect::<Result<_, SketchError>>()?;
+        Ok(Self { configuration: *configuration, levels, total: 0, beyond: 0 })
+    }
+
+    fn configuration(&self) -> &DyadicConfig {
+        &self.configuration
+    }
+
+    fn reset(&mut self) {
+        for level in &mut self.levels {
+            match level {
+                Level::Exact(cells) => cells.fill(0),
+                Level::Sketched(array) => array.reset(),
+            }
+        }
+        (self.total, self.beyond) = (0, 0);
+    }
+
+    fn bytes(&self) -> usize {
+        let bytes = |level: &Level| match level {
+            Level::Exact(cells) => size_of_val(&**cells),
+            Level::Sketched(array) => array.bytes(),
+        };
+        self.levels.iter().map(bytes).sum()
+    }
+}
+
+impl UpdateBurst<u64> for DyadicArray {
+    fn update_burst(&mut self, burst: &[Update<u64>]) {
+        let largest = self.largest();
+        let mut kept = [Update::<()>::default(); BATCH];
+        for burst in burst.chunks(BATCH) {
+            let mut len = 0;
+            for update in burst {
+                if update.key > largest {
+                    self.beyond = self.beyond.saturating_add(update.weight);
+                    continue;
+                }
+                self.total = self.total.saturating_add(update.weight);
+                // Rows are strongly universal: the interval's number serves as its hash.
+                kept[len] = Update { key: (), hash: update.key, weight: update.weight };
+                len += 1;
+            }
+            let kept = &mut kept[..len];
+            for level in &mut self.levels {
+                match level {
+                    Level::Exact(cells) => kept.iter().for_each(|update| {
+                        let cell = &mut cells[update.hash as usize];
+                        *cell = cell.plus(update.weight);
+                    }),
+                    Level::Sketched(array) => array.update_burst(kept),
+                }
+                kept.iter_mut().for_each(|update| update.hash >>= 1);
+            }
+        }
+    }
+}
+
+impl Merge for DyadicArray {
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.configuration, &other.configuration)?;
+        for (level, theirs) in self.levels.iter_mut().zip(&other.levels) {
+            match (level, theirs) {
+                (Level::Exact(cells), Level::Exact(theirs)) => {
+                    cells.iter_mut().zip(theirs).for_each(|(cell, theirs)| *cell = cell.sum(*theirs));
+                }
+                (Level::Sketched(array), Level::Sketched(theirs)) => array.merge(theirs)?,
+                _ => unreachable!("equal configurations have equal levels"),
+            }
+        }
+        self.total = self.total.saturating_add(other.total);
+        self.beyond = self.beyond.saturating_add(other.beyond);
+        Ok(())
+    }
+}

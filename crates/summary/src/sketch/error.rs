@@ -1,0 +1,123 @@
+//! Why a structure cannot be made, or two cannot be merged.
+
+use super::Configuration;
+use std::fmt;
+
+/// Why a structure cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SketchError {
+    /// A size outside what the structure can have.
+    Size {
+        /// The structure.
+        kind: &'static str,
+        /// Which of its sizes: `width`, `depth`, `capacity`, …
+        what: &'static str,
+        /// What was asked for.
+        asked: usize,
+        /// The least that works.
+        least: usize,
+        /// The most.
+        most: usize,
+    },
+    /// A size that must be a power of something.
+    NoPower {
+        /// The structure.
+        kind: &'static str,
+        /// Which of its sizes.
+        what: &'static str,
+        /// What was asked for.
+        asked: usize,
+        /// Of what it must be a power.
+        base: usize,
+    },
+    /// Less memory than the smallest one takes.
+    TooLittleMemory {
+        /// The structure.
+        kind: &'static str,
+        /// What it may take, bytes.
+        bytes: usize,
+        /// What the smallest one takes, bytes.
+        least: usize,
+    },
+    /// The machine does not give the memory.
+    OutOfMemory {
+        /// What was asked for, bytes.
+        bytes: usize,
+    },
+}
+
+impl SketchError {
+    /// Refuses a size outside of `least..=most`.
+    pub(crate) fn check_size(
+        kind: &'static str,
+        what: &'static str,
+        asked: usize,
+        least: usize,
+        most: usize,
+    ) -> Result<(), Self> {
+        let fits = (least..=most).contains(&asked);
+        if fits { Ok(()) } else { Err(Self::Size { kind, what, asked, least, most }) }
+    }
+}
+
+impl fmt::Display for SketchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Size { kind, what, asked, least, most } => {
+                write!(f, "{kind}: a {what} of {asked} cannot be; it goes from {least} to {most}")
+            }
+            Self::NoPower { kind, what, asked, base } => {
+                let below = base.pow(asked.ilog(base));
+                let above = below.saturating_mul(base);
+                write!(f, "{kind}: a {what} of {asked} cannot be; take a power of {base}: {below} or {above}")
+            }
+            Self::TooLittleMemory { kind, bytes, least } => {
+                write!(f, "{kind}: {bytes} bytes are too little memory; it needs at least {least}")
+            }
+            Self::OutOfMemory { bytes } => {
+                let mib = bytes.div_ceil(1 << 20);
+                write!(f, "no {mib} MiB of memory for a sketch; make it smaller")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SketchError {}
+
+/// Two structures were not made from the same configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmergeable {
+    ours: String,
+    theirs: String,
+}
+
+impl Unmergeable {
+    /// Refuses configurations that differ.
+    pub fn check<C: Configuration>(ours: &C, theirs: &C) -> Result<(), Self> {
+        if ours == theirs {
+            return Ok(());
+        }
+        Err(Self { ours: ours.to_string(), theirs: theirs.to_string() })
+    }
+
+    /// For structures of two kinds, of which both are named as their configurations are.
+    pub fn new(ours: impl fmt::Display, theirs: impl fmt::Display) -> Self {
+        Self { ours: ours.to_string(), theirs: theirs.to_string() }
+    }
+}
+
+impl fmt::Display for Unmergeable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ours, theirs } = self;
+        if ours == theirs {
+            // The seed is a secret, and the text form leaves nothing else out.
+            return write!(
+                f,
+                "cannot merge {ours} with another {theirs}: their seeds differ; give both one seed"
+            );
+        }
+        write!(f, "cannot merge {ours} with {theirs}; give both one configuration")
+    }
+}
+
+impl std::error::Error for Unmergeable {}

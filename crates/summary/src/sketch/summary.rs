@@ -1,0 +1,113 @@
+//! The traits: what every structure does, and what can be asked of some.
+
+use super::{Estimate, SketchError, Unmergeable};
+use packet::{Key, Seed};
+use std::fmt;
+
+/// A packet as summaries take it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Update<K> {
+    /// Its flow key.
+    pub key: K,
+    /// The key's hash by the seed of the summary's configuration.
+    pub hash: u64,
+    /// 1 where packets are counted, else its bytes.
+    pub weight: u64,
+}
+
+impl<K: Key> Update<K> {
+    /// With the key's hash by `seed`.
+    #[inline(always)]
+    pub fn new(key: K, weight: u64, seed: &Seed) -> Self {
+        Self { key, hash: key.hash(seed), weight }
+    }
+}
+
+/// What a structure is made from. Two structures merge only if their configurations are equal, seed included. Its text
+/// form names the kind and all sizes, but never the seed.
+pub trait Configuration: Clone + PartialEq + fmt::Display {
+    /// The largest structure that takes no more than `bytes`, with the other parameters at their defaults.
+    ///
+    /// # Errors
+    /// Memory below the least, with the least.
+    fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError>;
+
+    /// Memory that the structure's arrays will take.
+    fn bytes(&self) -> usize;
+
+    /// The seed by which keys must be hashed.
+    fn seed(&self) -> &Seed;
+}
+
+/// A structure that a stream is summarised into.
+pub trait Summary: Sized {
+    /// What it is made from.
+    type Configuration: Configuration;
+
+    /// An empty one. All its memory is taken here.
+    ///
+    /// # Errors
+    /// A size of zero or too large, or memory that the machine does not have.
+    fn new(configuration: &Self::Configuration) -> Result<Self, SketchError>;
+
+    /// What it was made from.
+    fn configuration(&self) -> &Self::Configuration;
+
+    /// Forgets all that it saw and keeps its memory: the same as a new one.
+    fn reset(&mut self);
+
+    /// Memory of its arrays and tables.
+    fn bytes(&self) -> usize;
+}
+
+/// Taking packets. Apart from [`Summary`], because what needs only the hash takes keys of any kind.
+pub trait UpdateBurst<K>: Summary {
+    /// Counts a burst: no allocation, no lock, no clock.
+    fn update_burst(&mut self, burst: &[Update<K>]);
+}
+
+/// Two summaries of two streams become one of both. What loses its bound by that does not implement it.
+pub trait Merge: Summary {
+    /// Takes what `other` counted into `self`.
+    ///
+    /// # Errors
+    /// Where the configurations differ, with both; nothing was changed then.
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable>;
+}
+
+/// "How much did this flow have?"
+pub trait Frequency<K>: Summary {
+    /// The total weight of `key`.
+    fn estimate(&self, key: &K) -> Estimate;
+}
+
+/// "Which flows had much?"
+pub trait HeavyHitters<K>: Summary {
+    /// The flows that had `threshold` or more by their estimate, the largest first.
+    fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K>;
+}
+
+/// The answer of [`HeavyHitters`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeavyKeys<K> {
+    /// Keys with their estimates, the largest first; of differences, the largest either way.
+    pub keys: Vec<(K, Estimate)>,
+    /// True where the search ended at a bound of its own before all was looked at: there may be more.
+    pub is_cut_short: bool,
+}
+
+impl<K: Ord + Copy> HeavyKeys<K> {
+    /// All that was found, in any order.
+    pub fn new(mut keys: Vec<(K, Estimate)>, is_cut_short: bool) -> Self {
+        // Equal ones by key, so that the same summary always gives the same list.
+        let order = |a: &Estimate, b: &Estimate| b.value.abs().total_cmp(&a.value.abs());
+        keys.sort_by(|(a, left), (b, right)| order(left, right).then_with(|| a.cmp(b)));
+        Self { keys, is_cut_short }
+    }
+}
+
+/// "How many different flows were there?"
+pub trait Cardinality: Summary {
+    /// The number of different keys.
+    fn distinct(&self) -> Estimate;
+}

@@ -1,0 +1,187 @@
+//! A counter array that can say which flows are heavy: the keys with the largest estimates are kept beside it.
+
+use super::candidates::{Candidates, MOST};
+use super::{
+    ArrayConfig, Configuration, CounterArray, Estimate, Frequency, HeavyHitters, HeavyKeys, Linear, Merge,
+    Policy, Signed, SignedCell, SketchError, Summary, Unmergeable, Update, UpdateBurst,
+};
+use packet::{Key, Seed};
+use std::collections::HashMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Candidates where memory is all that was said.
+const USUAL_CANDIDATES: usize = 1024;
+
+/// A counter array's configuration, and how many flows are kept beside it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TrackedConfig<K, P> {
+    array: ArrayConfig<P>,
+    candidates: usize,
+    key: PhantomData<fn() -> K>,
+}
+
+impl<K: Key, P: Policy> TrackedConfig<K, P> {
+    /// The array, with `candidates` flows. Wu's global heavy hitter is one.
+    ///
+    /// # Errors
+    /// No candidates, or more than 16 million.
+    pub fn new(array: ArrayConfig<P>, candidates: usize) -> Result<Self, SketchError> {
+        SketchError::check_size(P::KIND, "number of candidates", candidates, 1, MOST)?;
+        Ok(Self { array, candidates, key: PhantomData })
+    }
+
+    /// The array's configuration.
+    pub fn array(&self) -> &ArrayConfig<P> {
+        &self.array
+    }
+
+    /// How many flows are kept.
+    pub fn candidates(&self) -> usize {
+        self.candidates
+    }
+}
+
+impl<K: Key, P: Policy> Configuration for TrackedConfig<K, P> {
+    /// A thousand candidates, or as many as take a quarter of the memory, and the array with the rest.
+    fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        let one = Candidates::<K>::bytes_of(1);
+        let mut candidates = (bytes / 4 / one).clamp(1, USUAL_CANDIDATES);
+        while candidates > 1 && Candidates::<K>::bytes_of(candidates) > bytes / 4 {
+            candidates -= 1;
+        }
+        let own = Candidates::<K>::bytes_of(candidates);
+        let array =
+            ArrayConfig::with_bytes(bytes.saturating_sub(own), seed).map_err(|error| match error {
+                SketchError::TooLittleMemory { kind, least, .. } => {
+                    SketchError::TooLittleMemory { kind, bytes, least: least + one }
+                }
+                other => other,
+            })?;
+        Self::new(array, candidates)
+    }
+
+    fn bytes(&self) -> usize {
+        self.array.bytes() + Candidates::<K>::bytes_of(self.candidates)
+    }
+
+    fn seed(&self) -> &Seed {
+        self.array.seed()
+    }
+}
+
+impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} candidates={}", self.array, self.candidates)
+    }
+}
+
+/// See the module's head. A flow's estimate is compared with the candidates' at each of its packets; the answer asks the
+/// array again.
+///
+/// Where estimates only grow (Count-Min, conservative update), every flow with an estimate of the threshold or more is in the
+/// answer, unless as many others as there are candidates had at least as much when its last packet came. Under the
+/// other policies estimates move both ways, and a flow near the threshold can be missed.
+#[derive(Clone, Debug)]
+pub struct Tracked<K: Key, P: Policy> {
+    configuration: TrackedConfig<K, P>,
+    array: CounterArray<P>,
+    candidates: Candidates<K>,
+}
+
+impl<K: Key, P: Policy> Tracked<K, P> {
+    /// The array.
+    pub fn array(&self) -> &CounterArray<P> {
+        &self.array
+    }
+
+    /// The flow with the largest estimate (Wu's and Makwana's heavy hitter).
+    pub fn heaviest(&self) -> Option<(K, Estimate)> {
+        self.heavy_hitters(1).keys.into_iter().next()
+    }
+}
+
+impl<K: Key, P: Policy> Summary for Tracked<K, P> {
+    type Configuration = TrackedConfig<K, P>;
+
+    fn new(configuration: &TrackedConfig<K, P>) -> Result<Self, SketchError> {
+        Ok(Self {
+            configuration: *configuration,
+            array: CounterArray::new(&configuration.array)?,
+            candidates: Candidates::new(configuration.candidates),
+        })
+    }
+
+    fn configuration(&self) -> &TrackedConfig<K, P> {
+        &self.configuration
+    }
+
+    fn reset(&mut self) {
+        self.array.reset();
+        self.candidates.clear();
+    }
+
+    fn bytes(&self) -> usize {
+        self.array.bytes() + self.candidates.bytes()
+    }
+}
+
+impl<K: Key, P: Policy> UpdateBurst<K> for Tracked<K, P> {
+    fn update_burst(&mut self, burst: &[Update<K>]) {
+        let candidates = &mut self.candidates;
+        self.array.add(burst, |number, estimate| {
+            let Update { key, hash, .. } = burst[number];
+            candidates.observe(key, hash, estimate);
+        });
+    }
+}
+
+impl<K: Key, P: Policy> Frequency<K> for Tracked<K, P> {
+    fn estimate(&self, key: &K) -> Estimate {
+        self.array.estimate(key)
+    }
+}
+
+impl<K: Key, P: Policy> HeavyHitters<K> for Tracked<K, P> {
+    fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
+        let estimates = self.candidates.iter().map(|(key, hash)| (key, self.array.estimate_hash(hash)));
+        HeavyKeys::new(estimates.filter(|(_, estimate)| estimate.value >= threshold as f64).collect(), false)
+    }
+}
+
+impl<K: Key, P: Linear> Merge for Tracked<K, P> {
+    /// Both arrays' sums, and of both sides' candidates those with the largest estimates by them: a flow that was
+    /// scattered over several is found where it is a candidate in one.
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.configuration, &other.configuration)?;
+        self.array.merge(&other.array)?;
+        let both: Vec<(K, u64)> = self.candidates.iter().chain(other.candidates.iter()).collect();
+        self.candidates.clear();
+        for (key, hash) in both {
+            let estimate = self.array.estimate_hash(hash).value as i64;
+            self.candidates.observe(key, hash, estimate);
+        }
+        Ok(())
+    }
+}
+
+impl<K: Key, P: Signed> Tracked<K, P>
+where
+    P::Cell: SignedCell,
+{
+    /// The candidates of either side that changed by `threshold` or more since `earlier`, either way: estimates are
+    /// differences.
+    ///
+    /// # Errors
+    /// Where the configurations differ, with both.
+    pub fn changes_since(&self, earlier: &Self, threshold: u64) -> Result<HeavyKeys<K>, Unmergeable> {
+        Unmergeable::check(&self.configuration, &earlier.configuration)?;
+        let mut difference = self.array.clone();
+        difference.subtract(&earlier.array)?;
+        let both = self.candidates.iter().chain(earlier.candidates.iter());
+        let keys: HashMap<u64, K> = both.map(|(key, hash)| (hash, key)).collect();
+        let estimates = keys.into_iter().map(|(hash, key)| (key, difference.estimate_hash(hash)));
+        let has_changed = |(_, estimate): &(K, Estimate)| estimate.value.abs() >= threshold as f64;
+        Ok(HeavyKeys::new(estimates.filter(has_changed).collect(), false))
+    }
+}

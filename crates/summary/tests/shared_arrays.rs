@@ -1,0 +1,65 @@
+//! One counter array for several cores against one of a single core.
+
+mod sketch_support;
+
+use packet::{KeyV4, Seed};
+use sketch_support::{Random, hash, key, skewed, summarise, updates};
+use std::thread;
+use summary::sketch::{
+    ArrayConfig, CountMin, CountSketch, CounterArray, KAry, Linear, SharedArray, Tracked, TrackedConfig,
+    Turnstile,
+};
+
+/// Flows scattered over four threads by position, as no separate array could answer without merging.
+fn counts_all<P: Linear>() {
+    let seed = Seed::new(3);
+    let configuration = ArrayConfig::<P>::new(3, 300, seed).expect("a size");
+    let packets = skewed(40_000, 2000, &mut Random(1));
+    let alone: CounterArray<P> = summarise(&configuration, &packets);
+    let mut shared = SharedArray::<KeyV4, P>::new(&configuration).expect("memory");
+    for _ in 0..2 {
+        thread::scope(|scope| {
+            for part in packets.chunks(10_000) {
+                let shared = &shared;
+                scope.spawn(move || {
+                    updates(part, &seed).chunks(64).for_each(|burst| shared.update_burst(burst));
+                });
+            }
+        });
+        let answer = shared.snapshot().expect("memory");
+        for flow in 0..2000 {
+            let hash = hash(flow, &seed);
+            assert_eq!(answer.estimate_hash(hash), alone.estimate_hash(hash), "{} flow {flow}", P::KIND);
+        }
+        let (heaviest, estimate) = shared.heaviest().expect("packets");
+        assert_eq!(heaviest, key(0));
+        assert!(estimate > 0);
+        // And once more after a reset.
+        shared.reset();
+        assert_eq!(shared.heaviest(), None);
+        assert_eq!(shared.snapshot().expect("memory").total(), 0.0);
+    }
+}
+
+#[test]
+fn all_cores_together_count_what_one_would() {
+    counts_all::<CountMin>();
+    counts_all::<CountSketch>();
+    counts_all::<KAry>();
+    counts_all::<Turnstile>();
+}
+
+#[test]
+fn the_global_heavy_hitter_is_that_of_one_core() {
+    for seed in 0..20 {
+        let packets = skewed(5000, 500, &mut Random(seed));
+        let array = ArrayConfig::<CountMin<u64>>::new(3, 200, Seed::new(seed)).expect("a size");
+        let shared = SharedArray::<KeyV4, _>::new(&array).expect("memory");
+        shared.update_burst(&updates(&packets, &Seed::new(seed)));
+        let separate: Tracked<KeyV4, CountMin<u64>> =
+            summarise(&TrackedConfig::new(array, 1).expect("a size"), &packets);
+        let (key, estimate) = separate.heaviest().expect("packets");
+        assert_eq!(shared.heaviest().map(|(key, _)| key), Some(key));
+        assert!(shared.heaviest().is_some_and(|(_, then)| then as f64 <= estimate.value));
+    }
+}
