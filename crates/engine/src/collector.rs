@@ -181,6 +181,12 @@ impl<R: RecordSink> Collector<R> {
         std::mem::swap(&mut self.open, &mut self.closing);
     }
 
+    /// So many packets were counted in something that gives out no counts of flows.
+    #[inline]
+    pub(crate) fn tallied(&mut self, packets: usize) {
+        self.open.totals.packets += packets as u64;
+    }
+
     /// The answers of the closing window.
     pub(crate) fn take_closing(&mut self) -> WindowPart {
         std::mem::replace(&mut self.closing, WindowPart::new(self.lines))

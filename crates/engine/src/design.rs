@@ -355,6 +355,11 @@ impl Plan {
     pub fn threads(&self) -> usize {
         self.receivers * (1 + self.workers)
     }
+
+    /// Of these, the ones that count.
+    pub fn counting(&self) -> usize {
+        self.receivers * self.workers.max(1)
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::collector::{Collector, RecordSink, WindowPart};
 use crate::config::Config;
 use crate::design::{Plan, State};
 use crate::shared::Shared;
+use crate::tally::Tally;
 use packet::{KeyBurst, KeyV4, KeyV6};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -75,6 +76,8 @@ pub(crate) enum Keeping {
     },
     /// In tables that all workers update.
     Shared(Arc<Shared>),
+    /// Not at all: packets are counted in something else.
+    Tally(Box<dyn Tally>),
 }
 
 /// What a worker says of a window when it has sealed it.
@@ -120,5 +123,11 @@ impl Keepings {
             });
         }
         Ok(all)
+    }
+
+    /// Packets are counted in these, one for each worker.
+    pub(crate) fn of_tallies(tallies: Vec<Box<dyn Tally>>) -> Self {
+        let workers = tallies.into_iter().map(Keeping::Tally).collect();
+        Self { workers, spares: Vec::new(), shared: None }
     }
 }

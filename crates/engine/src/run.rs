@@ -15,6 +15,7 @@ use crate::poller::{Events, Poller, PollerEnd};
 use crate::receiver::ReceiverEnd;
 use crate::shared::Shared;
 use crate::steps::{Role, Steps, Stopwatch};
+use crate::tally::Tally;
 use crate::window::WindowHeader;
 use crate::window_gate::{Seat, WindowGate};
 use crate::worker::{Worker, WorkerEnd};
@@ -91,58 +92,33 @@ pub fn run<R: RecordSink + Send>(
     records: R,
     observer: &mut dyn Observer,
 ) -> Result<Outcome<R>, OutOfMemory> {
-    let began = Instant::now();
-    let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
-    let total_bytes = sources.iter().map(|source| source.progress()?.total).sum();
-    let workers = (plan.receivers * plan.workers.max(1)).max(1);
     debug_assert_eq!(plan.check(config), Ok(()));
     let config = &Config { parts: Parts { shares: plan.merges(), ..config.parts }, ..config.clone() };
-    let mut merger = Merger::new(plan.receivers, workers, config.key, config.top, config.parts.loss);
-    let keepings = Keepings::new(plan, config, workers)?;
-    let mut tables: Vec<_> = keepings
-        .workers
-        .into_iter()
-        .map(|keeping| Worker::new(keeping, config, time_base, records.sibling()))
-        .collect();
-    let mut merging = None;
-    if plan.merges() {
-        merger = merger.merging(keepings.shared.is_some());
-        let keeping = Keeping::Own(Tables::new(config, &config.limits)?);
-        merging = Some(Merging {
-            worker: Worker::new(keeping, config, time_base, records.sibling()),
-            spares: keepings.spares,
-            shared: keepings.shared.clone(),
-        });
-    }
-    let mut hub = Hub {
-        merger,
-        merging,
-        end: RunEnd::default(),
-        observer,
-        records,
-        config,
-        received: vec![(0, 0); plan.receivers],
-        so_far: (0..plan.receivers).map(|_| None).collect(),
-        total_bytes,
-        unreported: 0,
-        link_downs: None,
-        errors: Vec::new(),
-        faults: Vec::new(),
-        stopped: false,
-        steps: Vec::new(),
-    };
-    let common = Common { filter, config, plan, stop, time_base };
-    match tables.pop() {
-        // What is merged is merged beside.
-        Some(worker) if plan.threads() == 1 && !plan.merges() => {
-            common.on_this_thread(sources, worker, &mut hub);
-        }
-        worker => {
-            tables.extend(worker);
-            common.on_threads(sources, tables, keepings.shared, &mut hub);
-        }
-    }
-    Ok(hub.finish(began))
+    let keepings = Keepings::new(plan, config, plan.counting())?;
+    let common = Common { filter, config, plan, stop, merges: plan.merges(), time_base: time_base(sources) };
+    common.run(sources, keepings, records, observer)
+}
+
+/// The same with structures of the caller's in the place of flow tables, one for each of [`Plan::counting`]. There are no
+/// records then, and packets are all that windows count.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_tallies<R: RecordSink + Send>(
+    sources: &mut [Box<dyn PacketSource>],
+    config: &Config,
+    plan: &Plan,
+    records: R,
+    observer: &mut dyn Observer,
+    tallies: Vec<Box<dyn Tally>>,
+) -> Result<Outcome<R>, OutOfMemory> {
+    let stop = &AtomicBool::new(false);
+    let common = Common { filter: None, config, plan, stop, merges: false, time_base: time_base(sources) };
+    common.run(sources, Keepings::of_tallies(tallies), records, observer)
+}
+
+fn time_base(sources: &[Box<dyn PacketSource>]) -> TimeBase {
+    sources.first().map_or(TimeBase::Packets, |source| source.time_base())
 }
 
 /// What every thread of a run is told.
@@ -152,10 +128,69 @@ struct Common<'a> {
     config: &'a Config,
     plan: &'a Plan,
     stop: &'a AtomicBool,
+    /// Flows are put together when a window closes.
+    merges: bool,
     time_base: TimeBase,
 }
 
 impl<'a> Common<'a> {
+    fn run<R: RecordSink + Send>(
+        self,
+        sources: &mut [Box<dyn PacketSource>],
+        keepings: Keepings,
+        records: R,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome<R>, OutOfMemory> {
+        let Self { config, plan, time_base, .. } = self;
+        let began = Instant::now();
+        let total_bytes = sources.iter().map(|source| source.progress()?.total).sum();
+        let mut merger =
+            Merger::new(plan.receivers, plan.counting(), config.key, config.top, config.parts.loss);
+        let mut tables: Vec<_> = keepings
+            .workers
+            .into_iter()
+            .map(|keeping| Worker::new(keeping, config, time_base, records.sibling()))
+            .collect();
+        let mut merging = None;
+        if self.merges {
+            merger = merger.merging(keepings.shared.is_some());
+            let keeping = Keeping::Own(Tables::new(config, &config.limits)?);
+            merging = Some(Merging {
+                worker: Worker::new(keeping, config, time_base, records.sibling()),
+                spares: keepings.spares,
+                shared: keepings.shared.clone(),
+            });
+        }
+        let mut hub = Hub {
+            merger,
+            merging,
+            end: RunEnd::default(),
+            observer,
+            records,
+            config,
+            received: vec![(0, 0); plan.receivers],
+            so_far: (0..plan.receivers).map(|_| None).collect(),
+            total_bytes,
+            unreported: 0,
+            link_downs: None,
+            errors: Vec::new(),
+            faults: Vec::new(),
+            stopped: false,
+            steps: Vec::new(),
+        };
+        match tables.pop() {
+            // What is merged is merged beside.
+            Some(worker) if plan.threads() == 1 && !self.merges => {
+                self.on_this_thread(sources, worker, &mut hub);
+            }
+            worker => {
+                tables.extend(worker);
+                self.on_threads(sources, tables, keepings.shared, &mut hub);
+            }
+        }
+        Ok(hub.finish(began))
+    }
+
     fn on_this_thread<R: RecordSink>(
         self,
         sources: &mut [Box<dyn PacketSource>],
@@ -207,7 +242,7 @@ impl<'a> Common<'a> {
         // They count into the run's memory even where that leaves less for the tables than they would like.
         let taken = if self.config.limits.take_bytes(rings) { rings } else { 0 };
         let finish = Finish::new(receivers, self.time_base);
-        let window_gate = self.plan.merges().then(|| WindowGate::new(receivers));
+        let window_gate = self.merges.then(|| WindowGate::new(receivers));
         // A live source goes on whether anybody polls it or not: nobody begins before all are there.
         let gate = Gate::new(self.plan.threads());
         thread::scope(|scope| {

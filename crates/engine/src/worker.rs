@@ -98,6 +98,10 @@ impl<R: RecordSink> Worker<R> {
             }
             Keeping::Shares { open, .. } => open.count(v4, v6, &mut self.collector),
             Keeping::Shared(shared) => shared.count(v4, v6, &mut self.collector),
+            Keeping::Tally(tally) => {
+                tally.count(v4, v6);
+                self.collector.tallied(v4.packets().len() + v6.packets().len());
+            }
         }
     }
 
@@ -118,7 +122,7 @@ impl<R: RecordSink> Worker<R> {
                 let shares = spare.recv().ok().map(|spare| std::mem::replace(open, spare));
                 self.seal(shares);
             }
-            Keeping::Shared(_) => self.seal(None),
+            Keeping::Shared(_) | Keeping::Tally(_) => self.seal(None),
         }
     }
 
@@ -230,6 +234,9 @@ impl<R: RecordSink> Worker<R> {
         }
         (self.sweep.v4_done, self.sweep.v6_done) = (true, true);
         self.seal(None);
+        if let Keeping::Tally(tally) = self.keeping {
+            tally.end();
+        }
         WorkerEnd {
             sealed: self.sealed,
             other: self.collector.take_other(),

@@ -2,7 +2,8 @@
 
 use super::fit::{Fitted, fit};
 use super::rig::{Measured, Setting, Traffic, expect, measure};
-use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
+use super::sketches::Sketches;
+use super::{ONE_WINDOW, loads, packets, rounded, settings, wire, xyz};
 use crate::preset::{Load, Preset};
 use crate::{Line, Points};
 use port::wire::Length;
@@ -14,32 +15,55 @@ const ROUNDS: usize = 3;
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     let preset = settings(points);
     let cases = preset.cases.iter().map(|&case| fit(case)).collect::<Result<Vec<_>, _>>()?;
-    expect(cases.iter().map(|case| wire(preset, None, case.queues, Length::Once)));
-    for load in loads(points) {
-        measure_load(points, preset, &cases, load, out)?;
+    let tables: Vec<Row> = cases.into_iter().map(Row::of_tables).collect();
+    let sketches = xyz::rows()?;
+    let all = || tables.iter().chain(&sketches);
+    expect(all().map(|row| wire(preset, None, row.case.queues, Length::Once)));
+    for (number, load) in loads(points).into_iter().enumerate() {
+        // The paper's tables have one frame size.
+        let rows: Vec<_> = if number == 0 { all().collect() } else { tables.iter().collect() };
+        measure_load(points, preset, &rows, load, out)?;
     }
     Ok(())
 }
 
-/// All designs at one load, in turn, as in every comparison.
+/// What is measured beside others.
+pub(super) struct Row {
+    pub(super) variant: String,
+    pub(super) case: Fitted,
+    /// What counts in the place of flow tables, if not these.
+    pub(super) sketches: Option<Sketches>,
+    /// Share of packets dropped and nanoseconds of an update, in the paper's table.
+    pub(super) paper: Option<[f64; 2]>,
+}
+
+impl Row {
+    fn of_tables(case: Fitted) -> Self {
+        let variant = format!("{}_{}", case.plan.design, case.plan.threads());
+        Self { variant, case, sketches: None, paper: None }
+    }
+}
+
+/// All rows at one load, in turn, as in every comparison.
 fn measure_load(
     points: &Points,
     preset: &Preset,
-    cases: &[Fitted],
+    rows: &[&Row],
     load: Load,
     out: &mut dyn FnMut(Line),
 ) -> Result<(), String> {
     // All rounds of one load take about as long as a comparison may.
-    let load_ns = (points.seconds * 1e9 / (ROUNDS * cases.len()) as f64) as u64;
+    let load_ns = (points.seconds * 1e9 / (ROUNDS * rows.len()) as f64) as u64;
     let length = Length::Nanoseconds(load_ns.max(10_000_000));
     let rate: Rate = load.rate.parse().map_err(|error| format!("{}: {error}", load.rate))?;
     let mut traffic = Traffic::new(packets(points, load.flows), load.flows, load.zipf, load.frame)?;
-    let mut rounds: Vec<Vec<_>> = cases.iter().map(|_| Vec::new()).collect();
+    let mut rounds: Vec<Vec<_>> = rows.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
-        for (case, measured) in cases.iter().zip(&mut rounds) {
+        for (row, measured) in rows.iter().zip(&mut rounds) {
             let setting = Setting {
-                wire: wire(preset, Some(rate), case.queues, length),
-                plan: case.plan.clone(),
+                wire: wire(preset, Some(rate), row.case.queues, length),
+                plan: row.case.plan.clone(),
+                sketches: row.sketches,
                 every: ONE_WINDOW,
                 burst: load.burst,
                 // What rings refused is known of the whole run only.
@@ -48,15 +72,15 @@ fn measure_load(
             measured.push(measure(&mut traffic, &setting)?);
         }
     }
-    for (case, measured) in cases.iter().zip(rounds) {
-        out(line(preset, case, load, measured));
+    for (row, measured) in rows.iter().zip(rounds) {
+        out(line(preset, row, load, measured));
     }
     Ok(())
 }
 
 /// The median of the rounds by loss.
-fn line(preset: &Preset, case: &Fitted, load: Load, mut measured: Vec<Measured>) -> Line {
-    let Fitted { plan, queues, instead } = case;
+fn line(preset: &Preset, row: &Row, load: Load, mut measured: Vec<Measured>) -> Line {
+    let Fitted { plan, queues, instead } = &row.case;
     let checked = measured.iter().all(|measured| measured.is_right);
     measured.sort_by(|a, b| a.loss()[1].total_cmp(&b.loss()[1]));
     let worst = measured[measured.len() - 1].loss()[1];
@@ -83,10 +107,14 @@ fn line(preset: &Preset, case: &Fitted, load: Load, mut measured: Vec<Measured>)
         ("gaps", json!(median.wire.gaps)),
         ("gap_ms", json!(rounded(median.wire.gap_ns as f64 / 1e6))),
     ]);
+    if let Some([dropped, processing_ns]) = row.paper {
+        more.push(("paper_drop_percent", json!(rounded(100.0 * dropped))));
+        more.push(("paper_processing_ns", json!(processing_ns)));
+    }
     more.extend(instead.as_ref().map(|instead| ("instead", json!(instead))));
     Line {
         bench: "designs",
-        variant: format!("{}_{}", plan.design, plan.threads()),
+        variant: row.variant.clone(),
         params,
         packets: median.wire.delivered.max(1),
         rounds_ns: vec![median.receiving_ns()],

@@ -7,6 +7,8 @@ mod fit;
 mod rate;
 mod rig;
 mod scale;
+mod sketches;
+mod xyz;
 
 pub(crate) use designs::run as designs;
 pub(crate) use rate::run as rate;

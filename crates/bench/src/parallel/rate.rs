@@ -43,6 +43,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
                 let setting = Setting {
                     wire: wire(preset, Some(rate), 1, Length::Nanoseconds(warm_up_ns + TRIAL_NS)),
                     plan: case.plan.clone(),
+                    sketches: None,
                     every: ONE_WINDOW,
                     burst: load.burst,
                     warm_up: 2 * packets,

@@ -1,16 +1,18 @@
 //! One run of the engine over a software wire, with its answer checked.
 
 use super::rounded;
+use super::sketches::{Asked, Kind, Run, Sketches};
 use engine::{
-    Config, Every, HardwareCounts, Observer, Outcome, Plan, RecordSink, Role, Snapshot, Steps,
-    hardware_counters, run,
+    Config, Every, HardwareCounts, Observer, Outcome, Plan, RecordSink, Role, Snapshot, State, Steps,
+    hardware_counters, run, run_tallies,
 };
-use packet::{FlowKey, KeySpec, Seed, Tunnel};
+use packet::{FlowKey, KeyBurst, KeySpec, KeyV4, PacketFields, Seed, Tunnel};
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll, SyntheticSource};
 use record::FlowRecord;
 use record::report::WindowReport;
 use serde_json::{Value, json};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +23,8 @@ use summary::{Limits, Parts, Timeouts};
 const BURST: usize = 64;
 /// Packets that may wait between a receiver and each worker, as `edison run` has them.
 const HAND_OVER_PACKETS: usize = 2048;
+/// By which keys are hashed.
+const SEED: u64 = 1;
 /// Bytes that a trace may take.
 const TRACE_BYTES: u64 = 4 << 30;
 
@@ -30,6 +34,8 @@ pub(super) struct Traffic {
     traces: HashMap<usize, Arc<Trace>>,
     /// Counted by the bytes of the frames, without parser and table.
     truth: HashMap<[u8; 13], u64>,
+    /// What sketches of one core say of one pass.
+    references: HashMap<Kind, Asked>,
 }
 
 impl Traffic {
@@ -44,7 +50,7 @@ impl Traffic {
                 *truth.entry(identity(frame.data)?).or_default() += 1;
             }
         }
-        Ok(Self { name, traces: HashMap::new(), truth })
+        Ok(Self { name, traces: HashMap::new(), truth, references: HashMap::new() })
     }
 
     /// The frames, spread over so many queues.
@@ -68,6 +74,21 @@ impl Traffic {
     /// Different flows.
     pub(super) fn flows(&self) -> u64 {
         self.truth.len() as u64
+    }
+
+    /// Whether no estimate is less than a flow had, and each is what a sketch of one core gives that saw the packets flow by
+    /// flow: between those of `least` and `most` passes.
+    fn estimates_agree(&mut self, asked: &Asked, kind: Kind, least: u64, most: u64) -> Result<bool, String> {
+        let Self { truth, references, .. } = self;
+        let expected = match references.entry(kind) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(reference(truth, kind)?),
+        };
+        Ok(truth.iter().all(|(identity, count)| {
+            let key = key_of(identity);
+            let (expected, found) = (expected(&key), asked(&key));
+            found >= least * count && (least * expected..=most * expected).contains(&found)
+        }))
     }
 
     /// Whether there is one record for each flow at most, and every record's count is between those of so many passes and of
@@ -113,11 +134,38 @@ fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
     Some(identity)
 }
 
+/// A sketch of one core that counted all flows, one after the other.
+fn reference(truth: &HashMap<[u8; 13], u64>, kind: Kind) -> Result<Asked, String> {
+    let seed = Seed::new(SEED);
+    let Run { mut tallies, ask } = Sketches { kind, state: State::Separate }.run(1, BURST, seed)?;
+    let (mut burst, no_burst) = (KeyBurst::with_capacity(BURST), KeyBurst::with_capacity(0));
+    let mut tally = tallies.pop().ok_or("a run has a worker")?;
+    let packets = truth.iter().flat_map(|(identity, &count)| (0..count).map(move |_| key_of(identity)));
+    for key in packets {
+        burst.push(key, PacketFields::default(), &seed);
+        if burst.packets().len() == BURST {
+            tally.count(&burst, &no_burst);
+            burst.clear();
+        }
+    }
+    tally.count(&burst, &no_burst);
+    tally.end();
+    ask()
+}
+
+/// The key as sketches take it.
+fn key_of(identity: &[u8; 13]) -> KeyV4 {
+    let addresses = std::array::from_fn(|i| identity[i]);
+    KeyV4::new(addresses, std::array::from_fn(|i| identity[8 + i]), identity[12])
+}
+
 /// How a run is set up.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub(super) wire: WireSpec,
     pub(super) plan: Plan,
+    /// What counts in the place of flow tables, if not these.
+    pub(super) sketches: Option<Sketches>,
     pub(super) every: Every,
     /// Most frames of one poll.
     pub(super) burst: usize,
@@ -249,7 +297,7 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         tunnel: Tunnel::Outer,
         key: KeySpec::FIVE_TUPLE,
         parts: Parts::default(),
-        seed: Seed::new(1),
+        seed: Seed::new(SEED),
         top: 10,
         burst: setting.burst,
         hand_over_parcels: HAND_OVER_PACKETS.div_ceil(setting.burst).max(2),
@@ -260,12 +308,25 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
     };
     let stop = AtomicBool::new(false);
     let mut watch = Watch { wire, warm_up: setting.warm_up, warm: WireCounters::default() };
-    let outcome = run(&mut sources, None, &config, &setting.plan, &stop, Kept::default(), &mut watch)
-        .map_err(|error| error.to_string())?;
-    Ok(judge(traffic, &outcome, &watch, setting.wire.rate.is_none()))
+    let (plan, kept) = (&setting.plan, Kept::default());
+    let (outcome, asked) = match setting.sketches {
+        None => (run(&mut sources, None, &config, plan, &stop, kept, &mut watch), None),
+        Some(sketches) => {
+            let Run { tallies, ask } = sketches.run(plan.counting(), setting.burst, config.seed)?;
+            let outcome = run_tallies(&mut sources, &config, plan, kept, &mut watch, tallies);
+            (outcome, Some((sketches.kind, ask()?)))
+        }
+    };
+    judge(traffic, &outcome.map_err(|error| error.to_string())?, asked, &watch, setting.wire.rate.is_none())
 }
 
-fn judge(traffic: &Traffic, outcome: &Outcome<Kept>, watch: &Watch, is_replay: bool) -> Measured {
+fn judge(
+    traffic: &mut Traffic,
+    outcome: &Outcome<Kept>,
+    asked: Option<(Kind, Asked)>,
+    watch: &Watch,
+    is_replay: bool,
+) -> Result<Measured, String> {
     let wire = watch.wire.total();
     let packets = &outcome.ended.packets;
     let records = &outcome.records.0;
@@ -276,22 +337,27 @@ fn judge(traffic: &Traffic, outcome: &Outcome<Kept>, watch: &Watch, is_replay: b
     let ring_full = loss("ring_full");
     let recorded: u64 = records.iter().map(|record| record.total_count).sum();
     let is_whole = packets.received == packets.measured
-        && recorded == packets.measured
+        && (asked.is_some() || recorded == packets.measured)
         && packets.received + ring_full + loss("imissed") == wire.offered
         && outcome.errors.is_empty()
         && outcome.faults.is_empty();
     let has_lost = ring_full + loss("imissed") != 0;
     let (all, pass) = (wire.offered, traffic.packets().max(1));
     let least = if has_lost { 0 } else { all / pass };
-    let is_right = is_whole && !(is_replay && has_lost) && traffic.agrees(records, least, all.div_ceil(pass));
-    Measured {
+    let most = all.div_ceil(pass);
+    let agrees = match asked {
+        None => traffic.agrees(records, least, most),
+        Some((kind, asked)) => traffic.estimates_agree(&asked, kind, least, most)?,
+    };
+    let is_right = is_whole && !(is_replay && has_lost) && agrees;
+    Ok(Measured {
         wire: wire.since(watch.warm),
         steps: outcome.steps.clone(),
         windows: outcome.ended.windows.count,
         ring_full,
         memory_bytes: outcome.ended.memory_bytes,
         is_right,
-    }
+    })
 }
 
 /// The most that DPDK's pools will take in this process, for DPDK is started once, when the first of them is made.

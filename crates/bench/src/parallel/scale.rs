@@ -102,6 +102,7 @@ fn one(
     let setting = Setting {
         wire: wire(preset, rate, case.queues, Length::Once),
         plan: case.plan.clone(),
+        sketches: None,
         every: *every,
         burst,
         warm_up: 0,

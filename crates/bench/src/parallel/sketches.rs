@@ -1,0 +1,233 @@
+//! The three sketches of Wu et al. (2016) in the place of flow tables, one for each worker or one for all: the Y and Z of
+//! the designs that they call X-Y-Z.
+
+use engine::{State, Tally};
+use packet::{KeyBurst, KeyV4, KeyV6, Seed};
+use std::fmt::{Debug, Display};
+use std::sync::{Arc, Mutex, PoisonError};
+use summary::sketch::{
+    ArrayConfig, CountMin, Frequency, GridConfig, Merge, ReversibleSets, SharedArray, SharedHashTable,
+    SharedReversibleSets, SimpleHashTable, Tracked, TrackedConfig, Update, UpdateBurst,
+};
+
+/// Entries of the Simple Hash Table, the second of the paper's three sizes (section 4.4.2).
+const TABLE_WIDTH: usize = 256 << 10;
+/// Rows and width of Count-Min; the paper does not say.
+const COUNT_MIN: (usize, usize) = (4, 64 << 10);
+/// The same of the Reversible sketch, whose counters with their sets take half a kilobyte each.
+const REVERSIBLE: (usize, usize) = (4, 16 << 10);
+
+/// One of the three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    CountMin,
+    Reversible,
+    SimpleHashTable,
+}
+
+/// What a run's workers count in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sketches {
+    pub(super) kind: Kind,
+    pub(super) state: State,
+}
+
+/// Packets of a flow, as a sketch estimates them.
+pub(super) type Asked = Box<dyn Fn(&KeyV4) -> u64>;
+
+/// The tallies of a run, and what to ask when it is over.
+pub(super) struct Run {
+    pub(super) tallies: Vec<Box<dyn Tally>>,
+    /// Puts together what they counted.
+    pub(super) ask: Box<dyn FnOnce() -> Result<Asked, String>>,
+}
+
+impl Sketches {
+    /// Empty ones for so many workers and bursts of up to `burst` packets. Traffic is IPv4.
+    pub(super) fn run(self, workers: usize, burst: usize, seed: Seed) -> Result<Run, String> {
+        let tracked = |seed| TrackedConfig::new(ArrayConfig::new(COUNT_MIN.0, COUNT_MIN.1, seed)?, 1);
+        match self.kind {
+            Kind::CountMin => {
+                run::<Tracked<KeyV4, CountMin>>(&tracked(seed).map_err(text)?, self.state, workers, burst)
+            }
+            Kind::Reversible => {
+                let config = GridConfig::new(REVERSIBLE.0, REVERSIBLE.1, seed);
+                run::<ReversibleSets<KeyV4>>(&config, self.state, workers, burst)
+            }
+            Kind::SimpleHashTable => {
+                let config = GridConfig::with_width(TABLE_WIDTH, seed);
+                run::<SimpleHashTable<KeyV4>>(&config, self.state, workers, burst)
+            }
+        }
+    }
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
+}
+
+/// A sketch of one core, and its counterpart for all of them.
+trait Shareable: Debug + Frequency<KeyV4> + Merge + Send + UpdateBurst<KeyV4> + 'static {
+    type Shared: Debug + Send + Sync + 'static;
+    fn shared(config: &Self::Configuration) -> Result<Self::Shared, String>;
+    fn update(shared: &Self::Shared, burst: &[Update<KeyV4>]);
+    fn ask(shared: &Self::Shared) -> Result<Asked, String>;
+}
+
+impl Shareable for Tracked<KeyV4, CountMin> {
+    type Shared = SharedArray<KeyV4, CountMin>;
+    fn shared(config: &TrackedConfig<KeyV4, CountMin>) -> Result<Self::Shared, String> {
+        SharedArray::new(config.array()).map_err(text)
+    }
+    fn update(shared: &Self::Shared, burst: &[Update<KeyV4>]) {
+        shared.update_burst(burst);
+    }
+    fn ask(shared: &Self::Shared) -> Result<Asked, String> {
+        shared.snapshot().map(asked).map_err(text)
+    }
+}
+
+impl Shareable for ReversibleSets<KeyV4> {
+    type Shared = SharedReversibleSets<KeyV4>;
+    fn shared(config: &GridConfig<Self>) -> Result<Self::Shared, String> {
+        SharedReversibleSets::new(config).map_err(text)
+    }
+    fn update(shared: &Self::Shared, burst: &[Update<KeyV4>]) {
+        shared.update_burst(burst);
+    }
+    fn ask(shared: &Self::Shared) -> Result<Asked, String> {
+        shared.snapshot().map(asked).map_err(text)
+    }
+}
+
+impl Shareable for SimpleHashTable<KeyV4> {
+    type Shared = SharedHashTable<KeyV4>;
+    fn shared(config: &GridConfig<Self>) -> Result<Self::Shared, String> {
+        SharedHashTable::new(config).map_err(text)
+    }
+    fn update(shared: &Self::Shared, burst: &[Update<KeyV4>]) {
+        shared.update_burst(burst);
+    }
+    fn ask(shared: &Self::Shared) -> Result<Asked, String> {
+        shared.snapshot().map(asked).map_err(text)
+    }
+}
+
+fn asked<S: Frequency<KeyV4> + 'static>(sketch: S) -> Asked {
+    Box::new(move |key| sketch.estimate(key).value as u64)
+}
+
+fn run<S: Shareable>(
+    config: &S::Configuration,
+    state: State,
+    workers: usize,
+    burst: usize,
+) -> Result<Run, String> {
+    let updates = || Vec::with_capacity(burst);
+    match state {
+        State::Separate => {
+            let ended = Arc::new(Mutex::new(Vec::new()));
+            let tally = |_| {
+                let sketch = S::new(config).map_err(text)?;
+                let own = Own { sketch, updates: updates(), ended: Arc::clone(&ended) };
+                Ok(Box::new(own) as Box<dyn Tally>)
+            };
+            let tallies = (0..workers).map(tally).collect::<Result<_, String>>()?;
+            let ask = move || {
+                let mut sketches = std::mem::take(&mut *ended.lock().unwrap_or_else(PoisonError::into_inner));
+                let mut sum: S = sketches.pop().ok_or("no worker came to its end")?;
+                sketches.iter().try_for_each(|sketch| sum.merge(sketch)).map_err(text)?;
+                Ok(asked(sum))
+            };
+            Ok(Run { tallies, ask: Box::new(ask) })
+        }
+        State::Shared => {
+            let shared = Arc::new(S::shared(config)?);
+            let tally = |_| {
+                let shared = Arc::clone(&shared);
+                Box::new(Common::<S> { shared, updates: updates() }) as Box<dyn Tally>
+            };
+            let tallies = (0..workers).map(tally).collect();
+            Ok(Run { tallies, ask: Box::new(move || S::ask(&shared)) })
+        }
+    }
+}
+
+/// A worker's own sketch, which goes to `ended` in the end.
+#[derive(Debug)]
+struct Own<S> {
+    sketch: S,
+    updates: Vec<Update<KeyV4>>,
+    ended: Arc<Mutex<Vec<S>>>,
+}
+
+/// The sketch of all workers.
+#[derive(Debug)]
+struct Common<S: Shareable> {
+    shared: Arc<S::Shared>,
+    updates: Vec<Update<KeyV4>>,
+}
+
+/// A burst as sketches take it: each packet counts for one.
+fn fill(updates: &mut Vec<Update<KeyV4>>, burst: &KeyBurst<KeyV4>) {
+    updates.clear();
+    let packets = burst.packets().iter();
+    updates.extend(packets.map(|packet| Update { key: packet.key, hash: packet.hash, weight: 1 }));
+}
+
+impl<S: Shareable> Tally for Own<S> {
+    fn count(&mut self, v4: &KeyBurst<KeyV4>, _: &KeyBurst<KeyV6>) {
+        fill(&mut self.updates, v4);
+        self.sketch.update_burst(&self.updates);
+    }
+
+    fn end(self: Box<Self>) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(self.sketch);
+    }
+}
+
+impl<S: Shareable> Tally for Common<S> {
+    fn count(&mut self, v4: &KeyBurst<KeyV4>, _: &KeyBurst<KeyV6>) {
+        fill(&mut self.updates, v4);
+        S::update(&self.shared, &self.updates);
+    }
+
+    fn end(self: Box<Self>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parallel::ONE_WINDOW;
+    use crate::parallel::rig::{Setting, Traffic, measure};
+    use engine::{Plan, Split};
+    use port::wire::WireSpec;
+
+    /// Where nothing is lost, every design gives the answers of a sketch of one core, whichever way packets are split.
+    #[test]
+    fn every_design_and_state_answers_the_same() {
+        let mut traffic = Traffic::new(20_000, 3_000, 1.0, 64).expect("traffic");
+        for (design, queues) in
+            [("rss", 1), ("rss", 3), ("sync", 1), ("async", 1), ("cooperative", 1), ("1x3", 1), ("2x2", 2)]
+        {
+            let design_value = Some(design.parse().expect("a design"));
+            let plan = Plan::new(design_value, None, queues, &[0, 1]).expect("a plan");
+            for split in [Split::Hash, Split::Position] {
+                for kind in [Kind::CountMin, Kind::Reversible, Kind::SimpleHashTable] {
+                    for state in [State::Separate, State::Shared] {
+                        let setting = Setting {
+                            wire: WireSpec { queues, ..WireSpec::default() },
+                            plan: Plan { split, ..plan.clone() },
+                            sketches: Some(Sketches { kind, state }),
+                            every: ONE_WINDOW,
+                            burst: 64,
+                            warm_up: 0,
+                        };
+                        let what = format!("{design}, {queues} queues, {split}, {kind:?}, {state:?}");
+                        assert!(measure(&mut traffic, &setting).expect(&what).is_right, "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
