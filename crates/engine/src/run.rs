@@ -28,6 +28,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use summary::{OutOfMemory, Parts};
 
+/// How long a live source's worker may leave its ring as it is before it counts as failed. A replay waits for its workers as
+/// long as they live: they may be waiting for a slow output.
+const STALLED: Duration = Duration::from_secs(10);
+
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
@@ -236,7 +240,7 @@ impl<'a> Common<'a> {
                         in_lock_step: self.plan.design == Design::Sync,
                         // In lock step the receiver waits for its workers anyway, for what it told them in between too.
                         waits: self.time_base == TimeBase::Packets || self.plan.design == Design::Sync,
-                        may_give_up: self.time_base == TimeBase::Clock,
+                        gives_up_after: (self.time_base == TimeBase::Clock).then_some(STALLED),
                         split: self.plan.split,
                     };
                     let (fan, inboxes) = Fan::new(self.plan.workers, hand_over, self.config, self.time_base);
