@@ -334,7 +334,19 @@ mod dpdk {
         );
         says(&["--port", "net_null0", "--queues", "2", "--design", "2x1", "--packets", "9"], &["--packets"]);
         says(&["-i", "lo", "--queues", "2"], &["--queues is for DPDK ports", "--wire queues=N"]);
-        // More than the hash of a symmetric port needs nothing said: it goes.
+        // With a symmetric hash it goes; and one receiver polls as many as are asked for, whatever pages their pools lie on.
+        run(edison().args([
+            "run",
+            "--port",
+            "net_null0",
+            "--queues",
+            "8",
+            "--design",
+            "async",
+            "--duration",
+            "50ms",
+        ]))
+        .expect(0);
         run(edison().args([
             "run",
             "--port",
