@@ -4,6 +4,7 @@ use crate::{Key, PacketDetail, Seed};
 
 /// What a flow record keeps of one packet, besides its key. 48 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct PacketFields {
     /// Time of the packet in nanoseconds since the epoch.
     pub time_ns: u64,
@@ -17,14 +18,14 @@ pub struct PacketFields {
     pub tcp_ack: u32,
     /// TCP window as in the header, unscaled; 0 for other protocols.
     pub tcp_win: u16,
-    /// Outermost VLAN id, `None` as [`PacketFields::NO_VLAN`].
-    pub vlan: u16,
-    /// TCP flags, CWR to FIN; 0 for other protocols.
-    pub tcp_flags: u8,
     /// Time to live or hop limit.
     pub ip_ttl: u8,
     /// Type of service or traffic class, the whole octet.
     pub ip_tos: u8,
+    /// Outermost VLAN id, `None` as [`PacketFields::NO_VLAN`].
+    pub vlan: u16,
+    /// TCP flags, CWR to FIN; 0 for other protocols.
+    pub tcp_flags: u8,
     /// MAC addresses as in an Ethernet header, destination first; zero where the link has none.
     pub macs: [u8; 12],
 }

@@ -22,11 +22,11 @@ pub(crate) struct Hot<K> {
     pub(crate) tcp_seq: u32,
     pub(crate) tcp_ack: u32,
     pub(crate) tcp_win: u16,
+    pub(crate) ip_ttl: u8,
+    pub(crate) ip_tos: u8,
     /// Number of the window that the counts belong to.
     pub(crate) window: u16,
     pub(crate) tcp_flags: u8,
-    pub(crate) ip_ttl: u8,
-    pub(crate) ip_tos: u8,
     /// 0 in a free entry.
     pub(crate) live: u8,
 }
@@ -104,12 +104,14 @@ impl<K: Key> Hot<K> {
         self.bytes += u64::from(packet.total_byte);
         self.wire += u64::from(packet.wire_byte);
         self.packets += 1;
-        self.tcp_seq = packet.tcp_seq;
-        self.tcp_ack = packet.tcp_ack;
-        self.tcp_win = packet.tcp_win;
         self.tcp_flags |= packet.tcp_flags;
-        self.ip_ttl = packet.ip_ttl;
-        self.ip_tos = packet.ip_tos;
+        // All read before the first is written, and in one order here and there: two moves instead of five.
+        let PacketFields { tcp_seq, tcp_ack, tcp_win, ip_ttl, ip_tos, .. } = *packet;
+        self.tcp_seq = tcp_seq;
+        self.tcp_ack = tcp_ack;
+        self.tcp_win = tcp_win;
+        self.ip_ttl = ip_ttl;
+        self.ip_tos = ip_tos;
     }
 
     /// Closes the counts of the open window: they move to the totals.

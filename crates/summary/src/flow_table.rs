@@ -238,7 +238,7 @@ impl<K: Key> FlowTable<K> {
         }
         for &i in missed {
             let packet = &batch[usize::from(i)];
-            let entry = self.index.candidate(self.index.second_bucket(packet.hash), packet.hash);
+            let entry = self.index.second_candidate(packet.hash);
             let slot = slot_of(entry, &packet.key);
             found[usize::from(i)].set(slot);
             self.hot.prefetch(slot as usize);
@@ -261,7 +261,8 @@ impl<K: Key> FlowTable<K> {
                     let idle = now.wrapping_sub(hot.ltime) > self.config.timeouts.idle_ns;
                     let aged = coarse(now).wrapping_sub(hot.start_coarse) >= self.active_coarse;
                     let late = fields.time_ns < hot.ltime;
-                    let turned = hot.window != self.window;
+                    // Between the sweep's round and the next turn all flows are in the open window.
+                    let turned = IS_CHANGING && hot.window != self.window;
                     let carries = hot.packets >= CARRY;
                     let vacant = IS_PAIRED && hot.live == 0;
                     if !(idle | aged | late | turned | carries | vacant) {
