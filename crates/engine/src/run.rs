@@ -111,7 +111,7 @@ pub fn run<R: RecordSink + Send>(
     let mut merging = None;
     if plan.merges() {
         merger = merger.merging(keepings.shared.is_some());
-        let keeping = Keeping::Own(Tables::new(config, &config.limits)?);
+        let keeping = Keeping::Own(Box::new(Tables::new(config, &config.limits)?));
         merging = Some(Merging {
             worker: Worker::new(keeping, config, time_base, records.sibling()),
             spares: keepings.spares,
