@@ -43,16 +43,18 @@ pub(crate) fn plan(options: &RunOptions, config: &Config) -> Result<Plan, Failur
     let queues = match options.wire {
         Some(wire) => wire.queues,
         // A port may turn out to have fewer.
-        None => asked_queues(options),
+        None => asked_queues(options, config),
     };
     settle(options, config, queues, &engine::allowed_cores())
 }
 
-/// Receive queues that a DPDK port is asked for: so many, or one for each receiver.
-pub(crate) fn asked_queues(options: &RunOptions) -> usize {
+/// Receive queues that a DPDK port is asked for: so many, or one for each receiver; one where nobody asked for a design and
+/// something needs one receiver.
+pub(crate) fn asked_queues(options: &RunOptions, config: &Config) -> usize {
     match (options.queues, options.design, &options.cores) {
         (Some(queues), ..) => usize::from(queues),
         _ if options.port.is_empty() => 1,
+        (_, None, _) if needs_one_receiver(options, config).is_some() => 1,
         (_, Some(Design::Clusters { queues, .. }), _) => queues,
         (_, Some(Design::Rss) | None, Some(Cores::Count(count))) => *count,
         (_, Some(Design::Rss) | None, Some(Cores::List(list))) => list.len(),
@@ -84,42 +86,37 @@ pub(crate) fn settle(
             plan.receivers
         )));
     }
-    if plan.receivers > 1 {
-        check_order(options, config, &plan)?;
-    }
-    Ok(plan)
-}
-
-/// Refuses what needs all frames in their order, or a flow at one receiver whatever its key is.
-fn check_order(options: &RunOptions, config: &Config, plan: &Plan) -> Result<(), Failure> {
-    let refused = |what: &str, why: &str| {
-        Err(Failure::usage(format!(
+    match needs_one_receiver(options, config) {
+        Some((what, why)) if plan.receivers > 1 => Err(Failure::usage(format!(
             "{what} {why}, but --design {} has {} receivers: take one, for instance by --design async",
             plan.design, plan.receivers
-        )))
-    };
+        ))),
+        _ => Ok(plan),
+    }
+}
+
+/// What needs all frames in their order, or a flow at one receiver whatever its key is, and why.
+fn needs_one_receiver(options: &RunOptions, config: &Config) -> Option<(&'static str, &'static str)> {
     if matches!(options.every, Every::Packets(_)) {
-        return refused("--every", "in packets counts all frames in their order");
+        return Some(("--every", "in packets counts all frames in their order"));
     }
     if options.packets.is_some() {
-        return refused("--packets", "counts all frames in their order");
+        return Some(("--packets", "counts all frames in their order"));
     }
     if options.duration.is_some() && options.wire.is_some_and(|wire| wire.rate.is_none()) {
-        return refused("--duration", "of a replay begins with its first frame, which one receiver sees");
+        return Some(("--duration", "of a replay begins with its first frame, which one receiver sees"));
     }
     if options.gap.is_some() {
-        return refused("--gap", "counts all frames between two of a flow");
+        return Some(("--gap", "counts all frames between two of a flow"));
     }
     if config.tunnel == Tunnel::Inner {
-        return refused(
-            "--tunnel inner",
-            "needs inner flows on one core, and queues are chosen by the outer header",
-        );
+        let why = "needs inner flows on one core, and queues are chosen by the outer header";
+        return Some(("--tunnel inner", why));
     }
     if options.key != KeySpec::FIVE_TUPLE {
-        return refused("--key", "needs a flow on one core, and queues are chosen by the 5-tuple");
+        return Some(("--key", "needs a flow on one core, and queues are chosen by the 5-tuple"));
     }
-    Ok(())
+    None
 }
 
 /// What is to be said of several receivers of a port that does not bring both directions of a connection to one queue, or

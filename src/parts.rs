@@ -61,5 +61,7 @@ pub(crate) fn of(options: &RunOptions) -> Result<Parts, Failure> {
         ],
         biflow: options.biflow,
         loss: options.loss,
+        // That is for the design to say.
+        shares: false,
     })
 }

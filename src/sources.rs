@@ -151,7 +151,7 @@ fn open_wire(
 fn dpdk_sources(options: &RunOptions, config: &Config) -> Result<(Queues, Plan), Failure> {
     use crate::{eal, parallel};
     use port::dpdk::{EalConfig, PortOptions, ProbedPorts, Spread};
-    let asked = parallel::asked_queues(options);
+    let asked = parallel::asked_queues(options, config);
     let port = PortOptions {
         burst: options.burst,
         descriptors: options.ring,

@@ -315,6 +315,19 @@ mod dpdk {
         }
     }
 
+    /// Each receiver finds out for itself, and it is said once.
+    #[test]
+    fn a_port_of_two_queues_that_vanishes_is_a_fault() {
+        with_veth(|veth| {
+            let arguments = ["--port", "net_af_packet0,iface=near,qpairs=2", "--queues", "2"];
+            let live = Live::start(&arguments).unwrap_or_else(|ended| panic!("{}", ended.stderr));
+            veth.vanish();
+            let ended = live.running.wait().expect(1);
+            assert_eq!(ended.stderr.matches("has vanished").count(), 1, "{}", ended.stderr);
+            assert_eq!(number(&output::report(&live.scratch.path("report.json"))["packets"]["received"]), 0);
+        });
+    }
+
     #[test]
     fn queues_that_a_port_cannot_give_are_said_in_one_line() {
         let says = |arguments: &[&str], words: &[&str]| {
@@ -334,7 +347,25 @@ mod dpdk {
         );
         says(&["--port", "net_null0", "--queues", "2", "--design", "2x1", "--packets", "9"], &["--packets"]);
         says(&["-i", "lo", "--queues", "2"], &["--queues is for DPDK ports", "--wire queues=N"]);
-        // More than the hash of a symmetric port needs nothing said: it goes.
+        // What needs one receiver has one where nobody asked for more.
+        if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
+            let ended = ["run", "--port", "net_null0", "--cores", "2", "--packets", "100k"];
+            let ended = run(edison().args(ended)).expect(0);
+            assert!(ended.stdout.contains("async: 1 receiver"), "{}", ended.stdout);
+        }
+        // With a symmetric hash it goes; and one receiver polls as many as are asked for, whatever pages their pools lie on.
+        run(edison().args([
+            "run",
+            "--port",
+            "net_null0",
+            "--queues",
+            "8",
+            "--design",
+            "async",
+            "--duration",
+            "50ms",
+        ]))
+        .expect(0);
         run(edison().args([
             "run",
             "--port",

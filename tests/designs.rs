@@ -41,6 +41,8 @@ fn the_same_records_by_every_design() {
     assert!(records.len() > 2000);
     assert_eq!(number(&whole["packets"]["received"]), 20_000);
     assert_eq!((&whole["design"]["name"], &whole["wire"]), (&"rss".into(), &Value::Null));
+    let without_timeouts = measure(&scratch, &capture, &["--idle-timeout", "off", "--active-timeout", "off"]);
+    let with_timeouts = (records, whole);
     for (arguments, receivers, workers) in [
         (&["--design", "async"][..], 1, 1),
         (&["--design", "sync"], 1, 1),
@@ -84,7 +86,8 @@ fn the_same_records_by_every_design() {
         ),
     ] {
         let (found, report) = measure(&scratch, &capture, arguments);
-        assert!(found == records, "{arguments:?} gives other records");
+        let (records, whole) = if arguments.contains(&"off") { &without_timeouts } else { &with_timeouts };
+        assert!(found == *records, "{arguments:?} gives other records");
         for same in ["packets", "windows"] {
             assert_eq!(report[same], whole[same], "{arguments:?}");
         }
@@ -180,6 +183,71 @@ fn values_that_cannot_be_are_wrong_usage() {
         assert!(is_said, "{arguments:?}: no line with {words:?} in\n{}", ended.stderr);
         assert_eq!(ended.stdout, "");
     }
+}
+
+/// What lies before the damage arrives; what is behind it is said.
+#[test]
+fn a_damaged_capture_on_a_wire_ends_with_a_report() {
+    let scratch = Scratch::new();
+    let whole = std::fs::read(capture(&scratch)).expect("written");
+    let (cut, path) = (scratch.path("cut.pcap"), scratch.path("report.json"));
+    let report_of = |arguments: &[&str]| {
+        let mut command = edison();
+        command.args(["run", "--memory", "512MiB"]).arg(&cut).args(arguments).arg("--report").arg(&path);
+        let ended = run(&mut command).expect(3);
+        (output::report(&path), ended)
+    };
+    std::fs::write(&cut, &whole[..whole.len() / 2]).expect("written");
+    let (without, _) = report_of(&[]);
+    let received = number(&without["packets"]["received"]);
+    assert!((5_000..15_000).contains(&received));
+    for wire in ["", "queues=2", "rate=500kpps"] {
+        let (report, ended) = report_of(&["--wire", wire]);
+        assert_eq!(number(&report["wire"]["offered"]), received, "{wire}");
+        assert_eq!(number(&report["packets"]["received"]) + total(&report["loss"]), received, "{wire}");
+        assert_eq!(report["faults"], without["faults"], "{wire}");
+        assert_eq!(report["faults"].as_array().map(Vec::len), Some(1), "{wire}: {}", ended.stderr);
+    }
+    // Not even a header: nothing arrives, and it is reported.
+    std::fs::write(&cut, &whole[..10]).expect("written");
+    let (report, _) = report_of(&["--wire", "rate=1Mpps"]);
+    assert_eq!(number(&report["packets"]["received"]), 0);
+    assert!(report["source"].as_str().is_some_and(|name| name.ends_with("cut.pcap")), "{}", report["source"]);
+}
+
+/// The papers' settings on however few cores there are: each line says which, what it used instead, and is right.
+#[test]
+fn benches_with_the_papers_settings() {
+    for (bench, preset, lines) in [("designs", "ares", 12), ("designs", "wu", 9), ("scale", "flowatcher", 6)]
+    {
+        let arguments =
+            ["--preset", preset, "--packets", "20k", "--flows", "500", "--seconds", "0.1", "--json"];
+        let ended = run(edison().args(["bench", bench]).args(arguments)).expect(0);
+        let found: Vec<Value> =
+            ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(found.len(), lines, "{}", ended.stdout);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        for line in &found {
+            assert_eq!((&line["params"]["preset"], &line["checked"]), (&preset.into(), &true.into()));
+            let [receive, free, delay] = ["receive_ns", "free_ns", "delay_ns"]
+                .map(|name| line[name].as_f64().unwrap_or_else(|| panic!("{name}: {line}")));
+            assert!(receive > 0.0 && receive + free <= delay, "{line}");
+            assert_eq!(free > 0.0, cfg!(feature = "dpdk"), "mbufs are freed: {line}");
+            let threads = line["busy"].as_array().map_or(0, Vec::len);
+            assert!(threads >= 1 && !line["cycles"].is_null(), "{line}");
+            let asked = match (bench, preset) {
+                ("designs", "wu") => 6,
+                ("scale", _) if line["variant"].as_str().is_some_and(|name| !name.starts_with("rss_1")) => 2,
+                _ => threads,
+            };
+            assert_eq!(line["instead"].is_null(), asked <= cores, "{line}");
+        }
+    }
+    run(edison().args(["bench", "designs", "--preset", "nobody"]))
+        .says(2, &["nobody", "wu, ares, flowatcher"]);
+    run(edison().args(["bench", "table", "--preset", "wu"])).says(2, &["--preset", "designs, rate, scale"]);
+    let listed = run(edison().args(["bench", "--list"])).expect(0).stdout;
+    assert!(listed.contains("--preset wu") && listed.contains("section 4.3"), "{listed}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 pub(crate) struct Veth {
     socket: OwnedFd,
@@ -49,24 +50,24 @@ impl Veth {
 
     /// Frames that the pair carried, by its own count.
     pub(crate) fn carried(&self) -> u64 {
-        let shown =
-            Command::new("ip").args(["-j", "-s", "link", "show", Self::FAR]).output().expect("iproute2");
-        let links: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
-        links[0]["stats64"]["tx"]["packets"].as_u64().expect("a counter")
+        Self::link(Self::FAR)["stats64"]["tx"]["packets"].as_u64().expect("a counter")
     }
 
     /// Takes the measured end down, or up again; then waits until the other end can send.
     pub(crate) fn set_near(&self, is_up: bool) {
         ip(&["link", "set", Self::NEAR, if is_up { "up" } else { "down" }]);
-        while is_up {
-            let shown =
-                Command::new("ip").args(["-j", "link", "show", Self::FAR]).output().expect("iproute2");
-            let links: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
-            if links[0]["operstate"] == "UP" {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+        let began = Instant::now();
+        while is_up && Self::link(Self::FAR)["operstate"] != "UP" {
+            assert!(began.elapsed() < Duration::from_secs(60), "the link does not come up");
+            std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// What the kernel says of an end.
+    fn link(name: &str) -> serde_json::Value {
+        let shown = Command::new("ip").args(["-j", "-s", "link", "show", name]).output().expect("iproute2");
+        let mut links: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+        links[0].take()
     }
 
     pub(crate) fn vanish(&self) {

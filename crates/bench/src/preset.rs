@@ -17,7 +17,7 @@ pub(crate) struct Load {
     pub(crate) burst: usize,
 }
 
-/// A design, the cores that it is pinned to (`None`: as many threads as it has, wherever there is room), receive queues.
+/// A design (and how it splits and where it keeps flows, unless by hash and separate), the cores that it is pinned to (`None`: as many threads as it has, wherever there is room), receive queues.
 pub(crate) type Case = (&'static str, Option<usize>, usize);
 
 /// Settings by name.
@@ -80,6 +80,12 @@ pub(crate) const OWN: Preset = Preset {
         ("cooperative", Some(1), 1),
         ("1x2", None, 1),
         ("2x1", None, 2),
+        // Wu et al., Tables 3 and 4: X-Y, with the exact table as Z.
+        ("rss shared", Some(2), 2),
+        ("sync shared", Some(2), 1),
+        ("async shared", Some(2), 1),
+        ("1x2 position", None, 1),
+        ("1x2 position shared", None, 1),
     ],
     ring: 2048,
     mbufs: None,
@@ -111,8 +117,8 @@ pub const PRESETS: &[Preset] = &[
             ],
             [
                 "designs",
-                "RSS, SYNC, ASYNC; Separate",
-                "sections 3.1 and 4.4; Shared and the sketches are not there",
+                "RSS, SYNC, ASYNC; Separate, Shared",
+                "sections 3.1, 3.2; Shared to 2M flows; no sketches",
             ],
             ["cores", "6", "section 4.1 (a socket), 4.4.1 (2 to 6)"],
             ["burst, ring", "64, 2048", "not in the paper: Edison's own"],
@@ -124,7 +130,14 @@ pub const PRESETS: &[Preset] = &[
             load(WU_TABLES[0], 0.0, 64, "72Mpps", 64),
             load(WU_TABLES[2], 0.0, 64, "72Mpps", 64),
         ],
-        cases: &[("rss", Some(6), 6), ("sync", Some(6), 1), ("async", Some(6), 1)],
+        cases: &[
+            ("rss", Some(6), 6),
+            ("rss shared", Some(6), 6),
+            ("sync position", Some(6), 1),
+            ("sync position shared", Some(6), 1),
+            ("async position", Some(6), 1),
+            ("async position shared", Some(6), 1),
+        ],
         ring: 2048,
         mbufs: Some(SIXTEEN_K),
     },
@@ -196,7 +209,7 @@ mod tests {
         let many: Vec<usize> = (0..64).collect();
         for preset in PRESETS.iter().chain([&OWN]) {
             for &(name, cores, queues) in preset.cases {
-                let design: Design = name.parse().expect(name);
+                let design: Design = name.split(' ').next().unwrap_or(name).parse().expect(name);
                 let cores = cores.map(engine::Cores::Count);
                 let plan = Plan::new(Some(design), cores.as_ref(), queues, &many).expect(name);
                 assert!(!plan.oversubscribed, "{name}");

@@ -12,9 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a live source's worker may leave its ring as it is before it counts as failed, for good. A replay waits for its
-/// workers as long as they live: they may be waiting for a slow output.
-const STALLED: Duration = Duration::from_secs(10);
 /// How often a worker is told the time while it gets no packets, in nanoseconds of it.
 const TICK_NS: u64 = 1_000_000;
 
@@ -114,7 +111,7 @@ struct Lane {
     /// Somebody was told so.
     is_known: bool,
     /// As in [`HandOver`].
-    may_give_up: bool,
+    gives_up_after: Option<Duration>,
 }
 
 impl Lane {
@@ -146,14 +143,17 @@ impl Lane {
             if let Ok(parcel) = self.empty.pop() {
                 return Some(parcel);
             }
-            let is_stalled =
-                self.may_give_up && began.elapsed() > STALLED && done == self.done.load(Ordering::Relaxed);
+            let is_stalled = self.has_waited_enough(began) && done == self.done.load(Ordering::Relaxed);
             if self.full.is_abandoned() || is_stalled {
                 self.has_failed = true;
                 return None;
             }
             patience.wait();
         }
+    }
+
+    fn has_waited_enough(&self, since: Instant) -> bool {
+        self.gives_up_after.is_some_and(|limit| since.elapsed() > limit)
     }
 
     #[inline]
@@ -180,7 +180,7 @@ impl Lane {
         while !self.has_failed && self.done.load(Ordering::Acquire) != self.sent {
             patience.wait();
             let began = *began.get_or_insert_with(Instant::now);
-            self.has_failed = self.full.is_abandoned() || self.may_give_up && began.elapsed() > STALLED;
+            self.has_failed = self.full.is_abandoned() || self.has_waited_enough(began);
         }
     }
 }
@@ -194,8 +194,8 @@ pub(crate) struct HandOver {
     pub(crate) in_lock_step: bool,
     /// Waits where a ring is full; otherwise its packets are counted as lost.
     pub(crate) waits: bool,
-    /// A worker that does nothing for long counts as failed.
-    pub(crate) may_give_up: bool,
+    /// A worker that leaves its ring as it is for so long counts as failed, for good.
+    pub(crate) gives_up_after: Option<Duration>,
     /// Who gets what.
     pub(crate) split: Split,
 }
@@ -241,7 +241,7 @@ impl Fan {
                 handed_over: 0,
                 has_failed: false,
                 is_known: false,
-                may_give_up: hand_over.may_give_up,
+                gives_up_after: hand_over.gives_up_after,
             };
             (lane, inbox)
         };
@@ -401,6 +401,8 @@ mod tests {
     use summary::{Limits, Parts, Timeouts};
 
     const BURST: usize = 16;
+    const HAND_OVER: HandOver =
+        HandOver { parcels: 2, in_lock_step: false, waits: true, gives_up_after: None, split: Split::Hash };
 
     fn config() -> Config {
         Config {
@@ -481,8 +483,7 @@ mod tests {
         for (workers, in_lock_step, parcels) in
             [(1, false, 1), (1, true, 2), (3, false, 2), (3, true, 1), (5, false, 4)]
         {
-            let hand_over =
-                HandOver { parcels, in_lock_step, waits: true, may_give_up: false, split: Split::Hash };
+            let hand_over = HandOver { parcels, in_lock_step, ..HAND_OVER };
             let (mut fan, inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Packets);
             let (mut handed_over, mut numbers) = (vec![0; workers], 0..);
             let seen: Vec<Seen> = thread::scope(|scope| {
@@ -538,15 +539,50 @@ mod tests {
     }
 
     #[test]
+    fn portions_of_a_burst_go_round() {
+        for (workers, length) in [(2, 16), (3, 16), (3, 2), (5, 7)] {
+            let hand_over = HandOver { parcels: 64, split: Split::Position, ..HAND_OVER };
+            let (mut fan, mut inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Packets);
+            let mut parser = parser();
+            let bursts = 30;
+            for burst in 0..bursts {
+                let key = KeyV4::new([10, 0, 0, 1, 10, 9, 9, 9], [1, 2, 3, 4], 6);
+                for at in 0..length {
+                    let fields = PacketFields { time_ns: burst * 100 + at, ..PacketFields::default() };
+                    parser.v4.push_keyed(&KeyedPacket { key, hash: 7, fields }, None);
+                }
+                fan.count(&mut parser, burst);
+            }
+            fan.end(bursts);
+            let mut all = Vec::new();
+            let mut portions = vec![0; workers];
+            for (inbox, portions) in inboxes.iter_mut().zip(&mut portions) {
+                inbox.serve(|parcel| {
+                    let numbers: Vec<_> = parcel.v4.packets().iter().map(|p| p.fields.time_ns).collect();
+                    // What lies together stays together, in portions that differ by one at the most.
+                    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1));
+                    let least = length as usize / workers;
+                    assert!(numbers.is_empty() || (least..=least + 1).contains(&numbers.len()));
+                    *portions += numbers.len();
+                    all.extend(numbers);
+                });
+            }
+            all.sort_unstable();
+            let sent = (0..bursts).flat_map(|burst| (0..length).map(move |at| burst * 100 + at));
+            assert!(all.into_iter().eq(sent), "{workers} workers, bursts of {length}");
+            let (least, most) = (portions.iter().min(), portions.iter().max());
+            assert!(
+                most.zip(least).is_some_and(|(most, least)| most - least <= bursts as usize),
+                "{portions:?}"
+            );
+            assert!(least.is_some_and(|&least| least > 0), "{portions:?}");
+        }
+    }
+
+    #[test]
     fn what_finds_no_room_is_refused() {
         for workers in [1, 3] {
-            let hand_over = HandOver {
-                parcels: 2,
-                in_lock_step: false,
-                waits: false,
-                may_give_up: false,
-                split: Split::Hash,
-            };
+            let hand_over = HandOver { waits: false, ..HAND_OVER };
             let (mut fan, inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Clock);
             let mut parser = parser();
             for burst in 0..10 {
@@ -570,8 +606,7 @@ mod tests {
     #[test]
     fn a_worker_that_is_gone_is_told_of_once() {
         for waits in [true, false] {
-            let hand_over =
-                HandOver { parcels: 2, in_lock_step: false, waits, may_give_up: false, split: Split::Hash };
+            let hand_over = HandOver { waits, ..HAND_OVER };
             let (mut fan, mut inboxes) = Fan::new(2, hand_over, &config(), TimeBase::Clock);
             let alive = inboxes.remove(0);
             drop(inboxes);
@@ -593,6 +628,42 @@ mod tests {
             let Refused { ring_full, worker_failed } = fan.refused();
             assert_eq!(handed_over + ring_full + worker_failed, 320);
             assert!(worker_failed > 0 && (ring_full == 0 || !waits));
+        }
+    }
+
+    #[test]
+    fn a_worker_that_leaves_its_ring_as_it_is_counts_as_failed() {
+        // It waits for a worker's ring, for its orders, or for a burst to be done: whichever comes first.
+        for (waits, in_lock_step) in [(true, false), (false, false), (true, true)] {
+            let hand_over = HandOver {
+                waits,
+                in_lock_step,
+                gives_up_after: Some(Duration::from_millis(30)),
+                ..HAND_OVER
+            };
+            let (mut fan, mut inboxes) = Fan::new(2, hand_over, &config(), TimeBase::Clock);
+            // Alive, and never at its ring.
+            let stalled = inboxes.remove(1);
+            let mut alive = inboxes.remove(0);
+            thread::scope(|scope| {
+                scope.spawn(move || assert!(alive.serve(|_| ()), "there was no end"));
+                let mut parser = parser();
+                for burst in 0..20 {
+                    (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
+                    fan.count(&mut parser, 0);
+                }
+                fan.turn(0, 0);
+                assert_eq!(fan.take_failed(), [1]);
+                assert!(fan.take_failed().is_empty());
+                fan.end(0);
+            });
+            let handed_over = fan.take_handed_over();
+            let Refused { ring_full, worker_failed } = fan.refused();
+            assert_eq!(handed_over.iter().sum::<u64>() + ring_full + worker_failed, 320);
+            // The other one goes on: nothing of its share is missing where rings are waited for.
+            assert!(handed_over[1] > 0 && (ring_full == 0 || !waits));
+            assert_eq!(worker_failed > 0, waits);
+            drop(stalled);
         }
     }
 }

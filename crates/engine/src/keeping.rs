@@ -65,7 +65,7 @@ impl Tables {
 #[derive(Debug)]
 pub(crate) enum Keeping {
     /// In tables of its own, each flow for as long as it lives.
-    Own(Tables),
+    Own(Box<Tables>),
     /// In tables of its own, for one window: a flow's packets come to other workers too, and are put together when the window
     /// closes. While its tables are being merged, it counts in others.
     Shares {
@@ -119,7 +119,7 @@ impl Keepings {
                 all.spares.push(back);
                 Keeping::Shares { open: tables()?, spare }
             } else {
-                Keeping::Own(Tables::new(config, &config.limits)?)
+                Keeping::Own(Box::new(Tables::new(config, &config.limits)?))
             });
         }
         Ok(all)

@@ -29,6 +29,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use summary::{OutOfMemory, Parts};
 
+/// How long a live source's worker may leave its ring as it is before it counts as failed. A replay waits for its workers as
+/// long as they live: they may be waiting for a slow output.
+const STALLED: Duration = Duration::from_secs(10);
+
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
@@ -154,7 +158,7 @@ impl<'a> Common<'a> {
         let mut merging = None;
         if self.merges {
             merger = merger.merging(keepings.shared.is_some());
-            let keeping = Keeping::Own(Tables::new(config, &config.limits)?);
+            let keeping = Keeping::Own(Box::new(Tables::new(config, &config.limits)?));
             merging = Some(Merging {
                 worker: Worker::new(keeping, config, time_base, records.sibling()),
                 spares: keepings.spares,
@@ -271,7 +275,7 @@ impl<'a> Common<'a> {
                         in_lock_step: self.plan.design == Design::Sync,
                         // In lock step the receiver waits for its workers anyway, for what it told them in between too.
                         waits: self.time_base == TimeBase::Packets || self.plan.design == Design::Sync,
-                        may_give_up: self.time_base == TimeBase::Clock,
+                        gives_up_after: (self.time_base == TimeBase::Clock).then_some(STALLED),
                         split: self.plan.split,
                     };
                     let (fan, inboxes) = Fan::new(self.plan.workers, hand_over, self.config, self.time_base);

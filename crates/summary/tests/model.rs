@@ -302,7 +302,7 @@ fn parts() -> impl Strategy<Value = Parts> {
             |metric, list: Option<&str>| Some((metric, list?.parse::<StatisticSpec>().expect("a list")));
         let statistics =
             [parse(Metric::Gap, gap), parse(Metric::Size, size), parse(Metric::InterArrival, arrival)];
-        Parts { statistics, biflow, loss }
+        Parts { statistics, biflow, loss, shares: false }
     });
     prop_oneof![1 => Just(Parts::default()), 2 => some]
 }

@@ -6,11 +6,14 @@ use super::sketches::Sketches;
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire, xyz};
 use crate::preset::{Load, Preset};
 use crate::{Line, Points};
+use engine::{Plan, Split, State};
 use port::wire::Length;
 use serde_json::json;
 use traffic::Rate;
 
 const ROUNDS: usize = 3;
+/// Flows for which shared tables are made: their memory, about 1.3 kB a flow for two sets of both families, is taken whole.
+const MOST_SHARED_FLOWS: u64 = 2 << 20;
 
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     let preset = settings(points);
@@ -39,7 +42,8 @@ pub(super) struct Row {
 
 impl Row {
     fn of_tables(case: Fitted) -> Self {
-        let variant = format!("{}_{}", case.plan.design, case.plan.threads());
+        let Plan { design, split, state, .. } = &case.plan;
+        let variant = format!("{design}_{}{}", case.plan.threads(), way(*split, *state));
         Self { variant, case, sketches: None, paper: None }
     }
 }
@@ -52,6 +56,8 @@ fn measure_load(
     load: Load,
     out: &mut dyn FnMut(Line),
 ) -> Result<(), String> {
+    let is_possible = |row: &&Row| row.case.plan.state != State::Shared || load.flows <= MOST_SHARED_FLOWS;
+    let rows: Vec<_> = rows.iter().copied().filter(is_possible).collect();
     // All rounds of one load take about as long as a comparison may.
     let load_ns = (points.seconds * 1e9 / (ROUNDS * rows.len()) as f64) as u64;
     let length = Length::Nanoseconds(load_ns.max(10_000_000));
@@ -121,5 +127,15 @@ fn line(preset: &Preset, row: &Row, load: Load, mut measured: Vec<Measured>) -> 
         memory_bytes: Some(median.memory_bytes),
         checked,
         more,
+    }
+}
+
+/// How packets are split and flows kept, where not by hash and separate.
+fn way(split: Split, state: State) -> &'static str {
+    match (split, state) {
+        (Split::Hash, State::Separate) => "",
+        (Split::Position, State::Separate) => "_position",
+        (Split::Hash, State::Shared) => "_shared",
+        (Split::Position, State::Shared) => "_position_shared",
     }
 }

@@ -1,7 +1,7 @@
 //! Designs on the cores that there are.
 
 use crate::preset::Case;
-use engine::{Cores, Design, Plan, allowed_cores};
+use engine::{Cores, Design, Plan, Split, State, allowed_cores};
 
 /// A case as this machine can run it.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +20,15 @@ pub(super) fn fit(case: Case) -> Result<Fitted, String> {
 /// Takes the cores that there are where there are not enough: a design whose receivers are its cores then has fewer queues,
 /// one with workers fewer of these; clusters, and what needs two threads, go over whatever there is.
 fn fit_on((name, cores, queues): Case, allowed: &[usize]) -> Result<Fitted, String> {
-    let design: Design = name.parse()?;
+    let mut words = name.split(' ');
+    let design: Design = words.next().unwrap_or_default().parse()?;
+    let (mut split, mut state) = (Split::default(), State::default());
+    for word in words {
+        match word.parse() {
+            Ok(found) => split = found,
+            Err(_) => state = word.parse::<State>()?,
+        }
+    }
     let there = allowed.len();
     let used = cores.map(|cores| cores.min(there));
     let used_queues = match (design, used) {
@@ -33,6 +41,7 @@ fn fit_on((name, cores, queues): Case, allowed: &[usize]) -> Result<Fitted, Stri
         _ => used,
     };
     let plan = Plan::new(Some(design), pinned.map(Cores::Count).as_ref(), used_queues, allowed)?;
+    let plan = Plan { split, state, ..plan };
     let instead = match cores {
         Some(cores) if cores > there => {
             let less = format!("{there} core(s) instead of {cores}");
@@ -71,6 +80,19 @@ mod tests {
         fits(("cooperative", Some(1), 1), 1, (1, 0, 1), None);
         fits(("3x1", None, 3), 2, (3, 1, 3), Some("6 threads on 2 core(s)"));
         fits(("3x1", None, 3), 6, (3, 1, 3), None);
+        fits(("sync position shared", Some(3), 1), 3, (1, 2, 1), None);
         fits(("2x1", Some(4), 2), 2, (2, 1, 2), Some("2 core(s) instead of 4"));
+    }
+
+    #[test]
+    fn how_it_splits_and_where_it_keeps_flows() {
+        let ways = |name| {
+            fit_on((name, Some(3), 1), &[0, 1, 2]).map(|fitted| (fitted.plan.split, fitted.plan.state))
+        };
+        assert_eq!(ways("async"), Ok((Split::Hash, State::Separate)));
+        assert_eq!(ways("async position"), Ok((Split::Position, State::Separate)));
+        assert_eq!(ways("async shared"), Ok((Split::Hash, State::Shared)));
+        assert_eq!(ways("sync position shared"), Ok((Split::Position, State::Shared)));
+        assert!(ways("sync somehow").is_err());
     }
 }

@@ -290,10 +290,15 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
     let wire = queues.first().map(WireQueue::wire).ok_or("a wire has a queue at least")?;
     let mut sources: Vec<Box<dyn PacketSource>> =
         queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
+    // Shared tables are made for all flows at once.
+    let flows = match setting.plan.state {
+        State::Shared => usize::try_from(traffic.flows()).unwrap_or(usize::MAX),
+        State::Separate => 1 << 28,
+    };
     let config = Config {
         every: setting.every,
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
-        limits: Limits::new(usize::MAX >> 1, 1 << 28),
+        limits: Limits::new(usize::MAX >> 1, flows),
         tunnel: Tunnel::Outer,
         key: KeySpec::FIVE_TUPLE,
         parts: Parts::default(),

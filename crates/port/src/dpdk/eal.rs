@@ -180,7 +180,9 @@ fn choose_memory(needed: u64, refused: bool) -> (Memory, Option<String>) {
         free >> 20,
         needed.div_ceil(PAGE)
     );
-    (Memory::Ordinary { mib: needed.div_ceil(1 << 20) }, (!refused).then_some(hint))
+    // Where physical addresses are wanted, no mbuf crosses a page: most then have one of 4 KiB to themselves. It is address
+    // space, which costs nothing unused.
+    (Memory::Ordinary { mib: needed.saturating_mul(2).div_ceil(1 << 20) }, (!refused).then_some(hint))
 }
 
 fn with_log<T>(wanted: bool, call: impl FnOnce() -> T) -> (T, String) {

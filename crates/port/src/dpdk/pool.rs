@@ -21,6 +21,11 @@ pub(super) struct Pool {
     _eal: Arc<Eal>,
 }
 
+// SAFETY: a pool may be used by any number of threads at a time (rte_mempool's ring and its caches by lcore), and freed by any.
+unsafe impl Send for Pool {}
+// SAFETY: as above.
+unsafe impl Sync for Pool {}
+
 impl Pool {
     /// A pool of `count` mbufs with `data` bytes of room each; `cache` of them are kept per lcore.
     ///

@@ -47,8 +47,7 @@ pub struct DpdkSource {
     eal: Arc<Eal>,
 }
 
-// SAFETY: mbufs, queues and EAL's functions may be used from any thread, one at a time; `&mut self` sees to that. What
-// queues share, their port, is only asked for its state, its counters under a lock.
+// SAFETY: the pointers are of mbufs, which may be used from any thread, one at a time; `&mut self` sees to that.
 unsafe impl Send for DpdkSource {}
 
 impl DpdkSource {
