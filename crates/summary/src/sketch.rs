@@ -17,6 +17,7 @@ mod dyadic;
 mod error;
 mod estimate;
 mod memory;
+pub mod preset;
 mod row_hash;
 mod summary;
 mod tracked;
