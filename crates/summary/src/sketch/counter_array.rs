@@ -29,6 +29,7 @@ pub use policy::{
     Conservative, CountMin, CountSketch, InnerProduct, KAry, Linear, Policy, Signed, Turnstile,
 };
 pub use shared::SharedArray;
+pub(super) use update::Observer;
 pub use update::Place;
 
 use super::memory::filled;
@@ -120,9 +121,10 @@ pub struct CounterArray<P: Policy> {
 }
 
 impl<P: Policy> CounterArray<P> {
-    /// The total weight of the key with this hash.
+    /// The total weight of the key with this hash. Where nothing was ever taken away it is not below zero.
     pub fn estimate_hash(&self, hash: u64) -> Estimate {
-        P::estimate(self, hash)
+        let estimate = P::estimate(self, hash);
+        if self.removed == 0 { bounds::not_negative(estimate) } else { estimate }
     }
 
     /// Weight added, less what was taken away.
@@ -193,7 +195,7 @@ impl<P: Policy> Summary for CounterArray<P> {
 
 impl<K, P: Policy> UpdateBurst<K> for CounterArray<P> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        self.add(burst, |_, _| ());
+        self.add(burst, &mut update::Nobody);
     }
 }
 

@@ -22,10 +22,10 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     /// True where a row's hash has a sign.
     const HAS_SIGNS: bool = false;
 
-    /// Adds `weight` at the places of a packet. Gives the [`Policy::rank`] after it.
-    fn add<const D: usize>(cells: &mut [Self::Cell], places: &[Place; D], weight: u64) -> i64;
+    /// Adds `weight` at the places of a packet. Gives the counters after it, their signs undone.
+    fn add<const D: usize>(cells: &mut [Self::Cell], places: &[Place; D], weight: u64) -> [Self::Cell; D];
 
-    /// What rows with these counters, their signs undone, say of a flow: an integer by which flows are compared.
+    /// What such counters say of a flow: an integer by which flows are compared.
     fn rank<const D: usize>(counters: [Self::Cell; D]) -> i64;
 
     /// The answer for the key with this hash.
@@ -102,7 +102,7 @@ policies! {
 #[inline(always)]
 fn add_to_all<C: Cell, const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
     std::array::from_fn(|row| {
-        let cell = &mut cells[places[row].index()];
+        let cell = &mut cells[places[row].unsigned()];
         *cell = cell.plus(weight);
         *cell
     })
@@ -120,10 +120,15 @@ fn median<C: Cell>(values: &mut [C]) -> (f64, bool) {
     (median_of(&[below.to_f64(), above.to_f64()]), below.is_at_limit() || above.is_at_limit())
 }
 
-/// Enough to compare flows.
+/// Enough to compare flows. Sorted by exchanging neighbours, which for eight at most is straight-line code.
 #[inline(always)]
 fn upper_median<C: Cell, const D: usize>(mut counters: [C; D]) -> i64 {
-    counters.sort_unstable();
+    for end in (1..D).rev() {
+        for at in 0..end {
+            let (a, b) = (counters[at], counters[at + 1]);
+            (counters[at], counters[at + 1]) = (a.min(b), a.max(b));
+        }
+    }
     counters[D / 2].to_i64()
 }
 
@@ -151,8 +156,8 @@ impl<C: Cell> Policy for CountMin<C> {
     const USUAL_DEPTH: usize = 3;
 
     #[inline(always)]
-    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        least_of(add_to_all(cells, places, weight))
+    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+        add_to_all(cells, places, weight)
     }
 
     #[inline(always)]
@@ -183,14 +188,14 @@ impl<C: Cell> Policy for Conservative<C> {
     const USUAL_DEPTH: usize = 3;
 
     #[inline(always)]
-    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        let least = places.iter().map(|place| cells[place.index()]).min().unwrap_or_default();
+    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+        let least = places.iter().map(|place| cells[place.unsigned()]).min().unwrap_or_default();
         let raised = least.plus(weight);
-        for place in places {
-            let cell = &mut cells[place.index()];
+        std::array::from_fn(|row| {
+            let cell = &mut cells[places[row].unsigned()];
             *cell = raised.max(*cell);
-        }
-        raised.to_i64()
+            *cell
+        })
     }
 
     #[inline(always)]
@@ -210,12 +215,12 @@ impl<C: SignedCell> Policy for CountSketch<C> {
     const HAS_SIGNS: bool = true;
 
     #[inline(always)]
-    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        upper_median::<C, D>(std::array::from_fn(|row| {
+    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+        std::array::from_fn(|row| {
             let (cell, negative) = (&mut cells[places[row].index()], places[row].is_negative());
             *cell = if negative { cell.minus(weight) } else { cell.plus(weight) };
             if negative { C::default().difference(*cell) } else { *cell }
-        }))
+        })
     }
 
     #[inline(always)]
@@ -268,8 +273,8 @@ impl<C: SignedCell> Policy for KAry<C> {
     const LEAST_WIDTH: usize = 2;
 
     #[inline(always)]
-    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        upper_median(add_to_all(cells, places, weight))
+    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+        add_to_all(cells, places, weight)
     }
 
     #[inline(always)]
@@ -313,8 +318,8 @@ impl<C: SignedCell> Policy for Turnstile<C> {
     const USUAL_DEPTH: usize = 5;
 
     #[inline(always)]
-    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        upper_median(add_to_all(cells, places, weight))
+    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+        add_to_all(cells, places, weight)
     }
 
     #[inline(always)]

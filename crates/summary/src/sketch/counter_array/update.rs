@@ -39,6 +39,12 @@ impl Place {
         (self.0 & !SIGN) as usize
     }
 
+    /// The counter's number under a policy without signs.
+    #[inline(always)]
+    pub(super) fn unsigned(self) -> usize {
+        self.0 as usize
+    }
+
     /// True where the counter falls by what is added.
     #[inline(always)]
     pub fn is_negative(self) -> bool {
@@ -76,37 +82,52 @@ macro_rules! with_depth {
 }
 pub(super) use with_depth;
 
-impl<P: Policy> CounterArray<P> {
-    /// Counts a burst. `then` gets each packet's number in the burst and its flow's [`Policy::rank`] with it.
+/// Who looks at each packet's counters.
+pub(crate) trait Observer<K, P: Policy> {
+    /// A packet and its counters after it, signs undone.
+    fn counted<const D: usize>(&mut self, packet: &Update<K>, counters: [P::Cell; D]);
+}
+
+/// Nobody.
+pub(super) struct Nobody;
+
+impl<K, P: Policy> Observer<K, P> for Nobody {
     #[inline(always)]
-    pub(crate) fn add<K>(&mut self, burst: &[Update<K>], then: impl FnMut(usize, i64)) {
-        with_depth!(self.configuration.depth, D => self.add_rows::<D, K>(burst, then));
+    fn counted<const D: usize>(&mut self, _: &Update<K>, _: [P::Cell; D]) {}
+}
+
+impl<P: Policy> CounterArray<P> {
+    /// Counts a burst, and shows each packet to the observer.
+    #[inline(always)]
+    pub(crate) fn add<K>(&mut self, burst: &[Update<K>], observer: &mut impl Observer<K, P>) {
+        with_depth!(self.configuration.depth, D => self.add_rows::<D, K>(burst, observer));
     }
 
-    #[inline(always)]
-    fn add_rows<const D: usize, K>(&mut self, burst: &[Update<K>], mut then: impl FnMut(usize, i64)) {
+    // Not inlined: eight copies of it in one function leave none of them enough registers.
+    #[inline(never)]
+    fn add_rows<const D: usize, K>(&mut self, burst: &[Update<K>], observer: &mut impl Observer<K, P>) {
         let width = self.configuration.width as u32;
         let rows: [RowHash; D] = std::array::from_fn(|row| self.rows[row]);
         let places = |hash: u64| places::<P, D>(&rows, width, hash);
         let cells = &mut *self.cells;
         let mut total = self.added;
         if size_of_val(cells) < LARGE_BYTES {
-            for (number, update) in burst.iter().enumerate() {
+            for update in burst {
                 total = total.saturating_add(update.weight);
-                then(number, P::add(cells, &places(update.hash), update.weight));
+                observer.counted(update, P::add(cells, &places(update.hash), update.weight));
             }
         } else {
             let mut found = [[Place::default(); D]; BATCH];
-            for (first, burst) in (0..).step_by(BATCH).zip(burst.chunks(BATCH)) {
+            for burst in burst.chunks(BATCH) {
                 for (found, update) in found.iter_mut().zip(burst) {
                     *found = places(update.hash);
                     for place in found {
                         prefetch(cells, place.index());
                     }
                 }
-                for (number, (found, update)) in (first..).zip(found.iter().zip(burst)) {
+                for (found, update) in found.iter().zip(burst) {
                     total = total.saturating_add(update.weight);
-                    then(number, P::add(cells, found, update.weight));
+                    observer.counted(update, P::add(cells, found, update.weight));
                 }
             }
         }
