@@ -1,10 +1,11 @@
 //! The hot path: a burst into the rows.
 
+use super::CounterArray;
+use super::cell::Cell;
+use super::places::{Place, with_depth};
 use super::policy::Policy;
-use super::{CounterArray, RowHash};
 use crate::sketch::Update;
 use crate::sketch::memory::prefetch;
-use crate::sketch::row_hash::place;
 
 /// Packets whose lines are asked for before the first of them is counted.
 const BATCH: usize = 32;
@@ -12,75 +13,6 @@ const BATCH: usize = 32;
 /// Arrays of this size and more go through in two steps; smaller ones lie in the processor's second-level cache, where
 /// asking costs more than waiting.
 const LARGE_BYTES: usize = 512 << 10;
-
-/// Where a place's sign is, for policies that have one.
-const SIGN: u32 = 1 << 31;
-
-/// Place of `hash` in a row.
-#[inline(always)]
-pub(super) fn column(row: &RowHash, hash: u64, width: usize) -> usize {
-    place(row.word(hash), width as u32)
-}
-
-/// True where the row counts `hash` below zero. The column takes the word's upper bits, this the lowest one.
-#[inline(always)]
-pub(super) fn is_negative(row: &RowHash, hash: u64) -> bool {
-    row.word(hash) & 1 != 0
-}
-
-/// A counter's place in the whole array, with the sign by which it counts.
-#[derive(Clone, Copy, Default)]
-pub struct Place(u32);
-
-impl Place {
-    /// The counter's number.
-    #[inline(always)]
-    pub fn index(self) -> usize {
-        (self.0 & !SIGN) as usize
-    }
-
-    /// The counter's number under a policy without signs.
-    #[inline(always)]
-    pub(super) fn unsigned(self) -> usize {
-        self.0 as usize
-    }
-
-    /// True where the counter falls by what is added.
-    #[inline(always)]
-    pub fn is_negative(self) -> bool {
-        self.0 & SIGN != 0
-    }
-}
-
-/// The places of `hash` in all rows.
-#[inline(always)]
-pub(super) fn places<P: Policy, const D: usize>(rows: &[RowHash; D], width: u32, hash: u64) -> [Place; D] {
-    std::array::from_fn(|row| {
-        let word = rows[row].word(hash);
-        let sign = if P::HAS_SIGNS { word << 31 } else { 0 };
-        Place((row as u32 * width + place(word, width) as u32) | sign)
-    })
-}
-
-/// Runs a program that is compiled for every depth, so that its loops over the rows have no end to look for.
-macro_rules! with_depth {
-    ($depth:expr, $d:ident => $program:expr) => {
-        with_depth!(@ $depth, $d, $program, 1 2 3 4 5 6 7)
-    };
-    (@ $depth:expr, $d:ident, $program:expr, $($row:literal)*) => {
-        match $depth {
-            $($row => {
-                const $d: usize = $row;
-                $program
-            })*
-            _ => {
-                const $d: usize = $crate::sketch::row_hash::MAX_ROWS;
-                $program
-            }
-        }
-    };
-}
-pub(super) use with_depth;
 
 /// Who looks at each packet's counters.
 pub(crate) trait Observer<K, P: Policy> {
@@ -100,38 +32,53 @@ impl<P: Policy> CounterArray<P> {
     /// Counts a burst, and shows each packet to the observer.
     #[inline(always)]
     pub(crate) fn add<K>(&mut self, burst: &[Update<K>], observer: &mut impl Observer<K, P>) {
-        with_depth!(self.configuration.depth, D => self.add_rows::<D, K>(burst, observer));
+        let weight = burst.iter().fold(0_u64, |sum, update| sum.saturating_add(update.weight));
+        self.added = self.added.saturating_add(weight);
+        // No counter has more than all that came and went.
+        let may_end = self.added.saturating_add(self.removed) >= P::Cell::LIMIT;
+        let is_one_word = self.places.are_of_one_word(self.configuration.depth);
+        with_depth!(self.configuration.depth, D => match (is_one_word, may_end) {
+            (true, false) => self.add_rows::<D, true, false, K>(burst, observer),
+            (false, false) => self.add_rows::<D, false, false, K>(burst, observer),
+            (_, true) => self.add_rows::<D, false, true, K>(burst, observer),
+        });
+        self.changed();
     }
 
-    // Not inlined: eight copies of it in one function leave none of them enough registers.
+    // Not inlined: many copies of it in one function leave none of them enough registers.
     #[inline(never)]
-    fn add_rows<const D: usize, K>(&mut self, burst: &[Update<K>], observer: &mut impl Observer<K, P>) {
-        let width = self.configuration.width as u32;
-        let rows: [RowHash; D] = std::array::from_fn(|row| self.rows[row]);
-        let places = |hash: u64| places::<P, D>(&rows, width, hash);
+    fn add_rows<const D: usize, const ONE_WORD: bool, const MAY_END: bool, K>(
+        &mut self,
+        burst: &[Update<K>],
+        observer: &mut impl Observer<K, P>,
+    ) {
+        let functions = self.places.clone();
+        let places = |hash: u64| -> [Place; D] {
+            if P::HAS_SIGNS {
+                functions.of::<D, ONE_WORD, true>(hash)
+            } else {
+                functions.of::<D, ONE_WORD, false>(hash)
+            }
+        };
         let cells = &mut *self.cells;
-        let mut total = self.added;
         if size_of_val(cells) < LARGE_BYTES {
             for update in burst {
-                total = total.saturating_add(update.weight);
-                observer.counted(update, P::add(cells, &places(update.hash), update.weight));
+                let counters = P::add::<D, MAY_END>(cells, &places(update.hash), update.weight);
+                observer.counted(update, counters);
             }
-        } else {
-            let mut found = [[Place::default(); D]; BATCH];
-            for burst in burst.chunks(BATCH) {
-                for (found, update) in found.iter_mut().zip(burst) {
-                    *found = places(update.hash);
-                    for place in found {
-                        prefetch(cells, place.index());
-                    }
+            return;
+        }
+        let mut found = [[Place::default(); D]; BATCH];
+        for burst in burst.chunks(BATCH) {
+            for (found, update) in found.iter_mut().zip(burst) {
+                *found = places(update.hash);
+                for place in found {
+                    prefetch(cells, place.index());
                 }
-                for (found, update) in found.iter().zip(burst) {
-                    total = total.saturating_add(update.weight);
-                    observer.counted(update, P::add(cells, found, update.weight));
-                }
+            }
+            for (found, update) in found.iter().zip(burst) {
+                observer.counted(update, P::add::<D, MAY_END>(cells, found, update.weight));
             }
         }
-        self.added = total;
-        self.changed();
     }
 }
