@@ -1,13 +1,13 @@
 //! A 5-tuple in the 13 bytes that the paper's hash functions take.
 
-use packet::{FlowKey, Key, KeySpec, KeyV4, Toeplitz};
+use packet::{FlowKey, Key, KeySpec, KeyV4, Seed, Toeplitz};
 use std::net::IpAddr;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 /// Addresses, ports and protocol of an IPv4 flow, source first, as in the header.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Tuple([u8; 13]);
 
 impl Tuple {
@@ -34,6 +34,7 @@ impl Tuple {
     }
 
     /// The table's key.
+    #[inline(always)]
     pub(crate) fn key(&self) -> KeyV4 {
         KeyV4::new(*self.addresses(), *self.ports(), self.protocol())
     }
@@ -86,6 +87,22 @@ impl Tuple {
         } else {
             toeplitz.ipv4(self.addresses())
         }
+    }
+}
+
+/// For structures that keep keys: these take 13 bytes there, a table's 16.
+impl Key for Tuple {
+    #[inline(always)]
+    fn hash(&self, seed: &Seed) -> u64 {
+        self.key().hash(seed)
+    }
+
+    fn reversed(&self) -> Self {
+        Self::of(&self.key().reversed())
+    }
+
+    fn flow_key(&self, spec: &KeySpec) -> FlowKey {
+        self.key().flow_key(spec)
     }
 }
 

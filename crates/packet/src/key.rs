@@ -150,6 +150,22 @@ impl KeyV4 {
     pub(crate) fn of_spec(addresses: [u8; 8], rest: Transport, spec: &KeySpec) -> Self {
         Self([u64::from_ne_bytes(addresses) & spec.v4[0], rest.0 & spec.v4[1]])
     }
+
+    /// All of the key, in memory's order.
+    #[inline(always)]
+    pub fn to_bytes(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        for (bytes, word) in bytes.chunks_exact_mut(8).zip(self.0) {
+            bytes.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// The key of [`KeyV4::to_bytes`].
+    #[inline(always)]
+    pub fn of_bytes(bytes: [u8; 16]) -> Self {
+        Self(std::array::from_fn(|word| u64::from_ne_bytes(std::array::from_fn(|i| bytes[8 * word + i]))))
+    }
 }
 
 impl KeyV6 {
@@ -165,6 +181,22 @@ impl KeyV6 {
     pub(crate) fn of_spec(src: &[u8; 16], dst: &[u8; 16], rest: Transport, spec: &KeySpec) -> Self {
         let whole = [word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest.0];
         Self(std::array::from_fn(|i| whole[i] & spec.v6[i]))
+    }
+
+    /// All of the key, in memory's order.
+    #[inline(always)]
+    pub fn to_bytes(&self) -> [u8; 40] {
+        let mut bytes = [0; 40];
+        for (bytes, word) in bytes.chunks_exact_mut(8).zip(self.0) {
+            bytes.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// The key of [`KeyV6::to_bytes`].
+    #[inline(always)]
+    pub fn of_bytes(bytes: [u8; 40]) -> Self {
+        Self(std::array::from_fn(|word| u64::from_ne_bytes(std::array::from_fn(|i| bytes[8 * word + i]))))
     }
 }
 

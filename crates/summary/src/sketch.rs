@@ -11,17 +11,42 @@
 //! **Bounds.** They hold for what the structure saw. What was lost before it widens them:
 //! [`Estimate::widened_by_loss`].
 
+mod bitmap;
 mod candidates;
+mod checked_hash_table;
+mod chernoff;
+mod coco_sketch;
+mod count_min;
 mod counter_array;
+mod draw;
 mod dyadic;
 mod error;
 mod estimate;
+mod grid;
+mod hyper_log_log;
+mod iblt;
+mod key;
+mod key_index;
 mod memory;
+mod mv_sketch;
+#[cfg(test)]
+mod oracle;
 pub mod preset;
+mod quantiles;
+mod reversible;
 mod row_hash;
+mod sample;
+mod shared_hash_table;
+mod shared_sets;
+mod simple_hash_table;
+mod space_saving;
 mod summary;
 mod tracked;
+mod word_sets;
 
+pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
+pub use checked_hash_table::CheckedHashTable;
+pub use coco_sketch::CocoSketch;
 pub use counter_array::{
     ArrayConfig, Cell, Conservative, CountMin, CountSketch, CounterArray, InnerProduct, KAry, Linear, Place,
     Policy, SharedArray, Signed, SignedCell, Turnstile,
@@ -29,7 +54,20 @@ pub use counter_array::{
 pub use dyadic::{DyadicArray, DyadicConfig};
 pub use error::{SketchError, Unmergeable};
 pub use estimate::{Bounds, Estimate};
+pub use grid::{Grid, GridConfig};
+pub use hyper_log_log::HyperLogLog;
+pub use iblt::{Iblt, NotRecovered};
+pub use key::ByteKey;
+pub use mv_sketch::MvSketch;
+pub use quantiles::{QuantileConfig, QuantileSketch, Quantiles};
+pub use reversible::ReversibleSketch;
+pub use sample::{FlowSample, PacketSample, SampleAndHold, SampleConfig, Sampling};
+pub use shared_hash_table::SharedHashTable;
+pub use shared_sets::SharedReversibleSets;
+pub use simple_hash_table::SimpleHashTable;
+pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
 pub use summary::{
     Cardinality, Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Update, UpdateBurst,
 };
 pub use tracked::{Tracked, TrackedConfig};
+pub use word_sets::ReversibleSets;

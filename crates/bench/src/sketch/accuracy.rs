@@ -2,6 +2,7 @@
 
 use super::BENCH;
 use super::contender::{Contender, Edison};
+use super::keyed;
 use super::stream::Stream;
 use crate::compare::ns;
 use crate::line::to_digits;
@@ -16,7 +17,7 @@ use summary::sketch::{
 };
 
 /// What each structure may take.
-const BYTES: usize = 128 << 10;
+pub(super) const BYTES: usize = 128 << 10;
 /// Streams, and seeds of the structures.
 const SEEDS: u64 = 10;
 /// Shares of the packets from which on a flow is heavy.
@@ -25,8 +26,20 @@ const THRESHOLDS: [f64; 2] = [0.002, 0.0005];
 type Make = fn(Seed) -> Result<Box<dyn Contender>, String>;
 
 /// All structures that are compared.
-const STRUCTURES: &[Make] =
-    &[array::<CountMin>, array::<Conservative>, array::<CountSketch>, array::<KAry>, with_candidates];
+const STRUCTURES: &[Make] = &[
+    array::<CountMin>,
+    array::<Conservative>,
+    array::<CountSketch>,
+    array::<KAry>,
+    with_candidates,
+    keyed::simple_hash_table,
+    keyed::checked_hash_table,
+    keyed::mv_sketch,
+    keyed::space_saving,
+    keyed::coco_sketch,
+    keyed::packet_sample,
+    keyed::sample_and_hold,
+];
 
 fn array<P: Policy>(seed: Seed) -> Result<Box<dyn Contender>, String> {
     let configuration = ArrayConfig::<P>::with_bytes(BYTES, seed).map_err(|error| error.to_string())?;

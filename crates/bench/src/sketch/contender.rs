@@ -1,7 +1,9 @@
 //! A structure under test, of whatever kind.
 
 use super::stream::Stream;
-use packet::{KeyV4, Seed};
+use crate::tuple::Tuple;
+use packet::{Key, KeyV4, Seed};
+use std::marker::PhantomData;
 use summary::sketch::{Configuration, Frequency, HeavyHitters, Summary, Update, UpdateBurst};
 
 /// Packets of a burst.
@@ -21,36 +23,74 @@ pub(super) trait Contender {
     fn listed(&self, threshold: u64) -> Option<Vec<KeyV4>>;
 }
 
+/// The form in which a structure takes keys.
+pub(super) trait Form: Key {
+    fn packets(stream: &Stream) -> &[Self];
+    fn from_key(key: &KeyV4) -> Self;
+    fn to_key(self) -> KeyV4;
+}
+
+/// 16 bytes, as tables have them.
+impl Form for KeyV4 {
+    fn packets(stream: &Stream) -> &[Self] {
+        &stream.keys
+    }
+
+    fn from_key(key: &KeyV4) -> Self {
+        *key
+    }
+
+    fn to_key(self) -> KeyV4 {
+        self
+    }
+}
+
+/// 13 bytes, as the papers count them.
+impl Form for Tuple {
+    fn packets(stream: &Stream) -> &[Self] {
+        &stream.tuples
+    }
+
+    fn from_key(key: &KeyV4) -> Self {
+        Tuple::of(key)
+    }
+
+    fn to_key(self) -> KeyV4 {
+        self.key()
+    }
+}
+
 /// One of Edison's structures, as the engine feeds them.
-pub(super) struct Edison<S> {
+pub(super) struct Edison<S, K = KeyV4> {
     name: &'static str,
     summary: S,
     seed: Seed,
     ask: fn(&S, &KeyV4) -> Option<f64>,
     list: fn(&S, u64) -> Option<Vec<KeyV4>>,
+    form: PhantomData<fn(K)>,
 }
 
-impl<S: UpdateBurst<KeyV4> + Frequency<KeyV4>> Edison<S> {
+impl<K: Form, S: UpdateBurst<K> + Frequency<K>> Edison<S, K> {
     /// One that is asked about each flow.
     pub(super) fn asked(name: &'static str, configuration: &S::Configuration) -> Result<Self, String> {
-        let ask = |summary: &S, key: &KeyV4| Some(summary.estimate(key).value);
+        let ask = |summary: &S, key: &KeyV4| Some(summary.estimate(&K::from_key(key)).value);
         Self::new(name, configuration, ask, |_, _| None)
     }
 
     /// One that names flows, and is asked about each as well.
     pub(super) fn listing(name: &'static str, configuration: &S::Configuration) -> Result<Self, String>
     where
-        S: HeavyHitters<KeyV4>,
+        S: HeavyHitters<K>,
     {
-        let ask = |summary: &S, key: &KeyV4| Some(summary.estimate(key).value);
+        let ask = |summary: &S, key: &KeyV4| Some(summary.estimate(&K::from_key(key)).value);
         let list = |summary: &S, threshold: u64| {
-            Some(summary.heavy_hitters(threshold).keys.into_iter().map(|(key, _)| key).collect())
+            Some(summary.heavy_hitters(threshold).keys.into_iter().map(|(key, _)| key.to_key()).collect())
         };
         Self::new(name, configuration, ask, list)
     }
 }
 
-impl<S: UpdateBurst<KeyV4>> Edison<S> {
+impl<K: Form, S: UpdateBurst<K>> Edison<S, K> {
     fn new(
         name: &'static str,
         configuration: &S::Configuration,
@@ -58,11 +98,11 @@ impl<S: UpdateBurst<KeyV4>> Edison<S> {
         list: fn(&S, u64) -> Option<Vec<KeyV4>>,
     ) -> Result<Self, String> {
         let summary = S::new(configuration).map_err(|error| error.to_string())?;
-        Ok(Self { name, summary, seed: *configuration.seed(), ask, list })
+        Ok(Self { name, summary, seed: *configuration.seed(), ask, list, form: PhantomData })
     }
 }
 
-impl<S: UpdateBurst<KeyV4>> Contender for Edison<S> {
+impl<K: Form, S: UpdateBurst<K>> Contender for Edison<S, K> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -72,8 +112,8 @@ impl<S: UpdateBurst<KeyV4>> Contender for Edison<S> {
     }
 
     fn count(&mut self, stream: &Stream) {
-        let mut burst = [Update::default(); BURST];
-        for keys in stream.keys.chunks(BURST) {
+        let mut burst = [Update::<K>::default(); BURST];
+        for keys in K::packets(stream).chunks(BURST) {
             let burst = &mut burst[..keys.len()];
             for (update, key) in burst.iter_mut().zip(keys) {
                 *update = Update::new(*key, 1, &self.seed);

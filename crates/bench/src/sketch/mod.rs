@@ -2,7 +2,10 @@
 
 mod accuracy;
 mod contender;
+mod keyed;
 mod plain_count_min;
+mod plain_hash_table;
+mod reversible;
 mod speed;
 mod stream;
 

@@ -2,6 +2,7 @@
 
 use super::BENCH;
 use super::contender::{Contender, Edison};
+use super::keyed;
 use super::plain_count_min::PlainCountMin;
 use super::stream::Stream;
 use crate::compare::{in_turn, ns};
@@ -13,20 +14,21 @@ use std::time::Instant;
 use summary::sketch::{ArrayConfig, CountMin, CounterArray};
 
 /// Whether the answers about all flows are such as the structure promises.
-type Check = Box<dyn Fn(&dyn Contender, &Stream) -> bool>;
+pub(super) type Check = Box<dyn Fn(&dyn Contender, &Stream) -> bool>;
 
 /// Contenders that do the same; the first is the plain one.
-struct Comparison {
-    params: Vec<(&'static str, Value)>,
-    contenders: Vec<Box<dyn Contender>>,
-    check: Check,
+pub(super) struct Comparison {
+    pub(super) params: Vec<(&'static str, Value)>,
+    pub(super) contenders: Vec<Box<dyn Contender>>,
+    pub(super) check: Check,
     /// How many times as fast as the plain one the others are asked to be.
-    asked_times: f64,
+    pub(super) asked_times: f64,
 }
 
 fn comparisons() -> Result<Vec<Comparison>, String> {
     let count_min = [(1 << 10, 4.0), (1 << 16, 4.0), (1 << 20, 6.0)];
-    count_min.into_iter().map(|(width, asked_times)| self::count_min(width, asked_times)).collect()
+    let count_min = count_min.into_iter().map(|(width, asked_times)| self::count_min(width, asked_times));
+    count_min.chain(keyed::comparisons()).collect()
 }
 
 fn count_min(width: usize, asked_times: f64) -> Result<Comparison, String> {

@@ -19,6 +19,17 @@ pub enum SketchError {
         /// The most.
         most: usize,
     },
+    /// A size that must be a power of something.
+    NoPower {
+        /// The structure.
+        kind: &'static str,
+        /// Which of its sizes.
+        what: &'static str,
+        /// What was asked for.
+        asked: usize,
+        /// Of what it must be a power.
+        base: usize,
+    },
     /// Less memory than the smallest one takes.
     TooLittleMemory {
         /// The structure.
@@ -54,6 +65,11 @@ impl fmt::Display for SketchError {
         match *self {
             Self::Size { kind, what, asked, least, most } => {
                 write!(f, "{kind}: a {what} of {asked} cannot be; it goes from {least} to {most}")
+            }
+            Self::NoPower { kind, what, asked, base } => {
+                let below = base.pow(asked.ilog(base));
+                let above = below.saturating_mul(base);
+                write!(f, "{kind}: a {what} of {asked} cannot be; take a power of {base}: {below} or {above}")
             }
             Self::TooLittleMemory { kind, bytes, least } => {
                 write!(f, "{kind}: {bytes} bytes are too little memory; it needs at least {least}")

@@ -95,7 +95,7 @@ impl Places {
     ) -> [Place; D] {
         let mut rest = self.words[0].of(hash);
         let values = if SIGNS { 2 * u64::from(self.width) } else { u64::from(self.width) };
-        let mut first = 0;
+        let mut first = 0_u32;
         std::array::from_fn(|row| {
             if !ONE_WORD && self.begins[row] {
                 rest = self.words[row].of(hash);

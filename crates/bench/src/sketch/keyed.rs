@@ -1,0 +1,133 @@
+//! Structures that keep keys: what they are compared with, and which of them are asked how right they are.
+
+use super::accuracy::BYTES;
+use super::contender::{Contender, Edison};
+use super::plain_hash_table::PlainHashTable;
+use super::reversible::{PlainReversible, Reversible};
+use super::speed::{Check, Comparison};
+use super::stream::Stream;
+use crate::tuple::Tuple;
+use packet::{KeyV4, Seed};
+use serde_json::json;
+use std::collections::HashMap;
+use summary::sketch::{
+    CheckedHashTable, CocoSketch, Configuration, Frequency, GridConfig, HeavyHitters, MvSketch, PacketSample,
+    SampleAndHold, SimpleHashTable, SpaceSavingHeap, SpaceSavingSummary, Summary, UpdateBurst,
+};
+
+/// Speed.
+pub(super) fn comparisons() -> impl Iterator<Item = Result<Comparison, String>> {
+    let tables = [1 << 12, 1 << 20].into_iter().map(hash_table);
+    let reversible = [(6, 1 << 12), (4, 1 << 16)].into_iter().map(|(rows, width)| reversible(rows, width));
+    tables.chain([space_saving_orders()]).chain(reversible)
+}
+
+/// The total of what is counted comes out, and no flow has less than it had.
+fn never_less(contender: &dyn Contender, stream: &Stream) -> bool {
+    stream
+        .flows
+        .iter()
+        .all(|(key, count)| contender.estimate(key).is_some_and(|value| value >= f64::from(*count)))
+}
+
+fn hash_table(width: usize) -> Result<Comparison, String> {
+    let [seed, checked_seed] = [7, 8].map(Seed::new);
+    let published =
+        Edison::<SimpleHashTable<KeyV4>>::listing("simple_hash_table", &GridConfig::with_width(width, seed))?;
+    let checked = Edison::<CheckedHashTable<KeyV4>>::listing(
+        "checked_hash_table",
+        &GridConfig::with_width(width, checked_seed),
+    )?;
+    Ok(Comparison {
+        params: vec![("width", json!(width))],
+        contenders: vec![Box::new(PlainHashTable::new(width)), Box::new(published), Box::new(checked)],
+        check: Box::new(never_less),
+        // Asked of a million entries; small ones lie in the cache, where the plain version waits for nothing.
+        asked_times: if width == 1 << 20 { 4.0 } else { 1.0 },
+    })
+}
+
+fn space_saving_orders() -> Result<Comparison, String> {
+    const CAPACITY: usize = 1000;
+    let heap = Edison::<SpaceSavingHeap<KeyV4>>::listing(
+        "space_saving_heap",
+        &GridConfig::with_width(CAPACITY, Seed::new(7)),
+    )?;
+    let summary = Edison::<SpaceSavingSummary<KeyV4>>::listing(
+        "space_saving_stream_summary",
+        &GridConfig::with_width(CAPACITY, Seed::new(7)),
+    )?;
+    Ok(Comparison {
+        params: vec![("capacity", json!(CAPACITY))],
+        contenders: vec![Box::new(heap), Box::new(summary)],
+        check: Box::new(|contender, stream| {
+            let limit = stream.packets() as f64 / CAPACITY as f64;
+            never_less(contender, stream)
+                && stream.flows.iter().all(|(key, count)| {
+                    contender.estimate(key).is_some_and(|value| value <= f64::from(*count) + limit)
+                })
+        }),
+        asked_times: 1.5,
+    })
+}
+
+fn reversible(rows: usize, width: usize) -> Result<Comparison, String> {
+    Ok(Comparison {
+        params: vec![("rows", json!(rows)), ("width", json!(width))],
+        contenders: vec![
+            Box::new(PlainReversible::new(rows, width)),
+            Box::new(Reversible::new(rows, width)?),
+        ],
+        check: heavy_addresses_come_back(),
+        asked_times: 3.0,
+    })
+}
+
+/// Estimates of source addresses are never too little, and where they can be listed, no heavy one is missing.
+fn heavy_addresses_come_back() -> Check {
+    Box::new(|contender, stream| {
+        let mut addresses = HashMap::<[u8; 4], (KeyV4, u64)>::new();
+        for (key, count) in &stream.flows {
+            let [a, b, c, d, ..] = *Tuple::of(key).addresses();
+            addresses.entry([a, b, c, d]).or_insert((*key, 0)).1 += u64::from(*count);
+        }
+        let threshold = stream.packets() / 500;
+        let listed = contender.listed(threshold);
+        addresses.iter().all(|(address, (key, count))| {
+            let is_listed =
+                |list: &Vec<KeyV4>| list.iter().any(|key| Tuple::of(key).addresses()[..4] == *address);
+            contender.estimate(key).is_some_and(|value| value >= *count as f64)
+                && (*count < threshold || listed.as_ref().is_none_or(is_listed))
+        })
+    })
+}
+
+/// One with keys of 13 bytes that names its flows and takes [`BYTES`].
+fn listing<S>(name: &'static str, seed: Seed) -> Result<Box<dyn Contender>, String>
+where
+    S: UpdateBurst<Tuple> + Frequency<Tuple> + HeavyHitters<Tuple> + 'static,
+{
+    let config = <S as Summary>::Configuration::with_bytes(BYTES, seed).map_err(|error| error.to_string())?;
+    Ok(Box::new(Edison::<S, Tuple>::listing(name, &config)?))
+}
+
+macro_rules! listed {
+    ($($name:ident: $structure:ident),* $(,)?) => {
+        $(
+            /// At [`BYTES`].
+            pub(super) fn $name(seed: Seed) -> Result<Box<dyn Contender>, String> {
+                listing::<$structure<Tuple>>(stringify!($name), seed)
+            }
+        )*
+    };
+}
+
+listed!(
+    simple_hash_table: SimpleHashTable,
+    checked_hash_table: CheckedHashTable,
+    mv_sketch: MvSketch,
+    space_saving: SpaceSavingSummary,
+    coco_sketch: CocoSketch,
+    packet_sample: PacketSample,
+    sample_and_hold: SampleAndHold,
+);

@@ -1,0 +1,144 @@
+//! The Reversible sketch of source addresses, and as it is written down: for each row a table for each byte.
+
+use super::contender::Contender;
+use super::stream::Stream;
+use crate::murmur3::murmur3;
+use crate::tuple::Tuple;
+use packet::{KeyV4, Seed};
+use summary::sketch::{Frequency, GridConfig, HeavyHitters, ReversibleSketch, Summary, Update, UpdateBurst};
+
+/// Packets of a burst.
+const BURST: usize = 64;
+
+#[inline(always)]
+fn source(tuple: &Tuple) -> u32 {
+    let [a, b, c, d, ..] = *tuple.addresses();
+    u32::from_be_bytes([a, b, c, d])
+}
+
+/// A key that has this source address and nothing else.
+fn key_of(address: u32) -> KeyV4 {
+    let mut addresses = [0; 8];
+    addresses[..4].copy_from_slice(&address.to_be_bytes());
+    KeyV4::new(addresses, [0; 4], 0)
+}
+
+/// Edison's.
+pub(super) struct Reversible(ReversibleSketch);
+
+impl Reversible {
+    pub(super) fn new(rows: usize, width: usize) -> Result<Self, String> {
+        let config = GridConfig::new(rows, width, Seed::new(7));
+        Ok(Self(ReversibleSketch::new(&config).map_err(|error| error.to_string())?))
+    }
+}
+
+impl Contender for Reversible {
+    fn name(&self) -> &'static str {
+        "reversible"
+    }
+
+    fn reset(&mut self) {
+        Summary::reset(&mut self.0);
+    }
+
+    fn count(&mut self, stream: &Stream) {
+        let mut burst = [Update::default(); BURST];
+        for tuples in stream.tuples.chunks(BURST) {
+            let burst = &mut burst[..tuples.len()];
+            for (update, tuple) in burst.iter_mut().zip(tuples) {
+                *update = Update { key: source(tuple), hash: 0, weight: 1 };
+            }
+            self.0.update_burst(burst);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        Summary::bytes(&self.0)
+    }
+
+    fn estimate(&self, key: &KeyV4) -> Option<f64> {
+        Some(self.0.estimate(&source(&Tuple::of(key))).value)
+    }
+
+    fn listed(&self, threshold: u64) -> Option<Vec<KeyV4>> {
+        let list = self.0.heavy_hitters(threshold);
+        (!list.is_cut_short).then(|| list.keys.into_iter().map(|(address, _)| key_of(address)).collect())
+    }
+}
+
+/// Rows of the second sketch, by murmur3.
+const VERIFYING: usize = 2;
+
+/// A table for each row and byte, bytes of the address unmangled; then the rows that candidates are verified by.
+pub(super) struct PlainReversible {
+    /// By row and byte, the byte's part of the index.
+    tables: Vec<[[u16; 256]; 4]>,
+    rows: Vec<Vec<u32>>,
+    /// Bits that a byte gives.
+    bits: u32,
+}
+
+impl PlainReversible {
+    pub(super) fn new(rows: usize, width: usize) -> Self {
+        let bits = width.ilog2() / 4;
+        let mut random = self::random();
+        let table = |random: &mut dyn FnMut() -> u16| std::array::from_fn(|_| random() & ((1 << bits) - 1));
+        let tables = (0..rows).map(|_| std::array::from_fn(|_| table(&mut random))).collect();
+        Self { tables, rows: vec![vec![0; width]; rows + VERIFYING], bits }
+    }
+
+    #[inline(always)]
+    fn place(&self, row: usize, address: u32) -> usize {
+        match self.tables.get(row) {
+            Some(tables) => {
+                let bytes = address.to_be_bytes();
+                (0..4).fold(0, |index, i| index << self.bits | usize::from(tables[i][usize::from(bytes[i])]))
+            }
+            None => murmur3(&address.to_be_bytes(), row as u32) as usize & (self.rows[row].len() - 1),
+        }
+    }
+}
+
+/// Numbers without a pattern (SplitMix64).
+fn random() -> impl FnMut() -> u16 {
+    let mut state = 7_u64;
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (z >> 40) as u16
+    }
+}
+
+impl Contender for PlainReversible {
+    fn name(&self) -> &'static str {
+        "plain_table_a_row_and_byte"
+    }
+
+    fn reset(&mut self) {
+        self.rows.iter_mut().for_each(|row| row.fill(0));
+    }
+
+    fn count(&mut self, stream: &Stream) {
+        for tuple in &stream.tuples {
+            let address = source(tuple);
+            for row in 0..self.rows.len() {
+                let place = self.place(row, address);
+                self.rows[row][place] += 1;
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.rows.iter().map(|row| size_of_val(&**row)).sum::<usize>() + size_of_val(&*self.tables)
+    }
+
+    fn estimate(&self, key: &KeyV4) -> Option<f64> {
+        let address = source(&Tuple::of(key));
+        (0..self.rows.len()).map(|row| self.rows[row][self.place(row, address)]).min().map(f64::from)
+    }
+
+    fn listed(&self, _: u64) -> Option<Vec<KeyV4>> {
+        None
+    }
+}

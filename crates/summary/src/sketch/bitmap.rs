@@ -1,0 +1,315 @@
+//! Distinct counts by bitmaps (Estan, Varghese, Fisk, IMC 2003; linear counting: Whang, Vander-Zanden, Taylor, TODS 1990).
+
+use super::chernoff;
+use super::grid::{BURST, Grid, GridConfig};
+use super::memory::{filled, prefetch};
+use super::row_hash::{RowHash, place};
+use super::{
+    Cardinality, Configuration, Estimate, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
+};
+
+/// Of the bounds.
+const CONFIDENCE: f64 = 0.95;
+/// Its quantile of the normal distribution, two-sided.
+const NORMAL: f64 = 1.959_964;
+/// Below so many zeros their number is no normal one.
+const FEW: u64 = 30;
+
+/// A direct (linear) bitmap: a bit for each hash value.
+///
+/// The estimate is −m ln(zeros / m). Bounds: Whang's variance m (eᵗ − t − 1) and bias (eᵗ − t − 1) / 2 for t = n / m, normally
+/// distributed, with a confidence of 95 %; where nearly all bits are set, Chernoff's for the zeros. A full bitmap has no upper
+/// bound.
+#[derive(Clone, Debug)]
+pub struct LinearBitmap {
+    config: GridConfig<Self>,
+    hash: RowHash,
+    bits: Box<[u64]>,
+}
+
+impl Grid for LinearBitmap {
+    const KIND: &'static str = "linear bitmap";
+    const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
+    const USUAL_ROWS: usize = 1;
+    const UNIT: &'static str = "number of bits";
+    const WIDTH: std::ops::RangeInclusive<usize> = 8..=1 << 32;
+
+    fn bytes(_: usize, bits: usize) -> usize {
+        bits.div_ceil(64) * 8
+    }
+}
+
+#[inline(always)]
+fn set(bits: &mut [u64], at: usize) {
+    bits[at / 64] |= 1 << (at % 64);
+}
+
+fn ones(bits: &[u64]) -> u64 {
+    bits.iter().map(|word| u64::from(word.count_ones())).sum()
+}
+
+/// What one of `size` bits tells, of which `zeros` are not set: the number, its variance and its bias.
+fn linear(size: u64, zeros: u64) -> (f64, f64, f64) {
+    let size = size as f64;
+    let load = (size / zeros.max(1) as f64).ln();
+    let excess = load.exp() - load - 1.0;
+    (size * load, size * excess, excess / 2.0)
+}
+
+/// A number with its bounds, from its variance and bias; with few `zeros` of `size` bits, each for 1 / `scale` of the flows,
+/// from those.
+fn bounded((number, variance, bias): (f64, f64, f64), zeros: u64, size: u64, scale: f64) -> Estimate {
+    let off = NORMAL * variance.sqrt() + bias;
+    if zeros >= FEW {
+        return Estimate::bounded(number, (number - off).max(0.0), number + off, CONFIDENCE);
+    }
+    let size = size as f64;
+    let (fewest, most) = chernoff::mean_of(zeros as f64, CONFIDENCE);
+    let lower = scale * size * (size / most).ln().max(0.0);
+    let upper = if zeros == 0 { f64::INFINITY } else { scale * size * (size / fewest).ln() };
+    Estimate::bounded(number, lower.min(number - off).max(0.0), upper.max(number + off), CONFIDENCE)
+}
+
+impl Summary for LinearBitmap {
+    type Configuration = GridConfig<Self>;
+
+    fn new(config: &GridConfig<Self>) -> Result<Self, SketchError> {
+        config.check()?;
+        Ok(Self {
+            config: config.clone(),
+            hash: RowHash::draw(&config.seed, 0xb17)[0],
+            bits: filled(config.width.div_ceil(64), 0)?,
+        })
+    }
+
+    fn configuration(&self) -> &GridConfig<Self> {
+        &self.config
+    }
+
+    fn reset(&mut self) {
+        self.bits.fill(0);
+    }
+
+    fn bytes(&self) -> usize {
+        self.config.bytes()
+    }
+}
+
+impl<K> UpdateBurst<K> for LinearBitmap {
+    fn update_burst(&mut self, burst: &[Update<K>]) {
+        let mut places = [0; BURST];
+        for burst in burst.chunks(BURST) {
+            for (at, update) in places.iter_mut().zip(burst) {
+                *at = share(self.hash.word(update.hash), self.config.width);
+                prefetch(&self.bits, *at / 64);
+            }
+            places[..burst.len()].iter().for_each(|at| set(&mut self.bits, *at));
+        }
+    }
+}
+
+/// As [`place`], where the width may be 2³² too.
+#[inline(always)]
+fn share(word: u32, width: usize) -> usize {
+    ((u64::from(word) * width as u64) >> 32) as usize
+}
+
+/// As one pass over both streams.
+impl Merge for LinearBitmap {
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.config, &other.config)?;
+        self.bits.iter_mut().zip(&other.bits).for_each(|(ours, theirs)| *ours |= theirs);
+        Ok(())
+    }
+}
+
+impl Cardinality for LinearBitmap {
+    fn distinct(&self) -> Estimate {
+        let size = self.config.width as u64;
+        let zeros = size - ones(&self.bits);
+        bounded(linear(size, zeros), zeros, size, 1.0)
+    }
+}
+
+/// Components of which each takes half of the flows that the one before leaves over, and the last all that come so far: few flows are counted by
+/// the first, many by the last.
+///
+/// The estimate is made of the finest component that is not too full and all after it. Bounds: the variances of
+/// linear counting, and of taking one flow in 2ⁱ (binomial), normally distributed, with a confidence of 95 %.
+#[derive(Clone, Debug)]
+pub struct MultiResolutionBitmap {
+    config: GridConfig<Self>,
+    /// Of the component and of the bit.
+    hashes: [RowHash; 2],
+    bits: Box<[u64]>,
+}
+
+/// Share of its bits up to which a component is used. Above, its own error is larger than that of the next (section 4.2).
+const FULLEST: f64 = 0.93;
+
+impl Grid for MultiResolutionBitmap {
+    const KIND: &'static str = "multi-resolution bitmap";
+    /// Components.
+    const ROWS: std::ops::RangeInclusive<usize> = 2..=32;
+    const USUAL_ROWS: usize = 16;
+    const UNIT: &'static str = "number of bits";
+    const WIDTH: std::ops::RangeInclusive<usize> = 64..=u32::MAX as usize;
+
+    fn bytes(rows: usize, bits: usize) -> usize {
+        rows * bits.div_ceil(64) * 8
+    }
+}
+
+impl MultiResolutionBitmap {
+    fn words(&self) -> usize {
+        self.config.width.div_ceil(64)
+    }
+}
+
+impl Summary for MultiResolutionBitmap {
+    type Configuration = GridConfig<Self>;
+
+    fn new(config: &GridConfig<Self>) -> Result<Self, SketchError> {
+        config.check()?;
+        let [component, bit, ..] = RowHash::draw(&config.seed, 0x3b17);
+        let bits = filled(config.rows * config.width.div_ceil(64), 0)?;
+        Ok(Self { config: config.clone(), hashes: [component, bit], bits })
+    }
+
+    fn configuration(&self) -> &GridConfig<Self> {
+        &self.config
+    }
+
+    fn reset(&mut self) {
+        self.bits.fill(0);
+    }
+
+    fn bytes(&self) -> usize {
+        self.config.bytes()
+    }
+}
+
+impl<K> UpdateBurst<K> for MultiResolutionBitmap {
+    fn update_burst(&mut self, burst: &[Update<K>]) {
+        let (last, words) = (self.config.rows - 1, self.words());
+        let mut places = [0; BURST];
+        for burst in burst.chunks(BURST) {
+            for (at, update) in places.iter_mut().zip(burst) {
+                let component = (self.hashes[0].word(update.hash).leading_zeros() as usize).min(last);
+                *at = component * words * 64
+                    + place(self.hashes[1].word(update.hash), self.config.width as u32);
+                prefetch(&self.bits, *at / 64);
+            }
+            places[..burst.len()].iter().for_each(|at| set(&mut self.bits, *at));
+        }
+    }
+}
+
+/// As one pass over both streams.
+impl Merge for MultiResolutionBitmap {
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.config, &other.config)?;
+        self.bits.iter_mut().zip(&other.bits).for_each(|(ours, theirs)| *ours |= theirs);
+        Ok(())
+    }
+}
+
+impl Cardinality for MultiResolutionBitmap {
+    fn distinct(&self) -> Estimate {
+        let size = self.config.width as u64;
+        let zeros: Vec<u64> = self.bits.chunks(self.words()).map(|bits| size - ones(bits)).collect();
+        let least = ((1.0 - FULLEST) * size as f64) as u64;
+        let last = zeros.len() - 1;
+        // From the coarsest on to finer ones while they are not too full.
+        let base = last - zeros[..last].iter().rev().take_while(|zeros| **zeros >= least).count();
+        let parts = zeros[base..].iter().map(|zeros| linear(size, *zeros));
+        let (number, variance, bias) = parts.fold((0.0, 0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
+        let scale = (1_u64 << base) as f64;
+        let all = number * scale;
+        // Flows that come to the base and beyond are one in `scale`.
+        let sampling = all * (scale - 1.0);
+        bounded((all, variance * scale * scale + sampling, bias * scale), zeros[base], size, scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::oracle::{self, Promise};
+    use super::*;
+    use packet::{KeyV4, Seed};
+
+    /// Updates of so many flows, each twice.
+    fn flows(number: u64, count: u32) -> Vec<Update<KeyV4>> {
+        let seed = Seed::new(number);
+        let of = |i: u32| {
+            let [a, b, c, d] = i.to_be_bytes();
+            Update::new(KeyV4::new([10, a, b, c, 192, 0, 2, d], [1, 2, 3, 4], 17), 1, &seed)
+        };
+        (0..count).chain(0..count).map(of).collect()
+    }
+
+    fn keeps_its_promise<S>(config: impl Fn(Seed) -> S::Configuration, counts: &[u32], most_off: f64)
+    where
+        S: Cardinality + UpdateBurst<KeyV4>,
+    {
+        let mut promise = Promise::default();
+        for &count in counts {
+            let mut off = 0.0;
+            for number in 0..40 {
+                let config = config(Seed::new(number));
+                let estimate = oracle::summary_of::<S, _>(&config, &flows(number, count)).distinct();
+                promise.count(estimate, count.into());
+                off += (estimate.value / f64::from(count) - 1.0).powi(2) / 40.0;
+            }
+            assert!(off.sqrt() < most_off, "{count} flows: off by {}", off.sqrt());
+        }
+        promise.must_hold();
+    }
+
+    #[test]
+    fn the_linear_bitmap_keeps_its_promise() {
+        let config = |seed| GridConfig::with_width(1000, seed);
+        keeps_its_promise::<LinearBitmap>(config, &[1, 2, 10, 100, 1000, 2000, 4000], 0.1);
+        // Nearly full and full: no good value, but a true bound.
+        keeps_its_promise::<LinearBitmap>(config, &[6_000, 8_000, 20_000], 0.9);
+        let full: LinearBitmap = oracle::summary_of(&config(Seed::new(1)), &flows(1, 20_000));
+        assert_eq!(full.distinct().bounds.expect("bounds").upper, f64::INFINITY);
+    }
+
+    #[test]
+    fn the_multi_resolution_bitmap_keeps_its_promise() {
+        let config = |seed| GridConfig::new(12, 1000, seed);
+        keeps_its_promise::<MultiResolutionBitmap>(
+            config,
+            &[1, 2, 10, 100, 1000, 5_000, 50_000, 300_000],
+            0.06,
+        );
+        // Too many for four components.
+        let config = |seed| GridConfig::new(4, 64, seed);
+        keeps_its_promise::<MultiResolutionBitmap>(config, &[2_000, 20_000], 0.95);
+    }
+
+    #[test]
+    fn merges_resets_and_sizes() {
+        let (stream, second) = (flows(1, 3_000), flows(1, 50));
+        let linear = GridConfig::<LinearBitmap>::with_width(5_000, Seed::new(1));
+        let many = GridConfig::<MultiResolutionBitmap>::new(5, 500, Seed::new(1));
+        oracle::merge_equals_one_pass(&linear, &stream, LinearBitmap::distinct);
+        oracle::merge_equals_one_pass(&many, &stream, MultiResolutionBitmap::distinct);
+        oracle::reset_equals_new(&linear, &stream, &second, LinearBitmap::distinct);
+        oracle::reset_equals_new(&many, &stream, &second, MultiResolutionBitmap::distinct);
+        oracle::do_not_merge::<LinearBitmap>(&linear, &GridConfig::with_width(5_001, linear.seed));
+        oracle::do_not_merge::<MultiResolutionBitmap>(&many, &GridConfig::new(6, 500, many.seed));
+        oracle::sizes_are_kept::<LinearBitmap>();
+        oracle::sizes_are_kept::<MultiResolutionBitmap>();
+        assert!(LinearBitmap::new(&GridConfig::with_width(0, linear.seed)).is_err());
+        assert!(MultiResolutionBitmap::new(&GridConfig::new(1, 500, linear.seed)).is_err());
+    }
+
+    #[test]
+    fn nothing_seen_is_no_flow() {
+        let linear = LinearBitmap::new(&GridConfig::with_width(100, Seed::new(1))).expect("a structure");
+        let many = MultiResolutionBitmap::new(&GridConfig::new(5, 100, Seed::new(1))).expect("a structure");
+        assert_eq!((linear.distinct().value, many.distinct().value), (0.0, 0.0));
+    }
+}

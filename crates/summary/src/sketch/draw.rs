@@ -1,0 +1,61 @@
+//! Random numbers for what is drawn while counting: SplitMix64 (Steele, Lea, Flood, OOPSLA '14), seeded like hashing.
+
+use packet::Seed;
+
+/// The same seed draws the same numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Draw(u64);
+
+impl Draw {
+    pub(crate) fn new(seed: &Seed, purpose: u64) -> Self {
+        let [state] = seed.secrets(!purpose);
+        Self(state)
+    }
+
+    /// One whose numbers neither of two has drawn or will draw, wherever they are.
+    pub(crate) fn joined(&mut self, other: &Self) -> Self {
+        Self(self.word().wrapping_add(other.clone().word().rotate_left(32)))
+    }
+
+    #[inline(always)]
+    pub(crate) fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// True with the probability `part` / `whole`.
+    #[inline(always)]
+    pub(crate) fn happens(&mut self, part: u64, whole: u64) -> bool {
+        u128::from(self.word()) * u128::from(whole) < u128::from(part) << 64
+    }
+
+    /// How many fail before the first that succeeds, each with the probability `p`: geometrically distributed.
+    pub(crate) fn failures(&mut self, p: f64) -> u64 {
+        // In (0, 1], of which the logarithm is finite.
+        let uniform = ((self.word() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        // A cast of what is too large, or infinite for p = 0, stops at the end of the range.
+        if p >= 1.0 { 0 } else { (uniform.ln() / (-p).ln_1p()) as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chances_and_waits_are_as_often_as_they_should_be() {
+        let mut draw = Draw::new(&Seed::new(1), 1);
+        let n = 100_000;
+        let happened = (0..n).filter(|_| draw.happens(3, 10)).count() as f64 / f64::from(n);
+        assert!((happened - 0.3).abs() < 5.0 * (0.21 / f64::from(n)).sqrt(), "{happened}");
+        let waits: Vec<_> = (0..n).map(|_| draw.failures(0.1)).collect();
+        let mean = waits.iter().sum::<u64>() as f64 / f64::from(n);
+        assert!((mean - 9.0).abs() < 5.0 * (90.0 / f64::from(n)).sqrt(), "{mean}");
+        let none = waits.iter().filter(|wait| **wait == 0).count() as f64 / f64::from(n);
+        assert!((none - 0.1).abs() < 5.0 * (0.09 / f64::from(n)).sqrt(), "{none}");
+        assert_eq!((draw.failures(1.0), draw.failures(0.0)), (0, u64::MAX));
+        assert!(draw.happens(5, 5) && !draw.happens(0, 5));
+    }
+}

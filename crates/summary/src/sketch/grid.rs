@@ -1,0 +1,184 @@
+//! Structures that consist of rows of equal cells: their configuration, and where a key lies in them.
+
+use super::row_hash::{MAX_ROWS, RowHash, place};
+use super::{Configuration, SketchError, Update};
+use packet::Seed;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeInclusive;
+
+/// Updates whose memory is on its way at a time.
+pub(crate) const BURST: usize = 64;
+
+/// A structure of rows × width cells.
+pub trait Grid {
+    /// What people call it.
+    const KIND: &'static str;
+    /// Rows that it can have.
+    const ROWS: RangeInclusive<usize> = 1..=MAX_ROWS;
+    /// Rows where only the memory is given.
+    const USUAL_ROWS: usize;
+    /// What a row consists of: `width` (cells), `capacity`, …
+    const UNIT: &'static str = "width";
+    /// Cells that a row can have.
+    const WIDTH: RangeInclusive<usize> = 1..=u32::MAX as usize;
+    /// The width must be a power of this.
+    const POWER_OF: usize = 1;
+
+    /// Memory of a structure.
+    fn bytes(rows: usize, width: usize) -> usize;
+}
+
+/// The largest width that a structure can have and that is no more than `width`.
+fn power_below<T: Grid>(width: usize) -> usize {
+    if T::POWER_OF > 1 { T::POWER_OF.pow(width.ilog(T::POWER_OF)) } else { width }
+}
+
+/// Rows, width and seed of a structure `T`.
+pub struct GridConfig<T> {
+    /// Rows, each with a hash function of its own.
+    pub rows: usize,
+    /// Cells of a row.
+    pub width: usize,
+    /// By which keys are hashed, and from which everything random is drawn.
+    pub seed: Seed,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Grid> GridConfig<T> {
+    /// Checked where the structure is made.
+    pub fn new(rows: usize, width: usize, seed: Seed) -> Self {
+        Self { rows, width, seed, of: PhantomData }
+    }
+
+    /// With the usual number of rows.
+    pub fn with_width(width: usize, seed: Seed) -> Self {
+        Self::new(T::USUAL_ROWS, width, seed)
+    }
+
+    /// Refuses sizes that the structure cannot have.
+    pub(crate) fn check(&self) -> Result<(), SketchError> {
+        SketchError::check_size(T::KIND, "number of rows", self.rows, *T::ROWS.start(), *T::ROWS.end())?;
+        SketchError::check_size(T::KIND, T::UNIT, self.width, *T::WIDTH.start(), *T::WIDTH.end())?;
+        if power_below::<T>(self.width) != self.width {
+            return Err(SketchError::NoPower {
+                kind: T::KIND,
+                what: T::UNIT,
+                asked: self.width,
+                base: T::POWER_OF,
+            });
+        }
+        Ok(())
+    }
+
+    /// All cells.
+    pub(crate) fn cells(&self) -> usize {
+        self.rows * self.width
+    }
+}
+
+impl<T: Grid> Configuration for GridConfig<T> {
+    fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        let takes = |width: usize| T::bytes(T::USUAL_ROWS, width);
+        let (mut fits, most) = T::WIDTH.into_inner();
+        if takes(fits) > bytes {
+            return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: takes(fits) });
+        }
+        // Memory grows with the width: halve what is left between one that fits and one that does not.
+        let mut too_wide = most + 1;
+        while too_wide - fits > 1 {
+            let middle = fits + (too_wide - fits) / 2;
+            if takes(middle) <= bytes {
+                fits = middle;
+            } else {
+                too_wide = middle;
+            }
+        }
+        Ok(Self::with_width(power_below::<T>(fits), seed))
+    }
+
+    fn bytes(&self) -> usize {
+        T::bytes(self.rows, self.width)
+    }
+
+    fn seed(&self) -> &Seed {
+        &self.seed
+    }
+}
+
+impl<T: Grid> fmt::Display for GridConfig<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (", T::KIND)?;
+        if *T::ROWS.end() > 1 {
+            write!(f, "rows {}, ", self.rows)?;
+        }
+        write!(f, "{} {})", T::UNIT, self.width)
+    }
+}
+
+impl<T: Grid> fmt::Debug for GridConfig<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+// Derived, they would ask as much of `T`.
+impl<T> Clone for GridConfig<T> {
+    fn clone(&self) -> Self {
+        Self { rows: self.rows, width: self.width, seed: self.seed, of: PhantomData }
+    }
+}
+
+impl<T> PartialEq for GridConfig<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows == other.rows && self.width == other.width && self.seed == other.seed
+    }
+}
+
+/// Where keys lie: one cell a row, rows one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    hashes: [RowHash; MAX_ROWS],
+    rows: usize,
+    width: u32,
+}
+
+/// Places of a burst's keys, by row.
+pub(crate) type Places = [[u32; MAX_ROWS]; BURST];
+
+impl Rows {
+    /// Those of a checked configuration. `purpose`: see [`RowHash::draw`].
+    pub(crate) fn new<T>(config: &GridConfig<T>, purpose: u64) -> Self {
+        let hashes = RowHash::draw(&config.seed, purpose);
+        Self { hashes, rows: config.rows, width: config.width as u32 }
+    }
+
+    /// The number of rows.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// The key's cell in `row`.
+    #[inline(always)]
+    pub(crate) fn place(&self, row: usize, hash: u64) -> usize {
+        row * self.width as usize + place(self.hashes[row].word(hash), self.width)
+    }
+
+    /// The key's cells.
+    pub(crate) fn places(&self, hash: u64) -> impl Iterator<Item = usize> + '_ {
+        (0..self.rows).map(move |row| self.place(row, hash))
+    }
+
+    /// Cells of up to [`BURST`] updates; `prefetch` is called with each.
+    #[inline(always)]
+    pub(crate) fn locate<K>(&self, burst: &[Update<K>], places: &mut Places, prefetch: impl Fn(usize)) {
+        for (update, places) in burst.iter().zip(places) {
+            for row in 0..self.rows.min(MAX_ROWS) {
+                let place = self.place(row, update.hash);
+                places[row] = place as u32;
+                prefetch(place);
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What structures ask of a key that they recover without keeping it.
+
+use packet::{Key, KeyV4, KeyV6};
+
+/// A key that can be put together again from its bytes.
+pub trait ByteKey: Key {
+    /// Bytes of a key.
+    const BYTES: usize;
+
+    /// The key's bytes into the first [`ByteKey::BYTES`] of `bytes`.
+    fn to_bytes(&self, bytes: &mut [u8]);
+
+    /// The key that has these bytes; any [`ByteKey::BYTES`] bytes are one.
+    fn of_bytes(bytes: &[u8]) -> Self;
+}
+
+macro_rules! byte_key {
+    ($key:ty) => {
+        impl ByteKey for $key {
+            const BYTES: usize = size_of::<$key>();
+
+            #[inline(always)]
+            fn to_bytes(&self, bytes: &mut [u8]) {
+                bytes[..Self::BYTES].copy_from_slice(&<$key>::to_bytes(self));
+            }
+
+            #[inline(always)]
+            fn of_bytes(bytes: &[u8]) -> Self {
+                <$key>::of_bytes(std::array::from_fn(|i| bytes[i]))
+            }
+        }
+    };
+}
+
+byte_key!(KeyV4);
+byte_key!(KeyV6);

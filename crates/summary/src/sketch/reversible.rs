@@ -1,0 +1,375 @@
+//! The Reversible sketch (Schweller et al., IMC 2004): heavy addresses are read off the counters, with no list of keys.
+
+mod mangling;
+
+use super::count_min::count_min;
+use super::grid::{BURST, Grid, GridConfig, Places};
+use super::memory::{filled, prefetch};
+use super::row_hash::{MAX_ROWS, RowHash, place};
+use super::simple_hash_table::add;
+use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
+use super::{Unmergeable, Update, UpdateBurst};
+use mangling::Mangling;
+
+/// Words of a key: its bytes.
+const WORDS: usize = 4;
+/// Rows of the second sketch.
+const VERIFYING: usize = 2;
+/// Prefixes that a search looks at before it gives up: well below a second.
+const MOST_STEPS: u64 = 1 << 24;
+/// Keys that a search finds before it gives up: a list of more tells nothing.
+pub(super) const MOST_FOUND: usize = 1 << 16;
+
+/// Counters of 32-bit keys (addresses, prefixes) from which the heavy keys can be found.
+///
+/// Keys are mangled by a bijection, so that neighbours are none any more; each byte of the mangled key chooses its own part of the
+/// index in a row (modular hashing), through one table for all rows. So a heavy counter tells a part of each byte, and the
+/// search goes byte by byte through what is heavy in every row. What it finds is verified by a second sketch of two ordinary
+/// rows. The hash of an [`Update`] is not used.
+///
+/// Answers are those of Count-Min over all rows; their bounds come from the two ordinary rows (Cormode and Muthukrishnan
+/// 2005, theorem 1). Each flow with the threshold or more is found, unless the answer says that the search was cut short:
+/// that is so when a row has more than some 150 heavy counters of 4,096.
+#[derive(Clone, Debug)]
+pub struct ReversibleSketch {
+    config: GridConfig<Self>,
+    mangling: Mangling,
+    tables: Box<Tables>,
+    verifying: [RowHash; VERIFYING],
+    /// The rows, then those of the second sketch.
+    counters: Box<[u32]>,
+    total: u64,
+    saturated: u64,
+}
+
+/// By word and its value, 16 bits a row: the word's part of the index, in its place.
+type Tables = [[u128; 256]; WORDS];
+
+impl Grid for ReversibleSketch {
+    const KIND: &'static str = "Reversible sketch";
+    const ROWS: std::ops::RangeInclusive<usize> = 3..=6;
+    const USUAL_ROWS: usize = 6;
+    const WIDTH: std::ops::RangeInclusive<usize> = 256..=65_536;
+    /// Each word gives as many bits.
+    const POWER_OF: usize = 16;
+
+    fn bytes(rows: usize, width: usize) -> usize {
+        (rows + VERIFYING) * width * size_of::<u32>() + size_of::<Tables>()
+    }
+}
+
+#[inline(always)]
+fn lane(lanes: u128, row: usize) -> usize {
+    usize::from((lanes >> (16 * row)) as u16)
+}
+
+impl ReversibleSketch {
+    /// Updates that met a counter at its end, and could not be counted in full.
+    pub fn saturated(&self) -> u64 {
+        self.saturated
+    }
+
+    /// Bits of an index that a word gives.
+    fn word_bits(config: &GridConfig<Self>) -> u32 {
+        config.width.ilog2() / WORDS as u32
+    }
+
+    /// Random parts of the index for each word.
+    fn draw_tables(config: &GridConfig<Self>) -> Box<Tables> {
+        let bits = Self::word_bits(config);
+        let mut tables = Box::new([[0; 256]; WORDS]);
+        for (word, table) in tables.iter_mut().enumerate() {
+            let secrets: [u64; 512] = config.seed.secrets(0x4e0 + word as u64);
+            for (lanes, secret) in table.iter_mut().zip(secrets.chunks_exact(2)) {
+                for row in 0..config.rows {
+                    // Sixteen bits of the secrets for each row.
+                    let random = secret[row / 4] >> (16 * (row % 4)) & ((1 << bits) - 1);
+                    let part = random << (bits as usize * (WORDS - 1 - word));
+                    *lanes |= u128::from(part) << (16 * row);
+                }
+            }
+        }
+        tables
+    }
+
+    /// Indices in all rows, 16 bits each.
+    #[inline(always)]
+    fn lanes(&self, mangled: u32) -> u128 {
+        let [a, b, c, d] = mangled.to_be_bytes().map(usize::from);
+        let tables = &*self.tables;
+        tables[0][a] | tables[1][b] | tables[2][c] | tables[3][d]
+    }
+
+    #[inline(always)]
+    fn places<const ROWS: usize>(&self, key: u32) -> [u32; MAX_ROWS] {
+        let mangled = self.mangling.mangle(key);
+        let lanes = self.lanes(mangled);
+        let width = self.config.width;
+        let mut places = [0; MAX_ROWS];
+        for (row, at) in places[..ROWS].iter_mut().enumerate() {
+            *at = (row * width + lane(lanes, row)) as u32;
+        }
+        for (row, hash) in self.verifying.iter().enumerate() {
+            places[ROWS + row] =
+                ((ROWS + row) * width + place(hash.word(mangled.into()), width as u32)) as u32;
+        }
+        places
+    }
+
+    fn all_places(&self, key: u32) -> impl Iterator<Item = usize> {
+        let places = match self.config.rows {
+            3 => self.places::<3>(key),
+            4 => self.places::<4>(key),
+            5 => self.places::<5>(key),
+            _ => self.places::<6>(key),
+        };
+        places.into_iter().take(self.config.rows + VERIFYING).map(|place| place as usize)
+    }
+
+    fn update<const ROWS: usize>(&mut self, burst: &[Update<u32>]) {
+        let mut places: Places = [[0; MAX_ROWS]; BURST];
+        for burst in burst.chunks(BURST) {
+            for (at, update) in places.iter_mut().zip(burst) {
+                *at = self.places::<ROWS>(update.key);
+                at[..ROWS + VERIFYING].iter().for_each(|at| prefetch(&self.counters, *at as usize));
+            }
+            for (places, update) in places.iter().zip(burst) {
+                self.total = self.total.saturating_add(update.weight);
+                for at in &places[..ROWS + VERIFYING] {
+                    let counter = &mut self.counters[*at as usize];
+                    let (sum, over) = add(*counter, update.weight);
+                    *counter = sum;
+                    self.saturated += over;
+                }
+            }
+        }
+    }
+
+    /// By row and number of words, which prefixes of an index lead to a heavy counter; `None` where a row has none.
+    fn heavy_prefixes(&self, threshold: u64) -> Option<Vec<[Vec<bool>; WORDS]>> {
+        let bits = Self::word_bits(&self.config);
+        let rows = self.counters.chunks(self.config.width).take(self.config.rows);
+        rows.map(|row| {
+            let mut heavy: [Vec<bool>; WORDS] =
+                std::array::from_fn(|words| vec![false; 1 << (bits as usize * (words + 1))]);
+            for index in
+                (0..).zip(row).filter(|(_, count)| u64::from(**count) >= threshold).map(|(index, _)| index)
+            {
+                for (words, prefixes) in heavy.iter_mut().enumerate() {
+                    let prefix: usize = index >> (bits as usize * (WORDS - 1 - words));
+                    prefixes[prefix] = true;
+                }
+            }
+            heavy[0].contains(&true).then_some(heavy)
+        })
+        .collect()
+    }
+}
+
+/// A search, byte by byte.
+struct Search<'a> {
+    sketch: &'a ReversibleSketch,
+    heavy: Vec<[Vec<bool>; WORDS]>,
+    threshold: u64,
+    steps: u64,
+    found: Vec<(u32, Estimate)>,
+}
+
+impl Search<'_> {
+    /// Goes on behind the `words` first bytes of a mangled key, whose part of the indices is `lanes`. False where the work is
+    /// too much.
+    fn go_on(&mut self, words: usize, mangled: u32, lanes: u128) -> bool {
+        let shift = ReversibleSketch::word_bits(&self.sketch.config) as usize * (WORDS - 1 - words);
+        for value in 0..256 {
+            self.steps += 1;
+            if self.steps > MOST_STEPS || self.found.len() >= MOST_FOUND {
+                return false;
+            }
+            let lanes = lanes | self.sketch.tables[words][value as usize];
+            let mut rows = self.heavy.iter().enumerate();
+            if !rows.all(|(row, heavy)| heavy[words][lane(lanes, row) >> shift]) {
+                continue;
+            }
+            let mangled = mangled << 8 | value;
+            if words + 1 < WORDS {
+                if !self.go_on(words + 1, mangled, lanes) {
+                    return false;
+                }
+                continue;
+            }
+            let key = self.sketch.mangling.unmangle(mangled);
+            let estimate = self.sketch.estimate(&key);
+            if estimate.value >= self.threshold as f64 {
+                self.found.push((key, estimate));
+            }
+        }
+        true
+    }
+}
+
+impl Summary for ReversibleSketch {
+    type Configuration = GridConfig<Self>;
+
+    fn new(config: &GridConfig<Self>) -> Result<Self, SketchError> {
+        config.check()?;
+        let [first, second, ..] = RowHash::draw(&config.seed, 0x4e5);
+        Ok(Self {
+            config: config.clone(),
+            mangling: Mangling::new(&config.seed),
+            tables: Self::draw_tables(config),
+            verifying: [first, second],
+            counters: filled((config.rows + VERIFYING) * config.width, 0)?,
+            total: 0,
+            saturated: 0,
+        })
+    }
+
+    fn configuration(&self) -> &GridConfig<Self> {
+        &self.config
+    }
+
+    fn reset(&mut self) {
+        self.counters.fill(0);
+        (self.total, self.saturated) = (0, 0);
+    }
+
+    fn bytes(&self) -> usize {
+        self.config.bytes()
+    }
+}
+
+impl UpdateBurst<u32> for ReversibleSketch {
+    fn update_burst(&mut self, burst: &[Update<u32>]) {
+        match self.config.rows {
+            3 => self.update::<3>(burst),
+            4 => self.update::<4>(burst),
+            5 => self.update::<5>(burst),
+            _ => self.update::<6>(burst),
+        }
+    }
+}
+
+/// As one pass over both streams.
+impl Merge for ReversibleSketch {
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.config, &other.config)?;
+        self.total = self.total.saturating_add(other.total);
+        self.saturated += other.saturated;
+        for (ours, theirs) in self.counters.iter_mut().zip(&other.counters) {
+            let (sum, over) = add(*ours, (*theirs).into());
+            *ours = sum;
+            self.saturated += over;
+        }
+        Ok(())
+    }
+}
+
+impl Frequency<u32> for ReversibleSketch {
+    fn estimate(&self, key: &u32) -> Estimate {
+        let counters = self.all_places(*key).map(|place| self.counters[place]);
+        count_min(counters, self.total, self.config.width, VERIFYING)
+    }
+}
+
+impl HeavyHitters<u32> for ReversibleSketch {
+    fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<u32> {
+        // A counter of 0 tells of no flow.
+        let threshold = threshold.max(1);
+        let Some(heavy) = self.heavy_prefixes(threshold) else { return HeavyKeys::new(Vec::new(), false) };
+        let mut search = Search { sketch: self, heavy, threshold, steps: 0, found: Vec::new() };
+        let is_whole = search.go_on(0, 0, 0);
+        HeavyKeys::new(search.found, !is_whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::oracle::{self, Promise, Stream};
+    use super::*;
+    use packet::Seed;
+    use std::collections::HashMap;
+
+    type Sketch = ReversibleSketch;
+
+    fn config(rows: usize, width: usize, number: u64) -> GridConfig<Sketch> {
+        GridConfig::new(rows, width, Seed::new(number))
+    }
+
+    /// The stream's flows as neighbouring addresses, which is what an unmangled key would be confused by.
+    fn addresses(stream: &Stream) -> (Vec<Update<u32>>, HashMap<u32, u64>) {
+        let mut numbers = HashMap::new();
+        let mut counts = HashMap::new();
+        let address = |update: &Update<_>| {
+            let next = 0x0a00_0000 + numbers.len() as u32;
+            let key = *numbers.entry(update.key).or_insert(next);
+            *counts.entry(key).or_insert(0) += update.weight;
+            Update { key, hash: 0, weight: update.weight }
+        };
+        let updates = stream.updates.iter().map(address).collect();
+        (updates, counts)
+    }
+
+    #[test]
+    fn every_heavy_address_is_found_and_bounded() {
+        for (rows, width, threshold) in [(6, 4096, 100), (4, 65_536, 40), (6, 256, 4_000)] {
+            let mut close = Promise::default();
+            for number in 0..25 {
+                let stream = Stream::zipf(40_000, 8_000, number);
+                let (updates, counts) = addresses(&stream);
+                let config = config(rows, width, number);
+                let sketch: Sketch = oracle::summary_of(&config, &updates);
+                let found = sketch.heavy_hitters(threshold);
+                assert!(!found.is_cut_short, "{config}");
+                let listed: HashMap<u32, Estimate> = found.keys.into_iter().collect();
+                for (key, count) in &counts {
+                    let estimate = sketch.estimate(key);
+                    let bounds = estimate.bounds.expect("bounds");
+                    assert!(bounds.upper >= *count as f64 && estimate.value == bounds.upper);
+                    assert_eq!(listed.contains_key(key), estimate.value >= threshold as f64, "{key:x}");
+                }
+                let key = updates[number as usize].key;
+                close.count(sketch.estimate(&key), counts[&key] as f64);
+                // Two more rows leave hardly any key that is in none of the packets.
+                let ghosts = listed.keys().filter(|key| !counts.contains_key(key)).count();
+                assert!(ghosts <= 1, "{ghosts} of {}", listed.len());
+            }
+            close.must_hold();
+        }
+    }
+
+    #[test]
+    fn a_search_that_would_take_too_long_says_so() {
+        let (updates, _) = addresses(&Stream::zipf(40_000, 30_000, 1));
+        let sketch: Sketch = oracle::summary_of(&config(6, 4096, 1), &updates);
+        let found = sketch.heavy_hitters(0);
+        assert!(found.is_cut_short);
+    }
+
+    #[test]
+    fn merges_resets_and_sizes() {
+        let (updates, counts) = addresses(&Stream::zipf(9_000, 3_000, 1));
+        let (second, _) = addresses(&Stream::bytes(5_000, 900, 2));
+        let answers = |sketch: &Sketch| {
+            let mut keys: Vec<_> = counts.keys().collect();
+            keys.sort();
+            let estimates: Vec<_> = keys.into_iter().map(|key| sketch.estimate(key)).collect();
+            (sketch.heavy_hitters(200), estimates)
+        };
+        oracle::merge_equals_one_pass(&config(6, 4096, 1), &updates, answers);
+        oracle::reset_equals_new(&config(6, 4096, 1), &updates, &second, answers);
+        oracle::do_not_merge::<Sketch>(&config(6, 4096, 1), &config(5, 4096, 1));
+        oracle::sizes_are_kept_but_for::<Sketch>(16);
+        for (rows, width) in [(6, 0), (6, 512), (2, 4096), (7, 4096)] {
+            assert!(Sketch::new(&config(rows, width, 1)).is_err());
+        }
+    }
+
+    #[test]
+    fn a_full_counter_leaves_no_upper_bound() {
+        let update = |weight| Update { key: 1_u32, hash: 0, weight };
+        let sketch: Sketch =
+            oracle::summary_of(&config(3, 256, 1), &[update(u64::from(u32::MAX)), update(1)]);
+        assert_eq!(sketch.saturated(), 5);
+        assert_eq!(sketch.estimate(&1).bounds.expect("bounds").upper, f64::INFINITY);
+    }
+}

@@ -1,0 +1,123 @@
+//! Samples, the third family of Alipourfard et al. (HotNets 2015, table 1): some of the packets, some of the flows, or all of a flow from some
+//! packet on.
+//!
+//! All three keep flows in a table of fixed size. Where it is full a new flow is not kept, which is counted
+//! ([`not_kept`](PacketSample::not_kept)): it then counts as not sampled, and answers about flows that are not in the table
+//! have no bound any more.
+
+mod flows;
+mod hold;
+mod packets;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use flows::FlowSample;
+pub use hold::SampleAndHold;
+pub use packets::PacketSample;
+
+use super::{Configuration, SketchError};
+use packet::{Key, Seed};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Of the bounds.
+const CONFIDENCE: f64 = 0.95;
+
+/// A way of sampling.
+pub trait Sampling {
+    /// What people call it.
+    const KIND: &'static str;
+    /// What is sampled, for the text form.
+    const UNIT: &'static str;
+    /// Memory for one flow.
+    const FLOW_BYTES: usize;
+}
+
+/// What to sample.
+pub struct SampleConfig<T> {
+    /// One in so many is taken, at random; 1 takes all.
+    pub one_in: u32,
+    /// Flows that can be kept.
+    pub capacity: usize,
+    /// From which chances are drawn.
+    pub seed: Seed,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Sampling> SampleConfig<T> {
+    /// One in so many where only the memory is given: as with sampled NetFlow on fast links.
+    pub const USUAL: u32 = 100;
+
+    /// Checked where the sample is made.
+    pub fn new(one_in: u32, capacity: usize, seed: Seed) -> Self {
+        Self { one_in, capacity, seed, of: PhantomData }
+    }
+
+    /// The probability to be taken.
+    fn probability(&self) -> f64 {
+        1.0 / f64::from(self.one_in)
+    }
+
+    fn check(&self) -> Result<(), SketchError> {
+        SketchError::check_size(T::KIND, "rate of one in", self.one_in as usize, 1, u32::MAX as usize)?;
+        SketchError::check_size(T::KIND, "capacity", self.capacity, 1, table::MOST)
+    }
+}
+
+impl<T: Sampling> Configuration for SampleConfig<T> {
+    fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        let capacity = (bytes / T::FLOW_BYTES).min(table::MOST);
+        if capacity == 0 {
+            return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: T::FLOW_BYTES });
+        }
+        Ok(Self::new(Self::USUAL, capacity, seed))
+    }
+
+    fn bytes(&self) -> usize {
+        self.capacity * T::FLOW_BYTES
+    }
+
+    fn seed(&self) -> &Seed {
+        &self.seed
+    }
+}
+
+impl<T: Sampling> fmt::Display for SampleConfig<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (one {} in {}, capacity {})", T::KIND, T::UNIT, self.one_in, self.capacity)
+    }
+}
+
+impl<T: Sampling> fmt::Debug for SampleConfig<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+// Derived, they would ask as much of `T`.
+impl<T> Clone for SampleConfig<T> {
+    fn clone(&self) -> Self {
+        Self { one_in: self.one_in, capacity: self.capacity, seed: self.seed, of: PhantomData }
+    }
+}
+
+impl<T> PartialEq for SampleConfig<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.one_in == other.one_in && self.capacity == other.capacity && self.seed == other.seed
+    }
+}
+
+macro_rules! sampling {
+    ($sample:ident, $kind:literal, $unit:literal) => {
+        impl<K: Key> Sampling for $sample<K> {
+            const KIND: &'static str = $kind;
+            const UNIT: &'static str = $unit;
+            const FLOW_BYTES: usize = table::SampleTable::<K>::BYTES;
+        }
+    };
+}
+
+sampling!(PacketSample, "packet sample", "packet");
+sampling!(FlowSample, "flow sample", "flow");
+sampling!(SampleAndHold, "sample and hold", "unit");

@@ -1,0 +1,139 @@
+//! Sample and hold (Estan and Varghese, SIGCOMM 2002): once a flow was sampled, all that follows of it is counted.
+
+use super::table::SampleTable;
+use super::{CONFIDENCE, SampleConfig};
+use crate::sketch::draw::Draw;
+use crate::sketch::{
+    Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary, Unmergeable,
+    Update, UpdateBurst,
+};
+use packet::Key;
+
+/// Each unit of weight (packet or byte) of a flow that is not held yet is sampled with the same probability p; from the sampled unit on the
+/// flow is held, and counted in full.
+///
+/// What was missed before is geometrically distributed: its expectation 1/p − 1 is added, which makes the estimate unbiased, and it
+/// exceeds ln(0.05) / ln(1 − p) in 5 % of the cases at the most (section 4.1.1 of the paper).
+#[derive(Clone, Debug)]
+pub struct SampleAndHold<K: Key> {
+    config: SampleConfig<Self>,
+    table: SampleTable<K>,
+    draw: Draw,
+    /// Units of flows that are not held until the next one that is sampled.
+    skip: u64,
+    /// How many samples were merged into this one: a flow may have begun in each.
+    merged: u32,
+}
+
+/// What is drawn for units.
+const PURPOSE: u64 = 0x5a3;
+
+impl<K: Key> SampleAndHold<K> {
+    /// Weight of flows that were sampled but found no room.
+    pub fn not_kept(&self) -> u64 {
+        self.table.not_kept
+    }
+
+    /// What a flow can have had before it was sampled, with the confidence, in this and all samples merged into it.
+    fn most_missed(&self) -> f64 {
+        if self.config.one_in == 1 {
+            return 0.0;
+        }
+        let failing = (1.0 - CONFIDENCE) / f64::from(self.merged + 1);
+        let one = (failing.ln() / (-self.config.probability()).ln_1p()).ceil();
+        one * f64::from(self.merged + 1)
+    }
+
+    fn held(&self, sum: u64, begun: u32) -> Estimate {
+        let missed = (1.0 / self.config.probability() - 1.0) * f64::from(begun);
+        let sum = sum as f64;
+        // Where a full table has turned a sampled flow away, it may have begun again.
+        let upper = sum + self.most_missed().max(missed) + self.table.not_kept as f64;
+        Estimate::bounded(sum + missed, sum, upper, if self.config.one_in == 1 { 1.0 } else { CONFIDENCE })
+    }
+}
+
+impl<K: Key> Summary for SampleAndHold<K> {
+    type Configuration = SampleConfig<Self>;
+
+    fn new(config: &SampleConfig<Self>) -> Result<Self, SketchError> {
+        config.check()?;
+        let mut sample = Self {
+            config: config.clone(),
+            table: SampleTable::new(config.capacity, &config.seed)?,
+            draw: Draw::new(&config.seed, PURPOSE),
+            skip: 0,
+            merged: 0,
+        };
+        sample.skip = sample.draw.failures(config.probability());
+        Ok(sample)
+    }
+
+    fn configuration(&self) -> &SampleConfig<Self> {
+        &self.config
+    }
+
+    fn reset(&mut self) {
+        self.table.clear();
+        self.draw = Draw::new(&self.config.seed, PURPOSE);
+        self.skip = self.draw.failures(self.config.probability());
+        self.merged = 0;
+    }
+
+    fn bytes(&self) -> usize {
+        self.config.bytes()
+    }
+}
+
+impl<K: Key> UpdateBurst<K> for SampleAndHold<K> {
+    fn update_burst(&mut self, burst: &[Update<K>]) {
+        let p = self.config.probability();
+        let mut tags = [0; crate::sketch::grid::BURST];
+        for burst in burst.chunks(tags.len()) {
+            for (tag, update) in tags.iter_mut().zip(burst) {
+                *tag = self.table.tag(update.hash);
+                self.table.prefetch(*tag);
+            }
+            for (&tag, Update { key, weight, .. }) in tags.iter().zip(burst) {
+                if self.table.add_if_kept(tag, key, *weight) {
+                    continue;
+                }
+                if self.skip >= *weight {
+                    self.skip -= weight;
+                    continue;
+                }
+                // From the sampled unit on.
+                self.table.add(tag, key, weight - self.skip);
+                self.skip = self.draw.failures(p);
+            }
+        }
+    }
+}
+
+/// Flows that are held by either are held by the merged one; what each may have missed adds up in the bounds.
+impl<K: Key> Merge for SampleAndHold<K> {
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.config, &other.config)?;
+        self.table.merge(&other.table, &self.config.seed);
+        self.merged = self.merged.saturating_add(other.merged).saturating_add(1);
+        Ok(())
+    }
+}
+
+impl<K: Key> Frequency<K> for SampleAndHold<K> {
+    fn estimate(&self, key: &K) -> Estimate {
+        match self.table.get(key.hash(&self.config.seed), key) {
+            Some((sum, begun)) => self.held(sum, begun),
+            None if self.table.not_kept > 0 => Estimate::unbounded(0.0),
+            None => Estimate::bounded(0.0, 0.0, self.most_missed(), CONFIDENCE),
+        }
+    }
+}
+
+impl<K: Key> HeavyHitters<K> for SampleAndHold<K> {
+    fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
+        let all = self.table.all().map(|(key, sum, begun)| (*key, self.held(sum, begun)));
+        let heavy = all.filter(|(_, estimate)| estimate.value >= threshold as f64);
+        HeavyKeys::new(heavy.collect(), self.table.not_kept > 0)
+    }
+}

@@ -1,0 +1,206 @@
+//! The Simple Hash Table as published: one row of counters, each with the first key that met it (Alipourfard et al.,
+//! HotNets 2015, section 3.1; Wu et al. 2016, section 2.2.3).
+
+use super::grid::{BURST, Grid, GridConfig};
+use super::memory::{filled, prefetch};
+use super::row_hash::{RowHash, place};
+use super::{Configuration, SketchError};
+use super::{Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Unmergeable, Update, UpdateBurst};
+use packet::Key;
+
+/// What its hash function is drawn for.
+pub(crate) const PURPOSE: u64 = 0x5117;
+
+/// One row of counters; the key is never checked, so flows that share a counter are one to it. Its answers are
+/// estimates without a bound: [`CheckedHashTable`](super::CheckedHashTable) has one.
+///
+/// Counters are 32 bits and saturate, which is counted. They lie apart from the keys: a packet touches one counter, and a
+/// key only where it is the first, so that a million entries work in 4 MB.
+#[derive(Clone, Debug)]
+pub struct SimpleHashTable<K> {
+    config: GridConfig<Self>,
+    hash: RowHash,
+    counts: Box<[u32]>,
+    /// Valid where the count is not 0.
+    keys: Box<[K]>,
+    saturated: u64,
+}
+
+impl<K> Grid for SimpleHashTable<K> {
+    const KIND: &'static str = "Simple Hash Table";
+    const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
+    const USUAL_ROWS: usize = 1;
+
+    fn bytes(_: usize, width: usize) -> usize {
+        width * (size_of::<u32>() + size_of::<K>())
+    }
+}
+
+impl<K: Key> SimpleHashTable<K> {
+    /// Updates that met a counter at its end, and could not be counted in full.
+    pub fn saturated(&self) -> u64 {
+        self.saturated
+    }
+
+    /// An entry as another table had it.
+    pub(crate) fn set(&mut self, at: usize, key: K, count: u32, saturated: u64) {
+        (self.keys[at], self.counts[at]) = (key, count);
+        self.saturated += saturated;
+    }
+
+    /// The kept keys and their counters.
+    fn kept(&self) -> impl Iterator<Item = (&K, u32)> {
+        self.keys.iter().zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
+    }
+}
+
+/// `count` and `weight`, or the end; and 1 where that is less.
+#[inline(always)]
+pub(crate) fn add(count: u32, weight: u64) -> (u32, u64) {
+    let sum = u64::from(count).saturating_add(weight);
+    (u32::try_from(sum).unwrap_or(u32::MAX), u64::from(sum > u64::from(u32::MAX)))
+}
+
+impl<K: Key> Summary for SimpleHashTable<K> {
+    type Configuration = GridConfig<Self>;
+
+    fn new(config: &GridConfig<Self>) -> Result<Self, SketchError> {
+        config.check()?;
+        Ok(Self {
+            config: config.clone(),
+            hash: RowHash::draw(&config.seed, PURPOSE)[0],
+            counts: filled(config.width, 0)?,
+            keys: filled(config.width, K::default())?,
+            saturated: 0,
+        })
+    }
+
+    fn configuration(&self) -> &GridConfig<Self> {
+        &self.config
+    }
+
+    fn reset(&mut self) {
+        self.counts.fill(0);
+        self.saturated = 0;
+    }
+
+    fn bytes(&self) -> usize {
+        Self::Configuration::bytes(&self.config)
+    }
+}
+
+impl<K: Key> UpdateBurst<K> for SimpleHashTable<K> {
+    fn update_burst(&mut self, burst: &[Update<K>]) {
+        let width = self.config.width as u32;
+        let mut places = [0_u32; BURST];
+        for burst in burst.chunks(BURST) {
+            for (at, update) in places.iter_mut().zip(burst) {
+                *at = place(self.hash.word(update.hash), width) as u32;
+                prefetch(&self.counts, *at as usize);
+            }
+            for (&at, update) in places.iter().zip(burst) {
+                let count = &mut self.counts[at as usize];
+                if *count == 0 {
+                    self.keys[at as usize] = update.key;
+                }
+                let (sum, over) = add(*count, update.weight);
+                *count = sum;
+                self.saturated += over;
+            }
+        }
+    }
+}
+
+/// As one pass over both streams, `other`'s after ours.
+impl<K: Key> Merge for SimpleHashTable<K> {
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.config, &other.config)?;
+        let ours = self.counts.iter_mut().zip(&mut self.keys);
+        for ((count, key), (other_count, other_key)) in ours.zip(other.counts.iter().zip(&other.keys)) {
+            if *count == 0 {
+                *key = *other_key;
+            }
+            let (sum, over) = add(*count, u64::from(*other_count));
+            *count = sum;
+            self.saturated += over;
+        }
+        self.saturated += other.saturated;
+        Ok(())
+    }
+}
+
+impl<K: Key> Frequency<K> for SimpleHashTable<K> {
+    fn estimate(&self, key: &K) -> Estimate {
+        let at = place(self.hash.word(key.hash(&self.config.seed)), self.config.width as u32);
+        Estimate::unbounded(self.counts[at].into())
+    }
+}
+
+impl<K: Key> HeavyHitters<K> for SimpleHashTable<K> {
+    fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
+        let heavy = self.kept().filter(|(_, count)| u64::from(*count) >= threshold);
+        HeavyKeys::new(heavy.map(|(key, count)| (*key, Estimate::unbounded(count.into()))).collect(), false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::oracle::{self, Stream};
+    use super::*;
+    use packet::{KeyV4, Seed};
+    use std::collections::HashMap;
+
+    type Table = SimpleHashTable<KeyV4>;
+
+    #[test]
+    fn every_counter_is_the_sum_of_its_flows_and_keeps_the_first_of_them() {
+        for number in 0..20 {
+            let stream = Stream::zipf(20_000, 5_000, number);
+            let config = GridConfig::with_width(700, Seed::new(number));
+            let table: Table = oracle::summary_of(&config, &stream.updates);
+            let (mut sums, mut firsts) = (HashMap::new(), HashMap::new());
+            for update in &stream.updates {
+                let at = place(table.hash.word(update.hash), 700);
+                *sums.entry(at).or_insert(0_u64) += update.weight;
+                firsts.entry(at).or_insert(update.key);
+            }
+            let list = table.heavy_hitters(1).keys;
+            assert_eq!(list.len(), firsts.len());
+            for (key, estimate) in list {
+                let at = place(table.hash.word(key.hash(&config.seed)), 700);
+                assert_eq!((firsts[&at], sums[&at] as f64), (key, estimate.value));
+            }
+            for key in stream.counts.keys() {
+                let at = place(table.hash.word(key.hash(&config.seed)), 700);
+                assert_eq!(table.estimate(key), Estimate::unbounded(sums[&at] as f64));
+            }
+        }
+    }
+
+    #[test]
+    fn merges_resets_and_sizes() {
+        let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
+        let config = GridConfig::with_width(500, Seed::new(1));
+        let answers = |table: &Table| oracle::all_answers(table, &stream);
+        oracle::merge_equals_one_pass(&config, &stream.updates, answers);
+        oracle::reset_equals_new(&config, &stream.updates, &second.updates, answers);
+        oracle::do_not_merge::<Table>(&config, &GridConfig::with_width(501, config.seed));
+        oracle::do_not_merge::<Table>(&config, &GridConfig::with_width(500, Seed::new(2)));
+        oracle::sizes_are_kept::<Table>();
+        assert!(Table::new(&GridConfig::with_width(0, config.seed)).is_err());
+    }
+
+    #[test]
+    fn counters_stop_at_their_end_and_say_so() {
+        let config = GridConfig::with_width(1, Seed::new(1));
+        let update = |weight| Update::new(KeyV4::default(), weight, &config.seed);
+        let mut table: Table = oracle::summary_of(&config, &[update(u64::from(u32::MAX) - 1)]);
+        table.update_burst(&[update(1)]);
+        assert_eq!(table.saturated(), 0);
+        table.update_burst(&[update(1), update(u64::MAX)]);
+        assert_eq!((table.saturated(), table.estimate(&KeyV4::default()).value), (2, f64::from(u32::MAX)));
+        let other = table.clone();
+        table.merge(&other).expect("equal configurations");
+        assert_eq!((table.saturated(), table.estimate(&KeyV4::default()).value), (5, f64::from(u32::MAX)));
+    }
+}

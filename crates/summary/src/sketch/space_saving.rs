@@ -1,0 +1,224 @@
+//! SpaceSaving (Metwally, Agrawal, El Abbadi, ICDT 2005): the heavy flows in a fixed number of counters.
+
+mod heap;
+mod stream_summary;
+#[cfg(test)]
+mod tests;
+
+pub use heap::Heap;
+pub use stream_summary::StreamSummary;
+
+use super::grid::{BURST, Grid, GridConfig};
+use super::key_index::KeyIndex;
+use super::memory::filled;
+use super::row_hash::RowHash;
+use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
+use super::{Unmergeable, Update, UpdateBurst};
+use packet::Key;
+
+/// Finds the least of the counters. All numbers are there from the beginning, with a count of 0.
+pub trait Order: Clone {
+    /// What people call it.
+    const KIND: &'static str;
+    /// Memory for one counter.
+    const BYTES: usize;
+
+    /// `capacity` counters.
+    ///
+    /// # Errors
+    /// Memory that the machine does not have.
+    fn new(capacity: usize) -> Result<Self, SketchError>;
+
+    /// A counter.
+    fn count(&self, number: u32) -> u64;
+
+    /// One with the least count.
+    fn least(&self) -> u32;
+
+    /// Adds `weight`, not 0, to a counter.
+    fn increase(&mut self, number: u32, weight: u64);
+
+    /// All counters anew, number by number, in ascending order.
+    fn set_all(&mut self, counts: impl Iterator<Item = u64>);
+}
+
+/// SpaceSaving with its counters in a heap, as Alipourfard et al. measured it (HotNets 2015, section 2). A packet costs up to
+/// the logarithm of the capacity, whatever its weight.
+pub type SpaceSavingHeap<K> = SpaceSaving<K, Heap>;
+
+/// SpaceSaving with its counters sorted, in groups of equal count (Metwally's stream-summary). A packet costs the same
+/// whatever the capacity; a weight costs a step for each count that it passes, so for bytes take the heap.
+pub type SpaceSavingSummary<K> = SpaceSaving<K, StreamSummary>;
+
+/// A counter for each of the flows seen last or most: a flow without one takes over the least, with its count as the
+/// error that it may have.
+///
+/// Bounds are certain (Metwally et al., lemmas 3.3 to 3.5): a flow with a counter had no more than the count and no less
+/// than count − error, one without no more than the least counter, and neither the error nor the least counter is more
+/// than N / capacity. So each flow above N / capacity has a counter. Merging keeps all of that, N being the total of both (Agarwal
+/// et al., Mergeable Summaries, PODS 2012, section 3).
+#[derive(Clone, Debug)]
+pub struct SpaceSaving<K, O: Order> {
+    config: GridConfig<Self>,
+    hash: RowHash,
+    index: KeyIndex,
+    counters: Box<[Counter<K>]>,
+    order: O,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counter<K> {
+    key: K,
+    /// The count when the key took the counter over.
+    error: u64,
+    tag: u32,
+}
+
+impl<K, O: Order> Grid for SpaceSaving<K, O> {
+    const KIND: &'static str = O::KIND;
+    const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
+    const USUAL_ROWS: usize = 1;
+    const UNIT: &'static str = "capacity";
+    const WIDTH: std::ops::RangeInclusive<usize> = 1..=KeyIndex::MOST;
+
+    fn bytes(_: usize, capacity: usize) -> usize {
+        capacity * (KeyIndex::BYTES + size_of::<Counter<K>>() + O::BYTES)
+    }
+}
+
+impl<K: Key, O: Order> SpaceSaving<K, O> {
+    /// The least counter: no flow without a counter had more.
+    pub fn least(&self) -> u64 {
+        self.order.count(self.order.least())
+    }
+
+    fn find(&self, tag: u32, key: &K) -> Option<u32> {
+        self.index.find(tag, |number| self.counters[number as usize].key == *key)
+    }
+
+    #[inline(always)]
+    fn update(&mut self, tag: u32, key: K, weight: u64) {
+        if let Some(number) = self.find(tag, &key) {
+            return self.order.increase(number, weight);
+        }
+        let number = self.order.least();
+        let error = self.order.count(number);
+        let counter = &mut self.counters[number as usize];
+        if error > 0 {
+            self.index.remove(counter.tag, number);
+        }
+        *counter = Counter { key, error, tag };
+        self.index.insert(tag, number);
+        self.order.increase(number, weight);
+    }
+
+    /// Every flow that has a counter, with its count.
+    fn counted(&self) -> impl Iterator<Item = (&Counter<K>, u64)> {
+        let counts = (0..).zip(&self.counters).map(|(number, counter)| (counter, self.order.count(number)));
+        counts.filter(|(_, count)| *count > 0)
+    }
+
+    fn estimate_of(counter: &Counter<K>, count: u64) -> Estimate {
+        let lower = count - counter.error;
+        Estimate::bounded(count as f64, lower as f64, count as f64, 1.0)
+    }
+}
+
+impl<K: Key, O: Order> Summary for SpaceSaving<K, O> {
+    type Configuration = GridConfig<Self>;
+
+    fn new(config: &GridConfig<Self>) -> Result<Self, SketchError> {
+        config.check()?;
+        Ok(Self {
+            config: config.clone(),
+            hash: RowHash::draw(&config.seed, 0x55)[0],
+            index: KeyIndex::new(config.width)?,
+            counters: filled(config.width, Counter::default())?,
+            order: O::new(config.width)?,
+        })
+    }
+
+    fn configuration(&self) -> &GridConfig<Self> {
+        &self.config
+    }
+
+    fn reset(&mut self) {
+        self.index.clear();
+        self.order.set_all(std::iter::repeat_n(0, self.config.width));
+    }
+
+    fn bytes(&self) -> usize {
+        self.config.bytes()
+    }
+}
+
+impl<K: Key, O: Order> UpdateBurst<K> for SpaceSaving<K, O> {
+    fn update_burst(&mut self, burst: &[Update<K>]) {
+        let mut tags = [0_u32; BURST];
+        for burst in burst.chunks(BURST) {
+            for (tag, update) in tags.iter_mut().zip(burst) {
+                *tag = self.hash.word(update.hash);
+                self.index.prefetch(*tag);
+            }
+            for (&tag, update) in tags.iter().zip(burst) {
+                if update.weight > 0 {
+                    self.update(tag, update.key, update.weight);
+                }
+            }
+        }
+    }
+}
+
+impl<K: Key, O: Order> Merge for SpaceSaving<K, O> {
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.config, &other.config)?;
+        // A flow that one of them has no counter for may have had as much there as its least.
+        let with = |counter: &Counter<K>, count: u64, one: &Self| match one.find(counter.tag, &counter.key) {
+            Some(number) => {
+                let error = counter.error + one.counters[number as usize].error;
+                (count.saturating_add(one.order.count(number)), Counter { error, ..*counter })
+            }
+            None => {
+                let least = one.least();
+                (count.saturating_add(least), Counter { error: counter.error + least, ..*counter })
+            }
+        };
+        let ours = self.counted().map(|(counter, count)| with(counter, count, other));
+        let theirs = other.counted().filter(|(counter, _)| self.find(counter.tag, &counter.key).is_none());
+        let mut all: Vec<_> = ours.chain(theirs.map(|(counter, count)| with(counter, count, self))).collect();
+        // Equal counts by key, so that the order of merging tells nothing.
+        all.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.key.cmp(&y.key)));
+        all.truncate(self.config.width);
+        all.reverse();
+
+        let free = self.config.width - all.len();
+        self.index.clear();
+        for (number, (_, counter)) in (free..).zip(&all) {
+            self.counters[number] = *counter;
+            self.index.insert(counter.tag, number as u32);
+        }
+        self.order.set_all(std::iter::repeat_n(0, free).chain(all.iter().map(|(count, _)| *count)));
+        Ok(())
+    }
+}
+
+impl<K: Key, O: Order> Frequency<K> for SpaceSaving<K, O> {
+    fn estimate(&self, key: &K) -> Estimate {
+        let tag = self.hash.word(key.hash(&self.config.seed));
+        match self.find(tag, key) {
+            Some(number) => Self::estimate_of(&self.counters[number as usize], self.order.count(number)),
+            None => {
+                let least = self.least() as f64;
+                Estimate::bounded(least, 0.0, least, 1.0)
+            }
+        }
+    }
+}
+
+impl<K: Key, O: Order> HeavyHitters<K> for SpaceSaving<K, O> {
+    fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
+        let heavy = self.counted().filter(|(_, count)| *count >= threshold);
+        let keys = heavy.map(|(counter, count)| (counter.key, Self::estimate_of(counter, count)));
+        HeavyKeys::new(keys.collect(), false)
+    }
+}
