@@ -31,6 +31,7 @@ mod memory;
 mod mv_sketch;
 #[cfg(test)]
 mod oracle;
+pub mod preset;
 mod quantiles;
 mod reversible;
 mod row_hash;

@@ -2,12 +2,12 @@
 
 mod sketch_support;
 
-use packet::{KeyV4, Seed};
+use packet::{BurstParser, Frame, Key, KeyV4, LinkType, ParserConfig, Seed};
 use sketch_support::{Random, counts, key, seeds, skewed, summarise};
 use std::collections::HashMap;
 use summary::sketch::{
     ArrayConfig, Configuration, Conservative, CountMin, CountSketch, Frequency, HeavyHitters, KAry, Merge,
-    Policy, Summary, Tracked, TrackedConfig,
+    Policy, Summary, Tracked, TrackedConfig, Update, UpdateBurst, preset,
 };
 
 fn config<P: Policy>(width: usize, candidates: usize, seed: u64) -> TrackedConfig<KeyV4, P> {
@@ -103,6 +103,48 @@ where
 fn changes_between_two_windows_are_found_either_way() {
     finds_changes::<CountSketch>();
     finds_changes::<KAry>();
+}
+
+/// An Ethernet frame with a UDP datagram without a body.
+fn udp_frame(src: [u8; 4], src_port: u16) -> Vec<u8> {
+    let mut frame = vec![0; 12];
+    frame.extend([8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0]);
+    frame.extend(src);
+    frame.extend([10, 9, 9, 9]);
+    frame.extend(src_port.to_be_bytes());
+    frame.extend([0, 53, 0, 8, 0, 0]);
+    frame
+}
+
+/// From frames, with the key that the preset says: every third packet is of one pair, each time with another port.
+fn finds_the_pair<P: Policy>() {
+    let seed = Seed::new(4);
+    let (key, configuration) = preset::makwana::<KeyV4, P>(seed).expect("sizes that can be");
+    assert_eq!((configuration.array().depth(), configuration.array().width()), (3, 1024));
+    let mut tracked = Tracked::<KeyV4, P>::new(&configuration).expect("memory");
+    let mut parser = BurstParser::new(seed, ParserConfig { key, ..ParserConfig::default() }, 1);
+    for packet in 0..3000_u16 {
+        let host = if packet % 3 == 0 { 999 } else { packet % 500 };
+        let data = udp_frame([10, 0, (host >> 8) as u8, host as u8], packet);
+        let wire_len = data.len() as u32;
+        let link = LinkType::Ethernet;
+        parser.clear();
+        parser.push::<false>(&Frame { data: &data, wire_len, time_ns: 0, link, stripped_vlan: None }, 0);
+        let [packet] = parser.v4.packets() else { panic!("one IPv4 packet") };
+        tracked.update_burst(&[Update { key: packet.key, hash: packet.hash, weight: 1 }]);
+    }
+    let (found, estimate) = tracked.heaviest().expect("packets");
+    let found = found.flow_key(&key);
+    assert_eq!((found.src_addr, found.dst_addr), (Some([10, 0, 3, 231].into()), Some([10, 9, 9, 9].into())));
+    assert_eq!((found.src_port, found.protocol), (None, None));
+    assert!((estimate.value - 1000.0).abs() < 20.0, "{}: {estimate:?}", P::KIND);
+}
+
+#[test]
+fn makwanas_program_finds_the_heaviest_pair_of_addresses() {
+    finds_the_pair::<CountMin>();
+    finds_the_pair::<Conservative>();
+    finds_the_pair::<KAry>();
 }
 
 #[test]

@@ -20,29 +20,29 @@
 mod bounds;
 mod cell;
 mod inner_product;
+mod places;
 mod policy;
 mod shared;
 mod update;
 
 pub use cell::{Cell, SignedCell};
+pub use places::Place;
 pub use policy::{
     Conservative, CountMin, CountSketch, InnerProduct, KAry, Linear, Policy, Signed, Turnstile,
 };
 pub use shared::SharedArray;
-pub use update::Place;
+pub(super) use update::Observer;
 
 use super::memory::filled;
-use super::row_hash::{MAX_ROWS, RowHash};
+use super::row_hash::MAX_ROWS;
 use super::{
     Configuration, Estimate, Frequency, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 use packet::{Key, Seed};
+use places::Places;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
-
-/// What rows are drawn for: structures of other kinds with the same seed have other rows.
-const PURPOSE: u64 = 1;
 
 /// Places are numbers of 31 bits; the 32nd is a sign.
 const MOST_CELLS: usize = 1 << 31;
@@ -107,7 +107,7 @@ impl<P: Policy> fmt::Display for ArrayConfig<P> {
 #[derive(Clone, Debug)]
 pub struct CounterArray<P: Policy> {
     configuration: ArrayConfig<P>,
-    rows: [RowHash; MAX_ROWS],
+    places: Places,
     /// Row after row.
     cells: Box<[P::Cell]>,
     /// Sum of the weights that were added; it saturates.
@@ -120,9 +120,10 @@ pub struct CounterArray<P: Policy> {
 }
 
 impl<P: Policy> CounterArray<P> {
-    /// The total weight of the key with this hash.
+    /// The total weight of the key with this hash. Where nothing was ever taken away it is not below zero.
     pub fn estimate_hash(&self, hash: u64) -> Estimate {
-        P::estimate(self, hash)
+        let estimate = P::estimate(self, hash);
+        if self.removed == 0 { bounds::not_negative(estimate) } else { estimate }
     }
 
     /// Weight added, less what was taken away.
@@ -147,11 +148,16 @@ impl<P: Policy> CounterArray<P> {
         &self.cells[row * width..][..width]
     }
 
+    /// The places of `hash`, those behind the depth too, where there are no counters.
+    fn places_of(&self, hash: u64) -> [Place; MAX_ROWS] {
+        if P::HAS_SIGNS { self.places.all::<true>(hash) } else { self.places.all::<false>(hash) }
+    }
+
     /// The counter of `hash` in each row; those behind the depth are zero.
     fn cells_of(&self, hash: u64) -> [P::Cell; MAX_ROWS] {
         let mut cells = [P::Cell::default(); MAX_ROWS];
-        for (row, cell) in cells.iter_mut().enumerate().take(self.configuration.depth) {
-            *cell = self.row(row)[update::column(&self.rows[row], hash, self.configuration.width)];
+        for (cell, place) in cells.iter_mut().zip(self.places_of(hash)).take(self.configuration.depth) {
+            *cell = self.cells[place.index()];
         }
         cells
     }
@@ -167,7 +173,7 @@ impl<P: Policy> Summary for CounterArray<P> {
     fn new(configuration: &ArrayConfig<P>) -> Result<Self, SketchError> {
         Ok(Self {
             configuration: *configuration,
-            rows: RowHash::draw(&configuration.seed, PURPOSE),
+            places: Places::draw(&configuration.seed, configuration.width, P::HAS_SIGNS),
             cells: filled(configuration.depth * configuration.width, P::Cell::default())?,
             added: 0,
             removed: 0,
@@ -193,7 +199,7 @@ impl<P: Policy> Summary for CounterArray<P> {
 
 impl<K, P: Policy> UpdateBurst<K> for CounterArray<P> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        self.add(burst, |_, _| ());
+        self.add(burst, &mut update::Nobody);
     }
 }
 

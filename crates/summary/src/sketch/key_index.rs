@@ -1,4 +1,4 @@
-//! From a key's tag to the number under which its structure keeps it: open addressing with linear probing, half full at the
+//! From a key's tag to the number under which its structure keeps it: open addressing with linear probing, a third full at the
 //! most.
 
 use super::SketchError;
@@ -6,7 +6,7 @@ use super::memory::{filled, prefetch};
 use super::row_hash::place;
 
 /// Slots for each number.
-const SLOTS: usize = 2;
+const SLOTS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slot {

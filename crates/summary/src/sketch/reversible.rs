@@ -6,7 +6,7 @@ use super::count_min::count_min;
 use super::grid::{BURST, Grid, GridConfig, Places};
 use super::memory::{filled, prefetch};
 use super::row_hash::{MAX_ROWS, RowHash, place};
-use super::simple_hash_table::add;
+use super::simple_hash_table::{add, fit, grow};
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
 use super::{Unmergeable, Update, UpdateBurst};
 use mangling::Mangling;
@@ -15,6 +15,8 @@ use mangling::Mangling;
 const WORDS: usize = 4;
 /// Rows of the second sketch.
 const VERIFYING: usize = 2;
+/// Bytes of counters that lie in the core's own cache.
+const NEAR: usize = 512 << 10;
 /// Prefixes that a search looks at before it gives up: well below a second.
 const MOST_STEPS: u64 = 1 << 24;
 /// Keys that a search finds before it gives up: a list of more tells nothing.
@@ -43,7 +45,10 @@ pub struct ReversibleSketch {
 }
 
 /// By word and its value, 16 bits a row: the word's part of the index, in its place.
-type Tables = [[u128; 256]; WORDS];
+type Tables = [[Lanes; 256]; WORDS];
+
+/// Indices of the rows, 16 bits each, four in a word.
+type Lanes = [u64; 2];
 
 impl Grid for ReversibleSketch {
     const KIND: &'static str = "Reversible sketch";
@@ -59,8 +64,13 @@ impl Grid for ReversibleSketch {
 }
 
 #[inline(always)]
-fn lane(lanes: u128, row: usize) -> usize {
-    usize::from((lanes >> (16 * row)) as u16)
+fn lane(lanes: Lanes, row: usize) -> usize {
+    usize::from((lanes[row / 4] >> (16 * (row % 4))) as u16)
+}
+
+#[inline(always)]
+fn or(a: Lanes, b: Lanes) -> Lanes {
+    [a[0] | b[0], a[1] | b[1]]
 }
 
 impl ReversibleSketch {
@@ -77,7 +87,7 @@ impl ReversibleSketch {
     /// Random parts of the index for each word.
     fn draw_tables(config: &GridConfig<Self>) -> Box<Tables> {
         let bits = Self::word_bits(config);
-        let mut tables = Box::new([[0; 256]; WORDS]);
+        let mut tables = Box::new([[[0; 2]; 256]; WORDS]);
         for (word, table) in tables.iter_mut().enumerate() {
             let secrets: [u64; 512] = config.seed.secrets(0x4e0 + word as u64);
             for (lanes, secret) in table.iter_mut().zip(secrets.chunks_exact(2)) {
@@ -85,7 +95,7 @@ impl ReversibleSketch {
                     // Sixteen bits of the secrets for each row.
                     let random = secret[row / 4] >> (16 * (row % 4)) & ((1 << bits) - 1);
                     let part = random << (bits as usize * (WORDS - 1 - word));
-                    *lanes |= u128::from(part) << (16 * row);
+                    lanes[row / 4] |= part << (16 * (row % 4));
                 }
             }
         }
@@ -94,10 +104,10 @@ impl ReversibleSketch {
 
     /// Indices in all rows, 16 bits each.
     #[inline(always)]
-    fn lanes(&self, mangled: u32) -> u128 {
+    fn lanes(&self, mangled: u32) -> Lanes {
         let [a, b, c, d] = mangled.to_be_bytes().map(usize::from);
         let tables = &*self.tables;
-        tables[0][a] | tables[1][b] | tables[2][c] | tables[3][d]
+        or(or(tables[0][a], tables[1][b]), or(tables[2][c], tables[3][d]))
     }
 
     #[inline(always)]
@@ -127,6 +137,13 @@ impl ReversibleSketch {
     }
 
     fn update<const ROWS: usize>(&mut self, burst: &[Update<u32>]) {
+        // What is near needs no time on its way.
+        if size_of_val(&*self.counters) <= NEAR {
+            for update in burst {
+                self.count::<ROWS>(&self.places::<ROWS>(update.key), update.weight);
+            }
+            return;
+        }
         let mut places: Places = [[0; MAX_ROWS]; BURST];
         for burst in burst.chunks(BURST) {
             for (at, update) in places.iter_mut().zip(burst) {
@@ -134,14 +151,17 @@ impl ReversibleSketch {
                 at[..ROWS + VERIFYING].iter().for_each(|at| prefetch(&self.counters, *at as usize));
             }
             for (places, update) in places.iter().zip(burst) {
-                self.total = self.total.saturating_add(update.weight);
-                for at in &places[..ROWS + VERIFYING] {
-                    let counter = &mut self.counters[*at as usize];
-                    let (sum, over) = add(*counter, update.weight);
-                    *counter = sum;
-                    self.saturated += over;
-                }
+                self.count::<ROWS>(places, update.weight);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn count<const ROWS: usize>(&mut self, places: &[u32; MAX_ROWS], weight: u64) {
+        self.total = self.total.saturating_add(weight);
+        let weight = fit(weight);
+        for at in &places[..ROWS + VERIFYING] {
+            grow(&mut self.counters[*at as usize], weight, &mut self.saturated);
         }
     }
 
@@ -178,14 +198,14 @@ struct Search<'a> {
 impl Search<'_> {
     /// Goes on behind the `words` first bytes of a mangled key, whose part of the indices is `lanes`. False where the work is
     /// too much.
-    fn go_on(&mut self, words: usize, mangled: u32, lanes: u128) -> bool {
+    fn go_on(&mut self, words: usize, mangled: u32, lanes: Lanes) -> bool {
         let shift = ReversibleSketch::word_bits(&self.sketch.config) as usize * (WORDS - 1 - words);
         for value in 0..256 {
             self.steps += 1;
             if self.steps > MOST_STEPS || self.found.len() >= MOST_FOUND {
                 return false;
             }
-            let lanes = lanes | self.sketch.tables[words][value as usize];
+            let lanes = or(lanes, self.sketch.tables[words][value as usize]);
             let mut rows = self.heavy.iter().enumerate();
             if !rows.all(|(row, heavy)| heavy[words][lane(lanes, row) >> shift]) {
                 continue;
@@ -277,7 +297,7 @@ impl HeavyHitters<u32> for ReversibleSketch {
         let threshold = threshold.max(1);
         let Some(heavy) = self.heavy_prefixes(threshold) else { return HeavyKeys::new(Vec::new(), false) };
         let mut search = Search { sketch: self, heavy, threshold, steps: 0, found: Vec::new() };
-        let is_whole = search.go_on(0, 0, 0);
+        let is_whole = search.go_on(0, 0, [0; 2]);
         HeavyKeys::new(search.found, !is_whole)
     }
 }

@@ -54,6 +54,27 @@ impl<K: Key> SimpleHashTable<K> {
     }
 }
 
+/// A weight as a counter takes it. More than it holds brings it to its end.
+#[inline(always)]
+pub(crate) fn fit(weight: u64) -> u32 {
+    u32::try_from(weight).unwrap_or(u32::MAX)
+}
+
+/// Adds, up to the end, which is counted in `saturated`.
+#[inline(always)]
+pub(crate) fn grow(count: &mut u32, weight: u32, saturated: &mut u64) {
+    match count.checked_add(weight) {
+        Some(sum) => *count = sum,
+        None => stop(count, saturated),
+    }
+}
+
+#[cold]
+fn stop(count: &mut u32, saturated: &mut u64) {
+    *count = u32::MAX;
+    *saturated += 1;
+}
+
 /// `count` and `weight`, or the end; and 1 where that is less.
 #[inline(always)]
 pub(crate) fn add(count: u32, weight: u64) -> (u32, u64) {
@@ -103,9 +124,7 @@ impl<K: Key> UpdateBurst<K> for SimpleHashTable<K> {
                 if *count == 0 {
                     self.keys[at as usize] = update.key;
                 }
-                let (sum, over) = add(*count, update.weight);
-                *count = sum;
-                self.saturated += over;
+                grow(count, fit(update.weight), &mut self.saturated);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A counter array that can say which flows are heavy: the keys with the largest estimates are kept beside it.
 
 use super::candidates::{Candidates, MOST};
+use super::counter_array::Observer;
 use super::{
     ArrayConfig, Configuration, CounterArray, Estimate, Frequency, HeavyHitters, HeavyKeys, Linear, Merge,
     Policy, Signed, SignedCell, SketchError, Summary, Unmergeable, Update, UpdateBurst,
@@ -128,11 +129,14 @@ impl<K: Key, P: Policy> Summary for Tracked<K, P> {
 
 impl<K: Key, P: Policy> UpdateBurst<K> for Tracked<K, P> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        let candidates = &mut self.candidates;
-        self.array.add(burst, |number, estimate| {
-            let Update { key, hash, .. } = burst[number];
-            candidates.observe(key, hash, estimate);
-        });
+        self.array.add(burst, &mut self.candidates);
+    }
+}
+
+impl<K: Key, P: Policy> Observer<K, P> for Candidates<K> {
+    #[inline(always)]
+    fn counted<const D: usize>(&mut self, packet: &Update<K>, counters: [P::Cell; D]) {
+        self.observe(packet.key, packet.hash, P::rank(counters));
     }
 }
 

@@ -1,6 +1,6 @@
 //! How far medians of rows may be off.
 
-use crate::sketch::Estimate;
+use crate::sketch::{Bounds, Estimate};
 
 /// Chebyshev: a row is off by more than this many standard deviations with a probability of at most 1/9.
 const DEVIATIONS: f64 = 3.0;
@@ -44,6 +44,16 @@ pub(super) fn around_product(value: f64, moments: [Option<f64>; 2], width: f64, 
     let noise = DEVIATIONS * (2.0 * left * right / width).sqrt();
     let failing = 3.0 * (1.0 - median_confidence(depth, BEYOND));
     Estimate::bounded(value, value - noise, value + noise, 1.0 - failing)
+}
+
+/// The same of a total that cannot be below zero.
+pub(super) fn not_negative(estimate: Estimate) -> Estimate {
+    let bounds = estimate.bounds.map(|bounds| Bounds {
+        lower: bounds.lower.max(0.0),
+        upper: bounds.upper.max(0.0),
+        ..bounds
+    });
+    Estimate { value: estimate.value.max(0.0), bounds }
 }
 
 #[cfg(test)]

@@ -7,9 +7,16 @@ pub trait Cell: Copy + Default + Ord + Send + Sync + fmt::Debug + sealed::Sealed
     /// Bits and sign, as in `u32`.
     const NAME: &'static str;
 
+    /// Sums below this one end at no limit.
+    const LIMIT: u64;
+
     /// With `weight` added.
     #[must_use]
     fn plus(self, weight: u64) -> Self;
+
+    /// With `weight` added where the sum is known to end at no limit.
+    #[must_use]
+    fn plus_within(self, weight: u64) -> Self;
 
     /// The sum of two.
     #[must_use]
@@ -34,6 +41,10 @@ pub trait SignedCell: Cell {
     #[must_use]
     fn minus(self, weight: u64) -> Self;
 
+    /// With `weight` taken away where the difference is known to end at no limit.
+    #[must_use]
+    fn minus_within(self, weight: u64) -> Self;
+
     /// The difference of two.
     #[must_use]
     fn difference(self, other: Self) -> Self;
@@ -49,10 +60,16 @@ macro_rules! cell {
 
         impl Cell for $cell {
             const NAME: &'static str = stringify!($cell);
+            const LIMIT: u64 = $cell::MAX as u64;
 
             #[inline(always)]
             fn plus(self, weight: u64) -> Self {
                 self.sum(weight.min($cell::MAX as u64) as $cell)
+            }
+
+            #[inline(always)]
+            fn plus_within(self, weight: u64) -> Self {
+                self.wrapping_add(weight as $cell)
             }
 
             #[inline(always)]
@@ -104,6 +121,11 @@ macro_rules! signed_cell {
                     return self;
                 }
                 if weight >= $cell::MAX as u64 { $cell::MIN } else { self.saturating_sub(weight as $cell) }
+            }
+
+            #[inline(always)]
+            fn minus_within(self, weight: u64) -> Self {
+                self.wrapping_sub(weight as $cell)
             }
 
             #[inline(always)]

@@ -1,10 +1,10 @@
 //! What is added to the counters, and what is read from them.
 
+use super::CounterArray;
 use super::bounds;
 use super::cell::{Cell, SignedCell};
 use super::inner_product::{bounded_median_product, least_product};
-use super::update::{Place, column, is_negative};
-use super::{CounterArray, MAX_ROWS};
+use super::places::Place;
 use crate::sketch::Estimate;
 use std::fmt;
 use std::marker::PhantomData;
@@ -22,10 +22,15 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     /// True where a row's hash has a sign.
     const HAS_SIGNS: bool = false;
 
-    /// Adds `weight` at the places of a packet. Gives the [`Policy::rank`] after it.
-    fn add<const D: usize>(cells: &mut [Self::Cell], places: &[Place; D], weight: u64) -> i64;
+    /// Adds `weight` at the places of a packet. Gives the counters after it, their signs undone. Without `MAY_END` no
+    /// counter can come to its limit.
+    fn add<const D: usize, const MAY_END: bool>(
+        cells: &mut [Self::Cell],
+        places: &[Place; D],
+        weight: u64,
+    ) -> [Self::Cell; D];
 
-    /// What rows with these counters, their signs undone, say of a flow: an integer by which flows are compared.
+    /// What such counters say of a flow: an integer by which flows are compared.
     fn rank<const D: usize>(counters: [Self::Cell; D]) -> i64;
 
     /// The answer for the key with this hash.
@@ -100,10 +105,14 @@ policies! {
 }
 
 #[inline(always)]
-fn add_to_all<C: Cell, const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+fn add_to_all<C: Cell, const D: usize, const MAY_END: bool>(
+    cells: &mut [C],
+    places: &[Place; D],
+    weight: u64,
+) -> [C; D] {
     std::array::from_fn(|row| {
-        let cell = &mut cells[places[row].index()];
-        *cell = cell.plus(weight);
+        let cell = &mut cells[places[row].unsigned()];
+        *cell = if MAY_END { cell.plus(weight) } else { cell.plus_within(weight) };
         *cell
     })
 }
@@ -120,10 +129,15 @@ fn median<C: Cell>(values: &mut [C]) -> (f64, bool) {
     (median_of(&[below.to_f64(), above.to_f64()]), below.is_at_limit() || above.is_at_limit())
 }
 
-/// Enough to compare flows.
+/// Enough to compare flows. Sorted by exchanging neighbours, which for eight at most is straight-line code.
 #[inline(always)]
 fn upper_median<C: Cell, const D: usize>(mut counters: [C; D]) -> i64 {
-    counters.sort_unstable();
+    for end in (1..D).rev() {
+        for at in 0..end {
+            let (a, b) = (counters[at], counters[at + 1]);
+            (counters[at], counters[at + 1]) = (a.min(b), a.max(b));
+        }
+    }
     counters[D / 2].to_i64()
 }
 
@@ -151,8 +165,8 @@ impl<C: Cell> Policy for CountMin<C> {
     const USUAL_DEPTH: usize = 3;
 
     #[inline(always)]
-    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        least_of(add_to_all(cells, places, weight))
+    fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+        add_to_all::<C, D, MAY_END>(cells, places, weight)
     }
 
     #[inline(always)]
@@ -183,14 +197,14 @@ impl<C: Cell> Policy for Conservative<C> {
     const USUAL_DEPTH: usize = 3;
 
     #[inline(always)]
-    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        let least = places.iter().map(|place| cells[place.index()]).min().unwrap_or_default();
-        let raised = least.plus(weight);
-        for place in places {
-            let cell = &mut cells[place.index()];
+    fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+        let least = places.iter().map(|place| cells[place.unsigned()]).min().unwrap_or_default();
+        let raised = if MAY_END { least.plus(weight) } else { least.plus_within(weight) };
+        std::array::from_fn(|row| {
+            let cell = &mut cells[places[row].unsigned()];
             *cell = raised.max(*cell);
-        }
-        raised.to_i64()
+            *cell
+        })
     }
 
     #[inline(always)]
@@ -210,12 +224,17 @@ impl<C: SignedCell> Policy for CountSketch<C> {
     const HAS_SIGNS: bool = true;
 
     #[inline(always)]
-    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        upper_median::<C, D>(std::array::from_fn(|row| {
+    fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+        std::array::from_fn(|row| {
             let (cell, negative) = (&mut cells[places[row].index()], places[row].is_negative());
-            *cell = if negative { cell.minus(weight) } else { cell.plus(weight) };
+            *cell = match (negative, MAY_END) {
+                (true, true) => cell.minus(weight),
+                (false, true) => cell.plus(weight),
+                (true, false) => cell.minus_within(weight),
+                (false, false) => cell.plus_within(weight),
+            };
             if negative { C::default().difference(*cell) } else { *cell }
-        }))
+        })
     }
 
     #[inline(always)]
@@ -226,8 +245,8 @@ impl<C: SignedCell> Policy for CountSketch<C> {
     fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
         let depth = array.configuration.depth;
         let mut values = array.cells_of(hash);
-        for (value, row) in values.iter_mut().zip(&array.rows) {
-            *value = if is_negative(row, hash) { C::default().difference(*value) } else { *value };
+        for (value, place) in values.iter_mut().zip(array.places_of(hash)) {
+            *value = if place.is_negative() { C::default().difference(*value) } else { *value };
         }
         let (value, is_at_limit) = median(&mut values[..depth]);
         if is_at_limit {
@@ -251,10 +270,9 @@ impl<C: SignedCell> InnerProduct for CountSketch<C> {
 
 impl<C: SignedCell> Signed for CountSketch<C> {
     fn remove(array: &mut CounterArray<Self>, hash: u64, weight: u64) -> bool {
-        for row in 0..array.configuration.depth {
-            let negative = is_negative(&array.rows[row], hash);
-            let cell = cell_mut(array, row, hash);
-            *cell = if negative { cell.plus(weight) } else { cell.minus(weight) };
+        for place in &array.places_of(hash)[..array.configuration.depth] {
+            let cell = &mut array.cells[place.index()];
+            *cell = if place.is_negative() { cell.plus(weight) } else { cell.minus(weight) };
         }
         false
     }
@@ -268,8 +286,8 @@ impl<C: SignedCell> Policy for KAry<C> {
     const LEAST_WIDTH: usize = 2;
 
     #[inline(always)]
-    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        upper_median(add_to_all(cells, places, weight))
+    fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+        add_to_all::<C, D, MAY_END>(cells, places, weight)
     }
 
     #[inline(always)]
@@ -313,8 +331,8 @@ impl<C: SignedCell> Policy for Turnstile<C> {
     const USUAL_DEPTH: usize = 5;
 
     #[inline(always)]
-    fn add<const D: usize>(cells: &mut [C], places: &[Place; D], weight: u64) -> i64 {
-        upper_median(add_to_all(cells, places, weight))
+    fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+        add_to_all::<C, D, MAY_END>(cells, places, weight)
     }
 
     #[inline(always)]
@@ -343,19 +361,13 @@ impl<C: SignedCell> Signed for Turnstile<C> {
     }
 }
 
-fn cell_mut<P: Policy>(array: &mut CounterArray<P>, row: usize, hash: u64) -> &mut P::Cell {
-    debug_assert!(row < MAX_ROWS);
-    let width = array.configuration.width;
-    &mut array.cells[row * width + column(&array.rows[row], hash, width)]
-}
-
 fn remove_from_all<P: Policy>(array: &mut CounterArray<P>, hash: u64, weight: u64) -> bool
 where
     P::Cell: SignedCell,
 {
     let mut fell = false;
-    for row in 0..array.configuration.depth {
-        let cell = cell_mut(array, row, hash);
+    for place in &array.places_of(hash)[..array.configuration.depth] {
+        let cell = &mut array.cells[place.index()];
         *cell = cell.minus(weight);
         fell |= *cell < P::Cell::default();
     }

@@ -1,8 +1,8 @@
 //! One array for all cores, as Wu et al. 2016 have it: counters by compare-and-swap (Algorithm 4), and one global heavy
 //! hitter behind a critical section (section 2.2.1, Algorithm 6).
 
-use super::update::{places, with_depth};
-use super::{ArrayConfig, Cell, CounterArray, Linear, MAX_ROWS, PURPOSE, RowHash};
+use super::places::{Place, Places, with_depth};
+use super::{ArrayConfig, Cell, CounterArray, Linear};
 use crate::shared::{Counter, Section};
 use crate::sketch::memory::filled_with;
 use crate::sketch::{Configuration, SketchError, Summary, Update};
@@ -19,7 +19,7 @@ use packet::Key;
 #[derive(Debug)]
 pub struct SharedArray<K, P: Linear> {
     configuration: ArrayConfig<P>,
-    rows: [RowHash; MAX_ROWS],
+    places: Places,
     /// Row after row.
     cells: Box<[Counter]>,
     added: Counter,
@@ -36,7 +36,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     pub fn new(configuration: &ArrayConfig<P>) -> Result<Self, SketchError> {
         Ok(Self {
             configuration: *configuration,
-            rows: RowHash::draw(configuration.seed(), PURPOSE),
+            places: Places::draw(configuration.seed(), configuration.width, P::HAS_SIGNS),
             cells: filled_with(configuration.depth * configuration.width, Counter::new)?,
             added: Counter::new(),
             heaviest: Section::new((K::default(), 0)),
@@ -61,14 +61,16 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
 
     #[inline(always)]
     fn add_rows<const D: usize>(&self, burst: &[Update<K>]) {
-        let width = self.configuration.width as u32;
-        let rows: [RowHash; D] = std::array::from_fn(|row| self.rows[row]);
         let mut total = 0;
         for update in burst {
-            let places = places::<P, D>(&rows, width, update.hash);
+            let places: [Place; D] = if P::HAS_SIGNS {
+                self.places.of::<D, false, true>(update.hash)
+            } else {
+                self.places.of::<D, false, false>(update.hash)
+            };
             let rank = P::rank::<D>(std::array::from_fn(|row| {
                 let cell = &self.cells[places[row].index()];
-                let word = if places[row].is_negative() {
+                let word = if P::HAS_SIGNS && places[row].is_negative() {
                     cell.add(update.weight.wrapping_neg()).wrapping_neg()
                 } else {
                     cell.add(update.weight)

@@ -1,10 +1,11 @@
 //! The hot path: a burst into the rows.
 
+use super::CounterArray;
+use super::cell::Cell;
+use super::places::{Place, with_depth};
 use super::policy::Policy;
-use super::{CounterArray, RowHash};
 use crate::sketch::Update;
 use crate::sketch::memory::prefetch;
-use crate::sketch::row_hash::place;
 
 /// Packets whose lines are asked for before the first of them is counted.
 const BATCH: usize = 32;
@@ -13,104 +14,71 @@ const BATCH: usize = 32;
 /// asking costs more than waiting.
 const LARGE_BYTES: usize = 512 << 10;
 
-/// Where a place's sign is, for policies that have one.
-const SIGN: u32 = 1 << 31;
-
-/// Place of `hash` in a row.
-#[inline(always)]
-pub(super) fn column(row: &RowHash, hash: u64, width: usize) -> usize {
-    place(row.word(hash), width as u32)
+/// Who looks at each packet's counters.
+pub(crate) trait Observer<K, P: Policy> {
+    /// A packet and its counters after it, signs undone.
+    fn counted<const D: usize>(&mut self, packet: &Update<K>, counters: [P::Cell; D]);
 }
 
-/// True where the row counts `hash` below zero. The column takes the word's upper bits, this the lowest one.
-#[inline(always)]
-pub(super) fn is_negative(row: &RowHash, hash: u64) -> bool {
-    row.word(hash) & 1 != 0
-}
+/// Nobody.
+pub(super) struct Nobody;
 
-/// A counter's place in the whole array, with the sign by which it counts.
-#[derive(Clone, Copy, Default)]
-pub struct Place(u32);
-
-impl Place {
-    /// The counter's number.
+impl<K, P: Policy> Observer<K, P> for Nobody {
     #[inline(always)]
-    pub fn index(self) -> usize {
-        (self.0 & !SIGN) as usize
-    }
-
-    /// True where the counter falls by what is added.
-    #[inline(always)]
-    pub fn is_negative(self) -> bool {
-        self.0 & SIGN != 0
-    }
+    fn counted<const D: usize>(&mut self, _: &Update<K>, _: [P::Cell; D]) {}
 }
-
-/// The places of `hash` in all rows.
-#[inline(always)]
-pub(super) fn places<P: Policy, const D: usize>(rows: &[RowHash; D], width: u32, hash: u64) -> [Place; D] {
-    std::array::from_fn(|row| {
-        let word = rows[row].word(hash);
-        let sign = if P::HAS_SIGNS { word << 31 } else { 0 };
-        Place((row as u32 * width + place(word, width) as u32) | sign)
-    })
-}
-
-/// Runs a program that is compiled for every depth, so that its loops over the rows have no end to look for.
-macro_rules! with_depth {
-    ($depth:expr, $d:ident => $program:expr) => {
-        with_depth!(@ $depth, $d, $program, 1 2 3 4 5 6 7)
-    };
-    (@ $depth:expr, $d:ident, $program:expr, $($row:literal)*) => {
-        match $depth {
-            $($row => {
-                const $d: usize = $row;
-                $program
-            })*
-            _ => {
-                const $d: usize = $crate::sketch::row_hash::MAX_ROWS;
-                $program
-            }
-        }
-    };
-}
-pub(super) use with_depth;
 
 impl<P: Policy> CounterArray<P> {
-    /// Counts a burst. `then` gets each packet's number in the burst and its flow's [`Policy::rank`] with it.
+    /// Counts a burst, and shows each packet to the observer.
     #[inline(always)]
-    pub(crate) fn add<K>(&mut self, burst: &[Update<K>], then: impl FnMut(usize, i64)) {
-        with_depth!(self.configuration.depth, D => self.add_rows::<D, K>(burst, then));
+    pub(crate) fn add<K>(&mut self, burst: &[Update<K>], observer: &mut impl Observer<K, P>) {
+        let weight = burst.iter().fold(0_u64, |sum, update| sum.saturating_add(update.weight));
+        self.added = self.added.saturating_add(weight);
+        // No counter has more than all that came and went.
+        let may_end = self.added.saturating_add(self.removed) >= P::Cell::LIMIT;
+        let is_one_word = self.places.are_of_one_word(self.configuration.depth);
+        with_depth!(self.configuration.depth, D => match (is_one_word, may_end) {
+            (true, false) => self.add_rows::<D, true, false, K>(burst, observer),
+            (false, false) => self.add_rows::<D, false, false, K>(burst, observer),
+            (_, true) => self.add_rows::<D, false, true, K>(burst, observer),
+        });
+        self.changed();
     }
 
-    #[inline(always)]
-    fn add_rows<const D: usize, K>(&mut self, burst: &[Update<K>], mut then: impl FnMut(usize, i64)) {
-        let width = self.configuration.width as u32;
-        let rows: [RowHash; D] = std::array::from_fn(|row| self.rows[row]);
-        let places = |hash: u64| places::<P, D>(&rows, width, hash);
-        let cells = &mut *self.cells;
-        let mut total = self.added;
-        if size_of_val(cells) < LARGE_BYTES {
-            for (number, update) in burst.iter().enumerate() {
-                total = total.saturating_add(update.weight);
-                then(number, P::add(cells, &places(update.hash), update.weight));
+    // Not inlined: many copies of it in one function leave none of them enough registers.
+    #[inline(never)]
+    fn add_rows<const D: usize, const ONE_WORD: bool, const MAY_END: bool, K>(
+        &mut self,
+        burst: &[Update<K>],
+        observer: &mut impl Observer<K, P>,
+    ) {
+        let functions = self.places.clone();
+        let places = |hash: u64| -> [Place; D] {
+            if P::HAS_SIGNS {
+                functions.of::<D, ONE_WORD, true>(hash)
+            } else {
+                functions.of::<D, ONE_WORD, false>(hash)
             }
-        } else {
-            let mut found = [[Place::default(); D]; BATCH];
-            for (first, burst) in (0..).step_by(BATCH).zip(burst.chunks(BATCH)) {
-                for (found, update) in found.iter_mut().zip(burst) {
-                    *found = places(update.hash);
-                    for place in found {
-                        prefetch(cells, place.index());
-                    }
+        };
+        let cells = &mut *self.cells;
+        if size_of_val(cells) < LARGE_BYTES {
+            for update in burst {
+                let counters = P::add::<D, MAY_END>(cells, &places(update.hash), update.weight);
+                observer.counted(update, counters);
+            }
+            return;
+        }
+        let mut found = [[Place::default(); D]; BATCH];
+        for burst in burst.chunks(BATCH) {
+            for (found, update) in found.iter_mut().zip(burst) {
+                *found = places(update.hash);
+                for place in found {
+                    prefetch(cells, place.index());
                 }
-                for (number, (found, update)) in (first..).zip(found.iter().zip(burst)) {
-                    total = total.saturating_add(update.weight);
-                    then(number, P::add(cells, found, update.weight));
-                }
+            }
+            for (found, update) in found.iter().zip(burst) {
+                observer.counted(update, P::add::<D, MAY_END>(cells, found, update.weight));
             }
         }
-        self.added = total;
-        self.changed();
     }
 }

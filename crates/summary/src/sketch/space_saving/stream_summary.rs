@@ -10,9 +10,10 @@ use crate::sketch::memory::filled;
 /// See [`SpaceSavingSummary`](super::SpaceSavingSummary).
 #[derive(Clone, Debug)]
 pub struct StreamSummary {
-    /// Numbers by count, the least first.
-    sorted: Box<[u32]>,
-    nodes: Box<[Node]>,
+    /// Counters by count, the least first.
+    sorted: Box<[Place]>,
+    /// Where each counter is in `sorted`.
+    places: Box<[u32]>,
     /// As many as there are counters, since each in use has one at least.
     groups: Box<[Group]>,
     /// First of the groups that are not in use; each has the next one as its `last`.
@@ -20,9 +21,8 @@ pub struct StreamSummary {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
-    /// Place in `sorted`.
-    place: u32,
+struct Place {
+    number: u32,
     group: u32,
 }
 
@@ -35,25 +35,25 @@ struct Group {
 
 impl StreamSummary {
     #[inline(always)]
-    fn put(&mut self, number: u32, place: u32) {
-        self.sorted[place as usize] = number;
-        self.nodes[number as usize].place = place;
+    fn put(&mut self, place: u32, number: u32, group: u32) {
+        self.sorted[place as usize] = Place { number, group };
+        self.places[number as usize] = place;
     }
 
     #[inline(always)]
     fn group_at(&self, place: u32) -> Option<u32> {
-        self.sorted.get(place as usize).map(|number| self.nodes[*number as usize].group)
+        self.sorted.get(place as usize).map(|place| place.group)
     }
 }
 
 impl Order for StreamSummary {
     const KIND: &'static str = "SpaceSaving with a stream-summary";
-    const BYTES: usize = size_of::<u32>() + size_of::<Node>() + size_of::<Group>();
+    const BYTES: usize = size_of::<Place>() + size_of::<u32>() + size_of::<Group>();
 
     fn new(capacity: usize) -> Result<Self, SketchError> {
         let mut summary = Self {
-            sorted: filled(capacity, 0)?,
-            nodes: filled(capacity, Node::default())?,
+            sorted: filled(capacity, Place::default())?,
+            places: filled(capacity, 0)?,
             groups: filled(capacity, Group::default())?,
             free: 0,
         };
@@ -63,41 +63,40 @@ impl Order for StreamSummary {
 
     #[inline(always)]
     fn count(&self, number: u32) -> u64 {
-        self.groups[self.nodes[number as usize].group as usize].count
+        self.groups[self.sorted[self.places[number as usize] as usize].group as usize].count
     }
 
     /// The last of its group, which has no place to change.
     #[inline(always)]
     fn least(&self) -> u32 {
-        let group = self.nodes[self.sorted[0] as usize].group;
-        self.sorted[self.groups[group as usize].last as usize]
+        self.sorted[self.groups[self.sorted[0].group as usize].last as usize].number
     }
 
     #[inline(always)]
     fn increase(&mut self, number: u32, weight: u64) {
-        let Node { place, group } = self.nodes[number as usize];
+        let place = self.places[number as usize];
+        let group = self.sorted[place as usize].group;
         let Group { count, last } = self.groups[group as usize];
         let target = count.saturating_add(weight);
         let mut at = last;
         if place != last {
-            self.put(self.sorted[last as usize], place);
+            self.put(place, self.sorted[last as usize].number, group);
         }
-        let is_alone = last == 0 || self.group_at(last - 1) != Some(group);
+        let is_alone = last == 0 || self.sorted[last as usize - 1].group != group;
         // Past all that are less; with a weight of one there are none.
         let mut next = self.group_at(last + 1);
         while let Some(passed) = next.filter(|next| self.groups[*next as usize].count < target) {
             let end = self.groups[passed as usize].last;
-            self.put(self.sorted[end as usize], at);
+            self.put(at, self.sorted[end as usize].number, passed);
             self.groups[passed as usize].last = end - 1;
             at = end;
             next = self.group_at(end + 1);
         }
-        self.put(number, at);
         let joined = next.filter(|next| self.groups[*next as usize].count == target);
         if !is_alone {
             self.groups[group as usize].last = last - 1;
         }
-        self.nodes[number as usize].group = match (joined, is_alone) {
+        let group = match (joined, is_alone) {
             (Some(joined), true) => {
                 self.groups[group as usize].last = self.free;
                 self.free = group;
@@ -115,6 +114,7 @@ impl Order for StreamSummary {
                 new
             }
         };
+        self.put(at, number, group);
     }
 
     fn set_all(&mut self, counts: impl Iterator<Item = u64>) {
@@ -125,8 +125,7 @@ impl Order for StreamSummary {
                 used += 1;
             }
             self.groups[used as usize - 1].last = number;
-            self.nodes[number as usize] = Node { place: number, group: used - 1 };
-            self.sorted[number as usize] = number;
+            self.put(number, number, used - 1);
         }
         for (group, at) in (used..).zip(&mut self.groups[used as usize..]) {
             at.last = group + 1;
