@@ -174,9 +174,9 @@ impl Rows {
     #[inline(always)]
     pub(crate) fn locate<K>(&self, burst: &[Update<K>], places: &mut Places, prefetch: impl Fn(usize)) {
         for (update, places) in burst.iter().zip(places) {
-            for row in 0..self.rows.min(MAX_ROWS) {
+            for (row, at) in places.iter_mut().enumerate().take(self.rows) {
                 let place = self.place(row, update.hash);
-                places[row] = place as u32;
+                *at = place as u32;
                 prefetch(place);
             }
         }

@@ -68,6 +68,13 @@ fn lane(lanes: Lanes, row: usize) -> usize {
     usize::from((lanes[row / 4] >> (16 * (row % 4))) as u16)
 }
 
+/// Indices in all rows.
+#[inline(always)]
+fn lanes(tables: &Tables, mangled: u32) -> Lanes {
+    let [a, b, c, d] = mangled.to_be_bytes().map(usize::from);
+    or(or(tables[0][a], tables[1][b]), or(tables[2][c], tables[3][d]))
+}
+
 #[inline(always)]
 fn or(a: Lanes, b: Lanes) -> Lanes {
     [a[0] | b[0], a[1] | b[1]]
@@ -102,26 +109,19 @@ impl ReversibleSketch {
         tables
     }
 
-    /// Indices in all rows, 16 bits each.
-    #[inline(always)]
-    fn lanes(&self, mangled: u32) -> Lanes {
-        let [a, b, c, d] = mangled.to_be_bytes().map(usize::from);
-        let tables = &*self.tables;
-        or(or(tables[0][a], tables[1][b]), or(tables[2][c], tables[3][d]))
-    }
-
     #[inline(always)]
     fn places<const ROWS: usize>(&self, key: u32) -> [u32; MAX_ROWS] {
         let mangled = self.mangling.mangle(key);
-        let lanes = self.lanes(mangled);
-        let width = self.config.width;
+        let lanes = lanes(&self.tables, mangled);
         let mut places = [0; MAX_ROWS];
         for (row, at) in places[..ROWS].iter_mut().enumerate() {
-            *at = (row * width + lane(lanes, row)) as u32;
+            *at = (row * self.config.width + lane(lanes, row)) as u32;
         }
-        for (row, hash) in self.verifying.iter().enumerate() {
-            places[ROWS + row] =
-                ((ROWS + row) * width + place(hash.word(mangled.into()), width as u32)) as u32;
+        for (at, hash) in places[ROWS..].iter_mut().zip(&self.verifying) {
+            *at = place(hash.word(mangled.into()), self.config.width as u32) as u32;
+        }
+        for (row, at) in places[ROWS..].iter_mut().take(VERIFYING).enumerate() {
+            *at += ((ROWS + row) * self.config.width) as u32;
         }
         places
     }
@@ -137,12 +137,10 @@ impl ReversibleSketch {
     }
 
     fn update<const ROWS: usize>(&mut self, burst: &[Update<u32>]) {
+        self.total = burst.iter().fold(self.total, |total, update| total.saturating_add(update.weight));
         // What is near needs no time on its way.
         if size_of_val(&*self.counters) <= NEAR {
-            for update in burst {
-                self.count::<ROWS>(&self.places::<ROWS>(update.key), update.weight);
-            }
-            return;
+            return self.update_near::<ROWS>(burst);
         }
         let mut places: Places = [[0; MAX_ROWS]; BURST];
         for burst in burst.chunks(BURST) {
@@ -151,17 +149,28 @@ impl ReversibleSketch {
                 at[..ROWS + VERIFYING].iter().for_each(|at| prefetch(&self.counters, *at as usize));
             }
             for (places, update) in places.iter().zip(burst) {
-                self.count::<ROWS>(places, update.weight);
+                let weight = fit(update.weight);
+                for at in &places[..ROWS + VERIFYING] {
+                    grow(&mut self.counters[*at as usize], weight, &mut self.saturated);
+                }
             }
         }
     }
 
-    #[inline(always)]
-    fn count<const ROWS: usize>(&mut self, places: &[u32; MAX_ROWS], weight: u64) {
-        self.total = self.total.saturating_add(weight);
-        let weight = fit(weight);
-        for at in &places[..ROWS + VERIFYING] {
-            grow(&mut self.counters[*at as usize], weight, &mut self.saturated);
+    /// The same without a list of places: they need not be known before.
+    fn update_near<const ROWS: usize>(&mut self, burst: &[Update<u32>]) {
+        let width = self.config.width;
+        let Self { mangling, tables, verifying, counters, saturated, .. } = self;
+        for update in burst {
+            let (mangled, weight) = (mangling.mangle(update.key), fit(update.weight));
+            let lanes = lanes(tables, mangled);
+            for row in 0..ROWS {
+                grow(&mut counters[row * width + lane(lanes, row)], weight, saturated);
+            }
+            for (row, hash) in verifying.iter().enumerate() {
+                let at = (ROWS + row) * width + place(hash.word(mangled.into()), width as u32);
+                grow(&mut counters[at], weight, saturated);
+            }
         }
     }
 
