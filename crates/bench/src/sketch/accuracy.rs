@@ -4,13 +4,12 @@ use super::BENCH;
 use super::contender::{Contender, Edison};
 use super::keyed;
 use super::stream::Stream;
-use crate::compare::ns;
+use crate::compare::thread_time;
 use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::{KeyV4, Seed};
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::time::Instant;
 use summary::sketch::{
     ArrayConfig, Configuration, Conservative, CountMin, CountSketch, CounterArray, KAry, Policy, Tracked,
     TrackedConfig,
@@ -114,9 +113,9 @@ fn median_and_spread(
 }
 
 fn score(contender: &mut dyn Contender, stream: &Stream) -> Score {
-    let began = Instant::now();
+    let began = thread_time();
     contender.count(stream);
-    let ns = ns(began.elapsed());
+    let ns = thread_time() - began;
     let f1 = THRESHOLDS.map(|share| f1(contender, stream, (share * stream.packets() as f64).ceil() as u64));
     let error = |(key, count): &(KeyV4, u32)| {
         let count = f64::from(*count);

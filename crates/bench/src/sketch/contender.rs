@@ -12,6 +12,10 @@ const BURST: usize = 64;
 /// What is timed, and asked afterwards.
 pub(super) trait Contender {
     fn name(&self) -> &'static str;
+    /// Something to compare with, of which nothing is asked.
+    fn is_baseline(&self) -> bool {
+        false
+    }
     /// Empty again.
     fn reset(&mut self);
     /// Counts all packets, one each: keys to hashes to counters.

@@ -5,16 +5,24 @@ use super::stream::Stream;
 use crate::murmur3::murmur3;
 use crate::tuple::Tuple;
 use packet::KeyV4;
+use std::hint::black_box;
 
 /// Rows.
 const DEPTH: usize = 3;
 
-/// Three rows by three murmur3 with other seeds, of a width that is a power of two (no division).
-pub(super) struct PlainCountMin {
+/// Three rows by three murmur3 with other seeds. As a program calls it: a function for bytes of any number, and the hash modulo the
+/// width; or `TUNED`: compiled for 13 bytes into the loop, for widths that are a power of two.
+pub(super) struct PlainCountMin<const TUNED: bool> {
     rows: [Vec<u32>; DEPTH],
 }
 
-impl PlainCountMin {
+/// As it is called in a library.
+#[inline(never)]
+fn library_murmur3(bytes: &[u8], seed: u32) -> u32 {
+    murmur3(bytes, seed)
+}
+
+impl<const TUNED: bool> PlainCountMin<TUNED> {
     pub(super) fn new(width: usize) -> Self {
         assert!(width.is_power_of_two());
         Self { rows: std::array::from_fn(|_| vec![0; width]) }
@@ -23,14 +31,23 @@ impl PlainCountMin {
     #[inline(always)]
     fn places(&self, tuple: &Tuple) -> [usize; DEPTH] {
         std::array::from_fn(|row| {
-            murmur3(tuple.bytes(), row as u32 + 1) as usize & (self.rows[row].len() - 1)
+            let (width, seed) = (self.rows[row].len(), row as u32 + 1);
+            if TUNED {
+                murmur3(tuple.bytes(), seed) as usize & (width - 1)
+            } else {
+                (library_murmur3(black_box(&tuple.bytes()[..]), seed) % width as u32) as usize
+            }
         })
     }
 }
 
-impl Contender for PlainCountMin {
+impl<const TUNED: bool> Contender for PlainCountMin<TUNED> {
     fn name(&self) -> &'static str {
-        "plain_three_murmur3"
+        if TUNED { "tuned_three_murmur3" } else { "plain_three_murmur3" }
+    }
+
+    fn is_baseline(&self) -> bool {
+        true
     }
 
     fn reset(&mut self) {

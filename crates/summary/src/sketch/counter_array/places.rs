@@ -36,6 +36,9 @@ impl Place {
 /// A strongly universal function of 64 bits to 64 bits: ⌊(a·x + b mod 2¹²⁸) / 2⁶⁴⌋ for random a and b (multiply-shift; Dietzfelbinger,
 /// "Universal hashing and k-wise independent random variables via integer arithmetic without primes", STACS 1996). For two hashes any two
 /// values are equally likely, and so are any of their digits, each for itself.
+///
+/// The hash's own digits would do without it, but other things go by those: where they choose the core, each core's array
+/// would use a part of its first row.
 #[derive(Clone, Copy, Debug)]
 struct Word {
     a: [u64; 2],
