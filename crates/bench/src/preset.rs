@@ -118,7 +118,7 @@ pub const PRESETS: &[Preset] = &[
             [
                 "designs",
                 "RSS, SYNC, ASYNC; Separate, Shared",
-                "sections 3.1, 3.2; Shared to 2M flows; no sketches",
+                "sections 3.1, 3.2; Shared to 2M flows; sketches: rows X-Y-Z",
             ],
             ["cores", "6", "section 4.1 (a socket), 4.4.1 (2 to 6)"],
             ["burst, ring", "64, 2048", "not in the paper: Edison's own"],
