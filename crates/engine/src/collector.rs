@@ -96,7 +96,7 @@ impl WindowPart {
         }
     }
 
-    fn add(&mut self, totals: Totals, key: impl FnOnce() -> Option<FlowKey>) {
+    pub(crate) fn add(&mut self, totals: Totals, key: impl FnOnce() -> Option<FlowKey>) {
         add_totals(&mut self.totals, &totals);
         if self.bytes.wants(totals.total_byte) || self.packets.wants(totals.packets) {
             let key = key();

@@ -477,6 +477,46 @@ mod tests {
         assert_eq!(merger.end(super::RunEnd::default()).packets.not_measured.total(), 40);
     }
 
+    /// A part in which so many packets are measured.
+    fn measured(packets: u64) -> WindowPart {
+        let mut part = WindowPart::new(3);
+        part.add(Totals { packets, ..Totals::default() }, || None);
+        part
+    }
+
+    #[test]
+    fn what_failed_ones_left_in_shared_tables_is_measured() {
+        use WindowEnd::Full;
+        let mut merger = merger(2, 2).merging(true);
+        for (receiver, worker) in [(0, 0), (1, 1)] {
+            merger.header(receiver, worker, header(1, Full, 10, &[10]));
+            merger.part(worker, 1, WindowPart::new(3));
+        }
+        assert_eq!(ready(&mut merger), [], "the shared tables are not read yet");
+        merger.part(merger.merged(), 1, measured(20));
+        assert_eq!(ready(&mut merger), [(0, 1, Full, 20, 20)]);
+        // Seven packets of the failed worker are missing, three of them were counted.
+        merger.header(0, 0, header(2, Full, 10, &[10]));
+        merger.header(1, 1, header(2, Full, 10, &[10]));
+        merger.part(0, 2, WindowPart::new(3));
+        assert!(merger.worker_failed(1));
+        merger.part(merger.merged(), 2, measured(13));
+        let (report, _) = merger.take_report().expect("all have spoken");
+        assert_eq!((report.packets.measured, report.packets.not_measured.total()), (13, 7));
+        // Of the failed receiver, five packets are there that it had not told of.
+        merger.header(0, 0, header(3, Full, 10, &[10]));
+        merger.part(0, 3, WindowPart::new(3));
+        merger.receiver_failed(1);
+        merger.part(merger.merged(), 3, measured(15));
+        let (report, account) = merger.take_report().expect("all have spoken");
+        assert_eq!((report.packets.received, report.packets.measured), (15, 15));
+        assert_eq!((account.received, account.measured), (55, 48));
+        let run =
+            RunEnd { packets: PacketCounts { received: 50, ..PacketCounts::default() }, ..RunEnd::default() };
+        let packets = merger.end(run).packets;
+        assert_eq!((packets.received, packets.measured, packets.not_measured.total()), (55, 48, 7));
+    }
+
     #[test]
     fn a_window_that_nobody_heads_keeps_no_other_one() {
         let mut merger = merger(2, 2);
