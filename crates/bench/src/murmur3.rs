@@ -1,5 +1,7 @@
 //! MurmurHash3 for 32 bits (Appleby, SMHasher: `MurmurHash3_x86_32`, public domain), from its definition.
 
+use std::hint::black_box;
+
 /// The hash of some bytes.
 #[inline(always)]
 pub(crate) fn murmur3(bytes: &[u8], seed: u32) -> u32 {
@@ -15,6 +17,12 @@ pub(crate) fn murmur3(bytes: &[u8], seed: u32) -> u32 {
     hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
     hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
     hash ^ hash >> 16
+}
+
+/// The same as a program calls it: a function of a library, for bytes of any number.
+#[inline(never)]
+pub(crate) fn library_murmur3(bytes: &[u8], seed: u32) -> u32 {
+    murmur3(black_box(bytes), seed)
 }
 
 #[cfg(test)]

@@ -40,7 +40,12 @@ fn hash_table(width: usize) -> Result<Comparison, String> {
     )?;
     Ok(Comparison {
         params: vec![("width", json!(width))],
-        contenders: vec![Box::new(PlainHashTable::new(width)), Box::new(published), Box::new(checked)],
+        contenders: vec![
+            Box::new(PlainHashTable::<false>::new(width)),
+            Box::new(PlainHashTable::<true>::new(width)),
+            Box::new(published),
+            Box::new(checked),
+        ],
         check: Box::new(never_less),
         // Asked of a million entries; small ones lie in the cache, where the plain version waits for nothing.
         asked_times: if width == 1 << 20 { 4.0 } else { 1.0 },
@@ -75,7 +80,8 @@ fn reversible(rows: usize, width: usize) -> Result<Comparison, String> {
     Ok(Comparison {
         params: vec![("rows", json!(rows)), ("width", json!(width))],
         contenders: vec![
-            Box::new(PlainReversible::new(rows, width)),
+            Box::new(PlainReversible::<false>::new(rows, width)),
+            Box::new(PlainReversible::<true>::new(rows, width)),
             Box::new(Reversible::new(rows, width)?),
         ],
         check: heavy_addresses_come_back(),

@@ -2,10 +2,9 @@
 
 use super::contender::Contender;
 use super::stream::Stream;
-use crate::murmur3::murmur3;
+use crate::murmur3::{library_murmur3, murmur3};
 use crate::tuple::Tuple;
 use packet::KeyV4;
-use std::hint::black_box;
 
 /// Rows.
 const DEPTH: usize = 3;
@@ -14,12 +13,6 @@ const DEPTH: usize = 3;
 /// width; or `TUNED`: compiled for 13 bytes into the loop, for widths that are a power of two.
 pub(super) struct PlainCountMin<const TUNED: bool> {
     rows: [Vec<u32>; DEPTH],
-}
-
-/// As it is called in a library.
-#[inline(never)]
-fn library_murmur3(bytes: &[u8], seed: u32) -> u32 {
-    murmur3(bytes, seed)
 }
 
 impl<const TUNED: bool> PlainCountMin<TUNED> {
@@ -35,7 +28,7 @@ impl<const TUNED: bool> PlainCountMin<TUNED> {
             if TUNED {
                 murmur3(tuple.bytes(), seed) as usize & (width - 1)
             } else {
-                (library_murmur3(black_box(&tuple.bytes()[..]), seed) % width as u32) as usize
+                (library_murmur3(tuple.bytes(), seed) % width as u32) as usize
             }
         })
     }

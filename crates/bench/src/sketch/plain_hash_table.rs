@@ -2,7 +2,7 @@
 
 use super::contender::Contender;
 use super::stream::Stream;
-use crate::murmur3::murmur3;
+use crate::murmur3::{library_murmur3, murmur3};
 use crate::tuple::Tuple;
 use packet::KeyV4;
 
@@ -14,12 +14,13 @@ struct Entry {
     count: u32,
 }
 
-/// A width that is a power of two (no division).
-pub(super) struct PlainHashTable {
+/// By a function for bytes of any number, and the hash modulo the width; or `TUNED`: compiled for 13 bytes into the loop, for a
+/// width that is a power of two.
+pub(super) struct PlainHashTable<const TUNED: bool> {
     entries: Vec<Entry>,
 }
 
-impl PlainHashTable {
+impl<const TUNED: bool> PlainHashTable<TUNED> {
     pub(super) fn new(width: usize) -> Self {
         assert!(width.is_power_of_two());
         Self { entries: vec![Entry::default(); width] }
@@ -27,13 +28,22 @@ impl PlainHashTable {
 
     #[inline(always)]
     fn place(&self, tuple: &Tuple) -> usize {
-        murmur3(tuple.bytes(), 1) as usize & (self.entries.len() - 1)
+        let width = self.entries.len();
+        if TUNED {
+            murmur3(tuple.bytes(), 1) as usize & (width - 1)
+        } else {
+            (library_murmur3(tuple.bytes(), 1) % width as u32) as usize
+        }
     }
 }
 
-impl Contender for PlainHashTable {
+impl<const TUNED: bool> Contender for PlainHashTable<TUNED> {
     fn name(&self) -> &'static str {
-        "plain_murmur3"
+        if TUNED { "tuned_murmur3" } else { "plain_murmur3" }
+    }
+
+    fn is_baseline(&self) -> bool {
+        true
     }
 
     fn reset(&mut self) {

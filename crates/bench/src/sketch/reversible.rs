@@ -2,7 +2,7 @@
 
 use super::contender::Contender;
 use super::stream::Stream;
-use crate::murmur3::murmur3;
+use crate::murmur3::{library_murmur3, murmur3};
 use crate::tuple::Tuple;
 use packet::{KeyV4, Seed};
 use summary::sketch::{Frequency, GridConfig, HeavyHitters, ReversibleSketch, Summary, Update, UpdateBurst};
@@ -70,8 +70,9 @@ impl Contender for Reversible {
 /// Rows of the second sketch, by murmur3.
 const VERIFYING: usize = 2;
 
-/// A table for each row and byte, bytes of the address unmangled; then the rows that candidates are verified by.
-pub(super) struct PlainReversible {
+/// A table for each row and byte of the mangled address; then the rows that candidates are verified by, as in the other plain
+/// versions. `TUNED`: not mangled, murmur3 compiled into the loop.
+pub(super) struct PlainReversible<const TUNED: bool> {
     /// By row and byte, the byte's part of the index.
     tables: Vec<[[u16; 256]; 4]>,
     rows: Vec<Vec<u32>>,
@@ -79,13 +80,19 @@ pub(super) struct PlainReversible {
     bits: u32,
 }
 
-impl PlainReversible {
+impl<const TUNED: bool> PlainReversible<TUNED> {
     pub(super) fn new(rows: usize, width: usize) -> Self {
         let bits = width.ilog2() / 4;
         let mut random = self::random();
         let table = |random: &mut dyn FnMut() -> u16| std::array::from_fn(|_| random() & ((1 << bits) - 1));
         let tables = (0..rows).map(|_| std::array::from_fn(|_| table(&mut random))).collect();
         Self { tables, rows: vec![vec![0; width]; rows + VERIFYING], bits }
+    }
+
+    /// What rows know an address by.
+    #[inline(always)]
+    fn known_as(address: u32) -> u32 {
+        if TUNED { address } else { mangled(address) }
     }
 
     #[inline(always)]
@@ -95,9 +102,22 @@ impl PlainReversible {
                 let bytes = address.to_be_bytes();
                 (0..4).fold(0, |index, i| index << self.bits | usize::from(tables[i][usize::from(bytes[i])]))
             }
-            None => murmur3(&address.to_be_bytes(), row as u32) as usize & (self.rows[row].len() - 1),
+            None if TUNED => {
+                murmur3(&address.to_be_bytes(), row as u32) as usize & (self.rows[row].len() - 1)
+            }
+            None => {
+                (library_murmur3(&address.to_be_bytes(), row as u32) % self.rows[row].len() as u32) as usize
+            }
         }
     }
+}
+
+/// A bijection: multiplying carries low bits to high ones, shifting high bits to low ones.
+#[inline(always)]
+fn mangled(address: u32) -> u32 {
+    let mixed = (address ^ address >> 16).wrapping_mul(0x9e37_79b1);
+    let mixed = (mixed ^ mixed >> 15).wrapping_mul(0xb529_7a4d);
+    mixed ^ mixed >> 16
 }
 
 /// Numbers without a pattern (SplitMix64).
@@ -110,9 +130,13 @@ fn random() -> impl FnMut() -> u16 {
     }
 }
 
-impl Contender for PlainReversible {
+impl<const TUNED: bool> Contender for PlainReversible<TUNED> {
     fn name(&self) -> &'static str {
-        "plain_table_a_row_and_byte"
+        if TUNED { "tuned_table_a_row_and_byte" } else { "plain_table_a_row_and_byte" }
+    }
+
+    fn is_baseline(&self) -> bool {
+        true
     }
 
     fn reset(&mut self) {
@@ -121,7 +145,7 @@ impl Contender for PlainReversible {
 
     fn count(&mut self, stream: &Stream) {
         for tuple in &stream.tuples {
-            let address = source(tuple);
+            let address = Self::known_as(source(tuple));
             for row in 0..self.rows.len() {
                 let place = self.place(row, address);
                 self.rows[row][place] += 1;
@@ -134,7 +158,7 @@ impl Contender for PlainReversible {
     }
 
     fn estimate(&self, key: &KeyV4) -> Option<f64> {
-        let address = source(&Tuple::of(key));
+        let address = Self::known_as(source(&Tuple::of(key)));
         (0..self.rows.len()).map(|row| self.rows[row][self.place(row, address)]).min().map(f64::from)
     }
 
