@@ -52,7 +52,8 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
 }
 
 /// The settings of this name.
-fn preset(name: &str) -> Result<&'static Preset, Failure> {
+/// The preset of this name.
+pub(crate) fn preset(name: &str) -> Result<&'static Preset, Failure> {
     PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
         let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
         Failure::usage(format!("no preset '{name}'; there are {}", names.join(", ")))

@@ -177,6 +177,10 @@ pub(crate) struct RunOptions {
     /// Receive descriptors of each queue of a DPDK port; packets that may wait between a receiver and each worker
     #[arg(long, value_name = "N", env = "EDISON_RING", default_value_t = 2048)]
     pub(crate) ring: u16,
+    /// Take a paper's settings of --cores, --design, --burst, --ring and --mempool: wu, ares, flowatcher; what is given beside
+    /// it wins
+    #[arg(long, value_name = "NAME", env = "EDISON_PRESET")]
+    pub(crate) preset: Option<String>,
     /// Take only what is addressed to this machine
     #[arg(long, env = "EDISON_NO_PROMISCUOUS", value_parser = BoolishValueParser::new())]
     pub(crate) no_promiscuous: bool,

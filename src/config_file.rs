@@ -1,23 +1,37 @@
-//! Options from a TOML file (`--config`): they become the defaults of the command line, so that what is typed and the
-//! environment win.
+//! Options from a TOML file (`--config`) and a paper's (`--preset`): they become the defaults of the command line, so that what
+//! is typed and the environment win; the file wins over the preset.
 
+use crate::bench;
 use crate::cli::Cli;
 use crate::exit::Failure;
 use clap::builder::OsStr;
-use clap::{Command, CommandFactory};
+use clap::{Command, CommandFactory, Id};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The program's command line, its defaults taken from the file that this call names, if it names one.
+/// The program's command line, its defaults taken from the file and the preset that this call names, if it names any.
 pub(crate) fn configured_command() -> Result<Command, Failure> {
     let command = Cli::command();
-    match named_file() {
-        Some(path) => with_defaults(command, &path),
-        None => Ok(command),
-    }
+    let file = match named("config").map(PathBuf::from) {
+        Some(path) => of_file(&command, &path)?,
+        None => Vec::new(),
+    };
+    let in_file = file.iter().find(|(id, _)| id == "preset").and_then(|(_, values)| values.first().cloned());
+    let preset = match named("preset").map(|name| name.to_string_lossy().into_owned()).or(in_file) {
+        Some(name) => bench::preset(&name)?.run_options(),
+        None => Vec::new(),
+    };
+    let preset = preset.into_iter().map(|(option, value)| (Id::from(option), vec![value]));
+    Ok(command.mut_subcommand("run", |run| {
+        preset.chain(file).fold(run, |run, (id, values)| {
+            run.mut_arg(id, |argument| argument.default_values(values.into_iter().map(OsStr::from)))
+        })
+    }))
 }
 
-/// The file, found before the command line is parsed for good.
-fn named_file() -> Option<PathBuf> {
+/// The value of an option of `run`, found before the command line is parsed for good.
+fn named(option: &str) -> Option<OsString> {
+    let long = format!("--{option}");
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next()? != "run" {
         return None;
@@ -26,17 +40,19 @@ fn named_file() -> Option<PathBuf> {
         if argument == "--" {
             break;
         }
-        if argument == "--config" {
-            return arguments.next().map(PathBuf::from);
+        if argument == long.as_str() {
+            return arguments.next();
         }
-        if let Some(path) = argument.to_str().and_then(|text| text.strip_prefix("--config=")) {
-            return Some(PathBuf::from(path));
+        let value = argument.to_str().and_then(|text| text.strip_prefix(&long)?.strip_prefix('='));
+        if let Some(value) = value {
+            return Some(value.into());
         }
     }
-    std::env::var_os("EDISON_CONFIG").map(PathBuf::from)
+    std::env::var_os(format!("EDISON_{}", option.to_uppercase()))
 }
 
-fn with_defaults(command: Command, path: &Path) -> Result<Command, Failure> {
+/// What a file sets.
+fn of_file(command: &Command, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Failure> {
     let fail = |reason: String| Failure::usage(format!("{}: {reason}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
@@ -56,12 +72,7 @@ fn with_defaults(command: Command, path: &Path) -> Result<Command, Failure> {
             .ok_or_else(|| fail(format!("'{key}' must be a text, a number, true or false, or a list")))?;
         defaults.push((argument.get_id().clone(), values));
     }
-    Ok(command.mut_subcommand("run", |mut run| {
-        for (id, values) in defaults {
-            run = run.mut_arg(id, |argument| argument.default_values(values.into_iter().map(OsStr::from)));
-        }
-        run
-    }))
+    Ok(defaults)
 }
 
 /// A value as it would stand on the command line.

@@ -254,3 +254,26 @@ fn benches_with_the_papers_settings() {
 fn a_wire_around_something_live_is_wrong_usage() {
     edison_run(&["-i", "lo", "--wire", "rate=1Mpps"]).expect(2);
 }
+
+#[test]
+fn a_preset_is_a_papers_settings_where_nothing_else_is_given() {
+    let scratch = Scratch::new();
+    let capture = capture(&scratch);
+    let file = scratch.path("edison.toml");
+    std::fs::write(&file, "preset = \"ares\"\n").expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let (records, _) = measure(&scratch, &capture, &[]);
+    for (arguments, design, receivers) in [
+        (&["--preset", "wu", "--cores", "1"][..], "rss", 1),
+        (&["--preset=ares", "--cores", "1", "--wire", "queues=3"], "3x1", 3),
+        (&["--config", file, "--cores", "1", "--wire", "queues=3"], "3x1", 3),
+        (&["--config", file, "--preset", "wu", "--cores", "1"], "rss", 1),
+        (&["--preset", "flowatcher", "--cores", "1", "--design", "cooperative"], "cooperative", 1),
+    ] {
+        let (found, report) = measure(&scratch, &capture, arguments);
+        assert!(found == records, "{arguments:?}");
+        assert_eq!(report["design"]["name"], design, "{arguments:?}");
+        assert_eq!(number(&report["design"]["receivers"]), receivers, "{arguments:?}");
+    }
+    edison_run(&["t.pcap", "--preset", "we"]).says(2, &["no preset 'we'", "wu, ares, flowatcher"]);
+}

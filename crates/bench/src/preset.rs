@@ -31,6 +31,8 @@ pub struct Preset {
     pub settings: &'static [[&'static str; 3]],
     pub(crate) loads: &'static [Load],
     pub(crate) cases: &'static [Case],
+    /// The one for a run that is no bench: the paper's best.
+    pub(crate) best: Case,
     /// Descriptors of a receive queue.
     pub(crate) ring: usize,
     /// Mbufs of a receive queue's pool; `None`: frames come without.
@@ -46,6 +48,16 @@ impl Preset {
             ("ring", json!(self.ring)),
             ("mbufs", json!(self.mbufs)),
         ]
+    }
+
+    /// The options of `edison run` that it stands for, by their long names.
+    pub fn run_options(&self) -> Vec<(&'static str, String)> {
+        let (design, cores, _) = self.best;
+        let burst = self.loads.first().map(|load| ("burst", load.burst.to_string()));
+        let cores = cores.map(|cores| ("cores", cores.to_string()));
+        let mempool = self.mbufs.map(|mbufs| ("mempool", mbufs.to_string()));
+        let always = [("design", design.to_owned()), ("ring", self.ring.to_string())];
+        always.into_iter().chain(burst).chain(cores).chain(mempool).collect()
     }
 
     /// The settings for people, one line each.
@@ -87,6 +99,7 @@ pub(crate) const OWN: Preset = Preset {
         ("1x2 position", None, 1),
         ("1x2 position shared", None, 1),
     ],
+    best: ("rss", Some(1), 1),
     ring: 2048,
     mbufs: None,
 };
@@ -138,6 +151,7 @@ pub const PRESETS: &[Preset] = &[
             ("async position", Some(6), 1),
             ("async position shared", Some(6), 1),
         ],
+        best: ("rss", Some(6), 6),
         ring: 2048,
         mbufs: Some(SIXTEEN_K),
     },
@@ -162,6 +176,7 @@ pub const PRESETS: &[Preset] = &[
             ("2x2", None, 2),
             ("3x1", None, 3),
         ],
+        best: ("3x1", Some(6), 3),
         ring: 2048,
         mbufs: Some(SIXTEEN_K),
     },
@@ -193,6 +208,7 @@ pub const PRESETS: &[Preset] = &[
             load(1 << 16, 0.0, 64, "10Gbps", 1024),
         ],
         cases: &[("2x1", Some(4), 2), ("rss", Some(2), 2), ("cooperative", Some(1), 1)],
+        best: ("2x1", Some(4), 2),
         ring: 4096,
         mbufs: Some(SIXTEEN_K),
     },
