@@ -33,6 +33,8 @@ pub struct Preset {
     pub(crate) cases: &'static [Case],
     /// The one for a run that is no bench: the paper's best.
     pub(crate) best: Case,
+    /// Wu's three sketches are measured beside the tables.
+    pub(crate) has_sketches: bool,
     /// Descriptors of a receive queue.
     pub(crate) ring: usize,
     /// Mbufs of a receive queue's pool; `None`: frames come without.
@@ -100,6 +102,7 @@ pub(crate) const OWN: Preset = Preset {
         ("1x2 position shared", None, 1),
     ],
     best: ("rss", Some(1), 1),
+    has_sketches: true,
     ring: 2048,
     mbufs: None,
 };
@@ -152,6 +155,7 @@ pub const PRESETS: &[Preset] = &[
             ("async position shared", Some(6), 1),
         ],
         best: ("rss", Some(6), 6),
+        has_sketches: true,
         ring: 2048,
         mbufs: Some(SIXTEEN_K),
     },
@@ -177,6 +181,7 @@ pub const PRESETS: &[Preset] = &[
             ("3x1", None, 3),
         ],
         best: ("3x1", Some(6), 3),
+        has_sketches: false,
         ring: 2048,
         mbufs: Some(SIXTEEN_K),
     },
@@ -209,6 +214,7 @@ pub const PRESETS: &[Preset] = &[
         ],
         cases: &[("2x1", Some(4), 2), ("rss", Some(2), 2), ("cooperative", Some(1), 1)],
         best: ("2x1", Some(4), 2),
+        has_sketches: false,
         ring: 4096,
         mbufs: Some(SIXTEEN_K),
     },

@@ -19,7 +19,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let preset = settings(points);
     let cases = preset.cases.iter().map(|&case| fit(case)).collect::<Result<Vec<_>, _>>()?;
     let tables: Vec<Row> = cases.into_iter().map(Row::of_tables).collect();
-    let sketches = xyz::rows()?;
+    let sketches = if preset.has_sketches { xyz::rows()? } else { Vec::new() };
     let all = || tables.iter().chain(&sketches);
     expect(all().map(|row| wire(preset, None, row.case.queues, Length::Once)));
     for (number, load) in loads(points).into_iter().enumerate() {
