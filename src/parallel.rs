@@ -79,6 +79,16 @@ pub(crate) fn settle(
             rings.div_ceil(1 << 20)
         )));
     }
+    let merging = engine::merging_bytes(&plan);
+    if merging > config.limits.bytes_allowed() / 2 {
+        return Err(Failure::usage(format!(
+            "--split {} --state {} begins with {} MiB for {} workers and merging: raise --memory to twice that",
+            plan.split,
+            plan.state,
+            merging >> 20,
+            plan.counting()
+        )));
+    }
     if options.wire.is_some_and(|wire| wire.rate.is_none()) && queues > plan.receivers {
         return Err(Failure::usage(format!(
             "--wire without a rate replays each of its {queues} queues by itself: take as many receivers (--design rss \
@@ -122,7 +132,7 @@ fn needs_one_receiver(options: &RunOptions, config: &Config) -> Option<(&'static
 /// What is to be said of several receivers of a port that does not bring both directions of a connection to one queue, or
 /// refused.
 #[cfg(feature = "dpdk")]
-pub(crate) fn check_spread(config: &Config, spread: port::dpdk::Spread) -> Result<(), Failure> {
+pub(crate) fn check_spread(config: &Config, plan: &Plan, spread: port::dpdk::Spread) -> Result<(), Failure> {
     let how = match spread {
         port::dpdk::Spread::Symmetric => return Ok(()),
         port::dpdk::Spread::OneWay => {
@@ -136,7 +146,7 @@ pub(crate) fn check_spread(config: &Config, spread: port::dpdk::Spread) -> Resul
              instance by --design async"
         )));
     }
-    if spread == port::dpdk::Spread::Unknown {
+    if spread == port::dpdk::Spread::Unknown && !plan.merges() {
         crate::exit::say(&format!("{how}: a flow with packets on several has a record for each"));
     }
     Ok(())

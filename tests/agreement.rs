@@ -161,7 +161,7 @@ fn survives_a_link_that_goes_down(arguments: &'static [&'static str]) {
             (0..100).for_each(|n| veth.send(&capture::udp(n)));
             sent += 100;
             live.wait_for(sent);
-            for (is_up, words) in [(false, "link is down"), (true, "link is up again")] {
+            for (is_up, words) in [(false, "link is down"), (true, "link is up")] {
                 veth.set_near(is_up);
                 let said =
                     |it: &Running| it.said().iter().filter(|line| line.contains(words)).count() == downs;

@@ -5,7 +5,7 @@ use packet::{FlowKey, Key, KeySpec, PacketFields};
 use record::report::{RankedFlow, RankedLoss, Totals};
 use record::{Account, EndReason, FlowRecord, Loss};
 use summary::tcp::LossCounts;
-use summary::{Counts, FlowShare, FlowSink};
+use summary::{Counts, FlowShare, FlowSink, FlowTable};
 
 /// Takes finished records, block by block; what it cannot take it counts.
 pub trait RecordSink {
@@ -192,9 +192,11 @@ impl<R: RecordSink> Collector<R> {
         std::mem::replace(&mut self.closing, WindowPart::new(self.lines))
     }
 
-    /// A share of a flow for which there was no place where shares are merged.
-    pub(crate) fn share_full<K>(&mut self, share: &FlowShare<K>) {
-        self.add_to_other(share.counts, share.span());
+    /// Adds a share of a flow to the table where shares are merged, or to `other` where that has no place for it.
+    pub(crate) fn merge<K: Key>(&mut self, table: &mut FlowTable<K>, share: &FlowShare<K>) {
+        if !table.add_share(share, self) {
+            self.add_to_other(share.counts, share.span());
+        }
     }
 
     fn add_to_other(&mut self, counts: Counts, (stime, ltime): (u64, u64)) {

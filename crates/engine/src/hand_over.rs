@@ -177,10 +177,19 @@ impl Lane {
     fn await_done(&mut self) {
         let mut patience = Patience::default();
         let mut began = None;
-        while !self.has_failed && self.done.load(Ordering::Acquire) != self.sent {
+        while !self.has_failed {
+            let done = self.done.load(Ordering::Acquire);
+            if done == self.sent {
+                return;
+            }
             patience.wait();
-            let began = *began.get_or_insert_with(Instant::now);
-            self.has_failed = self.full.is_abandoned() || self.has_waited_enough(began);
+            // From when on it has done no more.
+            let (at, since) = began.get_or_insert_with(|| (done, Instant::now()));
+            if *at != done {
+                (*at, *since) = (done, Instant::now());
+            }
+            let since = *since;
+            self.has_failed = self.full.is_abandoned() || self.has_waited_enough(since);
         }
     }
 }

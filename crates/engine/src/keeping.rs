@@ -48,16 +48,8 @@ impl Tables {
 
     /// Adds all flows of `shares`, which are empty then.
     pub(crate) fn merge<R: RecordSink>(&mut self, shares: &mut Self, sink: &mut Collector<R>) {
-        shares.v4.take_shares(|share| {
-            if !self.v4.add_share(share, sink) {
-                sink.share_full(share);
-            }
-        });
-        shares.v6.take_shares(|share| {
-            if !self.v6.add_share(share, sink) {
-                sink.share_full(share);
-            }
-        });
+        shares.v4.take_shares(|share| sink.merge(&mut self.v4, share));
+        shares.v6.take_shares(|share| sink.merge(&mut self.v6, share));
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::hardware::Counting;
 use crate::keeping::Sealed;
+use crate::quiet::QuietPlace;
 use crate::receiver::{Downstream, Receiver, ReceiverEnd};
 use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
@@ -32,6 +33,15 @@ pub(crate) trait Events {
     fn warning(&mut self, line: String);
 }
 
+/// What ends a receiver besides its sources.
+#[derive(Debug)]
+pub(crate) struct Ends<'a> {
+    /// The user.
+    pub(crate) stop: &'a AtomicBool,
+    /// Nothing arriving anywhere, where that is asked for.
+    pub(crate) quiet: QuietPlace<'a>,
+}
+
 /// How a receiver ended.
 #[derive(Debug)]
 pub(crate) struct PollerEnd {
@@ -53,7 +63,7 @@ pub(crate) struct Poller<'a, D, E> {
     events: E,
     config: &'a Config,
     filter: Option<&'a Filter>,
-    stop: &'a AtomicBool,
+    ends: Ends<'a>,
     /// Bytes of the sources that have ended.
     done_bytes: u64,
     turned: u64,
@@ -76,7 +86,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         events: E,
         config: &'a Config,
         filter: Option<&'a Filter>,
-        stop: &'a AtomicBool,
+        ends: Ends<'a>,
         seat: Option<Seat<'a>>,
     ) -> Self {
         let receiver = Receiver::new(config, time_base, seat);
@@ -86,7 +96,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             events,
             config,
             filter,
-            stop,
+            ends,
             done_bytes: 0,
             turned: 0,
             stopped: false,
@@ -144,7 +154,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         let mut told = Instant::now();
         let mut ended = vec![false; sources.len()];
         while !ended.iter().all(|&ended| ended) {
-            if self.stop.load(Relaxed) {
+            if self.ends.stop.load(Relaxed) {
                 self.stopped = true;
                 break;
             }
@@ -195,11 +205,12 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                 told = Instant::now();
                 self.tell(sources);
             }
+            let Some(limit) = self.config.idle_exit else { continue };
+            let is_quiet = !took && idle_since.get_or_insert_with(Instant::now).elapsed() >= limit;
             if took {
                 idle_since = None;
-            } else if let Some(limit) = self.config.idle_exit
-                && idle_since.get_or_insert_with(Instant::now).elapsed() >= limit
-            {
+            }
+            if self.ends.quiet.is_everywhere(is_quiet) {
                 break;
             }
         }

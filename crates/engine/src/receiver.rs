@@ -322,6 +322,8 @@ impl<'a> Receiver<'a> {
         self.turned += 1;
         match self.time_base {
             TimeBase::Packets => self.turn_at = 0,
+            // Nothing comes behind the end, and others may be past this window.
+            TimeBase::Clock if ended_by == WindowEnd::RunEnd => {}
             TimeBase::Clock => self.open_window(),
         }
     }

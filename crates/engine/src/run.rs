@@ -4,14 +4,15 @@ use crate::collector::RecordSink;
 use crate::config::Config;
 use crate::cooperative::Cooperative;
 use crate::cores;
-use crate::design::{Design, Plan};
+use crate::design::{Design, Plan, State};
 use crate::finish::{Finish, Receiving};
 use crate::gate::Gate;
 use crate::hand_over::{Fan, HandOver, Inbox, Order, Parcel};
 use crate::hardware::Counting;
 use crate::keeping::{Keeping, Keepings, Sealed, Tables};
 use crate::merger::{Ended, Merger, RunEnd};
-use crate::poller::{Events, Poller, PollerEnd};
+use crate::poller::{Ends, Events, Poller, PollerEnd};
+use crate::quiet::Quiet;
 use crate::receiver::ReceiverEnd;
 use crate::shared::Shared;
 use crate::steps::{Role, Steps, Stopwatch};
@@ -21,7 +22,7 @@ use crate::window_gate::{Seat, WindowGate};
 use crate::worker::{Worker, WorkerEnd};
 use port::{Filter, PacketSource, SourceError, TimeBase};
 use record::report::{Counters, WindowReport};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -99,7 +100,9 @@ pub fn run<R: RecordSink + Send>(
     debug_assert_eq!(plan.check(config), Ok(()));
     let config = &Config { parts: Parts { shares: plan.merges(), ..config.parts }, ..config.clone() };
     let keepings = Keepings::new(plan, config, plan.counting())?;
-    let common = Common { filter, config, plan, stop, merges: plan.merges(), time_base: time_base(sources) };
+    let quiet = &Quiet::new(plan.receivers);
+    let common =
+        Common { filter, config, plan, stop, quiet, merges: plan.merges(), time_base: time_base(sources) };
     common.run(sources, keepings, records, observer)
 }
 
@@ -116,8 +119,9 @@ pub fn run_tallies<R: RecordSink + Send>(
     observer: &mut dyn Observer,
     tallies: Vec<Box<dyn Tally>>,
 ) -> Result<Outcome<R>, OutOfMemory> {
-    let stop = &AtomicBool::new(false);
-    let common = Common { filter: None, config, plan, stop, merges: false, time_base: time_base(sources) };
+    let (stop, quiet) = (&AtomicBool::new(false), &Quiet::new(plan.receivers));
+    let common =
+        Common { filter: None, config, plan, stop, quiet, merges: false, time_base: time_base(sources) };
     common.run(sources, Keepings::of_tallies(tallies), records, observer)
 }
 
@@ -132,6 +136,7 @@ struct Common<'a> {
     config: &'a Config,
     plan: &'a Plan,
     stop: &'a AtomicBool,
+    quiet: &'a Quiet,
     /// Flows are put together when a window closes.
     merges: bool,
     time_base: TimeBase,
@@ -210,6 +215,11 @@ impl<'a> Common<'a> {
         hub.receiver_ended(0, end);
     }
 
+    /// What ends a receiver, to be asked for once each.
+    fn ends(self) -> Ends<'a> {
+        Ends { stop: self.stop, quiet: self.quiet.place() }
+    }
+
     /// Receives and counts on the calling thread.
     fn receive<R: RecordSink>(
         self,
@@ -218,15 +228,16 @@ impl<'a> Common<'a> {
         events: impl Events,
         seat: Option<Seat<'_>>,
     ) -> (PollerEnd, Worker<R>) {
-        let Self { filter, config, stop, time_base, .. } = self;
+        let Self { filter, config, time_base, .. } = self;
+        let ends = self.ends();
         if self.plan.design == Design::Cooperative {
             let down = Cooperative::new(worker, config.burst);
             let (end, down, _) =
-                Poller::new(time_base, down, events, config, filter, stop, seat).run(sources);
+                Poller::new(time_base, down, events, config, filter, ends, seat).run(sources);
             (end, down.into_worker())
         } else {
             let (end, down, _) =
-                Poller::new(time_base, worker, events, config, filter, stop, seat).run(sources);
+                Poller::new(time_base, worker, events, config, filter, ends, seat).run(sources);
             (end, down)
         }
     }
@@ -246,6 +257,7 @@ impl<'a> Common<'a> {
         // They count into the run's memory even where that leaves less for the tables than they would like.
         let taken = if self.config.limits.take_bytes(rings) { rings } else { 0 };
         let finish = Finish::new(receivers, self.time_base);
+        let given_up = shared.clone();
         let window_gate = self.merges.then(|| WindowGate::new(receivers));
         // A live source goes on whether anybody polls it or not: nobody begins before all are there.
         let gate = Gate::new(self.plan.threads());
@@ -275,7 +287,9 @@ impl<'a> Common<'a> {
                         in_lock_step: self.plan.design == Design::Sync,
                         // In lock step the receiver waits for its workers anyway, for what it told them in between too.
                         waits: self.time_base == TimeBase::Packets || self.plan.design == Design::Sync,
-                        gives_up_after: (self.time_base == TimeBase::Clock).then_some(STALLED),
+                        // Where flows are merged, workers wait for that, however long it takes.
+                        gives_up_after: (self.time_base == TimeBase::Clock && !self.merges)
+                            .then_some(STALLED),
                         split: self.plan.split,
                     };
                     let (fan, inboxes) = Fan::new(self.plan.workers, hand_over, self.config, self.time_base);
@@ -306,7 +320,13 @@ impl<'a> Common<'a> {
                 }
             }
             drop(events);
-            hub.listen(&received);
+            let listening = catch_unwind(AssertUnwindSafe(|| hub.listen(&received)));
+            if let Err(panic) = listening {
+                // Workers wait for what is merged here: nobody must wait for it any more.
+                hub.merging = None;
+                given_up.iter().for_each(|shared| shared.give_up());
+                resume_unwind(panic);
+            }
         });
         self.config.limits.give_back_bytes(taken);
     }
@@ -357,11 +377,12 @@ impl<'a> Common<'a> {
         (receiving, seat): (Receiving<'_>, Option<Seat<'_>>),
         mut events: Remote<R>,
     ) {
-        let Self { filter, config, stop, time_base, .. } = self;
+        let Self { filter, config, time_base, .. } = self;
+        let ends = self.ends();
         let sender = events.events.clone();
         self.pin(number).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
-            let poller = Poller::new(time_base, fan, events, config, filter, stop, seat);
+            let poller = Poller::new(time_base, fan, events, config, filter, ends, seat);
             let (end, mut fan, mut events) = poller.run(queues);
             fan.end(receiving.end(end.counted.now));
             for worker in crate::receiver::Downstream::take_failed(&mut fan) {
@@ -441,6 +462,17 @@ impl<'a> Common<'a> {
             (Order::Idle, _) => worker.idle(),
             (Order::End, _) => {}
         }
+    }
+}
+
+/// Bytes that tables begin with where flows are merged ([`Plan::merges`]), for whoever looks after the memory of a run: four
+/// arenas of 2 MiB for each address family, twice a worker where its state is its own, and once where they are merged.
+pub fn merging_bytes(plan: &Plan) -> usize {
+    const TABLES: usize = 2 * 4 * (2 << 20);
+    match (plan.merges(), plan.state) {
+        (false, _) => 0,
+        (true, State::Separate) => (2 * plan.counting() + 1) * TABLES,
+        (true, State::Shared) => TABLES,
     }
 }
 

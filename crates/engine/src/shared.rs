@@ -18,6 +18,8 @@ pub(crate) struct Shared {
     open: AtomicUsize,
     /// The other one is empty.
     is_merged: AtomicBool,
+    /// Nobody merges any more.
+    is_given_up: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -51,7 +53,12 @@ impl Shared {
                 v6: SharedTable::new(flows, &config.limits)?,
             }))
         };
-        Ok(Self { sets: [set()?, set()?], open: AtomicUsize::new(0), is_merged: AtomicBool::new(true) })
+        Ok(Self {
+            sets: [set()?, set()?],
+            open: AtomicUsize::new(0),
+            is_merged: AtomicBool::new(true),
+            is_given_up: AtomicBool::new(false),
+        })
     }
 
     /// Counts parsed packets, whatever other workers count at the same time.
@@ -66,11 +73,16 @@ impl Shared {
     /// Opens the other set, once that is merged. Nobody may be counting.
     pub(crate) fn change(&self) {
         let mut patience = Patience::default();
-        while !self.is_merged.load(Ordering::Acquire) {
+        while !self.is_merged.load(Ordering::Acquire) && !self.is_given_up.load(Ordering::Relaxed) {
             patience.wait();
         }
         self.is_merged.store(false, Ordering::Relaxed);
         self.open.fetch_xor(1, Ordering::Release);
+    }
+
+    /// Whoever merges has failed: nobody waits for it any more.
+    pub(crate) fn give_up(&self) {
+        self.is_given_up.store(true, Ordering::Relaxed);
     }
 
     /// Adds the flows of the set that is not open to `tables`.
@@ -78,16 +90,8 @@ impl Shared {
         let closed = &self.sets[self.open.load(Ordering::Acquire) ^ 1];
         let mut set = closed.write().unwrap_or_else(PoisonError::into_inner);
         let Set { v4, v6 } = &mut *set;
-        v4.take_shares(|share| {
-            if !tables.v4.add_share(share, sink) {
-                sink.share_full(share);
-            }
-        });
-        v6.take_shares(|share| {
-            if !tables.v6.add_share(share, sink) {
-                sink.share_full(share);
-            }
-        });
+        v4.take_shares(|share| sink.merge(&mut tables.v4, share));
+        v6.take_shares(|share| sink.merge(&mut tables.v6, share));
         drop(set);
         self.is_merged.store(true, Ordering::Release);
     }

@@ -58,6 +58,7 @@ impl Seat<'_> {
         let mut patience = Patience::default();
         loop {
             let mut places = self.gate.places();
+            debug_assert!(window >= places.at[self.receiver], "windows are entered in their order");
             places.at[self.receiver] = window;
             if places.at.iter().all(|&at| at >= window) {
                 if let Some(open) = places.open.filter(|&open| open != window) {

@@ -210,7 +210,7 @@ impl InterfaceSource {
             )
         };
         let link = u32::try_from(link_number).map_or(LinkType::Unsupported, LinkType::from);
-        let warnings = if link == LinkType::Unsupported {
+        let mut warnings = if link == LinkType::Unsupported {
             vec![format!("{name}: link type {link_number} is not supported: its frames are not measured")]
         } else {
             Vec::new()
@@ -228,6 +228,8 @@ impl InterfaceSource {
         };
         // SAFETY: a C string, which the call only reads.
         let index = CString::new(name).map_or(0, |name| unsafe { libc::if_nametoindex(name.as_ptr()) });
+        let link = LinkWatch::new(kernel_link::is_up(index));
+        warnings.extend(link.down_at_first(&format!("interface '{name}'")));
         Ok(Self {
             name: name.into(),
             handle,
@@ -237,7 +239,7 @@ impl InterfaceSource {
             ps_drop: 0,
             ps_ifdrop: 0,
             index,
-            link: LinkWatch::new(),
+            link,
             warnings,
         })
     }

@@ -46,14 +46,20 @@ pub(crate) struct LinkWatch {
 pub(crate) enum LinkChange {
     /// It went down; frames come again when it is up.
     Down,
-    /// It came back.
+    /// It came up.
     Up,
 }
 
 impl LinkWatch {
-    /// A link that was up when it was opened.
-    pub(crate) fn new() -> Self {
-        Self { is_down: false, downs: 0, polls: 0, asked: Instant::now() }
+    /// What the link was when it was opened; up where that cannot be asked. One that was down then, as that of a card is until it
+    /// has agreed with its peer on a speed, has not gone down.
+    pub(crate) fn new(is_up: Option<bool>) -> Self {
+        Self { is_down: is_up == Some(false), downs: 0, polls: 0, asked: Instant::now() }
+    }
+
+    /// The line for the user about `what`, where its link is down now.
+    pub(crate) fn down_at_first(&self, what: &str) -> Option<String> {
+        self.is_down.then(|| LinkChange::Down.line(what))
     }
 
     /// A poll without frames: true where it is time to ask, a few times a second.
@@ -93,7 +99,7 @@ impl LinkChange {
     pub(crate) fn line(self, what: &str) -> String {
         match self {
             Self::Down => format!("{what}: its link is down; measuring goes on when it is up again"),
-            Self::Up => format!("{what}: its link is up again"),
+            Self::Up => format!("{what}: its link is up"),
         }
     }
 }
@@ -104,13 +110,16 @@ mod tests {
 
     #[test]
     fn each_change_is_told_once_and_downs_are_counted() {
-        let mut watch = LinkWatch::new();
+        let mut watch = LinkWatch::new(None);
         let told: Vec<_> = [true, false, false, true, true, false].map(|is_up| watch.found(is_up)).to_vec();
         assert_eq!(
             told,
             [None, Some(LinkChange::Down), None, Some(LinkChange::Up), None, Some(LinkChange::Down)]
         );
         assert_eq!(watch.downs(), 2);
+        let mut watch = LinkWatch::new(Some(false));
+        let told = [false, true, true].map(|is_up| watch.found(is_up));
+        assert_eq!((told, watch.downs()), ([None, Some(LinkChange::Up), None], 0));
     }
 
     #[test]

@@ -71,9 +71,13 @@ impl DpdkSource {
         name: String,
         burst: u16,
         replay: Option<Timestamps>,
-        warnings: Vec<String>,
+        mut warnings: Vec<String>,
     ) -> Self {
         let burst = usize::from(burst);
+        let links: Vec<_> = queues.iter().map(|queue| LinkWatch::new(queue.port().link_is_up())).collect();
+        for (queue, link) in queues.iter().zip(&links).filter(|(queue, _)| queue.is_first()) {
+            warnings.extend(link.down_at_first(&format!("port {}", queue.port().device().devargs)));
+        }
         Self {
             name,
             mbufs: vec![std::ptr::null_mut(); burst],
@@ -83,8 +87,8 @@ impl DpdkSource {
             next_queue: 0,
             replay,
             is_registered: false,
-            alive: LinkWatch::new(),
-            links: queues.iter().map(|_| LinkWatch::new()).collect(),
+            alive: LinkWatch::new(None),
+            links,
             lost: Vec::new(),
             warnings,
             queues,

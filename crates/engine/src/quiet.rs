@@ -1,0 +1,68 @@
+//! `--idle-exit` of several receivers: nothing arrives where nothing arrives at any of them. A queue to which no flow hashes for
+//! a while must still be polled.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// How many receivers of a run have something coming.
+#[derive(Debug)]
+pub(crate) struct Quiet {
+    busy: AtomicUsize,
+}
+
+impl Quiet {
+    pub(crate) fn new(receivers: usize) -> Self {
+        Self { busy: AtomicUsize::new(receivers) }
+    }
+
+    /// The place of a receiver, to be asked for once each.
+    pub(crate) fn place(&self) -> QuietPlace<'_> {
+        QuietPlace { quiet: self, is_quiet: false }
+    }
+}
+
+/// One receiver's say. It is quiet when dropped: nothing comes of it any more.
+#[derive(Debug)]
+pub(crate) struct QuietPlace<'a> {
+    quiet: &'a Quiet,
+    is_quiet: bool,
+}
+
+impl QuietPlace<'_> {
+    /// Whether nothing came here for as long as the limit says. True where that is so everywhere.
+    #[inline]
+    pub(crate) fn is_everywhere(&mut self, is_quiet: bool) -> bool {
+        if is_quiet != self.is_quiet {
+            self.is_quiet = is_quiet;
+            match is_quiet {
+                true => self.quiet.busy.fetch_sub(1, Relaxed),
+                false => self.quiet.busy.fetch_add(1, Relaxed),
+            };
+        }
+        is_quiet && self.quiet.busy.load(Relaxed) == 0
+    }
+}
+
+impl Drop for QuietPlace<'_> {
+    fn drop(&mut self) {
+        self.is_everywhere(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_quiet_where_all_are() {
+        let quiet = Quiet::new(3);
+        let (mut first, mut second, third) = (quiet.place(), quiet.place(), quiet.place());
+        assert!(!first.is_everywhere(true) && !second.is_everywhere(false));
+        assert!(!second.is_everywhere(true));
+        drop(third);
+        assert!(first.is_everywhere(true) && second.is_everywhere(true));
+        // A frame after all: the other one goes on too.
+        assert!(!first.is_everywhere(false) && !second.is_everywhere(true));
+        drop(first);
+        assert!(second.is_everywhere(true));
+    }
+}
