@@ -191,3 +191,31 @@ fn a_receiver_that_dies_ends_the_run_with_a_fault() {
         }
     }
 }
+
+/// The end of a run closes the last window of each receiver, and nobody else's.
+#[test]
+fn a_live_run_that_merges_ends_each_window_once() {
+    for (design, split, state) in [
+        ("async/2", Split::Hash, State::Shared),
+        ("1x2", Split::Position, State::Separate),
+        ("2x1", Split::Hash, State::Shared),
+        ("rss/3", Split::Hash, State::Shared),
+    ] {
+        let plan = Plan { split, state, ..plan(design) };
+        let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
+        // By number, where one receiver counts; else so short that receivers are in different ones when they end.
+        let every = if plan.receivers == 1 { Every::Packets(1000) } else { Every::Time(1_000_000) };
+        let config = Config { every, timeouts, ..config() };
+        let mut sources: Vec<Box<dyn PacketSource>> = sources(&plan)
+            .into_iter()
+            .map(|source| Box::new(Live::new(source)) as Box<dyn PacketSource>)
+            .collect();
+        let run = Run::new(&mut sources, None, &config, &plan, Kept::new(|_, _| ()));
+        run.is_consistent();
+        let ended = &run.outcome.ended;
+        assert_eq!(ended.packets.received + run.lost("ring_full"), FRAMES, "{design}");
+        assert_eq!(ended.packets.measured, ended.packets.received, "{design}");
+        assert_eq!(ended.windows.run_end, 1, "{design}: {:?}", ended.windows);
+        assert!(run.outcome.faults.is_empty(), "{:?}", run.outcome.faults);
+    }
+}

@@ -124,7 +124,8 @@ fn line(preset: &Preset, row: &Row, load: Load, mut measured: Vec<Measured>) -> 
         params,
         packets: median.wire.delivered.max(1),
         rounds_ns: vec![median.receiving_ns()],
-        memory_bytes: Some(median.memory_bytes),
+        // Of tables and rings: a sketch is the bench's own.
+        memory_bytes: row.sketches.is_none().then_some(median.memory_bytes),
         checked,
         more,
     }

@@ -45,11 +45,19 @@ impl Estimate {
         Self { value, bounds: Some(Bounds { lower, upper, confidence }) }
     }
 
-    /// The same, about what was on the wire: all of `lost`, in the unit of the weights (flows: packets), may have been of
+    /// The same of a total, about what was on the wire: all of `lost`, in the unit of the weights (flows: packets), may have been of
     /// the flow that was asked about. `None`, a loss that the source cannot count, leaves no upper bound.
     pub fn widened_by_loss(self, lost: Option<u64>) -> Self {
         let lost = lost.map_or(f64::INFINITY, |lost| lost as f64);
         Self { bounds: self.bounds.map(|bounds| Bounds { upper: bounds.upper + lost, ..bounds }), ..self }
+    }
+
+    /// The same of a difference, later less earlier, where so much was lost of each: what the earlier stream lost may make the
+    /// difference smaller.
+    pub fn widened_by_losses(self, earlier: Option<u64>, later: Option<u64>) -> Self {
+        let earlier = earlier.map_or(f64::INFINITY, |lost| lost as f64);
+        let less = |bounds: Bounds| Bounds { lower: bounds.lower - earlier, ..bounds };
+        Self { bounds: self.bounds.map(less), ..self }.widened_by_loss(later)
     }
 }
 
@@ -64,6 +72,8 @@ mod tests {
         assert_eq!(seen.widened_by_loss(Some(100)), Estimate::bounded(7.0, 5.0, 108.0, 0.9));
         assert_eq!(seen.widened_by_loss(None), Estimate::bounded(7.0, 5.0, f64::INFINITY, 0.9));
         assert_eq!(Estimate::unbounded(7.0).widened_by_loss(Some(1)).bounds, None);
+        assert_eq!(seen.widened_by_losses(Some(3), Some(100)), Estimate::bounded(7.0, 2.0, 108.0, 0.9));
+        assert_eq!(seen.widened_by_losses(None, Some(0)).bounds.expect("bounds").lower, f64::NEG_INFINITY);
         assert!(seen.bounds.expect("bounds").contain(8.0) && !seen.bounds.expect("bounds").contain(8.1));
     }
 }
