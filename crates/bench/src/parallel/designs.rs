@@ -115,7 +115,7 @@ fn line(preset: &Preset, row: &Row, load: Load, mut measured: Vec<Measured>) -> 
     ]);
     if let Some([dropped, processing_ns]) = row.paper {
         more.push(("paper_drop_percent", json!(rounded(100.0 * dropped))));
-        more.push(("paper_processing_ns", json!(processing_ns)));
+        more.push(("paper_processing_ns", json!(rounded(processing_ns))));
     }
     more.extend(instead.as_ref().map(|instead| ("instead", json!(instead))));
     Line {
