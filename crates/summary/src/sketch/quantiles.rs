@@ -38,9 +38,10 @@ impl Configuration for QuantileConfig {
         fits.ok_or(SketchError::TooLittleMemory { kind: Self::KIND, bytes, least: of(500).bytes() })
     }
 
-    /// At the most: bins are taken as values come that need them, 128 at a time.
+    /// At the most: bins are taken as values come that need them, 128 at a time, by a vector that doubles where it grows and so may
+    /// have room for twice as many.
     fn bytes(&self) -> usize {
-        size_of::<DDSketch>() + self.bins().next_multiple_of(128) * size_of::<u64>()
+        size_of::<DDSketch>() + 2 * self.bins().next_multiple_of(128) * size_of::<u64>()
     }
 
     fn seed(&self) -> &Seed {
@@ -57,7 +58,7 @@ impl fmt::Display for QuantileConfig {
 /// Quantiles of the weights of its updates (sizes of packets or flows, times in nanoseconds); keys and hashes are not used.
 ///
 /// A quantile is within the relative error of the true one, for certain (section 2 of the paper): bins are for values from γᵏ to
-/// γᵏ⁺¹, and as many as 64-bit values need. It costs a logarithm a value, and allocates where a value is beyond all
+/// γᵏ⁺¹, and as many as 64-bit values need. It costs a logarithm a value, and the library allocates while it grows, where a value is beyond all
 /// before: seventeen times at the most with 1 %.
 #[derive(Clone)]
 pub struct QuantileSketch {

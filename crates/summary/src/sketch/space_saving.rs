@@ -120,7 +120,17 @@ impl<K: Key, O: Order> SpaceSaving<K, O> {
 
     fn estimate_of(counter: &Counter<K>, count: u64) -> Estimate {
         let lower = count - counter.error;
-        Estimate::bounded(count as f64, lower as f64, count as f64, 1.0)
+        Estimate::bounded(count as f64, lower as f64, Self::upper(count), 1.0)
+    }
+
+    /// A count at its end stays there, and limits nothing.
+    fn upper(count: u64) -> f64 {
+        if count == u64::MAX { f64::INFINITY } else { count as f64 }
+    }
+
+    /// Counters at the end of their range, without an upper bound.
+    pub fn saturated(&self) -> usize {
+        self.counted().filter(|(_, count)| *count == u64::MAX).count()
     }
 }
 
@@ -175,12 +185,13 @@ impl<K: Key, O: Order> Merge for SpaceSaving<K, O> {
         // A flow that one of them has no counter for may have had as much there as its least.
         let with = |counter: &Counter<K>, count: u64, one: &Self| match one.find(counter.tag, &counter.key) {
             Some(number) => {
-                let error = counter.error + one.counters[number as usize].error;
+                let error = counter.error.saturating_add(one.counters[number as usize].error);
                 (count.saturating_add(one.order.count(number)), Counter { error, ..*counter })
             }
             None => {
                 let least = one.least();
-                (count.saturating_add(least), Counter { error: counter.error + least, ..*counter })
+                let error = counter.error.saturating_add(least);
+                (count.saturating_add(least), Counter { error, ..*counter })
             }
         };
         let ours = self.counted().map(|(counter, count)| with(counter, count, other));
@@ -208,17 +219,19 @@ impl<K: Key, O: Order> Frequency<K> for SpaceSaving<K, O> {
         match self.find(tag, key) {
             Some(number) => Self::estimate_of(&self.counters[number as usize], self.order.count(number)),
             None => {
-                let least = self.least() as f64;
-                Estimate::bounded(least, 0.0, least, 1.0)
+                let least = self.least();
+                Estimate::bounded(least as f64, 0.0, Self::upper(least), 1.0)
             }
         }
     }
 }
 
 impl<K: Key, O: Order> HeavyHitters<K> for SpaceSaving<K, O> {
+    /// Cut short where the least of all counters, each with a flow, reaches the threshold: so may flows without one.
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let heavy = self.counted().filter(|(_, count)| *count >= threshold);
         let keys = heavy.map(|(counter, count)| (counter.key, Self::estimate_of(counter, count)));
-        HeavyKeys::new(keys.collect(), false)
+        let least = self.least();
+        HeavyKeys::new(keys.collect(), least > 0 && threshold <= least)
     }
 }

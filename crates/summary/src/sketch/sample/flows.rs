@@ -28,6 +28,11 @@ impl<K: Key> FlowSample<K> {
         self.table.not_kept
     }
 
+    /// Flows whose sum is at the end of its range, without an upper bound.
+    pub fn saturated(&self) -> usize {
+        self.table.saturated()
+    }
+
     /// The sum of `value`, of a flow's key and weight, over all flows of the stream. No bound: it depends on the values.
     pub fn total_of(&self, value: impl Fn(&K, u64) -> f64) -> Estimate {
         let sum: f64 = self.table.all().map(|(key, sum, _)| value(key, sum)).sum();
@@ -88,7 +93,11 @@ impl<K: Key> Merge for FlowSample<K> {
 impl<K: Key> FlowSample<K> {
     /// Of a flow that has an entry. It had one from its first packet on, unless tables were merged of which one was full.
     fn of_sum(&self, sum: u64) -> Estimate {
-        Estimate::bounded(sum as f64, sum as f64, (sum + self.table.not_kept) as f64, 1.0)
+        let upper = match sum.saturating_add(self.table.not_kept) {
+            u64::MAX => f64::INFINITY,
+            upper => upper as f64,
+        };
+        Estimate::bounded(sum as f64, sum as f64, upper, 1.0)
     }
 }
 

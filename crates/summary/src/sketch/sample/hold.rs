@@ -34,21 +34,28 @@ impl<K: Key> SampleAndHold<K> {
         self.table.not_kept
     }
 
+    /// Flows whose sum is at the end of its range, without an upper bound.
+    pub fn saturated(&self) -> usize {
+        self.table.saturated()
+    }
+
     /// What a flow can have had before it was sampled, with the confidence, in this and all samples merged into it.
     fn most_missed(&self) -> f64 {
         if self.config.one_in == 1 {
             return 0.0;
         }
-        let failing = (1.0 - CONFIDENCE) / f64::from(self.merged + 1);
+        let samples = f64::from(self.merged) + 1.0;
+        let failing = (1.0 - CONFIDENCE) / samples;
         let one = (failing.ln() / (-self.config.probability()).ln_1p()).ceil();
-        one * f64::from(self.merged + 1)
+        one * samples
     }
 
     fn held(&self, sum: u64, begun: u32) -> Estimate {
         let missed = (1.0 / self.config.probability() - 1.0) * f64::from(begun);
+        // Where a full table has turned a flow away that another of the merged ones held, what it missed there has no limit.
+        let is_open = sum == u64::MAX || (self.merged > 0 && self.table.not_kept > 0);
         let sum = sum as f64;
-        // Where a full table has turned a sampled flow away, it may have begun again.
-        let upper = sum + self.most_missed().max(missed) + self.table.not_kept as f64;
+        let upper = if is_open { f64::INFINITY } else { sum + self.most_missed().max(missed) };
         Estimate::bounded(sum + missed, sum, upper, if self.config.one_in == 1 { 1.0 } else { CONFIDENCE })
     }
 }

@@ -13,7 +13,8 @@ use packet::Key;
 /// Each packet is taken with the same probability, independently of all others.
 ///
 /// A flow's estimate is what was taken of it, divided by the probability, and unbiased (Horvitz and Thompson 1952). Its bounds are
-/// Chernoff's, with a confidence of 95 %: they know no more of a weight than the largest that was seen.
+/// Chernoff's, with a confidence of 95 %: they know no more of a weight than the largest that was seen. Samples of equal seeds draw
+/// alike, so that of merged ones as many packets are taken together.
 #[derive(Clone, Debug)]
 pub struct PacketSample<K: Key> {
     config: SampleConfig<Self>,
@@ -23,6 +24,8 @@ pub struct PacketSample<K: Key> {
     skip: u64,
     /// The largest weight of a packet, taken or not.
     largest: u64,
+    /// How many samples were merged into this one.
+    merged: u32,
 }
 
 /// What is drawn for packets.
@@ -34,17 +37,25 @@ impl<K: Key> PacketSample<K> {
         self.table.not_kept
     }
 
+    /// Flows whose sum is at the end of its range, without an upper bound.
+    pub fn saturated(&self) -> usize {
+        self.table.saturated()
+    }
+
     fn of_sum(&self, sum: u64) -> Estimate {
         let p = self.config.probability();
         let value = sum as f64 / p;
+        // One of the merged samples may have turned the flow away that another kept.
+        let is_open = sum == u64::MAX || (self.merged > 0 && self.table.not_kept > 0);
+        let or_open = |upper: f64| if is_open { f64::INFINITY } else { upper };
         if self.config.one_in == 1 {
-            return Estimate::exact(value);
+            return Estimate::bounded(value, value, or_open(value), 1.0);
         }
-        // In units of the largest weight all terms are between 0 and 1.
-        let unit = self.largest.max(1) as f64;
+        // In units of the most that one draw can have taken all terms are between 0 and 1.
+        let unit = self.largest.max(1) as f64 * (f64::from(self.merged) + 1.0);
         let (lower, upper) = chernoff::mean_of(sum as f64 / unit, CONFIDENCE);
         // What was taken was there.
-        Estimate::bounded(value, (lower * unit / p).max(sum as f64), upper * unit / p, CONFIDENCE)
+        Estimate::bounded(value, (lower * unit / p).max(sum as f64), or_open(upper * unit / p), CONFIDENCE)
     }
 }
 
@@ -59,6 +70,7 @@ impl<K: Key> Summary for PacketSample<K> {
             draw: Draw::new(&config.seed, PURPOSE),
             skip: 0,
             largest: 0,
+            merged: 0,
         };
         sample.skip = sample.draw.failures(config.probability());
         Ok(sample)
@@ -72,7 +84,7 @@ impl<K: Key> Summary for PacketSample<K> {
         self.table.clear();
         self.draw = Draw::new(&self.config.seed, PURPOSE);
         self.skip = self.draw.failures(self.config.probability());
-        self.largest = 0;
+        (self.largest, self.merged) = (0, 0);
     }
 
     fn bytes(&self) -> usize {
@@ -101,6 +113,7 @@ impl<K: Key> Merge for PacketSample<K> {
         Unmergeable::check(&self.config, &other.config)?;
         self.table.merge(&other.table, &self.config.seed);
         self.largest = self.largest.max(other.largest);
+        self.merged = self.merged.saturating_add(other.merged).saturating_add(1);
         Ok(())
     }
 }

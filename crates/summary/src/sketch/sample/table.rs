@@ -98,12 +98,18 @@ impl<K: Key> SampleTable<K> {
         self.flows[..self.used].iter().map(|flow| (&flow.key, flow.sum, flow.begun))
     }
 
+    /// Flows whose sum is at the end of its range.
+    pub(super) fn saturated(&self) -> usize {
+        self.all().filter(|(_, sum, _)| *sum == u64::MAX).count()
+    }
+
     /// Adds all of another table. `seed` is that of both.
     pub(super) fn merge(&mut self, other: &Self, seed: &Seed) {
         for flow in &other.flows[..other.used] {
             let tag = self.tag(flow.key.hash(seed));
             if let Some(number) = self.find(tag, &flow.key) {
-                self.flows[number].begun += flow.begun;
+                let begun = &mut self.flows[number].begun;
+                *begun = begun.saturating_add(flow.begun);
             }
             let used = self.used;
             self.add(tag, &flow.key, flow.sum);

@@ -135,6 +135,89 @@ fn what_finds_no_room_is_counted_and_takes_the_bounds_away() {
     assert_eq!(flows.distinct().bounds.expect("bounds").upper, f64::INFINITY);
 }
 
+/// Samples of equal seeds take the same positions of what each core was dealt.
+#[test]
+fn one_flow_dealt_to_three_cores_is_within_the_bounds() {
+    let key = KeyV4::default();
+    let mut promise = Promise::default();
+    for number in 0..1_000 {
+        let config = config::<Packets>(20, 10, number);
+        let core = vec![Update::new(key, 1, &config.seed); 1_000];
+        let [mut merged, second, third]: [Packets; 3] =
+            std::array::from_fn(|_| oracle::summary_of(&config, &core));
+        merged.merge(&second).expect("equal configurations");
+        merged.merge(&third).expect("equal configurations");
+        promise.count(merged.estimate(&key), 3_000.0);
+    }
+    promise.must_hold();
+}
+
+/// One core's table is full and refuses the flow that the other one's keeps.
+#[test]
+fn a_full_table_that_was_merged_leaves_no_upper_bound() {
+    fn of<S>(one_in: u32)
+    where
+        S: Summary<Configuration = SampleConfig<S>>
+            + UpdateBurst<KeyV4>
+            + Merge
+            + Frequency<KeyV4>
+            + Sampling,
+    {
+        let config = config::<S>(one_in, 1, 1);
+        let key = |port| KeyV4::new([10, 0, 0, 1, 10, 0, 0, 2], [1, 2, 3, port], 17);
+        let stream = |port, packets| vec![Update::new(key(port), 1, &config.seed); packets];
+        let full = [stream(1, 3_000), stream(2, 3_000)].concat();
+        for is_full_first in [false, true] {
+            let mut merged: S =
+                oracle::summary_of(&config, &if is_full_first { full.clone() } else { stream(2, 50) });
+            merged
+                .merge(&oracle::summary_of(
+                    &config,
+                    &if is_full_first { stream(2, 50) } else { full.clone() },
+                ))
+                .expect("equal configurations");
+            let kept = if is_full_first { key(1) } else { key(2) };
+            let bounds = merged.estimate(&kept).bounds.expect("bounds");
+            assert!(bounds.lower <= 3_000.0 && bounds.upper == f64::INFINITY, "{}: {bounds:?}", S::KIND);
+        }
+    }
+    for one_in in [1, 10] {
+        of::<Packets>(one_in);
+        of::<Hold>(one_in);
+    }
+}
+
+#[test]
+fn sums_at_their_end_stay_are_counted_and_leave_no_upper_bound() {
+    let key = KeyV4::default();
+    fn of<S>(update: &[Update<KeyV4>], saturated: impl Fn(&S) -> usize)
+    where
+        S: Summary<Configuration = SampleConfig<S>>
+            + UpdateBurst<KeyV4>
+            + Merge
+            + Frequency<KeyV4>
+            + Sampling,
+    {
+        let config = config::<S>(1, 1, 1);
+        let mut sample: S = oracle::summary_of(&config, update);
+        assert!(
+            saturated(&sample) == 0 && sample.estimate(&update[0].key).bounds.expect("bounds").upper < 2e19
+        );
+        sample.merge(&oracle::summary_of(&config, update)).expect("equal configurations");
+        let bounds = sample.estimate(&update[0].key).bounds.expect("bounds");
+        assert!(saturated(&sample) == 1 && bounds.upper == f64::INFINITY, "{}: {bounds:?}", S::KIND);
+    }
+    let update = [Update::new(key, 3 << 62, &Seed::new(1))];
+    of::<Packets>(&update, Packets::saturated);
+    of::<Flows>(&update, Flows::saturated);
+    of::<Hold>(&update, Hold::saturated);
+    // What found no room is added to what is kept.
+    let other = KeyV4::new([10, 0, 0, 1, 10, 0, 0, 2], [1, 2, 3, 4], 17);
+    let updates = [update[0], Update::new(other, 3 << 62, &Seed::new(1))];
+    let flows: Flows = oracle::summary_of(&config(1, 1, 1), &updates);
+    assert_eq!(flows.estimate(&key).bounds.expect("bounds").upper, f64::INFINITY);
+}
+
 #[test]
 fn merges_resets_and_sizes() {
     let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));

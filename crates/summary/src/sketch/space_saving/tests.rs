@@ -1,7 +1,7 @@
 use super::*;
 use crate::sketch::oracle::{self, Promise, Stream};
 use packet::{KeyV4, Seed};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 fn config<O: Order>(capacity: usize, number: u64) -> GridConfig<SpaceSaving<KeyV4, O>> {
     GridConfig::with_width(capacity, Seed::new(number))
@@ -41,6 +41,14 @@ fn bounds_hold<O: Order>(summary: &SpaceSaving<KeyV4, O>, stream: &Stream, capac
     let found: Vec<_> = summary.heavy_hitters(limit + 1).keys.into_iter().map(|(key, _)| key).collect();
     for key in stream.heavy(limit + 1) {
         assert!(found.contains(&key), "a flow above N / capacity has a counter");
+    }
+    let (least, is_full) = (summary.least(), summary.counted().count() == capacity);
+    for threshold in [0, 1, least, least + 1, limit + 1] {
+        let list = summary.heavy_hitters(threshold);
+        assert_eq!(list.is_cut_short, is_full && threshold <= least, "{threshold}, least {least}");
+        let found: HashSet<_> = list.keys.into_iter().map(|(key, _)| key).collect();
+        let is_missing = stream.heavy(threshold).into_iter().any(|key| !found.contains(&key));
+        assert!(list.is_cut_short || !is_missing, "{threshold}, least {least}");
     }
 }
 
@@ -120,4 +128,33 @@ fn merging_empty_ones_changes_nothing() {
     merged.merge(&whole).expect("equal configurations");
     merged.merge(&SpaceSavingSummary::new(&config).expect("a structure")).expect("equal configurations");
     assert_eq!(oracle::all_answers(&merged, &stream), oracle::all_answers(&whole, &stream));
+}
+
+fn counts_at_their_end<O: Order>() {
+    let config = config::<O>(1, 1);
+    let of = |port| {
+        Update::new(KeyV4::new([10, 0, 0, 1, 10, 0, 0, 2], [1, 2, 3, port], 17), 3 << 62, &config.seed)
+    };
+    let (one, two) = (of(1), of(2));
+    let mut summary = oracle::summary_of::<SpaceSaving<KeyV4, O>, _>(&config, &[one]);
+    assert_eq!((summary.saturated(), summary.estimate(&one.key)), (0, Estimate::exact((3_u64 << 62) as f64)));
+    summary.update_burst(&[two, two]);
+    // Both kept flows differ, and so do both errors.
+    let other = oracle::summary_of::<SpaceSaving<KeyV4, O>, _>(&config, &[two, one]);
+    summary.merge(&other).expect("equal configurations");
+    let mut again = summary.clone();
+    again.merge(&summary).expect("equal configurations");
+    for summary in [&summary, &again] {
+        assert_eq!(summary.saturated(), 1);
+        for key in [one.key, two.key] {
+            let bounds = summary.estimate(&key).bounds.expect("bounds");
+            assert!(bounds.lower <= (3_u64 << 62) as f64 && bounds.upper == f64::INFINITY, "{bounds:?}");
+        }
+    }
+}
+
+#[test]
+fn counts_at_their_end_stay_are_counted_and_leave_no_upper_bound() {
+    counts_at_their_end::<Heap>();
+    counts_at_their_end::<StreamSummary>();
 }
