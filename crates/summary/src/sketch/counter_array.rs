@@ -11,7 +11,8 @@
 //! Keys are known by their hash alone, so that one array serves keys of any kind.
 //!
 //! All rows lie in one allocation, one behind the other: a packet touches as many cache lines as there are rows. Putting
-//! them into one line would save misses and lose the rows' independence, which the bounds need. Where the array is
+//! them into one line would save misses and lose the rows' independence, which the bounds need. That independence rests on
+//! the secret hash, as rows are digits of one word: hashes that follow a pattern meet in several rows at once. Where the array is
 //! larger than the cache that is near, a burst goes through in two steps: the first finds the places and asks for their
 //! lines, the second counts.
 //!
