@@ -40,7 +40,7 @@ use super::{
     Configuration, Estimate, Frequency, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 use packet::{Key, Seed};
-use places::Places;
+use places::{Places, with_depth};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -125,6 +125,12 @@ impl<P: Policy> CounterArray<P> {
     pub fn estimate_hash(&self, hash: u64) -> Estimate {
         let estimate = P::estimate(self, hash);
         if self.removed == 0 { bounds::not_negative(estimate) } else { estimate }
+    }
+
+    /// By what the key with this hash is compared with others, as when a packet of it was counted.
+    pub(super) fn rank_hash(&self, hash: u64) -> i64 {
+        let counters = P::counters(self, hash);
+        with_depth!(self.configuration.depth, D => P::rank::<D>(std::array::from_fn(|row| counters[row])))
     }
 
     /// Weight added, less what was taken away.
