@@ -50,6 +50,20 @@ fn ranges_hold_their_bound() {
     }
 }
 
+/// Powers of 16, of which the rows' digits would meet together if the numbers were not hashed.
+#[test]
+fn numbers_of_a_pattern_hold_their_bound_too() {
+    let numbers: Vec<u64> = [1, 16, 256, 4096, 65_536].into_iter().flat_map(|number| [number; 100]).collect();
+    let mut failures = 0;
+    for seed in seeds(1000) {
+        let configuration = DyadicConfig::new(64, 4, 16, seed).expect("a configuration");
+        let mut array = DyadicArray::new(&configuration).expect("an array");
+        count(&mut array, &numbers);
+        failures += u32::from(fails(&array.range(0, 0), 0.0));
+    }
+    assert_as_promised("powers of 16", failures, 1000, 1.0 - (-4f64).exp());
+}
+
 #[test]
 fn quantiles_hold_their_bound() {
     let mut numbers = numbers(4000, 20);

@@ -6,8 +6,8 @@ use packet::{BurstParser, Frame, Key, KeyV4, LinkType, ParserConfig, Seed};
 use sketch_support::{Random, counts, key, seeds, skewed, summarise};
 use std::collections::HashMap;
 use summary::sketch::{
-    ArrayConfig, Configuration, Conservative, CountMin, CountSketch, Frequency, HeavyHitters, KAry, Merge,
-    Policy, Summary, Tracked, TrackedConfig, Update, UpdateBurst, preset,
+    ArrayConfig, Configuration, Conservative, CountMin, CountSketch, Frequency, HeavyHitters, HeavyKeys,
+    KAry, Merge, Policy, Summary, Tracked, TrackedConfig, Update, UpdateBurst, preset,
 };
 
 fn config<P: Policy>(width: usize, candidates: usize, seed: u64) -> TrackedConfig<KeyV4, P> {
@@ -20,12 +20,10 @@ fn finds_all<P: Policy>() {
     for seed in 0..20 {
         let packets = skewed(20_000, 3000, &mut Random(seed));
         let tracked: Tracked<KeyV4, P> = summarise(&config(1000, 150, seed), &packets);
-        let found: HashMap<KeyV4, f64> = tracked
-            .heavy_hitters(100)
-            .keys
-            .into_iter()
-            .map(|(key, estimate)| (key, estimate.value))
-            .collect();
+        let found = tracked.heavy_hitters(100);
+        assert!(!found.is_cut_short);
+        let found: HashMap<KeyV4, f64> =
+            found.keys.into_iter().map(|(key, estimate)| (key, estimate.value)).collect();
         let mut heavy = 0;
         for flow in counts(&packets).into_keys() {
             let estimate = tracked.estimate(&key(flow)).value;
@@ -50,7 +48,8 @@ fn no_heavy_flow_is_missed() {
 fn the_largest_come_first_and_one_candidate_is_the_heaviest() {
     let packets = skewed(20_000, 3000, &mut Random(1));
     let tracked: Tracked<KeyV4, CountMin> = summarise(&config(1000, 50, 1), &packets);
-    let keys = tracked.heavy_hitters(1).keys;
+    let HeavyKeys { keys, is_cut_short, .. } = tracked.heavy_hitters(1);
+    assert!(is_cut_short && !tracked.heavy_hitters(10_000).is_cut_short);
     assert_eq!(keys.len(), 50);
     assert!(keys.is_sorted_by(|(_, a), (_, b)| a.value >= b.value));
     let one: Tracked<KeyV4, CountMin> = summarise(&config(1000, 1, 1), &packets);

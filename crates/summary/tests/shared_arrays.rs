@@ -7,7 +7,7 @@ use sketch_support::{Random, hash, key, skewed, summarise, updates};
 use std::thread;
 use summary::sketch::{
     ArrayConfig, CountMin, CountSketch, CounterArray, KAry, Linear, SharedArray, Tracked, TrackedConfig,
-    Turnstile,
+    Turnstile, Update,
 };
 
 /// Flows scattered over four threads by position, as no separate array could answer without merging.
@@ -39,6 +39,30 @@ fn counts_all<P: Linear>() {
         assert_eq!(shared.heaviest(), None);
         assert_eq!(shared.snapshot().expect("memory").total(), 0.0);
     }
+}
+
+/// One flow with more than any counter holds: its answer has no bound, and stays where a smaller one follows.
+fn stops_at_the_limit<P: Linear>() {
+    let configuration = ArrayConfig::<P>::new(3, 50, Seed::new(3)).expect("a size");
+    let shared = SharedArray::<KeyV4, P>::new(&configuration).expect("memory");
+    let update = Update::new(key(1), u64::MAX, &Seed::new(3));
+    shared.update_burst(&[update; 2]);
+    shared.update_burst(&[update, Update { weight: 5, ..update }]);
+    let answer = shared.snapshot().expect("memory");
+    assert_eq!(answer.total(), u64::MAX as f64, "{}", P::KIND);
+    let estimate = answer.estimate_hash(update.hash);
+    assert!(estimate.value >= f64::from(i32::MAX) && estimate.bounds.is_none(), "{}: {estimate:?}", P::KIND);
+    assert_eq!(shared.heaviest().map(|(key, _)| key), Some(key(1)), "{}", P::KIND);
+}
+
+#[test]
+fn what_no_counter_holds_has_no_bound() {
+    stops_at_the_limit::<CountMin>();
+    stops_at_the_limit::<CountMin<u64>>();
+    stops_at_the_limit::<CountSketch>();
+    stops_at_the_limit::<CountSketch<i64>>();
+    stops_at_the_limit::<KAry<i64>>();
+    stops_at_the_limit::<Turnstile<i64>>();
 }
 
 #[test]

@@ -11,21 +11,24 @@ impl Counter {
         Self(AtomicU64::new(0))
     }
 
-    /// Adds by compare-and-swap, tried again where another core was in between, and gives the sum. Wraps at 2^64, as counts of
-    /// packets and bytes never do.
+    /// Adds, up to the end, and gives the sum.
     #[inline]
     pub(crate) fn add(&self, amount: u64) -> u64 {
+        self.update(|seen| seen.saturating_add(amount))
+    }
+
+    /// What `next` makes of the count, by compare-and-swap, tried again where another core was in between; gives it.
+    #[inline]
+    pub(crate) fn update(&self, next: impl Fn(u64) -> u64) -> u64 {
         let mut seen = self.0.load(Ordering::Relaxed);
-        // Nothing else is told by a count: no order but its own.
-        while let Err(now) = self.0.compare_exchange_weak(
-            seen,
-            seen.wrapping_add(amount),
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        ) {
-            seen = now;
+        loop {
+            let then = next(seen);
+            // Nothing else is told by a count: no order but its own.
+            match self.0.compare_exchange_weak(seen, then, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return then,
+                Err(now) => seen = now,
+            }
         }
-        seen.wrapping_add(amount)
     }
 
     /// The count so far.

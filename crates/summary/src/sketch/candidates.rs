@@ -1,5 +1,7 @@
 //! The flows with the largest estimates, kept beside a structure that does not know keys.
 
+use super::SketchError;
+use super::memory::filled;
 use packet::Key;
 
 /// A place of the index that is empty.
@@ -35,6 +37,8 @@ pub(crate) struct Candidates<K> {
     index: Box<[u32]>,
     /// A flow needs more than this.
     floor: i64,
+    /// What a flow may have that neither of two merged lists had.
+    lacking: i64,
 }
 
 impl<K: Key> Candidates<K> {
@@ -49,14 +53,18 @@ impl<K: Key> Candidates<K> {
     }
 
     /// Room for `capacity`, from 1 to [`MOST`].
-    pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            slots: vec![Candidate::default(); capacity].into(),
-            heap: vec![(0, 0); capacity].into(),
+    ///
+    /// # Errors
+    /// Memory that the machine does not have.
+    pub(crate) fn new(capacity: usize) -> Result<Self, SketchError> {
+        Ok(Self {
+            slots: filled(capacity, Candidate::default())?,
+            heap: filled(capacity, (0, 0))?,
             len: 0,
-            index: vec![NONE; Self::index_len(capacity)].into(),
+            index: filled(Self::index_len(capacity), NONE)?,
             floor: 0,
-        }
+            lacking: 0,
+        })
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -65,12 +73,37 @@ impl<K: Key> Candidates<K> {
 
     pub(crate) fn clear(&mut self) {
         self.index.fill(NONE);
-        (self.len, self.floor) = (0, 0);
+        (self.len, self.floor, self.lacking) = (0, 0, 0);
     }
 
     /// Keys and hashes of all, in no order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (K, u64)> + '_ {
         self.slots[..self.len].iter().map(|candidate| (candidate.key, candidate.hash))
+    }
+
+    /// The least estimate of a candidate where no place is free: others may have had as much.
+    pub(crate) fn least(&self) -> Option<i64> {
+        let latest = self.slots.iter().map(|candidate| candidate.latest);
+        latest.min().filter(|_| self.len == self.slots.len())
+    }
+
+    /// The most that a flow may have that is no candidate.
+    fn most_lacking(&self) -> i64 {
+        self.lacking.max(self.least().unwrap_or(0))
+    }
+
+    /// True where flows with `threshold` may be none of the candidates.
+    pub(crate) fn may_lack(&self, threshold: u64) -> bool {
+        self.most_lacking() > 0 && self.most_lacking() as u64 >= threshold
+    }
+
+    /// Of both lists those with the largest estimates by what `rank` says of a hash now.
+    pub(crate) fn merge(&mut self, other: &Self, rank: impl Fn(u64) -> i64) {
+        let lacking = self.most_lacking().saturating_add(other.most_lacking());
+        let both: Vec<(K, u64)> = self.iter().chain(other.iter()).collect();
+        self.clear();
+        both.into_iter().for_each(|(key, hash)| self.observe(key, hash, rank(hash)));
+        self.lacking = lacking;
     }
 
     /// A packet's flow, with its estimate after the packet. Nothing at or below zero is a candidate.
@@ -216,7 +249,7 @@ mod tests {
     #[test]
     fn the_largest_are_kept() {
         for (capacity, flows) in [(1, 10), (7, 40), (64, 60), (64, 1000), (100, 3000)] {
-            let mut candidates = Candidates::new(capacity);
+            let mut candidates = Candidates::new(capacity).expect("memory");
             let mut truth = BTreeMap::<u64, i64>::new();
             let mut state = 88172645463325252_u64 ^ capacity as u64;
             for _ in 0..20_000 {

@@ -3,7 +3,7 @@
 use super::grid::{BURST, Grid, GridConfig};
 use super::memory::{filled, prefetch};
 use super::row_hash::{RowHash, place};
-use super::simple_hash_table::{PURPOSE, add, fit, grow};
+use super::simple_hash_table::{PURPOSE, add, grow};
 use super::{Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Unmergeable, Update};
 use super::{Estimate, SketchError, UpdateBurst};
 use packet::Key;
@@ -114,7 +114,7 @@ impl<K: Key> UpdateBurst<K> for CheckedHashTable<K> {
                 }
                 let is_kept = entry.key == update.key;
                 let counter = if is_kept { &mut entry.count } else { &mut entry.others };
-                grow(counter, fit(update.weight), &mut self.saturated);
+                grow(counter, update.weight, &mut self.saturated);
             }
         }
     }
@@ -245,7 +245,7 @@ mod tests {
         let update = |key, weight| Update::new(key, weight, &config.seed);
         let table: Table =
             oracle::summary_of(&config, &[update(a, u64::MAX), update(b, 1 << 32), update(b, 1)]);
-        assert_eq!(table.saturated(), 1);
+        assert_eq!(table.saturated(), 3);
         for key in [a, b] {
             assert_eq!(table.estimate(&key).bounds.expect("bounds").upper, f64::INFINITY);
         }

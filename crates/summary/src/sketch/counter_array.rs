@@ -11,7 +11,8 @@
 //! Keys are known by their hash alone, so that one array serves keys of any kind.
 //!
 //! All rows lie in one allocation, one behind the other: a packet touches as many cache lines as there are rows. Putting
-//! them into one line would save misses and lose the rows' independence, which the bounds need. Where the array is
+//! them into one line would save misses and lose the rows' independence, which the bounds need. That independence rests on
+//! the secret hash, as rows are digits of one word: hashes that follow a pattern meet in several rows at once. Where the array is
 //! larger than the cache that is near, a burst goes through in two steps: the first finds the places and asks for their
 //! lines, the second counts.
 //!
@@ -39,7 +40,7 @@ use super::{
     Configuration, Estimate, Frequency, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 use packet::{Key, Seed};
-use places::Places;
+use places::{Places, with_depth};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -124,6 +125,12 @@ impl<P: Policy> CounterArray<P> {
     pub fn estimate_hash(&self, hash: u64) -> Estimate {
         let estimate = P::estimate(self, hash);
         if self.removed == 0 { bounds::not_negative(estimate) } else { estimate }
+    }
+
+    /// By what the key with this hash is compared with others, as when a packet of it was counted.
+    pub(super) fn rank_hash(&self, hash: u64) -> i64 {
+        let counters = P::counters(self, hash);
+        with_depth!(self.configuration.depth, D => P::rank::<D>(std::array::from_fn(|row| counters[row])))
     }
 
     /// Weight added, less what was taken away.

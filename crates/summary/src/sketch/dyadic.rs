@@ -6,7 +6,7 @@ use super::{
     ArrayConfig, Cell, Configuration, CountMin, CounterArray, Estimate, Merge, SketchError, Summary,
     Unmergeable, Update, UpdateBurst,
 };
-use packet::Seed;
+use packet::{Key, KeyV4, Seed};
 use std::fmt;
 
 const KIND: &str = "dyadic_count_min";
@@ -86,6 +86,13 @@ impl fmt::Display for DyadicConfig {
     }
 }
 
+/// The secret hash of an interval, by its level's seed: numbers that follow a pattern would meet in several rows at once, as
+/// rows are digits of one word.
+#[inline(always)]
+fn hash_of(interval: u64, array: &CounterArray<CountMin>) -> u64 {
+    KeyV4::new(interval.to_be_bytes(), [0; 4], 0).hash(array.configuration().seed())
+}
+
 /// The counts of all intervals of one length.
 #[derive(Clone, Debug)]
 enum Level {
@@ -102,7 +109,7 @@ impl Level {
                 (cell.to_f64(), !cell.is_at_limit())
             }
             Self::Sketched(array) => {
-                let estimate = array.estimate_hash(interval);
+                let estimate = array.estimate_hash(hash_of(interval, array));
                 (estimate.value, estimate.bounds.is_some())
             }
         }
@@ -267,7 +274,7 @@ impl Summary for DyadicArray {
 impl UpdateBurst<u64> for DyadicArray {
     fn update_burst(&mut self, burst: &[Update<u64>]) {
         let largest = self.largest();
-        let mut kept = [Update::<()>::default(); BATCH];
+        let mut kept = [Update::<u64>::default(); BATCH];
         for burst in burst.chunks(BATCH) {
             let mut len = 0;
             for update in burst {
@@ -276,20 +283,22 @@ impl UpdateBurst<u64> for DyadicArray {
                     continue;
                 }
                 self.total = self.total.saturating_add(update.weight);
-                // Rows are strongly universal: the interval's number serves as its hash.
-                kept[len] = Update { key: (), hash: update.key, weight: update.weight };
+                kept[len] = Update { key: update.key, hash: 0, weight: update.weight };
                 len += 1;
             }
             let kept = &mut kept[..len];
             for level in &mut self.levels {
                 match level {
                     Level::Exact(cells) => kept.iter().for_each(|update| {
-                        let cell = &mut cells[update.hash as usize];
+                        let cell = &mut cells[update.key as usize];
                         *cell = cell.plus(update.weight);
                     }),
-                    Level::Sketched(array) => array.update_burst(kept),
+                    Level::Sketched(array) => {
+                        kept.iter_mut().for_each(|update| update.hash = hash_of(update.key, array));
+                        array.update_burst(kept);
+                    }
                 }
-                kept.iter_mut().for_each(|update| update.hash >>= 1);
+                kept.iter_mut().for_each(|update| update.key >>= 1);
             }
         }
     }

@@ -145,8 +145,9 @@ impl<K: Key> UpdateBurst<K> for MvSketch<K> {
             for (places, update) in places.iter().zip(burst) {
                 // What is more than a counter holds stops at its end, where no bound is claimed.
                 let weight = u32::try_from(update.weight).unwrap_or(u32::MAX);
+                let is_cut = u64::from(update.weight > weight.into());
                 for &place in &places[..self.rows.len()] {
-                    self.saturated += self.cells[place as usize].take(update.key, weight, weight);
+                    self.saturated += is_cut.max(self.cells[place as usize].take(update.key, weight, weight));
                 }
             }
         }
@@ -284,5 +285,7 @@ mod tests {
         }
         let bounds = sketch.estimate(&KeyV4::default()).bounds.expect("bounds");
         assert_eq!((sketch.saturated(), bounds.lower, bounds.upper), (2, 0.0, f64::INFINITY));
+        let first = Update::new(KeyV4::default(), 1 << 32, &config.seed);
+        assert_eq!(oracle::summary_of::<Sketch, _>(&config, &[first]).saturated(), 1);
     }
 }

@@ -6,7 +6,7 @@ use super::count_min::count_min;
 use super::grid::{BURST, Grid, GridConfig, Places};
 use super::memory::{filled, prefetch};
 use super::row_hash::{MAX_ROWS, RowHash, place};
-use super::simple_hash_table::{add, fit, grow};
+use super::simple_hash_table::{add, grow};
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
 use super::{Unmergeable, Update, UpdateBurst};
 use mangling::Mangling;
@@ -149,9 +149,8 @@ impl ReversibleSketch {
                 at[..ROWS + VERIFYING].iter().for_each(|at| prefetch(&self.counters, *at as usize));
             }
             for (places, update) in places.iter().zip(burst) {
-                let weight = fit(update.weight);
                 for at in &places[..ROWS + VERIFYING] {
-                    grow(&mut self.counters[*at as usize], weight, &mut self.saturated);
+                    grow(&mut self.counters[*at as usize], update.weight, &mut self.saturated);
                 }
             }
         }
@@ -162,7 +161,7 @@ impl ReversibleSketch {
         let width = self.config.width;
         let Self { mangling, tables, verifying, counters, saturated, .. } = self;
         for update in burst {
-            let (mangled, weight) = (mangling.mangle(update.key), fit(update.weight));
+            let (mangled, weight) = (mangling.mangle(update.key), update.weight);
             let lanes = lanes(tables, mangled);
             for row in 0..ROWS {
                 grow(&mut counters[row * width + lane(lanes, row)], weight, saturated);
@@ -399,6 +398,8 @@ mod tests {
         let sketch: Sketch =
             oracle::summary_of(&config(3, 256, 1), &[update(u64::from(u32::MAX)), update(1)]);
         assert_eq!(sketch.saturated(), 5);
+        let first: Sketch = oracle::summary_of(&config(3, 256, 1), &[update(1 << 32)]);
+        assert_eq!(first.saturated(), 5);
         assert_eq!(sketch.estimate(&1).bounds.expect("bounds").upper, f64::INFINITY);
     }
 }

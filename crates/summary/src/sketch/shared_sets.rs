@@ -85,7 +85,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
                     }
                 }
             }
-            self.added.add(burst.iter().map(|update| update.weight).sum());
+            self.added.add(burst.iter().fold(0, |sum, update| sum.saturating_add(update.weight)));
         }
     }
 
@@ -117,6 +117,17 @@ mod tests {
     use super::super::oracle::{self, Stream};
     use super::*;
     use packet::{KeyV4, Seed};
+
+    #[test]
+    fn sums_stop_at_their_end() {
+        let config = GridConfig::new(3, 10, Seed::new(1));
+        let update = Update::new(KeyV4::default(), u64::MAX, &config.seed);
+        let shared = SharedReversibleSets::new(&config).expect("a sketch");
+        shared.update_burst(&[update; 2]);
+        shared.update_burst(&[update]);
+        assert_eq!(shared.added.get(), u64::MAX);
+        assert!(shared.counters.iter().all(|counter| [0, u64::MAX].contains(&counter.get())));
+    }
 
     #[test]
     fn threads_count_what_one_counts() {

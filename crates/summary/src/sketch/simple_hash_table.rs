@@ -54,19 +54,13 @@ impl<K: Key> SimpleHashTable<K> {
     }
 }
 
-/// A weight as a counter takes it. More than it holds brings it to its end.
-#[inline(always)]
-pub(crate) fn fit(weight: u64) -> u32 {
-    u32::try_from(weight).unwrap_or(u32::MAX)
-}
-
 /// Adds, up to the end, which is counted in `saturated`.
 #[inline(always)]
-pub(crate) fn grow(count: &mut u32, weight: u32, saturated: &mut u64) {
+pub(crate) fn grow(count: &mut u32, weight: u64, saturated: &mut u64) {
     // One addition in memory and a branch that is never taken.
-    let (sum, is_over) = count.overflowing_add(weight);
+    let (sum, is_over) = count.overflowing_add(weight as u32);
     *count = sum;
-    if is_over {
+    if is_over | (weight > u64::from(u32::MAX)) {
         stop(count, saturated);
     }
 }
@@ -126,7 +120,7 @@ impl<K: Key> UpdateBurst<K> for SimpleHashTable<K> {
                 if *count == 0 {
                     self.keys[at as usize] = update.key;
                 }
-                grow(count, fit(update.weight), &mut self.saturated);
+                grow(count, update.weight, &mut self.saturated);
             }
         }
     }
@@ -221,6 +215,8 @@ mod tests {
         table.update_burst(&[update(1), update(u64::MAX)]);
         assert_eq!((table.saturated(), table.estimate(&KeyV4::default()).value), (2, f64::from(u32::MAX)));
         let other = table.clone();
+        let first: Table = oracle::summary_of(&config, &[update(1 << 32)]);
+        assert_eq!((first.saturated(), first.estimate(&KeyV4::default()).value), (1, f64::from(u32::MAX)));
         table.merge(&other).expect("equal configurations");
         assert_eq!((table.saturated(), table.estimate(&KeyV4::default()).value), (5, f64::from(u32::MAX)));
     }

@@ -92,7 +92,7 @@ pub trait HeavyHitters<K>: Summary {
 pub struct HeavyKeys<K> {
     /// Keys with their estimates, the largest first; of differences, the largest either way.
     pub keys: Vec<(K, Estimate)>,
-    /// True where the search ended at a bound of its own before all was looked at: there may be more.
+    /// True where there may be more: the search ended at a bound of its own, or too few flows are kept beside the structure.
     pub is_cut_short: bool,
 }
 

@@ -81,8 +81,9 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
 /// array again.
 ///
 /// Where estimates only grow (Count-Min, conservative update), every flow with an estimate of the threshold or more is in the
-/// answer, unless as many others as there are candidates had at least as much when its last packet came. Under the
-/// other policies estimates move both ways, and a flow near the threshold can be missed.
+/// answer, unless as many others as there are candidates had at least as much when its last packet came; where they have the
+/// threshold, the answer says that it is cut short. Under the other policies estimates move both ways, and a flow near the
+/// threshold can be missed.
 #[derive(Clone, Debug)]
 pub struct Tracked<K: Key, P: Policy> {
     configuration: TrackedConfig<K, P>,
@@ -109,7 +110,7 @@ impl<K: Key, P: Policy> Summary for Tracked<K, P> {
         Ok(Self {
             configuration: *configuration,
             array: CounterArray::new(&configuration.array)?,
-            candidates: Candidates::new(configuration.candidates),
+            candidates: Candidates::new(configuration.candidates)?,
         })
     }
 
@@ -149,7 +150,8 @@ impl<K: Key, P: Policy> Frequency<K> for Tracked<K, P> {
 impl<K: Key, P: Policy> HeavyHitters<K> for Tracked<K, P> {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let estimates = self.candidates.iter().map(|(key, hash)| (key, self.array.estimate_hash(hash)));
-        HeavyKeys::new(estimates.filter(|(_, estimate)| estimate.value >= threshold as f64).collect(), false)
+        let is_heavy = |(_, estimate): &(K, Estimate)| estimate.value >= threshold as f64;
+        HeavyKeys::new(estimates.filter(is_heavy).collect(), self.candidates.may_lack(threshold))
     }
 }
 
@@ -159,12 +161,7 @@ impl<K: Key, P: Linear> Merge for Tracked<K, P> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.configuration, &other.configuration)?;
         self.array.merge(&other.array)?;
-        let both: Vec<(K, u64)> = self.candidates.iter().chain(other.candidates.iter()).collect();
-        self.candidates.clear();
-        for (key, hash) in both {
-            let estimate = self.array.estimate_hash(hash).value as i64;
-            self.candidates.observe(key, hash, estimate);
-        }
+        self.candidates.merge(&other.candidates, |hash| self.array.rank_hash(hash));
         Ok(())
     }
 }
@@ -186,6 +183,62 @@ where
         let keys: HashMap<u64, K> = both.map(|(key, hash)| (hash, key)).collect();
         let estimates = keys.into_iter().map(|(hash, key)| (key, difference.estimate_hash(hash)));
         let has_changed = |(_, estimate): &(K, Estimate)| estimate.value.abs() >= threshold as f64;
-        Ok(HeavyKeys::new(estimates.filter(has_changed).collect(), false))
+        let may_lack = self.candidates.may_lack(threshold) || earlier.candidates.may_lack(threshold);
+        Ok(HeavyKeys::new(estimates.filter(has_changed).collect(), may_lack))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::oracle::{self, Stream};
+    use super::super::{Conservative, CountMin, CountSketch, KAry, Turnstile};
+    use super::*;
+    use packet::KeyV4;
+
+    type Flows<P> = Tracked<KeyV4, P>;
+
+    fn config<P: Policy>(candidates: usize) -> TrackedConfig<KeyV4, P> {
+        let array = ArrayConfig::new(3, 50, Seed::new(1)).expect("an array");
+        TrackedConfig::new(array, candidates).expect("candidates")
+    }
+
+    /// The last packet is of the one candidate, so that its rank is the present one.
+    fn ranks_are_those_of_packets<P: Linear>() {
+        let mut updates = Stream::zipf(5_000, 500, 1).updates;
+        updates.extend([updates[0]; 5_000]);
+        let mut flows: Flows<P> = oracle::summary_of(&config(1), &updates);
+        let rank = flows.candidates.least();
+        flows.merge(&Tracked::new(&config(1)).expect("memory")).expect("equal configurations");
+        assert!(rank > Some(4_000));
+        assert_eq!(flows.candidates.least(), rank, "{}", P::KIND);
+    }
+
+    #[test]
+    fn merging_ranks_flows_as_their_packets_did() {
+        ranks_are_those_of_packets::<CountMin>();
+        ranks_are_those_of_packets::<CountSketch>();
+        ranks_are_those_of_packets::<KAry>();
+        ranks_are_those_of_packets::<Turnstile>();
+    }
+
+    #[test]
+    fn a_list_that_may_lack_flows_says_so() {
+        let [a, b, c, d] = [1, 2, 3, 4]
+            .map(|flow| Update::new(KeyV4::new([flow; 8], [0; 4], 6), u64::from(10 * flow), &Seed::new(1)));
+        let cut_from = |flows: &Flows<CountMin>| {
+            (0..100).filter(|threshold| flows.heavy_hitters(*threshold).is_cut_short).max()
+        };
+        let mut ours: Flows<CountMin> = oracle::summary_of(&config(2), &[c]);
+        assert_eq!(cut_from(&ours), None);
+        ours.update_burst(&[d, a]);
+        assert_eq!(cut_from(&ours), Some(30));
+        // What is in neither list may have had 30 here and 20 there.
+        let theirs = oracle::summary_of(&config(2), &[b, c, a]);
+        ours.merge(&theirs).expect("equal configurations");
+        assert_eq!(cut_from(&ours), Some(50));
+        ours.reset();
+        assert_eq!(cut_from(&ours), None);
+        let ours: Tracked<KeyV4, Conservative> = oracle::summary_of(&config(1), &[a, b]);
+        assert!(ours.heavy_hitters(20).is_cut_short && !ours.heavy_hitters(21).is_cut_short);
     }
 }

@@ -10,6 +10,9 @@ pub trait Cell: Copy + Default + Ord + Send + Sync + fmt::Debug + sealed::Sealed
     /// Sums below this one end at no limit.
     const LIMIT: u64;
 
+    /// True where it can fall below zero.
+    const IS_SIGNED: bool;
+
     /// With `weight` added.
     #[must_use]
     fn plus(self, weight: u64) -> Self;
@@ -61,6 +64,7 @@ macro_rules! cell {
         impl Cell for $cell {
             const NAME: &'static str = stringify!($cell);
             const LIMIT: u64 = $cell::MAX as u64;
+            const IS_SIGNED: bool = $cell::MIN != 0;
 
             #[inline(always)]
             fn plus(self, weight: u64) -> Self {
@@ -75,10 +79,10 @@ macro_rules! cell {
             #[inline(always)]
             fn sum(self, other: Self) -> Self {
                 // Only what can fall again could leave its limit; the compiler drops the test for the others.
-                if $cell::MIN != 0 && self.is_at_limit() {
+                if Self::IS_SIGNED && self.is_at_limit() {
                     return self;
                 }
-                if $cell::MIN != 0 && other.is_at_limit() { other } else { self.saturating_add(other) }
+                if Self::IS_SIGNED && other.is_at_limit() { other } else { self.saturating_add(other) }
             }
 
             #[inline(always)]

@@ -6,6 +6,7 @@ use super::cell::{Cell, SignedCell};
 use super::inner_product::{bounded_median_product, least_product};
 use super::places::Place;
 use crate::sketch::Estimate;
+use crate::sketch::row_hash::MAX_ROWS;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -29,6 +30,11 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
         places: &[Place; D],
         weight: u64,
     ) -> [Self::Cell; D];
+
+    /// The counters of the key with this hash, their signs undone; those behind the depth are zero.
+    fn counters(array: &CounterArray<Self>, hash: u64) -> [Self::Cell; MAX_ROWS] {
+        array.cells_of(hash)
+    }
 
     /// What such counters say of a flow: an integer by which flows are compared.
     fn rank<const D: usize>(counters: [Self::Cell; D]) -> i64;
@@ -223,6 +229,14 @@ impl<C: SignedCell> Policy for CountSketch<C> {
     const USUAL_DEPTH: usize = 5;
     const HAS_SIGNS: bool = true;
 
+    fn counters(array: &CounterArray<Self>, hash: u64) -> [C; MAX_ROWS] {
+        let mut counters = array.cells_of(hash);
+        for (counter, place) in counters.iter_mut().zip(array.places_of(hash)) {
+            *counter = if place.is_negative() { C::default().difference(*counter) } else { *counter };
+        }
+        counters
+    }
+
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
         std::array::from_fn(|row| {
@@ -244,11 +258,7 @@ impl<C: SignedCell> Policy for CountSketch<C> {
 
     fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
         let depth = array.configuration.depth;
-        let mut values = array.cells_of(hash);
-        for (value, place) in values.iter_mut().zip(array.places_of(hash)) {
-            *value = if place.is_negative() { C::default().difference(*value) } else { *value };
-        }
-        let (value, is_at_limit) = median(&mut values[..depth]);
+        let (value, is_at_limit) = median(&mut Self::counters(array, hash)[..depth]);
         if is_at_limit {
             return Estimate::unbounded(value);
         }

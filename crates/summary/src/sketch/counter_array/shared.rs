@@ -2,14 +2,15 @@
 //! hitter behind a critical section (section 2.2.1, Algorithm 6).
 
 use super::places::{Place, Places, with_depth};
-use super::{ArrayConfig, Cell, CounterArray, Linear};
+use super::{ArrayConfig, Cell, CounterArray, Linear, SignedCell};
 use crate::shared::{Counter, Section};
 use crate::sketch::memory::filled_with;
 use crate::sketch::{Configuration, SketchError, Summary, Update};
 use crate::sync::{AtomicU64, Ordering};
 use packet::Key;
 
-/// A counter array that several cores update at the same time. Counters have 64 bits while they are shared.
+/// A counter array that several cores update at the same time. Counters have 64 bits while they are shared,
+/// and stop at their limits.
 ///
 /// Any linear policy: what is added is added, in whatever order. Conservative update reads all rows and raises
 /// some; two cores at once would lose packets, so it is not among them.
@@ -61,7 +62,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
 
     #[inline(always)]
     fn add_rows<const D: usize>(&self, burst: &[Update<K>]) {
-        let mut total = 0;
+        let mut total = 0_u64;
         for update in burst {
             let places: [Place; D] = if P::HAS_SIGNS {
                 self.places.of::<D, false, true>(update.hash)
@@ -70,14 +71,16 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
             };
             let rank = P::rank::<D>(std::array::from_fn(|row| {
                 let cell = &self.cells[places[row].index()];
-                let word = if P::HAS_SIGNS && places[row].is_negative() {
-                    cell.add(update.weight.wrapping_neg()).wrapping_neg()
+                P::Cell::from_word(if P::HAS_SIGNS && places[row].is_negative() {
+                    (cell.update(|word| (word as i64).minus(update.weight) as u64) as i64).saturating_neg()
+                        as u64
+                } else if P::Cell::IS_SIGNED {
+                    cell.update(|word| (word as i64).plus(update.weight) as u64)
                 } else {
                     cell.add(update.weight)
-                };
-                P::Cell::from_word(word)
+                })
             }));
-            total += update.weight;
+            total = total.saturating_add(update.weight);
             // Below zero is nobody's total.
             let estimate = rank.max(0) as u64;
             if estimate > self.largest.load(Ordering::Relaxed) {
