@@ -24,7 +24,7 @@ pub struct HyperLogLog {
 const BITS: usize = 32;
 const CONFIDENCE: f64 = 0.95;
 
-/// The standard error times √m (Flajolet et al., theorem 1 and its figure 2).
+/// The standard error times √m (Flajolet et al. 2007, theorem 1).
 fn beta(registers: usize) -> f64 {
     match registers {
         16 => 1.106,
