@@ -15,8 +15,8 @@ use std::marker::PhantomData;
 pub(crate) const SET: usize = 4;
 /// Updates at a time: each is on its way to dozens of cache lines.
 pub(crate) const BURST: usize = 8;
-/// Intersections and candidates that a search looks at before it gives up: about a second.
-const MOST_STEPS: u64 = 1 << 23;
+/// Bytes of keys that a search intersects, lists and puts together before it gives up: about a second.
+const MOST_STEPS: u64 = 1 << 27;
 /// What its rows are drawn for.
 pub(crate) const PURPOSE: u64 = 0x5e75;
 /// The most bytes of a key.
@@ -103,9 +103,24 @@ struct Search<'a, K: ByteKey> {
 
 type Sets = [u64; MOST_KEY * SET];
 
+/// The values of a set in their order, and how many they are.
+fn list(set: &[u64], values: &mut [u8; 256]) -> usize {
+    let mut len = 0;
+    for (base, word) in (0..).step_by(64).zip(set) {
+        let mut rest = *word;
+        while rest != 0 {
+            values[len] = (base + rest.trailing_zeros()) as u8;
+            len += 1;
+            rest &= rest - 1;
+        }
+    }
+    len
+}
+
 impl<K: ByteKey> Search<'_, K> {
-    fn step(&mut self) -> bool {
-        self.steps += 1;
+    /// Takes work of so many bytes into account. False where it is too much.
+    fn step(&mut self, bytes: usize) -> bool {
+        self.steps += bytes as u64;
         self.is_cut_short |= self.steps > MOST_STEPS || self.found.len() > MOST_FOUND;
         !self.is_cut_short
     }
@@ -117,7 +132,7 @@ impl<K: ByteKey> Search<'_, K> {
             return self.candidates(left);
         }
         for at in 0..self.heavy[row].len() {
-            if !self.step() {
+            if !self.step(K::BYTES) {
                 return;
             }
             let cell = self.heavy[row][at];
@@ -133,19 +148,23 @@ impl<K: ByteKey> Search<'_, K> {
 
     /// Every key whose bytes are in the sets, like the numbers of an odometer.
     fn candidates(&mut self, left: &Sets) {
-        let values: Vec<Vec<u8>> = left[..K::BYTES * SET]
-            .chunks_exact(SET)
-            .map(|set| {
-                (0..=255).filter(|value| set[usize::from(value / 64)] >> (value % 64) & 1 == 1).collect()
-            })
-            .collect();
+        let mut values = [[0; 256]; MOST_KEY];
+        let mut lens = [0; MOST_KEY];
+        for ((values, len), set) in
+            values.iter_mut().zip(&mut lens).zip(left[..K::BYTES * SET].chunks_exact(SET))
+        {
+            *len = list(set, values);
+        }
+        if !self.step(K::BYTES * SET + lens.iter().sum::<usize>()) {
+            return;
+        }
         let mut wheels = [0; MOST_KEY];
         loop {
-            if !self.step() {
+            if !self.step(K::BYTES) {
                 return;
             }
             let mut bytes = [0; MOST_KEY];
-            for ((byte, wheel), values) in bytes.iter_mut().zip(wheels).zip(&values) {
+            for ((byte, wheel), values) in bytes[..K::BYTES].iter_mut().zip(wheels).zip(&values) {
                 *byte = values[wheel];
             }
             let key = K::of_bytes(&bytes[..K::BYTES]);
@@ -153,8 +172,8 @@ impl<K: ByteKey> Search<'_, K> {
             if self.sketch.rows.places(hash).eq(self.chosen.iter().copied()) {
                 self.found.push((key, self.sketch.estimate(&key)));
             }
-            let turned = wheels.iter_mut().zip(&values).find_map(|(wheel, values)| {
-                *wheel = if *wheel + 1 < values.len() { *wheel + 1 } else { 0 };
+            let turned = wheels.iter_mut().zip(lens).find_map(|(wheel, len)| {
+                *wheel = if *wheel + 1 < len { *wheel + 1 } else { 0 };
                 (*wheel > 0).then_some(())
             });
             if turned.is_none() {
@@ -248,6 +267,13 @@ impl<K: ByteKey> Frequency<K> for ReversibleSets<K> {
 
 impl<K: ByteKey> HeavyHitters<K> for ReversibleSets<K> {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
+        let search = self.search(threshold);
+        HeavyKeys::new(search.found, search.is_cut_short)
+    }
+}
+
+impl<K: ByteKey> ReversibleSets<K> {
+    fn search(&self, threshold: u64) -> Search<'_, K> {
         // A counter of 0 tells of no flow.
         let is_heavy = |cell: &usize| u64::from(self.count(*cell)) >= threshold.max(1);
         let width = self.config.width;
@@ -262,7 +288,7 @@ impl<K: ByteKey> HeavyHitters<K> for ReversibleSets<K> {
             found: Vec::new(),
         };
         search.go_on(&[u64::MAX; MOST_KEY * SET]);
-        HeavyKeys::new(search.found, search.is_cut_short)
+        search
     }
 }
 
@@ -310,6 +336,27 @@ mod tests {
         let found = sketch.heavy_hitters(10);
         assert!(!found.is_cut_short && found.keys.len() == 20);
         assert!(found.keys.iter().all(|(found, e)| e.value == 10.0 && (0..20).any(|i| key(i) == *found)));
+    }
+
+    #[test]
+    fn sets_are_listed_in_order() {
+        for numbers in [vec![], (0..=255).collect(), vec![0, 63, 64, 127, 128, 191, 192, 255_u8], vec![77]] {
+            let mut set = [0; SET];
+            numbers.iter().for_each(|value| set[usize::from(value / 64)] |= 1 << (value % 64));
+            let mut values = [0; 256];
+            let len = list(&set, &mut values);
+            assert_eq!(values[..len], numbers);
+        }
+    }
+
+    /// One flow: an intersection a row, and its key listed and put together.
+    #[test]
+    fn a_search_accounts_for_each_byte_that_it_looks_at() {
+        let config = config(3, 8, 1);
+        let update = Update::new(KeyV4::default(), 1, &config.seed);
+        let sketch: Sketch = oracle::summary_of(&config, &[update]);
+        let search = sketch.search(1);
+        assert_eq!((search.found.len(), search.steps), (1, (KeyV4::BYTES * (3 + SET + 1 + 1)) as u64));
     }
 
     #[test]
