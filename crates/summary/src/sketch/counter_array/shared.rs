@@ -2,9 +2,10 @@
 //! hitter behind a critical section (section 2.2.1, Algorithm 6).
 
 use super::places::{Place, Places, with_depth};
+use super::update::BATCH;
 use super::{ArrayConfig, Cell, CounterArray, Linear, SignedCell};
 use crate::shared::{Counter, Section};
-use crate::sketch::memory::filled_with;
+use crate::sketch::memory::{filled_with, prefetch};
 use crate::sketch::{Configuration, SketchError, Summary, Update};
 use crate::sync::{AtomicU64, Ordering};
 use packet::Key;
@@ -62,32 +63,39 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
 
     #[inline(always)]
     fn add_rows<const D: usize>(&self, burst: &[Update<K>]) {
-        let mut total = 0_u64;
-        for update in burst {
-            let places: [Place; D] = if P::HAS_SIGNS {
-                self.places.of::<D, false, true>(update.hash)
-            } else {
-                self.places.of::<D, false, false>(update.hash)
-            };
-            let rank = P::rank::<D>(std::array::from_fn(|row| {
-                let cell = &self.cells[places[row].index()];
-                P::Cell::from_word(if P::HAS_SIGNS && places[row].is_negative() {
-                    (cell.update(|word| (word as i64).minus(update.weight) as u64) as i64).saturating_neg()
-                        as u64
-                } else if P::Cell::IS_SIGNED {
-                    cell.update(|word| (word as i64).plus(update.weight) as u64)
+        let total = burst.iter().fold(0_u64, |total, update| total.saturating_add(update.weight));
+        let mut found = [[Place::default(); D]; BATCH];
+        for burst in burst.chunks(BATCH) {
+            for (found, update) in found.iter_mut().zip(burst) {
+                *found = if P::HAS_SIGNS {
+                    self.places.of::<D, false, true>(update.hash)
                 } else {
-                    cell.add(update.weight)
-                })
-            }));
-            total = total.saturating_add(update.weight);
-            // Below zero is nobody's total.
-            let estimate = rank.max(0) as u64;
-            if estimate > self.largest.load(Ordering::Relaxed) {
-                self.replace_heaviest(update.key, estimate);
+                    self.places.of::<D, false, false>(update.hash)
+                };
+                found.iter().for_each(|place| prefetch(&self.cells, place.index()));
             }
+            burst.iter().zip(&found).for_each(|(update, places)| self.add_one(update, places));
         }
         self.added.add(total);
+    }
+
+    #[inline(always)]
+    fn add_one<const D: usize>(&self, update: &Update<K>, places: &[Place; D]) {
+        let rank = P::rank::<D>(std::array::from_fn(|row| {
+            let cell = &self.cells[places[row].index()];
+            P::Cell::from_word(if P::HAS_SIGNS && places[row].is_negative() {
+                (cell.update(|word| (word as i64).minus(update.weight) as u64) as i64).saturating_neg() as u64
+            } else if P::Cell::IS_SIGNED {
+                cell.update(|word| (word as i64).plus(update.weight) as u64)
+            } else {
+                cell.add(update.weight)
+            })
+        }));
+        // Below zero is nobody's total.
+        let estimate = rank.max(0) as u64;
+        if estimate > self.largest.load(Ordering::Relaxed) {
+            self.replace_heaviest(update.key, estimate);
+        }
     }
 
     fn replace_heaviest(&self, key: K, estimate: u64) {

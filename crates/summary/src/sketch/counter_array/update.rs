@@ -8,7 +8,7 @@ use crate::sketch::Update;
 use crate::sketch::memory::prefetch;
 
 /// Packets whose lines are asked for before the first of them is counted.
-const BATCH: usize = 32;
+pub(super) const BATCH: usize = 32;
 
 /// Arrays of this size and more go through in two steps; smaller ones lie in the processor's second-level cache, where
 /// asking costs more than waiting.
