@@ -223,7 +223,10 @@ impl Measured {
         let has_workers = self.steps.iter().any(|steps| steps.role == Role::Worker);
         let of_receivers = sum(Role::Receiver, |steps| steps.count);
         let (process, hand_over) = if has_workers {
-            (sum(Role::Worker, |steps| steps.count), of_receivers)
+            // Of the packets that came to them: what rings refused took none of their time.
+            let workers = self.steps.iter().filter(|steps| steps.role == Role::Worker);
+            let counted = workers.map(|steps| steps.packets).sum::<u64>().max(1) as f64;
+            (sum(Role::Worker, |steps| steps.count) * self.packets() / counted, of_receivers)
         } else {
             (of_receivers, 0.0)
         };
