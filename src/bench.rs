@@ -51,7 +51,6 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The settings of this name.
 /// The preset of this name.
 pub(crate) fn preset(name: &str) -> Result<&'static Preset, Failure> {
     PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {

@@ -12,8 +12,9 @@ pub struct Seed {
     fold: u64,
 }
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA '14): spreads one number over the whole seed.
-fn split_mix(state: &mut u64) -> u64 {
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA '14): the next of a stream of numbers, as a seed is spread and sketches draw.
+#[inline]
+pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

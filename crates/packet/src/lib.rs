@@ -22,7 +22,7 @@ mod tunnel;
 pub use burst::{KeyBurst, KeyedPacket, PacketFields};
 pub use detail::{PacketDetail, TcpSegment};
 pub use frame::Frame;
-pub use hash::Seed;
+pub use hash::{Seed, split_mix};
 pub use ip::PacketKey;
 pub use key::{FlowKey, Key, KeyV4, KeyV6};
 pub use key_spec::{KeySpec, KeySpecError};

@@ -18,7 +18,7 @@ fn config<P: Policy>(depth: usize, width: usize, seed: Seed) -> ArrayConfig<P> {
 }
 
 fn stream(packets: usize, flows: u64) -> Vec<u64> {
-    skewed(packets, flows, &mut Random(42))
+    skewed(packets, flows, &mut Random::new(42))
 }
 
 /// Asks each of many arrays about one flow: a frequent, a rare or an absent one.
@@ -285,8 +285,8 @@ where
     P::Cell: SignedCell,
 {
     // Flow 3 has fewer packets than before, flow 400 more; the rest changes a little.
-    let before = skewed(3000, 500, &mut Random(1));
-    let mut after = skewed(3000, 500, &mut Random(2));
+    let before = skewed(3000, 500, &mut Random::new(1));
+    let mut after = skewed(3000, 500, &mut Random::new(2));
     after.retain(|flow| *flow != 3);
     after.extend([400; 300]);
     let mut truth = HashMap::<u64, f64>::new();
@@ -315,7 +315,7 @@ fn differences_hold_their_bounds_with_negative_totals() {
 }
 
 fn products<P: InnerProduct>(depth: usize, width: usize) {
-    let (left, right) = (skewed(3000, 300, &mut Random(3)), skewed(2000, 300, &mut Random(4)));
+    let (left, right) = (skewed(3000, 300, &mut Random::new(3)), skewed(2000, 300, &mut Random::new(4)));
     let (left_counts, right_counts) = (counts(&left), counts(&right));
     let truth: u64 =
         left_counts.iter().map(|(flow, count)| count * right_counts.get(flow).unwrap_or(&0)).sum();

@@ -20,7 +20,7 @@ fn array(bits: u32, width: usize, seed: Seed, numbers: &[u64]) -> DyadicArray {
 
 /// Numbers of `bits` bits, crowded below and around one place.
 fn numbers(count: usize, bits: u32) -> Vec<u64> {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut numbers = skewed(count / 2, (1 << bits) - 1, &mut random);
     numbers.extend((0..count / 2).map(|_| (1 << (bits - 1)) + random.below(1000)));
     numbers

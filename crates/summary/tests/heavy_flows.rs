@@ -18,7 +18,7 @@ fn config<P: Policy>(width: usize, candidates: usize, seed: u64) -> TrackedConfi
 /// Every flow whose estimate reaches the threshold is there, and no other.
 fn finds_all<P: Policy>() {
     for seed in 0..20 {
-        let packets = skewed(20_000, 3000, &mut Random(seed));
+        let packets = skewed(20_000, 3000, &mut Random::new(seed));
         let tracked: Tracked<KeyV4, P> = summarise(&config(1000, 150, seed), &packets);
         let found = tracked.heavy_hitters(100);
         assert!(!found.is_cut_short);
@@ -46,7 +46,7 @@ fn no_heavy_flow_is_missed() {
 
 #[test]
 fn the_largest_come_first_and_one_candidate_is_the_heaviest() {
-    let packets = skewed(20_000, 3000, &mut Random(1));
+    let packets = skewed(20_000, 3000, &mut Random::new(1));
     let tracked: Tracked<KeyV4, CountMin> = summarise(&config(1000, 50, 1), &packets);
     let HeavyKeys { keys, is_cut_short, .. } = tracked.heavy_hitters(1);
     assert!(is_cut_short && !tracked.heavy_hitters(10_000).is_cut_short);
@@ -60,7 +60,7 @@ fn the_largest_come_first_and_one_candidate_is_the_heaviest() {
 #[test]
 fn scattered_flows_are_found_after_merging_and_the_answer_is_that_of_one_pass() {
     for seed in 0..20 {
-        let packets = skewed(20_000, 3000, &mut Random(seed));
+        let packets = skewed(20_000, 3000, &mut Random::new(seed));
         let whole: Tracked<KeyV4, CountMin> = summarise(&config(1000, 400, seed), &packets);
         // By position: every flow on both cores.
         let part = |which: usize| -> Vec<u64> { packets.iter().skip(which).step_by(2).copied().collect() };
@@ -82,8 +82,8 @@ where
     P::Cell: summary::sketch::SignedCell,
 {
     for seed in seeds(20) {
-        let before = skewed(20_000, 3000, &mut Random(1));
-        let mut after = skewed(20_000, 3000, &mut Random(2));
+        let before = skewed(20_000, 3000, &mut Random::new(1));
+        let mut after = skewed(20_000, 3000, &mut Random::new(2));
         // Flow 5 ends, flow 2999 begins.
         after.retain(|flow| *flow != 5);
         after.extend([2999; 700]);

@@ -14,7 +14,7 @@ use summary::sketch::{
 fn counts_all<P: Linear>() {
     let seed = Seed::new(3);
     let configuration = ArrayConfig::<P>::new(3, 300, seed).expect("a size");
-    let packets = skewed(40_000, 2000, &mut Random(1));
+    let packets = skewed(40_000, 2000, &mut Random::new(1));
     let alone: CounterArray<P> = summarise(&configuration, &packets);
     let mut shared = SharedArray::<KeyV4, P>::new(&configuration).expect("memory");
     for _ in 0..2 {
@@ -76,7 +76,7 @@ fn all_cores_together_count_what_one_would() {
 #[test]
 fn the_global_heavy_hitter_is_that_of_one_core() {
     for seed in 0..20 {
-        let packets = skewed(5000, 500, &mut Random(seed));
+        let packets = skewed(5000, 500, &mut Random::new(seed));
         let array = ArrayConfig::<CountMin<u64>>::new(3, 200, Seed::new(seed)).expect("a size");
         let shared = SharedArray::<KeyV4, _>::new(&array).expect("memory");
         shared.update_burst(&updates(&packets, &Seed::new(seed)));

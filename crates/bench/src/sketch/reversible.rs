@@ -83,9 +83,12 @@ pub(super) struct PlainReversible<const TUNED: bool> {
 impl<const TUNED: bool> PlainReversible<TUNED> {
     pub(super) fn new(rows: usize, width: usize) -> Self {
         let bits = width.ilog2() / 4;
-        let mut random = self::random();
-        let table = |random: &mut dyn FnMut() -> u16| std::array::from_fn(|_| random() & ((1 << bits) - 1));
-        let tables = (0..rows).map(|_| std::array::from_fn(|_| table(&mut random))).collect();
+        let tables = (0..rows as u64).map(|row| {
+            let secrets: [[u64; 256]; 4] =
+                std::array::from_fn(|byte| Seed::new(7).secrets(4 * row + byte as u64));
+            secrets.map(|table| table.map(|secret| secret as u16 & ((1 << bits) - 1)))
+        });
+        let tables = tables.collect();
         Self { tables, rows: vec![vec![0; width]; rows + VERIFYING], bits }
     }
 
@@ -118,16 +121,6 @@ fn mangled(address: u32) -> u32 {
     let mixed = (address ^ address >> 16).wrapping_mul(0x9e37_79b1);
     let mixed = (mixed ^ mixed >> 15).wrapping_mul(0xb529_7a4d);
     mixed ^ mixed >> 16
-}
-
-/// Numbers without a pattern (SplitMix64).
-fn random() -> impl FnMut() -> u16 {
-    let mut state = 7_u64;
-    move || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (z >> 40) as u16
-    }
 }
 
 impl<const TUNED: bool> Contender for PlainReversible<TUNED> {

@@ -1,6 +1,6 @@
-//! Random numbers for what is drawn while counting: SplitMix64 (Steele, Lea, Flood, OOPSLA '14), seeded like hashing.
+//! Random numbers for what is drawn while counting, seeded like hashing.
 
-use packet::Seed;
+use packet::{Seed, split_mix};
 
 /// The same seed draws the same numbers.
 #[derive(Clone, Debug)]
@@ -19,10 +19,7 @@ impl Draw {
 
     #[inline(always)]
     pub(crate) fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        split_mix(&mut self.0)
     }
 
     /// True with the probability `part` / `whole`.
@@ -37,6 +34,27 @@ impl Draw {
         let uniform = ((self.word() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
         // A cast of what is too large, or infinite for p = 0, stops at the end of the range.
         if p >= 1.0 { 0 } else { (uniform.ln() / (-p).ln_1p()) as u64 }
+    }
+}
+
+/// How many are passed over before the next one that is taken, each taken with the same probability.
+#[derive(Clone, Debug)]
+pub(crate) struct Skip {
+    draw: Draw,
+    pub(crate) left: u64,
+}
+
+impl Skip {
+    pub(crate) fn new(seed: &Seed, purpose: u64, p: f64) -> Self {
+        let mut skip = Self { draw: Draw::new(seed, purpose), left: 0 };
+        skip.renew(p);
+        skip
+    }
+
+    /// One was taken.
+    #[inline]
+    pub(crate) fn renew(&mut self, p: f64) {
+        self.left = self.draw.failures(p);
     }
 }
 

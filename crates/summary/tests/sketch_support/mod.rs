@@ -5,22 +5,9 @@ use packet::{Key, KeyV4, Seed};
 use std::collections::HashMap;
 use summary::sketch::{Configuration, Estimate, Summary, Update, UpdateBurst};
 
-/// Numbers for tests (Steele, Lea, Flood's SplitMix64): independent of what the sketches draw.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-}
+#[path = "../tcp_support/random.rs"]
+mod random;
+pub(crate) use random::Random;
 
 pub(crate) fn key(flow: u64) -> KeyV4 {
     KeyV4::new((flow.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_be_bytes(), [0, 80, 1, 187], 6)

@@ -2,7 +2,7 @@
 
 use super::table::SampleTable;
 use super::{CONFIDENCE, SampleConfig};
-use crate::sketch::draw::Draw;
+use crate::sketch::draw::Skip;
 use crate::sketch::{
     Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary, Unmergeable,
     Update, UpdateBurst,
@@ -18,9 +18,8 @@ use packet::Key;
 pub struct SampleAndHold<K: Key> {
     config: SampleConfig<Self>,
     table: SampleTable<K>,
-    draw: Draw,
     /// Units of flows that are not held until the next one that is sampled.
-    skip: u64,
+    skip: Skip,
     /// How many samples were merged into this one: a flow may have begun in each.
     merged: u32,
 }
@@ -65,15 +64,12 @@ impl<K: Key> Summary for SampleAndHold<K> {
 
     fn new(config: &SampleConfig<Self>) -> Result<Self, SketchError> {
         config.check()?;
-        let mut sample = Self {
+        Ok(Self {
             config: config.clone(),
             table: SampleTable::new(config.capacity, &config.seed)?,
-            draw: Draw::new(&config.seed, PURPOSE),
-            skip: 0,
+            skip: Skip::new(&config.seed, PURPOSE, config.probability()),
             merged: 0,
-        };
-        sample.skip = sample.draw.failures(config.probability());
-        Ok(sample)
+        })
     }
 
     fn configuration(&self) -> &SampleConfig<Self> {
@@ -82,8 +78,7 @@ impl<K: Key> Summary for SampleAndHold<K> {
 
     fn reset(&mut self) {
         self.table.clear();
-        self.draw = Draw::new(&self.config.seed, PURPOSE);
-        self.skip = self.draw.failures(self.config.probability());
+        self.skip = Skip::new(&self.config.seed, PURPOSE, self.config.probability());
         self.merged = 0;
     }
 
@@ -105,13 +100,13 @@ impl<K: Key> UpdateBurst<K> for SampleAndHold<K> {
                 if self.table.add_if_kept(tag, key, *weight) {
                     continue;
                 }
-                if self.skip >= *weight {
-                    self.skip -= weight;
+                if self.skip.left >= *weight {
+                    self.skip.left -= weight;
                     continue;
                 }
                 // From the sampled unit on.
-                self.table.add(tag, key, weight - self.skip);
-                self.skip = self.draw.failures(p);
+                self.table.add(tag, key, weight - self.skip.left);
+                self.skip.renew(p);
             }
         }
     }

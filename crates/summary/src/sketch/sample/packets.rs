@@ -3,7 +3,7 @@
 use super::table::SampleTable;
 use super::{CONFIDENCE, SampleConfig};
 use crate::sketch::chernoff;
-use crate::sketch::draw::Draw;
+use crate::sketch::draw::Skip;
 use crate::sketch::{
     Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary, Unmergeable, Update,
     UpdateBurst,
@@ -19,9 +19,8 @@ use packet::Key;
 pub struct PacketSample<K: Key> {
     config: SampleConfig<Self>,
     table: SampleTable<K>,
-    draw: Draw,
     /// Packets until the next one that is taken.
-    skip: u64,
+    skip: Skip,
     /// The largest weight of a packet, taken or not.
     largest: u64,
     /// How many samples were merged into this one.
@@ -64,16 +63,13 @@ impl<K: Key> Summary for PacketSample<K> {
 
     fn new(config: &SampleConfig<Self>) -> Result<Self, SketchError> {
         config.check()?;
-        let mut sample = Self {
+        Ok(Self {
             config: config.clone(),
             table: SampleTable::new(config.capacity, &config.seed)?,
-            draw: Draw::new(&config.seed, PURPOSE),
-            skip: 0,
+            skip: Skip::new(&config.seed, PURPOSE, config.probability()),
             largest: 0,
             merged: 0,
-        };
-        sample.skip = sample.draw.failures(config.probability());
-        Ok(sample)
+        })
     }
 
     fn configuration(&self) -> &SampleConfig<Self> {
@@ -82,8 +78,7 @@ impl<K: Key> Summary for PacketSample<K> {
 
     fn reset(&mut self) {
         self.table.clear();
-        self.draw = Draw::new(&self.config.seed, PURPOSE);
-        self.skip = self.draw.failures(self.config.probability());
+        self.skip = Skip::new(&self.config.seed, PURPOSE, self.config.probability());
         (self.largest, self.merged) = (0, 0);
     }
 
@@ -97,11 +92,11 @@ impl<K: Key> UpdateBurst<K> for PacketSample<K> {
         let p = self.config.probability();
         for update in burst {
             self.largest = self.largest.max(update.weight);
-            if self.skip > 0 {
-                self.skip -= 1;
+            if self.skip.left > 0 {
+                self.skip.left -= 1;
                 continue;
             }
-            self.skip = self.draw.failures(p);
+            self.skip.renew(p);
             self.table.add(self.table.tag(update.hash), &update.key, update.weight);
         }
     }
