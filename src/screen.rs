@@ -147,10 +147,8 @@ impl Painter {
         let Some(anonymizer) = &mut self.anonymizer else { return };
         let flows = report.top_bytes.iter_mut().chain(&mut report.top_packets).map(|flow| &mut flow.key);
         let lossy = report.tcp_loss.iter_mut().flat_map(|answer| &mut answer.flows).map(|flow| &mut flow.key);
-        for key in flows.chain(lossy).flatten() {
-            key.src_addr = key.src_addr.map(|address| anonymizer.address(address));
-            key.dst_addr = key.dst_addr.map(|address| anonymizer.address(address));
-        }
+        flows.chain(lossy).flatten().for_each(|key| anonymizer.flow_key(key));
+        report.tasks.iter_mut().for_each(|answer| answer.rows.anonymize(anonymizer));
     }
 
     fn window(&mut self, report: &WindowReport) {

@@ -6,6 +6,7 @@
 //! be computed side by side.
 
 use crate::FlowRecord;
+use packet::FlowKey;
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use std::fmt;
@@ -103,10 +104,15 @@ impl Anonymizer {
         }
     }
 
+    /// Replaces the addresses of a key.
+    pub fn flow_key(&mut self, key: &mut FlowKey) {
+        key.src_addr = key.src_addr.map(|address| self.address(address));
+        key.dst_addr = key.dst_addr.map(|address| self.address(address));
+    }
+
     fn direction(&mut self, record: &mut FlowRecord) {
         if let Some(key) = &mut record.key {
-            key.src_addr = key.src_addr.map(|address| self.address(address));
-            key.dst_addr = key.dst_addr.map(|address| self.address(address));
+            self.flow_key(key);
         }
         record.smac = [0; 6];
         record.dmac = [0; 6];
