@@ -22,6 +22,7 @@ mod draw;
 mod dyadic;
 mod error;
 mod estimate;
+mod exact_counts;
 mod grid;
 mod hyper_log_log;
 mod iblt;
@@ -54,6 +55,7 @@ pub use counter_array::{
 pub use dyadic::{DyadicArray, DyadicConfig};
 pub use error::{SketchError, Unmergeable};
 pub use estimate::{Bounds, Estimate};
+pub use exact_counts::{ExactConfig, ExactCounts};
 pub use grid::{Grid, GridConfig};
 pub use hyper_log_log::HyperLogLog;
 pub use iblt::{Iblt, NotRecovered};
