@@ -21,6 +21,7 @@ mod counter_array;
 mod draw;
 mod dyadic;
 mod error;
+mod exact_counts;
 mod grid;
 mod hyper_log_log;
 mod iblt;
@@ -52,6 +53,7 @@ pub use counter_array::{
 };
 pub use dyadic::{DyadicArray, DyadicConfig};
 pub use error::{SketchError, Unmergeable};
+pub use exact_counts::{ExactConfig, ExactCounts};
 pub use grid::{Grid, GridConfig};
 pub use hyper_log_log::HyperLogLog;
 pub use iblt::{Iblt, NotRecovered};

@@ -22,7 +22,7 @@ pub(crate) fn filled_with<T>(len: usize, value: impl FnMut() -> T) -> Result<Box
 }
 
 /// Large pages for those that lie wholly within; without them a random access to megabytes misses the TLB too.
-fn ask_for_large_pages(start: *mut u8, bytes: usize) {
+pub(crate) fn ask_for_large_pages(start: *mut u8, bytes: usize) {
     let before = start.align_offset(LARGE);
     let Some(inner) = bytes.checked_sub(before).map(|room| room / LARGE * LARGE).filter(|inner| *inner > 0)
     else {
