@@ -161,8 +161,8 @@ impl Merger {
         is_news
     }
 
-    /// The next window of which everybody has spoken, with what exporters are told of it.
-    pub(crate) fn take_report(&mut self) -> Option<(WindowReport, Account)> {
+    /// The next window of which everybody has spoken: its number, its report, and what exporters are told of it.
+    pub(crate) fn take_report(&mut self) -> Option<(u64, WindowReport, Account)> {
         let (window, header, part, handed_over) = loop {
             let &window = self.pending.first_key_value()?.0;
             if !self.receivers.iter().chain(&self.workers).all(|reached| reached.is_behind(window)) {
@@ -224,8 +224,9 @@ impl Merger {
             tcp_loss: self
                 .tracks_loss
                 .then(|| LossAnswer { sum: Loss::from(&answer.loss), flows: answer.top_loss }),
+            tasks: Vec::new(),
         };
-        Some((report, account))
+        Some((window, report, account))
     }
 
     /// Why a window ended that all are behind, and that ended so for those who were in it: for the others, time may have

@@ -44,7 +44,7 @@ impl<K> Items<K> {
 
 /// Makes bursts of each feed. One for each worker.
 #[derive(Debug)]
-pub struct Feeder {
+pub(crate) struct Feeder {
     seed: Seed,
     /// What packets' hashes are of, where they can be taken for the run's key.
     hashed: Option<KeySpec>,

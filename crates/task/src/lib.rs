@@ -2,7 +2,7 @@
 //! and how.
 //!
 //! A [`TaskSpec`] is what was asked. [`Tasks::plan`] picks a structure and its size for each ([`planner`]), and says
-//! why. Each worker counts in [`TaskStates`] of its own; those of one window come together at a [`Desk`], which answers.
+//! why. Each worker counts in a [`TaskCounter`] of its own; those of one window come together at a [`Desk`], which answers.
 //!
 //! The crate knows nothing of frames, threads and clocks.
 #![forbid(unsafe_code)]
@@ -17,9 +17,8 @@ mod state;
 mod structure;
 mod tasks;
 
-pub use desk::{Desk, WindowFacts};
-pub use feed::Feeder;
+pub use desk::{Desk, Emptied};
 pub use planner::{Choice, Setting};
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
-pub use tasks::{TaskStates, Tasks};
+pub use tasks::{TaskCounter, TaskStates, Tasks};

@@ -136,6 +136,15 @@ impl TaskSpec {
         }
     }
 
+    /// Windows that it looks back upon.
+    pub(crate) fn windows_back(&self) -> usize {
+        match (self.kind, self.against) {
+            (Kind::Change, Against::Last) => 1,
+            (Kind::Change, Against::Average(windows)) => windows,
+            _ => 0,
+        }
+    }
+
     fn set(&mut self, name: &str, text: &str) -> Result<(), SpecError> {
         let refused = |why: String| SpecError::from(format!("{}: {name}={text}: {why}", self.kind));
         let not = |expected: &str| refused(format!("not {expected}"));

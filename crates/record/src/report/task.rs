@@ -177,6 +177,21 @@ impl TaskRows {
         rows.try_fold((1.0, true), |sum, row| Some(all(sum, row?)))
     }
 
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Flows { flows, .. } => flows.len(),
+            Self::Sizes(classes) => classes.len(),
+            Self::Entropy(bits) => usize::from(bits.is_some()),
+            Self::Quantiles { quantiles, .. } => quantiles.len(),
+        }
+    }
+
+    /// True without rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How far the figures may be off, in words.
     pub fn bounds(&self) -> Cow<'static, str> {
         match self.confidence() {
