@@ -16,6 +16,7 @@ mod candidates;
 mod checked_hash_table;
 mod chernoff;
 mod coco_sketch;
+mod contact_sample;
 mod count_min;
 mod counter_array;
 mod draw;
@@ -48,6 +49,7 @@ mod word_sets;
 pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
 pub use checked_hash_table::CheckedHashTable;
 pub use coco_sketch::CocoSketch;
+pub use contact_sample::ContactSample;
 pub use counter_array::{
     ArrayConfig, Cell, Conservative, CountMin, CountSketch, CounterArray, InnerProduct, KAry, Linear, Place,
     Policy, SharedArray, Signed, SignedCell, Turnstile,
@@ -69,7 +71,8 @@ pub use shared_sets::SharedReversibleSets;
 pub use simple_hash_table::SimpleHashTable;
 pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
 pub use summary::{
-    Cardinality, Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Update, UpdateBurst,
+    Cardinality, Configuration, Contact, ContactBurst, Frequency, HeavyHitters, HeavyKeys, Merge, Spreaders,
+    Summary, Update, UpdateBurst,
 };
 pub use tracked::{Tracked, TrackedConfig};
 pub use word_sets::ReversibleSets;
