@@ -42,6 +42,7 @@ mod shared_hash_table;
 mod shared_sets;
 mod simple_hash_table;
 mod space_saving;
+mod spread_sketch;
 mod summary;
 mod tracked;
 mod word_sets;
@@ -70,6 +71,7 @@ pub use shared_hash_table::SharedHashTable;
 pub use shared_sets::SharedReversibleSets;
 pub use simple_hash_table::SimpleHashTable;
 pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
+pub use spread_sketch::SpreadSketch;
 pub use summary::{
     Cardinality, Configuration, Contact, ContactBurst, Frequency, HeavyHitters, HeavyKeys, Merge, Spreaders,
     Summary, Update, UpdateBurst,

@@ -292,26 +292,10 @@ mod tests {
 
     #[test]
     fn merges_resets_and_sizes() {
-        let (stream, second) =
-            (Contacts::zipf(9_000, 3_000, &[700, 300], 1), Contacts::zipf(3_000, 500, &[900], 2));
-        let answers = |sample: &Sample| {
-            (oracle::all_contacts(sample, &stream), sample.level(), sample.pairs(), sample.bytes())
-        };
+        let stream = Contacts::zipf(9_000, 3_000, &[700, 300], 1);
         for capacity in [300, 10_000] {
-            let config = config(capacity, 1);
-            let one: Sample = oracle::contacts_of(&config, &stream.contacts);
-            for cut in [0, 100, stream.contacts.len() / 2, stream.contacts.len()] {
-                let (first, rest) = stream.contacts.split_at(cut);
-                let mut merged: Sample = oracle::contacts_of(&config, first);
-                merged.merge(&oracle::contacts_of(&config, rest)).expect("equal configurations");
-                assert_eq!(answers(&merged), answers(&one), "cut at {cut}");
-            }
-            let (mut used, mut new) = (one, Sample::new(&config).expect("memory"));
-            used.reset();
-            assert_eq!(answers(&used), answers(&new));
-            used.contact_burst(&second.contacts);
-            new.contact_burst(&second.contacts);
-            assert_eq!(answers(&used), answers(&new));
+            let answers = |sample: &Sample| (sample.level(), sample.pairs());
+            oracle::contacts_merge_and_reset(&config(capacity, 1), &stream, answers);
         }
         oracle::do_not_merge::<Sample>(&config(500, 1), &config(501, 1));
         oracle::do_not_merge::<Sample>(&config(500, 1), &config(500, 2));

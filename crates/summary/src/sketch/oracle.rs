@@ -133,6 +133,32 @@ pub(crate) fn contacts_of<S: ContactBurst<K>, K>(config: &S::Configuration, cont
     summary
 }
 
+/// Two summaries of contacts merged answer as one of both streams, and what was reset as what is new.
+pub(crate) fn contacts_merge_and_reset<S, A>(
+    config: &S::Configuration,
+    stream: &Contacts,
+    answers: impl Fn(&S) -> A,
+) where
+    S: ContactBurst<KeyV4> + Merge + Spreaders<KeyV4>,
+    A: PartialEq + Debug,
+{
+    let answers = |summary: &S| (all_contacts(summary, stream), answers(summary), summary.bytes());
+    let one: S = contacts_of(config, &stream.contacts);
+    for cut in [0, 100, stream.contacts.len() / 2, stream.contacts.len()] {
+        let (first, rest) = stream.contacts.split_at(cut);
+        let mut merged: S = contacts_of(config, first);
+        merged.merge(&contacts_of(config, rest)).expect("equal configurations");
+        assert_eq!(answers(&merged), answers(&one), "cut at {cut}");
+    }
+    let (mut used, mut new) = (one, S::new(config).expect("a structure"));
+    used.reset();
+    assert_eq!(answers(&used), answers(&new));
+    let again = &stream.contacts[stream.contacts.len() / 3..];
+    used.contact_burst(again);
+    new.contact_burst(again);
+    assert_eq!(answers(&used), answers(&new));
+}
+
 /// Counts how often a bound held.
 #[derive(Debug, Default)]
 pub(crate) struct Promise {
