@@ -16,6 +16,7 @@ mod candidates;
 mod checked_hash_table;
 mod chernoff;
 mod coco_sketch;
+mod contact_sample;
 mod count_min;
 mod counter_array;
 mod draw;
@@ -40,6 +41,7 @@ mod shared_hash_table;
 mod shared_sets;
 mod simple_hash_table;
 mod space_saving;
+mod spread_sketch;
 mod summary;
 mod tracked;
 mod word_sets;
@@ -47,6 +49,7 @@ mod word_sets;
 pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
 pub use checked_hash_table::CheckedHashTable;
 pub use coco_sketch::CocoSketch;
+pub use contact_sample::ContactSample;
 pub use counter_array::{
     ArrayConfig, Cell, Conservative, CountMin, CountSketch, CounterArray, InnerProduct, KAry, Linear, Place,
     Policy, SharedArray, Signed, SignedCell, Turnstile,
@@ -67,8 +70,10 @@ pub use shared_hash_table::SharedHashTable;
 pub use shared_sets::SharedReversibleSets;
 pub use simple_hash_table::SimpleHashTable;
 pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
+pub use spread_sketch::SpreadSketch;
 pub use summary::{
-    Cardinality, Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Update, UpdateBurst,
+    Cardinality, Configuration, Contact, ContactBurst, Frequency, HeavyHitters, HeavyKeys, Merge, Spreaders,
+    Summary, Update, UpdateBurst,
 };
 pub use tracked::{Tracked, TrackedConfig};
 pub use word_sets::ReversibleSets;

@@ -99,19 +99,30 @@ impl Merge for HyperLogLog {
 
 impl Cardinality for HyperLogLog {
     fn distinct(&self) -> Estimate {
-        let mut counts = [0_u32; BITS + 2];
-        self.registers.iter().for_each(|run| counts[usize::from(*run)] += 1);
-        let size = self.registers.len() as f64;
-        let mut sum = size * tau(1.0 - f64::from(counts[BITS + 1]) / size);
-        for count in counts[1..=BITS].iter().rev() {
-            sum = f64::midpoint(sum, f64::from(*count));
-        }
-        sum += size * sigma(f64::from(counts[0]) / size);
-        let number = size * size / (2.0 * std::f64::consts::LN_2 * sum);
-        // Of few registers the estimate is skewed: its logarithm is nearer to a normal one.
-        let off = (1.959_964 * beta(self.registers.len()) / size.sqrt()).exp();
+        let mut counts = [0.0; BITS + 2];
+        self.registers.iter().for_each(|run| counts[usize::from(*run)] += 1.0);
+        let number = estimate(&counts);
+        let off = off(self.registers.len(), 1.959_964);
         Estimate::bounded(number, number / off, number * off, CONFIDENCE)
     }
+}
+
+/// By which factor a number is within its estimate, either way, with so many standard deviations. Of few registers the
+/// estimate is skewed: its logarithm is nearer to a normal one.
+pub(crate) fn off(registers: usize, deviations: f64) -> f64 {
+    (deviations * beta(registers) / (registers as f64).sqrt()).exp()
+}
+
+/// How many flows there were, by how many registers have each run, from none to the longest that they can hold.
+pub(crate) fn estimate(counts: &[f64]) -> f64 {
+    let size: f64 = counts.iter().sum();
+    let longest = counts.len() - 1;
+    let mut sum = size * tau(1.0 - counts[longest] / size);
+    for count in counts[1..longest].iter().rev() {
+        sum = f64::midpoint(sum, *count);
+    }
+    sum += size * sigma(counts[0] / size);
+    size * size / (2.0 * std::f64::consts::LN_2 * sum)
 }
 
 /// x + Σ x^(2ᵏ) 2ᵏ⁻¹ over k ≥ 1.

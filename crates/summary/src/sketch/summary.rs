@@ -23,6 +23,26 @@ impl<K: Key> Update<K> {
     }
 }
 
+/// A packet as summaries take it that count with how many different others a key has to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contact<K> {
+    /// Whose others are counted, as a source address.
+    pub key: K,
+    /// The key's hash by the seed of the summary's configuration.
+    pub hash: u64,
+    /// A secret hash of the key and the other together: equal where both are.
+    pub pair: u64,
+}
+
+impl<K: Key> Contact<K> {
+    /// Of a key and of what has `both` the key and the other (for sources of many destinations, both addresses), hashed by
+    /// `seed`.
+    #[inline(always)]
+    pub fn new(key: K, both: K, seed: &Seed) -> Self {
+        Self { key, hash: key.hash(seed), pair: both.hash(seed) }
+    }
+}
+
 /// What a structure is made from. Two structures merge only if their configurations are equal, seed included. Its text
 /// form names the kind and all sizes, but never the seed.
 pub trait Configuration: Clone + PartialEq + fmt::Display {
@@ -64,6 +84,12 @@ pub trait Summary: Sized {
 pub trait UpdateBurst<K>: Summary {
     /// Counts a burst: no allocation, no lock, no clock.
     fn update_burst(&mut self, burst: &[Update<K>]);
+}
+
+/// Taking contacts.
+pub trait ContactBurst<K>: Summary {
+    /// Counts a burst: no lock, no clock, no allocation.
+    fn contact_burst(&mut self, burst: &[Contact<K>]);
 }
 
 /// Two summaries of two streams become one of both. What loses its bound by that does not implement it.
@@ -110,4 +136,13 @@ impl<K: Ord + Copy> HeavyKeys<K> {
 pub trait Cardinality: Summary {
     /// The number of different keys.
     fn distinct(&self) -> Estimate;
+}
+
+/// "With how many different others did each key have to do?" (super-spreaders: scans, floods, worms)
+pub trait Spreaders<K>: Summary {
+    /// The number of different others of `key`.
+    fn contacts(&self, key: &K) -> Estimate;
+
+    /// The keys that had `threshold` different others or more by their estimate, the largest first.
+    fn spreaders(&self, threshold: u64) -> HeavyKeys<K>;
 }
