@@ -40,6 +40,8 @@ mod sample;
 mod shared_hash_table;
 mod shared_sets;
 mod simple_hash_table;
+mod size_array;
+mod size_distribution;
 mod space_saving;
 mod spread_sketch;
 mod summary;
@@ -69,6 +71,8 @@ pub use sample::{FlowSample, PacketSample, SampleAndHold, SampleConfig, Sampling
 pub use shared_hash_table::SharedHashTable;
 pub use shared_sets::SharedReversibleSets;
 pub use simple_hash_table::SimpleHashTable;
+pub use size_array::SizeArray;
+pub use size_distribution::SizeDistribution;
 pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
 pub use spread_sketch::SpreadSketch;
 pub use summary::{
