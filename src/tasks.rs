@@ -63,7 +63,8 @@ pub(crate) fn print() -> Result<ExitCode, Failure> {
             vec![entry.family.name().to_owned(), names.join(", ")]
         });
         text.push_str(&terminal::text_table(&["by", "structures"], rows.collect()));
-        let missing = catalog::ENTRIES.iter().filter(|entry| entry.kind == kind).filter_map(|entry| entry.missing);
+        let missing =
+            catalog::ENTRIES.iter().filter(|entry| entry.kind == kind).filter_map(|entry| entry.missing);
         missing.for_each(|missing| text.push_str(&format!("  not built: {missing}\n")));
         text.push('\n');
     }

@@ -377,7 +377,7 @@ impl<'a> Common<'a> {
     }
 
     /// A receiver that counts what it receives.
-    fn receiver_thread<R: RecordSink>(
+    fn receiver_thread<R: RecordSink + Send + 'static>(
         self,
         number: usize,
         queues: &mut [Box<dyn PacketSource>],
@@ -410,7 +410,7 @@ impl<'a> Common<'a> {
     }
 
     /// A receiver that hands over to workers.
-    fn fan_thread<R: RecordSink>(
+    fn fan_thread<R: RecordSink + Send + 'static>(
         self,
         number: usize,
         queues: &mut [Box<dyn PacketSource>],
@@ -441,7 +441,7 @@ impl<'a> Common<'a> {
     }
 
     /// A worker that counts what a receiver hands over.
-    fn worker_thread<R: RecordSink>(
+    fn worker_thread<R: RecordSink + Send + 'static>(
         self,
         number: usize,
         inbox: Inbox,
@@ -463,7 +463,7 @@ impl<'a> Common<'a> {
     }
 
     /// `None` where the receiver is gone.
-    fn work<R: RecordSink>(
+    fn work<R: RecordSink + Send + 'static>(
         self,
         number: usize,
         mut inbox: Inbox,

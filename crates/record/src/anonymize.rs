@@ -6,9 +6,9 @@
 //! be computed side by side.
 
 use crate::FlowRecord;
-use packet::FlowKey;
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
+use packet::FlowKey;
 use std::fmt;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -4,7 +4,9 @@
 
 mod task;
 
-pub use task::{EstimatedFlow, Point, QuantileRow, SizeClass, TaskAnswer, TaskNote, TaskRows, Whole};
+pub use task::{
+    EstimatedFlow, Point, QuantileRow, SizeClass, TaskAnswer, TaskNote, TaskRows, Whole, size_classes,
+};
 
 use crate::Loss;
 use packet::{FlowKey, KeySpec};
@@ -233,7 +235,15 @@ impl Query {
         columns: Vec<&'static str>,
         rows: Vec<Vec<Value>>,
     ) -> Self {
-        Self { name, window, columns, rows, status: "ok".to_owned(), bounds: Cow::Borrowed("exact"), task: None }
+        Self {
+            name,
+            window,
+            columns,
+            rows,
+            status: "ok".to_owned(),
+            bounds: Cow::Borrowed("exact"),
+            task: None,
+        }
     }
 
     fn totals(window: Option<Span>, totals: &Totals) -> Self {

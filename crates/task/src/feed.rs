@@ -68,15 +68,21 @@ impl Feeder {
                     let is_hashed = Some(*key) == *hashed;
                     flows(v4.packets(), &mut fed.v4, seed, *weight, is_hashed, |packet| packet.masked(key));
                     if key.has_addresses() {
-                        flows(v6.packets(), &mut fed.v6, seed, *weight, is_hashed, |packet| packet.masked(key));
+                        flows(v6.packets(), &mut fed.v6, seed, *weight, is_hashed, |packet| {
+                            packet.masked(key)
+                        });
                     } else {
                         let masked = |packet: &KeyV6| packet.without_addresses().masked(key);
                         flows(v6.packets(), &mut fed.v4, seed, *weight, false, masked);
                     }
                 }
                 Feed::Contacts { key, pair } => {
-                    contacts(v4.packets(), &mut fed.v4, seed, |packet| (packet.masked(key), packet.masked(pair)));
-                    contacts(v6.packets(), &mut fed.v6, seed, |packet| (packet.masked(key), packet.masked(pair)));
+                    contacts(v4.packets(), &mut fed.v4, seed, |packet| {
+                        (packet.masked(key), packet.masked(pair))
+                    });
+                    contacts(v6.packets(), &mut fed.v6, seed, |packet| {
+                        (packet.masked(key), packet.masked(pair))
+                    });
                 }
                 Feed::Values(quantity) => {
                     values(v4.packets(), &mut fed.v4, |packet| value_v4(packet, *quantity));

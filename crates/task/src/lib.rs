@@ -15,6 +15,7 @@ mod planner;
 mod spec;
 mod state;
 mod structure;
+mod stub;
 mod tasks;
 
 pub use desk::{Desk, Emptied};

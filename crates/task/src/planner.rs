@@ -127,14 +127,18 @@ fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> 
         return Some(why.to_owned());
     }
     if structure == Structure::DdSketch && spec.quantity != Quantity::Size {
-        return Some("its error is relative to the value, which means nothing of addresses and ports".to_owned());
+        return Some(
+            "its error is relative to the value, which means nothing of addresses and ports".to_owned(),
+        );
     }
     if structure == Structure::MvSketch && spec.kind == Kind::Change && spec.against != Against::Last {
         return Some("it compares two windows and no average of several".to_owned());
     }
     if setting.workers > 1 {
         if structure == Structure::Conservative {
-            return Some("conservative update is not linear: what several cores counted cannot be added up".to_owned());
+            return Some(
+                "conservative update is not linear: what several cores counted cannot be added up".to_owned(),
+            );
         }
         let is_run_key = spec.key.is_none_or(|key| key == setting.key);
         if structure == Structure::StreamSample && (setting.scatters || !is_run_key) {
@@ -164,10 +168,9 @@ pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choic
         }
     };
     let assumed = match (spec.packets, setting.packets) {
-        (None, None) => format!(
-            "; a window is taken to have {} packets, which packets= changes",
-            question.packets
-        ),
+        (None, None) => {
+            format!("; a window is taken to have {} packets, which packets= changes", question.packets)
+        }
         _ => String::new(),
     };
     let choice = match spec.size {
@@ -225,7 +228,8 @@ fn least_bytes(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
 
 fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) -> Result<Choice, String> {
     let entries = question.most_entries();
-    let holds_all = |bytes: usize| capacity(Structure::Exact, bytes).is_some_and(|room| room as u64 >= entries);
+    let holds_all =
+        |bytes: usize| capacity(Structure::Exact, bytes).is_some_and(|room| room as u64 >= entries);
     let is_chosen = question.spec.structure.is_some();
     if candidates.contains(&Structure::Exact)
         && let Some(least) = least_bytes(bytes, holds_all)
@@ -236,27 +240,52 @@ fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) ->
     }
     let fits = |structure: &Structure| capacity(*structure, bytes).is_some();
     if !candidates.iter().any(fits) {
-        let least = |structure: &Structure| Some((least_bytes(MOST_BYTES, |bytes| capacity(*structure, bytes).is_some())?, *structure));
+        let least = |structure: &Structure| {
+            Some((least_bytes(MOST_BYTES, |bytes| capacity(*structure, bytes).is_some())?, *structure))
+        };
         let least = candidates.iter().filter_map(least).min_by_key(|(bytes, _)| *bytes);
-        let what = least.map_or_else(String::new, |(bytes, structure)| format!("; the least is about {bytes} bytes ({})", structure.name()));
+        let what = least.map_or_else(String::new, |(bytes, structure)| {
+            format!("; the least is about {bytes} bytes ({})", structure.name())
+        });
         return Err(format!("memory={bytes} is too little{what}"));
     }
-    let bounded = candidates.iter().filter_map(|structure| Some((*structure, error_bound(*structure, bytes, question)?)));
+    let bounded = candidates
+        .iter()
+        .filter_map(|structure| Some((*structure, error_bound(*structure, bytes, question)?)));
     let mut bounded: Vec<(Structure, f64)> = bounded.collect();
     bounded.sort_by(|(_, a), (_, b)| a.total_cmp(b));
-    let by_user = |structure: Structure| if is_chosen { format!("{}, as asked", structure.name()) } else { structure.name().to_owned() };
+    let by_user = |structure: Structure| {
+        if is_chosen { format!("{}, as asked", structure.name()) } else { structure.name().to_owned() }
+    };
     match bounded[..] {
         [] => {
-            let structure = candidates.iter().copied().find(|structure| *structure != Structure::Exact && fits(structure));
+            let structure = candidates
+                .iter()
+                .copied()
+                .find(|structure| *structure != Structure::Exact && fits(structure));
             let structure = structure.or(candidates.iter().copied().find(|structure| fits(structure)));
             let structure = structure.ok_or("no structure fits")?;
-            let why = format!("{}: {} hold no exact table of {entries}, and theory promises nothing of any other", by_user(structure), size(bytes));
+            let why = format!(
+                "{}: {} hold no exact table of {entries}, and theory promises nothing of any other",
+                by_user(structure),
+                size(bytes)
+            );
             Ok(choice(structure, bytes, question, why))
         }
         [(structure, error), ref others @ ..] => {
-            let others: Vec<String> = others.iter().take(2).map(|(other, error)| format!("{} {}", other.name(), percent(*error))).collect();
+            let others: Vec<String> = others
+                .iter()
+                .take(2)
+                .map(|(other, error)| format!("{} {}", other.name(), percent(*error)))
+                .collect();
             let than = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
-            let why = format!("{}: the smallest error that theory promises in {}, {} of {}{than}", by_user(structure), size(bytes), percent(error), whose(question));
+            let why = format!(
+                "{}: the smallest error that theory promises in {}, {} of {}{than}",
+                by_user(structure),
+                size(bytes),
+                percent(error),
+                whose(question)
+            );
             Ok(choice(structure, bytes, question, why))
         }
     }

@@ -243,7 +243,9 @@ impl TaskSpec {
 fn prefixes(text: &str) -> Result<Vec<u8>, String> {
     let length = |text: &str| match text.parse::<u8>() {
         Ok(length @ 1..=32) => Ok(length),
-        _ => Err(format!("'{text}' is no length of an IPv4 prefix from 1 to 32 (IPv6 has four times as many bits)")),
+        _ => Err(format!(
+            "'{text}' is no length of an IPv4 prefix from 1 to 32 (IPv6 has four times as many bits)"
+        )),
     };
     let mut lengths = text.split('/').map(length).collect::<Result<Vec<_>, _>>()?;
     lengths.sort_unstable_by(|a, b| b.cmp(a));

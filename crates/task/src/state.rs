@@ -6,7 +6,7 @@ mod values;
 
 pub(crate) use contacts::Contacts;
 pub(crate) use counted::Counted;
-pub(crate) use values::{Values, key_of as value_key};
+pub(crate) use values::Values;
 
 use crate::feed::{Fed, Items};
 use packet::{Key, KeyV4, KeyV6, Seed};
@@ -120,7 +120,8 @@ impl<K: Key> Part<K> {
         }
     }
 
-    fn bytes(&self) -> usize {
+    /// Memory of its structure.
+    pub(crate) fn bytes(&self) -> usize {
         match &self.of {
             Kept::Counted(counted) => counted.bytes(),
             Kept::Contacts(contacts) => contacts.bytes(),

@@ -46,9 +46,9 @@ pub enum Structure {
 }
 
 use Structure::{
-    CocoSketch, Conservative, ContactSample, CountMin, CountSketch, DdSketch, Dyadic, Exact, FlowSample, KAry,
-    MvSketch, PacketSample, Reservoir, SampleAndHold, SimpleHashTable, SizeArray, SpaceSaving, SpaceSavingHeap,
-    SpreadSketch, StreamSample,
+    CocoSketch, Conservative, ContactSample, CountMin, CountSketch, DdSketch, Dyadic, Exact, FlowSample,
+    KAry, MvSketch, PacketSample, Reservoir, SampleAndHold, SimpleHashTable, SizeArray, SpaceSaving,
+    SpaceSavingHeap, SpreadSketch, StreamSample,
 };
 
 impl Structure {
@@ -111,7 +111,8 @@ impl Structure {
             SizeArray | StreamSample | SpreadSketch | ContactSample | Dyadic | Reservoir | DdSketch => {
                 Some("it counts packets")
             }
-            Exact | CountMin | KAry | SpaceSaving | SpaceSavingHeap | PacketSample | FlowSample | SampleAndHold => None,
+            Exact | CountMin | KAry | SpaceSaving | SpaceSavingHeap | PacketSample | FlowSample
+            | SampleAndHold => None,
         }
     }
 }

@@ -81,8 +81,12 @@ impl Tasks {
                 "{spec}: it needs {lacking}, which this run's flow keys do not have; give --key more, or the task another key"
             ));
         }
-        if spec.kind == Kind::SuperSpreaders && (key.lacks(&spec.of).is_none() || spec.of.lacks(&key).is_none()) {
-            return Err(format!("{spec}: of= must say something that key= does not: who has to do with whom"));
+        if spec.kind == Kind::SuperSpreaders
+            && (key.lacks(&spec.of).is_none() || spec.of.lacks(&key).is_none())
+        {
+            return Err(format!(
+                "{spec}: of= must say something that key= does not: who has to do with whom"
+            ));
         }
         let question = Question { spec, key: asked, packets: expected_packets(spec, setting) };
         let choice = choose(&question, setting)?;

@@ -60,8 +60,8 @@ pub enum TaskRows {
         /// The flows.
         flows: Vec<EstimatedFlow>,
     },
-    /// How many flows have each size.
-    Sizes(Vec<SizeClass>),
+    /// Sizes in packets, ascending, and how many flows have each. Reports show them by [`size_classes`].
+    Sizes(Vec<(u64, f64)>),
     /// Bits; `None` where nothing was counted.
     Entropy(Option<Estimate>),
     /// Values by the share of packets that do not lie above them.
@@ -157,6 +157,19 @@ fn figures(estimate: &Estimate) -> [Value; 3] {
     [figure(estimate.value), lower, upper]
 }
 
+/// By powers of two: 1, 2, 3 to 4, 5 to 8, …
+pub fn size_classes(sizes: &[(u64, f64)]) -> Vec<SizeClass> {
+    let mut classes: Vec<SizeClass> = Vec::new();
+    for &(size, flows) in sizes {
+        let most = size.checked_next_power_of_two().unwrap_or(u64::MAX);
+        match classes.last_mut() {
+            Some(class) if class.most == most => class.flows += flows,
+            _ => classes.push(SizeClass { least: most / 2 + 1, most, flows }),
+        }
+    }
+    classes
+}
+
 impl TaskRows {
     /// The least probability with which the bounds of all rows hold, and whether all are exact; `None` where a row has none.
     fn confidence(&self) -> Option<(f64, bool)> {
@@ -181,7 +194,7 @@ impl TaskRows {
     pub fn len(&self) -> usize {
         match self {
             Self::Flows { flows, .. } => flows.len(),
-            Self::Sizes(classes) => classes.len(),
+            Self::Sizes(sizes) => size_classes(sizes).len(),
             Self::Entropy(bits) => usize::from(bits.is_some()),
             Self::Quantiles { quantiles, .. } => quantiles.len(),
         }
@@ -209,7 +222,8 @@ impl TaskRows {
                 let is_hierarchy = flows.iter().any(|flow| flow.prefix.is_some());
                 columns.extend(is_hierarchy.then_some("prefix"));
                 columns.extend([figure, "lower", "upper"]);
-                columns.extend(is_hierarchy.then_some(["own", "own_lower", "own_upper"]).into_iter().flatten());
+                columns
+                    .extend(is_hierarchy.then_some(["own", "own_lower", "own_upper"]).into_iter().flatten());
                 columns
             }
             Self::Sizes(_) => vec!["size_from", "size_to", "flows"],
@@ -229,10 +243,11 @@ impl TaskRows {
                 };
                 flows.iter().map(row).collect()
             }
-            Self::Sizes(classes) => {
-                let row =
-                    |class: &SizeClass| vec![json_integer(class.least), json_integer(class.most), json!(class.flows)];
-                classes.iter().map(row).collect()
+            Self::Sizes(sizes) => {
+                let row = |class: SizeClass| {
+                    vec![json_integer(class.least), json_integer(class.most), json!(class.flows)]
+                };
+                size_classes(sizes).into_iter().map(row).collect()
             }
             Self::Entropy(bits) => bits.iter().map(|bits| figures(bits).to_vec()).collect(),
             Self::Quantiles { quantiles, .. } => {

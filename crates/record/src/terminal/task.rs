@@ -1,8 +1,10 @@
 //! Answers of tasks as people read them.
 
-use super::{Align, KeyColumns, Left, Right, Table, grouped};
+use super::{Align, KeyColumns, Right, Table, grouped};
 use crate::Estimate;
-use crate::report::{EstimatedFlow, QuantileRow, SizeClass, TaskAnswer, TaskRows, WindowReport};
+use crate::report::{
+    EstimatedFlow, QuantileRow, SizeClass, TaskAnswer, TaskRows, WindowReport, size_classes,
+};
 
 /// Rows of an answer that are shown; reports have all.
 const MOST_ROWS: usize = 20;
@@ -24,7 +26,12 @@ pub fn task_answers(report: &WindowReport) -> String {
 /// One window of a replay, whose tables are those of the run.
 pub fn window_tasks(report: &WindowReport) -> String {
     let packets = grouped(report.packets.received);
-    format!("window    {}: {packets} packets over {:.3} s\n{}", report.index, report.span.seconds(), task_answers(report))
+    format!(
+        "window    {}: {packets} packets over {:.3} s\n{}",
+        report.index,
+        report.span.seconds(),
+        task_answers(report)
+    )
 }
 
 fn table(answer: &TaskAnswer) -> Table {
@@ -44,12 +51,17 @@ fn table(answer: &TaskAnswer) -> Table {
             let row = |flow: &EstimatedFlow| {
                 let prefix = flow.prefix.map(|length| format!("/{length}"));
                 let own = flow.own.map(|own| number(own.value));
-                key.cells(Some(flow.key)).into_iter().chain(prefix).chain(cells(&flow.estimate)).chain(own).collect()
+                key.cells(Some(flow.key))
+                    .into_iter()
+                    .chain(prefix)
+                    .chain(cells(&flow.estimate))
+                    .chain(own)
+                    .collect()
             };
             (columns, flows.iter().take(MOST_ROWS).map(row).collect())
         }
-        TaskRows::Sizes(classes) => {
-            let row = |class: &SizeClass| {
+        TaskRows::Sizes(sizes) => {
+            let row = |class: SizeClass| {
                 let sizes = if class.least == class.most {
                     grouped(class.most)
                 } else {
@@ -58,7 +70,7 @@ fn table(answer: &TaskAnswer) -> Table {
                 vec![sizes, number(class.flows)]
             };
             let columns = vec![("packets of a flow", Right), ("flows", Right)];
-            (columns, classes.iter().take(MOST_ROWS).map(row).collect())
+            (columns, size_classes(sizes).into_iter().take(MOST_ROWS).map(row).collect())
         }
         TaskRows::Entropy(bits) => {
             let cells = |bits: &Estimate| {
@@ -134,11 +146,17 @@ mod tests {
         let flow = EstimatedFlow { key: packet::FlowKey::default(), prefix: None, estimate, own: None };
         let key = KeySpec::parse("protocol").expect("a key");
         let shown = text(TaskRows::Flows { key, figure: "change", flows: vec![flow] }, "cut short");
-        assert!(shown.contains("some:task  [a table; bounds: each with a probability of 0.950]\n  cut short"), "{shown}");
-        assert!(shown.contains("change  at least  at most") && shown.contains("-1,234    -2,000        ?"), "{shown}");
+        assert!(
+            shown.contains("some:task  [a table; bounds: each with a probability of 0.950]\n  cut short"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("change  at least  at most") && shown.contains("-1,234    -2,000        ?"),
+            "{shown}"
+        );
         let shown = text(TaskRows::Entropy(Some(Estimate::exact(1.5))), "ok");
         assert!(shown.contains("bounds: exact") && shown.contains("1.5000    1.5000   1.5000"), "{shown}");
-        let shown = text(TaskRows::Sizes(vec![SizeClass { least: 3, most: 4, flows: 2.6 }]), "ok");
+        let shown = text(TaskRows::Sizes(vec![(3, 1.6), (4, 1.0)]), "ok");
         assert!(shown.contains("3 to 4      3") && shown.contains("bounds: none"), "{shown}");
         let value = Point::Address("10.0.0.1".parse().expect("an address"));
         let row = QuantileRow { share: 0.5, value, bounds: Some((value, value, 1.0)) };

@@ -55,7 +55,11 @@ impl DyadicConfig {
         let (mut width, mut too_wide) = (1, 1 << 29);
         while too_wide - width > 1 {
             let middle = (width + too_wide) / 2;
-            if sized(middle).is_ok_and(|sized| sized.bytes() <= bytes) { width = middle } else { too_wide = middle }
+            if sized(middle).is_ok_and(|sized| sized.bytes() <= bytes) {
+                width = middle
+            } else {
+                too_wide = middle
+            }
         }
         sized(width)
     }

@@ -57,6 +57,7 @@ fn of_part<K: Key>(
     spec: &KeySpec,
 ) -> Result<Changes, Unmergeable> {
     let Kept::Counted(now) = &now.of else { return Ok((Vec::new(), false)) };
+    let now: &Counted<K> = now;
     let before = before.iter().filter_map(|part| match &part.of {
         Kept::Counted(counted) => Some(&**counted),
         _ => None,

@@ -44,5 +44,8 @@ pub(super) fn super_spreaders(asked: &Asked<'_>) -> Rows {
 }
 
 fn rows(flows: Vec<(FlowKey, Estimate)>) -> Vec<EstimatedFlow> {
-    flows.into_iter().map(|(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None }).collect()
+    flows
+        .into_iter()
+        .map(|(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None })
+        .collect()
 }

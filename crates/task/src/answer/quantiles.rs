@@ -34,13 +34,18 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
 }
 
 /// Quantiles of one family, and the packets whose value found no room.
-fn of_part<K: Key>(asked: &Asked<'_>, part: &Part<K>, point: impl Fn(f64) -> Point) -> (Vec<QuantileRow>, u64) {
+fn of_part<K: Key>(
+    asked: &Asked<'_>,
+    part: &Part<K>,
+    point: impl Fn(f64) -> Point,
+) -> (Vec<QuantileRow>, u64) {
     let Kept::Values(values) = &part.of else { return (Vec::new(), 0) };
     let shares: Vec<f64> = asked.task.spec.at_ppm.iter().map(|ppm| f64::from(*ppm) / WHOLE_PPM).collect();
     let row = |(share, estimate): (&f64, Option<Estimate>)| {
         let Estimate { value, bounds } = estimate?;
         let bounds = bounds.filter(|bounds| bounds.upper.is_finite());
-        let bounds = bounds.map(|bounds| (point(bounds.lower.ceil()), point(bounds.upper.floor()), bounds.confidence));
+        let bounds =
+            bounds.map(|bounds| (point(bounds.lower.ceil()), point(bounds.upper.floor()), bounds.confidence));
         Some(QuantileRow { share: *share, value: point(value.round()), bounds })
     };
     (shares.iter().zip(values.quantiles(&shares)).filter_map(row).collect(), values.not_kept())

@@ -1,8 +1,8 @@
 //! From what was seen to what was on the wire: packets that were lost widen the bounds.
 
 use super::{OK, weight_of};
-use crate::spec::TaskSpec;
 use crate::Kind;
+use crate::spec::TaskSpec;
 use record::report::{TaskAnswer, TaskRows};
 use record::{Bounds, Estimate};
 

@@ -2,12 +2,13 @@
 
 use super::Question;
 use crate::spec::{Kind, Limit};
+use crate::stub::*;
 use crate::{Structure, Weight};
 use packet::{KeyV4, Seed};
 use summary::sketch::{
-    CocoSketch, Configuration, Conservative, ContactSample, CountMin, CountSketch, DyadicConfig, EntropySample,
-    ExactCounts, FlowSample, KAry, MvSketch, PacketSample, QuantileSketch, SampleAndHold, SimpleHashTable, SizeArray,
-    SpaceSavingHeap, SpaceSavingSummary, SpreadSketch, Summary, Tracked, ValueReservoir,
+    CocoSketch, Configuration, Conservative, ContactSample, CountMin, CountSketch, DyadicConfig, ExactCounts,
+    FlowSample, KAry, MvSketch, PacketSample, QuantileSketch, SampleAndHold, SimpleHashTable, SizeArray,
+    SpaceSavingHeap, SpaceSavingSummary, Summary, Tracked,
 };
 
 /// All of an answer's bounds hold together with the rest of this probability at least.
@@ -29,8 +30,12 @@ pub(super) fn capacity(structure: Structure, bytes: usize) -> Option<usize> {
     match structure {
         Structure::Exact => sized::<ExactCounts<K>>(bytes).map(|config| config.capacity),
         Structure::CountMin => sized::<Tracked<K, CountMin>>(bytes).map(|config| config.array().width()),
-        Structure::Conservative => sized::<Tracked<K, Conservative>>(bytes).map(|config| config.array().width()),
-        Structure::CountSketch => sized::<Tracked<K, CountSketch>>(bytes).map(|config| config.array().width()),
+        Structure::Conservative => {
+            sized::<Tracked<K, Conservative>>(bytes).map(|config| config.array().width())
+        }
+        Structure::CountSketch => {
+            sized::<Tracked<K, CountSketch>>(bytes).map(|config| config.array().width())
+        }
         Structure::KAry => sized::<Tracked<K, KAry>>(bytes).map(|config| config.array().width()),
         Structure::SimpleHashTable => sized::<SimpleHashTable<K>>(bytes).map(|config| config.width),
         Structure::SpaceSaving => sized::<SpaceSavingSummary<K>>(bytes).map(|config| config.width),
@@ -42,9 +47,11 @@ pub(super) fn capacity(structure: Structure, bytes: usize) -> Option<usize> {
         Structure::SampleAndHold => sized::<SampleAndHold<K>>(bytes).map(|config| config.capacity),
         Structure::SizeArray => sized::<SizeArray>(bytes).map(|_| 1),
         Structure::StreamSample => sized::<EntropySample<K>>(bytes).map(|_| 1),
-        Structure::ContactSample => sized::<ContactSample<K>>(bytes).map(|config| config.capacity),
+        Structure::ContactSample => sized::<ContactSample<K>>(bytes).map(|config| config.width),
         Structure::SpreadSketch => sized::<SpreadSketch<K>>(bytes).map(|_| 1),
-        Structure::Dyadic => DyadicConfig::for_bits(32, bytes, Seed::new(0)).ok().map(|config| config.width()),
+        Structure::Dyadic => {
+            DyadicConfig::for_bits(32, bytes, Seed::new(0)).ok().map(|config| config.width())
+        }
         Structure::Reservoir => sized::<ValueReservoir>(bytes).map(|config| config.capacity),
         Structure::DdSketch => sized::<QuantileSketch>(bytes).map(|_| 1),
     }

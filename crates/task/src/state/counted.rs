@@ -1,16 +1,17 @@
 //! Structures that count flows.
 
+use crate::stub::*;
 use crate::{Choice, Structure, Weight};
 use packet::Key;
+use std::fmt;
 use summary::sketch::{
-    ArrayConfig, CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample, ExactConfig,
-    ExactCounts, FlowSample, GridConfig, HeavyHitters, HeavyKeys, KAry, Merge, MvSketch, PacketSample,
-    SampleAndHold, SampleConfig, Sampling, SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap,
-    SpaceSavingSummary, Summary, Tracked, TrackedConfig, Unmergeable, Update, UpdateBurst,
+    CocoSketch, Configuration, Conservative, CountMin, CountSketch, ExactCounts, FlowSample, HeavyHitters,
+    HeavyKeys, KAry, Merge, MvSketch, PacketSample, SampleAndHold, SampleConfig, Sampling, SimpleHashTable,
+    SizeArray, SketchError, SpaceSavingHeap, SpaceSavingSummary, Summary, Tracked, Unmergeable, Update,
+    UpdateBurst,
 };
 
 /// One of them: chosen when a run begins, and matched once a burst.
-#[derive(Debug)]
 pub(crate) enum Counted<K: Key> {
     Exact(ExactCounts<K>),
     CountMin(Tracked<K, CountMin>),
@@ -29,6 +30,12 @@ pub(crate) enum Counted<K: Key> {
     SampleAndHold(SampleAndHold<K>),
     SizeArray(SizeArray),
     StreamSample(EntropySample<K>),
+}
+
+impl<K: Key> fmt::Debug for Counted<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
 }
 
 /// The same for whatever structure it is.

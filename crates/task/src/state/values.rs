@@ -1,17 +1,18 @@
 //! Structures that know the order of values.
 
+use crate::stub::*;
 use crate::{Choice, Structure};
-use packet::{Key, KeyV4, Seed};
+use packet::{KeyV4, Seed};
+use std::fmt;
 use summary::sketch::{
-    Configuration, DyadicArray, DyadicConfig, Estimate, ExactCounts, Merge, QuantileSketch, Quantiles, SketchError,
-    Summary, Unmergeable, Update, UpdateBurst, ValueReservoir,
+    Configuration, DyadicArray, DyadicConfig, Estimate, ExactCounts, Merge, QuantileSketch, Quantiles,
+    SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 
 /// Values that go in together.
 const BATCH: usize = 64;
 
 /// One of them.
-#[derive(Debug)]
 pub(crate) enum Values {
     Exact(Seed, ExactCounts<KeyV4>),
     Dyadic(DyadicArray),
@@ -19,8 +20,14 @@ pub(crate) enum Values {
     DdSketch(QuantileSketch),
 }
 
+impl fmt::Debug for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
 /// A value as the exact table keeps it.
-pub(crate) fn key_of(value: u64) -> KeyV4 {
+fn key_of(value: u64) -> KeyV4 {
     KeyV4::new(value.to_be_bytes(), [0; 4], 0)
 }
 
@@ -34,9 +41,15 @@ impl Values {
     pub(crate) fn new(choice: &Choice, bits: u32, seed: &Seed) -> Result<Self, SketchError> {
         let bytes = choice.bytes;
         Ok(match choice.structure {
-            Structure::Dyadic => Self::Dyadic(DyadicArray::new(&DyadicConfig::for_bits(bits, bytes, *seed)?)?),
-            Structure::Reservoir => Self::Reservoir(ValueReservoir::new(&Configuration::with_bytes(bytes, *seed)?)?),
-            Structure::DdSketch => Self::DdSketch(QuantileSketch::new(&Configuration::with_bytes(bytes, *seed)?)?),
+            Structure::Dyadic => {
+                Self::Dyadic(DyadicArray::new(&DyadicConfig::for_bits(bits, bytes, *seed)?)?)
+            }
+            Structure::Reservoir => {
+                Self::Reservoir(ValueReservoir::new(&Configuration::with_bytes(bytes, *seed)?)?)
+            }
+            Structure::DdSketch => {
+                Self::DdSketch(QuantileSketch::new(&Configuration::with_bytes(bytes, *seed)?)?)
+            }
             _ => Self::Exact(*seed, ExactCounts::new(&Configuration::with_bytes(bytes, *seed)?)?),
         })
     }
@@ -44,7 +57,11 @@ impl Values {
     #[inline]
     pub(crate) fn update(&mut self, values: &[u64]) {
         match self {
-            Self::Exact(seed, table) => batches(values, |value| Update::new(key_of(value), 1, seed), |batch| table.update_burst(batch)),
+            Self::Exact(seed, table) => batches(
+                values,
+                |value| Update::new(key_of(value), 1, seed),
+                |batch| table.update_burst(batch),
+            ),
             Self::Dyadic(array) => {
                 let update = |value| Update { key: value, hash: 0, weight: 1 };
                 batches(values, update, |batch| array.update_burst(batch));
@@ -117,7 +134,11 @@ fn weighed(value: u64) -> Update<()> {
 }
 
 #[inline(always)]
-fn batches<K: Copy + Default>(values: &[u64], update: impl Fn(u64) -> Update<K>, mut take: impl FnMut(&[Update<K>])) {
+fn batches<K: Copy + Default>(
+    values: &[u64],
+    update: impl Fn(u64) -> Update<K>,
+    mut take: impl FnMut(&[Update<K>]),
+) {
     let mut batch = [Update::<K>::default(); BATCH];
     for values in values.chunks(BATCH) {
         for (update_of, value) in batch.iter_mut().zip(values) {
