@@ -20,6 +20,7 @@ mod count_min;
 mod counter_array;
 mod draw;
 mod dyadic;
+mod entropy_sample;
 mod error;
 mod estimate;
 mod grid;
@@ -33,9 +34,11 @@ mod mv_sketch;
 mod oracle;
 pub mod preset;
 mod quantiles;
+mod reservoir;
 mod reversible;
 mod row_hash;
 mod sample;
+mod sample_inversion;
 mod shared_hash_table;
 mod shared_sets;
 mod simple_hash_table;
@@ -44,6 +47,7 @@ mod size_distribution;
 mod space_saving;
 mod summary;
 mod tracked;
+mod value_reservoir;
 mod word_sets;
 
 pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
@@ -54,6 +58,7 @@ pub use counter_array::{
     Policy, SharedArray, Signed, SignedCell, Turnstile,
 };
 pub use dyadic::{DyadicArray, DyadicConfig};
+pub use entropy_sample::EntropySample;
 pub use error::{SketchError, Unmergeable};
 pub use estimate::{Bounds, Estimate};
 pub use grid::{Grid, GridConfig};
@@ -74,4 +79,5 @@ pub use summary::{
     Cardinality, Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Update, UpdateBurst,
 };
 pub use tracked::{Tracked, TrackedConfig};
+pub use value_reservoir::ValueReservoir;
 pub use word_sets::ReversibleSets;
