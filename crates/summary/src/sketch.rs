@@ -21,6 +21,7 @@ mod count_min;
 mod counter_array;
 mod draw;
 mod dyadic;
+mod entropy_sample;
 mod error;
 mod exact_counts;
 mod grid;
@@ -34,9 +35,11 @@ mod mv_sketch;
 mod oracle;
 pub mod preset;
 mod quantiles;
+mod reservoir;
 mod reversible;
 mod row_hash;
 mod sample;
+mod sample_inversion;
 mod shared_hash_table;
 mod shared_sets;
 mod simple_hash_table;
@@ -46,6 +49,7 @@ mod space_saving;
 mod spread_sketch;
 mod summary;
 mod tracked;
+mod value_reservoir;
 mod word_sets;
 
 pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
@@ -57,6 +61,7 @@ pub use counter_array::{
     Policy, SharedArray, Signed, SignedCell, Turnstile,
 };
 pub use dyadic::{DyadicArray, DyadicConfig};
+pub use entropy_sample::EntropySample;
 pub use error::{SketchError, Unmergeable};
 pub use exact_counts::{ExactConfig, ExactCounts};
 pub use grid::{Grid, GridConfig};
@@ -80,4 +85,5 @@ pub use summary::{
     Summary, Update, UpdateBurst,
 };
 pub use tracked::{Tracked, TrackedConfig};
+pub use value_reservoir::ValueReservoir;
 pub use word_sets::ReversibleSets;
