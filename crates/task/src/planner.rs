@@ -163,7 +163,12 @@ pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choic
             vec![structure]
         }
         None => {
-            let all = catalog::structures(spec.kind);
+            // The same counters twice: packets are faster in a stream-summary, and only a heap takes bytes.
+            let other = match spec.weight {
+                Weight::Packets => Structure::SpaceSavingHeap,
+                Weight::Bytes => Structure::SpaceSaving,
+            };
+            let all = catalog::structures(spec.kind).filter(|structure| *structure != other);
             all.filter(|structure| why_not(*structure, question, setting).is_none()).collect()
         }
     };

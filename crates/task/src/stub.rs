@@ -28,7 +28,6 @@ macro_rules! stub {
     };
 }
 stub!(SpreadSketch<K>);
-stub!(EntropySample<K>);
 impl<K: Key> ContactBurst<K> for SpreadSketch<K> {
     fn contact_burst(&mut self, _: &[Contact<K>]) {}
 }
@@ -38,42 +37,6 @@ impl<K: Key> Spreaders<K> for SpreadSketch<K> {
     }
     fn spreaders(&self, _: u64) -> HeavyKeys<K> {
         HeavyKeys::new(vec![], true)
-    }
-}
-impl<K: Key> EntropySample<K> {
-    pub fn entropy(&self) -> Option<Estimate> {
-        None
-    }
-    pub fn merge_disjoint(&mut self, _: &Self) -> Result<(), Unmergeable> {
-        Ok(())
-    }
-}
-#[derive(Clone, Debug)]
-pub struct ValueReservoir(ExactConfig<packet::KeyV4>);
-impl Summary for ValueReservoir {
-    type Configuration = ExactConfig<packet::KeyV4>;
-    fn new(c: &ExactConfig<packet::KeyV4>) -> Result<Self, SketchError> {
-        Ok(Self(c.clone()))
-    }
-    fn configuration(&self) -> &ExactConfig<packet::KeyV4> {
-        &self.0
-    }
-    fn reset(&mut self) {}
-    fn bytes(&self) -> usize {
-        0
-    }
-}
-impl<K> UpdateBurst<K> for ValueReservoir {
-    fn update_burst(&mut self, _: &[Update<K>]) {}
-}
-impl Merge for ValueReservoir {
-    fn merge(&mut self, _: &Self) -> Result<(), Unmergeable> {
-        Ok(())
-    }
-}
-impl Quantiles for ValueReservoir {
-    fn quantile(&self, _: f64) -> Option<Estimate> {
-        None
     }
 }
 pub fn _s(_: &Seed) {}
