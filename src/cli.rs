@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{parallel, parts, quantity};
+use crate::{parallel, parts, quantity, tasks};
 use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::{Cores, Design, Every, Split, State};
@@ -11,6 +11,7 @@ use record::{Collector, Rotation};
 use std::path::PathBuf;
 use std::time::Duration;
 use summary::StatisticSpec;
+use task::TaskSpec;
 
 /// Exact network measurement, with its own loss beside every figure.
 #[derive(Debug, Parser)]
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     },
     /// List what can be measured on this machine, and what is missing for more
     Ports,
+    /// List the tasks of `run --task`, the structures that answer them, and what is not built
+    Tasks,
     /// Generate traffic, to a capture or out of a port, and the truth about it
     Generate(GenerateOptions),
     /// Run the project's own measurements
@@ -53,6 +56,7 @@ Examples:
   edison run --port 0000:01:00.0 --cores 4           the same on four cores, a receive queue each
   edison run --synthetic packets=10M,flows=1M,zipf=1.0
   edison run trace.pcap --json --every 1Mp           one line of JSON per million packets
+  edison run trace.pcap --task heavy-hitters:key=src_addr,share=0.2% --task entropy:memory=256KiB
   edison run trace.pcap --cores 2                    two cores: one reads, one counts
   edison run trace.pcap --design 1x2 --split position --idle-timeout off --active-timeout off     bursts in portions
   edison run trace.pcap --wire rate=10Gbps,queues=2 --cores 2     what two cores would have lost on a link
@@ -162,6 +166,10 @@ pub(crate) struct RunOptions {
     /// Put both directions of a flow into one record (RFC 5103)
     #[arg(long, env = "EDISON_BIFLOW", value_parser = BoolishValueParser::new())]
     pub(crate) biflow: bool,
+    /// Answer a question of each window, beside the flow records; may be given several times (`edison tasks` lists them):
+    /// heavy-hitters:key=src_addr,share=0.2%
+    #[arg(long, value_name = "SPEC", env = "EDISON_TASK", value_delimiter = ' ', value_parser = tasks::spec)]
+    pub(crate) task: Vec<TaskSpec>,
     /// Seed of the tables' hash [default: random]
     #[arg(long, value_name = "N", env = "EDISON_SEED")]
     pub(crate) seed: Option<u64>,

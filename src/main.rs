@@ -18,6 +18,7 @@ mod run;
 mod screen;
 mod signals;
 mod sources;
+mod tasks;
 
 use clap::{CommandFactory, FromArgMatches};
 use cli::{Cli, Command};
@@ -45,6 +46,7 @@ fn perform(command: Command) -> Result<ExitCode, Failure> {
         Command::Run(options) => run::run(&options),
         Command::Fields { json } => fields::print(json),
         Command::Ports => ports::print(),
+        Command::Tasks => tasks::print(),
         Command::Generate(options) => generate::generate(&options),
         Command::Bench(options) => bench::bench(&options),
         Command::Completions { shell } => {

@@ -8,6 +8,7 @@ use crate::parts;
 use crate::screen::{Screen, Show};
 use crate::signals;
 use crate::sources::{self, Sources};
+use crate::tasks;
 use engine::{Config, Outcome, Outputs, OutputsResult};
 use packet::{KeySpec, Seed, Tunnel};
 use port::TimeBase;
@@ -25,7 +26,7 @@ use summary::{Limits, Timeouts};
 
 /// Measures what the options say.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
-    let config = config(options)?;
+    let mut config = config(options)?;
     let node = options.node.clone().unwrap_or_else(machine::host_name);
     let record_parts = parts::of_records(options, &config.parts);
     let selection = match &options.fields {
@@ -43,8 +44,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
     // Before a source is opened: a mistake in it must not start a port.
     let plan = parallel::plan(options, &config)?;
+    tasks::plan(&options.task, &config, &plan)?;
     let opened = sources::open(options, &config, plan)?;
     let Sources { mut sources, plan, filter, time_base, are_captures, wire, damage } = opened;
+    // A port may have had fewer queues than were asked for.
+    config.tasks = tasks::plan(&options.task, &config, &plan)?;
+    tasks::take_memory(&config, &plan)?;
     if let Some((_, bytes)) = &wire {
         config.limits.take_bytes(usize::try_from(*bytes).unwrap_or(usize::MAX));
     }
@@ -56,6 +61,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let show = match (options.json, time_base) {
         (true, _) => Show::Json,
         (false, TimeBase::Clock) => Show::Tables,
+        (false, TimeBase::Packets) if config.tasks.is_some() => Show::Tasks,
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
@@ -69,7 +75,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     }
     let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
         .map_err(Failure::fault)?;
-    let screen_fault = screen.finish();
+    let shown = screen.finish();
     outcome.errors.extend(damage);
 
     // The queues of a wire have one name.
@@ -83,7 +89,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let (mut report, failed) = report(outcome, names, node, config.key);
     report.design = parallel::report(&plan);
     report.wire = wire.map(|(wire, _)| wire_report(wire.total()));
-    report.faults.extend(screen_fault);
+    report.faults.extend(shown.fault);
+    (report.tasks, report.tasks_unlisted) = (shown.answers.into(), shown.unlisted);
     finish(options, report, report_file, &verdict, failed)
 }
 
@@ -134,6 +141,7 @@ fn config(options: &RunOptions) -> Result<Config, Failure> {
         },
         key: options.key,
         parts: parts::of(options)?,
+        tasks: None,
         seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
         top: options.top,
         burst: usize::from(options.burst),
@@ -232,6 +240,8 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String, key: Key
         top_packets,
         talkers,
         tcp_loss: ended.tcp_loss.map(|sum| LossAnswer { sum, flows: top_loss }),
+        tasks: Vec::new(),
+        tasks_unlisted: 0,
         faults,
     };
     (report, failed)

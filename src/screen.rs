@@ -5,8 +5,9 @@ use crate::exit::say;
 use engine::{Observer, Snapshot};
 use port::TimeBase;
 use record::Anonymizer;
-use record::report::WindowReport;
+use record::report::{Span, TaskAnswer, WindowReport};
 use record::terminal;
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -25,8 +26,24 @@ pub(crate) enum Show {
     Json,
     /// A table each: what a live source shows.
     Tables,
+    /// The answers of tasks: what a replay shows, whose report at the end answers the rest.
+    Tasks,
     /// Nothing; the report at the end is the answer.
     Nothing,
+}
+
+/// Windows whose answers of tasks are kept for the report.
+const KEPT_WINDOWS: usize = 100;
+
+/// What the screen leaves behind.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    /// What went wrong with standard output, if anything did.
+    pub(crate) fault: Option<String>,
+    /// What tasks answered of the last windows, oldest first.
+    pub(crate) answers: VecDeque<(Span, TaskAnswer)>,
+    /// Windows before those.
+    pub(crate) unlisted: u64,
 }
 
 enum Event {
@@ -40,7 +57,7 @@ pub(crate) struct Screen {
     snapshot: Arc<Mutex<Snapshot>>,
     time_base: TimeBase,
     show: Show,
-    thread: JoinHandle<Option<String>>,
+    thread: JoinHandle<Shown>,
     /// Warnings that came when the queue was full: they are said at the end.
     unsaid: Vec<String>,
 }
@@ -64,19 +81,21 @@ impl Screen {
             stop,
             began: Instant::now(),
             is_closed: false,
-            fault: None,
+            kept: VecDeque::new(),
+            shown: Shown::default(),
         };
         let thread =
             std::thread::Builder::new().name("screen".to_owned()).spawn(move || painter.run(&received))?;
         Ok(Self { events, snapshot, time_base, show, thread, unsaid: Vec::new() })
     }
 
-    /// Ends the thread; what went wrong with standard output, if anything did.
-    pub(crate) fn finish(self) -> Option<String> {
+    /// Ends the thread.
+    pub(crate) fn finish(self) -> Shown {
         drop(self.events);
-        let fault = self.thread.join().unwrap_or_else(|_| Some("the screen's thread failed".to_owned()));
+        let failed = || Shown { fault: Some("the screen's thread failed".to_owned()), ..Shown::default() };
+        let shown = self.thread.join().unwrap_or_else(|_| failed());
         self.unsaid.iter().for_each(|line| say(line));
-        fault
+        shown
     }
 }
 
@@ -120,16 +139,19 @@ struct Painter {
     began: Instant,
     /// Nobody reads standard output any more.
     is_closed: bool,
-    fault: Option<String>,
+    /// Answers of each of the last windows.
+    kept: VecDeque<usize>,
+    shown: Shown,
 }
 
 impl Painter {
-    fn run(mut self, events: &Receiver<Event>) -> Option<String> {
+    fn run(mut self, events: &Receiver<Event>) -> Shown {
         loop {
             match events.recv_timeout(REFRESH) {
                 Ok(Event::Window(mut report)) => {
                     self.anonymize(&mut report);
                     self.window(&report);
+                    self.keep(*report);
                 }
                 Ok(Event::Warning(line)) => {
                     self.wipe();
@@ -140,30 +162,43 @@ impl Painter {
             }
         }
         self.wipe();
-        self.fault
+        self.shown
+    }
+
+    /// Keeps what tasks answered, for the report.
+    fn keep(&mut self, report: WindowReport) {
+        if report.tasks.is_empty() {
+            return;
+        }
+        self.kept.push_back(report.tasks.len());
+        self.shown.answers.extend(report.tasks.into_iter().map(|answer| (report.span, answer)));
+        if self.kept.len() > KEPT_WINDOWS {
+            let oldest = self.kept.pop_front().unwrap_or_default();
+            self.shown.answers.drain(..oldest);
+            self.shown.unlisted += 1;
+        }
     }
 
     fn anonymize(&mut self, report: &mut WindowReport) {
         let Some(anonymizer) = &mut self.anonymizer else { return };
         let flows = report.top_bytes.iter_mut().chain(&mut report.top_packets).map(|flow| &mut flow.key);
         let lossy = report.tcp_loss.iter_mut().flat_map(|answer| &mut answer.flows).map(|flow| &mut flow.key);
-        for key in flows.chain(lossy).flatten() {
-            key.src_addr = key.src_addr.map(|address| anonymizer.address(address));
-            key.dst_addr = key.dst_addr.map(|address| anonymizer.address(address));
-        }
+        flows.chain(lossy).flatten().for_each(|key| anonymizer.flow_key(key));
+        report.tasks.iter_mut().for_each(|answer| answer.rows.anonymize(anonymizer));
     }
 
     fn window(&mut self, report: &WindowReport) {
         let text = match self.show {
             Show::Json => match serde_json::to_string(report) {
                 Ok(line) => line + "\n",
-                Err(error) => return self.fault = Some(format!("window {}: {error}", report.index)),
+                Err(error) => return self.shown.fault = Some(format!("window {}: {error}", report.index)),
             },
             Show::Tables => {
                 // Home and clear: the view stays where it is.
                 let start = if self.redraw { "\x1b[H\x1b[2J" } else { "" };
                 format!("{start}{}\n", terminal::window_report(report))
             }
+            Show::Tasks => format!("{}\n", terminal::window_tasks(report)),
             Show::Nothing => return,
         };
         if self.is_closed {
@@ -174,7 +209,7 @@ impl Painter {
             self.is_closed = true;
             // Whoever read (`| head`) has seen enough; any other failure is a fault. Either way the run is over.
             if error.kind() != ErrorKind::BrokenPipe {
-                self.fault = Some(format!("standard output: {error}"));
+                self.shown.fault = Some(format!("standard output: {error}"));
             }
             self.stop.store(true, Relaxed);
         }

@@ -308,6 +308,7 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
         seed: Seed::new(1),
         top: 10,
         burst: BURST,
+        tasks: None,
         hand_over_parcels: 32,
         timed: false,
         duration: None,

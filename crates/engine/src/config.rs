@@ -3,6 +3,7 @@
 use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
+use task::Tasks;
 
 /// When a window is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Config {
     pub key: KeySpec,
     /// What records carry beyond the plain ones.
     pub parts: Parts,
+    /// What is counted beside the flow tables; planned for the same seed, key and design.
+    pub tasks: Option<Tasks>,
     /// Seed of the tables' hash.
     pub seed: Seed,
     /// Lines in a ranking.

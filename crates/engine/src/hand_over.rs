@@ -424,6 +424,7 @@ mod tests {
             seed: Seed::new(3),
             top: 0,
             burst: BURST,
+            tasks: None,
             hand_over_parcels: 2,
             timed: false,
             duration: None,

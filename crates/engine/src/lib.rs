@@ -29,6 +29,7 @@ mod tally;
 mod window;
 mod window_gate;
 mod worker;
+mod worker_tasks;
 
 pub use collector::RecordSink;
 pub use config::{Config, Every};
@@ -37,6 +38,6 @@ pub use design::{Cores, Design, Plan, Split, State};
 pub use hardware::{HardwareCounts, hardware_counters};
 pub use merger::Ended;
 pub use outputs::{Outputs, OutputsResult};
-pub use run::{Observer, Outcome, Snapshot, merging_bytes, ring_bytes, run, run_tallies};
+pub use run::{Observer, Outcome, Snapshot, StartError, merging_bytes, ring_bytes, run, run_tallies};
 pub use steps::{Role, Steps};
 pub use tally::Tally;

@@ -161,8 +161,8 @@ impl Merger {
         is_news
     }
 
-    /// The next window of which everybody has spoken, with what exporters are told of it.
-    pub(crate) fn take_report(&mut self) -> Option<(WindowReport, Account)> {
+    /// The next window of which everybody has spoken: its number, its report, and what exporters are told of it.
+    pub(crate) fn take_report(&mut self) -> Option<(u64, WindowReport, Account)> {
         let (window, header, part, handed_over) = loop {
             let &window = self.pending.first_key_value()?.0;
             if !self.receivers.iter().chain(&self.workers).all(|reached| reached.is_behind(window)) {
@@ -224,8 +224,9 @@ impl Merger {
             tcp_loss: self
                 .tracks_loss
                 .then(|| LossAnswer { sum: Loss::from(&answer.loss), flows: answer.top_loss }),
+            tasks: Vec::new(),
         };
-        Some((report, account))
+        Some((window, report, account))
     }
 
     /// Why a window ended that all are behind, and that ended so for those who were in it: for the others, time may have
@@ -395,7 +396,7 @@ mod tests {
     /// Index, first millisecond, end, received and measured of each window that is ready.
     fn ready(merger: &mut Merger) -> Vec<(u64, u64, WindowEnd, u64, u64)> {
         std::iter::from_fn(|| merger.take_report())
-            .map(|(report, account)| {
+            .map(|(_, report, account)| {
                 assert_eq!(account.time_ns, report.span.end_ns);
                 let WindowReport { index, span, ended_by, packets, .. } = report;
                 (index, span.start_ns / MS, ended_by, packets.received, packets.measured)
@@ -469,7 +470,7 @@ mod tests {
         // Too late: it counts as failed already.
         merger.part(1, 2, WindowPart::new(3));
         let failed: Vec<_> = std::iter::from_fn(|| merger.take_report())
-            .map(|(report, _)| report.packets.not_measured.total())
+            .map(|(_, report, _)| report.packets.not_measured.total())
             .collect();
         assert_eq!(failed, [0, 20, 20]);
         merger.worker_ended(0);
@@ -501,14 +502,14 @@ mod tests {
         merger.part(0, 2, WindowPart::new(3));
         assert!(merger.worker_failed(1));
         merger.part(merger.merged(), 2, measured(13));
-        let (report, _) = merger.take_report().expect("all have spoken");
+        let (_, report, _) = merger.take_report().expect("all have spoken");
         assert_eq!((report.packets.measured, report.packets.not_measured.total()), (13, 7));
         // Of the failed receiver, five packets are there that it had not told of.
         merger.header(0, 0, header(3, Full, 10, &[10]));
         merger.part(0, 3, WindowPart::new(3));
         merger.receiver_failed(1);
         merger.part(merger.merged(), 3, measured(15));
-        let (report, account) = merger.take_report().expect("all have spoken");
+        let (_, report, account) = merger.take_report().expect("all have spoken");
         assert_eq!((report.packets.received, report.packets.measured), (15, 15));
         assert_eq!((account.received, account.measured), (55, 48));
         let run =
@@ -537,7 +538,7 @@ mod tests {
         merger.header(0, 0, header(1, WindowEnd::Full, 1, &[]));
         merger.header(1, 0, WindowHeader { loss: None, ..header(1, WindowEnd::Full, 1, &[]) });
         merger.part(0, 1, WindowPart::new(3));
-        let (report, account) = merger.take_report().expect("all have spoken");
+        let (_, report, account) = merger.take_report().expect("all have spoken");
         assert_eq!((report.loss, account.lost), (None, None));
     }
 }

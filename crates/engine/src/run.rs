@@ -13,22 +13,26 @@ use crate::keeping::{Keeping, Keepings, Sealed, Tables};
 use crate::merger::{Ended, Merger, RunEnd};
 use crate::poller::{Ends, Events, Poller, PollerEnd};
 use crate::quiet::Quiet;
-use crate::receiver::ReceiverEnd;
+use crate::receiver::{RING_FULL, ReceiverEnd, WORKER_FAILED};
 use crate::shared::Shared;
 use crate::steps::{Role, Steps, Stopwatch};
 use crate::tally::Tally;
 use crate::window::WindowHeader;
 use crate::window_gate::{Seat, WindowGate};
 use crate::worker::{Worker, WorkerEnd};
+use crate::worker_tasks::WorkerTasks;
 use port::{Filter, PacketSource, SourceError, TimeBase};
-use record::report::{Counters, WindowReport};
+use record::report::{Counters, PacketCounts, WindowReport};
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use summary::sketch::SketchError;
 use summary::{OutOfMemory, Parts};
+use task::{Desk, Emptied, TaskStates, Tasks};
 
 /// How long a live source's worker may leave its ring as it is before it counts as failed. A replay waits for its workers as
 /// long as they live: they may be waiting for a slow output.
@@ -55,6 +59,32 @@ pub trait Observer {
     fn progress(&mut self, snapshot: Snapshot);
     /// A line for the user.
     fn warning(&mut self, line: String);
+}
+
+/// Why a run cannot begin.
+#[derive(Debug)]
+pub enum StartError {
+    /// No memory for flow tables.
+    Tables(OutOfMemory),
+    /// No memory for tasks.
+    Tasks(SketchError),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tables(error) => error.fmt(f),
+            Self::Tasks(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<OutOfMemory> for StartError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Tables(error)
+    }
 }
 
 /// How a run ended.
@@ -87,8 +117,8 @@ pub struct Outcome<R> {
 /// no objection to the configuration ([`Plan::check`]).
 ///
 /// # Errors
-/// Where the tables cannot be made; all else is in the [`Outcome`].
-pub fn run<R: RecordSink + Send>(
+/// Where tables or tasks cannot be made; all else is in the [`Outcome`].
+pub fn run<R: RecordSink + Send + 'static>(
     sources: &mut [Box<dyn PacketSource>],
     filter: Option<&Filter>,
     config: &Config,
@@ -96,7 +126,7 @@ pub fn run<R: RecordSink + Send>(
     stop: &AtomicBool,
     records: R,
     observer: &mut dyn Observer,
-) -> Result<Outcome<R>, OutOfMemory> {
+) -> Result<Outcome<R>, StartError> {
     debug_assert_eq!(plan.check(config), Ok(()));
     let config = &Config { parts: Parts { shares: plan.merges(), ..config.parts }, ..config.clone() };
     let keepings = Keepings::new(plan, config, plan.counting())?;
@@ -111,14 +141,14 @@ pub fn run<R: RecordSink + Send>(
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_tallies<R: RecordSink + Send>(
+pub fn run_tallies<R: RecordSink + Send + 'static>(
     sources: &mut [Box<dyn PacketSource>],
     config: &Config,
     plan: &Plan,
     records: R,
     observer: &mut dyn Observer,
     tallies: Vec<Box<dyn Tally>>,
-) -> Result<Outcome<R>, OutOfMemory> {
+) -> Result<Outcome<R>, StartError> {
     let (stop, quiet) = (&AtomicBool::new(false), &Quiet::new(plan.receivers));
     let common =
         Common { filter: None, config, plan, stop, quiet, merges: false, time_base: time_base(sources) };
@@ -143,13 +173,13 @@ struct Common<'a> {
 }
 
 impl<'a> Common<'a> {
-    fn run<R: RecordSink + Send>(
+    fn run<R: RecordSink + Send + 'static>(
         self,
         sources: &mut [Box<dyn PacketSource>],
         keepings: Keepings,
         records: R,
         observer: &mut dyn Observer,
-    ) -> Result<Outcome<R>, OutOfMemory> {
+    ) -> Result<Outcome<R>, StartError> {
         let Self { config, plan, time_base, .. } = self;
         let began = Instant::now();
         let total_bytes = sources.iter().map(|source| source.progress()?.total).sum();
@@ -170,8 +200,17 @@ impl<'a> Common<'a> {
                 shared: keepings.shared.clone(),
             });
         }
+        let (desk, spares) = match &config.tasks {
+            None => (None, Vec::new()),
+            Some(tasks) => {
+                let spares = set_tasks(tasks, &mut tables).map_err(StartError::Tasks)?;
+                (Some(Desk::new(tasks.clone(), tables.len())), spares)
+            }
+        };
         let mut hub = Hub {
             merger,
+            desk,
+            spares,
             merging,
             end: RunEnd::default(),
             observer,
@@ -188,8 +227,8 @@ impl<'a> Common<'a> {
             steps: Vec::new(),
         };
         match tables.pop() {
-            // What is merged is merged beside.
-            Some(worker) if plan.threads() == 1 && !self.merges => {
+            // What is merged is merged beside, and tasks are answered beside.
+            Some(worker) if plan.threads() == 1 && !self.merges && config.tasks.is_none() => {
                 self.on_this_thread(sources, worker, &mut hub);
             }
             worker => {
@@ -242,7 +281,7 @@ impl<'a> Common<'a> {
         }
     }
 
-    fn on_threads<R: RecordSink + Send>(
+    fn on_threads<R: RecordSink + Send + 'static>(
         self,
         sources: &mut [Box<dyn PacketSource>],
         tables: Vec<Worker<R>>,
@@ -322,8 +361,9 @@ impl<'a> Common<'a> {
             drop(events);
             let listening = catch_unwind(AssertUnwindSafe(|| hub.listen(&received)));
             if let Err(panic) = listening {
-                // Workers wait for what is merged here: nobody must wait for it any more.
+                // Workers wait for what is merged and emptied here: nobody must wait for it any more.
                 hub.merging = None;
+                hub.spares.clear();
                 given_up.iter().for_each(|shared| shared.give_up());
                 resume_unwind(panic);
             }
@@ -337,7 +377,7 @@ impl<'a> Common<'a> {
     }
 
     /// A receiver that counts what it receives.
-    fn receiver_thread<R: RecordSink>(
+    fn receiver_thread<R: RecordSink + Send + 'static>(
         self,
         number: usize,
         queues: &mut [Box<dyn PacketSource>],
@@ -345,8 +385,9 @@ impl<'a> Common<'a> {
         (receiving, seat): (Receiving<'_>, Option<Seat<'_>>),
         mut events: Remote<R>,
     ) {
-        let Some(worker) = worker else { return };
+        let Some(mut worker) = worker else { return };
         let sender = events.events.clone();
+        worker.set_outlet(outlet(number, &sender));
         self.pin(number).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
             let (end, worker) = self.receive(queues, worker, events, seat);
@@ -369,7 +410,7 @@ impl<'a> Common<'a> {
     }
 
     /// A receiver that hands over to workers.
-    fn fan_thread<R: RecordSink>(
+    fn fan_thread<R: RecordSink + Send + 'static>(
         self,
         number: usize,
         queues: &mut [Box<dyn PacketSource>],
@@ -400,7 +441,7 @@ impl<'a> Common<'a> {
     }
 
     /// A worker that counts what a receiver hands over.
-    fn worker_thread<R: RecordSink>(
+    fn worker_thread<R: RecordSink + Send + 'static>(
         self,
         number: usize,
         inbox: Inbox,
@@ -422,13 +463,14 @@ impl<'a> Common<'a> {
     }
 
     /// `None` where the receiver is gone.
-    fn work<R: RecordSink>(
+    fn work<R: RecordSink + Send + 'static>(
         self,
         number: usize,
         mut inbox: Inbox,
         mut worker: Worker<R>,
         events: &Sender<Event<R>>,
     ) -> Option<WorkerEnd<R>> {
+        worker.set_outlet(outlet(number, events));
         let mut last = 0;
         let stopwatch = Stopwatch { is_on: self.config.timed };
         let mut steps = Steps { role: Role::Worker, ..Steps::default() };
@@ -463,6 +505,27 @@ impl<'a> Common<'a> {
             (Order::End, _) => {}
         }
     }
+}
+
+/// Gives each worker tasks, and says where their emptied states go back to.
+fn set_tasks<R: RecordSink>(
+    tasks: &Tasks,
+    workers: &mut [Worker<R>],
+) -> Result<Vec<Sender<Box<TaskStates>>>, SketchError> {
+    let mut spares = Vec::new();
+    for worker in workers {
+        let (back, spare) = channel();
+        let _ = back.send(Box::new(tasks.states()?));
+        worker.set_tasks(Some(WorkerTasks::new(tasks, Box::new(tasks.states()?), spare)));
+        spares.push(back);
+    }
+    Ok(spares)
+}
+
+/// Where what a worker's tasks counted goes.
+fn outlet<R: Send + 'static>(worker: usize, events: &Sender<Event<R>>) -> crate::worker_tasks::Outlet {
+    let events = events.clone();
+    Box::new(move |window, states| send(&events, Event::Tasks(worker, window, states)))
 }
 
 /// Bytes that tables begin with where flows are merged ([`Plan::merges`]), for whoever looks after the memory of a run: four
@@ -503,6 +566,8 @@ enum Event<R> {
     Header(usize, usize, Box<WindowHeader>),
     /// Worker.
     Part(usize, Box<Sealed>),
+    /// Worker, window, what its tasks counted.
+    Tasks(usize, u64, Box<TaskStates>),
     /// Nothing comes any more of the window of this number, whose flows are merged.
     Over(u64),
     /// Receiver, frames, bytes of its sources.
@@ -566,6 +631,14 @@ impl<R: RecordSink> Events for Local<'_, '_, R> {
     }
 }
 
+/// Packets that tasks could not count: what sources lost, and what a ring or a worker that failed did. `None` where a source cannot
+/// know.
+fn lost_before_tasks(packets: &PacketCounts, loss: Option<&Counters>) -> Option<u64> {
+    let of = |name| packets.not_measured.0.iter().filter(move |(n, _)| *n == name).map(|(_, count)| count);
+    let refused: u64 = of(RING_FULL).chain(of(WORKER_FAILED)).sum();
+    loss.map(|loss| loss.total() + refused)
+}
+
 /// Where shares of flows are put together.
 struct Merging<R> {
     worker: Worker<R>,
@@ -577,6 +650,10 @@ struct Merging<R> {
 /// Where everything comes together.
 struct Hub<'a, R> {
     merger: Merger,
+    /// Where tasks are answered.
+    desk: Option<Desk>,
+    /// Where emptied states of tasks go back to, by worker.
+    spares: Vec<Sender<Box<TaskStates>>>,
     merging: Option<Merging<R>>,
     end: RunEnd,
     observer: &'a mut dyn Observer,
@@ -608,12 +685,18 @@ impl<R: RecordSink> Hub<'_, R> {
                     self.merger.header(receiver, first_worker, *header);
                 }
                 Event::Part(worker, sealed) => self.sealed(worker, *sealed),
+                Event::Tasks(worker, window, states) => {
+                    let emptied = self.desk.as_mut().map(|desk| desk.part(worker, window, states));
+                    self.give_back(emptied);
+                }
                 Event::Over(window) => self.over(window),
                 Event::Progress(receiver, received, done) => self.progress(receiver, received, done),
                 Event::Warning(line) => self.observer.warning(line),
                 Event::Steps(steps) => self.steps.push(steps),
                 Event::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
                 Event::WorkerFailed(worker) => {
+                    let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
+                    self.give_back(emptied);
                     if self.merger.worker_failed(worker) {
                         self.faults.push(format!(
                             "worker {worker} failed; the others went on. Packets that it had not reported are counted as \
@@ -635,6 +718,13 @@ impl<R: RecordSink> Hub<'_, R> {
                 }
             }
             self.pass_reports();
+        }
+    }
+
+    /// A worker that has ended does not need its memory any more.
+    fn give_back(&mut self, emptied: Option<Vec<Emptied>>) {
+        for (worker, states) in emptied.into_iter().flatten() {
+            let _ = self.spares[worker].send(states);
         }
     }
 
@@ -670,6 +760,11 @@ impl<R: RecordSink> Hub<'_, R> {
         self.end.worker(end.records_ended, end.active, end.memory_bytes, end.other);
         self.records.absorb(end.records);
         self.merger.worker_ended(worker);
+        // The one that merges counts no tasks.
+        if worker < self.spares.len() {
+            let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
+            self.give_back(emptied);
+        }
     }
 
     fn receiver_ended(&mut self, receiver: usize, end: PollerEnd) {
@@ -694,7 +789,10 @@ impl<R: RecordSink> Hub<'_, R> {
     }
 
     fn pass_reports(&mut self) {
-        while let Some((report, account)) = self.merger.take_report() {
+        while let Some((window, mut report, account)) = self.merger.take_report() {
+            if let Some(desk) = &mut self.desk {
+                report.tasks = desk.report(window, lost_before_tasks(&report.packets, report.loss.as_ref()));
+            }
             self.records.account(account);
             self.unreported += u64::from(!self.observer.window(report));
         }

@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::keeping::{Keeping, Sealed, Tables};
 use crate::receiver::Downstream;
 use crate::shared::Shared;
+use crate::worker_tasks::{Outlet, WorkerTasks};
 use packet::{BurstParser, KeyBurst, KeyV4, KeyV6};
 use port::TimeBase;
 use record::FlowRecord;
@@ -25,6 +26,7 @@ const SWEEP_SLICE: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Worker<R> {
     keeping: Keeping,
+    tasks: Option<WorkerTasks>,
     collector: Collector<R>,
     time_base: TimeBase,
     /// Stream time, as told.
@@ -76,6 +78,7 @@ impl<R: RecordSink> Worker<R> {
         let Config { key, timeouts, .. } = *config;
         Self {
             keeping,
+            tasks: None,
             collector: Collector::new(records, key, config.top),
             time_base,
             now: 0,
@@ -87,10 +90,25 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
+    /// Counts these beside the flows.
+    pub(crate) fn set_tasks(&mut self, tasks: Option<WorkerTasks>) {
+        self.tasks = tasks;
+    }
+
+    /// Says where what tasks counted goes.
+    pub(crate) fn set_outlet(&mut self, outlet: Outlet) {
+        if let Some(tasks) = &mut self.tasks {
+            tasks.set_outlet(outlet);
+        }
+    }
+
     /// Counts parsed packets. `now`: stream time before the first of them.
     #[inline]
     pub(crate) fn count(&mut self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>, now: u64) {
         self.now = self.now.max(now);
+        if let Some(tasks) = &mut self.tasks {
+            tasks.count(v4, v6);
+        }
         match &mut self.keeping {
             Keeping::Own(tables) => {
                 tables.advance(self.now);
@@ -110,6 +128,9 @@ impl<R: RecordSink> Worker<R> {
         self.finish_closing();
         self.now = self.now.max(now);
         self.closing = Some(window);
+        if let Some(tasks) = &mut self.tasks {
+            tasks.turn(window);
+        }
         self.collector.turn();
         match &mut self.keeping {
             Keeping::Own(tables) => {

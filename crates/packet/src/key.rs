@@ -26,6 +26,27 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
     }
 }
 
+/// A key of which a part can be taken.
+pub trait MaskedKey: Key {
+    /// What is left of it under `spec`, which asks for no more than the key has ([`KeySpec::lacks`]).
+    #[must_use]
+    fn masked(&self, spec: &KeySpec) -> Self;
+}
+
+impl MaskedKey for KeyV4 {
+    #[inline(always)]
+    fn masked(&self, spec: &KeySpec) -> Self {
+        Self([self.0[0] & spec.v4[0], self.0[1] & spec.v4[1]])
+    }
+}
+
+impl MaskedKey for KeyV6 {
+    #[inline(always)]
+    fn masked(&self, spec: &KeySpec) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & spec.v6[word]))
+    }
+}
+
 /// A key as flow records carry it: by default the 5-tuple. What is no part of the run's key is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowKey {
@@ -181,6 +202,12 @@ impl KeyV6 {
     pub(crate) fn of_spec(src: &[u8; 16], dst: &[u8; 16], rest: Transport, spec: &KeySpec) -> Self {
         let whole = [word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest.0];
         Self(std::array::from_fn(|i| whole[i] & spec.v6[i]))
+    }
+
+    /// What it has behind the addresses, which is the same for both families.
+    #[inline(always)]
+    pub fn without_addresses(&self) -> KeyV4 {
+        KeyV4([0, self.0[4]])
     }
 
     /// All of the key, in memory's order.

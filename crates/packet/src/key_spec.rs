@@ -125,6 +125,39 @@ impl KeySpec {
         KEY_FIELDS.iter().filter(move |field| fields & field.bit != 0).map(|field| field.name)
     }
 
+    /// The first field that `part` asks for and that keys of this kind do not have, or not with so long a prefix. Without
+    /// one, [`crate::MaskedKey::masked`] makes keys of `part` of these.
+    pub fn lacks(&self, part: &Self) -> Option<&'static str> {
+        let is_lacking = |field: &KeyField| {
+            let word = usize::from(field.bit == DST_ADDR);
+            let all = |v4: [u64; 2], v6: [u64; 5]| {
+                let v4 = v4[0].to_ne_bytes();
+                let half: [u8; 4] = std::array::from_fn(|i| v4[4 * word + i]);
+                [u64::from(u32::from_ne_bytes(half)), v6[2 * word], v6[2 * word + 1]]
+            };
+            let (asked, ours) = (all(part.v4, part.v6), all(self.v4, self.v6));
+            self.fields & field.bit == 0
+                || field.rest == 0 && asked.iter().zip(ours).any(|(asked, ours)| asked & !ours != 0)
+        };
+        let mut asked = KEY_FIELDS.iter().filter(|field| part.fields & field.bit != 0);
+        asked.find(|field| is_lacking(field)).map(|field| field.name)
+    }
+
+    /// All that either of the two asks for.
+    #[must_use]
+    pub fn with(&self, more: &Self) -> Self {
+        Self {
+            v4: std::array::from_fn(|word| self.v4[word] | more.v4[word]),
+            v6: std::array::from_fn(|word| self.v6[word] | more.v6[word]),
+            fields: self.fields | more.fields,
+        }
+    }
+
+    /// Bits of an IPv4 key of this kind: there are no more such keys than two to their power.
+    pub fn bits(&self) -> u32 {
+        self.v4.iter().map(|word| word.count_ones()).sum()
+    }
+
     /// True for the 5-tuple with whole addresses, the key of RFC 7011's usual flow.
     pub fn is_five_tuple(&self) -> bool {
         *self == Self::FIVE_TUPLE

@@ -24,7 +24,7 @@ pub use detail::{PacketDetail, TcpSegment};
 pub use frame::Frame;
 pub use hash::{Seed, split_mix};
 pub use ip::PacketKey;
-pub use key::{FlowKey, Key, KeyV4, KeyV6};
+pub use key::{FlowKey, Key, KeyV4, KeyV6, MaskedKey};
 pub use key_spec::{KeySpec, KeySpecError};
 pub use link::LinkType;
 pub use parser::{BurstParser, Packet, ParserConfig, Tunnel, parse};

@@ -8,6 +8,7 @@
 use crate::FlowRecord;
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
+use packet::FlowKey;
 use std::fmt;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -103,10 +104,15 @@ impl Anonymizer {
         }
     }
 
+    /// Replaces the addresses of a key.
+    pub fn flow_key(&mut self, key: &mut FlowKey) {
+        key.src_addr = key.src_addr.map(|address| self.address(address));
+        key.dst_addr = key.dst_addr.map(|address| self.address(address));
+    }
+
     fn direction(&mut self, record: &mut FlowRecord) {
         if let Some(key) = &mut record.key {
-            key.src_addr = key.src_addr.map(|address| self.address(address));
-            key.dst_addr = key.dst_addr.map(|address| self.address(address));
+            self.flow_key(key);
         }
         record.smac = [0; 6];
         record.dmac = [0; 6];

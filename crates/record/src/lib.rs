@@ -5,6 +5,7 @@
 
 mod account;
 mod anonymize;
+mod estimate;
 mod field;
 mod flow;
 mod ipfix;
@@ -22,6 +23,7 @@ mod writer;
 
 pub use account::Account;
 pub use anonymize::Anonymizer;
+pub use estimate::{Bounds, Estimate};
 pub use field::{Aggregation, FIELDS, Field, InformationElement, Part, Value};
 pub use flow::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};

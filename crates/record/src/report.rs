@@ -2,11 +2,18 @@
 //!
 //! The JSON form is what `--report` writes and, for windows, what `--json` prints; `docs/report.md` describes it.
 
+mod task;
+
+pub use task::{
+    EstimatedFlow, Point, QuantileRow, SizeClass, TaskAnswer, TaskNote, TaskRows, Whole, size_classes,
+};
+
 use crate::Loss;
 use packet::{FlowKey, KeySpec};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Integers above this lose digits in JSON readers that hold numbers as doubles (RFC 8259, section 6).
 const EXACT_IN_JSON: u64 = 1 << 53;
@@ -157,7 +164,7 @@ pub enum WindowEnd {
     RunEnd,
 }
 
-/// One answer: a table with named columns. `bounds` is `exact` as long as only exact tables answer.
+/// One answer: a table with named columns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Query {
     /// Its name.
@@ -171,7 +178,10 @@ pub struct Query {
     /// `ok`, or what keeps the answer from being whole.
     pub status: String,
     /// How far the figures may be off, for the packets that were measured.
-    pub bounds: &'static str,
+    pub bounds: Cow<'static, str>,
+    /// Where a task's answer comes from.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskNote>,
 }
 
 const SUM_COLUMNS: [&str; 3] = ["total_count", "total_byte", "wire_byte"];
@@ -225,7 +235,15 @@ impl Query {
         columns: Vec<&'static str>,
         rows: Vec<Vec<Value>>,
     ) -> Self {
-        Self { name, window, columns, rows, status: "ok".to_owned(), bounds: "exact" }
+        Self {
+            name,
+            window,
+            columns,
+            rows,
+            status: "ok".to_owned(),
+            bounds: Cow::Borrowed("exact"),
+            task: None,
+        }
     }
 
     fn totals(window: Option<Span>, totals: &Totals) -> Self {
@@ -310,6 +328,8 @@ pub struct WindowReport {
     pub top_packets: Vec<RankedFlow>,
     /// What was seen of TCP losses in it; `None` where nobody asked.
     pub tcp_loss: Option<LossAnswer>,
+    /// What tasks answer.
+    pub tasks: Vec<TaskAnswer>,
 }
 
 impl Serialize for WindowReport {
@@ -328,6 +348,7 @@ impl Serialize for WindowReport {
             Query::flows("top_packets", window, &self.key, &self.top_packets),
         ];
         queries.extend(self.tcp_loss.iter().flat_map(|answer| Query::losses(window, &self.key, answer)));
+        queries.extend(self.tasks.iter().map(|answer| Query::task(window, answer)));
         map.serialize_entry("queries", &queries)?;
         map.end()
     }
@@ -462,6 +483,10 @@ pub struct RunReport {
     pub talkers: Talkers,
     /// What was seen of TCP losses; `None` where nobody asked.
     pub tcp_loss: Option<LossAnswer>,
+    /// What tasks answered of the last windows, oldest first.
+    pub tasks: Vec<(Span, TaskAnswer)>,
+    /// Windows before those, whose answers are not kept.
+    pub tasks_unlisted: u64,
     /// What went wrong, one line each; empty where all went well.
     pub faults: Vec<String>,
 }
@@ -502,6 +527,7 @@ impl RunReport {
         if has("dst_addr") {
             queries.push(Query::addresses("top_destinations", "dst_addr", &self.talkers, false));
         }
+        queries.extend(self.tasks.iter().map(|(window, answer)| Query::task(Some(*window), answer)));
         queries
     }
 }
@@ -551,6 +577,9 @@ impl Serialize for RunReport {
             map.serialize_entry("wire", wire)?;
         }
         map.serialize_entry("queries", &self.queries())?;
+        if !self.tasks.is_empty() {
+            map.serialize_entry("tasks_unlisted", &self.tasks_unlisted)?;
+        }
         map.serialize_entry("faults", &self.faults)?;
         map.end()
     }

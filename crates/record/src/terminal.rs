@@ -1,5 +1,9 @@
 //! Reports as people read them: aligned tables.
 
+mod task;
+
+pub use task::{task_answers, window_tasks};
+
 use crate::report::{
     Counters, DesignReport, LossAnswer, PacketCounts, RankedAddress, RankedFlow, RunReport, Span, Totals,
     WindowReport, WireReport,
@@ -442,7 +446,7 @@ pub fn window_report(report: &WindowReport) -> String {
             table.render(&mut text);
         }
     }
-    text
+    text + &task_answers(report)
 }
 
 /// A table of texts with a line of column names: `edison fields`, `edison ports`.

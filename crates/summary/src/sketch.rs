@@ -21,8 +21,8 @@ mod count_min;
 mod counter_array;
 mod draw;
 mod dyadic;
+mod entropy_sample;
 mod error;
-mod estimate;
 mod exact_counts;
 mod grid;
 mod hyper_log_log;
@@ -35,16 +35,21 @@ mod mv_sketch;
 mod oracle;
 pub mod preset;
 mod quantiles;
+mod reservoir;
 mod reversible;
 mod row_hash;
 mod sample;
+mod sample_inversion;
 mod shared_hash_table;
 mod shared_sets;
 mod simple_hash_table;
+mod size_array;
+mod size_distribution;
 mod space_saving;
 mod spread_sketch;
 mod summary;
 mod tracked;
+mod value_reservoir;
 mod word_sets;
 
 pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
@@ -56,8 +61,8 @@ pub use counter_array::{
     Policy, SharedArray, Signed, SignedCell, Turnstile,
 };
 pub use dyadic::{DyadicArray, DyadicConfig};
+pub use entropy_sample::EntropySample;
 pub use error::{SketchError, Unmergeable};
-pub use estimate::{Bounds, Estimate};
 pub use exact_counts::{ExactConfig, ExactCounts};
 pub use grid::{Grid, GridConfig};
 pub use hyper_log_log::HyperLogLog;
@@ -65,11 +70,14 @@ pub use iblt::{Iblt, NotRecovered};
 pub use key::ByteKey;
 pub use mv_sketch::MvSketch;
 pub use quantiles::{QuantileConfig, QuantileSketch, Quantiles};
+pub use record::{Bounds, Estimate};
 pub use reversible::ReversibleSketch;
 pub use sample::{FlowSample, PacketSample, SampleAndHold, SampleConfig, Sampling};
 pub use shared_hash_table::SharedHashTable;
 pub use shared_sets::SharedReversibleSets;
 pub use simple_hash_table::SimpleHashTable;
+pub use size_array::SizeArray;
+pub use size_distribution::SizeDistribution;
 pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
 pub use spread_sketch::SpreadSketch;
 pub use summary::{
@@ -77,4 +85,5 @@ pub use summary::{
     Summary, Update, UpdateBurst,
 };
 pub use tracked::{Tracked, TrackedConfig};
+pub use value_reservoir::ValueReservoir;
 pub use word_sets::ReversibleSets;

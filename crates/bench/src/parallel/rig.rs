@@ -308,6 +308,7 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         seed: Seed::new(SEED),
         top: 10,
         burst: setting.burst,
+        tasks: None,
         hand_over_parcels: HAND_OVER_PACKETS.div_ceil(setting.burst).max(2),
         timed: true,
         duration: None,

@@ -27,6 +27,7 @@ pub(crate) fn config() -> Config {
         seed: Seed::new(7),
         top: 5,
         burst: BURST,
+        tasks: None,
         hand_over_parcels: 4,
         timed: false,
         duration: None,

@@ -41,6 +41,34 @@ impl DyadicConfig {
         Ok(Self { bits, depth, width, seed })
     }
 
+    /// For numbers below 2^`bits`, the largest that takes no more than `bytes`; three rows a level.
+    ///
+    /// # Errors
+    /// Memory below the least, with the least; bits that cannot be.
+    pub fn for_bits(bits: u32, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        let sized = |width| Self::new(bits, 3, width, seed);
+        let least = sized(1)?.bytes();
+        if least > bytes {
+            return Err(SketchError::TooLittleMemory { kind: KIND, bytes, least });
+        }
+        // A wider array never takes less: by bisection.
+        let (mut width, mut too_wide) = (1, 1 << 29);
+        while too_wide - width > 1 {
+            let middle = (width + too_wide) / 2;
+            if sized(middle).is_ok_and(|sized| sized.bytes() <= bytes) {
+                width = middle
+            } else {
+                too_wide = middle
+            }
+        }
+        sized(width)
+    }
+
+    /// Counters of a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     /// Intervals at a level whose intervals are 2^`level` long, where so few of them are that each has a counter.
     fn exact_intervals(&self, level: u32) -> Option<usize> {
         let intervals = 1_usize.checked_shl(self.bits - level).filter(|&intervals| intervals > 0)?;
@@ -56,18 +84,7 @@ impl DyadicConfig {
 impl Configuration for DyadicConfig {
     /// For numbers of 32 bits (an IPv4 address, a length).
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        let sized = |width| Self::new(32, 3, width, seed);
-        let fits = |width| sized(width).is_ok_and(|sized| sized.bytes() <= bytes);
-        if !fits(1) {
-            return Err(SketchError::TooLittleMemory { kind: KIND, bytes, least: sized(1)?.bytes() });
-        }
-        // A wider array never takes less: by bisection.
-        let (mut width, mut too_wide) = (1, 1 << 29);
-        while too_wide - width > 1 {
-            let middle = (width + too_wide) / 2;
-            if fits(middle) { width = middle } else { too_wide = middle }
-        }
-        sized(width)
+        Self::for_bits(32, bytes, seed)
     }
 
     fn bytes(&self) -> usize {

@@ -4,6 +4,7 @@
 pub(crate) type Expected = &'static str;
 
 const WHOLE: Expected = "a whole number such as 500, 64k, 10M or 1.5G";
+const SIZE: Expected = "a size such as 128KiB, 1MiB or 2G";
 const SHARE: Expected = "a share such as 30% or 0.3";
 const SECONDS: Expected = "seconds since 1970 such as 1704067200 or 1704067200.5";
 
@@ -19,6 +20,21 @@ pub fn count(text: &str) -> Result<u64, &'static str> {
     fixed_point(number, zeros).ok_or(WHOLE)
 }
 
+/// Bytes, with an optional suffix: `k`, `M`, `G` (powers of ten), `Ki`, `Mi`, `Gi` (of 1024), and a `B` behind either.
+/// Otherwise what it should have looked like.
+pub fn bytes(text: &str) -> Result<u64, &'static str> {
+    let number = text.strip_suffix('B').unwrap_or(text);
+    let Some(binary) = number.strip_suffix('i') else { return count(number).map_err(|_| SIZE) };
+    let shift = match binary.as_bytes().last() {
+        Some(b'K' | b'k') => 10,
+        Some(b'M') => 20,
+        Some(b'G') => 30,
+        _ => return Err(SIZE),
+    };
+    let whole = fixed_point(&binary[..binary.len() - 1], 0).ok_or(SIZE)?;
+    whole.checked_mul(1 << shift).ok_or(SIZE)
+}
+
 /// `text` × 10^`places` where that is a whole number.
 fn fixed_point(text: &str, places: usize) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -31,7 +47,8 @@ fn fixed_point(text: &str, places: usize) -> Option<u64> {
 }
 
 /// A share, in parts per million: `30%`, `0.3`, `0`.
-pub(crate) fn share_ppm(text: &str) -> Result<u32, Expected> {
+/// Otherwise what it should have looked like.
+pub fn share_ppm(text: &str) -> Result<u32, &'static str> {
     let ppm = match text.strip_suffix('%') {
         Some(percent) => fixed_point(percent, 4),
         None => fixed_point(text, 6),
@@ -58,6 +75,12 @@ mod tests {
         assert_eq!(share_ppm("0.5%"), Ok(5_000));
         assert_eq!(share_ppm("1"), Ok(1_000_000));
         assert_eq!(time_ns("1.5"), Ok(1_500_000_000));
+        assert_eq!(bytes("128KiB"), Ok(128 << 10));
+        assert_eq!(bytes("1Mi"), Ok(1 << 20));
+        assert_eq!([bytes("2G"), bytes("1.5kB"), bytes("7B")], [Ok(2_000_000_000), Ok(1_500), Ok(7)]);
+        for wrong in ["", "B", "iB", "KiB", "1.5KiB", "1TiB", "99999999999GiB", "é"] {
+            assert_eq!(bytes(wrong), Err(SIZE), "{wrong}");
+        }
         for wrong in ["", "k", "1.5", "-1", "1e3", "0x10", "1.2345k", "1..2k", "+1", "99999999999999G", "é"]
         {
             assert_eq!(count(wrong), Err(WHOLE), "{wrong}");

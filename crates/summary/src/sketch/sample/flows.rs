@@ -33,6 +33,11 @@ impl<K: Key> FlowSample<K> {
         self.table.saturated()
     }
 
+    /// The flows that were taken, each with its weight.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, u64)> {
+        self.table.all().map(|(key, sum, _)| (key, sum))
+    }
+
     /// The sum of `value`, of a flow's key and weight, over all flows of the stream. No bound: it depends on the values.
     pub fn total_of(&self, value: impl Fn(&K, u64) -> f64) -> Estimate {
         let sum: f64 = self.table.all().map(|(key, sum, _)| value(key, sum)).sum();

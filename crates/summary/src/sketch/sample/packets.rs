@@ -36,6 +36,11 @@ impl<K: Key> PacketSample<K> {
         self.table.not_kept
     }
 
+    /// The sampled flows, with the weight that was taken of each, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, u64)> {
+        self.table.all().map(|(key, sum, _)| (key, sum))
+    }
+
     /// Flows whose sum is at the end of its range, without an upper bound.
     pub fn saturated(&self) -> usize {
         self.table.saturated()

@@ -1,0 +1,51 @@
+//! Tasks that a worker counts beside its flow tables.
+
+use std::fmt;
+use std::sync::mpsc::Receiver;
+use task::{TaskCounter, TaskStates, Tasks};
+
+/// Where what was counted of a window goes.
+pub(crate) type Outlet = Box<dyn Fn(u64, Box<TaskStates>) + Send>;
+
+/// What one worker counts. When a window turns it goes on in states that were emptied elsewhere, and waits for them where the
+/// window before is not answered yet: there are two for each worker.
+pub(crate) struct WorkerTasks {
+    counter: TaskCounter,
+    spare: Receiver<Box<TaskStates>>,
+    outlet: Option<Outlet>,
+}
+
+impl WorkerTasks {
+    /// Counts into `states`; `spare` is where others come from.
+    pub(crate) fn new(tasks: &Tasks, states: Box<TaskStates>, spare: Receiver<Box<TaskStates>>) -> Self {
+        Self { counter: TaskCounter::new(tasks, states), spare, outlet: None }
+    }
+
+    /// Says where states go; until then they go nowhere.
+    pub(crate) fn set_outlet(&mut self, outlet: Outlet) {
+        self.outlet = Some(outlet);
+    }
+
+    /// Counts packets.
+    #[inline]
+    pub(crate) fn count(
+        &mut self,
+        v4: &packet::KeyBurst<packet::KeyV4>,
+        v6: &packet::KeyBurst<packet::KeyV6>,
+    ) {
+        self.counter.count(v4, v6);
+    }
+
+    /// The window of this number is over.
+    pub(crate) fn turn(&mut self, window: u64) {
+        // Nothing comes where whoever answers has failed, and the run with it.
+        let (Some(outlet), Ok(empty)) = (&self.outlet, self.spare.recv()) else { return };
+        outlet(window, self.counter.turn(empty));
+    }
+}
+
+impl fmt::Debug for WorkerTasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WorkerTasks")
+    }
+}

@@ -1,0 +1,129 @@
+//! Answers: from the states of a window to rows with their bounds, loss included.
+
+mod change;
+mod entropy;
+mod flows;
+mod hierarchy;
+mod quantiles;
+mod sizes;
+mod wire;
+
+pub(crate) use wire::widen;
+
+use crate::desk::Past;
+use crate::spec::{Kind, Limit, WHOLE_PPM, Weight};
+use crate::state::{Kept, State};
+use crate::tasks::Task;
+use packet::{FlowKey, Key, KeySpec};
+use record::Estimate;
+use record::report::{EstimatedFlow, TaskAnswer, TaskNote, TaskRows, Whole};
+use summary::sketch::HeavyKeys;
+
+/// The longest packet by an IP header without a jumbo payload: what a lost packet may have had.
+const LONGEST_PACKET: u64 = 65_575;
+
+/// What is to be answered.
+#[derive(Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) task: &'a Task,
+    /// By level; of one that is no hierarchy the first one is all.
+    pub(crate) states: &'a [State],
+    pub(crate) past: &'a Past,
+}
+
+/// Rows, and what keeps them from being all: `ok` where nothing does.
+type Rows = (TaskRows, String);
+
+const OK: &str = "ok";
+
+impl Asked<'_> {
+    fn state(&self) -> &State {
+        &self.states[0]
+    }
+
+    /// The weight that a flow must have to be in the answer, of a window with so much.
+    fn threshold(&self, total: u64) -> u64 {
+        match self.task.spec.limit {
+            Limit::SharePpm(ppm) => ((f64::from(ppm) / WHOLE_PPM * total as f64).ceil() as u64).max(1),
+            Limit::Count(count) => count,
+            Limit::Any => 1,
+        }
+    }
+
+    fn figure(&self) -> &'static str {
+        match self.task.spec.weight {
+            Weight::Packets => "total_count",
+            Weight::Bytes => "total_byte",
+        }
+    }
+}
+
+/// So many packets, in the unit of the weights, at the most.
+fn weight_of(packets: Option<u64>, weight: Weight) -> Option<u64> {
+    let each = if weight == Weight::Bytes { LONGEST_PACKET } else { 1 };
+    packets.map(|packets| packets.saturating_mul(each))
+}
+
+/// The answer of a task, about what was seen; [`widen`] makes it one about the wire.
+pub(crate) fn of(asked: &Asked<'_>) -> TaskAnswer {
+    let task = asked.task;
+    let (rows, status) = match task.spec.kind {
+        Kind::HeavyHitters if task.levels[0].prefix.is_some() => hierarchy::rows(asked),
+        Kind::HeavyHitters => flows::heavy_hitters(asked),
+        Kind::SuperSpreaders => flows::super_spreaders(asked),
+        Kind::FlowSizes => sizes::rows(asked),
+        Kind::Change => change::rows(asked),
+        Kind::Entropy => entropy::rows(asked),
+        Kind::Quantiles => quantiles::rows(asked),
+    };
+    TaskAnswer {
+        name: task.spec.kind.query(),
+        note: TaskNote {
+            task: task.spec.to_string(),
+            structure: text(asked.state()),
+            why: task.maker.choice.why.clone(),
+            memory_bytes: asked.states.iter().map(|state| state.v4.bytes() as u64).sum(),
+            total: Whole(asked.state().total()),
+            lost: None,
+        },
+        status,
+        rows,
+    }
+}
+
+/// The structure, with its sizes for IPv4.
+fn text(state: &State) -> String {
+    match &state.v4.of {
+        Kept::Counted(counted) => counted.text(),
+        Kept::Contacts(contacts) => contacts.text(),
+        Kept::Values(values) => values.text(),
+    }
+}
+
+/// Flows as rows have them.
+fn estimated<K: Key>(keys: HeavyKeys<K>, spec: &KeySpec) -> impl Iterator<Item = (FlowKey, Estimate)> {
+    let spec = *spec;
+    keys.keys.into_iter().map(move |(key, estimate)| (key.flow_key(&spec), estimate))
+}
+
+/// The largest of them either way, no more than asked for; the status says what is missing.
+fn ranked(
+    asked: &Asked<'_>,
+    figure: &'static str,
+    mut flows: Vec<EstimatedFlow>,
+    is_cut_short: bool,
+) -> Rows {
+    let order = |flow: &EstimatedFlow| flow.estimate.value.abs();
+    flows.sort_by(|a, b| order(b).total_cmp(&order(a)).then_with(|| a.key.cmp(&b.key)));
+    let (spec, most) = (&asked.task.spec, asked.task.spec.top);
+    let more = flows.len().saturating_sub(most);
+    flows.truncate(most);
+    let status = if is_cut_short && (spec.limit != Limit::Any || flows.len() < most) {
+        "incomplete: more flows may belong here than the structure can keep; give it more memory".to_owned()
+    } else if more > 0 && spec.limit != Limit::Any {
+        format!("the first {most}: {more} more belong here; raise share, count or top")
+    } else {
+        OK.to_owned()
+    };
+    (TaskRows::Flows { key: asked.task.key, figure, flows }, status)
+}

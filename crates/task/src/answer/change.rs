@@ -1,0 +1,178 @@
+//! Flows whose traffic changed: against the last window, or against what a moving average of several forecasts (Krishnamurthy,
+//! Sen, Zhang, Chen, IMC 2003).
+
+use super::{Asked, Rows, estimated, ranked};
+use crate::spec::Against;
+use crate::state::{Counted, Kept, Part, State};
+use packet::{FlowKey, Key, KeySpec};
+use record::Estimate;
+use record::report::{EstimatedFlow, TaskRows};
+use std::collections::BTreeMap;
+use summary::sketch::{
+    ExactCounts, FlowSample, HeavyKeys, Merge, Policy, Signed, SignedCell, Tracked, Unmergeable,
+};
+
+pub(super) fn rows(asked: &Asked<'_>) -> Rows {
+    let spec = &asked.task.spec;
+    let past = &asked.past.windows;
+    let needed = spec.windows_back();
+    let empty = TaskRows::Flows { key: asked.task.key, figure: "change", flows: Vec::new() };
+    if past.len() < needed {
+        let how = match spec.against {
+            Against::Last => "no window came before this one".to_owned(),
+            Against::Average(windows) => format!("{} of {windows} windows came before this one", past.len()),
+        };
+        return (empty, format!("nothing to compare with: {how}"));
+    }
+    let before: Vec<&State> = past.iter().map(|states| &states[0]).collect();
+    let state = asked.state();
+    let mean = before.iter().map(|state| state.total() as f64).sum::<f64>() / needed as f64;
+    let threshold = asked.threshold(state.total().max(mean as u64));
+    let key = &asked.task.key;
+    let v4: Vec<&Part<_>> = before.iter().map(|state| &state.v4).collect();
+    let mut changes = of_part(&state.v4, &v4, threshold, key);
+    if let Some(v6) = &state.v6 {
+        let before: Vec<&Part<_>> = before.iter().filter_map(|state| state.v6.as_ref()).collect();
+        changes = changes.and_then(|(mut flows, cut)| {
+            let (more, more_cut) = of_part(v6, &before, threshold, key)?;
+            flows.extend(more);
+            Ok((flows, cut || more_cut))
+        });
+    }
+    let (flows, is_cut_short) = match changes {
+        Ok(changes) => changes,
+        Err(error) => return (empty, format!("incomplete: {error}")),
+    };
+    let row = |(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None };
+    ranked(asked, "change", flows.into_iter().map(row).collect(), is_cut_short)
+}
+
+type Changes = (Vec<(FlowKey, Estimate)>, bool);
+
+/// The flows whose weight differs by `threshold` or more from the mean of what was before.
+fn of_part<K: Key>(
+    now: &Part<K>,
+    before: &[&Part<K>],
+    threshold: u64,
+    spec: &KeySpec,
+) -> Result<Changes, Unmergeable> {
+    let Kept::Counted(now) = &now.of else { return Ok((Vec::new(), false)) };
+    let now: &Counted<K> = now;
+    let before = before.iter().filter_map(|part| match &part.of {
+        Kept::Counted(counted) => Some(&**counted),
+        _ => None,
+    });
+    let before: Vec<&Counted<K>> = before.collect();
+    macro_rules! of_kind {
+        ($kind:ident) => {
+            before.iter().filter_map(|part| match part {
+                Counted::$kind(structure) => Some(structure),
+                _ => None,
+            })
+        };
+    }
+    let found = match now {
+        Counted::Exact(now) => {
+            let before: Vec<_> = of_kind!(Exact).collect();
+            let flows = differences(ExactCounts::iter, now, &before, threshold);
+            let not_kept = now.not_kept() > 0 || before.iter().any(|table| table.not_kept() > 0);
+            exact(flows, not_kept)
+        }
+        Counted::FlowSample(now) => {
+            let before: Vec<_> = of_kind!(FlowSample).collect();
+            let flows = differences(FlowSample::iter, now, &before, threshold);
+            let not_kept = now.not_kept() > 0 || before.iter().any(|sample| sample.not_kept() > 0);
+            exact(flows, not_kept)
+        }
+        Counted::KAry(now) => linear(now, of_kind!(KAry), before.len(), threshold)?,
+        Counted::KAryBytes(now) => linear(now, of_kind!(KAryBytes), before.len(), threshold)?,
+        Counted::MvSketch(now) => match of_kind!(MvSketch).next() {
+            Some(before) => signed(now.heavy_changes(before, threshold)?, now, before),
+            None => HeavyKeys::new(Vec::new(), true),
+        },
+        _ => HeavyKeys::new(Vec::new(), true),
+    };
+    let is_cut_short = found.is_cut_short;
+    Ok((estimated(found, spec).collect(), is_cut_short))
+}
+
+/// Differences to the mean, of flows whose weights are known.
+fn differences<'a, T, K: Key, I: Iterator<Item = (&'a K, u64)>>(
+    flows_of: impl Fn(&'a T) -> I,
+    now: &'a T,
+    before: &[&'a T],
+    threshold: u64,
+) -> Vec<(K, f64)> {
+    let mut changes: BTreeMap<K, f64> = BTreeMap::new();
+    for (key, weight) in flows_of(now) {
+        *changes.entry(*key).or_default() += weight as f64;
+    }
+    for earlier in before {
+        for (key, weight) in flows_of(earlier) {
+            *changes.entry(*key).or_default() -= weight as f64 / before.len() as f64;
+        }
+    }
+    changes.into_iter().filter(|(_, change)| change.abs() >= threshold as f64).collect()
+}
+
+/// Where a flow found no room, it is missing here.
+fn exact<K: Key>(flows: Vec<(K, f64)>, not_kept: bool) -> HeavyKeys<K> {
+    let estimate = |change: f64| if not_kept { Estimate::unbounded(change) } else { Estimate::exact(change) };
+    HeavyKeys::new(flows.into_iter().map(|(key, change)| (key, estimate(change))).collect(), not_kept)
+}
+
+/// Of linear sketches: `windows` times this window less all those before it, divided by their number, so that counters stay whole.
+fn linear<'a, K: Key, P: Policy + Signed + summary::sketch::Linear + 'a>(
+    now: &Tracked<K, P>,
+    before: impl Iterator<Item = &'a Tracked<K, P>>,
+    windows: usize,
+    threshold: u64,
+) -> Result<HeavyKeys<K>, Unmergeable>
+where
+    P::Cell: SignedCell,
+    Tracked<K, P>: Clone,
+{
+    let mut many = now.clone();
+    for _ in 1..windows {
+        many.merge(now)?;
+    }
+    let mut sum: Option<Tracked<K, P>> = None;
+    for earlier in before {
+        match &mut sum {
+            Some(sum) => sum.merge(earlier)?,
+            none => *none = Some(earlier.clone()),
+        }
+    }
+    let Some(sum) = sum else { return Ok(HeavyKeys::new(Vec::new(), true)) };
+    let windows = windows as f64;
+    let mut found = many.changes_since(&sum, (threshold as f64 * windows) as u64)?;
+    for (_, change) in &mut found.keys {
+        change.value /= windows;
+        if let Some(bounds) = &mut change.bounds {
+            bounds.lower /= windows;
+            bounds.upper /= windows;
+        }
+    }
+    Ok(found)
+}
+
+/// What an MV-Sketch gives has no sign: it is that of the difference of the estimates.
+fn signed<K: Key>(
+    found: HeavyKeys<K>,
+    now: &summary::sketch::MvSketch<K>,
+    before: &summary::sketch::MvSketch<K>,
+) -> HeavyKeys<K> {
+    use summary::sketch::Frequency;
+    let turned = |(key, change): (K, Estimate)| {
+        if now.estimate(&key).value >= before.estimate(&key).value {
+            return (key, change);
+        }
+        let bounds = change.bounds.map(|bounds| record::Bounds {
+            lower: -bounds.upper,
+            upper: -bounds.lower,
+            confidence: bounds.confidence,
+        });
+        (key, Estimate { value: -change.value, bounds })
+    };
+    HeavyKeys::new(found.keys.into_iter().map(turned).collect(), found.is_cut_short)
+}

@@ -1,0 +1,82 @@
+//! How evenly traffic is spread over flows: the entropy of the flow of a packet (of a byte) drawn at random, in bits.
+
+use super::{Asked, OK, Rows, sizes};
+use crate::state::{Counted, Kept, Part};
+use packet::Key;
+use record::report::TaskRows;
+use record::{Bounds, Estimate};
+
+pub(super) fn rows(asked: &Asked<'_>) -> Rows {
+    let state = asked.state();
+    let mut parts = vec![(state.v4.total as f64, of_part(&state.v4))];
+    if let Some(v6) = &state.v6 {
+        parts.push((v6.total as f64, of_part(v6)));
+    }
+    parts.retain(|(total, _)| *total > 0.0);
+    let status = match sizes::distribution(state).1 {
+        // A stream sample has no distribution, and lacks nothing.
+        _ if is_stream_sample(&state.v4) => OK.to_owned(),
+        status => status,
+    };
+    let is_whole = status == OK;
+    let bits = together(&parts).map(|bits| match is_whole {
+        true => bits,
+        false => Estimate::unbounded(bits.value),
+    });
+    (TaskRows::Entropy(bits), status)
+}
+
+fn is_stream_sample<K: Key>(part: &Part<K>) -> bool {
+    matches!(&part.of, Kept::Counted(counted) if matches!(**counted, Counted::StreamSample(_)))
+}
+
+fn of_part<K: Key>(part: &Part<K>) -> Option<Estimate> {
+    let Kept::Counted(counted) = &part.of else { return None };
+    match &**counted {
+        Counted::Exact(table) => {
+            let total: f64 = table.iter().map(|(_, weight)| weight as f64).sum();
+            let sum: f64 = table.iter().map(|(_, weight)| weight as f64 * (weight as f64).log2()).sum();
+            (total > 0.0).then(|| Estimate::exact((total.log2() - sum / total).max(0.0)))
+        }
+        Counted::SizeArray(array) => array.distribution().entropy().map(Estimate::unbounded),
+        Counted::StreamSample(sample) => sample.entropy(),
+        _ => None,
+    }
+}
+
+/// Of disjoint sets of flows, each with its total: the entropy of the set, and that within it.
+fn together(parts: &[(f64, Option<Estimate>)]) -> Option<Estimate> {
+    let total: f64 = parts.iter().map(|(total, _)| total).sum();
+    let mut sum = Estimate::exact(0.0);
+    for (part, bits) in parts {
+        let (share, bits) = (part / total, (*bits)?);
+        let of_set = -share * share.log2();
+        let bounds = sum.bounds.zip(bits.bounds).map(|(sum, bits)| Bounds {
+            lower: sum.lower + share * bits.lower + of_set,
+            upper: sum.upper + share * bits.upper + of_set,
+            confidence: (sum.confidence + bits.confidence - 1.0).max(0.0),
+        });
+        sum = Estimate { value: sum.value + share * bits.value + of_set, bounds };
+    }
+    (!parts.is_empty()).then_some(sum)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in super::super) fn entropy_of(counts: &[f64]) -> f64 {
+        let total: f64 = counts.iter().sum();
+        -counts.iter().map(|count| count / total * (count / total).log2()).sum::<f64>()
+    }
+
+    #[test]
+    fn sets_of_flows_together_are_all_flows() {
+        let (first, second) = ([5.0, 1.0, 1.0], [100.0, 50.0]);
+        let part = |counts: &[f64]| (counts.iter().sum(), Some(Estimate::exact(entropy_of(counts))));
+        let both = together(&[part(&first), part(&second)]).expect("flows");
+        let truth = entropy_of(&[5.0, 1.0, 1.0, 100.0, 50.0]);
+        assert!((both.value - truth).abs() < 1e-12, "{both:?} {truth}");
+        assert_eq!(together(&[]), None);
+    }
+}

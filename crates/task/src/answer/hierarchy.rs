@@ -1,0 +1,74 @@
+//! Hierarchical heavy hitters: prefixes that have much even without the heavy prefixes below them (Cormode, Korn, Muthukrishnan,
+//! Srivastava, VLDB 2003; with a structure for each length, Mitzenmacher, Steinke, Thaler 2011).
+
+use super::{Asked, Rows, flows, ranked};
+use crate::tasks::Level;
+use packet::FlowKey;
+use record::report::EstimatedFlow;
+use record::{Bounds, Estimate};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Heavy prefixes that no longer one covers yet.
+type Uncovered = Vec<(FlowKey, Estimate)>;
+
+pub(super) fn rows(asked: &Asked<'_>) -> Rows {
+    let threshold = asked.threshold(asked.state().total());
+    let (mut found, mut uncovered, mut is_cut_short) = (Vec::new(), Uncovered::new(), false);
+    // The longest prefixes come first.
+    for (number, level) in asked.task.levels.iter().enumerate() {
+        let (heavy, cut) = flows::of_both(asked, number, threshold);
+        is_cut_short |= cut;
+        let mut below: BTreeMap<FlowKey, Vec<(FlowKey, Estimate)>> = BTreeMap::new();
+        for (key, estimate) in uncovered.drain(..) {
+            below.entry(prefix_of(&key, level)).or_default().push((key, estimate));
+        }
+        for (key, estimate) in heavy {
+            let covered = below.remove(&key).unwrap_or_default();
+            let own = covered.iter().fold(estimate, |left, (_, part)| less(left, part));
+            if own.value < threshold as f64 {
+                below.insert(key, covered);
+                continue;
+            }
+            let prefix = prefix_length(&key, level);
+            found.push(EstimatedFlow { key, prefix, estimate, own: Some(own) });
+            uncovered.push((key, estimate));
+        }
+        // What is heavy below a prefix that is not counts against the next one above.
+        uncovered.extend(below.into_values().flatten());
+    }
+    ranked(asked, asked.figure(), found, is_cut_short)
+}
+
+/// What is left of an estimate without a part of it.
+fn less(whole: Estimate, part: &Estimate) -> Estimate {
+    let both = whole.bounds.zip(part.bounds);
+    let bounds = both.map(|(whole, part)| Bounds {
+        lower: (whole.lower - part.upper).max(0.0),
+        upper: whole.upper - part.lower,
+        // Both hold at once.
+        confidence: (whole.confidence + part.confidence - 1.0).max(0.0),
+    });
+    Estimate { value: whole.value - part.value, bounds }
+}
+
+/// The prefix of this level that a longer one lies in.
+fn prefix_of(key: &FlowKey, level: &Level) -> FlowKey {
+    let length = u32::from(level.prefix.unwrap_or(32));
+    let cut = |address: IpAddr| match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
+            IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & mask))
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX.checked_shl(128 - 4 * length).unwrap_or(0);
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & mask))
+        }
+    };
+    FlowKey { src_addr: key.src_addr.map(cut), dst_addr: key.dst_addr.map(cut), ..*key }
+}
+
+fn prefix_length(key: &FlowKey, level: &Level) -> Option<u8> {
+    let is_v6 = key.src_addr.or(key.dst_addr).is_some_and(|address| address.is_ipv6());
+    level.prefix.map(|length| if is_v6 { 4 * length } else { length })
+}

@@ -1,0 +1,54 @@
+//! How many flows have how many packets.
+
+use super::{Asked, OK, Rows};
+use crate::state::{Counted, Kept, Part, State};
+use packet::Key;
+use record::report::TaskRows;
+use summary::sketch::SizeDistribution;
+
+pub(super) fn rows(asked: &Asked<'_>) -> Rows {
+    let (distribution, status) = distribution(asked.state());
+    (TaskRows::Sizes(distribution.iter().collect()), status)
+}
+
+/// Of both families together: their flows are different ones.
+pub(super) fn distribution(state: &State) -> (SizeDistribution, String) {
+    let (mut all, mut not_kept) = of_part(&state.v4);
+    if let Some(v6) = &state.v6 {
+        let (more, more_not_kept) = of_part(v6);
+        all.merge(&more);
+        not_kept += more_not_kept;
+    }
+    let status = match not_kept {
+        0 => OK.to_owned(),
+        packets => {
+            format!("incomplete: {packets} packets of flows for which there was no room; give it more memory")
+        }
+    };
+    (all, status)
+}
+
+fn of_part<K: Key>(part: &Part<K>) -> (SizeDistribution, u64) {
+    match &part.of {
+        Kept::Counted(counted) if part.total > 0 => match &**counted {
+            Counted::Exact(table) => {
+                (SizeDistribution::of(table.iter().map(|(_, packets)| packets)), table.not_kept())
+            }
+            Counted::SizeArray(array) => (array.distribution(), 0),
+            Counted::PacketSample(sample) => {
+                use summary::sketch::Summary;
+                let one_in = sample.configuration().one_in;
+                let sizes = std::iter::empty::<(&K, u64)>().map(|(_, packets)| packets);
+                (
+                    {
+                        let _ = (one_in, part.total);
+                        SizeDistribution::of(sizes)
+                    },
+                    sample.not_kept(),
+                )
+            }
+            _ => (SizeDistribution::default(), part.total),
+        },
+        _ => (SizeDistribution::default(), 0),
+    }
+}

@@ -1,0 +1,186 @@
+//! Where what workers counted of a window comes together and is answered.
+
+use crate::answer::{self, Asked};
+use crate::state::State;
+use crate::tasks::{TaskStates, Tasks};
+use record::report::TaskAnswer;
+use std::collections::{BTreeMap, VecDeque};
+use summary::sketch::SketchError;
+
+/// Windows whose loss is remembered: as many as a change can be measured against, and more.
+const REMEMBERED: usize = 64;
+
+/// A window of which parts are missing.
+#[derive(Debug)]
+struct Pending {
+    /// Whose memory it is.
+    owner: usize,
+    states: Box<TaskStates>,
+}
+
+/// How far a worker has come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reached {
+    window: Option<u64>,
+    /// Nothing comes any more.
+    ended: bool,
+}
+
+/// Windows that a task looks back upon, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    pub(crate) windows: VecDeque<Vec<State>>,
+}
+
+/// Empty states, and the worker that they belong to.
+pub type Emptied = (usize, Box<TaskStates>);
+
+/// Takes parts of windows, in each worker's order, and answers a window as soon as everybody is past it: nobody has to wait
+/// for a report to get memory back.
+#[derive(Debug)]
+pub struct Desk {
+    tasks: Tasks,
+    workers: Vec<Reached>,
+    pending: BTreeMap<u64, Pending>,
+    /// By task.
+    past: Vec<Past>,
+    /// The last window that was answered.
+    last: Option<u64>,
+    /// Answers that wait for their reports.
+    answered: BTreeMap<u64, Vec<TaskAnswer>>,
+    /// Packets lost, by window.
+    losses: BTreeMap<u64, Option<u64>>,
+    /// What keeps answers from being whole.
+    fault: Option<String>,
+}
+
+impl Desk {
+    /// Nothing counted yet.
+    pub fn new(tasks: Tasks, workers: usize) -> Self {
+        let past = tasks.tasks.iter().map(|_| Past::default()).collect();
+        Self {
+            tasks,
+            workers: vec![Reached::default(); workers],
+            pending: BTreeMap::new(),
+            past,
+            last: None,
+            answered: BTreeMap::new(),
+            losses: BTreeMap::new(),
+            fault: None,
+        }
+    }
+
+    /// What `worker` counted in the window of this number. Memory that is free again comes back.
+    pub fn part(&mut self, worker: usize, window: u64, mut states: Box<TaskStates>) -> Vec<Emptied> {
+        self.workers[worker].window = Some(window);
+        let mut emptied = Vec::new();
+        match self.pending.get_mut(&window) {
+            None => {
+                self.pending.insert(window, Pending { owner: worker, states });
+            }
+            Some(pending) => {
+                if let Err(error) = pending.states.merge(&states) {
+                    self.fault = Some(error.to_string());
+                }
+                states.reset();
+                emptied.push((worker, states));
+            }
+        }
+        self.answer(&mut emptied);
+        emptied
+    }
+
+    /// Nothing comes from this worker any more.
+    pub fn gone(&mut self, worker: usize) -> Vec<Emptied> {
+        self.workers[worker].ended = true;
+        let mut emptied = Vec::new();
+        self.answer(&mut emptied);
+        emptied
+    }
+
+    /// The answers of a window that is reported, in whose time so many packets were lost; `None` where a source cannot know.
+    /// Windows come in order.
+    pub fn report(&mut self, window: u64, lost: Option<u64>) -> Vec<TaskAnswer> {
+        // Windows that a failed receiver had not counted are in no report.
+        self.answered = self.answered.split_off(&window);
+        let mut answers = self.answered.remove(&window).unwrap_or_default();
+        for (answer, task) in answers.iter_mut().zip(&self.tasks.tasks) {
+            let before = window.saturating_sub(task.spec.windows_back() as u64)..window;
+            let earlier = self.losses.range(before).map(|(_, lost)| *lost);
+            let earlier = earlier.reduce(|sum, lost| Some(sum?.saturating_add(lost?))).unwrap_or(Some(0));
+            answer::widen(answer, &task.spec, lost, earlier);
+        }
+        self.losses.insert(window, lost);
+        while self.losses.len() > REMEMBERED {
+            self.losses.pop_first();
+        }
+        answers
+    }
+
+    fn is_over(&self, window: u64) -> bool {
+        let is_behind = |worker: &Reached| worker.ended || worker.window.is_some_and(|last| last >= window);
+        self.workers.iter().all(is_behind)
+    }
+
+    /// Answers all windows that everybody is past, oldest first.
+    fn answer(&mut self, emptied: &mut Vec<Emptied>) {
+        while let Some((&window, _)) = self.pending.first_key_value()
+            && self.is_over(window)
+        {
+            let Some((_, Pending { owner, mut states })) = self.pending.pop_first() else { break };
+            let skipped = self.last.map_or(0, |last| window.saturating_sub(last + 1));
+            self.last = Some(window);
+            let mut answers = Vec::new();
+            for (at, task) in self.tasks.tasks.iter().enumerate() {
+                let past = &mut self.past[at];
+                if let Err(error) = past.skip(skipped, &self.tasks, at) {
+                    self.fault = Some(error.to_string());
+                }
+                let mut answer = answer::of(&Asked { task, states: &states.states[at], past });
+                if let Err(error) = past.keep(&mut states.states[at], &self.tasks, at) {
+                    self.fault = Some(error.to_string());
+                }
+                if let Some(fault) = &self.fault {
+                    answer.status = format!("incomplete: {fault}");
+                }
+                answers.push(answer);
+            }
+            self.answered.insert(window, answers);
+            states.reset();
+            emptied.push((owner, states));
+        }
+    }
+}
+
+impl Past {
+    /// So many windows had no packets.
+    fn skip(&mut self, skipped: u64, tasks: &Tasks, task: usize) -> Result<(), SketchError> {
+        let most = tasks.tasks[task].spec.windows_back();
+        for _ in 0..skipped.min(most as u64) {
+            let mut empty = self.other(most, tasks, task)?;
+            empty.iter_mut().for_each(State::reset);
+            self.windows.push_back(empty);
+        }
+        Ok(())
+    }
+
+    /// Keeps what was counted and leaves something else in its place, which is to be emptied.
+    fn keep(&mut self, states: &mut Vec<State>, tasks: &Tasks, task: usize) -> Result<(), SketchError> {
+        let most = tasks.tasks[task].spec.windows_back();
+        if most > 0 {
+            let other = self.other(most, tasks, task)?;
+            self.windows.push_back(std::mem::replace(states, other));
+        }
+        Ok(())
+    }
+
+    /// The oldest one's memory where there are as many as there may be, else new memory.
+    fn other(&mut self, most: usize, tasks: &Tasks, task: usize) -> Result<Vec<State>, SketchError> {
+        if self.windows.len() >= most
+            && let Some(oldest) = self.windows.pop_front()
+        {
+            return Ok(oldest);
+        }
+        tasks.states_of(task)
+    }
+}

@@ -1,0 +1,177 @@
+//! Packets in the forms in which structures take them. Tasks that want the same form share it: a key is masked and hashed
+//! once a burst, however many tasks count it.
+
+use crate::spec::{Quantity, Weight};
+use packet::{Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Seed};
+use summary::sketch::{Contact, Update};
+
+/// What a structure takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feed {
+    /// Flows of a key.
+    Flows { key: KeySpec, weight: Weight },
+    /// Keys, and with whom they have to do: `pair` is the key and the other together.
+    Contacts { key: KeySpec, pair: KeySpec },
+    /// Values of a field.
+    Values(Quantity),
+}
+
+/// A burst in the form of one feed. IPv6 packets are among `v4` where the form has no addresses.
+#[derive(Debug, Default)]
+pub(crate) struct Fed {
+    pub(crate) v4: Items<KeyV4>,
+    pub(crate) v6: Items<KeyV6>,
+}
+
+/// Of one address family. Only what the feed makes is filled.
+#[derive(Debug, Default)]
+pub(crate) struct Items<K> {
+    pub(crate) flows: Vec<Update<K>>,
+    pub(crate) contacts: Vec<Contact<K>>,
+    pub(crate) values: Vec<u64>,
+    /// Sum of the weights.
+    pub(crate) total: u64,
+}
+
+impl<K> Items<K> {
+    fn clear(&mut self) {
+        self.flows.clear();
+        self.contacts.clear();
+        self.values.clear();
+        self.total = 0;
+    }
+}
+
+/// Makes bursts of each feed. One for each worker.
+#[derive(Debug)]
+pub(crate) struct Feeder {
+    seed: Seed,
+    /// What packets' hashes are of, where they can be taken for the run's key.
+    hashed: Option<KeySpec>,
+    feeds: Vec<(Feed, Fed)>,
+}
+
+impl Feeder {
+    pub(crate) fn new(seed: Seed, hashed: Option<KeySpec>, feeds: &[Feed]) -> Self {
+        Self { seed, hashed, feeds: feeds.iter().map(|feed| (*feed, Fed::default())).collect() }
+    }
+
+    /// Takes a burst.
+    #[inline]
+    pub(crate) fn feed(&mut self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>) {
+        let Self { seed, hashed, feeds } = self;
+        for (feed, fed) in feeds {
+            fed.v4.clear();
+            fed.v6.clear();
+            match feed {
+                Feed::Flows { key, weight } => {
+                    let is_hashed = Some(*key) == *hashed;
+                    flows(v4.packets(), &mut fed.v4, seed, *weight, is_hashed, |packet| packet.masked(key));
+                    if key.has_addresses() {
+                        flows(v6.packets(), &mut fed.v6, seed, *weight, is_hashed, |packet| {
+                            packet.masked(key)
+                        });
+                    } else {
+                        let masked = |packet: &KeyV6| packet.without_addresses().masked(key);
+                        flows(v6.packets(), &mut fed.v4, seed, *weight, false, masked);
+                    }
+                }
+                Feed::Contacts { key, pair } => {
+                    contacts(v4.packets(), &mut fed.v4, seed, |packet| {
+                        (packet.masked(key), packet.masked(pair))
+                    });
+                    contacts(v6.packets(), &mut fed.v6, seed, |packet| {
+                        (packet.masked(key), packet.masked(pair))
+                    });
+                }
+                Feed::Values(quantity) => {
+                    values(v4.packets(), &mut fed.v4, |packet| value_v4(packet, *quantity));
+                    if quantity.is_address() {
+                        values(v6.packets(), &mut fed.v6, |packet| value_v6(packet, *quantity));
+                    } else {
+                        values(v6.packets(), &mut fed.v4, |packet| value_v6(packet, *quantity));
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn fed(&self, feed: usize) -> &Fed {
+        &self.feeds[feed].1
+    }
+}
+
+#[inline(always)]
+fn flows<P: Key, K: Key>(
+    packets: &[KeyedPacket<P>],
+    items: &mut Items<K>,
+    seed: &Seed,
+    weight: Weight,
+    is_hashed: bool,
+    masked: impl Fn(&P) -> K,
+) {
+    items.flows.extend(packets.iter().map(|packet| {
+        let key = masked(&packet.key);
+        let hash = if is_hashed { packet.hash } else { key.hash(seed) };
+        let weight = match weight {
+            Weight::Packets => 1,
+            Weight::Bytes => packet.fields.total_byte.into(),
+        };
+        items.total += weight;
+        Update { key, hash, weight }
+    }));
+}
+
+#[inline(always)]
+fn contacts<K: Key>(
+    packets: &[KeyedPacket<K>],
+    items: &mut Items<K>,
+    seed: &Seed,
+    masked: impl Fn(&K) -> (K, K),
+) {
+    items.contacts.extend(packets.iter().map(|packet| {
+        let (key, pair) = masked(&packet.key);
+        Contact { key, hash: key.hash(seed), pair: pair.hash(seed) }
+    }));
+    items.total += packets.len() as u64;
+}
+
+#[inline(always)]
+fn values<P, K>(packets: &[KeyedPacket<P>], items: &mut Items<K>, value: impl Fn(&KeyedPacket<P>) -> u64) {
+    items.values.extend(packets.iter().map(value));
+    items.total += packets.len() as u64;
+}
+
+#[inline(always)]
+fn port(bytes: [u8; 2]) -> u64 {
+    u16::from_be_bytes(bytes).into()
+}
+
+#[inline(always)]
+fn value_v4(packet: &KeyedPacket<KeyV4>, quantity: Quantity) -> u64 {
+    let key = packet.key.to_bytes();
+    let address = |at: usize| u32::from_be_bytes(std::array::from_fn(|i| key[at + i])).into();
+    match quantity {
+        Quantity::SrcAddr => address(0),
+        Quantity::DstAddr => address(4),
+        Quantity::SrcPort => port([key[8], key[9]]),
+        Quantity::DstPort => port([key[10], key[11]]),
+        Quantity::Size => packet.fields.total_byte.into(),
+    }
+}
+
+/// Bits that are left out of an IPv6 address: with the others `f64` is exact.
+pub(crate) const IPV6_LEFT_OUT: u32 = 16;
+
+#[inline(always)]
+fn value_v6(packet: &KeyedPacket<KeyV6>, quantity: Quantity) -> u64 {
+    let key = packet.key.to_bytes();
+    let address = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| key[at + i])) >> IPV6_LEFT_OUT;
+    match quantity {
+        Quantity::SrcAddr => address(0),
+        Quantity::DstAddr => address(16),
+        Quantity::SrcPort => port([key[32], key[33]]),
+        Quantity::DstPort => port([key[34], key[35]]),
+        Quantity::Size => packet.fields.total_byte.into(),
+    }
+}

@@ -1,0 +1,25 @@
+//! Measurement tasks (Alipourfard et al., HotNets 2015, table 1): what a user asks of traffic, which structure answers it,
+//! and how.
+//!
+//! A [`TaskSpec`] is what was asked. [`Tasks::plan`] picks a structure and its size for each ([`planner`]), and says
+//! why. Each worker counts in a [`TaskCounter`] of its own; those of one window come together at a [`Desk`], which answers.
+//!
+//! The crate knows nothing of frames, threads and clocks.
+#![forbid(unsafe_code)]
+
+mod answer;
+pub mod catalog;
+mod desk;
+mod feed;
+mod planner;
+mod spec;
+mod state;
+mod structure;
+mod stub;
+mod tasks;
+
+pub use desk::{Desk, Emptied};
+pub use planner::{Choice, Setting};
+pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
+pub use structure::Structure;
+pub use tasks::{TaskCounter, TaskStates, Tasks};

@@ -1,0 +1,327 @@
+//! Which structure, and how large: from the bounds that theory gives before anything is counted, and the packets that a window
+//! is expected to have.
+//!
+//! An exact table is taken where every packet could be of a flow of its own and there still is room. Otherwise the structure
+//! with the smallest error that its theory promises in that memory, over all flows in the answer at once (confidence 95 %); where
+//! theory promises nothing, the one that measurements favour (docs/accuracy.md). Errors are relative: to the smallest figure in the
+//! answer; of quantiles, to all packets.
+
+mod error_bound;
+
+use crate::catalog;
+use crate::spec::{Against, Kind, Limit, Size, TaskSpec, WHOLE_PPM, Weight};
+use crate::state::{Contacts, Counted, Kept, Make, Values};
+use crate::{Quantity, Structure};
+use error_bound::{capacity, error_bound};
+use packet::{Key, KeySpec, Seed};
+use summary::sketch::SketchError;
+
+/// Memory for each address family where the user said nothing.
+const USUAL_BYTES: usize = 64 << 20;
+/// The most that `error=` may take.
+const MOST_BYTES: usize = 4 << 30;
+/// Where `error=` begins to look.
+const LEAST_BYTES: usize = 1 << 10;
+/// Packets of a window where nobody knows.
+const USUAL_PACKETS: u64 = 10_000_000;
+
+/// What a run is like, as far as it matters to tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The run's keys.
+    pub key: KeySpec,
+    /// Their hash takes both directions for one.
+    pub is_paired: bool,
+    /// Packets of a window, where that is known.
+    pub packets: Option<u64>,
+    /// Workers that count.
+    pub workers: usize,
+    /// A flow's packets go to several of them.
+    pub scatters: bool,
+    /// By which keys are hashed.
+    pub seed: Seed,
+}
+
+/// What was chosen for a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The structure.
+    pub structure: Structure,
+    /// What it may take for each address family, bytes.
+    pub bytes: usize,
+    /// Of a sample: one in so many is taken.
+    pub one_in: u32,
+    /// Why.
+    pub why: String,
+}
+
+/// A task as the planner sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    pub(crate) spec: &'a TaskSpec,
+    /// Flow keys; those of contacts for super-spreaders.
+    pub(crate) key: KeySpec,
+    /// Packets of a window.
+    pub(crate) packets: u64,
+}
+
+impl Question<'_> {
+    /// Flows, contacts or values that a window can have.
+    pub(crate) fn most_entries(&self) -> u64 {
+        let bits = match (self.spec.kind, self.spec.quantity) {
+            (Kind::SuperSpreaders, _) => 64,
+            (Kind::Quantiles, Quantity::SrcPort | Quantity::DstPort | Quantity::Size) => 16,
+            (Kind::Quantiles, _) => 32,
+            _ => self.key.bits(),
+        };
+        1_u64.checked_shl(bits).unwrap_or(u64::MAX).min(self.packets)
+    }
+
+    /// The smallest figure in the answer, as a part of all.
+    pub(crate) fn least_share(&self) -> f64 {
+        let packets = self.packets as f64;
+        match (self.spec.limit, self.spec.weight) {
+            (Limit::SharePpm(ppm), _) => f64::from(ppm) / WHOLE_PPM,
+            (Limit::Count(count), Weight::Packets) => (count as f64 / packets).min(1.0),
+            // Packets of the usual mean length.
+            (Limit::Count(count), Weight::Bytes) => (count as f64 / (packets * 700.0)).min(1.0),
+            // So many flows that have a tenth of the traffic together.
+            (Limit::Any, _) => 0.1 / self.spec.top as f64,
+        }
+    }
+}
+
+/// Makes states of a task as planned.
+#[derive(Clone, Debug)]
+pub(crate) struct Maker {
+    pub(crate) choice: Choice,
+    pub(crate) kind: Kind,
+    pub(crate) weight: Weight,
+    pub(crate) quantity: Quantity,
+}
+
+impl Make for Maker {
+    fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<Kept<K>, SketchError> {
+        Ok(match self.kind {
+            Kind::SuperSpreaders => Kept::Contacts(Box::new(Contacts::new(&self.choice, seed)?)),
+            Kind::Quantiles => {
+                let bits = match self.quantity {
+                    Quantity::SrcPort | Quantity::DstPort => 16,
+                    Quantity::Size => 32,
+                    Quantity::SrcAddr | Quantity::DstAddr if is_v6 => 48,
+                    Quantity::SrcAddr | Quantity::DstAddr => 32,
+                };
+                Kept::Values(Box::new(Values::new(&self.choice, bits, seed)?))
+            }
+            _ => Kept::Counted(Box::new(Counted::new(&self.choice, self.weight, seed)?)),
+        })
+    }
+}
+
+/// Why a structure cannot serve this task in this run; `None` where it can.
+fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> Option<String> {
+    let spec = question.spec;
+    if spec.weight == Weight::Bytes
+        && let Some(why) = structure.why_not_bytes()
+    {
+        return Some(why.to_owned());
+    }
+    if structure == Structure::DdSketch && spec.quantity != Quantity::Size {
+        return Some(
+            "its error is relative to the value, which means nothing of addresses and ports".to_owned(),
+        );
+    }
+    if structure == Structure::MvSketch && spec.kind == Kind::Change && spec.against != Against::Last {
+        return Some("it compares two windows and no average of several".to_owned());
+    }
+    if setting.workers > 1 {
+        if structure == Structure::Conservative {
+            return Some(
+                "conservative update is not linear: what several cores counted cannot be added up".to_owned(),
+            );
+        }
+        let is_run_key = spec.key.is_none_or(|key| key == setting.key);
+        if structure == Structure::StreamSample && (setting.scatters || !is_run_key) {
+            return Some("it needs all packets of a flow on one core".to_owned());
+        }
+    }
+    None
+}
+
+/// Chooses.
+///
+/// # Errors
+/// One line: why it cannot be, and what is possible.
+pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choice, String> {
+    let spec = question.spec;
+    let refused = |why: String| format!("{spec}: {why}");
+    let candidates = match spec.structure {
+        Some(structure) => {
+            if let Some(why) = why_not(structure, question, setting) {
+                return Err(refused(format!("structure={}: {why}", structure.name())));
+            }
+            vec![structure]
+        }
+        None => {
+            let all = catalog::structures(spec.kind);
+            all.filter(|structure| why_not(*structure, question, setting).is_none()).collect()
+        }
+    };
+    let assumed = match (spec.packets, setting.packets) {
+        (None, None) => {
+            format!("; a window is taken to have {} packets, which packets= changes", question.packets)
+        }
+        _ => String::new(),
+    };
+    let choice = match spec.size {
+        Size::ErrorPpm(ppm) => by_error(question, &candidates, f64::from(ppm) / WHOLE_PPM),
+        Size::Memory(bytes) => by_memory(question, &candidates, bytes),
+        Size::Usual => by_memory(question, &candidates, USUAL_BYTES),
+    };
+    let mut choice = choice.map_err(refused)?;
+    choice.why.push_str(&assumed);
+    Ok(choice)
+}
+
+/// Packets that a window of this task is expected to have.
+pub(crate) fn expected_packets(spec: &TaskSpec, setting: &Setting) -> u64 {
+    spec.packets.or(setting.packets).unwrap_or(USUAL_PACKETS)
+}
+
+fn choice(structure: Structure, bytes: usize, question: &Question<'_>, why: String) -> Choice {
+    let room = capacity(structure, bytes).unwrap_or(1).max(1) as u64;
+    // As many are taken as there is room for where each is of a flow of its own.
+    let one_in = u32::try_from(question.packets.div_ceil(room)).unwrap_or(u32::MAX);
+    Choice { structure, bytes, one_in, why }
+}
+
+fn percent(part: f64) -> String {
+    if part >= 0.0995 { format!("{:.0} %", part * 100.0) } else { format!("{:.2} %", part * 100.0) }
+}
+
+/// Bytes in the largest unit that leaves a whole number.
+fn size(bytes: usize) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
+/// The smallest memory up to `most` where `fits` holds, which then holds of all larger ones; `None` where there is none.
+fn least_bytes(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+    let mut above = LEAST_BYTES.min(most);
+    while !fits(above) {
+        if above >= most {
+            return None;
+        }
+        above = above.saturating_mul(2).min(most);
+    }
+    let mut below = above / 2;
+    // To a part of a hundred: nobody minds more.
+    while above - below > above / 128 + 1 {
+        let middle = below + (above - below) / 2;
+        if fits(middle) { above = middle } else { below = middle }
+    }
+    Some(above)
+}
+
+fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) -> Result<Choice, String> {
+    let entries = question.most_entries();
+    let holds_all =
+        |bytes: usize| capacity(Structure::Exact, bytes).is_some_and(|room| room as u64 >= entries);
+    let is_chosen = question.spec.structure.is_some();
+    if candidates.contains(&Structure::Exact)
+        && let Some(least) = least_bytes(bytes, holds_all)
+    {
+        let least = if question.spec.size == Size::Usual { least } else { bytes };
+        let why = format!("exact: it has room for all {entries} that a window can have");
+        return Ok(choice(Structure::Exact, least, question, why));
+    }
+    let fits = |structure: &Structure| capacity(*structure, bytes).is_some();
+    if !candidates.iter().any(fits) {
+        let least = |structure: &Structure| {
+            Some((least_bytes(MOST_BYTES, |bytes| capacity(*structure, bytes).is_some())?, *structure))
+        };
+        let least = candidates.iter().filter_map(least).min_by_key(|(bytes, _)| *bytes);
+        let what = least.map_or_else(String::new, |(bytes, structure)| {
+            format!("; the least is about {bytes} bytes ({})", structure.name())
+        });
+        return Err(format!("memory={bytes} is too little{what}"));
+    }
+    let bounded = candidates
+        .iter()
+        .filter_map(|structure| Some((*structure, error_bound(*structure, bytes, question)?)));
+    let mut bounded: Vec<(Structure, f64)> = bounded.collect();
+    bounded.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    let by_user = |structure: Structure| {
+        if is_chosen { format!("{}, as asked", structure.name()) } else { structure.name().to_owned() }
+    };
+    match bounded[..] {
+        [] => {
+            let structure = candidates
+                .iter()
+                .copied()
+                .find(|structure| *structure != Structure::Exact && fits(structure));
+            let structure = structure.or(candidates.iter().copied().find(|structure| fits(structure)));
+            let structure = structure.ok_or("no structure fits")?;
+            let why = format!(
+                "{}: {} hold no exact table of {entries}, and theory promises nothing of any other",
+                by_user(structure),
+                size(bytes)
+            );
+            Ok(choice(structure, bytes, question, why))
+        }
+        [(structure, error), ref others @ ..] => {
+            let others: Vec<String> = others
+                .iter()
+                .take(2)
+                .map(|(other, error)| format!("{} {}", other.name(), percent(*error)))
+                .collect();
+            let than = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+            let why = format!(
+                "{}: the smallest error that theory promises in {}, {} of {}{than}",
+                by_user(structure),
+                size(bytes),
+                percent(error),
+                whose(question)
+            );
+            Ok(choice(structure, bytes, question, why))
+        }
+    }
+}
+
+/// To what an error is relative.
+fn whose(question: &Question<'_>) -> &'static str {
+    match question.spec.kind {
+        Kind::Quantiles => "all packets",
+        Kind::FlowSizes | Kind::Entropy => "the answer",
+        Kind::HeavyHitters | Kind::SuperSpreaders | Kind::Change => "the smallest figure in the answer",
+    }
+}
+
+fn by_error(question: &Question<'_>, candidates: &[Structure], error: f64) -> Result<Choice, String> {
+    let entries = question.most_entries();
+    let promised = |structure: Structure, bytes: usize| {
+        if structure == Structure::Exact {
+            return capacity(structure, bytes).filter(|room| *room as u64 >= entries).map(|_| 0.0);
+        }
+        error_bound(structure, bytes, question)
+    };
+    let least = |structure: &Structure| {
+        let fits = |bytes| promised(*structure, bytes).is_some_and(|promised| promised <= error);
+        Some((least_bytes(MOST_BYTES, fits)?, *structure))
+    };
+    let best = candidates.iter().filter_map(least).min_by_key(|(bytes, _)| *bytes);
+    let (bytes, structure) = best.ok_or_else(|| {
+        format!("no structure promises an error of {} in up to 4 GiB; give memory= instead", percent(error))
+    })?;
+    let bytes = bytes.next_multiple_of(1 << 10);
+    let why = format!(
+        "{}: the least memory in which theory promises {} of {}",
+        structure.name(),
+        percent(error),
+        whose(question)
+    );
+    Ok(choice(structure, bytes, question, why))
+}

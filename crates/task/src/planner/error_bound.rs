@@ -1,0 +1,109 @@
+//! What theory promises of a structure before anything is counted.
+
+use super::Question;
+use crate::spec::{Kind, Limit};
+use crate::stub::*;
+use crate::{Structure, Weight};
+use packet::{KeyV4, Seed};
+use summary::sketch::{
+    CocoSketch, Configuration, Conservative, ContactSample, CountMin, CountSketch, DyadicConfig, ExactCounts,
+    FlowSample, KAry, MvSketch, PacketSample, QuantileSketch, SampleAndHold, SimpleHashTable, SizeArray,
+    SpaceSavingHeap, SpaceSavingSummary, Summary, Tracked,
+};
+
+/// All of an answer's bounds hold together with the rest of this probability at least.
+const FAILURE: f64 = 0.05;
+/// Standard deviations of a normal variable within which it is with a probability of 95 %.
+const DEVIATIONS: f64 = 1.96;
+/// Contacts of a spreader where the user did not say from when on it is one.
+const USUAL_SPREADER: f64 = 1_000.0;
+
+/// The largest configuration of so many bytes.
+fn sized<S: Summary>(bytes: usize) -> Option<S::Configuration> {
+    S::Configuration::with_bytes(bytes, Seed::new(0)).ok()
+}
+
+/// What a structure of so many bytes has room for: flows that it keeps, or counters of a row; of IPv4 keys, and where packets
+/// are counted. `None` where it cannot be so small.
+pub(super) fn capacity(structure: Structure, bytes: usize) -> Option<usize> {
+    type K = KeyV4;
+    match structure {
+        Structure::Exact => sized::<ExactCounts<K>>(bytes).map(|config| config.capacity),
+        Structure::CountMin => sized::<Tracked<K, CountMin>>(bytes).map(|config| config.array().width()),
+        Structure::Conservative => {
+            sized::<Tracked<K, Conservative>>(bytes).map(|config| config.array().width())
+        }
+        Structure::CountSketch => {
+            sized::<Tracked<K, CountSketch>>(bytes).map(|config| config.array().width())
+        }
+        Structure::KAry => sized::<Tracked<K, KAry>>(bytes).map(|config| config.array().width()),
+        Structure::SimpleHashTable => sized::<SimpleHashTable<K>>(bytes).map(|config| config.width),
+        Structure::SpaceSaving => sized::<SpaceSavingSummary<K>>(bytes).map(|config| config.width),
+        Structure::SpaceSavingHeap => sized::<SpaceSavingHeap<K>>(bytes).map(|config| config.width),
+        Structure::MvSketch => sized::<MvSketch<K>>(bytes).map(|config| config.width),
+        Structure::CocoSketch => sized::<CocoSketch<K>>(bytes).map(|config| config.width),
+        Structure::PacketSample => sized::<PacketSample<K>>(bytes).map(|config| config.capacity),
+        Structure::FlowSample => sized::<FlowSample<K>>(bytes).map(|config| config.capacity),
+        Structure::SampleAndHold => sized::<SampleAndHold<K>>(bytes).map(|config| config.capacity),
+        Structure::SizeArray => sized::<SizeArray>(bytes).map(|_| 1),
+        Structure::StreamSample => sized::<EntropySample<K>>(bytes).map(|_| 1),
+        Structure::ContactSample => sized::<ContactSample<K>>(bytes).map(|config| config.width),
+        Structure::SpreadSketch => sized::<SpreadSketch<K>>(bytes).map(|_| 1),
+        Structure::Dyadic => {
+            DyadicConfig::for_bits(32, bytes, Seed::new(0)).ok().map(|config| config.width())
+        }
+        Structure::Reservoir => sized::<ValueReservoir>(bytes).map(|config| config.capacity),
+        Structure::DdSketch => sized::<QuantileSketch>(bytes).map(|_| 1),
+    }
+}
+
+/// The relative error (see the planner's head) that a structure of so many bytes keeps; `None` where theory does not say.
+pub(super) fn error_bound(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<f64> {
+    let packets = question.packets as f64;
+    let wide = if question.spec.weight == Weight::Bytes { 2.0 } else { 1.0 };
+    let room = capacity(structure, bytes)? as f64;
+    match question.spec.kind {
+        Kind::HeavyHitters => {
+            let share = question.least_share();
+            match structure {
+                // N / k, for certain (Metwally et al. 2005).
+                Structure::SpaceSaving | Structure::SpaceSavingHeap => Some(1.0 / (room * share)),
+                // A row is off by k·N/w with a probability of 1/k at most (Markov), all three with k⁻³; and there are
+                // 1/share flows that may be in the answer.
+                Structure::CountMin | Structure::Conservative => {
+                    let k = (1.0 / (FAILURE * share)).cbrt();
+                    Some(k * wide / (room * share))
+                }
+                // What is taken of the smallest flow is Poisson's.
+                Structure::PacketSample => Some(DEVIATIONS / (room.min(packets) * share).sqrt()),
+                // What passed before a flow was held is geometric (Estan, Varghese 2002).
+                Structure::SampleAndHold => Some(-FAILURE.ln() / (room.min(packets) * share)),
+                _ => None,
+            }
+        }
+        Kind::SuperSpreaders => {
+            let contacts = match question.spec.limit {
+                Limit::Count(count) => count as f64,
+                Limit::SharePpm(_) | Limit::Any => USUAL_SPREADER,
+            };
+            // Half of the contacts leave whenever there is no room.
+            let one_in = 2_f64.powf((packets / room).log2().ceil().max(0.0));
+            match structure {
+                Structure::ContactSample if one_in > 1.0 => Some(DEVIATIONS * (one_in / contacts).sqrt()),
+                Structure::ContactSample => Some(0.0),
+                _ => None,
+            }
+        }
+        Kind::Quantiles => match structure {
+            Structure::Dyadic => {
+                let levels = 32.0 - (3.0 * room).log2().floor();
+                // Each estimated level on the way down may be too large (as in `DyadicArray::quantile`).
+                (levels > 0.0).then(|| levels * (levels / FAILURE).cbrt() / room).or(Some(0.0))
+            }
+            // Dvoretzky, Kiefer, Wolfowitz, with Massart's constant.
+            Structure::Reservoir => Some(((2.0 / FAILURE).ln() / (2.0 * room)).sqrt()),
+            _ => None,
+        },
+        Kind::FlowSizes | Kind::Change | Kind::Entropy => None,
+    }
+}

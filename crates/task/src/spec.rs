@@ -1,0 +1,347 @@
+//! What is asked for: `heavy-hitters:key=src_addr,share=0.2%`.
+
+mod kind;
+
+pub use kind::{Kind, Quantity};
+
+use crate::Structure;
+use crate::catalog;
+use packet::KeySpec;
+use std::fmt;
+use std::str::FromStr;
+use traffic::{SpecError, pairs, parse_bytes, parse_count, parse_share_ppm, unknown_key};
+
+/// Shares, and relative errors, are parts of a million.
+pub(crate) const WHOLE_PPM: f64 = 1e6;
+/// Rows of an answer, unless `top` says otherwise.
+pub(crate) const MOST_ROWS: usize = 1_000;
+/// Windows of a moving average.
+const MOST_WINDOWS: u64 = 16;
+/// Lengths of prefixes in a hierarchy.
+const MOST_PREFIXES: usize = 8;
+
+/// What is counted of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Weight {
+    /// Each is one.
+    Packets,
+    /// Their bytes by the IP header.
+    Bytes,
+}
+
+/// From when on a flow is in the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// So many parts of a million of the window's total.
+    SharePpm(u32),
+    /// So much.
+    Count(u64),
+    /// However little it has: `top` alone decides.
+    Any,
+}
+
+/// With what a window is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// The last window.
+    Last,
+    /// The mean of so many windows before it: the forecast by a moving average (Krishnamurthy et al., IMC 2003).
+    Average(usize),
+}
+
+/// How large the structure may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// The planner's own limit.
+    Usual,
+    /// So many bytes for each address family.
+    Memory(usize),
+    /// As many as an error of so many parts of a million takes.
+    ErrorPpm(u32),
+}
+
+/// A task as it was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskSpec {
+    /// What kind.
+    pub kind: Kind,
+    /// Of what flows; `None`: of the run's.
+    pub key: Option<KeySpec>,
+    /// What contacts are counted by (super-spreaders).
+    pub of: KeySpec,
+    /// Of what quantiles are.
+    pub quantity: Quantity,
+    /// What is counted.
+    pub weight: Weight,
+    /// Who is in the answer.
+    pub limit: Limit,
+    /// The most rows.
+    pub top: usize,
+    /// Lengths of IPv4 prefixes in a hierarchy, the longest first; IPv6 prefixes have four times as many bits.
+    pub prefixes: Vec<u8>,
+    /// With what changes are measured.
+    pub against: Against,
+    /// Shares of quantiles, parts of a million.
+    pub at_ppm: Vec<u32>,
+    /// How large.
+    pub size: Size,
+    /// The structure, where the user chose.
+    pub structure: Option<Structure>,
+    /// Packets that a window is expected to have, where the user said.
+    pub packets: Option<u64>,
+    /// What was written.
+    text: String,
+}
+
+const FIVE: &str = "src_addr";
+
+fn key(text: &str) -> Result<KeySpec, SpecError> {
+    // Commas part the pairs of a task, so that fields are joined by a plus.
+    KeySpec::parse(&text.replace('+', ",")).map_err(|error| {
+        let line = error.to_string().lines().next().unwrap_or_default().to_owned();
+        SpecError::from(format!(
+            "key={text}: {line}; fields are src_addr, dst_addr, protocol, src_port, dst_port, vlan, ip_tos, joined by +, \
+             addresses with prefixes as src_addr/24/64"
+        ))
+    })
+}
+
+/// The keys of pairs that every task knows.
+const COMMON: [&str; 4] = ["structure", "memory", "error", "packets"];
+
+impl TaskSpec {
+    /// The usual task of a kind.
+    fn usual(kind: Kind, text: &str) -> Self {
+        let field = |name| KeySpec::parse(name).unwrap_or_default();
+        let is_spread = kind == Kind::SuperSpreaders;
+        Self {
+            kind,
+            key: is_spread.then(|| field(FIVE)),
+            of: field("dst_addr"),
+            quantity: Quantity::SrcAddr,
+            weight: Weight::Packets,
+            limit: match kind {
+                Kind::SuperSpreaders => Limit::Count(1_000),
+                Kind::Change => Limit::SharePpm(5_000),
+                _ => Limit::SharePpm(2_000),
+            },
+            top: MOST_ROWS,
+            prefixes: Vec::new(),
+            against: Against::Last,
+            at_ppm: vec![10_000, 250_000, 500_000, 750_000, 990_000],
+            size: Size::Usual,
+            structure: None,
+            packets: None,
+            text: text.to_owned(),
+        }
+    }
+
+    /// Windows that it looks back upon.
+    pub(crate) fn windows_back(&self) -> usize {
+        match (self.kind, self.against) {
+            (Kind::Change, Against::Last) => 1,
+            (Kind::Change, Against::Average(windows)) => windows,
+            _ => 0,
+        }
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Result<(), SpecError> {
+        let refused = |why: String| SpecError::from(format!("{}: {name}={text}: {why}", self.kind));
+        let not = |expected: &str| refused(format!("not {expected}"));
+        let known = self.kind.keys();
+        if !COMMON.contains(&name) && !known.contains(&name) {
+            let all: Vec<_> = known.iter().chain(&COMMON).copied().collect();
+            return Err(unknown_key(&format!("{}: unknown key", self.kind), name, &all));
+        }
+        let count = |least: u64, most: u64| match parse_count(text) {
+            Ok(count) if (least..=most).contains(&count) => Ok(count),
+            Ok(_) => Err(refused(format!("must be from {least} to {most}"))),
+            Err(expected) => Err(not(expected)),
+        };
+        let share = || match parse_share_ppm(text) {
+            Ok(0) => Err(refused("must be more than nothing; the least is 0.0001%".to_owned())),
+            Ok(ppm) => Ok(ppm),
+            Err(_) => Err(refused("not a share up to 100% such as 0.2% or 0.002".to_owned())),
+        };
+        match name {
+            "key" if self.kind == Kind::Quantiles => {
+                self.quantity = text.parse().map_err(|error: String| refused(error))?;
+            }
+            "key" => self.key = Some(key(text)?),
+            "of" => self.of = key(text)?,
+            "by" => {
+                self.weight = match text {
+                    "packets" => Weight::Packets,
+                    "bytes" => Weight::Bytes,
+                    _ => return Err(refused("by packets or by bytes".to_owned())),
+                }
+            }
+            "share" => self.limit = Limit::SharePpm(share()?),
+            "count" => self.limit = Limit::Count(count(1, u64::MAX)?),
+            "top" => self.top = count(1, MOST_ROWS as u64)? as usize,
+            "prefixes" => self.prefixes = prefixes(text).map_err(refused)?,
+            "against" => {
+                self.against = match text {
+                    "last" => Against::Last,
+                    "average" => Against::Average(4),
+                    _ => return Err(refused("against the last window, or the average of some".to_owned())),
+                }
+            }
+            "windows" => self.against = Against::Average(count(2, MOST_WINDOWS)? as usize),
+            "at" => {
+                let ppm = |text: &str| parse_share_ppm(text).map_err(|_| not("shares such as 50%/99%/0.999"));
+                self.at_ppm = text.split('/').map(ppm).collect::<Result<_, _>>()?;
+            }
+            "structure" => {
+                let names: Vec<_> = catalog::structures(self.kind).map(Structure::name).collect();
+                let found = catalog::structures(self.kind).find(|structure| structure.name() == text);
+                let unknown = || unknown_key(&format!("{}: no structure", self.kind), text, &names);
+                self.structure = Some(found.ok_or_else(unknown)?);
+            }
+            "memory" => {
+                let bytes = parse_bytes(text).map_err(not)?;
+                self.size = Size::Memory(usize::try_from(bytes).unwrap_or(usize::MAX));
+            }
+            "error" => self.size = Size::ErrorPpm(share()?),
+            _ => self.packets = Some(count(1, 1_000_000_000_000)?),
+        }
+        Ok(())
+    }
+
+    /// What depends on several keys.
+    fn check(&mut self, given: &[(&str, &str)]) -> Result<(), SpecError> {
+        let is_given = |key: &str| given.iter().any(|(given, _)| *given == key);
+        let refused = |why: &str| Err(SpecError::from(format!("{}: {why}", self.kind)));
+        if is_given("share") && is_given("count") {
+            return refused("share and count both say who is in the answer: give one");
+        }
+        if is_given("memory") && is_given("error") {
+            return refused("memory and error both say how large the structure is: give one");
+        }
+        if is_given("windows") && given.contains(&("against", "last")) {
+            return refused("windows are those of an average: against=average");
+        }
+        if !self.prefixes.is_empty() {
+            let columns: Vec<_> = self.key.iter().flat_map(KeySpec::columns).collect();
+            if !matches!(columns[..], ["src_addr" | "dst_addr"]) {
+                return refused("prefixes are of one address: key=src_addr or key=dst_addr");
+            }
+        }
+        if let (Some(structure), Weight::Bytes) = (self.structure, self.weight)
+            && let Some(why) = structure.why_not_bytes()
+        {
+            return refused(&format!("by=bytes is not for {}: {why}", structure.name()));
+        }
+        if is_given("top") && !is_given("share") && !is_given("count") {
+            self.limit = Limit::Any;
+        }
+        Ok(())
+    }
+}
+
+/// `8/16/24/32`, the longest first.
+fn prefixes(text: &str) -> Result<Vec<u8>, String> {
+    let length = |text: &str| match text.parse::<u8>() {
+        Ok(length @ 1..=32) => Ok(length),
+        _ => Err(format!(
+            "'{text}' is no length of an IPv4 prefix from 1 to 32 (IPv6 has four times as many bits)"
+        )),
+    };
+    let mut lengths = text.split('/').map(length).collect::<Result<Vec<_>, _>>()?;
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    lengths.dedup();
+    if lengths.len() > MOST_PREFIXES {
+        return Err(format!("a hierarchy has at most {MOST_PREFIXES} lengths"));
+    }
+    Ok(lengths)
+}
+
+impl FromStr for TaskSpec {
+    type Err = SpecError;
+
+    /// Reads `kind:key=value,key=value,…`; what is left out has its default.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let names = Kind::ALL.map(Kind::name);
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name.trim());
+        let kind = kind.ok_or_else(|| unknown_key("unknown task", name.trim(), &names))?;
+        let mut spec = Self::usual(kind, text);
+        let pairs = pairs(rest)?;
+        for (key, text) in &pairs {
+            spec.set(key, text)?;
+        }
+        spec.check(&pairs)?;
+        Ok(spec)
+    }
+}
+
+/// What was written.
+impl fmt::Display for TaskSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spec(text: &str) -> TaskSpec {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn reads_what_users_write() {
+        let task = spec("heavy-hitters:key=src_addr,share=0.2%");
+        assert_eq!((task.kind, task.limit), (Kind::HeavyHitters, Limit::SharePpm(2_000)));
+        assert_eq!(task.key, Some(KeySpec::parse("src_addr").expect("a key")));
+        let task = spec("heavy-hitters:key=src_addr+dst_port,top=10,memory=128KiB,structure=mv-sketch");
+        assert_eq!((task.top, task.limit), (10, Limit::Any));
+        assert_eq!((task.size, task.structure), (Size::Memory(128 << 10), Some(Structure::MvSketch)));
+        let task = spec("change:against=average,windows=8,by=bytes,error=1%");
+        assert_eq!((task.against, task.weight), (Against::Average(8), Weight::Bytes));
+        assert_eq!(task.size, Size::ErrorPpm(10_000));
+        assert_eq!(spec("heavy-hitters:key=dst_addr,prefixes=8/32/16/24/8").prefixes, [32, 24, 16, 8]);
+        assert_eq!(spec("quantiles:key=size,at=50%/0.999").at_ppm, [500_000, 999_000]);
+        assert_eq!(spec("entropy").to_string(), "entropy");
+    }
+
+    #[test]
+    fn refuses_in_one_line_and_says_what_is_possible() {
+        for (text, says) in [
+            ("", "There are: heavy-hitters"),
+            ("heavyhitters", "did you mean"),
+            ("heavy-hitters:shore=1%", "did you mean \"share\""),
+            ("heavy-hitters:share=101%", "up to 100%"),
+            ("heavy-hitters:share=0", "more than nothing"),
+            ("heavy-hitters:key=scr_addr", "fields are src_addr"),
+            ("heavy-hitters:key=src_addr/40", "no prefix length"),
+            ("heavy-hitters:share=1%,count=5", "give one"),
+            ("heavy-hitters:memory=1MiB,error=1%", "give one"),
+            ("heavy-hitters:memory=much", "128KiB"),
+            ("heavy-hitters:top=0", "from 1 to 1000"),
+            ("heavy-hitters:key=src_addr+dst_addr,prefixes=8/16", "one address"),
+            ("heavy-hitters:key=src_addr,prefixes=8/33", "from 1 to 32"),
+            ("heavy-hitters:structure=dyadic", "space-saving"),
+            ("heavy-hitters:by=bytes,structure=mv-sketch", "32 bits"),
+            ("entropy:share=1%", "unknown key \"share\""),
+            ("super-spreaders:count=many", "whole number"),
+            ("change:against=yesterday", "last window"),
+            ("change:against=last,windows=3", "average"),
+            ("quantiles:key=protocol", "src_addr"),
+            ("quantiles:at=150%", "50%/99%"),
+            ("entropy:packets=0", "from 1"),
+        ] {
+            let error = text.parse::<TaskSpec>().expect_err(text).to_string();
+            assert!(error.contains(says) && !error.contains('\n'), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "(heavy-hitters|super-spreaders|flow-sizes|change|entropy|quantiles):[a-z=,%/+0-9._]{0,60}") {
+            let _ = text.parse::<TaskSpec>();
+        }
+    }
+}

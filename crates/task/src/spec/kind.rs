@@ -1,0 +1,119 @@
+//! The kinds of tasks, and what quantiles are of.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A row of Alipourfard's table 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Flows with much of the traffic.
+    HeavyHitters,
+    /// Sources with many destinations, or the reverse.
+    SuperSpreaders,
+    /// How many flows have how many packets.
+    FlowSizes,
+    /// Flows whose traffic changed much.
+    Change,
+    /// How evenly traffic is spread over flows.
+    Entropy,
+    /// Values that part the traffic into equal shares.
+    Quantiles,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::HeavyHitters,
+        Self::SuperSpreaders,
+        Self::FlowSizes,
+        Self::Change,
+        Self::Entropy,
+        Self::Quantiles,
+    ];
+
+    /// What users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HeavyHitters => "heavy-hitters",
+            Self::SuperSpreaders => "super-spreaders",
+            Self::FlowSizes => "flow-sizes",
+            Self::Change => "change",
+            Self::Entropy => "entropy",
+            Self::Quantiles => "quantiles",
+        }
+    }
+
+    /// Its answers' name in reports.
+    pub(crate) fn query(self) -> &'static str {
+        match self {
+            Self::HeavyHitters => "heavy_hitters",
+            Self::SuperSpreaders => "super_spreaders",
+            Self::FlowSizes => "flow_sizes",
+            Self::Change => "change",
+            Self::Entropy => "entropy",
+            Self::Quantiles => "quantiles",
+        }
+    }
+
+    /// What can be said of it, beside what can of all.
+    pub(crate) fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::HeavyHitters => &["key", "by", "share", "count", "top", "prefixes"],
+            Self::SuperSpreaders => &["key", "of", "count", "top"],
+            Self::FlowSizes => &["key"],
+            Self::Change => &["key", "by", "share", "count", "top", "against", "windows"],
+            Self::Entropy => &["key", "by"],
+            Self::Quantiles => &["key", "at"],
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What quantiles are of. Packets are counted in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Quantity {
+    /// Source address; of IPv6 its first 48 bits.
+    SrcAddr,
+    /// Destination address, likewise.
+    DstAddr,
+    /// Source port.
+    SrcPort,
+    /// Destination port.
+    DstPort,
+    /// Bytes of the packet by its IP header.
+    Size,
+}
+
+impl Quantity {
+    const ALL: [Self; 5] = [Self::SrcAddr, Self::DstAddr, Self::SrcPort, Self::DstPort, Self::Size];
+
+    /// The field's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SrcAddr => "src_addr",
+            Self::DstAddr => "dst_addr",
+            Self::SrcPort => "src_port",
+            Self::DstPort => "dst_port",
+            Self::Size => "size",
+        }
+    }
+
+    /// True where IPv4 and IPv6 have values of different kinds.
+    pub(crate) fn is_address(self) -> bool {
+        matches!(self, Self::SrcAddr | Self::DstAddr)
+    }
+}
+
+impl FromStr for Quantity {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|quantity| quantity.name() == text);
+        found.ok_or_else(|| format!("quantiles are of {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}

@@ -1,0 +1,131 @@
+//! What a task counts in: one of the structures, for each address family.
+
+mod contacts;
+mod counted;
+mod values;
+
+pub(crate) use contacts::Contacts;
+pub(crate) use counted::Counted;
+pub(crate) use values::Values;
+
+use crate::feed::{Fed, Items};
+use packet::{Key, KeyV4, KeyV6, Seed};
+use summary::sketch::{SketchError, Unmergeable};
+
+/// The state of one feed of one task.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) v4: Part<KeyV4>,
+    /// None where keys have no addresses, and values are of no family.
+    pub(crate) v6: Option<Part<KeyV6>>,
+}
+
+/// Of one address family.
+#[derive(Debug)]
+pub(crate) struct Part<K: Key> {
+    pub(crate) of: Kept<K>,
+    /// What it was given, in the unit of the weights.
+    pub(crate) total: u64,
+}
+
+/// Which kind of structure.
+#[derive(Debug)]
+pub(crate) enum Kept<K: Key> {
+    Counted(Box<Counted<K>>),
+    Contacts(Box<Contacts<K>>),
+    Values(Box<Values>),
+}
+
+/// Makes an empty state.
+pub(crate) trait Make {
+    fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<Kept<K>, SketchError>;
+}
+
+impl State {
+    pub(crate) fn new(make: &impl Make, has_v6: bool, seed: &Seed) -> Result<Self, SketchError> {
+        let v4 = Part { of: make.part(false, seed)?, total: 0 };
+        let v6 = match has_v6 {
+            true => Some(Part { of: make.part(true, seed)?, total: 0 }),
+            false => None,
+        };
+        Ok(Self { v4, v6 })
+    }
+
+    /// Counts a burst.
+    #[inline]
+    pub(crate) fn count(&mut self, fed: &Fed) {
+        self.v4.count(&fed.v4);
+        if let Some(v6) = &mut self.v6 {
+            v6.count(&fed.v6);
+        }
+    }
+
+    /// Adds what another core counted of the same window.
+    pub(crate) fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        self.v4.merge(&other.v4)?;
+        match (&mut self.v6, &other.v6) {
+            (Some(ours), Some(theirs)) => ours.merge(theirs),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.v4.reset();
+        if let Some(v6) = &mut self.v6 {
+            v6.reset();
+        }
+    }
+
+    /// Memory of its structures.
+    pub(crate) fn bytes(&self) -> usize {
+        self.v4.bytes() + self.v6.as_ref().map_or(0, Part::bytes)
+    }
+
+    /// What it was given.
+    pub(crate) fn total(&self) -> u64 {
+        self.v4.total.saturating_add(self.v6.as_ref().map_or(0, |v6| v6.total))
+    }
+}
+
+impl<K: Key> Part<K> {
+    fn count(&mut self, items: &Items<K>) {
+        if items.total == 0 && items.flows.is_empty() {
+            return;
+        }
+        self.total = self.total.saturating_add(items.total);
+        match &mut self.of {
+            Kept::Counted(counted) => counted.update(&items.flows),
+            Kept::Contacts(contacts) => contacts.update(&items.contacts),
+            Kept::Values(values) => values.update(&items.values),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        match (&mut self.of, &other.of) {
+            (Kept::Counted(ours), Kept::Counted(theirs)) => ours.merge(theirs)?,
+            (Kept::Contacts(ours), Kept::Contacts(theirs)) => ours.merge(theirs)?,
+            (Kept::Values(ours), Kept::Values(theirs)) => ours.merge(theirs)?,
+            _ => return Err(Unmergeable::new("a state of one kind", "a state of another")),
+        }
+        self.total = self.total.saturating_add(other.total);
+        Ok(())
+    }
+
+    fn reset(&mut self) {
+        self.total = 0;
+        match &mut self.of {
+            Kept::Counted(counted) => counted.reset(),
+            Kept::Contacts(contacts) => contacts.reset(),
+            Kept::Values(values) => values.reset(),
+        }
+    }
+
+    /// Memory of its structure.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.of {
+            Kept::Counted(counted) => counted.bytes(),
+            Kept::Contacts(contacts) => contacts.bytes(),
+            Kept::Values(values) => values.bytes(),
+        }
+    }
+}

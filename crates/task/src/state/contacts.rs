@@ -1,0 +1,72 @@
+//! Structures that count with how many others each key had to do.
+
+use crate::stub::*;
+use crate::{Choice, Structure};
+use packet::{Key, Seed};
+use summary::sketch::{
+    Configuration, Contact, ContactBurst, ContactSample, HeavyKeys, Merge, SketchError, Spreaders, Summary,
+    Unmergeable,
+};
+
+/// One of them. A sample that all contacts go into is exact.
+#[derive(Debug)]
+pub(crate) enum Contacts<K: Key> {
+    Sample(ContactSample<K>),
+    Sketch(SpreadSketch<K>),
+}
+
+impl<K: Key> Contacts<K> {
+    pub(crate) fn new(choice: &Choice, seed: &Seed) -> Result<Self, SketchError> {
+        Ok(match choice.structure {
+            Structure::SpreadSketch => {
+                Self::Sketch(SpreadSketch::new(&Configuration::with_bytes(choice.bytes, *seed)?)?)
+            }
+            _ => Self::Sample(ContactSample::new(&Configuration::with_bytes(choice.bytes, *seed)?)?),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn update(&mut self, burst: &[Contact<K>]) {
+        match self {
+            Self::Sample(sample) => sample.contact_burst(burst),
+            Self::Sketch(sketch) => sketch.contact_burst(burst),
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        match self {
+            Self::Sample(sample) => sample.reset(),
+            Self::Sketch(sketch) => sketch.reset(),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Sample(sample) => sample.bytes(),
+            Self::Sketch(sketch) => sketch.bytes(),
+        }
+    }
+
+    /// The structure with its sizes.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Sample(sample) => sample.configuration().to_string(),
+            Self::Sketch(sketch) => sketch.configuration().to_string(),
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        match (self, other) {
+            (Self::Sample(ours), Self::Sample(theirs)) => ours.merge(theirs),
+            (Self::Sketch(ours), Self::Sketch(theirs)) => ours.merge(theirs),
+            (ours, theirs) => Err(Unmergeable::new(ours.text(), theirs.text())),
+        }
+    }
+
+    pub(crate) fn spreaders(&self, threshold: u64) -> HeavyKeys<K> {
+        match self {
+            Self::Sample(sample) => sample.spreaders(threshold),
+            Self::Sketch(sketch) => sketch.spreaders(threshold),
+        }
+    }
+}

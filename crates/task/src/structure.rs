@@ -1,0 +1,118 @@
+//! The structures that tasks can be counted in, by name.
+
+/// A structure. Its types are those of `summary::sketch`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Structure {
+    /// A table of all flows (of all contacts, of all values).
+    Exact,
+    /// Count-Min with its heaviest flows kept beside it.
+    CountMin,
+    /// The same with conservative update.
+    Conservative,
+    /// Count Sketch, likewise.
+    CountSketch,
+    /// k-ary sketch, likewise.
+    KAry,
+    /// The Simple Hash Table as published: keys are never checked.
+    SimpleHashTable,
+    /// SpaceSaving by stream-summary; by heap where bytes are counted.
+    SpaceSaving,
+    /// SpaceSaving by heap.
+    SpaceSavingHeap,
+    /// MV-Sketch.
+    MvSketch,
+    /// CocoSketch.
+    CocoSketch,
+    /// Packet sampling.
+    PacketSample,
+    /// Flow sampling.
+    FlowSample,
+    /// Sample and hold.
+    SampleAndHold,
+    /// One row of counters, taken apart by expectation-maximisation.
+    SizeArray,
+    /// Random positions of the stream.
+    StreamSample,
+    /// A sample of contacts by their hash.
+    ContactSample,
+    /// Distinct counters in rows, with candidates.
+    SpreadSketch,
+    /// Count-Min over dyadic intervals.
+    Dyadic,
+    /// A uniform sample of values.
+    Reservoir,
+    /// Bins of equal relative error.
+    DdSketch,
+}
+
+use Structure::{
+    CocoSketch, Conservative, ContactSample, CountMin, CountSketch, DdSketch, Dyadic, Exact, FlowSample,
+    KAry, MvSketch, PacketSample, Reservoir, SampleAndHold, SimpleHashTable, SizeArray, SpaceSaving,
+    SpaceSavingHeap, SpreadSketch, StreamSample,
+};
+
+impl Structure {
+    /// All of them.
+    pub const ALL: [Self; 20] = [
+        Exact,
+        CountMin,
+        Conservative,
+        CountSketch,
+        KAry,
+        SimpleHashTable,
+        SpaceSaving,
+        SpaceSavingHeap,
+        MvSketch,
+        CocoSketch,
+        PacketSample,
+        FlowSample,
+        SampleAndHold,
+        SizeArray,
+        StreamSample,
+        ContactSample,
+        SpreadSketch,
+        Dyadic,
+        Reservoir,
+        DdSketch,
+    ];
+
+    /// What users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Exact => "exact",
+            CountMin => "count-min",
+            Conservative => "conservative-update",
+            CountSketch => "count-sketch",
+            KAry => "k-ary",
+            SimpleHashTable => "simple-hash-table",
+            SpaceSaving => "space-saving",
+            SpaceSavingHeap => "space-saving-heap",
+            MvSketch => "mv-sketch",
+            CocoSketch => "coco-sketch",
+            PacketSample => "packet-sample",
+            FlowSample => "flow-sample",
+            SampleAndHold => "sample-and-hold",
+            SizeArray => "size-array",
+            StreamSample => "stream-sample",
+            ContactSample => "contact-sample",
+            SpreadSketch => "spread-sketch",
+            Dyadic => "dyadic",
+            Reservoir => "reservoir",
+            DdSketch => "ddsketch",
+        }
+    }
+
+    /// Why byte counts cannot be kept in it; `None` where they can.
+    pub(crate) fn why_not_bytes(self) -> Option<&'static str> {
+        match self {
+            Conservative | CountSketch | SimpleHashTable | MvSketch | CocoSketch => {
+                Some("its counters have 32 bits, which bytes fill in a second")
+            }
+            SizeArray | StreamSample | SpreadSketch | ContactSample | Dyadic | Reservoir | DdSketch => {
+                Some("it counts packets")
+            }
+            Exact | CountMin | KAry | SpaceSaving | SpaceSavingHeap | PacketSample | FlowSample
+            | SampleAndHold => None,
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! All tasks of a run: planned once, and counted by each worker for itself.
+
+use crate::feed::{Feed, Feeder};
+use crate::planner::{Choice, Maker, Question, Setting, choose, expected_packets};
+use crate::spec::{Kind, TaskSpec};
+use crate::state::State;
+use packet::{KeyBurst, KeySpec, KeyV4, KeyV6, Seed};
+use summary::sketch::{SketchError, Unmergeable};
+
+/// A task that is to be counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub(crate) spec: TaskSpec,
+    /// Keys of the flows in its answer; of a hierarchy the whole addresses.
+    pub(crate) key: KeySpec,
+    pub(crate) maker: Maker,
+    /// Where its states get their packets: one for each length of a hierarchy's prefixes, else one.
+    pub(crate) levels: Vec<Level>,
+}
+
+/// A state of a task.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    /// Number of its feed.
+    pub(crate) feed: usize,
+    /// Of a hierarchy: the prefix.
+    pub(crate) prefix: Option<u8>,
+    /// Keys of its flows.
+    pub(crate) key: KeySpec,
+    /// IPv6 has a part of its own.
+    has_v6: bool,
+}
+
+/// What a run counts beside its flow tables.
+#[derive(Clone, Debug)]
+pub struct Tasks {
+    pub(crate) tasks: Vec<Task>,
+    feeds: Vec<Feed>,
+    seed: Seed,
+    hashed: Option<KeySpec>,
+}
+
+/// What one worker counted in one window.
+#[derive(Debug)]
+pub struct TaskStates {
+    /// By task and level.
+    pub(crate) states: Vec<Vec<State>>,
+}
+
+/// The keys of prefixes of this length (IPv6: four times as long) of the address that `key` is.
+fn prefix_key(key: &KeySpec, length: u8) -> Result<KeySpec, String> {
+    let column = key.columns().next().unwrap_or_default();
+    KeySpec::parse(&format!("{column}/{length}")).map_err(|error| error.to_string())
+}
+
+impl Tasks {
+    /// Chooses a structure for each task.
+    ///
+    /// # Errors
+    /// One line: what cannot be counted in this run, why, and what is possible.
+    pub fn plan(specs: &[TaskSpec], setting: &Setting) -> Result<Self, String> {
+        let hashed = (!setting.is_paired).then_some(setting.key);
+        let mut all = Self { tasks: Vec::new(), feeds: Vec::new(), seed: setting.seed, hashed };
+        for spec in specs {
+            let task = all.task(spec, setting)?;
+            all.tasks.push(task);
+        }
+        Ok(all)
+    }
+
+    fn task(&mut self, spec: &TaskSpec, setting: &Setting) -> Result<Task, String> {
+        let key = spec.key.unwrap_or(setting.key);
+        let asked = match spec.kind {
+            Kind::SuperSpreaders => key.with(&spec.of),
+            Kind::Quantiles if spec.quantity == crate::Quantity::Size => setting.key,
+            Kind::Quantiles => KeySpec::parse(spec.quantity.name()).map_err(|error| error.to_string())?,
+            _ => key,
+        };
+        if let Some(lacking) = setting.key.lacks(&asked) {
+            return Err(format!(
+                "{spec}: it needs {lacking}, which this run's flow keys do not have; give --key more, or the task another key"
+            ));
+        }
+        if spec.kind == Kind::SuperSpreaders
+            && (key.lacks(&spec.of).is_none() || spec.of.lacks(&key).is_none())
+        {
+            return Err(format!(
+                "{spec}: of= must say something that key= does not: who has to do with whom"
+            ));
+        }
+        let question = Question { spec, key: asked, packets: expected_packets(spec, setting) };
+        let choice = choose(&question, setting)?;
+        let level = |all: &mut Self, key: KeySpec, prefix| {
+            let feed = match spec.kind {
+                Kind::SuperSpreaders => Feed::Contacts { key, pair: asked },
+                Kind::Quantiles => Feed::Values(spec.quantity),
+                _ => Feed::Flows { key, weight: spec.weight },
+            };
+            let has_v6 = match feed {
+                Feed::Values(quantity) => quantity.is_address(),
+                Feed::Flows { key, .. } => key.has_addresses(),
+                Feed::Contacts { .. } => true,
+            };
+            Level { feed: all.feed(feed), prefix, key, has_v6 }
+        };
+        let levels = match &spec.prefixes[..] {
+            [] => vec![level(self, key, None)],
+            lengths => {
+                let mut levels = Vec::new();
+                for &length in lengths {
+                    let key = prefix_key(&key, length)?;
+                    if let Some(lacking) = setting.key.lacks(&key) {
+                        return Err(format!("{spec}: this run's {lacking} has no prefixes of {length} bits"));
+                    }
+                    levels.push(level(self, key, Some(length)));
+                }
+                levels
+            }
+        };
+        let maker = Maker { choice, kind: spec.kind, weight: spec.weight, quantity: spec.quantity };
+        Ok(Task { spec: spec.clone(), key, maker, levels })
+    }
+
+    /// The number of this feed, which tasks share.
+    fn feed(&mut self, feed: Feed) -> usize {
+        let known = self.feeds.iter().position(|known| *known == feed);
+        known.unwrap_or_else(|| {
+            self.feeds.push(feed);
+            self.feeds.len() - 1
+        })
+    }
+
+    /// True where nothing was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// What was chosen for each task, as `task: why`.
+    pub fn choices(&self) -> impl Iterator<Item = (&TaskSpec, &Choice)> {
+        self.tasks.iter().map(|task| (&task.spec, &task.maker.choice))
+    }
+
+    /// Empty states for one worker and one window.
+    ///
+    /// # Errors
+    /// Memory that the machine does not have.
+    pub fn states(&self) -> Result<TaskStates, SketchError> {
+        let states = (0..self.tasks.len()).map(|task| self.states_of(task)).collect::<Result<_, _>>()?;
+        Ok(TaskStates { states })
+    }
+
+    /// Those of one task, by level.
+    pub(crate) fn states_of(&self, task: usize) -> Result<Vec<State>, SketchError> {
+        let Task { maker, levels, .. } = &self.tasks[task];
+        levels.iter().map(|level| State::new(maker, level.has_v6, &self.seed)).collect()
+    }
+
+    /// What makes packets ready; each worker needs one.
+    fn feeder(&self) -> Feeder {
+        Feeder::new(self.seed, self.hashed, &self.feeds)
+    }
+
+    /// Bytes of the states that a run with so many workers has: two for each of them, and what changes are measured against.
+    pub fn bytes(&self, states: &TaskStates, workers: usize) -> usize {
+        let of_task = |(task, states): (&Task, &Vec<State>)| {
+            let bytes: usize = states.iter().map(State::bytes).sum();
+            bytes.saturating_mul(2 * workers + task.spec.windows_back())
+        };
+        self.tasks.iter().zip(&states.states).map(of_task).fold(0, usize::saturating_add)
+    }
+
+    /// The feed of each state, by task and level.
+    fn feeds_of(&self) -> Vec<Vec<usize>> {
+        self.tasks.iter().map(|task| task.levels.iter().map(|level| level.feed).collect()).collect()
+    }
+}
+
+/// A worker's half: states, and what feeds them.
+#[derive(Debug)]
+pub struct TaskCounter {
+    states: Box<TaskStates>,
+    feeder: Feeder,
+    feeds: Vec<Vec<usize>>,
+}
+
+impl TaskCounter {
+    /// Counts into `states`.
+    pub fn new(tasks: &Tasks, states: Box<TaskStates>) -> Self {
+        Self { states, feeder: tasks.feeder(), feeds: tasks.feeds_of() }
+    }
+
+    /// Counts parsed packets, whose hashes are by the run's seed. No allocation once buffers have the size of a burst, no lock, no
+    /// clock.
+    #[inline]
+    pub fn count(&mut self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>) {
+        let Self { states, feeder, feeds } = self;
+        feeder.feed(v4, v6);
+        for (states, feeds) in states.states.iter_mut().zip(feeds) {
+            for (state, feed) in states.iter_mut().zip(feeds) {
+                state.count(feeder.fed(*feed));
+            }
+        }
+    }
+
+    /// What was counted since the last call; counting goes on in `empty`.
+    pub fn turn(&mut self, empty: Box<TaskStates>) -> Box<TaskStates> {
+        std::mem::replace(&mut self.states, empty)
+    }
+
+    /// What was counted.
+    pub fn into_states(self) -> Box<TaskStates> {
+        self.states
+    }
+}
+
+impl TaskStates {
+    /// Adds what another worker counted in the same window.
+    ///
+    /// # Errors
+    /// Where the other is of other tasks.
+    pub fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        let states = self.states.iter_mut().flatten().zip(other.states.iter().flatten());
+        states.into_iter().try_for_each(|(ours, theirs)| ours.merge(theirs))
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn reset(&mut self) {
+        self.states.iter_mut().flatten().for_each(State::reset);
+    }
+}
