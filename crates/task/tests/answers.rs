@@ -148,7 +148,7 @@ fn flow_sizes_and_entropy_are_those_of_all_flows_together() {
         assert!((flows / weights.len() as f64 - 1.0).abs() < 0.05, "{text}: {flows} of {}", weights.len());
     }
     for structure in catalog::structures(Kind::Entropy) {
-        let text = format!("entropy:structure={},memory=256KiB", structure.name());
+        let text = format!("entropy:structure={},memory=1MiB", structure.name());
         let TaskRows::Entropy(Some(bits)) = answer(&text, &packets).rows else { panic!("{text}") };
         let most = if structure.name() == "exact" { 1e-9 } else { 0.02 * entropy };
         assert!((bits.value - entropy).abs() < most, "{text}: {bits:?} {entropy}");

@@ -53,7 +53,7 @@ fn an_error_is_kept_by_the_structure_that_promised_it() {
 fn refuses_with_what_is_possible() {
     for (text, says) in [
         ("heavy-hitters:memory=10", "the least is about"),
-        ("heavy-hitters:memory=100,structure=mv-sketch", "mv-sketch"),
+        ("heavy-hitters:memory=20,structure=mv-sketch", "mv-sketch"),
         ("flow-sizes:error=1%,structure=size-array", "give memory= instead"),
         ("quantiles:structure=ddsketch", "relative to the value"),
         ("heavy-hitters:key=vlan", "it needs vlan"),

@@ -2,13 +2,13 @@
 
 use super::Question;
 use crate::spec::{Kind, Limit};
-use crate::stub::*;
 use crate::{Structure, Weight};
 use packet::{KeyV4, Seed};
 use summary::sketch::{
     CocoSketch, Configuration, Conservative, ContactSample, CountMin, CountSketch, DyadicConfig,
     EntropySample, ExactCounts, FlowSample, KAry, MvSketch, PacketSample, QuantileSketch, SampleAndHold,
-    SimpleHashTable, SizeArray, SpaceSavingHeap, SpaceSavingSummary, Summary, Tracked, ValueReservoir,
+    SimpleHashTable, SizeArray, SpaceSavingHeap, SpaceSavingSummary, SpreadSketch, Summary, Tracked,
+    ValueReservoir,
 };
 
 /// All of an answer's bounds hold together with the rest of this probability at least.
