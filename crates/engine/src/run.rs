@@ -391,6 +391,8 @@ impl<'a> Common<'a> {
         self.pin(number).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
             let (end, worker) = self.receive(queues, worker, events, seat);
+            // The others, whose end is waited for, may wait for answers that only lack this one.
+            send(&sender, Event::TasksOver(number));
             let worker = worker.end(receiving.end(end.counted.now));
             (worker, end)
         });
@@ -425,6 +427,11 @@ impl<'a> Common<'a> {
         let work = AssertUnwindSafe(|| {
             let poller = Poller::new(time_base, fan, events, config, filter, ends, seat);
             let (end, mut fan, mut events) = poller.run(queues);
+            if config.tasks.is_some() {
+                // As in `receiver_thread`, once its workers have said all.
+                crate::receiver::Downstream::settle(&mut fan);
+                events.tasks_over(self.plan.workers);
+            }
             fan.end(receiving.end(end.counted.now));
             for worker in crate::receiver::Downstream::take_failed(&mut fan) {
                 events.worker_failed(worker);
@@ -568,6 +575,8 @@ enum Event<R> {
     Part(usize, Box<Sealed>),
     /// Worker, window, what its tasks counted.
     Tasks(usize, u64, Box<TaskStates>),
+    /// Worker: its tasks have counted all that there is.
+    TasksOver(usize),
     /// Nothing comes any more of the window of this number, whose flows are merged.
     Over(u64),
     /// Receiver, frames, bytes of its sources.
@@ -590,6 +599,13 @@ struct Remote<R> {
     events: Sender<Event<R>>,
     receiver: usize,
     first_worker: usize,
+}
+
+impl<R> Remote<R> {
+    /// Its workers' tasks have counted all that there is.
+    fn tasks_over(&self, workers: usize) {
+        (0..workers).for_each(|at| send(&self.events, Event::TasksOver(self.first_worker + at)));
+    }
 }
 
 impl<R> Events for Remote<R> {
@@ -689,14 +705,14 @@ impl<R: RecordSink> Hub<'_, R> {
                     let emptied = self.desk.as_mut().map(|desk| desk.part(worker, window, states));
                     self.give_back(emptied);
                 }
+                Event::TasksOver(worker) => self.tasks_over(worker),
                 Event::Over(window) => self.over(window),
                 Event::Progress(receiver, received, done) => self.progress(receiver, received, done),
                 Event::Warning(line) => self.observer.warning(line),
                 Event::Steps(steps) => self.steps.push(steps),
                 Event::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
                 Event::WorkerFailed(worker) => {
-                    let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
-                    self.give_back(emptied);
+                    self.tasks_over(worker);
                     if self.merger.worker_failed(worker) {
                         self.faults.push(format!(
                             "worker {worker} failed; the others went on. Packets that it had not reported are counted as \
@@ -719,6 +735,12 @@ impl<R: RecordSink> Hub<'_, R> {
             }
             self.pass_reports();
         }
+    }
+
+    /// Nothing comes of this worker's tasks any more.
+    fn tasks_over(&mut self, worker: usize) {
+        let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
+        self.give_back(emptied);
     }
 
     /// A worker that has ended does not need its memory any more.
@@ -762,8 +784,7 @@ impl<R: RecordSink> Hub<'_, R> {
         self.merger.worker_ended(worker);
         // The one that merges counts no tasks.
         if worker < self.spares.len() {
-            let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
-            self.give_back(emptied);
+            self.tasks_over(worker);
         }
     }
 
