@@ -210,6 +210,7 @@ impl<'a> Common<'a> {
         let mut hub = Hub {
             merger,
             desk,
+            workers_each: plan.workers.max(1),
             spares,
             merging,
             end: RunEnd::default(),
@@ -305,8 +306,9 @@ impl<'a> Common<'a> {
                 let mut threads: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
                 let receiving = finish.receiving();
                 let seat = window_gate.as_ref().map(|gate| {
-                    let (events, shared) = (events.clone(), shared.clone());
-                    gate.seat(number, move |window| {
+                    let (coming, events, shared) = (events.clone(), events.clone(), shared.clone());
+                    let comes = move |window| send(&coming, Event::Comes(number, window));
+                    gate.seat(number, comes, move |window| {
                         shared.iter().for_each(|shared| shared.change());
                         send(&events, Event::Over(window));
                     })
@@ -326,9 +328,11 @@ impl<'a> Common<'a> {
                         in_lock_step: self.plan.design == Design::Sync,
                         // In lock step the receiver waits for its workers anyway, for what it told them in between too.
                         waits: self.time_base == TimeBase::Packets || self.plan.design == Design::Sync,
-                        // Where flows are merged, workers wait for that, however long it takes.
-                        gives_up_after: (self.time_base == TimeBase::Clock && !self.merges)
-                            .then_some(STALLED),
+                        // Where flows are merged or tasks answered, workers wait for that, however long it takes.
+                        gives_up_after: (self.time_base == TimeBase::Clock
+                            && !self.merges
+                            && self.config.tasks.is_none())
+                        .then_some(STALLED),
                         split: self.plan.split,
                     };
                     let (fan, inboxes) = Fan::new(self.plan.workers, hand_over, self.config, self.time_base);
@@ -575,6 +579,8 @@ enum Event<R> {
     Part(usize, Box<Sealed>),
     /// Worker, window, what its tasks counted.
     Tasks(usize, u64, Box<TaskStates>),
+    /// Receiver: it waits to enter a window, and its workers have said all of those before.
+    Comes(usize, u64),
     /// Worker: its tasks have counted all that there is.
     TasksOver(usize),
     /// Nothing comes any more of the window of this number, whose flows are merged.
@@ -668,6 +674,8 @@ struct Hub<'a, R> {
     merger: Merger,
     /// Where tasks are answered.
     desk: Option<Desk>,
+    /// Workers of each receiver, itself where it has none.
+    workers_each: usize,
     /// Where emptied states of tasks go back to, by worker.
     spares: Vec<Sender<Box<TaskStates>>>,
     merging: Option<Merging<R>>,
@@ -703,6 +711,13 @@ impl<R: RecordSink> Hub<'_, R> {
                 Event::Part(worker, sealed) => self.sealed(worker, *sealed),
                 Event::Tasks(worker, window, states) => {
                     let emptied = self.desk.as_mut().map(|desk| desk.part(worker, window, states));
+                    self.give_back(emptied);
+                }
+                Event::Comes(receiver, window) => {
+                    let emptied = self.desk.as_mut().map(|desk| {
+                        let workers = self.workers_each * receiver..self.workers_each * (receiver + 1);
+                        workers.flat_map(|worker| desk.comes(worker, window)).collect()
+                    });
                     self.give_back(emptied);
                 }
                 Event::TasksOver(worker) => self.tasks_over(worker),
