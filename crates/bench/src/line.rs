@@ -17,7 +17,7 @@ pub struct Line {
     pub rounds_ns: Vec<f64>,
     /// Memory that it took.
     pub memory_bytes: Option<u64>,
-    /// True where the answer was compared with the truth, and was it. What has no rounds was foretold, and has no answer.
+    /// True where the answer was compared with the truth and agreed. What has no rounds is a prediction, without an answer.
     pub checked: bool,
     /// What else was measured.
     pub more: Vec<(&'static str, Value)>,

@@ -31,8 +31,8 @@ impl Cycle {
         Self(links)
     }
 
-    /// True where the walk comes to every line once before it is back: what makes it a measurement of all of them.
-    /// It leaves them as near as they will be.
+    /// True where the walk comes to every line once before it is back: what makes it a measurement of all of
+    /// them. It leaves them as near as they will be.
     pub(super) fn is_whole(&self) -> bool {
         let (mut at, mut sum) = (0, 0_u64);
         for step in 1..=self.0.len() {
@@ -46,8 +46,8 @@ impl Cycle {
         at == 0 && sum == lines * (lines - 1) / 2
     }
 
-    /// Nanoseconds of `steps` loads along the cycle. Of a cycle that is larger than a cache, that cache serves nothing: the line
-    /// that comes next is the one that was not used for the longest time.
+    /// Nanoseconds of `steps` loads along the cycle. Of a cycle that is larger than a cache, that cache
+    /// serves nothing: the line that comes next is the one that was not used for the longest time.
     pub(super) fn walk(&self, steps: u64) -> f64 {
         let began = Instant::now();
         let mut at = 0;
@@ -58,8 +58,8 @@ impl Cycle {
         ns(began.elapsed())
     }
 
-    /// Nanoseconds of `steps` loads from anywhere in the first `bytes`, each after the last. Of these a cache serves as much as it
-    /// holds. Drawing takes time of its own.
+    /// Nanoseconds of `steps` loads from anywhere in the first `bytes`, each after the last. Of these a cache
+    /// serves as much as it holds. Drawing takes time of its own.
     pub(super) fn jump(&self, bytes: u64, steps: u64) -> f64 {
         let lines = (bytes as usize / LINE).clamp(1, self.0.len());
         let links = &self.0[..lines];

@@ -1,4 +1,5 @@
-//! One packet after the other, and how long one takes: a fence that waits for loads, and the time stamp counter.
+//! One packet after the other, and how long one takes: a fence that waits for loads, and the time stamp
+//! counter.
 
 use crate::compare::ns;
 use std::time::{Duration, Instant};
@@ -6,8 +7,8 @@ use std::time::{Duration, Instant};
 /// Whether this processor's fence and counter are known here.
 pub(super) const IS_KNOWN: bool = cfg!(target_arch = "x86_64");
 
-/// Returns when all loads before it have their values: without it a processor works on the next packets meanwhile, and
-/// what one waits for is hidden behind the others.
+/// Returns when all loads before it have their values: without it a processor works on the next packets
+/// meanwhile, and what one waits for is hidden behind the others.
 #[inline(always)]
 pub(super) fn wait_for_loads() {
     #[cfg(target_arch = "x86_64")]
@@ -17,7 +18,8 @@ pub(super) fn wait_for_loads() {
     }
 }
 
-/// The time stamp counter between two fences: what comes before it is done, what comes after it has not begun.
+/// The time stamp counter between two fences: what comes before it is done, what comes after it has not
+/// begun.
 #[inline(always)]
 pub(super) fn ticks() -> u64 {
     wait_for_loads();

@@ -1,9 +1,10 @@
-//! Drawing from a hundred million flows without a table of them, which would be in the way of the one that is measured.
+//! Drawing from a hundred million flows without a table of them, which would be in the way of the one that is
+//! measured.
 
 use packet::split_mix;
 
-/// Draws numbers `0..flows`, number `r` with a probability proportional to `1 / (r + 1)^skew`: rejection-inversion (Hörmann and
-/// Derflinger, ACM TOMACS 6(3), 1996).
+/// Draws numbers `0..flows`, number `r` with a probability proportional to `1 / (r + 1)^skew`:
+/// rejection-inversion (Hörmann and Derflinger, ACM TOMACS 6(3), 1996).
 #[derive(Clone, Debug)]
 pub(super) struct Draw {
     flows: u32,

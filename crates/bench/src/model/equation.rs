@@ -18,8 +18,8 @@ pub(super) struct Hits {
 }
 
 impl Latencies {
-    /// Equation 1 as published, `p` being the hits of L3: processing, which includes the nearer caches, and a wait for L3 or
-    /// memory. Nanoseconds per packet.
+    /// Equation 1 as published, `p` being the hits of L3: processing, which includes the nearer caches, and a
+    /// wait for L3 or memory. Nanoseconds per packet.
     pub(super) fn published(&self, process: f64, p: f64) -> f64 {
         process + p * self.l3 + (1.0 - p) * self.memory
     }

@@ -14,11 +14,13 @@ use packet::{Key, KeySpec, KeyV4};
 use serde_json::json;
 use std::time::Instant;
 
-/// Bytes that packets of a known flow touch: its hot line, and of the index 8 bytes a slot at a load between 3/8 and 3/4.
+/// Bytes that packets of a known flow touch: its hot line, and of the index 8 bytes a slot at a load between
+/// 3/8 and 3/4.
 pub(super) const FLOW: f64 = 64.0 + 16.0;
 /// A line of the index, a line of the flow.
 const ACCESSES: f64 = 2.0;
-/// Flows of the table that lies in L2, uniform; flows and skew of the one that is fitted to, far beyond L3; and the others.
+/// Flows of the table that lies in L2, uniform; flows and skew of the one that is fitted to, far beyond L3;
+/// and the others.
 const NEAR: u64 = 4_000;
 const FAR: (u64, f64) = (1_000_000, 0.0);
 const POINTS: [(u64, f64); 5] =
@@ -189,6 +191,9 @@ mod tests {
         counting.packets.next(10);
         counting.table.count(&[key_of(4_999); 10]);
         assert!(!counting.is_right());
+        let mut counting = counted();
+        counting.table.count(&[key_of(4_999)]);
+        assert!(!counting.is_right(), "a packet that never came, of a flow that nobody looks at");
         let mut counting = counted();
         counting.table.count(&[key_of(5_000)]);
         assert!(!counting.is_right(), "a flow that never came");

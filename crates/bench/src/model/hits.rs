@@ -10,10 +10,11 @@ pub(super) fn published(popularity: &Popularity, entry_bytes: f64, cache_bytes: 
 
 /// Of a cache of whole lines that forgets the line that was not used for the longest time.
 ///
-/// A line has as many entries as fit, hashed there at random, so that a popular one keeps unpopular ones in the cache. An
-/// entry is there if its line was used within the time `t` that a line survives (Che, Tung, Wang, 2002): with rates `q`, and
-/// `φ` the mean of `e^(−q·t)` over all entries, a line of `n` is unused with the probability `φⁿ`, so that `1 − φⁿ` is the share of
-/// the lines that the cache holds, which gives `t`; and an access misses with `Σ q·e^(−q·t) · φⁿ⁻¹`.
+/// A line has as many entries as fit, hashed there at random, so that a popular one keeps unpopular ones in
+/// the cache. An entry is there if its line was used within the time `t` that a line survives (Che, Tung,
+/// Wang, 2002): with rates `q`, and `φ` the mean of `e^(−q·t)` over all entries, a line of `n` is unused with
+/// the probability `φⁿ`, so that `1 − φⁿ` is the share of the lines that the cache holds, which gives `t`;
+/// and an access misses with `Σ q·e^(−q·t) · φⁿ⁻¹`.
 pub(super) fn by_line(popularity: &Popularity, entry_bytes: f64, cache_bytes: f64) -> f64 {
     // An entry that is larger than a line takes as many as it has.
     let in_line = (LINE as f64 / entry_bytes).max(1.0);
@@ -39,8 +40,9 @@ pub(super) fn by_line(popularity: &Popularity, entry_bytes: f64, cache_bytes: f6
     (1.0 - missed * wanted.powf(in_line - 1.0)).clamp(0.0, 1.0)
 }
 
-/// The most entries of which a cache serves this share of the accesses, by the probability `hits`. `None` where there may be any
-/// number: with a skew above 1 the first of them have most of the accesses whatever comes after.
+/// The most entries of which a cache serves this share of the accesses, by the probability `hits`. `None`
+/// where there may be any number: with a skew above 1 the first of them have most of the accesses whatever
+/// comes after.
 pub(super) fn most_entries(share: f64, hits: impl Fn(u64) -> f64) -> Option<u64> {
     /// More than any memory has.
     const MOST: u64 = 1 << 40;
@@ -66,7 +68,8 @@ mod tests {
         (split_mix(state) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Hits of a cache of `lines`, by doing it: entries at random places, the line that was unused for the longest time goes.
+    /// Hits of a cache of `lines`, by doing it: entries at random places, the line that was unused for the
+    /// longest time goes.
     fn simulated(entries: u64, skew: f64, in_line: u64, lines: usize) -> f64 {
         let mut state = entries + lines as u64;
         let mut places: Vec<u64> = (0..entries).collect();

@@ -1,4 +1,5 @@
-//! The machine: its caches, how long they and its memory take to answer, and how much of the shared cache a core has.
+//! The machine: its caches, how long they and its memory take to answer, and how much of the shared cache a
+//! core has.
 
 use super::BENCH;
 use super::caches::{Caches, SYSFS};
@@ -14,17 +15,18 @@ use std::path::Path;
 /// Loads of a round, and rounds.
 const STEPS: u64 = 500_000;
 const ROUNDS: usize = 5;
-/// The most memory that is walked through.
-const FAR: u64 = 512 << 20;
+/// Memory that is walked through, for tables much larger than L3: the least and the most.
+const FAR: (u64, u64) = (512 << 20, 1 << 30);
 
 /// What the model takes from the machine.
 pub(super) struct Machine {
     pub(super) caches: Caches,
     /// With the memory of tables that are just too large for L3.
     latencies: Latencies,
-    /// Bytes of such a table.
+    /// Bytes of such a table, and of one that is much larger.
     near: f64,
-    /// A load from memory of [`FAR`] bytes, nanoseconds: the translation of addresses takes its part there.
+    far: f64,
+    /// A load from memory of that, nanoseconds: the translation of addresses takes its part there.
     far_memory: f64,
     lines: Cycle,
 }
@@ -34,13 +36,16 @@ impl Machine {
     pub(super) fn measured(out: &mut dyn FnMut(Line)) -> Result<Self, String> {
         let caches = Caches::read(Path::new(SYSFS))?;
         let Caches { l1d, l2, l3 } = caches;
-        // A cycle of twice the size of a cache finds nothing in it. L3 is shared, and others leave less than all of it.
+        let far = (4 * l3).clamp(FAR.0, FAR.1);
+        let near = (2 * l3).min(far / 2);
+        // A cycle of twice the size of a cache finds nothing in it. L3 is shared, and others leave less than
+        // all of it.
         let places = [
             ("latency_l1", l1d / 2),
             ("latency_l2", (l2 / 4).max(2 * l1d)),
             ("latency_l3", (2 * l2).min(l3)),
-            ("latency_memory", 2 * l3),
-            ("latency_far_memory", FAR.max(4 * l3)),
+            ("latency_memory", near),
+            ("latency_far_memory", far),
         ];
         let mut medians = [0.0; 5];
         for ((name, bytes), median) in places.into_iter().zip(&mut medians) {
@@ -67,20 +72,27 @@ impl Machine {
         }
         let [l1, l2, l3, memory, far_memory] = medians;
         let latencies = Latencies { l1, l2, l3, memory };
-        Ok(Self { caches, latencies, near: 2.0 * caches.l3 as f64, far_memory, lines: Cycle::new(caches.l3) })
+        Ok(Self {
+            caches,
+            latencies,
+            near: near as f64,
+            far: far as f64,
+            far_memory,
+            lines: Cycle::new(caches.l3),
+        })
     }
 
-    /// Those of a table of so many bytes. Between what was measured it goes by the logarithm, as the levels do through which an
-    /// address is translated; beyond it is that of the largest.
+    /// Those of a table of so many bytes. Between what was measured it goes by the logarithm, as the levels
+    /// do through which an address is translated; beyond it is that of the largest.
     pub(super) fn latencies(&self, bytes: f64) -> Latencies {
-        let far = FAR.max(4 * self.caches.l3) as f64;
-        let share = ((bytes / self.near).ln() / (far / self.near).ln()).clamp(0.0, 1.0);
+        let share = ((bytes / self.near).ln() / (self.far / self.near).ln()).clamp(0.0, 1.0);
         let memory = self.latencies.memory + share * (self.far_memory - self.latencies.memory);
         Latencies { memory, ..self.latencies }
     }
 
-    /// How many bytes L3 and the nearer caches keep for this core, now: others use L3 too, and on a virtual machine nobody says how much of
-    /// it there is. By loads from anywhere in an eighth, a quarter, half and all of what there should be.
+    /// How many bytes L3 and the nearer caches keep for this core, now: others use L3 too, and on a virtual
+    /// machine nobody says how much of it there is. By loads from anywhere in an eighth, a quarter, half and
+    /// all of what there should be.
     pub(super) fn felt_l3(&self) -> f64 {
         let jump = |bytes: u64| {
             self.lines.jump(bytes, (4 * bytes / 64).min(400_000));

@@ -1,6 +1,7 @@
 //! Percentiles of what single packets took.
 
-/// The least of `sorted` values that is not exceeded by this share of them (nearest rank). There is at least one value.
+/// The least of `sorted` values that is not exceeded by this share of them (nearest rank). There is at least
+/// one value.
 pub(super) fn percentile(sorted: &[u64], share: f64) -> u64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]

@@ -20,7 +20,8 @@ const ENTRY: f64 = ENTRY_BYTES as f64;
 /// Entries of the tables, and as many flows: 128 KiB to 512 MiB.
 const ENTRIES: [u64; 7] = [1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27];
 const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
-/// What the model is fitted to, uniform: a table that lies in L2, beside every point, and one that does not fit into L3, once.
+/// What the model is fitted to, uniform: a table that lies in L2, beside every point, and one that does not
+/// fit into L3, once.
 const NEAR: u64 = 1 << 15;
 const FAR: u64 = 1 << 25;
 /// The most entries: 512 MiB.
@@ -32,6 +33,11 @@ const ROUND: u64 = 250_000;
 const REFERENCE: usize = 50_000;
 pub(super) const LEAST_ROUNDS: usize = 3;
 pub(super) const MOST_ROUNDS: usize = 21;
+
+/// Entries of the table that does not fit into L3: the largest where a core may have this much L3.
+fn far(machine: &Machine) -> u64 {
+    if 2 * machine.caches.l3 <= FAR * ENTRY_BYTES { FAR } else { MOST }
+}
 
 type Table = Counted<SimpleHashTable<NoKey>, NoKey>;
 
@@ -51,8 +57,8 @@ struct Point {
     skew: f64,
     /// Nanoseconds of rounds, sorted: one at a time, in bursts.
     rounds: [Vec<f64>; 2],
-    /// The same of a packet in the table that lies in L2, in turn with those: whatever slows down the processor slows down
-    /// both.
+    /// The same of a packet in the table that lies in L2, in turn with those: whatever slows down the
+    /// processor slows down both.
     references: [Vec<f64>; 2],
     packets: u64,
     memory: u64,
@@ -67,7 +73,8 @@ struct Point {
 /// Measures all points, and gives out a line for each way of counting.
 pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line)) -> Result<Fitted, String> {
     let mut measured = Measured::new(points, machine)?;
-    let far = measured.point(FAR, 0.0)?;
+    let far_entries = far(machine);
+    let far = measured.point(far_entries, 0.0)?;
     // By the fastest rounds: what disturbs only adds.
     let fastest = (far.references[1][0], far.rounds[1][0] / far.packets as f64);
     let overlap = Structure::in_bursts((fastest.0, measured.near_waits), (fastest.1, far.waits())).overlap;
@@ -77,7 +84,7 @@ pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line))
     let entries = points.flows.map_or(ENTRIES.to_vec(), |flows| vec![flows]);
     for entries in entries {
         for skew in SKEWS.into_iter().filter(|skew| is_asked(points, *skew)).chain(other_skew(points)) {
-            if (entries, skew) == (FAR, 0.0) {
+            if (entries, skew) == (far_entries, 0.0) {
                 continue;
             }
             let point = measured.point(entries, skew)?;

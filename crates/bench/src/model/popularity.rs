@@ -1,4 +1,5 @@
-//! How accesses are spread over entries: Zipf's law, summed up so that a hundred million entries are a thousand numbers.
+//! How accesses are spread over entries: Zipf's law, summed up so that a hundred million entries are a
+//! thousand numbers.
 
 /// Ranks that are a bin each.
 const ALONE: u64 = 1 << 10;
@@ -22,7 +23,8 @@ pub(super) struct Popularity {
 }
 
 impl Popularity {
-    /// Rank `r` of `entries` (at least 1) with a probability proportional to `1 / r^skew`; a skew of 0 is uniform.
+    /// Rank `r` of `entries` (at least 1) with a probability proportional to `1 / r^skew`; a skew of 0 is
+    /// uniform.
     pub(super) fn zipf(entries: u64, skew: f64) -> Self {
         let entries = entries.max(1);
         let mut bins: Vec<Bin> = (1..=entries.min(ALONE))

@@ -98,7 +98,8 @@ fn ns(value: f64) -> Value {
     json!(to_digits(value, 1))
 }
 
-/// Figure 2: the most entries of which a cache serves a share of the accesses, for the paper's part of L3 and for what this core has.
+/// Figure 2: the most entries of which a cache serves a share of the accesses, for the paper's part of L3 and
+/// for what this core has.
 pub(super) fn cached_entries(points: &Points, fitted: &Fitted, out: &mut dyn FnMut(Line)) {
     let skews = points.zipf.map_or(SKEWS.to_vec(), |skew| vec![skew]);
     for cache in [PAPERS_CACHE, fitted.felt_l3] {
