@@ -1,11 +1,10 @@
 //! How long a load waits for a cache or for memory: walks in which each load says where the next one goes.
 
 use super::caches::LINE;
-use crate::compare::ns;
+use crate::compare::thread_time;
 use crate::huge::room;
 use packet::split_mix;
 use std::hint::black_box;
-use std::time::Instant;
 
 /// A line that names the next one.
 #[derive(Clone, Copy)]
@@ -49,13 +48,13 @@ impl Cycle {
     /// Nanoseconds of `steps` loads along the cycle. Of a cycle that is larger than a cache, that cache
     /// serves nothing: the line that comes next is the one that was not used for the longest time.
     pub(super) fn walk(&self, steps: u64) -> f64 {
-        let began = Instant::now();
+        let began = thread_time();
         let mut at = 0;
         for _ in 0..steps {
             at = self.0[at as usize].0[0];
         }
         black_box(at);
-        ns(began.elapsed())
+        thread_time() - began
     }
 
     /// Nanoseconds of `steps` loads from anywhere in the first `bytes`, each after the last. Of these a cache
@@ -63,7 +62,7 @@ impl Cycle {
     pub(super) fn jump(&self, bytes: u64, steps: u64) -> f64 {
         let lines = (bytes as usize / LINE).clamp(1, self.0.len());
         let links = &self.0[..lines];
-        let began = Instant::now();
+        let began = thread_time();
         let (mut random, mut last) = (bytes, 0);
         for _ in 0..steps {
             // No line has a number of 32 bits, so that this adds nothing: but the processor cannot know.
@@ -71,7 +70,7 @@ impl Cycle {
             last = links[((u128::from(drawn) * lines as u128) >> 64) as usize].0[0];
         }
         black_box(last);
-        ns(began.elapsed())
+        thread_time() - began
     }
 }
 
