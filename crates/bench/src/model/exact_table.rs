@@ -98,8 +98,8 @@ impl Counting {
         })
     }
 
-    /// True where each flow has what came of it. The table is empty then.
-    fn is_right(mut self) -> bool {
+    /// True where each flow has what came of it. The table is empty afterwards.
+    fn is_right(&mut self) -> bool {
         let counts = self.table.counts();
         let of = |key: &KeyV4| counts.get(&key.flow_key(&KeySpec::FIVE_TUPLE)).copied();
         counts.len() as u64 == self.flows

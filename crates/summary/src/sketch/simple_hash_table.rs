@@ -191,7 +191,7 @@ mod tests {
             }
             let list = table.heavy_hitters(1).keys;
             assert_eq!(list.len(), firsts.len());
-            assert_eq!(table.total(), sums.values().sum());
+            assert_eq!(table.total(), sums.values().sum::<u64>());
             for (key, estimate) in list {
                 let at = place(table.hash.word(key.hash(&config.seed)), 700);
                 assert_eq!((firsts[&at], sums[&at] as f64), (key, estimate.value));
