@@ -4,7 +4,9 @@
 mod capture;
 mod compare;
 mod flow_record;
+mod huge;
 mod line;
+mod model;
 mod murmur3;
 mod parallel;
 #[cfg(feature = "dpdk")]
@@ -93,6 +95,12 @@ pub const BENCHES: &[Bench] = &[
         about: "sketches: speed against plain scalar versions; accuracy at the same memory on a Zipf stream",
         takes_preset: false,
         run: sketch::run,
+    },
+    Bench {
+        name: "model",
+        about: "what a packet takes by table size and skew: predicted (Alipourfard's Equation 1) beside measured",
+        takes_preset: false,
+        run: model::run,
     },
     Bench {
         name: "records",
