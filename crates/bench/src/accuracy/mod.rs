@@ -1,0 +1,69 @@
+//! `edison bench accuracy`: how right every structure is, task by task, in how much memory, on how skewed traffic and in which design,
+//! against a count of every flow in an ordinary map (`docs/accuracy.md`).
+
+mod cost;
+mod metrics;
+mod promise;
+mod question;
+mod stream;
+mod study;
+mod table;
+mod trial;
+mod truth;
+mod window;
+
+pub use table::markdown;
+
+use crate::{Line, Points};
+use question::Question;
+use stream::Stream;
+use study::{Case, Study};
+use trial::Design;
+
+const BENCH: &str = "accuracy";
+/// Packets of a window (Alipourfard et al., section 3.1).
+const PACKETS: u64 = 1_000_000;
+/// Memory for each address family.
+const SIZES: [usize; 6] = [32 << 10, 128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20];
+/// At which designs and skews are compared.
+const USUAL_SIZES: [usize; 2] = [128 << 10, 2 << 20];
+/// Skews that are compared.
+const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
+/// The fewest seeds of a comparison.
+const LEAST_SEEDS: f64 = 3.0;
+const MOST_SEEDS: f64 = 10.0;
+/// Seconds for which there is one more seed.
+const SECONDS_OF_SEED: f64 = 3.0;
+
+/// Runs it: all memories on one core, designs and skews at few of them; with a skew given, that one at all memories and nothing else.
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let packets = points.packets.unwrap_or(PACKETS).clamp(1_000, 1 << 22);
+    let generated = Stream::generated(packets, points.flows);
+    let stream = match &points.capture {
+        Some(path) => &Stream::capture(path, packets)?,
+        None => &generated,
+    };
+    let seeds = (points.seconds / SECONDS_OF_SEED).clamp(LEAST_SEEDS, MOST_SEEDS) as u64;
+    let questions = Question::all(stream.packets());
+    let questions = &questions[..];
+    let cases = |sizes: &[usize]| sizes.iter().flat_map(|bytes| Case::all(questions, *bytes)).collect();
+    if let Some(zipf) = points.zipf {
+        let stream = &stream.with_skew(zipf)?;
+        let cases = cases(&SIZES);
+        return Study { part: "skew", stream, questions, design: Design::ONE, cases, seeds }.report(out);
+    }
+    promise::run(&generated, &Question::all(packets), out)?;
+    cost::run(&generated, &Question::all(packets), points.seconds.min(5.0), out)?;
+    let all = cases(&SIZES);
+    Study { part: "memory", stream, questions, design: Design::ONE, cases: all, seeds }.report(out)?;
+    for design in Design::SEVERAL {
+        let cases = cases(&USUAL_SIZES[1..]);
+        Study { part: "design", stream, questions, design, cases, seeds }.report(out)?;
+    }
+    for zipf in SKEWS {
+        let stream = &stream.with_skew(zipf)?;
+        let cases = cases(&USUAL_SIZES);
+        Study { part: "skew", stream, questions, design: Design::ONE, cases, seeds }.report(out)?;
+    }
+    Ok(())
+}
