@@ -149,6 +149,37 @@ fn counters_at_their_limit_leave_no_bound() {
     assert_eq!(array.quantile(0.5).expect("numbers").bounds, None);
 }
 
+/// More than 4 GB of one number: counters of 64 bits have them on every level, those of 32 on the exact levels alone.
+#[test]
+fn wide_counters_hold_bytes_beyond_32_bits() {
+    let narrow = DyadicConfig::new(20, 3, 4000, Seed::new(4)).expect("a configuration");
+    let of = |configuration: &DyadicConfig| {
+        let mut array = DyadicArray::new(configuration).expect("an array");
+        let update = |key, weight| Update { key, hash: 0, weight };
+        array.update_burst(&[update(77, 5 << 32), update(9, 3), update(1 << 19, 1)]);
+        assert_eq!(array.bytes(), configuration.bytes());
+        array
+    };
+    let truth = f64::from(5_u32) * 2_f64.powi(32);
+    // Half of all numbers are one interval of an exact level.
+    assert_eq!(of(&narrow).range(0, (1 << 19) - 1).value, truth + 3.0);
+    assert_eq!(
+        (of(&narrow).range(77, 77).bounds, of(&narrow).quantile(0.5).expect("numbers").bounds),
+        (None, None)
+    );
+    let mut wide = of(&narrow.wide());
+    wide.merge(&of(&narrow.wide())).expect("equal configurations");
+    assert!(wide.range(70, 80).bounds.expect("bounds").contain(2.0 * truth));
+    assert_eq!(
+        wide.quantile(0.5).map(|estimate| (estimate.value, estimate.bounds.is_some())),
+        Some((77.0, true))
+    );
+    let refused = wide.merge(&of(&narrow)).expect_err("other counters").to_string();
+    assert!(refused.contains("counter=u64") && refused.contains("counter=u32"), "{refused}");
+    wide.reset();
+    assert_eq!((wide.total(), wide.range(77, 77).value), (0, 0.0));
+}
+
 #[test]
 fn memory_is_kept_to() {
     for bytes in [10_000, 1 << 20, 100 << 20] {

@@ -59,9 +59,8 @@ impl Asked<'_> {
 }
 
 /// So many packets, in the unit of the weights, at the most.
-fn weight_of(packets: Option<u64>, weight: Weight) -> Option<u64> {
-    let each = if weight == Weight::Bytes { LONGEST_PACKET } else { 1 };
-    packets.map(|packets| packets.saturating_mul(each))
+fn weight_of(packets: u64, weight: Weight) -> u64 {
+    packets.saturating_mul(if weight == Weight::Bytes { LONGEST_PACKET } else { 1 })
 }
 
 /// The answer of a task, about what was seen; [`widen`] makes it one about the wire.

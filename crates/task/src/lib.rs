@@ -15,7 +15,6 @@ mod planner;
 mod spec;
 mod state;
 mod structure;
-mod stub;
 mod tasks;
 
 pub use desk::{Desk, Emptied};

@@ -163,7 +163,12 @@ pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choic
             vec![structure]
         }
         None => {
-            let all = catalog::structures(spec.kind);
+            // The same counters twice: packets are faster in a stream-summary, and only a heap takes bytes.
+            let other = match spec.weight {
+                Weight::Packets => Structure::SpaceSavingHeap,
+                Weight::Bytes => Structure::SpaceSaving,
+            };
+            let all = catalog::structures(spec.kind).filter(|structure| *structure != other);
             all.filter(|structure| why_not(*structure, question, setting).is_none()).collect()
         }
     };
@@ -191,7 +196,7 @@ pub(crate) fn expected_packets(spec: &TaskSpec, setting: &Setting) -> u64 {
 fn choice(structure: Structure, bytes: usize, question: &Question<'_>, why: String) -> Choice {
     let room = capacity(structure, bytes).unwrap_or(1).max(1) as u64;
     // As many are taken as there is room for where each is of a flow of its own.
-    let one_in = u32::try_from(question.packets.div_ceil(room)).unwrap_or(u32::MAX);
+    let one_in = u32::try_from(question.packets.div_ceil(room).max(1)).unwrap_or(u32::MAX);
     Choice { structure, bytes, one_in, why }
 }
 

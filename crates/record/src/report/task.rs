@@ -34,7 +34,7 @@ pub struct TaskNote {
     pub memory_bytes: u64,
     /// What was counted in the window: packets, or bytes where the task is about them.
     pub total: Whole,
-    /// Packets lost before anybody could count them; `None` where the source cannot know.
+    /// Packets lost before anybody could count them, which bounds include; `None` where the source cannot know.
     pub lost: Option<u64>,
 }
 
@@ -205,16 +205,6 @@ impl TaskRows {
         self.len() == 0
     }
 
-    /// How far the figures may be off, in words.
-    pub fn bounds(&self) -> Cow<'static, str> {
-        match self.confidence() {
-            None => Cow::Borrowed("none"),
-            Some((_, true)) => Cow::Borrowed("exact"),
-            Some((confidence, _)) if confidence >= 1.0 => Cow::Borrowed("certain"),
-            Some((confidence, _)) => Cow::Owned(format!("each with a probability of {confidence:.3}")),
-        }
-    }
-
     fn columns(&self) -> Vec<&'static str> {
         match self {
             Self::Flows { key, figure, flows } => {
@@ -279,6 +269,19 @@ impl TaskRows {
     }
 }
 
+impl TaskAnswer {
+    /// How far the figures may be off, in words, and of what: where the loss is known, they are about the wire.
+    pub fn bounds(&self) -> Cow<'static, str> {
+        let Some((confidence, is_exact)) = self.rows.confidence() else { return Cow::Borrowed("none") };
+        let seen = if self.note.lost.is_none() { ", of what was seen" } else { "" };
+        match (is_exact, confidence) {
+            (true, _) => Cow::Owned(format!("exact{seen}")),
+            (_, confidence) if confidence >= 1.0 => Cow::Owned(format!("certain{seen}")),
+            _ => Cow::Owned(format!("each with a probability of {confidence:.3}{seen}")),
+        }
+    }
+}
+
 impl Query {
     /// A task's answer.
     pub(super) fn task(window: Option<Span>, answer: &TaskAnswer) -> Self {
@@ -288,7 +291,7 @@ impl Query {
             columns: answer.rows.columns(),
             rows: answer.rows.rows(),
             status: answer.status.clone(),
-            bounds: answer.rows.bounds(),
+            bounds: answer.bounds(),
             task: Some(answer.note.clone()),
         }
     }

@@ -36,7 +36,7 @@ pub fn window_tasks(report: &WindowReport) -> String {
 
 fn table(answer: &TaskAnswer) -> Table {
     let note = &answer.note;
-    let mut heading = format!("{}  [{}; bounds: {}]", note.task, note.structure, answer.rows.bounds());
+    let mut heading = format!("{}  [{}; bounds: {}]", note.task, note.structure, answer.bounds());
     if answer.status != "ok" {
         heading.push_str(&format!("\n  {}", answer.status));
     }
@@ -147,7 +147,7 @@ mod tests {
         let key = KeySpec::parse("protocol").expect("a key");
         let shown = text(TaskRows::Flows { key, figure: "change", flows: vec![flow] }, "cut short");
         assert!(
-            shown.contains("some:task  [a table; bounds: each with a probability of 0.950]\n  cut short"),
+            shown.contains("some:task  [a table; bounds: each with a probability of 0.950, of what was seen]\n  cut short"),
             "{shown}"
         );
         assert!(
@@ -155,7 +155,10 @@ mod tests {
             "{shown}"
         );
         let shown = text(TaskRows::Entropy(Some(Estimate::exact(1.5))), "ok");
-        assert!(shown.contains("bounds: exact") && shown.contains("1.5000    1.5000   1.5000"), "{shown}");
+        assert!(
+            shown.contains("bounds: exact, of what was seen") && shown.contains("1.5000    1.5000   1.5000"),
+            "{shown}"
+        );
         let shown = text(TaskRows::Sizes(vec![(3, 1.6), (4, 1.0)]), "ok");
         assert!(shown.contains("3 to 4      3") && shown.contains("bounds: none"), "{shown}");
         let value = Point::Address("10.0.0.1".parse().expect("an address"));

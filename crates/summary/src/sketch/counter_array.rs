@@ -105,6 +105,22 @@ impl<P: Policy> fmt::Display for ArrayConfig<P> {
 }
 
 /// See the module's head.
+///
+/// Linear ones merge:
+///
+/// ```
+/// # use summary::sketch::{CountMin, CounterArray, Merge};
+/// fn merges<S: Merge>() {}
+/// merges::<CounterArray<CountMin>>();
+/// ```
+///
+/// Counters that only grew where they had to are no sums, so that this does not compile:
+///
+/// ```compile_fail,E0277
+/// # use summary::sketch::{Conservative, CounterArray, Merge};
+/// fn merges<S: Merge>() {}
+/// merges::<CounterArray<Conservative>>();
+/// ```
 #[derive(Clone, Debug)]
 pub struct CounterArray<P: Policy> {
     configuration: ArrayConfig<P>,

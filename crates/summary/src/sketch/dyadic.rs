@@ -26,19 +26,27 @@ pub struct DyadicConfig {
     bits: u32,
     depth: usize,
     width: usize,
+    is_wide: bool,
     seed: Seed,
 }
 
 impl DyadicConfig {
     /// For numbers below 2^`bits`, each level of `depth` rows of `width` counters of 32 bits. Levels with no more intervals
-    /// than that are exact.
+    /// than that are exact, and have counters of 64 bits: what all others add up to.
     ///
     /// # Errors
     /// Sizes that cannot be.
     pub fn new(bits: u32, depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
         SketchError::check_size(KIND, "number of bits", bits as usize, 1, 64)?;
         ArrayConfig::<CountMin>::new(depth, width, seed)?;
-        Ok(Self { bits, depth, width, seed })
+        Ok(Self { bits, depth, width, is_wide: false, seed })
+    }
+
+    /// The same with counters of 64 bits on all levels, which take twice the memory: for bytes, of which one number's may be more
+    /// than 4 GB.
+    #[must_use]
+    pub fn wide(self) -> Self {
+        Self { is_wide: true, ..self }
     }
 
     /// For numbers below 2^`bits`, the largest that takes no more than `bytes`; three rows a level.
@@ -88,8 +96,10 @@ impl Configuration for DyadicConfig {
     }
 
     fn bytes(&self) -> usize {
-        let cells = |level| self.exact_intervals(level).unwrap_or(self.depth * self.width);
-        (0..self.bits).map(|level| cells(level) * size_of::<u32>()).sum()
+        let counter = if self.is_wide { size_of::<u64>() } else { size_of::<u32>() };
+        let sketched = self.depth * self.width * counter;
+        let exact = |level| self.exact_intervals(level).map(|intervals| intervals * size_of::<u64>());
+        (0..self.bits).map(|level| exact(level).unwrap_or(sketched)).sum()
     }
 
     fn seed(&self) -> &Seed {
@@ -99,22 +109,43 @@ impl Configuration for DyadicConfig {
 
 impl fmt::Display for DyadicConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{KIND} bits={} depth={} width={}", self.bits, self.depth, self.width)
+        let counter = if self.is_wide { u64::NAME } else { u32::NAME };
+        write!(f, "{KIND} bits={} depth={} width={} counter={counter}", self.bits, self.depth, self.width)
     }
 }
 
 /// The secret hash of an interval, by its level's seed: numbers that follow a pattern would meet in several rows at once, as
 /// rows are digits of one word.
 #[inline(always)]
-fn hash_of(interval: u64, array: &CounterArray<CountMin>) -> u64 {
+fn hash_of<C: Cell>(interval: u64, array: &CounterArray<CountMin<C>>) -> u64 {
     KeyV4::new(interval.to_be_bytes(), [0; 4], 0).hash(array.configuration().seed())
 }
 
 /// The counts of all intervals of one length.
 #[derive(Clone, Debug)]
 enum Level {
-    Exact(Box<[u32]>),
+    Exact(Box<[u64]>),
     Sketched(Box<CounterArray<CountMin>>),
+    Wide(Box<CounterArray<CountMin<u64>>>),
+}
+
+/// An array of a level, with its own seed.
+fn sketched<C: Cell>(
+    configuration: &DyadicConfig,
+    seed: u64,
+) -> Result<Box<CounterArray<CountMin<C>>>, SketchError> {
+    let array = ArrayConfig::new(configuration.depth, configuration.width, Seed::new(seed))?;
+    Ok(Box::new(CounterArray::new(&array)?))
+}
+
+fn estimated<C: Cell>(interval: u64, array: &CounterArray<CountMin<C>>) -> (f64, bool) {
+    let estimate = array.estimate_hash(hash_of(interval, array));
+    (estimate.value, estimate.bounds.is_some())
+}
+
+fn count<C: Cell>(updates: &mut [Update<u64>], array: &mut CounterArray<CountMin<C>>) {
+    updates.iter_mut().for_each(|update| update.hash = hash_of(update.key, array));
+    array.update_burst(updates);
 }
 
 impl Level {
@@ -125,15 +156,13 @@ impl Level {
                 let cell = cells[interval as usize];
                 (cell.to_f64(), !cell.is_at_limit())
             }
-            Self::Sketched(array) => {
-                let estimate = array.estimate_hash(hash_of(interval, array));
-                (estimate.value, estimate.bounds.is_some())
-            }
+            Self::Sketched(array) => estimated(interval, array),
+            Self::Wide(array) => estimated(interval, array),
         }
     }
 
     fn is_sketched(&self) -> bool {
-        matches!(self, Self::Sketched(_))
+        !matches!(self, Self::Exact(_))
     }
 }
 
@@ -255,11 +284,8 @@ impl Summary for DyadicArray {
         let seeds: [u64; 64] = configuration.seed.secrets(PURPOSE);
         let level = |level: u32| match configuration.exact_intervals(level) {
             Some(intervals) => Ok(Level::Exact(filled(intervals, 0)?)),
-            None => {
-                let seed = Seed::new(seeds[level as usize]);
-                let array = ArrayConfig::new(configuration.depth, configuration.width, seed)?;
-                Ok(Level::Sketched(Box::new(CounterArray::new(&array)?)))
-            }
+            None if configuration.is_wide => Ok(Level::Wide(sketched(configuration, seeds[level as usize])?)),
+            None => Ok(Level::Sketched(sketched(configuration, seeds[level as usize])?)),
         };
         let levels = (0..configuration.bits).map(level).collect::<Result<_, SketchError>>()?;
         Ok(Self { configuration: *configuration, levels, total: 0, beyond: 0 })
@@ -274,6 +300,7 @@ impl Summary for DyadicArray {
             match level {
                 Level::Exact(cells) => cells.fill(0),
                 Level::Sketched(array) => array.reset(),
+                Level::Wide(array) => array.reset(),
             }
         }
         (self.total, self.beyond) = (0, 0);
@@ -283,6 +310,7 @@ impl Summary for DyadicArray {
         let bytes = |level: &Level| match level {
             Level::Exact(cells) => size_of_val(&**cells),
             Level::Sketched(array) => array.bytes(),
+            Level::Wide(array) => array.bytes(),
         };
         self.levels.iter().map(bytes).sum()
     }
@@ -310,10 +338,8 @@ impl UpdateBurst<u64> for DyadicArray {
                         let cell = &mut cells[update.key as usize];
                         *cell = cell.plus(update.weight);
                     }),
-                    Level::Sketched(array) => {
-                        kept.iter_mut().for_each(|update| update.hash = hash_of(update.key, array));
-                        array.update_burst(kept);
-                    }
+                    Level::Sketched(array) => count(kept, array),
+                    Level::Wide(array) => count(kept, array),
                 }
                 kept.iter_mut().for_each(|update| update.key >>= 1);
             }
@@ -330,6 +356,7 @@ impl Merge for DyadicArray {
                     cells.iter_mut().zip(theirs).for_each(|(cell, theirs)| *cell = cell.sum(*theirs));
                 }
                 (Level::Sketched(array), Level::Sketched(theirs)) => array.merge(theirs)?,
+                (Level::Wide(array), Level::Wide(theirs)) => array.merge(theirs)?,
                 _ => unreachable!("equal configurations have equal levels"),
             }
         }

@@ -4,7 +4,7 @@ use super::{Asked, OK, Rows};
 use crate::state::{Counted, Kept, Part, State};
 use packet::Key;
 use record::report::TaskRows;
-use summary::sketch::SizeDistribution;
+use summary::sketch::{SizeDistribution, Summary};
 
 pub(super) fn rows(asked: &Asked<'_>) -> Rows {
     let (distribution, status) = distribution(asked.state());
@@ -36,16 +36,9 @@ fn of_part<K: Key>(part: &Part<K>) -> (SizeDistribution, u64) {
             }
             Counted::SizeArray(array) => (array.distribution(), 0),
             Counted::PacketSample(sample) => {
-                use summary::sketch::Summary;
                 let one_in = sample.configuration().one_in;
-                let sizes = std::iter::empty::<(&K, u64)>().map(|(_, packets)| packets);
-                (
-                    {
-                        let _ = (one_in, part.total);
-                        SizeDistribution::of(sizes)
-                    },
-                    sample.not_kept(),
-                )
+                let sizes = sample.iter().map(|(_, packets)| packets);
+                (SizeDistribution::from_sample(sizes, one_in, part.total as f64), sample.not_kept())
             }
             _ => (SizeDistribution::default(), part.total),
         },

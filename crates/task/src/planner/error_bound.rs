@@ -2,13 +2,13 @@
 
 use super::Question;
 use crate::spec::{Kind, Limit};
-use crate::stub::*;
 use crate::{Structure, Weight};
 use packet::{KeyV4, Seed};
 use summary::sketch::{
-    CocoSketch, Configuration, Conservative, ContactSample, CountMin, CountSketch, DyadicConfig, ExactCounts,
-    FlowSample, KAry, MvSketch, PacketSample, QuantileSketch, SampleAndHold, SimpleHashTable, SizeArray,
-    SpaceSavingHeap, SpaceSavingSummary, Summary, Tracked,
+    CocoSketch, Configuration, Conservative, ContactSample, CountMin, CountSketch, DyadicConfig,
+    EntropySample, ExactCounts, FlowSample, KAry, MvSketch, PacketSample, QuantileSketch, SampleAndHold,
+    SimpleHashTable, SizeArray, SpaceSavingHeap, SpaceSavingSummary, SpreadSketch, Summary, Tracked,
+    ValueReservoir,
 };
 
 /// All of an answer's bounds hold together with the rest of this probability at least.
@@ -52,7 +52,7 @@ pub(super) fn capacity(structure: Structure, bytes: usize) -> Option<usize> {
         Structure::Dyadic => {
             DyadicConfig::for_bits(32, bytes, Seed::new(0)).ok().map(|config| config.width())
         }
-        Structure::Reservoir => sized::<ValueReservoir>(bytes).map(|config| config.capacity),
+        Structure::Reservoir => sized::<ValueReservoir>(bytes).map(|config| config.width),
         Structure::DdSketch => sized::<QuantileSketch>(bytes).map(|_| 1),
     }
 }

@@ -1,11 +1,10 @@
 //! Structures that count with how many others each key had to do.
 
-use crate::stub::*;
 use crate::{Choice, Structure};
 use packet::{Key, Seed};
 use summary::sketch::{
-    Configuration, Contact, ContactBurst, ContactSample, HeavyKeys, Merge, SketchError, Spreaders, Summary,
-    Unmergeable,
+    Configuration, Contact, ContactBurst, ContactSample, HeavyKeys, Merge, SketchError, SpreadSketch,
+    Spreaders, Summary, Unmergeable,
 };
 
 /// One of them. A sample that all contacts go into is exact.

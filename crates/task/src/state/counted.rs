@@ -1,14 +1,13 @@
 //! Structures that count flows.
 
-use crate::stub::*;
 use crate::{Choice, Structure, Weight};
 use packet::Key;
 use std::fmt;
 use summary::sketch::{
-    CocoSketch, Configuration, Conservative, CountMin, CountSketch, ExactCounts, FlowSample, HeavyHitters,
-    HeavyKeys, KAry, Merge, MvSketch, PacketSample, SampleAndHold, SampleConfig, Sampling, SimpleHashTable,
-    SizeArray, SketchError, SpaceSavingHeap, SpaceSavingSummary, Summary, Tracked, Unmergeable, Update,
-    UpdateBurst,
+    CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample, ExactCounts, FlowSample,
+    HeavyHitters, HeavyKeys, KAry, Merge, MvSketch, PacketSample, SampleAndHold, SampleConfig, Sampling,
+    SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap, SpaceSavingSummary, Summary, Tracked,
+    Unmergeable, Update, UpdateBurst,
 };
 
 /// One of them: chosen when a run begins, and matched once a burst.

@@ -1,12 +1,11 @@
 //! Structures that know the order of values.
 
-use crate::stub::*;
 use crate::{Choice, Structure};
 use packet::{KeyV4, Seed};
 use std::fmt;
 use summary::sketch::{
     Configuration, DyadicArray, DyadicConfig, Estimate, ExactCounts, Merge, QuantileSketch, Quantiles,
-    SketchError, Summary, Unmergeable, Update, UpdateBurst,
+    SketchError, Summary, Unmergeable, Update, UpdateBurst, ValueReservoir,
 };
 
 /// Values that go in together.

@@ -80,17 +80,20 @@ fn sample_and_hold_is_unbiased_and_bounded() {
 fn flow_samples_are_unbiased_and_bounded() {
     let stream = Stream::bytes(6_000, 300, 2);
     let flows = stream.counts.len() as f64;
-    let (mut total, mut number_of_flows) = (0.0, Promise::default());
+    let (mut total, mut distinct, mut number_of_flows) = (0.0, 0.0, Promise::default());
     for number in 0..SEEDS {
         let config = config(4, 1_000, number);
         let sample: Flows = oracle::summary_of(&config, &seeded(&stream, &config.seed));
         total += sample.total_of(|_, weight| weight as f64).value / SEEDS as f64;
+        distinct += sample.distinct().value / SEEDS as f64;
         number_of_flows.count(sample.distinct(), flows);
         for (key, estimate) in sample.heavy_hitters(0).keys {
             assert_eq!(estimate, Estimate::exact(stream.counts[&key] as f64));
         }
     }
     number_of_flows.must_hold();
+    let off = (3.0 * flows / SEEDS as f64).sqrt();
+    assert!((distinct - flows).abs() < 5.0 * off, "{distinct} for {flows}, deviation {off}");
     let squares: f64 = stream.counts.values().map(|count| (*count as f64).powi(2)).sum();
     let off = (3.0 * squares / SEEDS as f64).sqrt();
     assert!((total - stream.total as f64).abs() < 5.0 * off, "{total} for {}, deviation {off}", stream.total);

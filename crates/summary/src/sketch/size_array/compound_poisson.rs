@@ -13,7 +13,7 @@ const LIMIT: usize = 1024;
 const ROUNDS: usize = 100;
 
 /// The change of the number of flows, as a part of it, at which rounds end.
-const SETTLED: f64 = 1e-5;
+const SETTLED: f64 = 1e-4;
 
 /// Sizes with so many flows each, in the order of sizes but for those of large counters.
 pub(super) fn flows(cells: &[u32]) -> Vec<(u64, f64)> {
