@@ -111,7 +111,7 @@ impl Plain {
         let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
         let limits = Limits::new(usize::MAX >> 1, 1 << 28);
         let config = TableConfig::plain(seed, timeouts);
-        let v4 = FlowTable::new(config.clone(), &limits).map_err(|error| error.to_string())?;
+        let v4 = FlowTable::new(config, &limits).map_err(|error| error.to_string())?;
         let v6 = FlowTable::new(config, &limits).map_err(|error| error.to_string())?;
         Ok(Self { v4, v6, records: Records::default() })
     }
@@ -129,7 +129,7 @@ impl Plain {
 /// What takes turns.
 enum Turn {
     Plain(Box<Plain>),
-    Tasks(Round),
+    Tasks(Box<Round>),
 }
 
 fn params(part: &'static str, task: &str, stream: &Stream, memory: usize) -> Vec<(&'static str, Value)> {
@@ -169,7 +169,7 @@ fn six_at_once(
     let mut plain = Plain::new(sample.seed)?;
     // Flows are there when a window begins, but for those that are new.
     plain.time(&sample.now);
-    let mut turns = [Turn::Plain(Box::new(plain)), Turn::Tasks(round)];
+    let mut turns = [Turn::Plain(Box::new(plain)), Turn::Tasks(Box::new(round))];
     let mut rounds = 0;
     let times = in_turn(&mut turns, seconds, |turn| match turn {
         Turn::Plain(plain) => {

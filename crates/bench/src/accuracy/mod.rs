@@ -12,7 +12,7 @@ mod trial;
 mod truth;
 mod window;
 
-pub use table::markdown;
+pub(crate) use table::markdown;
 
 use crate::{Line, Points};
 use question::Question;

@@ -11,7 +11,7 @@ const NOTHING: &str = "–";
 const MAIN: [Metric; 4] = [Metric::RelativeError, Metric::Wmre, Metric::RankError, Metric::F1];
 
 /// All tables of a run's lines.
-pub fn markdown(lines: &[Line]) -> String {
+pub(crate) fn markdown(lines: &[Line]) -> String {
     let of_part = |part: &str| lines.iter().filter(|line| text(line, "part") == part).collect::<Vec<_>>();
     let mut page = String::new();
     promises(&mut page, &of_part("promise"));
