@@ -32,6 +32,10 @@ const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
 /// The fewest seeds of a comparison.
 const LEAST_SEEDS: f64 = 3.0;
 const MOST_SEEDS: f64 = 10.0;
+/// Of a comparison of times.
+const MOST_SECONDS: f64 = 5.0;
+/// Of which each needs memory.
+const MOST_THREADS: usize = 4;
 /// Seconds for which there is one more seed.
 const SECONDS_OF_SEED: f64 = 3.0;
 
@@ -46,24 +50,23 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let seeds = (points.seconds / SECONDS_OF_SEED).clamp(LEAST_SEEDS, MOST_SEEDS) as u64;
     let questions = Question::all(stream.packets());
     let questions = &questions[..];
-    let cases = |sizes: &[usize]| sizes.iter().flat_map(|bytes| Case::all(questions, *bytes)).collect();
+    let study = |part, stream, design, sizes: &[usize], threads| {
+        let cases = sizes.iter().flat_map(|bytes| Case::all(questions, *bytes)).collect();
+        Study { part, stream, questions, design, cases, seeds, threads }
+    };
     if let Some(zipf) = points.zipf {
-        let stream = &stream.with_skew(zipf)?;
-        let cases = cases(&SIZES);
-        return Study { part: "skew", stream, questions, design: Design::ONE, cases, seeds }.report(out);
+        return study("skew", &stream.with_skew(zipf)?, Design::ONE, &SIZES, 1).report(out);
     }
     promise::run(&generated, &Question::all(packets), out)?;
-    cost::run(&generated, &Question::all(packets), points.seconds.min(5.0), out)?;
-    let all = cases(&SIZES);
-    Study { part: "memory", stream, questions, design: Design::ONE, cases: all, seeds }.report(out)?;
+    cost::run(&generated, &Question::all(packets), points.seconds.min(MOST_SECONDS), out)?;
+    study("memory", stream, Design::ONE, &SIZES, 1).report(out)?;
+    // Figures only: times are of the studies above.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     for design in Design::SEVERAL {
-        let cases = cases(&USUAL_SIZES[1..]);
-        Study { part: "design", stream, questions, design, cases, seeds }.report(out)?;
+        study("design", stream, design, &USUAL_SIZES[1..], threads).report(out)?;
     }
     for zipf in SKEWS {
-        let stream = &stream.with_skew(zipf)?;
-        let cases = cases(&USUAL_SIZES);
-        Study { part: "skew", stream, questions, design: Design::ONE, cases, seeds }.report(out)?;
+        study("skew", &stream.with_skew(zipf)?, Design::ONE, &USUAL_SIZES, threads).report(out)?;
     }
     Ok(())
 }

@@ -54,7 +54,8 @@ pub(super) fn run(stream: &Stream, questions: &[Question], out: &mut dyn FnMut(L
     sizes.dedup();
     let cases = sizes.into_iter().flat_map(|memory| Case::all(questions, memory));
     let cases: Vec<Case> = cases.filter(|case| promise_of(case).is_some()).collect();
-    let study = Study { part: "promise", stream, questions, design: Design::ONE, cases, seeds: SEEDS };
+    let study =
+        Study { part: "promise", stream, questions, design: Design::ONE, cases, seeds: SEEDS, threads: 1 };
     for (case, trials) in study.cases.iter().zip(study.run()?) {
         let mut line = study.line(case, &trials);
         if let Some(promise) = promise_of(case) {

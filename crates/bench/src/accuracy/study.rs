@@ -4,11 +4,12 @@ use super::BENCH;
 use super::metrics::{Metric, Score, score};
 use super::question::{Question, memory_text};
 use super::stream::Stream;
-use super::trial::{self, Design, Shared};
-use super::truth::Counted;
+use super::trial::{self, Design, Outcome, Shared};
+use super::truth::{Counted, Truth};
 use crate::Line;
 use crate::line::to_digits;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use task::{Kind, Structure};
 
 /// Digits behind the point of a measure.
@@ -48,6 +49,44 @@ pub(super) struct Trials {
     pub(super) refused: Option<String>,
 }
 
+impl Trials {
+    fn add(&mut self, tried: Result<(Score, Outcome), String>) {
+        match tried {
+            Ok((score, Outcome { answer, structure, ns })) => {
+                self.scores.push(score);
+                self.times.push(ns);
+                self.chosen = Some(structure);
+                self.memory_bytes = Some(answer.note.memory_bytes);
+                self.status = self.status.take().or((answer.status != "ok").then_some(answer.status));
+            }
+            Err(why) => self.refused = Some(why),
+        }
+    }
+}
+
+/// Calls `work` for each item, on so many threads; results in the items' order.
+fn on_threads<I: Sync, T: Send>(threads: usize, items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let numbers = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        let items = numbers.map_while(|number| Some((number, items.get(number)?)));
+        items.map(|(number, item)| (number, work(item))).collect::<Vec<_>>()
+    };
+    let mut results = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(some)).collect();
+        let mut results = some();
+        for other in others {
+            match other.join() {
+                Ok(more) => results.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        results
+    });
+    results.sort_unstable_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
 /// Cases on a stream.
 pub(super) struct Study<'a> {
     /// Which part of the bench it is.
@@ -58,6 +97,8 @@ pub(super) struct Study<'a> {
     pub(super) cases: Vec<Case>,
     /// At least so many.
     pub(super) seeds: u64,
+    /// Cases that are tried at a time; more than one where nobody looks at times.
+    pub(super) threads: usize,
 }
 
 impl Study<'_> {
@@ -75,40 +116,37 @@ impl Study<'_> {
             let share = |window| self.design.share(window, &sample.seed);
             let before = sample.before.map(share);
             let windows = Shared { seed: sample.seed, before, now: share(sample.now), packets };
-            for (case, trials) in self.cases.iter().zip(&mut all) {
-                if trials.refused.is_some() {
-                    continue;
-                }
-                let question = &self.questions[case.question];
-                let Some(truth) = &truths[case.question] else {
-                    trials.refused =
-                        Some(format!("one window of {packets} packets, and none before it to compare with"));
-                    continue;
-                };
-                let tried = question
-                    .task(case.structure, case.memory)
-                    .and_then(|spec| trial::run(&spec, self.design, &windows, question.kind == Kind::Change));
-                match tried {
-                    Ok(outcome) => {
-                        trials.scores.push(score(truth, &outcome.answer));
-                        trials.times.push(outcome.ns);
-                        trials.chosen = Some(outcome.structure);
-                        trials.memory_bytes = Some(outcome.answer.note.memory_bytes);
-                        let status = outcome.answer.status;
-                        trials.status = trials.status.take().or((status != "ok").then_some(status));
-                    }
-                    Err(why) => trials.refused = Some(why),
-                }
-            }
+            let is_open = |case: &usize| all[*case].refused.is_none();
+            let open: Vec<usize> = (0..self.cases.len()).filter(is_open).collect();
+            let tried = on_threads(self.threads, &open, |at| {
+                let case = &self.cases[*at];
+                self.attempt(case, truths[case.question].as_ref(), &windows)
+            });
+            open.into_iter().zip(tried).for_each(|(at, tried)| all[at].add(tried));
         }
         Ok(all)
+    }
+
+    fn attempt(
+        &self,
+        case: &Case,
+        truth: Option<&Truth>,
+        windows: &Shared,
+    ) -> Result<(Score, Outcome), String> {
+        let truth = truth.ok_or_else(|| {
+            format!("one window of {} packets, and none before it to compare with", windows.packets)
+        })?;
+        let question = &self.questions[case.question];
+        let spec = question.task(case.structure, case.memory)?;
+        let outcome = trial::run(&spec, self.design, windows, question.kind == Kind::Change)?;
+        Ok((score(truth, &outcome.answer), outcome))
     }
 
     /// The line of a case.
     pub(super) fn line(&self, case: &Case, trials: &Trials) -> Line {
         let mut rounds_ns = trials.times.clone();
         rounds_ns.sort_by(f64::total_cmp);
-        let mut more = vec![("seeds", json!(trials.scores.len()))];
+        let mut more = vec![("seeds", json!(trials.scores.len())), ("threads", json!(self.threads))];
         if case.structure.is_none() {
             more.extend(trials.chosen.map(|structure| ("chosen", json!(structure.name()))));
         }
@@ -177,7 +215,15 @@ mod tests {
         let stream = Stream::generated(PACKETS, Some(2_000));
         let questions = Question::all(PACKETS);
         let cases = Case::all(&questions, memory);
-        let study = Study { part: "test", stream: &stream, questions: &questions, design, cases, seeds: 1 };
+        let study = Study {
+            part: "test",
+            stream: &stream,
+            questions: &questions,
+            design,
+            cases,
+            seeds: 1,
+            threads: 2,
+        };
         let trials = study.run().expect("trials");
         let all = study.cases.iter().zip(trials);
         all.map(|(case, trials)| (questions[case.question].clone(), *case, trials)).collect()
@@ -246,6 +292,15 @@ mod tests {
         };
         assert!(refused(Structure::Conservative).contains("not linear"));
         assert!(refused(Structure::StreamSample).contains("one core"));
+    }
+
+    #[test]
+    fn threads_share_the_work_and_keep_its_order() {
+        let items: Vec<usize> = (0..1_000).collect();
+        for threads in [1, 3] {
+            assert_eq!(on_threads(threads, &items, |item| *item), items);
+        }
+        assert_eq!(on_threads(2, &[] as &[u8], |item| *item), []);
     }
 
     #[test]
