@@ -210,6 +210,7 @@ impl<'a> Common<'a> {
         let mut hub = Hub {
             merger,
             desk,
+            workers_each: plan.workers.max(1),
             spares,
             merging,
             end: RunEnd::default(),
@@ -305,8 +306,9 @@ impl<'a> Common<'a> {
                 let mut threads: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
                 let receiving = finish.receiving();
                 let seat = window_gate.as_ref().map(|gate| {
-                    let (events, shared) = (events.clone(), shared.clone());
-                    gate.seat(number, move |window| {
+                    let (coming, events, shared) = (events.clone(), events.clone(), shared.clone());
+                    let comes = move |window| send(&coming, Event::Comes(number, window));
+                    gate.seat(number, comes, move |window| {
                         shared.iter().for_each(|shared| shared.change());
                         send(&events, Event::Over(window));
                     })
@@ -326,9 +328,11 @@ impl<'a> Common<'a> {
                         in_lock_step: self.plan.design == Design::Sync,
                         // In lock step the receiver waits for its workers anyway, for what it told them in between too.
                         waits: self.time_base == TimeBase::Packets || self.plan.design == Design::Sync,
-                        // Where flows are merged, workers wait for that, however long it takes.
-                        gives_up_after: (self.time_base == TimeBase::Clock && !self.merges)
-                            .then_some(STALLED),
+                        // Where flows are merged or tasks answered, workers wait for that, however long it takes.
+                        gives_up_after: (self.time_base == TimeBase::Clock
+                            && !self.merges
+                            && self.config.tasks.is_none())
+                        .then_some(STALLED),
                         split: self.plan.split,
                     };
                     let (fan, inboxes) = Fan::new(self.plan.workers, hand_over, self.config, self.time_base);
@@ -391,6 +395,8 @@ impl<'a> Common<'a> {
         self.pin(number).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
             let (end, worker) = self.receive(queues, worker, events, seat);
+            // The others, whose end is waited for, may wait for answers that only lack this one.
+            send(&sender, Event::TasksOver(number));
             let worker = worker.end(receiving.end(end.counted.now));
             (worker, end)
         });
@@ -425,6 +431,11 @@ impl<'a> Common<'a> {
         let work = AssertUnwindSafe(|| {
             let poller = Poller::new(time_base, fan, events, config, filter, ends, seat);
             let (end, mut fan, mut events) = poller.run(queues);
+            if config.tasks.is_some() {
+                // As in `receiver_thread`, once its workers have said all.
+                crate::receiver::Downstream::settle(&mut fan);
+                events.tasks_over(self.plan.workers);
+            }
             fan.end(receiving.end(end.counted.now));
             for worker in crate::receiver::Downstream::take_failed(&mut fan) {
                 events.worker_failed(worker);
@@ -568,6 +579,10 @@ enum Event<R> {
     Part(usize, Box<Sealed>),
     /// Worker, window, what its tasks counted.
     Tasks(usize, u64, Box<TaskStates>),
+    /// Receiver: it waits to enter a window, and its workers have said all of those before.
+    Comes(usize, u64),
+    /// Worker: its tasks have counted all that there is.
+    TasksOver(usize),
     /// Nothing comes any more of the window of this number, whose flows are merged.
     Over(u64),
     /// Receiver, frames, bytes of its sources.
@@ -590,6 +605,13 @@ struct Remote<R> {
     events: Sender<Event<R>>,
     receiver: usize,
     first_worker: usize,
+}
+
+impl<R> Remote<R> {
+    /// Its workers' tasks have counted all that there is.
+    fn tasks_over(&self, workers: usize) {
+        (0..workers).for_each(|at| send(&self.events, Event::TasksOver(self.first_worker + at)));
+    }
 }
 
 impl<R> Events for Remote<R> {
@@ -652,6 +674,8 @@ struct Hub<'a, R> {
     merger: Merger,
     /// Where tasks are answered.
     desk: Option<Desk>,
+    /// Workers of each receiver, itself where it has none.
+    workers_each: usize,
     /// Where emptied states of tasks go back to, by worker.
     spares: Vec<Sender<Box<TaskStates>>>,
     merging: Option<Merging<R>>,
@@ -689,14 +713,21 @@ impl<R: RecordSink> Hub<'_, R> {
                     let emptied = self.desk.as_mut().map(|desk| desk.part(worker, window, states));
                     self.give_back(emptied);
                 }
+                Event::Comes(receiver, window) => {
+                    let emptied = self.desk.as_mut().map(|desk| {
+                        let workers = self.workers_each * receiver..self.workers_each * (receiver + 1);
+                        workers.flat_map(|worker| desk.comes(worker, window)).collect()
+                    });
+                    self.give_back(emptied);
+                }
+                Event::TasksOver(worker) => self.tasks_over(worker),
                 Event::Over(window) => self.over(window),
                 Event::Progress(receiver, received, done) => self.progress(receiver, received, done),
                 Event::Warning(line) => self.observer.warning(line),
                 Event::Steps(steps) => self.steps.push(steps),
                 Event::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
                 Event::WorkerFailed(worker) => {
-                    let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
-                    self.give_back(emptied);
+                    self.tasks_over(worker);
                     if self.merger.worker_failed(worker) {
                         self.faults.push(format!(
                             "worker {worker} failed; the others went on. Packets that it had not reported are counted as \
@@ -719,6 +750,12 @@ impl<R: RecordSink> Hub<'_, R> {
             }
             self.pass_reports();
         }
+    }
+
+    /// Nothing comes of this worker's tasks any more.
+    fn tasks_over(&mut self, worker: usize) {
+        let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
+        self.give_back(emptied);
     }
 
     /// A worker that has ended does not need its memory any more.
@@ -762,8 +799,7 @@ impl<R: RecordSink> Hub<'_, R> {
         self.merger.worker_ended(worker);
         // The one that merges counts no tasks.
         if worker < self.spares.len() {
-            let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
-            self.give_back(emptied);
+            self.tasks_over(worker);
         }
     }
 

@@ -29,9 +29,15 @@ impl WindowGate {
     }
 
     /// The place of a receiver, to be asked for once each. One of them will call `over` with the number of each window that is
-    /// over: all that workers had to say of it has been said then, and nobody counts.
-    pub(crate) fn seat<'a>(&'a self, receiver: usize, over: impl Fn(u64) + Send + 'a) -> Seat<'a> {
-        Seat { gate: self, receiver, over: Box::new(over) }
+    /// over: all that workers had to say of it has been said then, and nobody counts. `comes` is called before this one waits to
+    /// enter a window: nothing comes from it any more of those before.
+    pub(crate) fn seat<'a>(
+        &'a self,
+        receiver: usize,
+        comes: impl Fn(u64) + Send + 'a,
+        over: impl Fn(u64) + Send + 'a,
+    ) -> Seat<'a> {
+        Seat { gate: self, receiver, comes: Box::new(comes), over: Box::new(over) }
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
@@ -43,6 +49,7 @@ impl WindowGate {
 pub(crate) struct Seat<'a> {
     gate: &'a WindowGate,
     receiver: usize,
+    comes: Box<dyn Fn(u64) + Send + 'a>,
     over: Box<dyn Fn(u64) + Send + 'a>,
 }
 
@@ -55,6 +62,7 @@ impl fmt::Debug for Seat<'_> {
 impl Seat<'_> {
     /// Comes to a window, and waits until the others are done with those before it.
     pub(crate) fn enter(&self, window: u64) {
+        (self.comes)(window);
         let mut patience = Patience::default();
         loop {
             let mut places = self.gate.places();
@@ -106,7 +114,7 @@ mod tests {
         thread::scope(|scope| {
             for (receiver, windows) in windows.iter().enumerate() {
                 let over = said.clone();
-                let seat = gate.seat(receiver, move |window| over.send((window, true)).unwrap());
+                let seat = gate.seat(receiver, |_| (), move |window| over.send((window, true)).unwrap());
                 let said = said.clone();
                 scope.spawn(move || {
                     for &window in *windows {
@@ -129,7 +137,7 @@ mod tests {
     #[test]
     fn a_receiver_that_fails_keeps_nobody_waiting() {
         let gate = WindowGate::new(2);
-        let (failing, going_on) = (gate.seat(0, |_| ()), gate.seat(1, |_| ()));
+        let (failing, going_on) = (gate.seat(0, |_| (), |_| ()), gate.seat(1, |_| (), |_| ()));
         going_on.leave(2);
         failing.enter(3);
         thread::scope(|scope| {

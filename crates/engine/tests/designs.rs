@@ -8,7 +8,7 @@ use port::Filter;
 use proptest::prelude::*;
 use std::time::Duration;
 use summary::{Limits, Metric, Parts, Timeouts};
-use support::{BURST, Kept, Run, config, count, generated, on_queues, plan, same_answers};
+use support::{BURST, Kept, Run, config, count, generated, on_queues, plan, same_answers, with_tasks};
 
 /// Those with one receiver, whose packets keep their order.
 const ONE_RECEIVER: [&str; 10] = [
@@ -93,6 +93,23 @@ fn many_windows_with_jumps_between_them() {
     let config = Config { every: Every::Time(5 * MS), ..config };
     let windows = all_alike(&every_design(), spec, None, &config).outcome.ended.windows;
     assert_eq!((windows.count, windows.jump), (240, 0));
+}
+
+#[test]
+fn tasks() {
+    let spec = "packets=5k,flows=400,ipv6=30%,rate=5000,plant=flood/scan/elephant";
+    let config = with_tasks(Config { every: Every::Time(200 * MS), ..config() });
+    let run = all_alike(&every_design(), spec, None, &config);
+    assert!(run.windows.len() >= 5 && run.windows.iter().all(|window| window.tasks.len() == 7));
+    // More windows in a burst than states: counting waits for answers.
+    let config = Config { every: Every::Time(2 * MS), ..config };
+    let run = all_alike(&["rss/2", "async/3", "2x1"], "packets=400,flows=60,rate=500", None, &config);
+    assert_eq!(run.windows.len(), 400);
+    assert!(run.windows.iter().all(|window| window.tasks.iter().all(|answer| answer.note.total.0 > 0)));
+    // Directions that have one hash in common are two flows for tasks.
+    let parts = Parts { biflow: true, ..config.parts };
+    let config = with_tasks(Config { every: Every::Time(200 * MS), parts, tasks: None, ..config });
+    all_alike(&["async/2"], "packets=3k,flows=300,rate=5000", None, &config);
 }
 
 #[test]

@@ -5,9 +5,10 @@ mod support;
 
 use engine::{Config, Every, Plan, Split, State};
 use port::{PacketSource, TimeBase};
+use record::report::WindowReport;
 use record::{EndReason, FlowRecord};
 use summary::{Limits, Timeouts};
-use support::{BURST, Kept, Live, Run, config, count, generated, on_queues, plan};
+use support::{BURST, Kept, Live, Run, config, count, generated, on_queues, plan, with_tasks};
 
 const SPEC: &str = "packets=8k,flows=300,ipv6=20%,rate=2000";
 const FRAMES: u64 = 8_000;
@@ -84,6 +85,23 @@ fn a_worker_that_dies_takes_its_share_only() {
             let [fault] = &run.outcome.faults[..] else { panic!("{what}: {:?}", run.outcome.faults) };
             assert!(fault.contains(&format!("worker {dead} failed")) && !fault.contains('\n'), "{fault}");
         }
+    }
+}
+
+#[test]
+fn a_worker_that_dies_leaves_tasks_to_the_others() {
+    for design in ["async/2", "2x2", "rss/2"] {
+        let plan = plan(design);
+        let sink = Kept::new(|worker, record| assert!((worker, record) != (0, 20), "this worker dies here"));
+        let run = Run::new(&mut sources(&plan), None, &with_tasks(busy()), &plan, sink);
+        run.is_consistent();
+        let answered = run.windows.iter().filter(|window| window.tasks.len() == 7).count();
+        assert!(answered >= 35, "{design}: {answered} of {} windows", run.windows.len());
+        let counted = |window: &WindowReport| window.tasks.first().map_or(0, |answer| answer.note.total.0);
+        let missing = |window: &WindowReport| count(&window.packets.not_measured, "worker_failed");
+        assert!(
+            run.windows.iter().any(|window| counted(window) > 0 && missing(window) > 0) || design == "rss/2"
+        );
     }
 }
 

@@ -90,6 +90,15 @@ impl Desk {
         emptied
     }
 
+    /// Nothing comes from this worker any more of the windows before this one.
+    pub fn comes(&mut self, worker: usize, window: u64) -> Vec<Emptied> {
+        let reached = &mut self.workers[worker].window;
+        *reached = (*reached).max(window.checked_sub(1));
+        let mut emptied = Vec::new();
+        self.answer(&mut emptied);
+        emptied
+    }
+
     /// Nothing comes from this worker any more.
     pub fn gone(&mut self, worker: usize) -> Vec<Emptied> {
         self.workers[worker].ended = true;

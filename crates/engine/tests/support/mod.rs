@@ -11,6 +11,7 @@ use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use summary::{Limits, Parts, Timeouts};
+use task::{Setting, TaskSpec, Tasks};
 
 pub(crate) const BURST: usize = 32;
 const MEMORY: usize = 1 << 31;
@@ -34,6 +35,29 @@ pub(crate) fn config() -> Config {
         packets: None,
         idle_exit: None,
     }
+}
+
+/// The same with tasks that any number of cores must answer alike: exact ones, linear ones, sets.
+pub(crate) fn with_tasks(config: Config) -> Config {
+    let specs = [
+        "heavy-hitters:share=1%,structure=exact,memory=256KiB",
+        "heavy-hitters:key=dst_addr,by=bytes,share=2%,structure=exact,memory=256KiB,prefixes=8/32",
+        "super-spreaders:count=5,structure=contact-sample,memory=128KiB",
+        "flow-sizes:structure=size-array,memory=16KiB",
+        "change:share=1%,structure=exact,memory=256KiB",
+        "entropy:structure=exact,memory=256KiB",
+        "quantiles:key=size,structure=exact,memory=64KiB",
+    ];
+    let specs: Vec<TaskSpec> = specs.iter().map(|text| text.parse().expect("a task")).collect();
+    let setting = Setting {
+        key: config.key,
+        is_paired: config.parts.are_paired(),
+        packets: None,
+        workers: 1,
+        scatters: false,
+        seed: config.seed,
+    };
+    Config { tasks: Some(Tasks::plan(&specs, &setting).expect("a plan")), ..config }
 }
 
 /// What a worker's sink does with its n-th record, from 0 on. The first worker is 0.
@@ -227,9 +251,10 @@ pub(crate) fn answers(run: &Run) -> Vec<String> {
     let mut lines = run.record_lines();
     lines.extend(run.windows.iter().map(|window| {
         let WindowReport { index, span, ended_by, packets, loss, totals, .. } = window;
-        let WindowReport { table_full, top_bytes, top_packets, tcp_loss, .. } = window;
+        let WindowReport { table_full, top_bytes, top_packets, tcp_loss, tasks, .. } = window;
+        let tasks: Vec<_> = tasks.iter().map(|answer| (&answer.rows, &answer.status)).collect();
         format!(
-            "{index} {span:?} {ended_by:?} {} {:?} {totals:?} {table_full} {top_bytes:?} {top_packets:?} {tcp_loss:?}",
+            "{index} {span:?} {ended_by:?} {} {:?} {totals:?} {table_full} {top_bytes:?} {top_packets:?} {tcp_loss:?} {tasks:?}",
             shown(packets),
             loss.as_ref().map(Counters::total)
         )

@@ -1,0 +1,213 @@
+//! `--task`: every planted event found and none invented, by exact tables and by sketches, against a count of the test's own.
+
+#[allow(dead_code, reason = "each test program uses a part")]
+mod support;
+
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use support::capture::{self, Frame, Generated};
+use support::output::{self, number, row};
+use support::program::{edison, run};
+use support::scratch::Scratch;
+
+/// The traffic of `make run`, a seventh of it: 30 seconds.
+const PLANTED: &str =
+    "packets=300k,flows=45k,zipf=1.0,size=64:7/594:4/1518:1,rate=10k,plant=flood/scan/elephant";
+const WINDOW_NS: u64 = 5_000_000_000;
+
+fn windows(frames: &[Frame]) -> Vec<&[Frame]> {
+    frames.chunk_by(|a, b| a.time_ns / WINDOW_NS == b.time_ns / WINDOW_NS).collect()
+}
+
+/// A figure for each address or flow.
+type Truth<K> = HashMap<K, f64>;
+
+fn packets_by<K: std::hash::Hash + Eq>(frames: &[Frame], key: impl Fn(&capture::Key) -> K) -> Truth<K> {
+    let mut truth = Truth::new();
+    for frame in frames {
+        *truth.entry(key(&capture::layer3(&frame.data).0)).or_default() += 1.0;
+    }
+    truth
+}
+
+fn others_of(frames: &[Frame], sides: impl Fn(&capture::Key) -> (IpAddr, IpAddr)) -> Truth<IpAddr> {
+    let mut sets: HashMap<IpAddr, HashSet<IpAddr>> = HashMap::new();
+    for frame in frames {
+        let (key, other) = sides(&capture::layer3(&frame.data).0);
+        sets.entry(key).or_default().insert(other);
+    }
+    sets.into_iter().map(|(key, others)| (key, others.len() as f64)).collect()
+}
+
+fn changes(now: &Truth<IpAddr>, before: &Truth<IpAddr>) -> Truth<IpAddr> {
+    let keys: HashSet<_> = now.keys().chain(before.keys()).collect();
+    let of = |truth: &Truth<IpAddr>, key| truth.get(key).copied().unwrap_or_default();
+    keys.into_iter().map(|key| (*key, of(now, key) - of(before, key))).collect()
+}
+
+/// The rows of an answer, by key; `columns`: of the key.
+fn found<K: std::hash::Hash + Eq>(rows: &[Value], columns: usize, key: impl Fn(&[Value]) -> K) -> Truth<K> {
+    let figure = |value: &Value| value.as_f64().unwrap_or_else(|| number(value) as f64);
+    rows.iter()
+        .map(|row| row.as_array().expect("a row"))
+        .map(|row| (key(row), figure(&row[columns])))
+        .collect()
+}
+
+fn address(row: &[Value]) -> IpAddr {
+    row[0].as_str().and_then(|text| text.parse().ok()).expect("an address")
+}
+
+/// All that are well above the threshold were found, none that is well below; `off`: the error that is allowed, 0 for exact tables.
+fn are_those<K: std::hash::Hash + Eq + std::fmt::Debug>(
+    found: &Truth<K>,
+    truth: &Truth<K>,
+    threshold: f64,
+    off: f64,
+    what: &str,
+) {
+    for (key, figure) in truth {
+        let is_missing = figure.abs() >= threshold * (1.0 + off) && !found.contains_key(key);
+        assert!(!is_missing, "{what}: {key:?} with {figure} is missing");
+    }
+    for (key, figure) in found {
+        let true_figure = truth.get(key).copied().unwrap_or_default();
+        assert!(true_figure.abs() >= threshold * (1.0 - off), "{what}: {key:?} {figure} is invented");
+        assert!(
+            (figure - true_figure).abs() <= off * true_figure.abs(),
+            "{what}: {key:?} {figure} {true_figure}"
+        );
+    }
+}
+
+fn planted(generated: &Generated, kind: &str, member: &str) -> IpAddr {
+    let events = generated.truth["events"].as_array().expect("events");
+    let event = events.iter().find(|event| event["kind"] == kind).expect("it was planted");
+    event[member].as_str().and_then(|text| text.parse().ok()).expect("an address")
+}
+
+#[test]
+fn planted_events_are_found_and_none_invented() {
+    let scratch = Scratch::new();
+    let generated = capture::generate(&scratch, PLANTED);
+    let (flooded, scanner) =
+        (planted(&generated, "flood", "dst_addr"), planted(&generated, "scan", "src_addr"));
+    let elephant = planted(&generated, "elephant", "src_addr");
+    for (size, off, design) in [
+        ("", 0.0, &[][..]),
+        ("", 0.0, &["--design", "2x1", "--wire", "queues=2"][..]),
+        (",memory=256KiB", 0.2, &[][..]),
+        (",memory=256KiB", 0.2, &["--cores", "3", "--design", "async"][..]),
+    ] {
+        let mut command = edison();
+        command.arg("run").arg(&generated.path).args(["--json", "--every", "5s", "--seed", "3"]).args(design);
+        for task in [
+            "heavy-hitters:share=1%,packets=60k",
+            "super-spreaders:key=src_addr,count=200,packets=60k",
+            "super-spreaders:key=dst_addr,of=src_addr,count=200,packets=60k",
+            "change:key=dst_addr,share=2%,packets=60k",
+        ] {
+            command.arg("--task").arg(format!("{task}{size}"));
+        }
+        let ended = run(&mut command).expect(0);
+        let reports = output::windows(ended.stdout.lines());
+        let frames = windows(&generated.frames);
+        assert_eq!(reports.len(), frames.len());
+        let (mut seen, mut before) = ([false; 5], None);
+        for (report, frames) in reports.iter().zip(frames) {
+            let what = format!("{size} {design:?} window {}", report["index"]);
+            let total = frames.len() as f64;
+            let heavy = found(row(report, "heavy_hitters"), 5, |row| format!("{} {}", row[0], row[1]));
+            let truth = packets_by(frames, |key| format!("\"{}\" \"{}\"", key.0, key.1));
+            // Two flows of one pair of addresses: those of 5-tuples that are heavy are heavy here too.
+            let heavy_pairs: Truth<_> = heavy.keys().map(|key| (key.clone(), truth[key])).collect();
+            are_those(&heavy_pairs, &truth, 0.01 * total, off, &what);
+            seen[0] |= heavy.keys().any(|pair| pair.starts_with(&format!("\"{elephant}\"")));
+
+            let queries = report["queries"].as_array().expect("queries");
+            let spreaders = queries.iter().filter(|query| query["name"] == "super_spreaders");
+            let sides: [fn(&capture::Key) -> (IpAddr, IpAddr); 2] =
+                [|key| (key.0, key.1), |key| (key.1, key.0)];
+            for ((query, sides), who) in spreaders.zip(sides).zip([scanner, flooded]) {
+                let rows = query["rows"].as_array().expect("rows");
+                let found = found(rows, 1, address);
+                are_those(&found, &others_of(frames, sides), 200.0, off, &what);
+                seen[if who == scanner { 1 } else { 2 }] |= found.contains_key(&who);
+            }
+
+            let now = packets_by(frames, |key| key.1);
+            let rows = row(report, "change");
+            if let Some(before) = &before {
+                let found = found(rows, 1, address);
+                let most = total.max(before_total(before));
+                are_those(&found, &changes(&now, before), 0.02 * most, off, &what);
+                if let Some(change) = found.get(&flooded) {
+                    seen[if *change > 0.0 { 3 } else { 4 }] = true;
+                }
+            } else {
+                assert!(rows.is_empty(), "{what}: there was nothing before");
+            }
+            before = Some(now);
+        }
+        assert_eq!(seen, [true; 5], "{size} {design:?}: elephant, scan, flood, its beginning, its end");
+    }
+}
+
+fn before_total(truth: &Truth<IpAddr>) -> f64 {
+    truth.values().sum()
+}
+
+#[test]
+fn reports_say_where_answers_come_from() {
+    let scratch = Scratch::new();
+    let generated = capture::generate(&scratch, "packets=20k,flows=2k,ipv6=30%,rate=10k");
+    let path = scratch.path("report.json");
+    let tasks = ["--task", "entropy:memory=16KiB,packets=100k", "--task", "quantiles:key=size"];
+    let ended = run(edison()
+        .arg("run")
+        .arg(&generated.path)
+        .args(tasks)
+        .args(["--every", "1s", "--report"])
+        .arg(&path));
+    let shown = ended.expect(0).stdout;
+    assert!(shown.contains("quantiles:key=size  [") && shown.contains("window    1: "), "{shown}");
+    let report = output::report(&path);
+    let queries = report["queries"].as_array().expect("queries");
+    let entropy: Vec<_> = queries.iter().filter(|query| query["name"] == "entropy").collect();
+    assert_eq!(entropy.len(), 2, "one a window");
+    let one = entropy[0];
+    assert_eq!(one["task"], "entropy:memory=16KiB,packets=100k");
+    assert_eq!(one["columns"], serde_json::json!(["bits", "lower", "upper"]));
+    assert_eq!((number(&one["total"]), &one["lost"], &one["status"]), (10_000, &Value::Null, &"ok".into()));
+    assert!(number(&one["memory_bytes"]) <= 16 << 10);
+    for text in ["structure", "why"] {
+        assert!(one[text].as_str().is_some_and(|text| !text.is_empty()), "{one}");
+    }
+    let quantiles = queries.iter().find(|query| query["name"] == "quantiles").expect("an answer");
+    assert_eq!(quantiles["bounds"], "exact, of what was seen");
+}
+
+#[test]
+fn what_cannot_be_is_said_in_one_line() {
+    let scratch = Scratch::new();
+    let path = scratch.file("empty.pcap", capture::pcap(capture::ETHERNET, &[]));
+    for (task, says) in [
+        ("heavy-hitter", "heavy-hitters"),
+        ("heavy-hitters:share=120%", "100%"),
+        ("heavy-hitters:key=sorce_addr", "src_addr"),
+        ("heavy-hitters:memory=10", "the least is about"),
+        ("entropy:memory=8TiB", "size"),
+        ("entropy:memory=800GiB", "--memory"),
+    ] {
+        run(edison().arg("run").arg(&path).args(["--task", task])).says(2, &[says]);
+    }
+    run(edison().arg("run").arg(&path).args(["--key", "src_addr", "--task", "super-spreaders"]))
+        .says(2, &["dst_addr"]);
+    // No packets, no answers, no fault.
+    run(edison().arg("run").arg(&path).args(["--task", "entropy"])).expect(0);
+    let listed = run(edison().arg("tasks")).expect(0).stdout;
+    for word in ["heavy-hitters", "space-saving", "not built", "entropy", "reservoir"] {
+        assert!(listed.contains(word), "{listed}");
+    }
+}
