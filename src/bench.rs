@@ -2,7 +2,8 @@
 
 use crate::cli::BenchOptions;
 use crate::exit::{self, Failure};
-use bench::{BENCHES, Line, PRESETS, Points, Preset};
+use bench::{BENCHES, Bench, Line, PRESETS, Points, Preset};
+use port::CaptureSource;
 use std::process::ExitCode;
 
 /// Runs a bench, or lists them.
@@ -18,15 +19,32 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     }
     let name = options.name.as_deref().unwrap_or_default();
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
-        let names: Vec<_> = BENCHES.iter().map(|bench| bench.name).collect();
-        return Err(Failure::usage(format!("no bench '{name}'; there are {}", names.join(", "))));
+        return Err(Failure::usage(format!("no bench '{name}'; there are {}", names(|_| true))));
     };
     let preset = options.preset.as_deref().map(preset).transpose()?;
     if preset.is_some() && !bench.takes_preset {
-        let names: Vec<_> =
-            BENCHES.iter().filter(|bench| bench.takes_preset).map(|bench| bench.name).collect();
-        return Err(Failure::usage(format!("--preset is for {}", names.join(", "))));
+        return Err(Failure::usage(format!("--preset is for {}", names(|bench| bench.takes_preset))));
     }
+    if let Some(capture) = &options.capture {
+        if !bench.takes_capture {
+            return Err(Failure::usage(format!(
+                "'{capture}': {} take a capture",
+                names(|bench| bench.takes_capture)
+            )));
+        }
+        // What cannot be read is known before anything is measured.
+        CaptureSource::open(capture, 1).map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    let tables = match (options.markdown, bench.tables) {
+        (true, None) => {
+            return Err(Failure::usage(format!(
+                "--markdown is for {}",
+                names(|bench| bench.tables.is_some())
+            )));
+        }
+        (true, tables) => tables,
+        (false, _) => None,
+    };
     if let Some(preset) = preset.filter(|_| !options.json) {
         exit::print(&preset.text())?;
     }
@@ -36,19 +54,34 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
         flows: options.flows,
         zipf: options.zipf,
         seconds: options.seconds,
+        capture: options.capture.clone(),
     };
-    let mut wrong = 0;
+    let (mut wrong, mut all) = (0, Vec::new());
     let mut print = |line: Line| {
         wrong += usize::from(line.is_wrong());
+        if tables.is_some() {
+            all.push(line);
+            return;
+        }
         let text = if options.json { line.json().to_string() } else { line.text() };
         // Nobody may be left to read; the bench still says by its exit code whether answers were right.
         let _ = exit::print(&(text + "\n"));
     };
-    (bench.run)(&points, &mut print).map_err(Failure::fault)?;
+    let ended = (bench.run)(&points, &mut print).map_err(Failure::fault);
+    if let Some(tables) = tables {
+        exit::print(&tables(&all))?;
+    }
+    ended?;
     match wrong {
         0 => Ok(ExitCode::SUCCESS),
         wrong => Err(Failure::fault(format!("{wrong} lines were not checked or gave a wrong answer"))),
     }
+}
+
+/// The names of some benches.
+fn names(are_meant: impl Fn(&Bench) -> bool) -> String {
+    let names: Vec<_> = BENCHES.iter().filter(|bench| are_meant(bench)).map(|bench| bench.name).collect();
+    names.join(", ")
 }
 
 /// The preset of this name.

@@ -264,7 +264,9 @@ Examples:
   edison bench table --flows 1M --json
   edison bench model --zipf 1                what a packet takes by table size, predicted and measured
   edison bench designs --preset wu           as Wu et al. measured, on the cores that there are
-  edison bench capture";
+  edison bench capture
+  edison bench accuracy trace.pcap           how right structures are about this traffic, in windows of a million packets
+  edison bench accuracy --markdown           the tables of docs/accuracy.md, on generated traffic";
 
 /// Options of `edison bench`.
 #[derive(Debug, Args)]
@@ -273,12 +275,18 @@ pub(crate) struct BenchOptions {
     /// Which one
     #[arg(required_unless_present_any = ["list", "file"])]
     pub(crate) name: Option<String>,
+    /// For accuracy: the capture to measure (pcap, pcapng, also gzip or zstd) [default: generated traffic]
+    #[arg(value_name = "CAPTURE")]
+    pub(crate) capture: Option<String>,
     /// List them
     #[arg(long)]
     pub(crate) list: bool,
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
+    /// For accuracy: Markdown tables, when all is measured
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
     /// Only with this many packets
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub(crate) packets: Option<u64>,

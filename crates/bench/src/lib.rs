@@ -1,6 +1,7 @@
 //! The project's own measurements. Each checks the answer that it times, and compares within one run: variants take
 //! turns for several rounds, and the median counts.
 
+mod accuracy;
 mod capture;
 mod compare;
 mod flow_record;
@@ -34,6 +35,8 @@ pub struct Points {
     pub seconds: f64,
     /// A paper's settings, for the benches of parallel designs.
     pub preset: Option<&'static Preset>,
+    /// A capture file, for benches that can measure one.
+    pub capture: Option<String>,
 }
 
 /// A bench: its name, what it measures, and how it is run. Lines are given out as they are ready.
@@ -45,6 +48,10 @@ pub struct Bench {
     pub about: &'static str,
     /// Whether it can take a paper's settings.
     pub takes_preset: bool,
+    /// Whether it can measure a given capture.
+    pub takes_capture: bool,
+    /// Makes Markdown tables of all its lines; `None` where it has none.
+    pub tables: Option<fn(&[Line]) -> String>,
     /// Runs it. The error is one line.
     pub run: Run,
 }
@@ -55,57 +62,83 @@ pub type Run = fn(&Points, &mut dyn FnMut(Line)) -> Result<(), String>;
 /// All benches of this build.
 pub const BENCHES: &[Bench] = &[
     Bench {
+        name: "accuracy",
+        about: "measurement tasks: how right each structure is, by memory, skew and design; what tasks cost",
+        takes_preset: false,
+        takes_capture: true,
+        tables: Some(accuracy::markdown),
+        run: accuracy::run,
+    },
+    Bench {
         name: "table",
         about: "exact flow tables: the cuckoo table against DPDK's rte_hash and hashbrown, keys streamed",
         takes_preset: false,
+        takes_capture: false,
+        tables: None,
         run: table::run,
     },
     Bench {
         name: "capture",
         about: "capture file to records against nfpcapd and softflowd, by processor time",
         takes_preset: false,
+        takes_capture: false,
+        tables: None,
         run: capture::run,
     },
     Bench {
         name: "record",
         about: "flow records: what each optional part costs; FloWatcher's tables; hash functions and identifying a flow",
         takes_preset: false,
+        takes_capture: false,
+        tables: None,
         run: flow_record::run,
     },
     Bench {
         name: "designs",
         about: "parallel designs over a software wire at a set rate: what each loses and costs",
         takes_preset: true,
+        takes_capture: false,
+        tables: None,
         run: parallel::designs,
     },
     Bench {
         name: "rate",
         about: "the highest rate at which one core loses at most one packet in 100,000",
         takes_preset: true,
+        takes_capture: false,
+        tables: None,
         run: parallel::rate,
     },
     Bench {
         name: "scale",
         about: "what a second core gives, what handing over costs, and what a window's turn costs",
         takes_preset: true,
+        takes_capture: false,
+        tables: None,
         run: parallel::scale,
     },
     Bench {
         name: "sketch",
         about: "sketches: speed against plain scalar versions; accuracy at the same memory on a Zipf stream",
         takes_preset: false,
+        takes_capture: false,
+        tables: None,
         run: sketch::run,
     },
     Bench {
         name: "model",
         about: "what a packet takes by table size and skew: predicted (Alipourfard's Equation 1) beside measured",
         takes_preset: false,
+        takes_capture: false,
+        tables: None,
         run: model::run,
     },
     Bench {
         name: "records",
         about: "record writers: CSV, JSON lines, Parquet",
         takes_preset: false,
+        takes_capture: false,
+        tables: None,
         run: records::run,
     },
     #[cfg(feature = "dpdk")]
@@ -113,6 +146,8 @@ pub const BENCHES: &[Bench] = &[
         name: "port",
         about: "DPDK port to updated record, step by step, from mbufs in memory",
         takes_preset: false,
+        takes_capture: false,
+        tables: None,
         run: port_steps::run,
     },
 ];

@@ -86,6 +86,23 @@ pub enum Split {
     Position,
 }
 
+impl Split {
+    /// By hash: which of so many workers gets a packet of this one.
+    #[inline(always)]
+    pub fn by_hash(hash: u64, workers: usize) -> usize {
+        // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
+        let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        ((mixed * workers as u64) >> 32) as usize
+    }
+
+    /// By position: which of so many workers gets the packet at this place of a burst of `packets`. Portions are as even as they
+    /// can be, the first one is for whose `turn` it is.
+    #[inline(always)]
+    pub fn by_position(at: usize, packets: usize, turn: usize, workers: usize) -> usize {
+        (turn + at * workers / packets) % workers
+    }
+}
+
 impl fmt::Display for Split {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

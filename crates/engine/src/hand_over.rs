@@ -284,15 +284,10 @@ impl Fan {
     fn scatter<K: Key>(&mut self, burst: &KeyBurst<K>, of: impl Fn(&mut Parcel) -> &mut KeyBurst<K>) {
         let lanes = self.lanes.len();
         match self.hand_over.split {
-            Split::Hash => {
-                // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
-                let mixed = |hash: u64| hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-                self.scatter_by(burst, of, |_, hash| ((mixed(hash) * lanes as u64) >> 32) as usize);
-            }
+            Split::Hash => self.scatter_by(burst, of, |_, hash| Split::by_hash(hash, lanes)),
             Split::Position => {
-                // Portions as even as they can be, the first one to whose turn it is.
                 let (turn, packets) = (self.turn, burst.packets().len());
-                self.scatter_by(burst, of, |at, _| (turn + at * lanes / packets) % lanes);
+                self.scatter_by(burst, of, |at, _| Split::by_position(at, packets, turn, lanes));
                 self.turn = (turn + packets.min(lanes)) % lanes;
             }
         }

@@ -5,7 +5,7 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
 /// Draws ranks `0..flows`, rank `r` with a probability proportional to `1 / (r + 1)^s`.
 #[derive(Clone, Debug)]
-pub(crate) struct RankDraw {
+pub struct RankDraw {
     flows: u32,
     /// Empty for equal probabilities.
     cells: Vec<Cell>,
@@ -31,14 +31,14 @@ impl Cell {
 
 impl RankDraw {
     /// `flows` at least 1, `zipf` at least 0 (0 draws uniformly).
-    pub(crate) fn new(flows: u32, zipf: f64, seed: u64) -> Self {
+    pub fn new(flows: u32, zipf: f64, seed: u64) -> Self {
         let exponent = Exponent::new(zipf);
         let cells = if exponent.is_zero() { Vec::new() } else { alias_table(flows, exponent) };
         Self { flows, cells, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
     /// The next ranks. Many in one call: the cache misses of a large table then overlap.
-    pub(crate) fn draw(&mut self, ranks: &mut [u32]) {
+    pub fn draw(&mut self, ranks: &mut [u32]) {
         for rank in ranks {
             // The product's upper half is a cell, its lower half a fraction that is independent of the cell.
             let product = u128::from(self.random.next_u64()) * u128::from(self.flows);

@@ -1,0 +1,276 @@
+//! What tasks cost: six at once beside the plain record, and three structures of one size beside each other.
+
+use super::BENCH;
+use super::metrics::{Metric, score};
+use super::question::{Question, memory_text};
+use super::stream::{Sample, Stream};
+use super::trial::{Design, count};
+use super::truth::{Counted, Truth};
+use super::window::Window;
+use crate::Line;
+use crate::compare::{in_turn, thread_time};
+use crate::line::to_digits;
+use packet::{Key, KeyV4, KeyV6, PacketFields, Seed};
+use record::FlowRecord;
+use record::report::{TaskAnswer, TaskRows};
+use serde_json::{Value, json};
+use summary::tcp::LossCounts;
+use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use task::{Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks};
+
+/// What all six tasks may cost at most, in times the plain record.
+const ASKED_TIMES: f64 = 3.0;
+/// Sizes that lie in the second cache, in the last one, and in memory (section 3.3).
+const SIZES: [usize; 3] = [128 << 10, 2 << 20, 32 << 20];
+/// The fastest first, as the papers say.
+const ORDER: [Structure; 3] = [Structure::SimpleHashTable, Structure::CountMin, Structure::SpaceSavingHeap];
+
+/// Runs both.
+///
+/// # Errors
+/// What is wrong with the stream.
+pub(super) fn run(
+    stream: &Stream,
+    questions: &[Question],
+    seconds: f64,
+    out: &mut dyn FnMut(Line),
+) -> Result<(), String> {
+    let sample = stream.sample(1)?;
+    let counted = Counted::new(&sample.now, None);
+    six_at_once(stream, &sample, &counted, questions, seconds, out)?;
+    for memory in SIZES {
+        three_of_a_size(stream, &sample, &counted, questions, memory, seconds, out)?;
+    }
+    Ok(())
+}
+
+/// Tasks that are counted again and again.
+struct Round {
+    tasks: Tasks,
+    counter: TaskCounter,
+    /// States that wait for their turn.
+    spare: Option<Box<TaskStates>>,
+}
+
+impl Round {
+    fn new(specs: &[TaskSpec], window: &Window, seed: Seed) -> Result<Self, String> {
+        let tasks = Design::ONE.plan(specs, window.packets, seed)?;
+        let states = || Ok::<_, String>(Box::new(tasks.states().map_err(|error| error.to_string())?));
+        let (counter, spare) = (TaskCounter::new(&tasks, states()?), Some(states()?));
+        Ok(Self { counter, spare, tasks })
+    }
+
+    /// Counts the window; processor time of this thread, nanoseconds.
+    fn time(&mut self, window: &Window) -> f64 {
+        if let Some(mut empty) = self.spare.take() {
+            // Also has its pages there before anything is timed.
+            empty.reset();
+            self.spare = Some(self.counter.turn(empty));
+        }
+        let began = thread_time();
+        count(&mut self.counter, window);
+        thread_time() - began
+    }
+
+    /// Answers about the last time, and the memory of what counted.
+    fn answers(self) -> (Vec<TaskAnswer>, u64) {
+        let states = self.counter.into_states();
+        // States of one worker and one window, without the second ones that a run has.
+        let bytes = self.tasks.bytes(&states, 1) / 2;
+        let mut desk = Desk::new(self.tasks, 1);
+        desk.part(0, 0, states);
+        (desk.report(0, Some(0)), bytes as u64)
+    }
+}
+
+/// The plain record of both families.
+struct Plain {
+    v4: FlowTable<KeyV4>,
+    v6: FlowTable<KeyV6>,
+    records: Records,
+}
+
+/// Adds up what a table gives out at the end.
+#[derive(Default)]
+struct Records {
+    flows: usize,
+    packets: u64,
+}
+
+impl FlowSink for Records {
+    fn window_counts<K: Key>(&mut self, _: u16, _: &K, _: Counts, _: Option<&LossCounts>) {}
+    fn flow_ended(&mut self, record: FlowRecord) {
+        self.flows += 1;
+        self.packets += record.total_count;
+    }
+    fn table_full(&mut self, _: &PacketFields) {}
+}
+
+impl Plain {
+    fn new(seed: Seed) -> Result<Self, String> {
+        let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
+        let limits = Limits::new(usize::MAX >> 1, 1 << 28);
+        let config = TableConfig::plain(seed, timeouts);
+        let v4 = FlowTable::new(config, &limits).map_err(|error| error.to_string())?;
+        let v6 = FlowTable::new(config, &limits).map_err(|error| error.to_string())?;
+        Ok(Self { v4, v6, records: Records::default() })
+    }
+
+    fn time(&mut self, window: &Window) -> f64 {
+        let began = thread_time();
+        for parcel in &window.parcels {
+            self.v4.update_burst(&parcel.v4, &mut self.records);
+            self.v6.update_burst(&parcel.v6, &mut self.records);
+        }
+        thread_time() - began
+    }
+}
+
+/// What takes turns.
+enum Turn {
+    Plain(Box<Plain>),
+    Tasks(Box<Round>),
+}
+
+fn params(part: &'static str, task: &str, stream: &Stream, memory: usize) -> Vec<(&'static str, Value)> {
+    vec![
+        ("part", json!(part)),
+        ("task", json!(task)),
+        ("stream", json!(stream.name())),
+        ("zipf", stream.zipf()),
+        ("memory", json!(memory_text(memory))),
+        ("design", json!(Design::ONE.name)),
+    ]
+}
+
+fn middle(times: &[f64]) -> f64 {
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// One task of each kind, in a mebibyte each as the planner chooses.
+fn six_at_once(
+    stream: &Stream,
+    sample: &Sample,
+    counted: &Counted<'_>,
+    questions: &[Question],
+    seconds: f64,
+    out: &mut dyn FnMut(Line),
+) -> Result<(), String> {
+    const MEMORY: usize = 1 << 20;
+    let of_kind = |kind| questions.iter().find(move |question| question.kind == kind);
+    let asked: Vec<&Question> = Kind::ALL.into_iter().filter_map(of_kind).collect();
+    let specs = asked.iter().map(|question| question.task(None, MEMORY)).collect::<Result<Vec<_>, _>>()?;
+    let round = Round::new(&specs, &sample.now, sample.seed)?;
+    let chosen: Vec<String> = round
+        .tasks
+        .choices()
+        .map(|(spec, choice)| format!("{}: {}", spec.kind, choice.structure.name()))
+        .collect();
+    let mut plain = Plain::new(sample.seed)?;
+    // Flows are there when a window begins, but for those that are new.
+    plain.time(&sample.now);
+    let mut turns = [Turn::Plain(Box::new(plain)), Turn::Tasks(Box::new(round))];
+    let mut rounds = 0;
+    let times = in_turn(&mut turns, seconds, |turn| match turn {
+        Turn::Plain(plain) => {
+            rounds += 1;
+            plain.time(&sample.now)
+        }
+        Turn::Tasks(round) => round.time(&sample.now),
+    });
+    let plain_ns = middle(&times[0]);
+    for (turn, rounds_ns) in turns.into_iter().zip(times) {
+        let (variant, checked, memory_bytes, mut more) = match turn {
+            Turn::Plain(mut plain) => {
+                plain.v4.end_all(&mut plain.records);
+                plain.v6.end_all(&mut plain.records);
+                let Records { flows, packets } = plain.records;
+                let checked = flows == counted.flows() && packets == (rounds + 1) * sample.now.packets;
+                ("plain record", checked, None, Vec::new())
+            }
+            Turn::Tasks(round) => {
+                let (answers, bytes) = round.answers();
+                // A change has no window before it here: it is counted, and has nothing to say.
+                let is_answered = |(question, answer): (&&Question, &TaskAnswer)| match question.kind {
+                    Kind::Change => true,
+                    _ => counted.truth(question).is_some_and(|truth| is_near(&truth, answer)),
+                };
+                let checked = answers.len() == asked.len() && asked.iter().zip(&answers).all(is_answered);
+                let more = vec![
+                    ("times_plain", json!(to_digits(middle(&rounds_ns) / plain_ns, 2))),
+                    ("asked_times", json!(ASKED_TIMES)),
+                    ("chosen", json!(chosen.join(", "))),
+                ];
+                ("six tasks", checked, Some(bytes), more)
+            }
+        };
+        more.push(("seeds", json!(1)));
+        out(Line {
+            bench: BENCH,
+            variant: variant.to_owned(),
+            params: params("cost", "six at once", stream, MEMORY),
+            packets: sample.now.packets,
+            rounds_ns,
+            memory_bytes,
+            checked,
+            more,
+        });
+    }
+    Ok(())
+}
+
+/// Not a promise of how good an answer is, only that it is one about these packets.
+fn is_near(truth: &Truth, answer: &TaskAnswer) -> bool {
+    let score = score(truth, answer);
+    let at_most = |metric, most| score.get(metric).is_none_or(|value| value <= most);
+    let is_found = score.get(Metric::F1).is_none_or(|f1| f1 >= 0.5);
+    let is_empty = matches!(answer.rows, TaskRows::Entropy(None)) || answer.rows.is_empty();
+    !is_empty
+        && is_found
+        && at_most(Metric::RelativeError, 0.5)
+        && at_most(Metric::RankError, 0.25)
+        && at_most(Metric::Wmre, 1.0)
+}
+
+/// Simple Hash Table, Count-Min and heap, by address pairs as the paper has them.
+fn three_of_a_size(
+    stream: &Stream,
+    sample: &Sample,
+    counted: &Counted<'_>,
+    questions: &[Question],
+    memory: usize,
+    seconds: f64,
+    out: &mut dyn FnMut(Line),
+) -> Result<(), String> {
+    let pairs = questions.iter().find(|question| question.key == "src_addr,dst_addr");
+    let question = pairs.ok_or("no question is about address pairs")?;
+    let truth = counted.truth(question).ok_or("address pairs have no truth")?;
+    let specs = ORDER.map(|structure| question.task(Some(structure), memory));
+    let rounds = specs.into_iter().map(|spec| Round::new(&[spec?], &sample.now, sample.seed));
+    let mut rounds = rounds.collect::<Result<Vec<_>, String>>()?;
+    let times = in_turn(&mut rounds, seconds, |round| round.time(&sample.now));
+    let medians: Vec<f64> = times.iter().map(|times| middle(times)).collect();
+    for (place, (round, rounds_ns)) in rounds.into_iter().zip(times).enumerate() {
+        let (answers, bytes) = round.answers();
+        let answer = answers.first().ok_or("the window was not answered")?;
+        let score = score(&truth, answer);
+        let mut more = vec![("seeds", json!(1))];
+        for metric in [Metric::Precision, Metric::Recall, Metric::F1] {
+            more.extend(score.get(metric).map(|value| (metric.names()[0], json!(to_digits(value, 5)))));
+        }
+        if let Some(next) = medians.get(place + 1) {
+            more.push(("times_the_next", json!(to_digits(next / medians[place], 2))));
+        }
+        out(Line {
+            bench: BENCH,
+            variant: ORDER[place].name().to_owned(),
+            params: params("speed", question.name, stream, memory),
+            packets: sample.now.packets,
+            rounds_ns,
+            memory_bytes: Some(bytes),
+            checked: answer.note.total.0 == sample.now.packets && score.get(Metric::F1).is_some(),
+            more,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! `edison bench accuracy`: how right every structure is, task by task, in how much memory, on how skewed traffic and in which design,
+//! against a count of every flow in an ordinary map (`docs/accuracy.md`).
+
+mod cost;
+mod metrics;
+mod promise;
+mod question;
+mod stream;
+mod study;
+mod table;
+mod trial;
+mod truth;
+mod window;
+
+pub(crate) use table::markdown;
+
+use crate::{Line, Points};
+use question::Question;
+use stream::Stream;
+use study::{Case, Study};
+use trial::Design;
+
+const BENCH: &str = "accuracy";
+/// Packets of a window (Alipourfard et al., section 3.1).
+const PACKETS: u64 = 1_000_000;
+/// Memory for each address family.
+const SIZES: [usize; 6] = [32 << 10, 128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20];
+/// At which designs and skews are compared.
+const USUAL_SIZES: [usize; 2] = [128 << 10, 2 << 20];
+/// Skews that are compared.
+const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
+/// The fewest seeds of a comparison.
+const LEAST_SEEDS: f64 = 3.0;
+const MOST_SEEDS: f64 = 10.0;
+/// Of a comparison of times.
+const MOST_SECONDS: f64 = 5.0;
+/// Of which each needs memory.
+const MOST_THREADS: usize = 4;
+/// Seconds for which there is one more seed.
+const SECONDS_OF_SEED: f64 = 3.0;
+
+/// Runs it: all memories on one core, designs and skews at few of them; with a skew given, that one at all memories and nothing else.
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let packets = points.packets.unwrap_or(PACKETS).clamp(1_000, 1 << 22);
+    let generated = Stream::generated(packets, points.flows);
+    let stream = match &points.capture {
+        Some(path) => &Stream::capture(path, packets)?,
+        None => &generated,
+    };
+    let seeds = (points.seconds / SECONDS_OF_SEED).clamp(LEAST_SEEDS, MOST_SEEDS) as u64;
+    let questions = Question::all(stream.packets());
+    let questions = &questions[..];
+    let study = |part, stream, design, sizes: &[usize], threads| {
+        let cases = sizes.iter().flat_map(|bytes| Case::all(questions, *bytes)).collect();
+        Study { part, stream, questions, design, cases, seeds, threads }
+    };
+    if let Some(zipf) = points.zipf {
+        return study("skew", &stream.with_skew(zipf)?, Design::ONE, &SIZES, 1).report(out);
+    }
+    promise::run(&generated, &Question::all(packets), out)?;
+    cost::run(&generated, &Question::all(packets), points.seconds.min(MOST_SECONDS), out)?;
+    study("memory", stream, Design::ONE, &SIZES, 1).report(out)?;
+    // Figures only: times are of the studies above.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    for design in Design::SEVERAL {
+        study("design", stream, design, &USUAL_SIZES[1..], threads).report(out)?;
+    }
+    for zipf in SKEWS {
+        let skewed = stream.with_skew(zipf)?;
+        study("skew", &skewed, Design::ONE, &USUAL_SIZES, threads).report(out)?;
+    }
+    Ok(())
+}

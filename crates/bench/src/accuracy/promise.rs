@@ -1,0 +1,71 @@
+//! What is promised of the planner's choice on a million packets of Zipf(1), and what every structure gives in the same memory.
+
+use super::metrics::Metric;
+use super::question::Question;
+use super::stream::Stream;
+use super::study::{Case, Study, spread};
+use super::trial::Design;
+use crate::Line;
+use serde_json::json;
+
+/// Seeds that promises are looked at with.
+const SEEDS: u64 = 10;
+
+/// A measure, and how good it has to be by the median.
+struct Promise {
+    /// Name of the question.
+    question: &'static str,
+    memory: usize,
+    metric: Metric,
+    limit: f64,
+}
+
+const fn promise(question: &'static str, memory: usize, metric: Metric, limit: f64) -> Promise {
+    Promise { question, memory, metric, limit }
+}
+
+const PROMISES: [Promise; 6] = [
+    promise("heavy hitters", 128 << 10, Metric::F1, 0.99),
+    promise("super-spreaders", 1 << 20, Metric::RelativeError, 0.05),
+    promise("flow sizes", 1 << 20, Metric::Wmre, 0.1),
+    promise("entropy", 256 << 10, Metric::RelativeError, 0.01),
+    promise("quantiles of source addresses", 256 << 10, Metric::RankError, 0.01),
+    promise("quantiles of sizes", 256 << 10, Metric::RankError, 0.01),
+];
+
+impl Promise {
+    /// True where the measure is as good as was promised.
+    fn holds(&self, value: f64) -> bool {
+        if self.metric == Metric::F1 { value >= self.limit } else { value <= self.limit }
+    }
+}
+
+/// Measures all of them.
+///
+/// # Errors
+/// What is wrong with the stream.
+pub(super) fn run(stream: &Stream, questions: &[Question], out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    let promise_of = |case: &Case| {
+        let name = questions[case.question].name;
+        PROMISES.iter().find(|promise| promise.question == name && promise.memory == case.memory)
+    };
+    let mut sizes: Vec<usize> = PROMISES.iter().map(|promise| promise.memory).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let cases = sizes.into_iter().flat_map(|memory| Case::all(questions, memory));
+    let cases: Vec<Case> = cases.filter(|case| promise_of(case).is_some()).collect();
+    let study =
+        Study { part: "promise", stream, questions, design: Design::ONE, cases, seeds: SEEDS, threads: 1 };
+    for (case, trials) in study.cases.iter().zip(study.run()?) {
+        let mut line = study.line(case, &trials);
+        if let Some(promise) = promise_of(case) {
+            let holds =
+                spread(&trials.scores, promise.metric).is_some_and(|[median, ..]| promise.holds(median));
+            line.more.push(("of", json!(promise.metric.names()[0])));
+            line.more.push(("asked", json!(promise.limit)));
+            line.more.push(("holds", json!(holds)));
+        }
+        out(line);
+    }
+    Ok(())
+}

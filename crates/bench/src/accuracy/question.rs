@@ -1,0 +1,85 @@
+//! What is asked of a window.
+
+use packet::KeySpec;
+use std::str::FromStr;
+use task::{Kind, Structure, TaskSpec};
+
+/// From which share of the packets on a flow is heavy (Alipourfard et al., section 3.1).
+const HEAVY: f64 = 0.002;
+/// From which share on a flow has changed.
+const CHANGED: f64 = 0.005;
+/// Contacts that make a spreader, for a million packets.
+const CONTACTS_PPM: u64 = 1_000;
+
+/// A task, and what its truth needs to know.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    /// As tables name it.
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    /// What its flows consist of.
+    pub(super) key: &'static str,
+    /// `kind:…` of a specification, without structure and memory.
+    pub(super) spec: String,
+    /// The figure from which on a flow is in the answer: a share of the packets, or contacts.
+    pub(super) least: f64,
+}
+
+const FIVE_TUPLE: &str = "src_addr,dst_addr,protocol,src_port,dst_port";
+
+impl Question {
+    /// All of them, for windows of so many packets.
+    pub(super) fn all(packets: u64) -> Vec<Self> {
+        let contacts = (packets * CONTACTS_PPM / 1_000_000).max(2);
+        let question = |name, kind: Kind, key, spec: &str, least| Self {
+            name,
+            kind,
+            key,
+            spec: format!("{kind}:{spec}"),
+            least,
+        };
+        vec![
+            question("heavy hitters", Kind::HeavyHitters, FIVE_TUPLE, "share=0.2%", HEAVY),
+            question(
+                "heavy hitters, address pairs",
+                Kind::HeavyHitters,
+                "src_addr,dst_addr",
+                "key=src_addr+dst_addr,share=0.2%",
+                HEAVY,
+            ),
+            question(
+                "super-spreaders",
+                Kind::SuperSpreaders,
+                "src_addr",
+                &format!("count={contacts}"),
+                contacts as f64,
+            ),
+            question("flow sizes", Kind::FlowSizes, FIVE_TUPLE, "", 0.0),
+            question("change", Kind::Change, FIVE_TUPLE, "share=0.5%", CHANGED),
+            question("entropy", Kind::Entropy, FIVE_TUPLE, "", 0.0),
+            question("quantiles of source addresses", Kind::Quantiles, "src_addr", "key=src_addr", 0.0),
+            question("quantiles of sizes", Kind::Quantiles, "", "key=size", 0.0),
+        ]
+    }
+
+    /// The task in so much memory; `None`: by the structure that the planner chooses.
+    pub(super) fn task(&self, structure: Option<Structure>, memory: usize) -> Result<TaskSpec, String> {
+        let structure = structure.map_or_else(String::new, |one| format!(",structure={}", one.name()));
+        let all = format!("{},memory={memory}{structure}", self.spec);
+        TaskSpec::from_str(&all.replace(":,", ":")).map_err(|error| error.to_string())
+    }
+
+    /// What its flows consist of.
+    pub(super) fn key(&self) -> KeySpec {
+        KeySpec::parse(self.key).unwrap_or_default()
+    }
+}
+
+/// Bytes as people write them.
+pub(super) fn memory_text(bytes: usize) -> String {
+    if bytes.is_multiple_of(1 << 20) {
+        format!("{} MiB", bytes >> 20)
+    } else {
+        format!("{} KiB", bytes >> 10)
+    }
+}

@@ -1,0 +1,313 @@
+//! Many structures on the same windows, over several seeds.
+
+use super::BENCH;
+use super::metrics::{Metric, Score, score};
+use super::question::{Question, memory_text};
+use super::stream::Stream;
+use super::trial::{self, Design, Outcome, Shared};
+use super::truth::{Counted, Truth};
+use crate::Line;
+use crate::line::to_digits;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use task::{Kind, Structure};
+
+/// Digits behind the point of a measure.
+const DIGITS: i32 = 5;
+
+/// What is tried.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    /// Place in the study's questions.
+    pub(super) question: usize,
+    /// `None`: the planner's choice.
+    pub(super) structure: Option<Structure>,
+    pub(super) memory: usize,
+}
+
+impl Case {
+    /// Each structure of each of these questions, and the planner's choice, in so much memory.
+    pub(super) fn all(questions: &[Question], memory: usize) -> Vec<Self> {
+        let of = |(question, asked): (usize, &Question)| {
+            let structures = task::catalog::structures(asked.kind).map(Some).chain([None]);
+            structures.map(move |structure| Self { question, structure, memory }).collect::<Vec<_>>()
+        };
+        questions.iter().enumerate().flat_map(of).collect()
+    }
+}
+
+/// What came out of a case: by seed, or why it cannot be.
+#[derive(Debug, Default)]
+pub(super) struct Trials {
+    pub(super) scores: Vec<Score>,
+    /// Processor time of counting a window, nanoseconds.
+    pub(super) times: Vec<f64>,
+    pub(super) chosen: Option<Structure>,
+    memory_bytes: Option<u64>,
+    /// The first answer's status that was not well.
+    status: Option<String>,
+    pub(super) refused: Option<String>,
+}
+
+impl Trials {
+    fn add(&mut self, tried: Result<(Score, Outcome), String>) {
+        match tried {
+            Ok((score, Outcome { answer, structure, ns })) => {
+                self.scores.push(score);
+                self.times.push(ns);
+                self.chosen = Some(structure);
+                self.memory_bytes = Some(answer.note.memory_bytes);
+                self.status = self.status.take().or((answer.status != "ok").then_some(answer.status));
+            }
+            Err(why) => self.refused = Some(why),
+        }
+    }
+}
+
+/// Calls `work` for each item, on so many threads; results in the items' order.
+fn on_threads<I: Sync, T: Send>(threads: usize, items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let numbers = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        let items = numbers.map_while(|number| Some((number, items.get(number)?)));
+        items.map(|(number, item)| (number, work(item))).collect::<Vec<_>>()
+    };
+    let mut results = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(some)).collect();
+        let mut results = some();
+        for other in others {
+            match other.join() {
+                Ok(more) => results.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        results
+    });
+    results.sort_unstable_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Cases on a stream.
+pub(super) struct Study<'a> {
+    /// Which part of the bench it is.
+    pub(super) part: &'static str,
+    pub(super) stream: &'a Stream,
+    pub(super) questions: &'a [Question],
+    pub(super) design: Design,
+    pub(super) cases: Vec<Case>,
+    /// At least so many.
+    pub(super) seeds: u64,
+    /// Cases that are tried at a time; more than one where nobody looks at times.
+    pub(super) threads: usize,
+}
+
+impl Study<'_> {
+    /// Tries every case with every seed.
+    ///
+    /// # Errors
+    /// What is wrong with the stream.
+    pub(super) fn run(&self) -> Result<Vec<Trials>, String> {
+        let mut all: Vec<Trials> = self.cases.iter().map(|_| Trials::default()).collect();
+        for seed in 1..=self.stream.samples(self.seeds) {
+            let sample = self.stream.sample(seed)?;
+            let counted = Counted::new(&sample.now, sample.before.as_ref());
+            let truths: Vec<_> = self.questions.iter().map(|question| counted.truth(question)).collect();
+            let packets = sample.now.packets;
+            let share = |window| self.design.share(window, &sample.seed);
+            let before = sample.before.map(share);
+            let windows = Shared { seed: sample.seed, before, now: share(sample.now), packets };
+            let is_open = |case: &usize| all[*case].refused.is_none();
+            let open: Vec<usize> = (0..self.cases.len()).filter(is_open).collect();
+            let tried = on_threads(self.threads, &open, |at| {
+                let case = &self.cases[*at];
+                self.attempt(case, truths[case.question].as_ref(), &windows)
+            });
+            open.into_iter().zip(tried).for_each(|(at, tried)| all[at].add(tried));
+        }
+        Ok(all)
+    }
+
+    fn attempt(
+        &self,
+        case: &Case,
+        truth: Option<&Truth>,
+        windows: &Shared,
+    ) -> Result<(Score, Outcome), String> {
+        let truth = truth.ok_or_else(|| {
+            format!("one window of {} packets, and none before it to compare with", windows.packets)
+        })?;
+        let question = &self.questions[case.question];
+        let spec = question.task(case.structure, case.memory)?;
+        let outcome = trial::run(&spec, self.design, windows, question.kind == Kind::Change)?;
+        Ok((score(truth, &outcome.answer), outcome))
+    }
+
+    /// The line of a case.
+    pub(super) fn line(&self, case: &Case, trials: &Trials) -> Line {
+        let mut rounds_ns = trials.times.clone();
+        rounds_ns.sort_by(f64::total_cmp);
+        let mut more = vec![("seeds", json!(trials.scores.len())), ("threads", json!(self.threads))];
+        if case.structure.is_none() {
+            more.extend(trials.chosen.map(|structure| ("chosen", json!(structure.name()))));
+        }
+        for metric in Metric::ALL {
+            if let Some([middle, least, most]) = spread(&trials.scores, metric) {
+                let [name, spread] = metric.names();
+                more.push((name, json!(middle)));
+                more.push((spread, json!([least, most])));
+            }
+        }
+        let promised = trials.scores.iter().filter_map(|score| score.confidence).reduce(f64::min);
+        more.extend(promised.map(|promised| ("promised_coverage", json!(to_digits(promised, DIGITS)))));
+        more.extend(trials.status.as_ref().map(|status| ("status", json!(status))));
+        more.extend(trials.refused.as_ref().map(|why| ("refused", json!(why))));
+        Line {
+            bench: BENCH,
+            variant: case.structure.map_or("planner", Structure::name).to_owned(),
+            params: self.params(case),
+            packets: self.stream.packets(),
+            rounds_ns,
+            memory_bytes: trials.memory_bytes,
+            // What is refused gave no answer that could be wrong.
+            checked: true,
+            more,
+        }
+    }
+
+    fn params(&self, case: &Case) -> Vec<(&'static str, Value)> {
+        vec![
+            ("part", json!(self.part)),
+            ("task", json!(self.questions[case.question].name)),
+            ("stream", json!(self.stream.name())),
+            ("zipf", self.stream.zipf()),
+            ("memory", json!(memory_text(case.memory))),
+            ("design", json!(self.design.name)),
+        ]
+    }
+
+    /// Gives out a line for each case.
+    ///
+    /// # Errors
+    /// As [`Study::run`].
+    pub(super) fn report(&self, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+        let trials = self.run()?;
+        self.cases.iter().zip(&trials).for_each(|(case, trials)| out(self.line(case, trials)));
+        Ok(())
+    }
+}
+
+/// Median, least and most of a measure; `None` where it never meant anything.
+pub(super) fn spread(scores: &[Score], metric: Metric) -> Option<[f64; 3]> {
+    let mut values: Vec<f64> = scores.iter().filter_map(|score| score.get(metric)).collect();
+    values.sort_by(f64::total_cmp);
+    let (least, most) = (*values.first()?, *values.last()?);
+    let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
+    Some([median, least, most].map(|value| to_digits(value, DIGITS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKETS: u64 = 20_000;
+
+    fn studied(design: Design, memory: usize) -> Vec<(Question, Case, Trials)> {
+        let stream = Stream::generated(PACKETS, Some(2_000));
+        let questions = Question::all(PACKETS);
+        let cases = Case::all(&questions, memory);
+        let study = Study {
+            part: "test",
+            stream: &stream,
+            questions: &questions,
+            design,
+            cases,
+            seeds: 1,
+            threads: 2,
+        };
+        let trials = study.run().expect("trials");
+        let all = study.cases.iter().zip(trials);
+        all.map(|(case, trials)| (questions[case.question].clone(), *case, trials)).collect()
+    }
+
+    fn is_perfect(score: &Score) -> bool {
+        let is = |metric, value: f64| score.get(metric).is_none_or(|got| (got - value).abs() < 1e-9);
+        [Metric::Precision, Metric::Recall, Metric::F1, Metric::Coverage].iter().all(|one| is(*one, 1.0))
+            && [Metric::Are, Metric::Aae, Metric::Wmre, Metric::RelativeError, Metric::RankError]
+                .iter()
+                .all(|none| is(*none, 0.0))
+    }
+
+    #[test]
+    fn every_structure_is_measured_and_the_exact_one_is_right() {
+        for (question, case, trials) in studied(Design::ONE, 2 << 20) {
+            let of = format!("{question:?} {case:?} {trials:?}");
+            if case.structure == Some(Structure::DdSketch) && question.name != "quantiles of sizes" {
+                assert!(trials.refused.is_some(), "{of}");
+                continue;
+            }
+            assert_eq!((&trials.refused, trials.scores.len()), (&None, 1), "{of}");
+            let score = &trials.scores[0];
+            for share in [Metric::Precision, Metric::Recall, Metric::F1, Metric::Coverage, Metric::RankError]
+            {
+                assert!(score.get(share).is_none_or(|share| (0.0..=1.0).contains(&share)), "{of}");
+            }
+            for error in [Metric::Are, Metric::Aae, Metric::RelativeError] {
+                assert!(score.get(error).is_none_or(|error| error.is_finite() && error >= 0.0), "{of}");
+            }
+            assert!(score.get(Metric::Wmre).is_none_or(|wmre| (0.0..=2.0).contains(&wmre)), "{of}");
+            if case.structure == Some(Structure::Exact) {
+                assert!(is_perfect(score), "{of}");
+                let main = match question.kind {
+                    Kind::HeavyHitters | Kind::SuperSpreaders | Kind::Change => Metric::F1,
+                    Kind::FlowSizes => Metric::Wmre,
+                    Kind::Entropy => Metric::RelativeError,
+                    Kind::Quantiles => Metric::RankError,
+                };
+                assert!(score.get(main).is_some(), "nothing was asked: {of}");
+            }
+        }
+    }
+
+    #[test]
+    fn merged_exact_tables_are_right_in_every_design() {
+        for design in Design::SEVERAL {
+            let exact = studied(design, 2 << 20);
+            let exact = exact.iter().filter(|(_, case, _)| case.structure == Some(Structure::Exact));
+            let mut tasks = 0;
+            for (question, _, trials) in exact {
+                assert_eq!(trials.refused, None, "{question:?}");
+                assert!(is_perfect(&trials.scores[0]), "{design:?} {question:?} {trials:?}");
+                tasks += 1;
+            }
+            assert_eq!(tasks, Question::all(PACKETS).len());
+        }
+    }
+
+    #[test]
+    fn what_a_design_forbids_is_said() {
+        let trials = studied(Design::SEVERAL[2], 1 << 20);
+        let refused = |structure| {
+            let of = trials.iter().find(|(_, case, _)| case.structure == Some(structure));
+            of.and_then(|(_, _, trials)| trials.refused.clone()).unwrap_or_default()
+        };
+        assert!(refused(Structure::Conservative).contains("not linear"));
+        assert!(refused(Structure::StreamSample).contains("one core"));
+    }
+
+    #[test]
+    fn threads_share_the_work_and_keep_its_order() {
+        let items: Vec<usize> = (0..1_000).collect();
+        for threads in [1, 3] {
+            assert_eq!(on_threads(threads, &items, |item| *item), items);
+        }
+        assert_eq!(on_threads(2, &[] as &[u8], |item| *item), []);
+    }
+
+    #[test]
+    fn lines_have_the_median_and_its_spread() {
+        let of = |f1: f64| Score::of_values(vec![(Metric::F1, f1)]);
+        assert_eq!(spread(&[of(0.5), of(1.0), of(0.75)], Metric::F1), Some([0.75, 0.5, 1.0]));
+        assert_eq!(spread(&[of(0.5), of(1.0)], Metric::F1), Some([0.75, 0.5, 1.0]));
+        assert_eq!(spread(&[of(0.5)], Metric::Recall), None);
+    }
+}

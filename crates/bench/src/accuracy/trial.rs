@@ -1,0 +1,107 @@
+//! One structure on one window: counted as a run's workers do, merged, and answered.
+
+use super::window::Window;
+use crate::compare::thread_time;
+use engine::Split;
+use packet::{KeySpec, Seed};
+use record::report::TaskAnswer;
+use task::{Desk, Setting, Structure, TaskCounter, TaskSpec, Tasks};
+
+/// How packets are shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Design {
+    pub(super) name: &'static str,
+    pub(super) workers: usize,
+    pub(super) split: Split,
+}
+
+impl Design {
+    /// One core.
+    pub(super) const ONE: Self = Self { name: "one worker", workers: 1, split: Split::Hash };
+    /// What is compared with it.
+    pub(super) const SEVERAL: [Self; 3] = [
+        Self { name: "2 workers by hash", workers: 2, split: Split::Hash },
+        Self { name: "4 workers by hash", workers: 4, split: Split::Hash },
+        Self { name: "2 workers by position", workers: 2, split: Split::Position },
+    ];
+
+    /// What each worker gets of a window.
+    pub(super) fn share(self, window: Window, seed: &Seed) -> Vec<Window> {
+        if self.workers == 1 { vec![window] } else { window.split(self.split, self.workers, seed) }
+    }
+
+    /// Tasks of a run like this, whose windows have so many packets.
+    pub(super) fn plan(self, specs: &[TaskSpec], packets: u64, seed: Seed) -> Result<Tasks, String> {
+        let setting = Setting {
+            key: KeySpec::FIVE_TUPLE,
+            is_paired: false,
+            packets: Some(packets),
+            workers: self.workers,
+            scatters: self.split == Split::Position,
+            seed,
+        };
+        Tasks::plan(specs, &setting)
+    }
+}
+
+/// Windows as workers get them.
+pub(super) struct Shared {
+    pub(super) seed: Seed,
+    pub(super) before: Option<Vec<Window>>,
+    pub(super) now: Vec<Window>,
+    pub(super) packets: u64,
+}
+
+/// What came out.
+pub(super) struct Outcome {
+    pub(super) answer: TaskAnswer,
+    /// What counted.
+    pub(super) structure: Structure,
+    /// Processor time of counting the window, all workers' together, nanoseconds.
+    pub(super) ns: f64,
+}
+
+/// Counts a window, and the one before it where that is wanted, and answers.
+///
+/// # Errors
+/// One line: why the structure cannot do this.
+pub(super) fn run(
+    spec: &TaskSpec,
+    design: Design,
+    windows: &Shared,
+    with_before: bool,
+) -> Result<Outcome, String> {
+    let tasks = design.plan(std::slice::from_ref(spec), windows.packets, windows.seed)?;
+    let structure =
+        tasks.choices().map(|(_, choice)| choice.structure).next().ok_or("nothing was planned")?;
+    let states = || {
+        let mut states = tasks.states().map_err(|error| error.to_string())?;
+        // Its pages are there before anything is timed.
+        states.reset();
+        Ok::<_, String>(Box::new(states))
+    };
+    let counters = (0..design.workers).map(|_| Ok(TaskCounter::new(&tasks, states()?)));
+    let mut counters = counters.collect::<Result<Vec<_>, String>>()?;
+    let mut desk = Desk::new(tasks.clone(), design.workers);
+    if let Some(before) = windows.before.as_ref().filter(|_| with_before) {
+        for (worker, (counter, window)) in counters.iter_mut().zip(before).enumerate() {
+            count(counter, window);
+            desk.part(worker, 0, counter.turn(states()?));
+        }
+        desk.report(0, Some(0));
+    }
+    let mut ns = 0.0;
+    for (worker, (mut counter, window)) in counters.into_iter().zip(&windows.now).enumerate() {
+        let began = thread_time();
+        count(&mut counter, window);
+        ns += thread_time() - began;
+        desk.part(worker, 1, counter.into_states());
+    }
+    let answer = desk.report(1, Some(0)).pop().ok_or("the window was not answered")?;
+    Ok(Outcome { answer, structure, ns })
+}
+
+/// Counts all packets of a window.
+pub(super) fn count(counter: &mut TaskCounter, window: &Window) {
+    window.parcels.iter().for_each(|parcel| counter.count(&parcel.v4, &parcel.v6));
+}

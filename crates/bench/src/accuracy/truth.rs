@@ -1,0 +1,147 @@
+//! The truth about a window, from a count of every flow in an ordinary map.
+
+use super::question::Question;
+use super::window::Window;
+use hashbrown::{HashMap, HashSet};
+use packet::{FlowKey, Key, KeySpec, PacketFields, PacketKey};
+use record::report::Point;
+use std::net::{IpAddr, Ipv6Addr};
+use task::Kind;
+
+/// Bits of an IPv6 address that quantiles look at.
+const IPV6_BITS: u32 = 48;
+
+/// Packets of every 5-tuple.
+type Counts = HashMap<FlowKey, u64>;
+
+/// What is true of a window, in the form of one kind of answer.
+#[derive(Debug)]
+pub(super) enum Truth {
+    /// The figure of every flow, and from which on it belongs into the answer, whatever its sign.
+    Flows { figures: HashMap<FlowKey, f64>, least: f64 },
+    /// How many flows have each size.
+    Sizes(HashMap<u64, f64>),
+    /// Bits.
+    Entropy(f64),
+    /// All values in order, by family; of what has no family all among the first.
+    Quantiles([Vec<Point>; 2]),
+}
+
+/// What all truths of a window begin with.
+pub(super) struct Counted<'a> {
+    window: &'a Window,
+    now: Counts,
+    /// Of the window before.
+    before: Option<Counts>,
+}
+
+fn flow_key(key: &PacketKey, spec: &KeySpec) -> FlowKey {
+    match key {
+        PacketKey::V4(key) => key.flow_key(spec),
+        PacketKey::V6(key) => key.flow_key(spec),
+    }
+}
+
+fn count(window: &Window) -> Counts {
+    let mut counts = Counts::new();
+    window.each(|key, _| *counts.entry(flow_key(&key, &KeySpec::FIVE_TUPLE)).or_default() += 1);
+    counts
+}
+
+/// What is left of a flow's key.
+fn part(key: &FlowKey, spec: &KeySpec) -> FlowKey {
+    let has = |column| spec.columns().any(|name| name == column);
+    FlowKey {
+        src_addr: key.src_addr.filter(|_| has("src_addr")),
+        dst_addr: key.dst_addr.filter(|_| has("dst_addr")),
+        src_port: key.src_port.filter(|_| has("src_port")),
+        dst_port: key.dst_port.filter(|_| has("dst_port")),
+        protocol: key.protocol.filter(|_| has("protocol")),
+        ..FlowKey::default()
+    }
+}
+
+impl<'a> Counted<'a> {
+    pub(super) fn new(window: &'a Window, before: Option<&Window>) -> Self {
+        Self { window, now: count(window), before: before.map(count) }
+    }
+
+    /// How many 5-tuples there are.
+    pub(super) fn flows(&self) -> usize {
+        self.now.len()
+    }
+
+    /// The truth about one question; `None` where there is none: a change in a window that none came before.
+    pub(super) fn truth(&self, question: &Question) -> Option<Truth> {
+        Some(match question.kind {
+            Kind::HeavyHitters => {
+                let spec = question.key();
+                let mut figures: HashMap<FlowKey, f64> = HashMap::new();
+                for (key, packets) in &self.now {
+                    *figures.entry(part(key, &spec)).or_default() += *packets as f64;
+                }
+                Truth::Flows { figures, least: least(question.least, self.window.packets) }
+            }
+            Kind::SuperSpreaders => {
+                let mut contacts: HashMap<FlowKey, HashSet<Option<IpAddr>>> = HashMap::new();
+                for key in self.now.keys() {
+                    contacts.entry(part(key, &question.key())).or_default().insert(key.dst_addr);
+                }
+                let figures = contacts.into_iter().map(|(key, others)| (key, others.len() as f64)).collect();
+                Truth::Flows { figures, least: question.least }
+            }
+            Kind::FlowSizes => {
+                let mut sizes: HashMap<u64, f64> = HashMap::new();
+                self.now.values().for_each(|packets| *sizes.entry(*packets).or_default() += 1.0);
+                Truth::Sizes(sizes)
+            }
+            Kind::Change => {
+                let before = self.before.as_ref()?;
+                let mut figures: HashMap<FlowKey, f64> =
+                    self.now.iter().map(|(key, packets)| (*key, *packets as f64)).collect();
+                before.iter().for_each(|(key, packets)| {
+                    *figures.entry(*key).or_default() -= *packets as f64;
+                });
+                let most = self.window.packets.max(before.values().sum());
+                Truth::Flows { figures, least: least(question.least, most) }
+            }
+            Kind::Entropy => {
+                let total = self.window.packets as f64;
+                let of_flow = |packets: &u64| {
+                    let share = *packets as f64 / total;
+                    -share * share.log2()
+                };
+                Truth::Entropy(self.now.values().map(of_flow).sum())
+            }
+            Kind::Quantiles => Truth::Quantiles(self.values(question.key == "src_addr")),
+        })
+    }
+
+    /// Source addresses, or sizes, in order.
+    fn values(&self, are_addresses: bool) -> [Vec<Point>; 2] {
+        let mut values = [Vec::new(), Vec::new()];
+        let address = |key: &PacketKey| match flow_key(key, &KeySpec::FIVE_TUPLE).src_addr {
+            Some(IpAddr::V6(address)) => {
+                let kept = u128::MAX << (128 - IPV6_BITS);
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & kept))
+            }
+            Some(address) => address,
+            None => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        self.window.each(|key, fields: &PacketFields| {
+            let is_second = are_addresses && matches!(key, PacketKey::V6(_));
+            let value = match are_addresses {
+                true => Point::Address(address(&key)),
+                false => Point::Number(fields.total_byte.into()),
+            };
+            values[usize::from(is_second)].push(value);
+        });
+        values.iter_mut().for_each(|values| values.sort_unstable());
+        values
+    }
+}
+
+/// A share of so many packets, at least one.
+fn least(share: f64, packets: u64) -> f64 {
+    (share * packets as f64).ceil().max(1.0)
+}
