@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{parallel, parts, quantity, tasks};
+use crate::{parallel, parts, quantity};
 use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::{Cores, Design, Every, Split, State};
@@ -11,7 +11,6 @@ use record::{Collector, Rotation};
 use std::path::PathBuf;
 use std::time::Duration;
 use summary::StatisticSpec;
-use task::TaskSpec;
 
 /// Exact network measurement, with its own loss beside every figure.
 #[derive(Debug, Parser)]
@@ -168,8 +167,8 @@ pub(crate) struct RunOptions {
     pub(crate) biflow: bool,
     /// Answer a question of each window, beside the flow records; may be given several times (`edison tasks` lists them):
     /// heavy-hitters:key=src_addr,share=0.2%
-    #[arg(long, value_name = "SPEC", env = "EDISON_TASK", value_delimiter = ' ', value_parser = tasks::spec)]
-    pub(crate) task: Vec<TaskSpec>,
+    #[arg(long, value_name = "SPEC", env = "EDISON_TASK", value_delimiter = ' ')]
+    pub(crate) task: Vec<String>,
     /// Seed of the tables' hash [default: random]
     #[arg(long, value_name = "N", env = "EDISON_SEED")]
     pub(crate) seed: Option<u64>,

@@ -44,12 +44,13 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
     // Before a source is opened: a mistake in it must not start a port.
     let plan = parallel::plan(options, &config)?;
-    tasks::plan(&options.task, &config, &plan)?;
+    let specs = tasks::specs(&options.task)?;
+    tasks::plan(&specs, &config, &plan)?;
     let opened = sources::open(options, &config, plan)?;
     let Sources { mut sources, plan, filter, time_base, are_captures, wire, damage } = opened;
     // A port may have had fewer queues than were asked for.
-    config.tasks = tasks::plan(&options.task, &config, &plan)?;
-    tasks::take_memory(&config, &plan)?;
+    config.tasks = tasks::plan(&specs, &config, &plan)?;
+    tasks::take_memory(&config, &plan);
     if let Some((_, bytes)) = &wire {
         config.limits.take_bytes(usize::try_from(*bytes).unwrap_or(usize::MAX));
     }

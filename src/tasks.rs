@@ -6,9 +6,11 @@ use record::terminal;
 use std::process::ExitCode;
 use task::{Kind, Setting, TaskSpec, Tasks, catalog};
 
-/// The value of `--task`.
-pub(crate) fn spec(text: &str) -> Result<TaskSpec, String> {
-    text.parse::<TaskSpec>().map_err(|error| error.to_string())
+/// The values of `--task`.
+pub(crate) fn specs(texts: &[String]) -> Result<Vec<TaskSpec>, Failure> {
+    let spec =
+        |text: &String| text.parse().map_err(|error| Failure::usage(format!("--task {text}: {error}")));
+    texts.iter().map(spec).collect()
 }
 
 /// Structures for the tasks that were asked for, in a run by this plan; none where none were.
@@ -28,8 +30,7 @@ pub(crate) fn plan(specs: &[TaskSpec], config: &Config, plan: &Plan) -> Result<O
         seed: config.seed,
     };
     let tasks = Tasks::plan(specs, &setting).map_err(|error| Failure::usage(format!("--task {error}")))?;
-    let states = tasks.states().map_err(Failure::fault)?;
-    let bytes = tasks.bytes(&states, plan.counting());
+    let bytes = tasks.bytes(plan.counting());
     let allowed = config.limits.bytes_allowed() / 2;
     if bytes > allowed {
         return Err(Failure::usage(format!(
@@ -44,11 +45,9 @@ pub(crate) fn plan(specs: &[TaskSpec], config: &Config, plan: &Plan) -> Result<O
 }
 
 /// Counts the memory of tasks into the run's.
-pub(crate) fn take_memory(config: &Config, plan: &Plan) -> Result<(), Failure> {
-    let Some(tasks) = &config.tasks else { return Ok(()) };
-    let states = tasks.states().map_err(Failure::fault)?;
-    config.limits.take_bytes(tasks.bytes(&states, plan.counting()));
-    Ok(())
+pub(crate) fn take_memory(config: &Config, plan: &Plan) {
+    let bytes = config.tasks.as_ref().map_or(0, |tasks| tasks.bytes(plan.counting()));
+    config.limits.take_bytes(bytes);
 }
 
 /// Prints the table of tasks and structures (Alipourfard et al., table 1).

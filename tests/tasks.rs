@@ -98,7 +98,7 @@ fn planted_events_are_found_and_none_invented() {
         ("", 0.0, &[][..]),
         ("", 0.0, &["--design", "2x1", "--wire", "queues=2"][..]),
         (",memory=256KiB", 0.2, &[][..]),
-        (",memory=256KiB", 0.2, &["--cores", "3", "--design", "async"][..]),
+        (",memory=256KiB", 0.2, &["--design", "1x3"][..]),
     ] {
         let mut command = edison();
         command.arg("run").arg(&generated.path).args(["--json", "--every", "5s", "--seed", "3"]).args(design);

@@ -160,13 +160,14 @@ impl Tasks {
         Feeder::new(self.seed, self.hashed, &self.feeds)
     }
 
-    /// Bytes of the states that a run with so many workers has: two for each of them, and what changes are measured against.
-    pub fn bytes(&self, states: &TaskStates, workers: usize) -> usize {
-        let of_task = |(task, states): (&Task, &Vec<State>)| {
-            let bytes: usize = states.iter().map(State::bytes).sum();
-            bytes.saturating_mul(2 * workers + task.spec.windows_back())
+    /// Bytes that the states of a run with so many workers may take: two for each of them, and what changes are measured against.
+    pub fn bytes(&self, workers: usize) -> usize {
+        let of_task = |task: &Task| {
+            let parts: usize = task.levels.iter().map(|level| 1 + usize::from(level.has_v6)).sum();
+            let states = 2 * workers + task.spec.windows_back();
+            task.maker.choice.bytes.saturating_mul(parts).saturating_mul(states)
         };
-        self.tasks.iter().zip(&states.states).map(of_task).fold(0, usize::saturating_add)
+        self.tasks.iter().map(of_task).fold(0, usize::saturating_add)
     }
 
     /// The feed of each state, by task and level.
