@@ -50,23 +50,25 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let seeds = (points.seconds / SECONDS_OF_SEED).clamp(LEAST_SEEDS, MOST_SEEDS) as u64;
     let questions = Question::all(stream.packets());
     let questions = &questions[..];
-    let study = |part, stream, design, sizes: &[usize], threads| {
-        let cases = sizes.iter().flat_map(|bytes| Case::all(questions, *bytes)).collect();
-        Study { part, stream, questions, design, cases, seeds, threads }
-    };
+    let cases = |sizes: &[usize]| sizes.iter().flat_map(|bytes| Case::all(questions, *bytes)).collect();
+    let design = Design::ONE;
     if let Some(zipf) = points.zipf {
-        return study("skew", &stream.with_skew(zipf)?, Design::ONE, &SIZES, 1).report(out);
+        let (stream, cases) = (&stream.with_skew(zipf)?, cases(&SIZES));
+        return Study { part: "skew", stream, questions, design, cases, seeds, threads: 1 }.report(out);
     }
     promise::run(&generated, &Question::all(packets), out)?;
     cost::run(&generated, &Question::all(packets), points.seconds.min(MOST_SECONDS), out)?;
-    study("memory", stream, Design::ONE, &SIZES, 1).report(out)?;
+    Study { part: "memory", stream, questions, design, cases: cases(&SIZES), seeds, threads: 1 }
+        .report(out)?;
     // Figures only: times are of the studies above.
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     for design in Design::SEVERAL {
-        study("design", stream, design, &USUAL_SIZES[1..], threads).report(out)?;
+        let cases = cases(&USUAL_SIZES[1..]);
+        Study { part: "design", stream, questions, design, cases, seeds, threads }.report(out)?;
     }
     for zipf in SKEWS {
-        study("skew", &stream.with_skew(zipf)?, Design::ONE, &USUAL_SIZES, threads).report(out)?;
+        let (stream, cases) = (&stream.with_skew(zipf)?, cases(&USUAL_SIZES));
+        Study { part: "skew", stream, questions, design, cases, seeds, threads }.report(out)?;
     }
     Ok(())
 }
