@@ -76,11 +76,6 @@ impl State {
         }
     }
 
-    /// Memory of its structures.
-    pub(crate) fn bytes(&self) -> usize {
-        self.v4.bytes() + self.v6.as_ref().map_or(0, Part::bytes)
-    }
-
     /// What it was given.
     pub(crate) fn total(&self) -> u64 {
         self.v4.total.saturating_add(self.v6.as_ref().map_or(0, |v6| v6.total))

@@ -76,7 +76,7 @@ impl Round {
     fn answers(self) -> (Vec<TaskAnswer>, u64) {
         let states = self.counter.into_states();
         // States of one worker and one window, without the second ones that a run has.
-        let bytes = self.tasks.bytes(&states, 1) / 2;
+        let bytes = self.tasks.bytes(1) / 2;
         let mut desk = Desk::new(self.tasks, 1);
         desk.part(0, 0, states);
         (desk.report(0, Some(0)), bytes as u64)
