@@ -1,4 +1,4 @@
-//! What users type: specifications of traffic and of paths, lists of fields and statistics, keys, collectors. What is
+//! What users type: specifications of traffic, of paths and of tasks, lists of fields and statistics, keys, collectors. What is
 //! accepted reads back as the same.
 #![no_main]
 
@@ -6,6 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use packet::KeySpec;
 use record::{Collector, Parts, Selection};
 use summary::StatisticSpec;
+use task::TaskSpec;
 use traffic::{PathSpec, Spec};
 
 /// An error is one line, unless the user's own line break stands in it.
@@ -49,6 +50,10 @@ fuzz_target!(|text: &str| {
         Ok(spec) => assert_eq!(spec.columns().count(), text.split(',').count()),
         // The one error of several lines: it underlines.
         Err(error) => assert!(error.to_string().contains('^')),
+    }
+    match text.parse::<TaskSpec>() {
+        Ok(spec) => assert_eq!(spec.to_string().parse(), Ok(spec)),
+        Err(error) => check_error(text, &error),
     }
     if let Err(error) = text.parse::<Collector>() {
         check_error(text, &error);

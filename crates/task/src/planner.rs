@@ -10,10 +10,10 @@ mod error_bound;
 
 use crate::catalog;
 use crate::spec::{Against, Kind, Limit, Size, TaskSpec, WHOLE_PPM, Weight};
-use crate::state::{Contacts, Counted, Kept, Make, Values};
+use crate::state::{Contacts, Counted, Kept, Make, Making, Values};
 use crate::{Quantity, Structure};
 use error_bound::{capacity, error_bound};
-use packet::{Key, KeySpec, Seed};
+use packet::{Key, KeySpec, KeyV4, KeyV6, Seed};
 use summary::sketch::SketchError;
 
 /// Memory for each address family where the user said nothing.
@@ -47,8 +47,10 @@ pub struct Setting {
 pub struct Choice {
     /// The structure.
     pub structure: Structure,
-    /// What it may take for each address family, bytes.
+    /// What it may take for IPv4, bytes.
     pub bytes: usize,
+    /// What it may take for IPv6, whose keys are longer.
+    pub bytes_v6: usize,
     /// Of a sample: one in so many is taken.
     pub one_in: u32,
     /// Why.
@@ -102,8 +104,10 @@ pub(crate) struct Maker {
 
 impl Make for Maker {
     fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<Kept<K>, SketchError> {
+        let Choice { structure, bytes, bytes_v6, one_in, .. } = self.choice;
+        let making = Making { structure, bytes: if is_v6 { bytes_v6 } else { bytes }, one_in, seed: *seed };
         Ok(match self.kind {
-            Kind::SuperSpreaders => Kept::Contacts(Box::new(Contacts::new(&self.choice, seed)?)),
+            Kind::SuperSpreaders => Kept::Contacts(Box::new(Contacts::new(&making)?)),
             Kind::Quantiles => {
                 let bits = match self.quantity {
                     Quantity::SrcPort | Quantity::DstPort => 16,
@@ -111,9 +115,9 @@ impl Make for Maker {
                     Quantity::SrcAddr | Quantity::DstAddr if is_v6 => 48,
                     Quantity::SrcAddr | Quantity::DstAddr => 32,
                 };
-                Kept::Values(Box::new(Values::new(&self.choice, bits, seed)?))
+                Kept::Values(Box::new(Values::new(&making, bits)?))
             }
-            _ => Kept::Counted(Box::new(Counted::new(&self.choice, self.weight, seed)?)),
+            _ => Kept::Counted(Box::new(Counted::new(&making, self.weight)?)),
         })
     }
 }
@@ -194,10 +198,12 @@ pub(crate) fn expected_packets(spec: &TaskSpec, setting: &Setting) -> u64 {
 }
 
 fn choice(structure: Structure, bytes: usize, question: &Question<'_>, why: String) -> Choice {
-    let room = capacity(structure, bytes).unwrap_or(1).max(1) as u64;
+    let room = capacity::<KeyV4>(structure, bytes).unwrap_or(1).max(1) as u64;
     // As many are taken as there is room for where each is of a flow of its own.
     let one_in = u32::try_from(question.packets.div_ceil(room).max(1)).unwrap_or(u32::MAX);
-    Choice { structure, bytes, one_in, why }
+    // Where IPv6 keys do not fit into so little, its least.
+    let v6 = least_bytes(MOST_BYTES, |bytes| capacity::<KeyV6>(structure, bytes).is_some());
+    Choice { structure, bytes, bytes_v6: v6.unwrap_or(bytes).max(bytes), one_in, why }
 }
 
 fn percent(part: f64) -> String {
@@ -233,20 +239,26 @@ fn least_bytes(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
 
 fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) -> Result<Choice, String> {
     let entries = question.most_entries();
-    let holds_all =
-        |bytes: usize| capacity(Structure::Exact, bytes).is_some_and(|room| room as u64 >= entries);
+    let holds_all = |bytes: usize| holds_all::<KeyV4>(bytes, entries);
     let is_chosen = question.spec.structure.is_some();
     if candidates.contains(&Structure::Exact)
         && let Some(least) = least_bytes(bytes, holds_all)
     {
-        let least = if question.spec.size == Size::Usual { least } else { bytes };
         let why = format!("exact: it has room for all {entries} that a window can have");
-        return Ok(choice(Structure::Exact, least, question, why));
+        if question.spec.size != Size::Usual {
+            return Ok(choice(Structure::Exact, bytes, question, why));
+        }
+        let v6 = least_bytes(MOST_BYTES, |bytes| self::holds_all::<KeyV6>(bytes, entries));
+        let exact = choice(Structure::Exact, least, question, why);
+        return Ok(Choice { bytes_v6: v6.unwrap_or(least), ..exact });
     }
-    let fits = |structure: &Structure| capacity(*structure, bytes).is_some();
+    let fits = |structure: &Structure| capacity::<KeyV4>(*structure, bytes).is_some();
     if !candidates.iter().any(fits) {
         let least = |structure: &Structure| {
-            Some((least_bytes(MOST_BYTES, |bytes| capacity(*structure, bytes).is_some())?, *structure))
+            Some((
+                least_bytes(MOST_BYTES, |bytes| capacity::<KeyV4>(*structure, bytes).is_some())?,
+                *structure,
+            ))
         };
         let least = candidates.iter().filter_map(least).min_by_key(|(bytes, _)| *bytes);
         let what = least.map_or_else(String::new, |(bytes, structure)| {
@@ -256,7 +268,7 @@ fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) ->
     }
     let bounded = candidates
         .iter()
-        .filter_map(|structure| Some((*structure, error_bound(*structure, bytes, question)?)));
+        .filter_map(|structure| Some((*structure, error_bound::<KeyV4>(*structure, bytes, question)?)));
     let mut bounded: Vec<(Structure, f64)> = bounded.collect();
     bounded.sort_by(|(_, a), (_, b)| a.total_cmp(b));
     let by_user = |structure: Structure| {
@@ -306,15 +318,9 @@ fn whose(question: &Question<'_>) -> &'static str {
 }
 
 fn by_error(question: &Question<'_>, candidates: &[Structure], error: f64) -> Result<Choice, String> {
-    let entries = question.most_entries();
-    let promised = |structure: Structure, bytes: usize| {
-        if structure == Structure::Exact {
-            return capacity(structure, bytes).filter(|room| *room as u64 >= entries).map(|_| 0.0);
-        }
-        error_bound(structure, bytes, question)
-    };
     let least = |structure: &Structure| {
-        let fits = |bytes| promised(*structure, bytes).is_some_and(|promised| promised <= error);
+        let fits =
+            |bytes| promised::<KeyV4>(*structure, bytes, question).is_some_and(|promised| promised <= error);
         Some((least_bytes(MOST_BYTES, fits)?, *structure))
     };
     let best = candidates.iter().filter_map(least).min_by_key(|(bytes, _)| *bytes);
@@ -322,11 +328,27 @@ fn by_error(question: &Question<'_>, candidates: &[Structure], error: f64) -> Re
         format!("no structure promises an error of {} in up to 4 GiB; give memory= instead", percent(error))
     })?;
     let bytes = bytes.next_multiple_of(1 << 10);
+    let fits_v6 =
+        |bytes| promised::<KeyV6>(structure, bytes, question).is_some_and(|promised| promised <= error);
+    let bytes_v6 = least_bytes(MOST_BYTES, fits_v6).unwrap_or(bytes).next_multiple_of(1 << 10);
     let why = format!(
         "{}: the least memory in which theory promises {} of {}",
         structure.name(),
         percent(error),
         whose(question)
     );
-    Ok(choice(structure, bytes, question, why))
+    Ok(Choice { bytes_v6, ..choice(structure, bytes, question, why) })
+}
+
+/// True where an exact table of so many bytes has room for all.
+fn holds_all<K: Key>(bytes: usize, entries: u64) -> bool {
+    capacity::<K>(Structure::Exact, bytes).is_some_and(|room| room as u64 >= entries)
+}
+
+/// The error that a structure of so many bytes keeps; an exact table, where it has room for all.
+fn promised<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<f64> {
+    match structure {
+        Structure::Exact => holds_all::<K>(bytes, question.most_entries()).then_some(0.0),
+        _ => error_bound::<K>(structure, bytes, question),
+    }
 }

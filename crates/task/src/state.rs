@@ -8,6 +8,7 @@ pub(crate) use contacts::Contacts;
 pub(crate) use counted::Counted;
 pub(crate) use values::Values;
 
+use crate::Structure;
 use crate::feed::{Fed, Items};
 use packet::{Key, KeyV4, KeyV6, Seed};
 use summary::sketch::{SketchError, Unmergeable};
@@ -34,6 +35,17 @@ pub(crate) enum Kept<K: Key> {
     Counted(Box<Counted<K>>),
     Contacts(Box<Contacts<K>>),
     Values(Box<Values>),
+}
+
+/// What a structure is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Making {
+    pub(crate) structure: Structure,
+    /// What it may take.
+    pub(crate) bytes: usize,
+    /// Of a sample: one in so many is taken.
+    pub(crate) one_in: u32,
+    pub(crate) seed: Seed,
 }
 
 /// Makes an empty state.

@@ -163,9 +163,10 @@ impl Tasks {
     /// Bytes that the states of a run with so many workers may take: two for each of them, and what changes are measured against.
     pub fn bytes(&self, workers: usize) -> usize {
         let of_task = |task: &Task| {
-            let parts: usize = task.levels.iter().map(|level| 1 + usize::from(level.has_v6)).sum();
-            let states = 2 * workers + task.spec.windows_back();
-            task.maker.choice.bytes.saturating_mul(parts).saturating_mul(states)
+            let Choice { bytes, bytes_v6, .. } = task.maker.choice;
+            let of_level = |level: &Level| bytes.saturating_add(if level.has_v6 { bytes_v6 } else { 0 });
+            let of_window = task.levels.iter().map(of_level).fold(0, usize::saturating_add);
+            of_window.saturating_mul(2 * workers + task.spec.windows_back())
         };
         self.tasks.iter().map(of_task).fold(0, usize::saturating_add)
     }

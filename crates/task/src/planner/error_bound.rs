@@ -3,7 +3,7 @@
 use super::Question;
 use crate::spec::{Kind, Limit};
 use crate::{Structure, Weight};
-use packet::{KeyV4, Seed};
+use packet::{Key, Seed};
 use summary::sketch::{
     CocoSketch, Configuration, Conservative, ContactSample, CountMin, CountSketch, DyadicConfig,
     EntropySample, ExactCounts, FlowSample, KAry, MvSketch, PacketSample, QuantileSketch, SampleAndHold,
@@ -23,10 +23,9 @@ fn sized<S: Summary>(bytes: usize) -> Option<S::Configuration> {
     S::Configuration::with_bytes(bytes, Seed::new(0)).ok()
 }
 
-/// What a structure of so many bytes has room for: flows that it keeps, or counters of a row; of IPv4 keys, and where packets
-/// are counted. `None` where it cannot be so small.
-pub(super) fn capacity(structure: Structure, bytes: usize) -> Option<usize> {
-    type K = KeyV4;
+/// What a structure of so many bytes has room for: flows that it keeps, or counters of a row, where packets are counted. `None` where
+/// it cannot be so small.
+pub(super) fn capacity<K: Key>(structure: Structure, bytes: usize) -> Option<usize> {
     match structure {
         Structure::Exact => sized::<ExactCounts<K>>(bytes).map(|config| config.capacity),
         Structure::CountMin => sized::<Tracked<K, CountMin>>(bytes).map(|config| config.array().width()),
@@ -58,10 +57,14 @@ pub(super) fn capacity(structure: Structure, bytes: usize) -> Option<usize> {
 }
 
 /// The relative error (see the planner's head) that a structure of so many bytes keeps; `None` where theory does not say.
-pub(super) fn error_bound(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<f64> {
+pub(super) fn error_bound<K: Key>(
+    structure: Structure,
+    bytes: usize,
+    question: &Question<'_>,
+) -> Option<f64> {
     let packets = question.packets as f64;
     let wide = if question.spec.weight == Weight::Bytes { 2.0 } else { 1.0 };
-    let room = capacity(structure, bytes)? as f64;
+    let room = capacity::<K>(structure, bytes)? as f64;
     match question.spec.kind {
         Kind::HeavyHitters => {
             let share = question.least_share();

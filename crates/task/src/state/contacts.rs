@@ -1,7 +1,8 @@
 //! Structures that count with how many others each key had to do.
 
-use crate::{Choice, Structure};
-use packet::{Key, Seed};
+use super::Making;
+use crate::Structure;
+use packet::Key;
 use summary::sketch::{
     Configuration, Contact, ContactBurst, ContactSample, HeavyKeys, Merge, SketchError, SpreadSketch,
     Spreaders, Summary, Unmergeable,
@@ -15,12 +16,12 @@ pub(crate) enum Contacts<K: Key> {
 }
 
 impl<K: Key> Contacts<K> {
-    pub(crate) fn new(choice: &Choice, seed: &Seed) -> Result<Self, SketchError> {
-        Ok(match choice.structure {
+    pub(crate) fn new(making: &Making) -> Result<Self, SketchError> {
+        Ok(match making.structure {
             Structure::SpreadSketch => {
-                Self::Sketch(SpreadSketch::new(&Configuration::with_bytes(choice.bytes, *seed)?)?)
+                Self::Sketch(SpreadSketch::new(&Configuration::with_bytes(making.bytes, making.seed)?)?)
             }
-            _ => Self::Sample(ContactSample::new(&Configuration::with_bytes(choice.bytes, *seed)?)?),
+            _ => Self::Sample(ContactSample::new(&Configuration::with_bytes(making.bytes, making.seed)?)?),
         })
     }
 

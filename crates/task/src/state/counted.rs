@@ -1,6 +1,7 @@
 //! Structures that count flows.
 
-use crate::{Choice, Structure, Weight};
+use super::Making;
+use crate::{Structure, Weight};
 use packet::Key;
 use std::fmt;
 use summary::sketch::{
@@ -63,43 +64,42 @@ macro_rules! each {
 }
 
 /// A structure of so many bytes.
-fn sized<S: Summary>(bytes: usize, seed: &packet::Seed) -> Result<S, SketchError> {
-    S::new(&Configuration::with_bytes(bytes, *seed)?)
+fn sized<S: Summary>(making: &Making) -> Result<S, SketchError> {
+    S::new(&Configuration::with_bytes(making.bytes, making.seed)?)
 }
 
 /// A sample of so many bytes that takes one in `one_in`.
-fn sample<S>(choice: &Choice, seed: &packet::Seed) -> Result<S, SketchError>
+fn sample<S>(making: &Making) -> Result<S, SketchError>
 where
     S: Sampling + Summary<Configuration = SampleConfig<S>>,
 {
-    let fits = SampleConfig::<S>::with_bytes(choice.bytes, *seed)?;
-    S::new(&SampleConfig::new(choice.one_in, fits.capacity, *seed))
+    let fits = SampleConfig::<S>::with_bytes(making.bytes, making.seed)?;
+    S::new(&SampleConfig::new(making.one_in, fits.capacity, making.seed))
 }
 
 impl<K: Key> Counted<K> {
     /// An empty one. A structure that counts no flows has none.
-    pub(crate) fn new(choice: &Choice, weight: Weight, seed: &packet::Seed) -> Result<Self, SketchError> {
-        let bytes = choice.bytes;
+    pub(crate) fn new(making: &Making, weight: Weight) -> Result<Self, SketchError> {
         let is_bytes = weight == Weight::Bytes;
-        Ok(match choice.structure {
-            Structure::CountMin if is_bytes => Self::CountMinBytes(sized(bytes, seed)?),
-            Structure::CountMin => Self::CountMin(sized(bytes, seed)?),
-            Structure::Conservative => Self::Conservative(sized(bytes, seed)?),
-            Structure::CountSketch => Self::CountSketch(sized(bytes, seed)?),
-            Structure::KAry if is_bytes => Self::KAryBytes(sized(bytes, seed)?),
-            Structure::KAry => Self::KAry(sized(bytes, seed)?),
-            Structure::SimpleHashTable => Self::SimpleHashTable(sized(bytes, seed)?),
-            Structure::SpaceSaving if !is_bytes => Self::SpaceSaving(sized(bytes, seed)?),
-            Structure::SpaceSaving | Structure::SpaceSavingHeap => Self::SpaceSavingHeap(sized(bytes, seed)?),
-            Structure::MvSketch => Self::MvSketch(sized(bytes, seed)?),
-            Structure::CocoSketch => Self::CocoSketch(sized(bytes, seed)?),
-            Structure::PacketSample => Self::PacketSample(sample(choice, seed)?),
-            Structure::FlowSample => Self::FlowSample(sample(choice, seed)?),
-            Structure::SampleAndHold => Self::SampleAndHold(sample(choice, seed)?),
-            Structure::SizeArray => Self::SizeArray(sized(bytes, seed)?),
-            Structure::StreamSample => Self::StreamSample(sized(bytes, seed)?),
+        Ok(match making.structure {
+            Structure::CountMin if is_bytes => Self::CountMinBytes(sized(making)?),
+            Structure::CountMin => Self::CountMin(sized(making)?),
+            Structure::Conservative => Self::Conservative(sized(making)?),
+            Structure::CountSketch => Self::CountSketch(sized(making)?),
+            Structure::KAry if is_bytes => Self::KAryBytes(sized(making)?),
+            Structure::KAry => Self::KAry(sized(making)?),
+            Structure::SimpleHashTable => Self::SimpleHashTable(sized(making)?),
+            Structure::SpaceSaving if !is_bytes => Self::SpaceSaving(sized(making)?),
+            Structure::SpaceSaving | Structure::SpaceSavingHeap => Self::SpaceSavingHeap(sized(making)?),
+            Structure::MvSketch => Self::MvSketch(sized(making)?),
+            Structure::CocoSketch => Self::CocoSketch(sized(making)?),
+            Structure::PacketSample => Self::PacketSample(sample(making)?),
+            Structure::FlowSample => Self::FlowSample(sample(making)?),
+            Structure::SampleAndHold => Self::SampleAndHold(sample(making)?),
+            Structure::SizeArray => Self::SizeArray(sized(making)?),
+            Structure::StreamSample => Self::StreamSample(sized(making)?),
             // All others count contacts or values; catalog and planner keep them apart.
-            _ => Self::Exact(sized(bytes, seed)?),
+            _ => Self::Exact(sized(making)?),
         })
     }
 

@@ -1,6 +1,7 @@
 //! Structures that know the order of values.
 
-use crate::{Choice, Structure};
+use super::Making;
+use crate::Structure;
 use packet::{KeyV4, Seed};
 use std::fmt;
 use summary::sketch::{
@@ -37,19 +38,17 @@ fn value_of(key: &KeyV4) -> u64 {
 
 impl Values {
     /// For values below 2^`bits`.
-    pub(crate) fn new(choice: &Choice, bits: u32, seed: &Seed) -> Result<Self, SketchError> {
-        let bytes = choice.bytes;
-        Ok(match choice.structure {
-            Structure::Dyadic => {
-                Self::Dyadic(DyadicArray::new(&DyadicConfig::for_bits(bits, bytes, *seed)?)?)
-            }
+    pub(crate) fn new(making: &Making, bits: u32) -> Result<Self, SketchError> {
+        let Making { structure, bytes, seed, .. } = *making;
+        Ok(match structure {
+            Structure::Dyadic => Self::Dyadic(DyadicArray::new(&DyadicConfig::for_bits(bits, bytes, seed)?)?),
             Structure::Reservoir => {
-                Self::Reservoir(ValueReservoir::new(&Configuration::with_bytes(bytes, *seed)?)?)
+                Self::Reservoir(ValueReservoir::new(&Configuration::with_bytes(bytes, seed)?)?)
             }
             Structure::DdSketch => {
-                Self::DdSketch(QuantileSketch::new(&Configuration::with_bytes(bytes, *seed)?)?)
+                Self::DdSketch(QuantileSketch::new(&Configuration::with_bytes(bytes, seed)?)?)
             }
-            _ => Self::Exact(*seed, ExactCounts::new(&Configuration::with_bytes(bytes, *seed)?)?),
+            _ => Self::Exact(seed, ExactCounts::new(&Configuration::with_bytes(bytes, seed)?)?),
         })
     }
 
