@@ -58,7 +58,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     };
     let (mut wrong, mut all) = (0, Vec::new());
     let mut print = |line: Line| {
-        wrong += usize::from(!line.checked);
+        wrong += usize::from(line.is_wrong());
         if tables.is_some() {
             all.push(line);
             return;

@@ -262,6 +262,7 @@ const BENCH_EXAMPLES: &str = "\
 Examples:
   edison bench --list
   edison bench table --flows 1M --json
+  edison bench model --zipf 1                what a packet takes by table size, predicted and measured
   edison bench designs --preset wu           as Wu et al. measured, on the cores that there are
   edison bench capture
   edison bench accuracy trace.pcap           how right structures are about this traffic, in windows of a million packets

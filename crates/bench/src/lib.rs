@@ -5,7 +5,9 @@ mod accuracy;
 mod capture;
 mod compare;
 mod flow_record;
+mod huge;
 mod line;
+mod model;
 mod murmur3;
 mod parallel;
 #[cfg(feature = "dpdk")]
@@ -122,6 +124,14 @@ pub const BENCHES: &[Bench] = &[
         takes_capture: false,
         tables: None,
         run: sketch::run,
+    },
+    Bench {
+        name: "model",
+        about: "what a packet takes by table size and skew: predicted (Alipourfard's Equation 1) beside measured",
+        takes_preset: false,
+        takes_capture: false,
+        tables: None,
+        run: model::run,
     },
     Bench {
         name: "records",

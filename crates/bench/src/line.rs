@@ -17,7 +17,7 @@ pub struct Line {
     pub rounds_ns: Vec<f64>,
     /// Memory that it took.
     pub memory_bytes: Option<u64>,
-    /// True where the answer was compared with the truth.
+    /// True where the answer was compared with the truth and agreed. What has no rounds is a prediction, without an answer.
     pub checked: bool,
     /// What else was measured.
     pub more: Vec<(&'static str, Value)>,
@@ -32,6 +32,16 @@ impl Line {
     /// Millions of packets per second, by the median.
     pub fn mpps(&self) -> f64 {
         1e3 / self.ns_per_packet()
+    }
+
+    /// False where nothing was run: a prediction.
+    fn was_timed(&self) -> bool {
+        !self.rounds_ns.is_empty()
+    }
+
+    /// True where something was timed whose answer was wrong, or compared with nothing.
+    pub fn is_wrong(&self) -> bool {
+        self.was_timed() && !self.checked
     }
 
     /// Fastest and slowest round, nanoseconds per packet.
@@ -55,7 +65,7 @@ impl Line {
         put("spread_ns", json!(self.spread()));
         put("rounds", json!(self.rounds_ns.len()));
         put("memory_bytes", json!(self.memory_bytes));
-        put("checked", json!(self.checked));
+        put("checked", if self.was_timed() { json!(self.checked) } else { Value::Null });
         for (name, value) in &self.more {
             put(name, value.clone());
         }
@@ -67,6 +77,9 @@ impl Line {
         let pairs = |pairs: &[(&'static str, Value)]| {
             pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
         };
+        if !self.was_timed() {
+            return format!("{:<18} {:<24} {}", self.variant, pairs(&self.params), pairs(&self.more));
+        }
         let memory =
             self.memory_bytes.map_or(String::new(), |bytes| format!(" {} MiB", bytes.div_ceil(1 << 20)));
         let [fastest, slowest] = self.spread();

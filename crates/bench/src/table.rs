@@ -28,7 +28,7 @@ const PACKET: PacketFields = PacketFields {
 };
 
 /// A table that counts packets per key.
-trait Table {
+pub(crate) trait Table {
     fn name(&self) -> &'static str;
     /// An empty table for up to this many flows.
     fn renew(&mut self, flows: usize);
@@ -127,14 +127,14 @@ fn growth_pauses(stream: &KeyStream<KeyV4>) -> (f64, f64) {
 }
 
 /// Edison's table, as the engine uses it.
-struct Cuckoo {
+pub(crate) struct Cuckoo {
     table: Option<FlowTable<KeyV4>>,
     burst: KeyBurst<KeyV4>,
     seed: Seed,
 }
 
 impl Cuckoo {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { table: None, burst: KeyBurst::with_capacity(BURST), seed: Seed::new(7) }
     }
 }

@@ -3,8 +3,8 @@
 
 use super::BENCH;
 use super::flows::Traffic;
-use super::huge::room;
 use crate::compare::{in_turn, ns};
+use crate::huge::room;
 use crate::tuple::Tuple;
 use crate::{Line, Points};
 use serde_json::json;

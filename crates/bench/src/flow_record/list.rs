@@ -1,7 +1,7 @@
 //! Lists of entries.
 
 use super::counted::Counted;
-use super::huge::room;
+use crate::huge::room;
 
 /// The first entry of a list, or the one after an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

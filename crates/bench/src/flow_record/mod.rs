@@ -8,7 +8,6 @@ mod cuckoo;
 mod double;
 mod flows;
 mod hashes;
-mod huge;
 mod identify;
 mod linked_list;
 mod list;

@@ -42,6 +42,17 @@ impl<K: Key> SimpleHashTable<K> {
         self.saturated
     }
 
+    /// Sum of all counters: the weight of all that was counted, where none saturated.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().map(|count| u64::from(*count)).sum()
+    }
+
+    /// The total weight of the key with this hash.
+    pub fn estimate_hash(&self, hash: u64) -> Estimate {
+        let at = place(self.hash.word(hash), self.config.width as u32);
+        Estimate::unbounded(self.counts[at].into())
+    }
+
     /// An entry as another table had it.
     pub(crate) fn set(&mut self, at: usize, key: K, count: u32, saturated: u64) {
         (self.keys[at], self.counts[at]) = (key, count);
@@ -146,8 +157,7 @@ impl<K: Key> Merge for SimpleHashTable<K> {
 
 impl<K: Key> Frequency<K> for SimpleHashTable<K> {
     fn estimate(&self, key: &K) -> Estimate {
-        let at = place(self.hash.word(key.hash(&self.config.seed)), self.config.width as u32);
-        Estimate::unbounded(self.counts[at].into())
+        self.estimate_hash(key.hash(&self.config.seed))
     }
 }
 
@@ -181,6 +191,7 @@ mod tests {
             }
             let list = table.heavy_hitters(1).keys;
             assert_eq!(list.len(), firsts.len());
+            assert_eq!(table.total(), sums.values().sum::<u64>());
             for (key, estimate) in list {
                 let at = place(table.hash.word(key.hash(&config.seed)), 700);
                 assert_eq!((firsts[&at], sums[&at] as f64), (key, estimate.value));

@@ -1,7 +1,7 @@
 //! Vectors in huge pages, as all memory of DPDK is.
 
 /// Room for so many elements; in huge pages where the system gives any.
-pub(super) fn room<T>(count: usize) -> Vec<T> {
+pub(crate) fn room<T>(count: usize) -> Vec<T> {
     const PAGE: usize = 4096;
     let mut room: Vec<T> = Vec::with_capacity(count);
     let range = room.spare_capacity_mut().as_mut_ptr_range();

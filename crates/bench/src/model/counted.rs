@@ -1,0 +1,172 @@
+//! A structure that packets are counted into, one at a time or in bursts, and whether it counted them.
+
+use super::clock::{ticks, wait_for_loads};
+use super::packets::{Form, NoKey, Packets, key_of};
+use crate::compare::thread_time;
+use packet::{KeyV4, Seed};
+use summary::sketch::{
+    Configuration, CountMin, CounterArray, Frequency, HeavyHitters, SimpleHashTable, SpaceSavingHeap,
+    Summary, Update, UpdateBurst,
+};
+
+/// Packets of a burst, as the engine takes them.
+const BURST: usize = 64;
+
+/// What a structure says of what it counted.
+pub(super) trait Answers: Summary {
+    /// Weight of all that it counted.
+    fn total(&self) -> u64;
+    /// What it says of a flow. None of these structures says too little.
+    fn count_of(&self, key: &KeyV4) -> f64;
+}
+
+impl Answers for SimpleHashTable<NoKey> {
+    fn total(&self) -> u64 {
+        self.total()
+    }
+
+    fn count_of(&self, key: &KeyV4) -> f64 {
+        use packet::Key;
+        self.estimate_hash(key.hash(self.configuration().seed())).value
+    }
+}
+
+impl Answers for CounterArray<CountMin> {
+    fn total(&self) -> u64 {
+        self.total() as u64
+    }
+
+    fn count_of(&self, key: &KeyV4) -> f64 {
+        self.estimate(key).value
+    }
+}
+
+impl Answers for SpaceSavingHeap<KeyV4> {
+    /// All its counters: one that is taken over keeps its count.
+    fn total(&self) -> u64 {
+        self.heavy_hitters(1).keys.iter().map(|(_, estimate)| estimate.value as u64).sum()
+    }
+
+    /// A flow without a counter had no more than the least.
+    fn count_of(&self, key: &KeyV4) -> f64 {
+        self.estimate(key).bounds.map_or(0.0, |bounds| bounds.upper)
+    }
+}
+
+/// A structure and the packets that it counts.
+pub(super) struct Counted<S: Summary, K> {
+    summary: S,
+    seed: Seed,
+    packets: Packets,
+    burst: [Update<K>; BURST],
+}
+
+#[inline(always)]
+fn update<K: Form>(flow: u32, seed: &Seed) -> Update<K> {
+    let Update { key, hash, weight } = Update::new(key_of(flow), 1, seed);
+    Update { key: K::of(key), hash, weight }
+}
+
+impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
+    pub(super) fn new(configuration: &S::Configuration, packets: Packets) -> Result<Self, String> {
+        let summary = S::new(configuration).map_err(|error| error.to_string())?;
+        Ok(Self { summary, seed: *configuration.seed(), packets, burst: [Update::default(); BURST] })
+    }
+
+    /// The same memory, empty, for other packets.
+    pub(super) fn renew(&mut self, packets: Packets) {
+        self.summary.reset();
+        self.packets = packets;
+    }
+
+    /// Memory of the structure.
+    pub(super) fn bytes(&self) -> u64 {
+        self.summary.bytes() as u64
+    }
+
+    /// Counts so many more packets in bursts, whose waits overlap. Nanoseconds.
+    pub(super) fn in_bursts(&mut self, packets: usize) -> f64 {
+        let Self { summary, seed, packets: source, burst } = self;
+        source.each_piece(packets, |flows| {
+            let began = thread_time();
+            for flows in flows.chunks(BURST) {
+                let burst = &mut burst[..flows.len()];
+                for (to, flow) in burst.iter_mut().zip(flows) {
+                    *to = update(*flow, seed);
+                }
+                summary.update_burst(burst);
+            }
+            thread_time() - began
+        })
+    }
+
+    /// The same, each packet after the one before it is done.
+    pub(super) fn one_at_a_time(&mut self, packets: usize) -> f64 {
+        let Self { summary, seed, packets: source, .. } = self;
+        source.each_piece(packets, |flows| {
+            let began = thread_time();
+            for flow in flows {
+                summary.update_burst(&[update(*flow, seed)]);
+                wait_for_loads();
+            }
+            thread_time() - began
+        })
+    }
+
+    /// Ticks of each of so many packets, one at a time, into `taken`.
+    pub(super) fn ticks_of_each(&mut self, packets: usize, taken: &mut Vec<u64>) {
+        let Self { summary, seed, packets: source, .. } = self;
+        source.each_piece(packets, |flows| {
+            for flow in flows {
+                let began = ticks();
+                summary.update_burst(&[update(*flow, seed)]);
+                taken.push(ticks() - began);
+            }
+            0.0
+        });
+    }
+
+    /// True where all packets were counted, and no known flow has fewer than came.
+    pub(super) fn is_right(&self) -> bool {
+        self.summary.total() == self.packets.total()
+            && self.packets.known().all(|(key, count)| self.summary.count_of(&key) >= count as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use summary::sketch::{ArrayConfig, GridConfig};
+
+    fn counts<K: Form, S: UpdateBurst<K> + Answers>(configuration: &S::Configuration) {
+        let mut counted =
+            Counted::<S, K>::new(configuration, Packets::new(3_000, 1.0, 1)).expect("a structure");
+        assert!(counted.is_right(), "nothing came");
+        counted.in_bursts(10_001);
+        counted.one_at_a_time(777);
+        let mut taken = Vec::new();
+        counted.ticks_of_each(333, &mut taken);
+        assert_eq!(taken.len(), 333);
+        assert_eq!(counted.packets.total(), 11_111);
+        assert!(counted.is_right());
+        // Of these nothing was counted.
+        counted.packets.next(1);
+        assert!(!counted.is_right());
+        counted.renew(Packets::new(3_000, 0.0, 2));
+        assert!(counted.is_right());
+        counted.in_bursts(500);
+        assert!(counted.is_right());
+        // As many, but of other flows.
+        counted.packets = Packets::new(1, 0.0, 3);
+        counted.packets.next(500);
+        assert!(!counted.is_right());
+    }
+
+    #[test]
+    fn what_was_not_counted_is_seen() {
+        let seed = Seed::new(7);
+        counts::<NoKey, SimpleHashTable<NoKey>>(&GridConfig::with_width(2_000, seed));
+        counts::<NoKey, CounterArray<CountMin>>(&ArrayConfig::new(3, 2_000, seed).expect("a configuration"));
+        counts::<KeyV4, SpaceSavingHeap<KeyV4>>(&GridConfig::with_width(500, seed));
+    }
+}

@@ -1,0 +1,201 @@
+//! Edison's exact table in the same model: two accesses a packet, to the index and to the flow.
+
+use super::BENCH;
+use super::equation::Structure;
+use super::machine::Machine;
+use super::packets::{Packets, key_of};
+use super::points::{LEAST_ROUNDS, MOST_ROUNDS, compared};
+use super::popularity::Popularity;
+use crate::compare::thread_time;
+use crate::line::to_digits;
+use crate::table::{Cuckoo, Table};
+use crate::{Line, Points};
+use packet::{Key, KeySpec, KeyV4};
+use serde_json::json;
+use std::time::Instant;
+
+/// Bytes that packets of a known flow touch: its hot line, and of the index 8 bytes a slot at a load between
+/// 3/8 and 3/4.
+pub(super) const FLOW: f64 = 64.0 + 16.0;
+/// A line of the index, a line of the flow.
+const ACCESSES: f64 = 2.0;
+/// Flows of the table that lies in L2, uniform; flows and skew of the one that is fitted to, far beyond L3;
+/// and the others.
+const NEAR: u64 = 4_000;
+const FAR: (u64, f64) = (1_000_000, 0.0);
+const POINTS: [(u64, f64); 5] =
+    [(64_000, 0.0), (64_000, 1.0), (1_000_000, 1.0), (2_000_000, 0.0), (2_000_000, 1.0)];
+/// The most flows: all of them are compared with the truth, in another table.
+const MOST: u64 = 2_000_000;
+const WARM: usize = 1_000_000;
+const ROUND: usize = 100_000;
+
+/// What a packet waits for, all accesses together, nanoseconds.
+pub(super) fn waits(machine: &Machine, flows: u64, popularity: &Popularity, felt_l3: f64) -> f64 {
+    let latencies = machine.latencies(FLOW * flows as f64);
+    ACCESSES * latencies.waits(machine.hits(popularity, FLOW, felt_l3))
+}
+
+/// Measures it, with a line for each point, and fits it.
+pub(super) fn run(
+    points: &Points,
+    machine: &Machine,
+    out: &mut dyn FnMut(Line),
+) -> Result<Structure, String> {
+    let mut near = Counting::new(NEAR, 0.0);
+    let near_waits = waits(machine, NEAR, &Popularity::zipf(NEAR, 0.0), machine.caches.l3 as f64);
+    let far = Point::measured(points, machine, &mut near, FAR);
+    // By the fastest rounds: what disturbs only adds.
+    let at = |rounds: &[f64]| rounds[0] / ROUND as f64;
+    let overlap =
+        Structure::in_bursts((at(&far.references), near_waits), (at(&far.rounds_ns), far.waits)).overlap;
+    let mut references = vec![far.reference()];
+    far.give_out(near_waits, overlap, true, out);
+    for (flows, skew) in others(points) {
+        let point = Point::measured(points, machine, &mut near, (flows, skew));
+        references.push(point.reference());
+        point.give_out(near_waits, overlap, false, out);
+    }
+    references.sort_by(f64::total_cmp);
+    Ok(Structure::at(references[references.len() / 2], near_waits, overlap))
+}
+
+/// What is measured beside the point that is fitted to.
+fn others(points: &Points) -> Vec<(u64, f64)> {
+    match (points.flows, points.zipf) {
+        (None, None) => POINTS.to_vec(),
+        (flows, skew) => vec![(flows.unwrap_or(MOST).min(MOST), skew.unwrap_or(1.0))],
+    }
+}
+
+/// A table and its packets.
+struct Counting {
+    flows: u64,
+    table: Cuckoo,
+    packets: Packets,
+    keys: Vec<KeyV4>,
+}
+
+impl Counting {
+    /// Every flow is there already, with one packet.
+    fn new(flows: u64, skew: f64) -> Self {
+        let mut table = Cuckoo::new();
+        table.renew(flows as usize);
+        let all: Vec<KeyV4> = (0..flows as u32).map(key_of).collect();
+        table.count(&all);
+        Self { flows, table, packets: Packets::new(flows as u32, skew, 1), keys: Vec::new() }
+    }
+
+    /// Counts so many packets. Nanoseconds.
+    fn count(&mut self, packets: usize) -> f64 {
+        let Self { table, keys, packets: source, .. } = self;
+        source.each_piece(packets, |flows| {
+            keys.clear();
+            keys.extend(flows.iter().map(|flow| key_of(*flow)));
+            let began = thread_time();
+            table.count(keys);
+            thread_time() - began
+        })
+    }
+
+    /// True where each flow has what came of it. The table is empty afterwards.
+    fn is_right(&mut self) -> bool {
+        let counts = self.table.counts();
+        let of = |key: &KeyV4| counts.get(&key.flow_key(&KeySpec::FIVE_TUPLE)).copied();
+        counts.len() as u64 == self.flows
+            && counts.values().sum::<u64>() == self.flows + self.packets.total()
+            && self.packets.known().all(|(key, count)| of(&key) == Some(count + 1))
+    }
+}
+
+struct Point {
+    flows: u64,
+    skew: f64,
+    /// Nanoseconds of rounds, sorted.
+    rounds_ns: Vec<f64>,
+    /// The same of the table that lies in L2, in turn with those.
+    references: Vec<f64>,
+    memory: u64,
+    checked: bool,
+    waits: f64,
+}
+
+impl Point {
+    fn measured(points: &Points, machine: &Machine, near: &mut Counting, (flows, skew): (u64, f64)) -> Self {
+        let mut counting = Counting::new(flows, skew);
+        let felt_l3 = machine.felt_l3();
+        counting.count(WARM);
+        let (mut rounds_ns, mut references) = (Vec::new(), Vec::new());
+        let began = Instant::now();
+        while rounds_ns.len() < LEAST_ROUNDS
+            || (rounds_ns.len() < MOST_ROUNDS && began.elapsed().as_secs_f64() < points.seconds / 20.0)
+        {
+            near.count(ROUND / 4);
+            references.push(near.count(ROUND));
+            counting.count(ROUND / 4);
+            rounds_ns.push(counting.count(ROUND));
+        }
+        rounds_ns.sort_by(f64::total_cmp);
+        references.sort_by(f64::total_cmp);
+        let waits = waits(machine, flows, &Popularity::zipf(flows, skew), felt_l3);
+        let memory = counting.table.memory_bytes();
+        Self { flows, skew, rounds_ns, references, memory, checked: counting.is_right(), waits }
+    }
+
+    /// Median time per packet in the table that lies in L2.
+    fn reference(&self) -> f64 {
+        self.references[self.references.len() / 2] / ROUND as f64
+    }
+
+    fn give_out(self, near_waits: f64, overlap: f64, is_fitted: bool, out: &mut dyn FnMut(Line)) {
+        let reference = self.reference();
+        let measured = self.rounds_ns[self.rounds_ns.len() / 2] / ROUND as f64;
+        let predicted = Structure::at(reference, near_waits, overlap).predicted(self.waits);
+        let mut more = compared(["predicted_ns", "error_percent"], predicted, measured);
+        more.extend([
+            ("reference_ns", json!(to_digits(reference, 2))),
+            ("overlap", json!(to_digits(overlap, 1))),
+            ("fitted", json!(is_fitted)),
+        ]);
+        out(Line {
+            bench: BENCH,
+            variant: "flow_table".to_owned(),
+            params: vec![("flows", json!(self.flows)), ("zipf", json!(self.skew)), ("cores", json!(1))],
+            packets: ROUND as u64,
+            rounds_ns: self.rounds_ns,
+            memory_bytes: Some(self.memory),
+            checked: self.checked,
+            more,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_counted_is_seen() {
+        let counted = || {
+            let mut counting = Counting::new(5_000, 1.0);
+            counting.count(20_000);
+            counting
+        };
+        assert!(Counting::new(5_000, 1.0).is_right());
+        assert!(counted().is_right());
+        let mut counting = counted();
+        counting.packets.next(10);
+        assert!(!counting.is_right(), "ten packets came that were not counted");
+        // As many as came, but of a flow that had none of them.
+        counting = counted();
+        counting.packets.next(10);
+        counting.table.count(&[key_of(4_999); 10]);
+        assert!(!counting.is_right());
+        let mut counting = counted();
+        counting.table.count(&[key_of(4_999)]);
+        assert!(!counting.is_right(), "a packet that never came, of a flow that nobody looks at");
+        let mut counting = counted();
+        counting.table.count(&[key_of(5_000)]);
+        assert!(!counting.is_right(), "a flow that never came");
+    }
+}

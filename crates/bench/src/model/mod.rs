@@ -1,0 +1,43 @@
+//! `edison bench model`: what a packet takes by the size of a table and the skew of the traffic, as
+//! Alipourfard et al. foretell it (HotNets 2015, section 3.2, Equation 1), from a short measurement of this
+//! machine, beside what it really takes.
+
+mod caches;
+mod chase;
+mod clock;
+mod counted;
+mod draw;
+mod equation;
+mod exact_table;
+mod hits;
+mod latency;
+mod machine;
+mod packets;
+mod percentile;
+mod points;
+mod popularity;
+mod tables;
+
+use crate::{Line, Points};
+use machine::Machine;
+
+const BENCH: &str = "model";
+
+/// Runs all parts.
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    if !clock::IS_KNOWN {
+        return Err("bench model needs an x86-64 processor: its fence and its time stamp counter".to_owned());
+    }
+    if let Some(flows) = points.flows.filter(|flows| !(1..=points::MOST).contains(flows)) {
+        return Err(format!("--flows {flows}: bench model takes 1 to {} (a table of 512 MiB)", points::MOST));
+    }
+    if let Some(skew) = points.zipf.filter(|skew| !(0.0..=10.0).contains(skew)) {
+        return Err(format!("--zipf {skew}: bench model takes 0 (uniform) to 10"));
+    }
+    let machine = Machine::measured(out)?;
+    let fitted = points::run(points, &machine, out)?;
+    let exact = exact_table::run(points, &machine, out)?;
+    tables::entries_and_links(points, &machine, &fitted, &exact, out);
+    tables::cached_entries(points, &fitted, out);
+    latency::run(points, out)
+}
