@@ -20,6 +20,9 @@ fn windows(frames: &[Frame]) -> Vec<&[Frame]> {
     frames.chunk_by(|a, b| a.time_ns / WINDOW_NS == b.time_ns / WINDOW_NS).collect()
 }
 
+/// Who has to do with whom.
+type Sides = fn(&capture::Key) -> (IpAddr, IpAddr);
+
 /// A figure for each address or flow.
 type Truth<K> = HashMap<K, f64>;
 
@@ -127,8 +130,7 @@ fn planted_events_are_found_and_none_invented() {
 
             let queries = report["queries"].as_array().expect("queries");
             let spreaders = queries.iter().filter(|query| query["name"] == "super_spreaders");
-            let sides: [fn(&capture::Key) -> (IpAddr, IpAddr); 2] =
-                [|key| (key.0, key.1), |key| (key.1, key.0)];
+            let sides: [Sides; 2] = [|key| (key.0, key.1), |key| (key.1, key.0)];
             for ((query, sides), who) in spreaders.zip(sides).zip([scanner, flooded]) {
                 let rows = query["rows"].as_array().expect("rows");
                 let found = found(rows, 1, address);

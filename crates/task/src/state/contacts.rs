@@ -12,15 +12,15 @@ use summary::sketch::{
 #[derive(Debug)]
 pub(crate) enum Contacts<K: Key> {
     Sample(ContactSample<K>),
-    Sketch(SpreadSketch<K>),
+    Sketch(Box<SpreadSketch<K>>),
 }
 
 impl<K: Key> Contacts<K> {
     pub(crate) fn new(making: &Making) -> Result<Self, SketchError> {
         Ok(match making.structure {
-            Structure::SpreadSketch => {
-                Self::Sketch(SpreadSketch::new(&Configuration::with_bytes(making.bytes, making.seed)?)?)
-            }
+            Structure::SpreadSketch => Self::Sketch(Box::new(SpreadSketch::new(
+                &Configuration::with_bytes(making.bytes, making.seed)?,
+            )?)),
             _ => Self::Sample(ContactSample::new(&Configuration::with_bytes(making.bytes, making.seed)?)?),
         })
     }
