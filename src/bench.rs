@@ -3,7 +3,7 @@
 use crate::cli::BenchOptions;
 use crate::exit::{self, Failure};
 use bench::{BENCHES, Bench, Line, PRESETS, Points, Preset};
-use port::CaptureSource;
+use port::{CaptureSource, PacketSource, SourceError};
 use std::process::ExitCode;
 
 /// Runs a bench, or lists them.
@@ -28,12 +28,13 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     if let Some(capture) = &options.capture {
         if !bench.takes_capture {
             return Err(Failure::usage(format!(
-                "'{capture}': {} take a capture",
+                "'{capture}': a capture is for {}",
                 names(|bench| bench.takes_capture)
             )));
         }
         // What cannot be read is known before anything is measured.
-        CaptureSource::open(capture, 1).map_err(|error| Failure::usage(error.to_string()))?;
+        let unreadable = |error: SourceError| Failure::usage(error.to_string());
+        CaptureSource::open(capture, 1).map_err(unreadable)?.rx_burst().map_err(unreadable)?;
     }
     let tables = match (options.markdown, bench.tables) {
         (true, None) => {
