@@ -165,6 +165,23 @@ impl<K: Key> ExactCounts<K> {
         self.total = self.total.saturating_add(weight);
     }
 
+    /// Becomes the heaviest flows of both, whose number is beyond the capacity.
+    fn keep_heaviest(&mut self, other: &Self, new: &[(K, u64)]) {
+        let seed = self.config.seed;
+        let theirs =
+            |key: &K| other.table.find(key.hash(&seed), |(kept, _)| kept == key).map_or(0, |(_, sum)| *sum);
+        let ours = self.iter().map(|(key, sum)| (sum.saturating_add(theirs(key)), *key));
+        let mut all: Vec<(u64, K)> = ours.chain(new.iter().map(|(key, sum)| (*sum, *key))).collect();
+        // Equal ones by key, so that it does not matter who is merged into whom.
+        all.select_nth_unstable_by(self.config.capacity - 1, |a, b| b.cmp(a));
+        let (kept, gone) = all.split_at(self.config.capacity);
+        self.table.clear();
+        self.total = 0;
+        kept.iter().for_each(|(sum, key)| self.add(key.hash(&seed), key, *sum));
+        self.not_kept = gone.iter().fold(self.not_kept, |not_kept, (sum, _)| not_kept.saturating_add(*sum));
+        self.is_short = true;
+    }
+
     fn of_sum(sum: u64, missed: u64) -> Estimate {
         let upper = match sum.saturating_add(missed) {
             u64::MAX => f64::INFINITY,
@@ -229,15 +246,22 @@ impl<K: Key> UpdateBurst<K> for ExactCounts<K> {
     }
 }
 
-/// As one pass over both streams, where there is room for all flows of both.
+/// As one pass over both streams, where there is room for all flows of both; else the heaviest of them are kept.
 impl<K: Key> Merge for ExactCounts<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
         self.not_kept = self.not_kept.saturating_add(other.not_kept);
         self.is_short |= other.is_short;
+        // What one of them turned away, the other may keep. What goes now cannot come again: the table is full then.
         self.missed = self.not_kept;
-        for (key, sum) in other.iter() {
-            self.add(key.hash(&self.config.seed), key, sum);
+        let seed = self.config.seed;
+        let is_new =
+            |(key, _): &(&K, u64)| self.table.find(key.hash(&seed), |(kept, _)| kept == *key).is_none();
+        let new: Vec<(K, u64)> = other.iter().filter(is_new).map(|(key, sum)| (*key, sum)).collect();
+        if self.len() + new.len() > self.config.capacity {
+            self.keep_heaviest(other, &new);
+        } else {
+            other.iter().for_each(|(key, sum)| self.add(key.hash(&seed), key, sum));
         }
         Ok(())
     }
@@ -348,10 +372,40 @@ mod tests {
         let (mut one, mut two) = (full.clone(), other.clone());
         one.merge(&other).expect("equal configurations");
         two.merge(&full).expect("equal configurations");
-        assert_eq!(one.estimate(&a), Estimate::bounded(5.0, 5.0, 12.0, 1.0));
-        assert_eq!(one.estimate(&b), Estimate::bounded(0.0, 0.0, 9.0, 1.0));
-        assert_eq!(two.estimate(&b), Estimate::bounded(2.0, 2.0, 9.0, 1.0));
-        assert_eq!(two.estimate(&a), Estimate::bounded(0.0, 0.0, 12.0, 1.0));
+        for merged in [one, two] {
+            assert_eq!(merged.estimate(&a), Estimate::bounded(5.0, 5.0, 12.0, 1.0));
+            assert_eq!(merged.estimate(&b), Estimate::bounded(0.0, 0.0, 9.0, 1.0));
+        }
+    }
+
+    #[test]
+    fn merged_beyond_the_capacity_the_heaviest_stay() {
+        let stream = Stream::zipf(20_000, 3_000, 3);
+        // Each half has flows of its own, as where flows are split by hash.
+        let halves: [Vec<_>; 2] =
+            [0, 1].map(|half| stream.updates.iter().filter(|u| u.hash & 1 == half).copied().collect());
+        let config = config(1_792, 3);
+        let mut merged: Counts = oracle::summary_of(&config, &halves[0]);
+        let theirs: Counts = oracle::summary_of(&config, &halves[1]);
+        let counted = merged.total() + theirs.total();
+        assert!(merged.len() + theirs.len() > config.capacity && merged.not_kept() + theirs.not_kept() == 0);
+        let mut otherwise = theirs.clone();
+        otherwise.merge(&merged).expect("equal configurations");
+        merged.merge(&theirs).expect("equal configurations");
+        assert_eq!((merged.len(), merged.total() + merged.not_kept()), (config.capacity, counted));
+        let mut counts: Vec<u64> = stream.counts.values().copied().collect();
+        counts.sort_by(|a, b| b.cmp(a));
+        let mut kept: Vec<u64> = merged.iter().map(|(_, sum)| sum).collect();
+        kept.sort_by(|a, b| b.cmp(a));
+        assert_eq!(kept, counts[..config.capacity]);
+        let heavy = |counts: &Counts| counts.heavy_hitters(1).keys;
+        assert_eq!(heavy(&merged), heavy(&otherwise), "whoever is merged into whom");
+        // Flows that are gone find no room when they come again.
+        merged.update_burst(&stream.updates[..5_000]);
+        for (key, estimate) in heavy(&merged) {
+            let again = stream.updates[..5_000].iter().filter(|update| update.key == key).count() as f64;
+            assert!(estimate.bounds.expect("bounds").contain(stream.counts[&key] as f64 + again));
+        }
     }
 
     #[test]

@@ -55,6 +55,13 @@ impl KeyIndex {
         prefetch(&self.slots, self.home(tag));
     }
 
+    /// The number at the tag's home, which is mostly the one that will be found.
+    #[inline(always)]
+    pub(crate) fn guess(&self, tag: u32) -> Option<u32> {
+        let slot = self.slots[self.home(tag)];
+        (slot.number != FREE).then_some(slot.number)
+    }
+
     /// The number under `tag` that `is_it`.
     #[inline(always)]
     pub(crate) fn find(&self, tag: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {

@@ -10,7 +10,7 @@ pub use stream_summary::StreamSummary;
 
 use super::grid::{BURST, Grid, GridConfig};
 use super::key_index::KeyIndex;
-use super::memory::filled;
+use super::memory::{filled, prefetch};
 use super::row_hash::RowHash;
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
 use super::{Unmergeable, Update, UpdateBurst};
@@ -28,6 +28,9 @@ pub trait Order: Clone {
     /// # Errors
     /// Memory that the machine does not have.
     fn new(capacity: usize) -> Result<Self, SketchError>;
+
+    /// Has on its way what [`Order::increase`] looks at first.
+    fn prefetch(&self, number: u32);
 
     /// A counter.
     fn count(&self, number: u32) -> u64;
@@ -169,6 +172,11 @@ impl<K: Key, O: Order> UpdateBurst<K> for SpaceSaving<K, O> {
             for (tag, update) in tags.iter_mut().zip(burst) {
                 *tag = self.hash.word(update.hash);
                 self.index.prefetch(*tag);
+            }
+            // Three lines wait for one another otherwise: the slot, the counter, its place.
+            for number in tags[..burst.len()].iter().filter_map(|tag| self.index.guess(*tag)) {
+                prefetch(&self.counters, number as usize);
+                self.order.prefetch(number);
             }
             for (&tag, update) in tags.iter().zip(burst) {
                 if update.weight > 0 {

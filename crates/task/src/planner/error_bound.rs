@@ -104,6 +104,7 @@ pub(super) fn error_bound<K: Key>(
                 (levels > 0.0).then(|| levels * (levels / FAILURE).cbrt() / room).or(Some(0.0))
             }
             // Dvoretzky, Kiefer, Wolfowitz, with Massart's constant.
+            Structure::Reservoir if room >= packets => Some(0.0),
             Structure::Reservoir => Some(((2.0 / FAILURE).ln() / (2.0 * room)).sqrt()),
             _ => None,
         },

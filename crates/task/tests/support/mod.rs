@@ -61,7 +61,7 @@ pub(crate) fn stream(seed: u64, packets: usize) -> Vec<Packet> {
         let bytes = 40 + random.below(1_400) as u32;
         let key = match at {
             _ if at % 10 == 3 => v4(0xc633_640b, 0x0a00_0000 + at as u32, 5_000),
-            _ if at % 5 == 0 => v6(u128::from(rank) << 70, u128::from(rank % 40) << 3, 443),
+            _ if at.is_multiple_of(5) => v6(u128::from(rank) << 70, u128::from(rank % 40) << 3, 443),
             _ => v4(0x0a00_0000 + rank * 97, 0xc000_0200 + rank % 50, 1_024 + (rank % 7) as u16),
         };
         Packet { key, bytes }

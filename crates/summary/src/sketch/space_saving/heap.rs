@@ -2,7 +2,7 @@
 
 use super::Order;
 use crate::sketch::SketchError;
-use crate::sketch::memory::filled;
+use crate::sketch::memory::{filled, prefetch};
 
 /// See [`SpaceSavingHeap`](super::SpaceSavingHeap).
 #[derive(Clone, Debug)]
@@ -26,6 +26,11 @@ impl Order for Heap {
         let mut heap = Self { nodes: filled(capacity, Node::default())?, places: filled(capacity, 0)? };
         heap.set_all(std::iter::repeat_n(0, capacity));
         Ok(heap)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, number: u32) {
+        prefetch(&self.places, number as usize);
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@
 
 use super::Order;
 use crate::sketch::SketchError;
-use crate::sketch::memory::filled;
+use crate::sketch::memory::{filled, prefetch};
 
 /// See [`SpaceSavingSummary`](super::SpaceSavingSummary).
 #[derive(Clone, Debug)]
@@ -59,6 +59,11 @@ impl Order for StreamSummary {
         };
         summary.set_all(std::iter::repeat_n(0, capacity));
         Ok(summary)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, number: u32) {
+        prefetch(&self.places, number as usize);
     }
 
     #[inline(always)]
