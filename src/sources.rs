@@ -182,13 +182,19 @@ fn dpdk_sources(options: &RunOptions, config: &Config) -> Result<(Queues, Plan),
     let (sources, spread) = ports.start(queues, plan.receivers, &port)?;
     if plan.receivers > 1 && spread != Spread::Symmetric {
         parallel::check_spread(config, &plan, spread)?;
-        if plan.merges() && sources.iter().any(|source| source.time_base() == TimeBase::Packets) {
-            return Err(Failure::usage(format!(
-                "--split {} --state {}: receivers wait for one another at each window's end, but a replay by a port that has \
-                 ended stays silent: take one receiver, for instance by --design async, or read the files themselves",
-                plan.split, plan.state
-            )));
-        }
+    }
+    if plan.receivers > 1
+        && (plan.merges() || !options.task.is_empty())
+        && sources.iter().any(|source| source.time_base() == TimeBase::Packets)
+    {
+        let what = match plan.merges() {
+            true => format!("--split {} --state {}", plan.split, plan.state),
+            false => "--task".to_owned(),
+        };
+        return Err(Failure::usage(format!(
+            "{what}: receivers wait for one another at each window's end, but a replay by a port that has ended stays \
+             silent: take one receiver, for instance by --design async, or read the files themselves"
+        )));
     }
     let boxed = |source| Box::new(source) as Box<dyn PacketSource>;
     Ok((sources.into_iter().map(boxed).collect(), plan))

@@ -727,7 +727,8 @@ impl<R: RecordSink> Hub<'_, R> {
                 Event::Steps(steps) => self.steps.push(steps),
                 Event::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
                 Event::WorkerFailed(worker) => {
-                    self.tasks_over(worker);
+                    let emptied = self.desk.as_mut().map(|desk| desk.failed(worker));
+                    self.give_back(emptied);
                     if self.merger.worker_failed(worker) {
                         self.faults.push(format!(
                             "worker {worker} failed; the others went on. Packets that it had not reported are counted as \

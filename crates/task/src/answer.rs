@@ -44,7 +44,10 @@ impl Asked<'_> {
     /// The weight that a flow must have to be in the answer, of a window with so much.
     fn threshold(&self, total: u64) -> u64 {
         match self.task.spec.limit {
-            Limit::SharePpm(ppm) => ((f64::from(ppm) / WHOLE_PPM * total as f64).ceil() as u64).max(1),
+            Limit::SharePpm(ppm) => {
+                let least = (u128::from(ppm) * u128::from(total)).div_ceil(WHOLE_PPM as u128);
+                u64::try_from(least).unwrap_or(u64::MAX).max(1)
+            }
             Limit::Count(count) => count,
             Limit::Any => 1,
         }
@@ -81,7 +84,7 @@ pub(crate) fn of(asked: &Asked<'_>) -> TaskAnswer {
             task: task.spec.to_string(),
             structure: text(asked.state()),
             why: task.maker.choice.why.clone(),
-            memory_bytes: asked.states.iter().map(|state| state.v4.bytes() as u64).sum(),
+            memory_bytes: asked.states.iter().map(|state| state.bytes() as u64).sum(),
             total: Whole(asked.state().total()),
             lost: None,
         },
@@ -111,18 +114,27 @@ fn ranked(
     figure: &'static str,
     mut flows: Vec<EstimatedFlow>,
     is_cut_short: bool,
+    is_cut_short_at: impl Fn(u64) -> bool,
 ) -> Rows {
     let order = |flow: &EstimatedFlow| flow.estimate.value.abs();
     flows.sort_by(|a, b| order(b).total_cmp(&order(a)).then_with(|| a.key.cmp(&b.key)));
     let (spec, most) = (&asked.task.spec, asked.task.spec.top);
     let more = flows.len().saturating_sub(most);
     flows.truncate(most);
-    let status = if is_cut_short && (spec.limit != Limit::Any || flows.len() < most) {
+    // Of the largest, what matters is whether there may be others as large as the last one.
+    let is_cut_short = match (spec.limit, flows.last()) {
+        (Limit::Any, Some(last)) if is_cut_short && flows.len() == most => {
+            is_cut_short_at((last.estimate.value.abs() as u64).max(1))
+        }
+        _ => is_cut_short,
+    };
+    let status = if is_cut_short {
         "incomplete: more flows may belong here than the structure can keep; give it more memory".to_owned()
     } else if more > 0 && spec.limit != Limit::Any {
         format!("the first {most}: {more} more belong here; raise share, count or top")
     } else {
         OK.to_owned()
     };
-    (TaskRows::Flows { key: asked.task.key, figure, flows }, status)
+    let is_hierarchy = asked.task.levels[0].prefix.is_some();
+    (TaskRows::Flows { key: asked.task.key, figure, is_hierarchy, flows }, status)
 }

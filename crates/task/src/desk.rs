@@ -107,6 +107,14 @@ impl Desk {
         emptied
     }
 
+    /// This worker has failed, with what it had counted since its last window.
+    pub fn failed(&mut self, worker: usize) -> Vec<Emptied> {
+        if !self.workers[worker].ended {
+            self.fault = Some("a worker failed: what it counted from then on is missing".to_owned());
+        }
+        self.gone(worker)
+    }
+
     /// The answers of a window that is reported, in whose time so many packets were lost; `None` where a source cannot know.
     /// Windows come in order.
     pub fn report(&mut self, window: u64, lost: Option<u64>) -> Vec<TaskAnswer> {

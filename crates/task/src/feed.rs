@@ -77,12 +77,16 @@ impl Feeder {
                     }
                 }
                 Feed::Contacts { key, pair } => {
-                    contacts(v4.packets(), &mut fed.v4, seed, |packet| {
-                        (packet.masked(key), packet.masked(pair))
-                    });
-                    contacts(v6.packets(), &mut fed.v6, seed, |packet| {
-                        (packet.masked(key), packet.masked(pair))
-                    });
+                    let masked = |packet: &KeyV4| (packet.masked(key), packet.masked(pair));
+                    contacts(v4.packets(), &mut fed.v4, seed, masked);
+                    if key.has_addresses() {
+                        let masked = |packet: &KeyV6| (packet.masked(key), packet.masked(pair));
+                        contacts(v6.packets(), &mut fed.v6, seed, masked);
+                    } else {
+                        let masked =
+                            |packet: &KeyV6| (packet.without_addresses().masked(key), packet.masked(pair));
+                        contacts(v6.packets(), &mut fed.v4, seed, masked);
+                    }
                 }
                 Feed::Values(quantity) => {
                     values(v4.packets(), &mut fed.v4, |packet| value_v4(packet, *quantity));
@@ -123,11 +127,11 @@ fn flows<P: Key, K: Key>(
 }
 
 #[inline(always)]
-fn contacts<K: Key>(
-    packets: &[KeyedPacket<K>],
+fn contacts<P: Key, K: Key>(
+    packets: &[KeyedPacket<P>],
     items: &mut Items<K>,
     seed: &Seed,
-    masked: impl Fn(&K) -> (K, K),
+    masked: impl Fn(&P) -> (K, P),
 ) {
     items.contacts.extend(packets.iter().map(|packet| {
         let (key, pair) = masked(&packet.key);

@@ -22,6 +22,8 @@ const USUAL_BYTES: usize = 64 << 20;
 const MOST_BYTES: usize = 4 << 30;
 /// Where `error=` begins to look.
 const LEAST_BYTES: usize = 1 << 10;
+/// Bytes of a packet in bulk traffic: what a window's bytes are reckoned by.
+const LONG_PACKET: f64 = 1_500.0;
 /// Packets of a window where nobody knows.
 const USUAL_PACKETS: u64 = 10_000_000;
 
@@ -65,6 +67,8 @@ pub(crate) struct Question<'a> {
     pub(crate) key: KeySpec,
     /// Packets of a window.
     pub(crate) packets: u64,
+    /// Workers that count.
+    pub(crate) workers: usize,
 }
 
 impl Question<'_> {
@@ -85,8 +89,7 @@ impl Question<'_> {
         match (self.spec.limit, self.spec.weight) {
             (Limit::SharePpm(ppm), _) => f64::from(ppm) / WHOLE_PPM,
             (Limit::Count(count), Weight::Packets) => (count as f64 / packets).min(1.0),
-            // Packets of the usual mean length.
-            (Limit::Count(count), Weight::Bytes) => (count as f64 / (packets * 700.0)).min(1.0),
+            (Limit::Count(count), Weight::Bytes) => (count as f64 / (packets * LONG_PACKET)).min(1.0),
             // So many flows that have a tenth of the traffic together.
             (Limit::Any, _) => 0.1 / self.spec.top as f64,
         }
@@ -108,15 +111,7 @@ impl Make for Maker {
         let making = Making { structure, bytes: if is_v6 { bytes_v6 } else { bytes }, one_in, seed: *seed };
         Ok(match self.kind {
             Kind::SuperSpreaders => Kept::Contacts(Box::new(Contacts::new(&making)?)),
-            Kind::Quantiles => {
-                let bits = match self.quantity {
-                    Quantity::SrcPort | Quantity::DstPort => 16,
-                    Quantity::Size => 32,
-                    Quantity::SrcAddr | Quantity::DstAddr if is_v6 => 48,
-                    Quantity::SrcAddr | Quantity::DstAddr => 32,
-                };
-                Kept::Values(Box::new(Values::new(&making, bits)?))
-            }
+            Kind::Quantiles => Kept::Values(Box::new(Values::new(&making, self.quantity.bits(is_v6))?)),
             _ => Kept::Counted(Box::new(Counted::new(&making, self.weight)?)),
         })
     }
@@ -183,6 +178,10 @@ pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choic
         _ => String::new(),
     };
     let choice = match spec.size {
+        Size::ErrorPpm(_) if !spec.prefixes.is_empty() => Err(
+            "no error is promised of a hierarchy, where those of all lengths add up; give memory= instead"
+                .to_owned(),
+        ),
         Size::ErrorPpm(ppm) => by_error(question, &candidates, f64::from(ppm) / WHOLE_PPM),
         Size::Memory(bytes) => by_memory(question, &candidates, bytes),
         Size::Usual => by_memory(question, &candidates, USUAL_BYTES),
@@ -198,12 +197,20 @@ pub(crate) fn expected_packets(spec: &TaskSpec, setting: &Setting) -> u64 {
 }
 
 fn choice(structure: Structure, bytes: usize, question: &Question<'_>, why: String) -> Choice {
-    let room = capacity::<KeyV4>(structure, bytes).unwrap_or(1).max(1) as u64;
-    // As many are taken as there is room for where each is of a flow of its own.
-    let one_in = u32::try_from(question.packets.div_ceil(room).max(1)).unwrap_or(u32::MAX);
     // Where IPv6 keys do not fit into so little, its least.
-    let v6 = least_bytes(MOST_BYTES, |bytes| capacity::<KeyV6>(structure, bytes).is_some());
-    Choice { structure, bytes, bytes_v6: v6.unwrap_or(bytes).max(bytes), one_in, why }
+    let least_v6 = least_bytes(MOST_BYTES, |bytes| capacity::<KeyV6>(structure, bytes, question).is_some());
+    let bytes_v6 = least_v6.unwrap_or(bytes).max(bytes);
+    let rooms =
+        [capacity::<KeyV4>(structure, bytes, question), capacity::<KeyV6>(structure, bytes_v6, question)];
+    let room = rooms.into_iter().flatten().min().unwrap_or(1).max(1) as f64;
+    // Sample and hold draws for each byte where bytes are counted.
+    let units = match (structure, question.spec.weight) {
+        (Structure::SampleAndHold, Weight::Bytes) => question.packets as f64 * LONG_PACKET,
+        _ => question.packets as f64,
+    };
+    // As many are taken as there is room for where each is of a flow of its own.
+    let one_in = (units / room).ceil().clamp(1.0, f64::from(u32::MAX)) as u32;
+    Choice { structure, bytes, bytes_v6, one_in, why }
 }
 
 fn percent(part: f64) -> String {
@@ -239,24 +246,25 @@ fn least_bytes(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
 
 fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) -> Result<Choice, String> {
     let entries = question.most_entries();
-    let holds_all = |bytes: usize| holds_all::<KeyV4>(bytes, entries);
     let is_chosen = question.spec.structure.is_some();
     if candidates.contains(&Structure::Exact)
-        && let Some(least) = least_bytes(bytes, holds_all)
+        && let Some(least) = least_bytes(bytes, |bytes| holds_all::<KeyV4>(bytes, question))
     {
-        let why = format!("exact: it has room for all {entries} that a window can have");
+        let is_for_both = question.spec.size == Size::Usual || holds_all::<KeyV6>(bytes, question);
+        let of = if is_for_both { "" } else { " of IPv4" };
+        let why = format!("exact: it has room for all {entries}{of} that a window can have");
         if question.spec.size != Size::Usual {
             return Ok(choice(Structure::Exact, bytes, question, why));
         }
-        let v6 = least_bytes(MOST_BYTES, |bytes| self::holds_all::<KeyV6>(bytes, entries));
+        let v6 = least_bytes(MOST_BYTES, |bytes| holds_all::<KeyV6>(bytes, question));
         let exact = choice(Structure::Exact, least, question, why);
         return Ok(Choice { bytes_v6: v6.unwrap_or(least), ..exact });
     }
-    let fits = |structure: &Structure| capacity::<KeyV4>(*structure, bytes).is_some();
+    let fits = |structure: &Structure| capacity::<KeyV4>(*structure, bytes, question).is_some();
     if !candidates.iter().any(fits) {
         let least = |structure: &Structure| {
             Some((
-                least_bytes(MOST_BYTES, |bytes| capacity::<KeyV4>(*structure, bytes).is_some())?,
+                least_bytes(MOST_BYTES, |bytes| capacity::<KeyV4>(*structure, bytes, question).is_some())?,
                 *structure,
             ))
         };
@@ -341,14 +349,15 @@ fn by_error(question: &Question<'_>, candidates: &[Structure], error: f64) -> Re
 }
 
 /// True where an exact table of so many bytes has room for all.
-fn holds_all<K: Key>(bytes: usize, entries: u64) -> bool {
-    capacity::<K>(Structure::Exact, bytes).is_some_and(|room| room as u64 >= entries)
+fn holds_all<K: Key>(bytes: usize, question: &Question<'_>) -> bool {
+    let entries = question.most_entries();
+    capacity::<K>(Structure::Exact, bytes, question).is_some_and(|room| room as u64 >= entries)
 }
 
 /// The error that a structure of so many bytes keeps; an exact table, where it has room for all.
 fn promised<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<f64> {
     match structure {
-        Structure::Exact => holds_all::<K>(bytes, question.most_entries()).then_some(0.0),
+        Structure::Exact => holds_all::<K>(bytes, question).then_some(0.0),
         _ => error_bound::<K>(structure, bytes, question),
     }
 }

@@ -93,8 +93,6 @@ pub struct TaskSpec {
     text: String,
 }
 
-const FIVE: &str = "src_addr";
-
 fn key(text: &str) -> Result<KeySpec, SpecError> {
     // Commas part the pairs of a task, so that fields are joined by a plus.
     KeySpec::parse(&text.replace('+', ",")).map_err(|error| {
@@ -116,7 +114,7 @@ impl TaskSpec {
         let is_spread = kind == Kind::SuperSpreaders;
         Self {
             kind,
-            key: is_spread.then(|| field(FIVE)),
+            key: is_spread.then(|| field("src_addr")),
             of: field("dst_addr"),
             quantity: Quantity::SrcAddr,
             weight: Weight::Packets,
@@ -183,7 +181,10 @@ impl TaskSpec {
             "against" => {
                 self.against = match text {
                     "last" => Against::Last,
-                    "average" => Against::Average(4),
+                    "average" => match self.against {
+                        Against::Last => Against::Average(4),
+                        average @ Against::Average(_) => average,
+                    },
                     _ => return Err(refused("against the last window, or the average of some".to_owned())),
                 }
             }
@@ -299,7 +300,7 @@ mod tests {
         let task = spec("heavy-hitters:key=src_addr+dst_port,top=10,memory=128KiB,structure=mv-sketch");
         assert_eq!((task.top, task.limit), (10, Limit::Any));
         assert_eq!((task.size, task.structure), (Size::Memory(128 << 10), Some(Structure::MvSketch)));
-        let task = spec("change:against=average,windows=8,by=bytes,error=1%");
+        let task = spec("change:windows=8,against=average,by=bytes,error=1%");
         assert_eq!((task.against, task.weight), (Against::Average(8), Weight::Bytes));
         assert_eq!(task.size, Size::ErrorPpm(10_000));
         assert_eq!(spec("heavy-hitters:key=dst_addr,prefixes=8/32/16/24/8").prefixes, [32, 24, 16, 8]);

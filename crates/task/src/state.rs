@@ -81,6 +81,11 @@ impl State {
         }
     }
 
+    /// Memory of its structures.
+    pub(crate) fn bytes(&self) -> usize {
+        self.v4.bytes() + self.v6.as_ref().map_or(0, Part::bytes)
+    }
+
     pub(crate) fn reset(&mut self) {
         self.v4.reset();
         if let Some(v6) = &mut self.v6 {
@@ -127,8 +132,7 @@ impl<K: Key> Part<K> {
         }
     }
 
-    /// Memory of its structure.
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         match &self.of {
             Kept::Counted(counted) => counted.bytes(),
             Kept::Contacts(contacts) => contacts.bytes(),

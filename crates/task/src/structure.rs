@@ -108,11 +108,11 @@ impl Structure {
             Conservative | CountSketch | SimpleHashTable | MvSketch | CocoSketch => {
                 Some("its counters have 32 bits, which bytes fill in a second")
             }
-            SizeArray | StreamSample | SpreadSketch | ContactSample | Dyadic | Reservoir | DdSketch => {
+            SizeArray | SpreadSketch | ContactSample | Dyadic | Reservoir | DdSketch => {
                 Some("it counts packets")
             }
-            Exact | CountMin | KAry | SpaceSaving | SpaceSavingHeap | PacketSample | FlowSample
-            | SampleAndHold => None,
+            Exact | StreamSample | CountMin | KAry | SpaceSaving | SpaceSavingHeap | PacketSample
+            | FlowSample | SampleAndHold => None,
         }
     }
 }

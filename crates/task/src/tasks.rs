@@ -88,7 +88,8 @@ impl Tasks {
                 "{spec}: of= must say something that key= does not: who has to do with whom"
             ));
         }
-        let question = Question { spec, key: asked, packets: expected_packets(spec, setting) };
+        let question =
+            Question { spec, key: asked, packets: expected_packets(spec, setting), workers: setting.workers };
         let choice = choose(&question, setting)?;
         let level = |all: &mut Self, key: KeySpec, prefix| {
             let feed = match spec.kind {
@@ -99,7 +100,7 @@ impl Tasks {
             let has_v6 = match feed {
                 Feed::Values(quantity) => quantity.is_address(),
                 Feed::Flows { key, .. } => key.has_addresses(),
-                Feed::Contacts { .. } => true,
+                Feed::Contacts { key, .. } => key.has_addresses(),
             };
             Level { feed: all.feed(feed), prefix, key, has_v6 }
         };

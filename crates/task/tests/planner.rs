@@ -56,6 +56,7 @@ fn refuses_with_what_is_possible() {
         ("heavy-hitters:memory=20,structure=mv-sketch", "mv-sketch"),
         ("flow-sizes:error=1%,structure=size-array", "give memory= instead"),
         ("quantiles:structure=ddsketch", "relative to the value"),
+        ("heavy-hitters:key=src_addr,prefixes=8/16,error=1%", "hierarchy"),
         ("heavy-hitters:key=vlan", "it needs vlan"),
         ("heavy-hitters:key=ip_tos", "it needs ip_tos"),
         ("super-spreaders:key=src_addr,of=src_addr", "who has to do with whom"),

@@ -30,7 +30,7 @@ pub struct TaskNote {
     pub structure: String,
     /// Why that one.
     pub why: String,
-    /// Memory of one such structure for each address family, bytes.
+    /// Memory of one such structure, all address families together, bytes.
     pub memory_bytes: u64,
     /// What was counted in the window: packets, or bytes where the task is about them.
     pub total: Whole,
@@ -57,6 +57,8 @@ pub enum TaskRows {
         key: KeySpec,
         /// What the figure is: `total_count`, `total_byte`, `contacts`, `change`.
         figure: &'static str,
+        /// They are prefixes of a hierarchy.
+        is_hierarchy: bool,
         /// The flows.
         flows: Vec<EstimatedFlow>,
     },
@@ -143,8 +145,12 @@ impl std::fmt::Display for Point {
 
 /// A figure as JSON has it: whole where it is, `null` where it is not finite.
 fn figure(value: f64) -> Value {
-    if value >= 0.0 && value.fract() == 0.0 && value < u64::MAX as f64 {
-        json_integer(value as u64)
+    if value.fract() == 0.0 && value.abs() < u64::MAX as f64 {
+        match json_integer(value.abs() as u64) {
+            Value::String(digits) if value < 0.0 => json!(format!("-{digits}")),
+            _ if value < 0.0 => json!(value as i64),
+            whole => whole,
+        }
     } else {
         json!(value)
     }
@@ -187,7 +193,8 @@ impl TaskRows {
                 Some((confidence, lower == upper && confidence >= 1.0))
             })),
         };
-        rows.try_fold((1.0, true), |sum, row| Some(all(sum, row?)))
+        let first = rows.next()??;
+        rows.try_fold(first, |sum, row| Some(all(sum, row?)))
     }
 
     /// How many rows.
@@ -207,9 +214,8 @@ impl TaskRows {
 
     fn columns(&self) -> Vec<&'static str> {
         match self {
-            Self::Flows { key, figure, flows } => {
+            &Self::Flows { key, figure, is_hierarchy, .. } => {
                 let mut columns: Vec<_> = key.columns().collect();
-                let is_hierarchy = flows.iter().any(|flow| flow.prefix.is_some());
                 columns.extend(is_hierarchy.then_some("prefix"));
                 columns.extend([figure, "lower", "upper"]);
                 columns

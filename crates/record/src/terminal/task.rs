@@ -41,9 +41,8 @@ fn table(answer: &TaskAnswer) -> Table {
         heading.push_str(&format!("\n  {}", answer.status));
     }
     let (columns, rows) = match &answer.rows {
-        TaskRows::Flows { key, figure, flows } => {
+        &TaskRows::Flows { ref key, figure, is_hierarchy, ref flows } => {
             let key = KeyColumns::new(key);
-            let is_hierarchy = flows.iter().any(|flow| flow.prefix.is_some());
             let mut columns: Vec<_> = key.headings().collect();
             columns.extend(is_hierarchy.then_some(("prefix", Right)));
             columns.extend(figures(heading_of(figure)));
@@ -84,7 +83,7 @@ fn table(answer: &TaskAnswer) -> Table {
             let row = |row: &QuantileRow| {
                 let bounds = row.bounds.map(|(lower, upper, _)| [lower.to_string(), upper.to_string()]);
                 let [lower, upper] = bounds.unwrap_or_default();
-                vec![format!("{} %", row.share * 100.0), row.value.to_string(), lower, upper]
+                vec![format!("{} %", (row.share * 1e6).round() / 1e4), row.value.to_string(), lower, upper]
             };
             let [value, lower, upper] = figures(of);
             (vec![("share", Right), value, lower, upper], quantiles.iter().take(MOST_ROWS).map(row).collect())
@@ -145,7 +144,10 @@ mod tests {
         let estimate = Estimate::bounded(-1234.4, -2000.0, f64::INFINITY, 0.95);
         let flow = EstimatedFlow { key: packet::FlowKey::default(), prefix: None, estimate, own: None };
         let key = KeySpec::parse("protocol").expect("a key");
-        let shown = text(TaskRows::Flows { key, figure: "change", flows: vec![flow] }, "cut short");
+        let shown = text(
+            TaskRows::Flows { key, figure: "change", is_hierarchy: false, flows: vec![flow] },
+            "cut short",
+        );
         assert!(
             shown.contains("some:task  [a table; bounds: each with a probability of 0.950, of what was seen]\n  cut short"),
             "{shown}"

@@ -9,14 +9,16 @@ use record::Estimate;
 use record::report::{EstimatedFlow, TaskRows};
 use std::collections::BTreeMap;
 use summary::sketch::{
-    ExactCounts, FlowSample, HeavyKeys, Merge, Policy, Signed, SignedCell, Tracked, Unmergeable,
+    ExactCounts, FlowSample, Frequency, HeavyKeys, Merge, MvSketch, Policy, Signed, SignedCell, Summary,
+    Tracked, Unmergeable,
 };
 
 pub(super) fn rows(asked: &Asked<'_>) -> Rows {
     let spec = &asked.task.spec;
     let past = &asked.past.windows;
     let needed = spec.windows_back();
-    let empty = TaskRows::Flows { key: asked.task.key, figure: "change", flows: Vec::new() };
+    let empty =
+        TaskRows::Flows { key: asked.task.key, figure: "change", is_hierarchy: false, flows: Vec::new() };
     if past.len() < needed {
         let how = match spec.against {
             Against::Last => "no window came before this one".to_owned(),
@@ -30,21 +32,23 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
     let threshold = asked.threshold(state.total().max(mean as u64));
     let key = &asked.task.key;
     let v4: Vec<&Part<_>> = before.iter().map(|state| &state.v4).collect();
-    let mut changes = of_part(&state.v4, &v4, threshold, key);
-    if let Some(v6) = &state.v6 {
-        let before: Vec<&Part<_>> = before.iter().filter_map(|state| state.v6.as_ref()).collect();
-        changes = changes.and_then(|(mut flows, cut)| {
+    let changes = |threshold| -> Result<Changes, Unmergeable> {
+        let (mut flows, mut is_cut_short) = of_part(&state.v4, &v4, threshold, key)?;
+        if let Some(v6) = &state.v6 {
+            let before: Vec<&Part<_>> = before.iter().filter_map(|state| state.v6.as_ref()).collect();
             let (more, more_cut) = of_part(v6, &before, threshold, key)?;
             flows.extend(more);
-            Ok((flows, cut || more_cut))
-        });
-    }
-    let (flows, is_cut_short) = match changes {
+            is_cut_short |= more_cut;
+        }
+        Ok((flows, is_cut_short))
+    };
+    let (flows, is_cut_short) = match changes(threshold) {
         Ok(changes) => changes,
         Err(error) => return (empty, format!("incomplete: {error}")),
     };
     let row = |(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None };
-    ranked(asked, "change", flows.into_iter().map(row).collect(), is_cut_short)
+    let rows = flows.into_iter().map(row).collect();
+    ranked(asked, "change", rows, is_cut_short, |least| changes(least).is_ok_and(|(_, is_cut)| is_cut))
 }
 
 type Changes = (Vec<(FlowKey, Estimate)>, bool);
@@ -82,7 +86,9 @@ fn of_part<K: Key>(
             let before: Vec<_> = of_kind!(FlowSample).collect();
             let flows = differences(FlowSample::iter, now, &before, threshold);
             let not_kept = now.not_kept() > 0 || before.iter().any(|sample| sample.not_kept() > 0);
-            exact(flows, not_kept)
+            // Of the flows that were not drawn nothing is known; those that were are exact.
+            let found = exact(flows, not_kept);
+            HeavyKeys { is_cut_short: not_kept || now.configuration().one_in > 1, ..found }
         }
         Counted::KAry(now) => linear(now, of_kind!(KAry), before.len(), threshold)?,
         Counted::KAryBytes(now) => linear(now, of_kind!(KAryBytes), before.len(), threshold)?,
@@ -156,23 +162,14 @@ where
     Ok(found)
 }
 
-/// What an MV-Sketch gives has no sign: it is that of the difference of the estimates.
-fn signed<K: Key>(
-    found: HeavyKeys<K>,
-    now: &summary::sketch::MvSketch<K>,
-    before: &summary::sketch::MvSketch<K>,
-) -> HeavyKeys<K> {
-    use summary::sketch::Frequency;
-    let turned = |(key, change): (K, Estimate)| {
-        if now.estimate(&key).value >= before.estimate(&key).value {
-            return (key, change);
-        }
-        let bounds = change.bounds.map(|bounds| record::Bounds {
-            lower: -bounds.upper,
-            upper: -bounds.lower,
-            confidence: bounds.confidence,
-        });
-        (key, Estimate { value: -change.value, bounds })
+/// What an MV-Sketch gives are bounds of the change without its sign: with it they are those of both windows' bounds.
+fn signed<K: Key>(found: HeavyKeys<K>, now: &MvSketch<K>, before: &MvSketch<K>) -> HeavyKeys<K> {
+    let turned = |(key, _): (K, Estimate)| {
+        let bounds = now.estimate(&key).bounds.zip(before.estimate(&key).bounds);
+        let Some((now, before)) = bounds else { return (key, Estimate::unbounded(0.0)) };
+        let (lower, upper) = (now.lower - before.upper, now.upper - before.lower);
+        let value = if lower.abs() > upper.abs() { lower } else { upper };
+        (key, Estimate::bounded(value, lower, upper, 1.0))
     };
     HeavyKeys::new(found.keys.into_iter().map(turned).collect(), found.is_cut_short)
 }

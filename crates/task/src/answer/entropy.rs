@@ -1,6 +1,6 @@
 //! How evenly traffic is spread over flows: the entropy of the flow of a packet (of a byte) drawn at random, in bits.
 
-use super::{Asked, OK, Rows, sizes};
+use super::{Asked, OK, Rows};
 use crate::state::{Counted, Kept, Part};
 use packet::Key;
 use record::report::TaskRows;
@@ -13,10 +13,12 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
         parts.push((v6.total as f64, of_part(v6)));
     }
     parts.retain(|(total, _)| *total > 0.0);
-    let status = match sizes::distribution(state).1 {
-        // A stream sample has no distribution, and lacks nothing.
-        _ if is_stream_sample(&state.v4) => OK.to_owned(),
-        status => status,
+    let not_kept = not_kept(&state.v4) + state.v6.as_ref().map_or(0, not_kept);
+    let status = match not_kept {
+        0 => OK.to_owned(),
+        weight => format!(
+            "incomplete: {weight} of the weight is of flows for which there was no room; give it more memory"
+        ),
     };
     let is_whole = status == OK;
     let bits = together(&parts).map(|bits| match is_whole {
@@ -26,8 +28,15 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
     (TaskRows::Entropy(bits), status)
 }
 
-fn is_stream_sample<K: Key>(part: &Part<K>) -> bool {
-    matches!(&part.of, Kept::Counted(counted) if matches!(**counted, Counted::StreamSample(_)))
+/// What an exact table had no room for.
+fn not_kept<K: Key>(part: &Part<K>) -> u64 {
+    match &part.of {
+        Kept::Counted(counted) => match &**counted {
+            Counted::Exact(table) => table.not_kept(),
+            _ => 0,
+        },
+        _ => 0,
+    }
 }
 
 fn of_part<K: Key>(part: &Part<K>) -> Option<Estimate> {

@@ -35,12 +35,12 @@ fn of_part<K: Key>(part: &Part<K>, key: &KeySpec, threshold: u64) -> (Vec<(FlowK
 pub(super) fn heavy_hitters(asked: &Asked<'_>) -> Rows {
     let threshold = asked.threshold(asked.state().total());
     let (flows, is_cut_short) = of_both(asked, 0, threshold);
-    ranked(asked, asked.figure(), rows(flows), is_cut_short)
+    ranked(asked, asked.figure(), rows(flows), is_cut_short, |least| of_both(asked, 0, least).1)
 }
 
 pub(super) fn super_spreaders(asked: &Asked<'_>) -> Rows {
     let (flows, is_cut_short) = of_both(asked, 0, asked.threshold(asked.state().total()));
-    ranked(asked, "contacts", rows(flows), is_cut_short)
+    ranked(asked, "contacts", rows(flows), is_cut_short, |least| of_both(asked, 0, least).1)
 }
 
 fn rows(flows: Vec<(FlowKey, Estimate)>) -> Vec<EstimatedFlow> {

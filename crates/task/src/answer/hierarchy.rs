@@ -26,7 +26,8 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
         for (key, estimate) in heavy {
             let covered = below.remove(&key).unwrap_or_default();
             let own = covered.iter().fold(estimate, |left, (_, part)| less(left, part));
-            if own.value < threshold as f64 {
+            // By the upper bound, so that what may belong here is here (Mitzenmacher et al. 2011).
+            if own.bounds.map_or(own.value, |bounds| bounds.upper) < threshold as f64 {
                 below.insert(key, covered);
                 continue;
             }
@@ -37,7 +38,7 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
         // What is heavy below a prefix that is not counts against the next one above.
         uncovered.extend(below.into_values().flatten());
     }
-    ranked(asked, asked.figure(), found, is_cut_short)
+    ranked(asked, asked.figure(), found, is_cut_short, |_| true)
 }
 
 /// What is left of an estimate without a part of it.

@@ -48,5 +48,5 @@ fn of_part<K: Key>(
             bounds.map(|bounds| (point(bounds.lower.ceil()), point(bounds.upper.floor()), bounds.confidence));
         Some(QuantileRow { share: *share, value: point(value.round()), bounds })
     };
-    (shares.iter().zip(values.quantiles(&shares)).filter_map(row).collect(), values.not_kept())
+    (shares.iter().zip(values.quantiles(&shares, part.total)).filter_map(row).collect(), values.not_kept())
 }

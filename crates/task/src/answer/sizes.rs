@@ -12,7 +12,7 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
 }
 
 /// Of both families together: their flows are different ones.
-pub(super) fn distribution(state: &State) -> (SizeDistribution, String) {
+fn distribution(state: &State) -> (SizeDistribution, String) {
     let (mut all, mut not_kept) = of_part(&state.v4);
     if let Some(v6) = &state.v6 {
         let (more, more_not_kept) = of_part(v6);

@@ -9,8 +9,8 @@ use record::{Bounds, Estimate};
 /// `lost`: packets lost in the window, and, of a change, those lost in the windows that it is measured against. `None`, where a
 /// source cannot know, leaves the bounds as they are: of what was seen, which [`TaskAnswer::bounds`] says.
 pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>, earlier: Option<u64>) {
-    answer.note.lost = lost;
     let (Some(lost), Some(earlier)) = (lost, earlier) else { return };
+    answer.note.lost = Some(lost);
     if (lost, earlier) == (0, 0) {
         return;
     }

@@ -3,7 +3,7 @@
 use super::Question;
 use crate::spec::{Kind, Limit};
 use crate::{Structure, Weight};
-use packet::{Key, Seed};
+use packet::{Key, KeyV4, Seed};
 use summary::sketch::{
     CocoSketch, Configuration, Conservative, ContactSample, CountMin, CountSketch, DyadicConfig,
     EntropySample, ExactCounts, FlowSample, KAry, MvSketch, PacketSample, QuantileSketch, SampleAndHold,
@@ -13,8 +13,8 @@ use summary::sketch::{
 
 /// All of an answer's bounds hold together with the rest of this probability at least.
 const FAILURE: f64 = 0.05;
-/// Standard deviations of a normal variable within which it is with a probability of 95 %.
-const DEVIATIONS: f64 = 1.96;
+/// Flows that are kept beside a Count-Min array where only its memory is given.
+const CANDIDATES: f64 = 1024.0;
 /// Contacts of a spreader where the user did not say from when on it is one.
 const USUAL_SPREADER: f64 = 1_000.0;
 
@@ -23,9 +23,14 @@ fn sized<S: Summary>(bytes: usize) -> Option<S::Configuration> {
     S::Configuration::with_bytes(bytes, Seed::new(0)).ok()
 }
 
+/// Values of IPv6 have more bits, and its keys more bytes.
+fn is_v6<K: Key>() -> bool {
+    size_of::<K>() > size_of::<KeyV4>()
+}
+
 /// What a structure of so many bytes has room for: flows that it keeps, or counters of a row, where packets are counted. `None` where
 /// it cannot be so small.
-pub(super) fn capacity<K: Key>(structure: Structure, bytes: usize) -> Option<usize> {
+pub(super) fn capacity<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<usize> {
     match structure {
         Structure::Exact => sized::<ExactCounts<K>>(bytes).map(|config| config.capacity),
         Structure::CountMin => sized::<Tracked<K, CountMin>>(bytes).map(|config| config.array().width()),
@@ -49,11 +54,17 @@ pub(super) fn capacity<K: Key>(structure: Structure, bytes: usize) -> Option<usi
         Structure::ContactSample => sized::<ContactSample<K>>(bytes).map(|config| config.width),
         Structure::SpreadSketch => sized::<SpreadSketch<K>>(bytes).map(|_| 1),
         Structure::Dyadic => {
-            DyadicConfig::for_bits(32, bytes, Seed::new(0)).ok().map(|config| config.width())
+            let bits = question.spec.quantity.bits(is_v6::<K>());
+            DyadicConfig::for_bits(bits, bytes, Seed::new(0)).ok().map(|config| config.width())
         }
         Structure::Reservoir => sized::<ValueReservoir>(bytes).map(|config| config.width),
         Structure::DdSketch => sized::<QuantileSketch>(bytes).map(|_| 1),
     }
+}
+
+/// Standard deviations beyond which a normal variable is with this probability at the most (Chernoff).
+fn deviations(failure: f64) -> f64 {
+    (2.0 * (2.0 / failure).ln()).sqrt()
 }
 
 /// The relative error (see the planner's head) that a structure of so many bytes keeps; `None` where theory does not say.
@@ -64,23 +75,27 @@ pub(super) fn error_bound<K: Key>(
 ) -> Option<f64> {
     let packets = question.packets as f64;
     let wide = if question.spec.weight == Weight::Bytes { 2.0 } else { 1.0 };
-    let room = capacity::<K>(structure, bytes)? as f64;
+    let room = capacity::<K>(structure, bytes, question)? as f64;
     match question.spec.kind {
         Kind::HeavyHitters => {
             let share = question.least_share();
+            // Of the flows that have the share there are 1/share at the most: so all of them keep to it at once.
+            let failure = FAILURE * share;
             match structure {
                 // N / k, for certain (Metwally et al. 2005).
                 Structure::SpaceSaving | Structure::SpaceSavingHeap => Some(1.0 / (room * share)),
-                // A row is off by k·N/w with a probability of 1/k at most (Markov), all three with k⁻³; and there are
-                // 1/share flows that may be in the answer.
-                Structure::CountMin | Structure::Conservative => {
-                    let k = (1.0 / (FAILURE * share)).cbrt();
+                // A row is off by k·N/w with a probability of 1/k at most (Markov), all three with k⁻³. Any flow may be taken
+                // for a heavy one, and more than are kept beside the counters may be heavy.
+                Structure::CountMin | Structure::Conservative if share * CANDIDATES >= 1.0 => {
+                    let k = (question.most_entries() as f64 / FAILURE).cbrt();
                     Some(k * wide / (room * share))
                 }
-                // What is taken of the smallest flow is Poisson's.
-                Structure::PacketSample => Some(DEVIATIONS / (room.min(packets) * share).sqrt()),
+                // What is taken of the smallest flow is Poisson's; of bytes it depends on their spread too.
+                Structure::PacketSample if question.spec.weight == Weight::Packets => {
+                    Some(deviations(failure) / (room.min(packets) * share).sqrt())
+                }
                 // What passed before a flow was held is geometric (Estan, Varghese 2002).
-                Structure::SampleAndHold => Some(-FAILURE.ln() / (room.min(packets) * share)),
+                Structure::SampleAndHold => Some(-failure.ln() / (room.min(packets) * share)),
                 _ => None,
             }
         }
@@ -92,20 +107,29 @@ pub(super) fn error_bound<K: Key>(
             // Half of the contacts leave whenever there is no room.
             let one_in = 2_f64.powf((packets / room).log2().ceil().max(0.0));
             match structure {
-                Structure::ContactSample if one_in > 1.0 => Some(DEVIATIONS * (one_in / contacts).sqrt()),
+                Structure::ContactSample if one_in > 1.0 => {
+                    let failure = (FAILURE * contacts / packets).min(FAILURE);
+                    Some(deviations(failure) * (one_in / contacts).sqrt())
+                }
                 Structure::ContactSample => Some(0.0),
                 _ => None,
             }
         }
         Kind::Quantiles => match structure {
             Structure::Dyadic => {
-                let levels = 32.0 - (3.0 * room).log2().floor();
-                // Each estimated level on the way down may be too large (as in `DyadicArray::quantile`).
-                (levels > 0.0).then(|| levels * (levels / FAILURE).cbrt() / room).or(Some(0.0))
+                let levels =
+                    f64::from(question.spec.quantity.bits(is_v6::<K>())) - (3.0 * room).log2().floor();
+                // Each estimated level on the way down may be too large (as in `DyadicArray::quantile`), in each answer.
+                let failure = FAILURE / question.spec.at_ppm.len() as f64;
+                Some(if levels > 0.0 { levels * (levels / failure).cbrt() / room } else { 0.0 })
             }
             // Dvoretzky, Kiefer, Wolfowitz, with Massart's constant.
             Structure::Reservoir if room >= packets => Some(0.0),
-            Structure::Reservoir => Some(((2.0 / FAILURE).ln() / (2.0 * room)).sqrt()),
+            Structure::Reservoir => {
+                // Samples of several cores that draw alike are a sample of half of that.
+                let alike = if question.workers > 1 { 2.0 } else { 1.0 };
+                Some((alike * (2.0 / FAILURE).ln() / (2.0 * room)).sqrt())
+            }
             _ => None,
         },
         Kind::FlowSizes | Kind::Change | Kind::Entropy => None,

@@ -1,5 +1,6 @@
 //! The kinds of tasks, and what quantiles are of.
 
+use crate::feed::IPV6_LEFT_OUT;
 use std::fmt;
 use std::str::FromStr;
 
@@ -100,6 +101,15 @@ impl Quantity {
             Self::SrcPort => "src_port",
             Self::DstPort => "dst_port",
             Self::Size => "size",
+        }
+    }
+
+    /// Bits of its values.
+    pub(crate) fn bits(self, is_v6: bool) -> u32 {
+        match self {
+            Self::SrcPort | Self::DstPort => 16,
+            Self::SrcAddr | Self::DstAddr if is_v6 => 64 - IPV6_LEFT_OUT,
+            Self::SrcAddr | Self::DstAddr | Self::Size => 32,
         }
     }
 

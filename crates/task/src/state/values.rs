@@ -108,12 +108,19 @@ impl Values {
     }
 
     /// The least values that these shares of all, in ascending order, do not lie above; none where nothing was counted.
-    pub(crate) fn quantiles(&self, shares: &[f64]) -> Vec<Option<Estimate>> {
+    pub(crate) fn quantiles(&self, shares: &[f64], total: u64) -> Vec<Option<Estimate>> {
+        // Those two count ranks from 0 to n − 1; here the value is of rank ⌈share·n⌉.
+        let of_rank = |share: f64| {
+            let rank = (share * total as f64).ceil().max(1.0) - 1.0;
+            if total > 1 { ((rank + 0.5) / (total - 1) as f64).min(1.0) } else { 1.0 }
+        };
         match self {
             Self::Exact(_, table) => exact_quantiles(table, shares),
             Self::Dyadic(array) => shares.iter().map(|share| array.quantile(*share)).collect(),
-            Self::Reservoir(reservoir) => shares.iter().map(|share| reservoir.quantile(*share)).collect(),
-            Self::DdSketch(sketch) => shares.iter().map(|share| sketch.quantile(*share)).collect(),
+            Self::Reservoir(reservoir) => {
+                shares.iter().map(|share| reservoir.quantile(of_rank(*share))).collect()
+            }
+            Self::DdSketch(sketch) => shares.iter().map(|share| sketch.quantile(of_rank(*share))).collect(),
         }
     }
 
