@@ -251,7 +251,10 @@ mod tests {
                 own: None,
             })
             .collect();
-        answer(name, TaskRows::Flows { key: KeySpec::FIVE_TUPLE, figure: "total_count", flows })
+        answer(
+            name,
+            TaskRows::Flows { key: KeySpec::FIVE_TUPLE, figure: "total_count", is_hierarchy: false, flows },
+        )
     }
 
     fn truth(figures: &[(u8, f64)], least: f64) -> Truth {
