@@ -72,14 +72,14 @@ impl Round {
         thread_time() - began
     }
 
-    /// Answers about the last time, and the memory of what counted.
+    /// Answers about the last time, and the memory of what counted one address family, as their notes have it.
     fn answers(self) -> (Vec<TaskAnswer>, u64) {
         let states = self.counter.into_states();
-        // States of one worker and one window, without the second ones that a run has.
-        let bytes = self.tasks.bytes(1) / 2;
         let mut desk = Desk::new(self.tasks, 1);
         desk.part(0, 0, states);
-        (desk.report(0, Some(0)), bytes as u64)
+        let answers = desk.report(0, Some(0));
+        let bytes = answers.iter().map(|answer| answer.note.memory_bytes).sum();
+        (answers, bytes)
     }
 }
 

@@ -44,23 +44,32 @@ pub(super) struct Trials {
     pub(super) times: Vec<f64>,
     pub(super) chosen: Option<Structure>,
     memory_bytes: Option<u64>,
+    /// Answers that are of all packets of their window.
+    complete: usize,
     /// The first answer's status that was not well.
     status: Option<String>,
     pub(super) refused: Option<String>,
 }
 
 impl Trials {
-    fn add(&mut self, tried: Result<(Score, Outcome), String>) {
+    /// What came out of a window of so many packets.
+    fn add(&mut self, tried: Result<(Score, Outcome), String>, packets: u64) {
         match tried {
             Ok((score, Outcome { answer, structure, ns })) => {
                 self.scores.push(score);
                 self.times.push(ns);
                 self.chosen = Some(structure);
                 self.memory_bytes = Some(answer.note.memory_bytes);
+                self.complete += usize::from(answer.note.total.0 == packets);
                 self.status = self.status.take().or((answer.status != "ok").then_some(answer.status));
             }
             Err(why) => self.refused = Some(why),
         }
+    }
+
+    /// Every seed was answered, and about all packets of its window.
+    fn is_checked(&self) -> bool {
+        self.refused.is_none() && !self.scores.is_empty() && self.complete == self.scores.len()
     }
 }
 
@@ -122,7 +131,7 @@ impl Study<'_> {
                 let case = &self.cases[*at];
                 self.attempt(case, truths[case.question].as_ref(), &windows)
             });
-            open.into_iter().zip(tried).for_each(|(at, tried)| all[at].add(tried));
+            open.into_iter().zip(tried).for_each(|(at, tried)| all[at].add(tried, windows.packets));
         }
         Ok(all)
     }
@@ -168,7 +177,7 @@ impl Study<'_> {
             packets: self.stream.packets(),
             rounds_ns,
             memory_bytes: trials.memory_bytes,
-            checked: trials.refused.is_none(),
+            checked: trials.is_checked(),
             more,
         }
     }
@@ -245,6 +254,7 @@ mod tests {
                 continue;
             }
             assert_eq!((&trials.refused, trials.scores.len()), (&None, 1), "{of}");
+            assert!(trials.is_checked(), "{of}");
             let score = &trials.scores[0];
             for share in [Metric::Precision, Metric::Recall, Metric::F1, Metric::Coverage, Metric::RankError]
             {
@@ -274,12 +284,34 @@ mod tests {
             let exact = exact.iter().filter(|(_, case, _)| case.structure == Some(Structure::Exact));
             let mut tasks = 0;
             for (question, _, trials) in exact {
-                assert_eq!(trials.refused, None, "{question:?}");
+                assert_eq!((&trials.refused, trials.is_checked()), (&None, true), "{question:?}");
                 assert!(is_perfect(&trials.scores[0]), "{design:?} {question:?} {trials:?}");
                 tasks += 1;
             }
             assert_eq!(tasks, Question::all(PACKETS).len());
         }
+    }
+
+    #[test]
+    fn checked_is_what_was_answered_for_all_packets_and_every_seed() {
+        let of = |counted: &[u64], refused: Option<&str>| {
+            let stream = Stream::generated(PACKETS, Some(2_000));
+            let question = &Question::all(PACKETS)[0];
+            let sample = stream.sample(1).expect("a window");
+            let spec = question.task(None, 1 << 20).expect("a task");
+            let windows = Shared { seed: sample.seed, before: None, now: vec![sample.now], packets: PACKETS };
+            let mut trials = Trials::default();
+            for packets in counted {
+                let outcome = trial::run(&spec, Design::ONE, &windows, false).expect("an answer");
+                trials.add(Ok((Score::of_values(vec![]), outcome)), *packets);
+            }
+            refused.into_iter().for_each(|why| trials.add(Err(why.to_owned()), PACKETS));
+            trials.is_checked()
+        };
+        assert!(of(&[PACKETS, PACKETS], None));
+        assert!(!of(&[PACKETS, PACKETS + 1], None));
+        assert!(!of(&[PACKETS], Some("it cannot")));
+        assert!(!of(&[], None));
     }
 
     #[test]

@@ -61,8 +61,9 @@ impl SizeDistribution {
     /// was taken, `packets` is how many there were of all flows.
     ///
     /// Expectation maximisation over the sizes that may have been thinned to what was seen; flows of which nothing was seen are counted by the
-    /// chance of that. It begins with flows by the square of their size, ends after a hundred rounds at the most, and is then scaled to
-    /// `packets`. Flows with more than 64 sampled packets are taken for `one_in` times as many. A rate of one in one is exact.
+    /// chance of that. It begins with flows by the square of their size and ends after a hundred rounds at the most. Flows with more than 64
+    /// sampled packets are taken for `one_in` times as many. All is then scaled to `packets`: of those the sizes, as their number is known,
+    /// of all others the number. A rate of one in one is exact.
     ///
     /// What cannot be known: this inverts a smoothing, so that neighbouring sizes cannot be told apart where `one_in` is large; and of flows much
     /// smaller than `one_in` the sample has hardly any, so that their number and sizes are what the beginning says. The packets
@@ -84,9 +85,17 @@ impl SizeDistribution {
         let classes = invert(&seen, one_in);
         let large: f64 = flows.iter().map(|(size, flows)| *size as f64 * flows).sum();
         let small: f64 = classes.iter().map(Class::packets).sum();
-        // What rounding and the sample's own noise left over or took. Without a better number the sample's own.
-        let scale = (packets - large) / small;
+        // What the sample's own noise left over or took: each packet has as much of it, whatever its flow, so that none of the elephants' is
+        // put onto the small flows. Without a better number the sample's own.
+        let scale = packets / (large + small);
         let scale = if scale.is_finite() && scale > 0.0 { scale } else { 1.0 };
+        // The next one has what rounding left over, so that all packets are still there.
+        let mut left = 0.0;
+        for (size, _) in &mut flows {
+            let exact = *size as f64 * scale + left;
+            *size = exact.round().max(1.0) as u64;
+            left = exact - *size as f64;
+        }
         let classes = classes.iter().flat_map(Class::spread);
         flows.extend(classes.map(|(size, flows)| (size, flows * scale)));
         Self::of_flows(flows)
@@ -190,6 +199,19 @@ mod tests {
             let fits = classes.iter().filter(|class| class.first >= sampled && class.first < EACH);
             let would: f64 = fits.map(of).sum();
             assert!((would / seen - 1.0).abs() < 0.1, "{sampled}: {would} for {seen}");
+        }
+    }
+
+    /// One of 990,000 packets, sampled one in ten: what its own noise of 300 sampled packets makes of the total is a third of all that the
+    /// others have.
+    #[test]
+    fn an_elephant_leaves_the_number_of_small_flows() {
+        for elephant in [98_400, 99_000, 99_600] {
+            let sampled = std::iter::repeat_n(1, 1_000).chain([elephant]);
+            let found = SizeDistribution::from_sample(sampled, 10, 1e6);
+            assert!((found.packets() - 1e6).abs() < 1.0, "{}", found.packets());
+            let off = found.flows() / 10_001.0 - 1.0;
+            assert!(off.abs() < 0.05, "{elephant}: {off}");
         }
     }
 

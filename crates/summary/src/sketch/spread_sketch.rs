@@ -27,13 +27,14 @@ const DEVIATIONS: f64 = 2.241_403;
 /// By how many registers there are of each run.
 type Counts = [f64; LONGEST + 1];
 
-/// Rows of cells, each with registers of HyperLogLog's kind and the keys of those of its pairs whose hashes are smallest: a key with the
-/// share q of the pairs of its cells is not among them with a probability of (1 − q)¹² for three rows.
+/// Rows of cells, each with registers of HyperLogLog's kind and the keys of those of its pairs whose hashes are smallest. A pair's hash and
+/// its place among the four are the same in all rows: a key with the share q of the pairs of its cells is in none of three rows with a
+/// probability of (∏ₖ₌₁³ k(1 − q) / (q + k(1 − q)))⁴.
 ///
 /// A pair goes to the same register in all rows, with the same run. So of a key's cells the least of each register is no less
 /// than what the key alone would have made it, and others add to it only where they do in all rows: that is nearer than the least of the
 /// rows' estimates, which the paper takes. What others make of it on average is taken off: the estimate is the number of pairs that
-/// together with cells as full as the typical one would have led to what is seen.
+/// together with others as the cells have them, spreaders and all, would have led to what is seen.
 ///
 /// Bounds, with 95 %: the registers' error (that of HyperLogLog) on both sides, and below it the most that others have in the emptiest of
 /// the key's cells (Markov's inequality in each row, with the mean over the columns).
@@ -88,8 +89,8 @@ impl Mark {
 
 /// What other keys have in a key's cells.
 struct Others {
-    /// For each register of a typical cell.
-    typical: f64,
+    /// Of cells, the share whose registers have no longer run of theirs than each.
+    up_to: Counts,
     /// In the emptiest cell, with all but an eightieth of the probability.
     most: f64,
 }
@@ -141,24 +142,24 @@ impl<K: Key> SpreadSketch<K> {
 
     fn others(&self) -> Others {
         let GridConfig { rows, width, .. } = self.config;
-        // Columns are drawn by a hash, so that any are a sample; half of them have no spreader in all but the fullest sketch.
+        // Columns are drawn by a hash, so that any are a sample. Those with a spreader are in it as often as a key meets them.
         let some = (0..rows * width).step_by((rows * width).div_ceil(100));
-        let mut estimates: Vec<f64> = some.map(|cell| estimate(&counts(self.cell(cell)))).collect();
-        estimates.sort_by(f64::total_cmp);
+        let pairs: Vec<f64> = some.map(|cell| estimate(&counts(self.cell(cell)))).collect();
+        let up_to = std::array::from_fn(|run| {
+            let share = (-(run as f64)).exp2() / registers(width) as f64;
+            pairs.iter().map(|pairs| (-pairs * share).exp()).sum::<f64>() / pairs.len() as f64
+        });
         let all = estimate(&self.fold(0..width, u8::max)) * off(registers(width), DEVIATIONS);
-        Others {
-            typical: estimates[estimates.len() / 2] / registers(width) as f64,
-            most: all / width as f64 * 80_f64.powf(1.0 / rows as f64),
-        }
+        Others { up_to, most: all / width as f64 * 80_f64.powf(1.0 / rows as f64) }
     }
 
     /// Registers as they come about on average in the least of a key's cells, where it has `own` pairs for each register.
-    fn expected(&self, own: f64, others: f64) -> Counts {
+    fn expected(&self, own: f64, others: &Others) -> Counts {
         let size = registers(self.config.width) as f64;
         let mut below = 0.0;
         std::array::from_fn(|run| {
             let share = (-(run as f64)).exp2();
-            let others = 1.0 - (1.0 - (-others * share).exp()).powi(self.config.rows as i32);
+            let others = 1.0 - (1.0 - others.up_to[run]).powi(self.config.rows as i32);
             // Up to this run.
             let up_to = if run == LONGEST { 1.0 } else { (-own * share).exp() * others };
             let count = (up_to - below) * size;
@@ -186,7 +187,7 @@ impl<K: Key> SpreadSketch<K> {
         let (mut less, mut more) = (0.0, together);
         for _ in 0..40 {
             let middle = f64::midpoint(less, more);
-            if estimate(&self.expected(middle / size as f64, others.typical)) < together {
+            if estimate(&self.expected(middle / size as f64, others)) < together {
                 less = middle;
             } else {
                 more = middle;
@@ -361,6 +362,22 @@ mod tests {
             let size = f64::from(size);
             let off = size * 1.04 / (128.0 * seeds as f64).sqrt();
             assert!((mean - size).abs() < 5.0 * off + 0.02 * size + 10.0, "{mean} for {size}");
+        }
+    }
+
+    /// Where most cells hold a spreader too, what is taken off is what others have in all of a key's cells, not as much as the typical cell
+    /// has. With twice as many they lie further apart, as it is chance whether all of a key's cells have another's.
+    #[test]
+    fn many_spreaders_are_not_taken_off_each_other() {
+        for (spreaders, off, low) in [(100_u16, 0.05, 0.02), (200, 0.15, 0.15)] {
+            let stream = Contacts::zipf(20_000, 20_000, &vec![2_000; spreaders.into()], 1);
+            let config = GridConfig::<Sketch>::with_bytes(128 << 10, Seed::new(1)).expect("enough memory");
+            let sketch: Sketch = oracle::contacts_of(&config, &stream.contacts);
+            let values: Vec<f64> =
+                (0..spreaders).map(|i| sketch.contacts(&Contacts::spreader(i)).value).collect();
+            let mean = values.iter().sum::<f64>() / f64::from(spreaders);
+            let below = values.iter().filter(|value| **value < 1_500.0).count() as f64 / f64::from(spreaders);
+            assert!((mean / 2_000.0 - 1.0).abs() < off && below < low, "{spreaders}: {mean}, {below}");
         }
     }
 
