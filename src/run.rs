@@ -91,7 +91,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     report.design = parallel::report(&plan);
     report.wire = wire.map(|(wire, _)| wire_report(wire.total()));
     report.faults.extend(shown.fault);
-    (report.tasks, report.tasks_unlisted) = (shown.answers.into(), shown.unlisted);
+    let answers = shown.answers.into_iter();
+    report.tasks =
+        answers.flat_map(|(span, answers)| answers.into_iter().map(move |answer| (span, answer))).collect();
+    report.tasks_unlisted = shown.unlisted;
     finish(options, report, report_file, &verdict, failed)
 }
 

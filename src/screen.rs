@@ -41,7 +41,7 @@ pub(crate) struct Shown {
     /// What went wrong with standard output, if anything did.
     pub(crate) fault: Option<String>,
     /// What tasks answered of the last windows, oldest first.
-    pub(crate) answers: VecDeque<(Span, TaskAnswer)>,
+    pub(crate) answers: VecDeque<(Span, Vec<TaskAnswer>)>,
     /// Windows before those.
     pub(crate) unlisted: u64,
 }
@@ -81,7 +81,6 @@ impl Screen {
             stop,
             began: Instant::now(),
             is_closed: false,
-            kept: VecDeque::new(),
             shown: Shown::default(),
         };
         let thread =
@@ -139,8 +138,6 @@ struct Painter {
     began: Instant,
     /// Nobody reads standard output any more.
     is_closed: bool,
-    /// Answers of each of the last windows.
-    kept: VecDeque<usize>,
     shown: Shown,
 }
 
@@ -170,11 +167,9 @@ impl Painter {
         if report.tasks.is_empty() {
             return;
         }
-        self.kept.push_back(report.tasks.len());
-        self.shown.answers.extend(report.tasks.into_iter().map(|answer| (report.span, answer)));
-        if self.kept.len() > KEPT_WINDOWS {
-            let oldest = self.kept.pop_front().unwrap_or_default();
-            self.shown.answers.drain(..oldest);
+        self.shown.answers.push_back((report.span, report.tasks));
+        if self.shown.answers.len() > KEPT_WINDOWS {
+            self.shown.answers.pop_front();
             self.shown.unlisted += 1;
         }
     }

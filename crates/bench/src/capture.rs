@@ -1,7 +1,7 @@
 //! `edison bench capture`: from a capture file in the page cache to the last record, against the flow meters that Debian
 //! has. Processor time of whole processes counts, so that nobody gains by a second thread.
 
-use crate::compare::{in_turn, thread_time};
+use crate::compare::{in_turn, median, thread_time};
 use crate::{Line, Points};
 use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot};
 use packet::{FlowKey, KeySpec, Seed, Tunnel};
@@ -123,10 +123,6 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         });
     }
     Ok(())
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn write_capture(path: &Path, spec: &str) -> Result<Truth, String> {

@@ -29,6 +29,11 @@ pub(crate) fn in_turn<V>(
     times
 }
 
+/// The middle one of sorted times; `NaN` without any.
+pub(crate) fn median(sorted: &[f64]) -> f64 {
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
 /// Nanoseconds of a duration.
 pub(crate) fn ns(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e9

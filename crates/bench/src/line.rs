@@ -1,5 +1,6 @@
 //! A line of results.
 
+use crate::compare::median;
 use serde_json::{Map, Value, json};
 
 /// What one variant gave at one point.
@@ -26,7 +27,7 @@ pub struct Line {
 impl Line {
     /// Median time per packet, nanoseconds.
     pub fn ns_per_packet(&self) -> f64 {
-        self.rounds_ns.get(self.rounds_ns.len() / 2).copied().unwrap_or(f64::NAN) / self.packets as f64
+        median(&self.rounds_ns) / self.packets as f64
     }
 
     /// Millions of packets per second, by the median.

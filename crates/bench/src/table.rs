@@ -1,6 +1,6 @@
 //! `edison bench table`: exact tables on the same keys.
 
-use crate::compare::{in_turn, ns};
+use crate::compare::{in_turn, median, ns};
 use crate::{Line, Points};
 use hashbrown::HashMap;
 use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, PacketFields, Seed};
@@ -83,7 +83,7 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     });
     for (number, rounds_ns) in times.into_iter().enumerate() {
         builds[number].sort_by(f64::total_cmp);
-        let build = builds[number][builds[number].len() / 2] / packets as f64;
+        let build = median(&builds[number]) / packets as f64;
         let mut more =
             vec![("distinct", json!(truth.len())), ("first_pass_ns", json!((build * 10.0).round() / 10.0))];
         if number == 0 {

@@ -106,10 +106,24 @@ fn tasks() {
     let run = all_alike(&["rss/2", "async/3", "2x1"], "packets=400,flows=60,rate=500", None, &config);
     assert_eq!(run.windows.len(), 400);
     assert!(run.windows.iter().all(|window| window.tasks.iter().all(|answer| answer.note.total.0 > 0)));
-    // Directions that have one hash in common are two flows for tasks.
-    let parts = Parts { biflow: true, ..config.parts };
-    let config = with_tasks(Config { every: Every::Time(200 * MS), parts, tasks: None, ..config });
-    all_alike(&["async/2"], "packets=3k,flows=300,rate=5000", None, &config);
+    // Directions that have one record and one hash in common are two flows for tasks: nothing changes but the records.
+    let spec = "packets=3k,flows=300,rate=5000,tcp=handshake";
+    let run_with = |biflow| {
+        let parts = Parts { biflow, ..Parts::default() };
+        let config = Config { every: Every::Time(200 * MS), parts, tasks: None, ..config.clone() };
+        all_alike(&["async/2"], spec, None, &with_tasks(config))
+    };
+    let (apart, together) = (run_with(false), run_with(true));
+    assert!(together.records().iter().any(|(_, record)| record.reverse().is_some()));
+    let rows = |run: &Run| -> Vec<String> {
+        run.windows
+            .iter()
+            .flat_map(|window| &window.tasks)
+            .map(|answer| format!("{:?}", answer.rows))
+            .collect()
+    };
+    assert!(!rows(&apart).is_empty());
+    assert_eq!(rows(&apart), rows(&together));
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod candidates;
 mod checked_hash_table;
 mod chernoff;
 mod coco_sketch;
+mod confidence;
 mod contact_sample;
 mod count_min;
 mod counter_array;

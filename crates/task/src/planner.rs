@@ -10,11 +10,9 @@ mod error_bound;
 
 use crate::catalog;
 use crate::spec::{Against, Kind, Limit, Size, TaskSpec, WHOLE_PPM, Weight};
-use crate::state::{Contacts, Counted, Kept, Make, Making, Values};
 use crate::{Quantity, Structure};
 use error_bound::{capacity, error_bound};
 use packet::{Key, KeySpec, KeyV4, KeyV6, Seed};
-use summary::sketch::SketchError;
 
 /// Memory for each address family where the user said nothing.
 const USUAL_BYTES: usize = 64 << 20;
@@ -93,27 +91,6 @@ impl Question<'_> {
             // So many flows that have a tenth of the traffic together.
             (Limit::Any, _) => 0.1 / self.spec.top as f64,
         }
-    }
-}
-
-/// Makes states of a task as planned.
-#[derive(Clone, Debug)]
-pub(crate) struct Maker {
-    pub(crate) choice: Choice,
-    pub(crate) kind: Kind,
-    pub(crate) weight: Weight,
-    pub(crate) quantity: Quantity,
-}
-
-impl Make for Maker {
-    fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<Kept<K>, SketchError> {
-        let Choice { structure, bytes, bytes_v6, one_in, .. } = self.choice;
-        let making = Making { structure, bytes: if is_v6 { bytes_v6 } else { bytes }, one_in, seed: *seed };
-        Ok(match self.kind {
-            Kind::SuperSpreaders => Kept::Contacts(Box::new(Contacts::new(&making)?)),
-            Kind::Quantiles => Kept::Values(Box::new(Values::new(&making, self.quantity.bits(is_v6))?)),
-            _ => Kept::Counted(Box::new(Counted::new(&making, self.weight)?)),
-        })
     }
 }
 

@@ -8,8 +8,8 @@ pub(crate) use contacts::Contacts;
 pub(crate) use counted::Counted;
 pub(crate) use values::Values;
 
-use crate::Structure;
 use crate::feed::{Fed, Items};
+use crate::{Choice, Kind, Quantity, Structure, Weight};
 use packet::{Key, KeyV4, KeyV6, Seed};
 use summary::sketch::{SketchError, Unmergeable};
 
@@ -37,30 +37,43 @@ pub(crate) enum Kept<K: Key> {
     Values(Box<Values>),
 }
 
+/// Makes states of a task as planned.
+#[derive(Clone, Debug)]
+pub(crate) struct Maker {
+    pub(crate) choice: Choice,
+    pub(crate) kind: Kind,
+    pub(crate) weight: Weight,
+    pub(crate) quantity: Quantity,
+}
+
 /// What a structure is made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Making {
-    pub(crate) structure: Structure,
+    structure: Structure,
     /// What it may take.
-    pub(crate) bytes: usize,
+    bytes: usize,
     /// Of a sample: one in so many is taken.
-    pub(crate) one_in: u32,
-    pub(crate) seed: Seed,
+    one_in: u32,
+    seed: Seed,
 }
 
-/// Makes an empty state.
-pub(crate) trait Make {
-    fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<Kept<K>, SketchError>;
+impl Maker {
+    fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<Part<K>, SketchError> {
+        let Choice { structure, bytes, bytes_v6, one_in, .. } = self.choice;
+        let making = Making { structure, bytes: if is_v6 { bytes_v6 } else { bytes }, one_in, seed: *seed };
+        let of = match self.kind {
+            Kind::SuperSpreaders => Kept::Contacts(Box::new(Contacts::new(&making)?)),
+            Kind::Quantiles => Kept::Values(Box::new(Values::new(&making, self.quantity.bits(is_v6))?)),
+            _ => Kept::Counted(Box::new(Counted::new(&making, self.weight)?)),
+        };
+        Ok(Part { of, total: 0 })
+    }
 }
 
 impl State {
-    pub(crate) fn new(make: &impl Make, has_v6: bool, seed: &Seed) -> Result<Self, SketchError> {
-        let v4 = Part { of: make.part(false, seed)?, total: 0 };
-        let v6 = match has_v6 {
-            true => Some(Part { of: make.part(true, seed)?, total: 0 }),
-            false => None,
-        };
-        Ok(Self { v4, v6 })
+    pub(crate) fn new(maker: &Maker, has_v6: bool, seed: &Seed) -> Result<Self, SketchError> {
+        let v6 = has_v6.then(|| maker.part(true, seed)).transpose()?;
+        Ok(Self { v4: maker.part(false, seed)?, v6 })
     }
 
     /// Counts a burst.

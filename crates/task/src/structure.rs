@@ -52,30 +52,6 @@ use Structure::{
 };
 
 impl Structure {
-    /// All of them.
-    pub const ALL: [Self; 20] = [
-        Exact,
-        CountMin,
-        Conservative,
-        CountSketch,
-        KAry,
-        SimpleHashTable,
-        SpaceSaving,
-        SpaceSavingHeap,
-        MvSketch,
-        CocoSketch,
-        PacketSample,
-        FlowSample,
-        SampleAndHold,
-        SizeArray,
-        StreamSample,
-        ContactSample,
-        SpreadSketch,
-        Dyadic,
-        Reservoir,
-        DdSketch,
-    ];
-
     /// What users write.
     pub fn name(self) -> &'static str {
         match self {

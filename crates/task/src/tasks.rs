@@ -1,9 +1,9 @@
 //! All tasks of a run: planned once, and counted by each worker for itself.
 
 use crate::feed::{Feed, Feeder};
-use crate::planner::{Choice, Maker, Question, Setting, choose, expected_packets};
+use crate::planner::{Choice, Question, Setting, choose, expected_packets};
 use crate::spec::{Kind, TaskSpec};
-use crate::state::State;
+use crate::state::{Maker, State};
 use packet::{KeyBurst, KeySpec, KeyV4, KeyV6, Seed};
 use summary::sketch::{SketchError, Unmergeable};
 
@@ -129,11 +129,6 @@ impl Tasks {
             self.feeds.push(feed);
             self.feeds.len() - 1
         })
-    }
-
-    /// True where nothing was asked for.
-    pub fn is_empty(&self) -> bool {
-        self.tasks.is_empty()
     }
 
     /// What was chosen for each task, as `task: why`.

@@ -8,7 +8,7 @@ use super::trial::{Design, count};
 use super::truth::{Counted, Truth};
 use super::window::Window;
 use crate::Line;
-use crate::compare::{in_turn, thread_time};
+use crate::compare::{in_turn, median, thread_time};
 use crate::line::to_digits;
 use packet::{Key, KeyV4, KeyV6, PacketFields, Seed};
 use record::FlowRecord;
@@ -143,10 +143,6 @@ fn params(part: &'static str, task: &str, stream: &Stream, memory: usize) -> Vec
     ]
 }
 
-fn middle(times: &[f64]) -> f64 {
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 /// One task of each kind, in a mebibyte each as the planner chooses.
 fn six_at_once(
     stream: &Stream,
@@ -178,7 +174,7 @@ fn six_at_once(
         }
         Turn::Tasks(round) => round.time(&sample.now),
     });
-    let plain_ns = middle(&times[0]);
+    let plain_ns = median(&times[0]);
     for (turn, rounds_ns) in turns.into_iter().zip(times) {
         let (variant, checked, memory_bytes, mut more) = match turn {
             Turn::Plain(mut plain) => {
@@ -197,7 +193,7 @@ fn six_at_once(
                 };
                 let checked = answers.len() == asked.len() && asked.iter().zip(&answers).all(is_answered);
                 let more = vec![
-                    ("times_plain", json!(to_digits(middle(&rounds_ns) / plain_ns, 2))),
+                    ("times_plain", json!(to_digits(median(&rounds_ns) / plain_ns, 2))),
                     ("asked_times", json!(ASKED_TIMES)),
                     ("chosen", json!(chosen.join(", "))),
                 ];
@@ -249,7 +245,7 @@ fn three_of_a_size(
     let rounds = specs.into_iter().map(|spec| Round::new(&[spec?], &sample.now, sample.seed));
     let mut rounds = rounds.collect::<Result<Vec<_>, String>>()?;
     let times = in_turn(&mut rounds, seconds, |round| round.time(&sample.now));
-    let medians: Vec<f64> = times.iter().map(|times| middle(times)).collect();
+    let medians: Vec<f64> = times.iter().map(|times| median(times)).collect();
     for (place, (round, rounds_ns)) in rounds.into_iter().zip(times).enumerate() {
         let (answers, bytes) = round.answers();
         let answer = answers.first().ok_or("the window was not answered")?;

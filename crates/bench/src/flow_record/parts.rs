@@ -1,6 +1,6 @@
 //! What each optional part of a record costs beside the plain one: frames in memory to updated record, in one run.
 
-use crate::compare::{in_turn, ns};
+use crate::compare::{in_turn, median, ns};
 use crate::{Line, Points};
 use packet::{BurstParser, FlowKey, Frame, Key, KeySpec, KeyV4, LinkType, PacketFields, ParserConfig, Seed};
 use record::FlowRecord;
@@ -197,9 +197,9 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
         checked[*number] &= is_true(variant, &records, &trace);
         time
     });
-    let plain = times[0][times[0].len() / 2];
+    let plain = median(&times[0]);
     for (number, rounds_ns) in times.into_iter().enumerate() {
-        let more = 100.0 * (rounds_ns[rounds_ns.len() / 2] / plain - 1.0);
+        let more = 100.0 * (median(&rounds_ns) / plain - 1.0);
         out(Line {
             bench: super::BENCH,
             variant: variants[number].name.to_owned(),

@@ -6,7 +6,7 @@ use super::machine::Machine;
 use super::packets::{Packets, key_of};
 use super::points::{LEAST_ROUNDS, MOST_ROUNDS, compared};
 use super::popularity::Popularity;
-use crate::compare::thread_time;
+use crate::compare::{median, thread_time};
 use crate::line::to_digits;
 use crate::table::{Cuckoo, Table};
 use crate::{Line, Points};
@@ -57,7 +57,7 @@ pub(super) fn run(
         point.give_out(near_waits, overlap, false, out);
     }
     references.sort_by(f64::total_cmp);
-    Ok(Structure::at(references[references.len() / 2], near_waits, overlap))
+    Ok(Structure::at(median(&references), near_waits, overlap))
 }
 
 /// What is measured beside the point that is fitted to.
@@ -144,12 +144,12 @@ impl Point {
 
     /// Median time per packet in the table that lies in L2.
     fn reference(&self) -> f64 {
-        self.references[self.references.len() / 2] / ROUND as f64
+        median(&self.references) / ROUND as f64
     }
 
     fn give_out(self, near_waits: f64, overlap: f64, is_fitted: bool, out: &mut dyn FnMut(Line)) {
         let reference = self.reference();
-        let measured = self.rounds_ns[self.rounds_ns.len() / 2] / ROUND as f64;
+        let measured = median(&self.rounds_ns) / ROUND as f64;
         let predicted = Structure::at(reference, near_waits, overlap).predicted(self.waits);
         let mut more = compared(["predicted_ns", "error_percent"], predicted, measured);
         more.extend([

@@ -7,6 +7,7 @@ use super::hits::published;
 use super::machine::{Machine, mib};
 use super::packets::{NoKey, Packets};
 use super::popularity::Popularity;
+use crate::compare::median;
 use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::Seed;
@@ -93,17 +94,17 @@ pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line))
             point.give_out(measured.near_waits, overlap, false, out);
         }
     }
-    let median = |mut values: Vec<f64>| {
+    let middle = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
+        median(&values)
     };
     let [alone, bursts] =
-        [0, 1].map(|way| median(references.iter().map(|reference| reference[way]).collect()));
+        [0, 1].map(|way| middle(references.iter().map(|reference| reference[way]).collect()));
     let fitted = Fitted {
         process: alone,
         one_at_a_time: Structure::at(alone, measured.near_waits, 1.0),
         in_bursts: Structure::at(bursts, measured.near_waits, overlap),
-        felt_l3: median(felt.clone()),
+        felt_l3: middle(felt.clone()),
     };
     out(Line {
         bench: BENCH,
@@ -207,12 +208,12 @@ impl<'a> Measured<'a> {
 impl Point {
     /// Median time per packet.
     fn ns(&self, way: usize) -> f64 {
-        self.rounds[way][self.rounds[way].len() / 2] / self.packets as f64
+        median(&self.rounds[way]) / self.packets as f64
     }
 
     /// The same in the table that lies in L2, one at a time and in bursts.
     fn reference(&self) -> [f64; 2] {
-        [0, 1].map(|way| self.references[way][self.references[way].len() / 2])
+        [0, 1].map(|way| median(&self.references[way]))
     }
 
     fn waits(&self) -> f64 {

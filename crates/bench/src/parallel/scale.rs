@@ -4,7 +4,7 @@
 use super::fit::{Fitted, fit};
 use super::rig::{Measured, Setting, Traffic, expect, measure};
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
-use crate::compare::in_turn;
+use crate::compare::{in_turn, median};
 use crate::preset::{Case, Preset};
 use crate::{Line, Points};
 use engine::Every;
@@ -55,8 +55,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     if let Some(error) = fault {
         return Err(error);
     }
-    let median = |number: usize| times[number][times[number].len() / 2];
-    let single = median(0);
+    let single = median(&times[0]);
     for (number, ((name, _, _, rate), case)) in variants.iter().zip(&fitted).enumerate() {
         let Some(last) = results[number].last() else { continue };
         let mut params = vec![
@@ -68,12 +67,12 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         params.extend(preset.params(load.burst));
         let mut more = vec![
             ("ring_full", json!(last.ring_full)),
-            ("times_one_core", json!(rounded(single / median(number)))),
+            ("times_one_core", json!(rounded(single / median(&times[number])))),
         ];
         more.extend(last.members());
         more.extend(case.instead.as_ref().map(|instead| ("instead", json!(instead))));
         if last.windows > 1 {
-            let turn_ns = (median(number) - single) / (last.windows - 1) as f64;
+            let turn_ns = (median(&times[number]) - single) / (last.windows - 1) as f64;
             more.push(("turn_ms", json!(rounded(turn_ns / 1e6))));
             more.push(("turn_percent_of_10s", json!(rounded(turn_ns / 1e8))));
         }

@@ -5,7 +5,7 @@ use super::contender::{Contender, Edison};
 use super::keyed;
 use super::plain_count_min::PlainCountMin;
 use super::stream::Stream;
-use crate::compare::{in_turn, thread_time};
+use crate::compare::{in_turn, median, thread_time};
 use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::Seed;
@@ -84,14 +84,14 @@ fn compare(
         checked[*number] &= (comparison.check)(&***contender, stream);
         time
     });
-    let plain = times[0][times[0].len() / 2];
+    let plain = median(&times[0]);
     for (number, rounds_ns) in times.into_iter().enumerate() {
         let contender = &comparison.contenders[number];
         let mut params = vec![("flows", json!(flows)), ("zipf", json!(zipf)), ("cores", json!(1))];
         params.extend(comparison.params.clone());
         let mut more = Vec::new();
         if number > 0 {
-            let times_plain = plain / rounds_ns[rounds_ns.len() / 2];
+            let times_plain = plain / median(&rounds_ns);
             more.push(("times_plain", json!(to_digits(times_plain, 2))));
             if !contender.is_baseline() {
                 more.push(("asked_times", json!(comparison.asked_times)));

@@ -1,6 +1,7 @@
 //! Distinct counts by bitmaps (Estan, Varghese, Fisk, IMC 2003; linear counting: Whang, Vander-Zanden, Taylor, TODS 1990).
 
 use super::chernoff;
+use super::confidence::{CONFIDENCE, DEVIATIONS};
 use super::grid::{BURST, Grid, GridConfig};
 use super::memory::{filled, prefetch};
 use super::row_hash::{RowHash, place};
@@ -8,10 +9,6 @@ use super::{
     Cardinality, Configuration, Estimate, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 
-/// Of the bounds.
-const CONFIDENCE: f64 = 0.95;
-/// Its quantile of the normal distribution, two-sided.
-const NORMAL: f64 = 1.959_964;
 /// Below so many zeros their number is no normal one.
 const FEW: u64 = 30;
 
@@ -61,7 +58,7 @@ fn linear(size: u64, zeros: u64) -> (f64, f64, f64) {
 fn bounded((number, variance, bias): (f64, f64, f64), zeros: u64, size: u64, scale: f64) -> Estimate {
     // Of few flows two seldom meet, but then a whole one is missing, which a normal distribution does not know.
     let rounding = if number > 0.0 { scale } else { 0.0 };
-    let off = NORMAL * variance.sqrt() + bias + rounding;
+    let off = DEVIATIONS * variance.sqrt() + bias + rounding;
     if zeros >= FEW {
         return Estimate::bounded(number, (number - off).max(0.0), number + off, CONFIDENCE);
     }

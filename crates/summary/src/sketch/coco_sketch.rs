@@ -1,5 +1,6 @@
 //! CocoSketch (Zhang et al., SIGCOMM 2021): heavy flows by the full key, and by any part of it, from one structure.
 
+use super::confidence::CONFIDENCE;
 use super::draw::Draw;
 use super::grid::{BURST, Grid, GridConfig, Places, Rows};
 use super::memory::{filled, prefetch};
@@ -32,9 +33,6 @@ struct Cell<K> {
     key: K,
     count: u32,
 }
-
-/// Of the bounds.
-const CONFIDENCE: f64 = 0.95;
 
 impl<K: Key> Grid for CocoSketch<K> {
     const KIND: &'static str = "CocoSketch";

@@ -1,5 +1,6 @@
 //! Distinct sampling (Gibbons, VLDB 2001) of pairs: with how many different others each key has to do.
 
+use super::confidence::CONFIDENCE;
 use super::grid::{BURST, Grid, GridConfig};
 use super::memory::{filled, prefetch};
 use super::row_hash::place;
@@ -11,9 +12,6 @@ use packet::Key;
 
 /// A slot without a pair.
 const NONE: u64 = 0;
-
-/// Of the bounds above level 0.
-const CONFIDENCE: f64 = 0.95;
 
 /// Different pairs of a key and an other, all of them or one in 2ˡ for the level l: those whose hash begins with l zeros. So a
 /// pair counts once however often it comes, and the pairs of each key are a uniform sample of its own (the one-level filtering of

@@ -1,6 +1,8 @@
 //! Ranges and quantiles of a number that packets have (a length, a port, an address): a Count-Min array for each power
 //! of two by which the numbers are grouped (dyadic intervals; Cormode, Muthukrishnan 2005, section 4.2 and 5.2).
 
+use super::confidence::CONFIDENCE;
+use super::grid::widest;
 use super::memory::filled;
 use super::{
     ArrayConfig, Cell, Configuration, CountMin, CounterArray, Estimate, Merge, SketchError, Summary,
@@ -14,8 +16,8 @@ const KIND: &str = "dyadic_count_min";
 /// What the levels' seeds are drawn for.
 const PURPOSE: u64 = 2;
 
-/// A quantile's bounds hold with at least this probability.
-const QUANTILE_CONFIDENCE: f64 = 0.95;
+/// Counters of a row, where only the memory is given.
+const MOST_WIDTH: usize = 1 << 29;
 
 /// Updates that go through the levels together.
 const BATCH: usize = 64;
@@ -59,17 +61,8 @@ impl DyadicConfig {
         if least > bytes {
             return Err(SketchError::TooLittleMemory { kind: KIND, bytes, least });
         }
-        // A wider array never takes less: by bisection.
-        let (mut width, mut too_wide) = (1, 1 << 29);
-        while too_wide - width > 1 {
-            let middle = (width + too_wide) / 2;
-            if sized(middle).is_ok_and(|sized| sized.bytes() <= bytes) {
-                width = middle
-            } else {
-                too_wide = middle
-            }
-        }
-        sized(width)
+        // A wider array never takes less.
+        sized(widest(1..=MOST_WIDTH, |width| sized(width).is_ok_and(|sized| sized.bytes() <= bytes)))
     }
 
     /// Counters of a row.
@@ -250,13 +243,13 @@ impl DyadicArray {
         }
         let target = (share.clamp(0.0, 1.0) * self.total as f64).ceil().max(1.0);
         let levels = self.configuration.sketched_levels() as f64;
-        let k = (levels / (1.0 - QUANTILE_CONFIDENCE)).powf(1.0 / self.configuration.depth as f64);
+        let k = (levels / (1.0 - CONFIDENCE)).powf(1.0 / self.configuration.depth as f64);
         let (value, is_known) = self.descend(target);
         let (upper, is_upper_known) = self.descend(target + self.noise(k) * levels);
         if !is_known || !is_upper_known {
             return Some(Estimate::unbounded(value as f64));
         }
-        let confidence = if levels == 0.0 { 1.0 } else { QUANTILE_CONFIDENCE };
+        let confidence = if levels == 0.0 { 1.0 } else { CONFIDENCE };
         Some(Estimate::bounded(value as f64, value as f64, upper as f64, confidence))
     }
 

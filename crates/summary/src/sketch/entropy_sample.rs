@@ -1,6 +1,7 @@
 //! The entropy of flows by stream sampling (Lall, Sekar, Ogihara, Xu, Zhang, "Data streaming algorithms for estimating entropy of
 //! network traffic", SIGMETRICS 2006).
 
+use super::confidence::{CONFIDENCE, DEVIATIONS};
 use super::grid::{BURST, Grid, GridConfig};
 use super::key_index::KeyIndex;
 use super::memory::filled;
@@ -9,10 +10,6 @@ use super::row_hash::RowHash;
 use super::{Configuration, Estimate, SketchError, Summary, Unmergeable, Update, UpdateBurst};
 use packet::Key;
 
-/// Of the bounds.
-const CONFIDENCE: f64 = 0.95;
-/// Its quantile of the normal distribution, two-sided.
-const NORMAL: f64 = 1.959_964;
 /// What a sample of n missed altogether is no more than so much / n of all, with the same confidence.
 const RULE_OF_THREE: f64 = 3.0;
 
@@ -162,7 +159,7 @@ impl<K: Key> EntropySample<K> {
         let off = if number < units {
             let variance = terms.map(|term| (term - mean).powi(2)).sum::<f64>() / (number - 1.0);
             let not_sampled = RULE_OF_THREE / number * (units.log2() + std::f64::consts::LOG2_E);
-            NORMAL * (variance / number * (1.0 - number / units)).sqrt() + not_sampled
+            DEVIATIONS * (variance / number * (1.0 - number / units)).sqrt() + not_sampled
         } else {
             0.0
         };

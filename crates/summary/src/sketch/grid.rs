@@ -34,6 +34,17 @@ fn power_below<T: Grid>(width: usize) -> usize {
     if T::POWER_OF > 1 { T::POWER_OF.pow(width.ilog(T::POWER_OF)) } else { width }
 }
 
+/// The largest of `widths` that fits, where the first one does and every one below one that fits.
+pub(crate) fn widest(widths: RangeInclusive<usize>, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut fitting, most) = widths.into_inner();
+    let mut too_wide = most + 1;
+    while too_wide - fitting > 1 {
+        let middle = fitting + (too_wide - fitting) / 2;
+        if fits(middle) { fitting = middle } else { too_wide = middle }
+    }
+    fitting
+}
+
 /// Rows, width and seed of a structure `T`.
 pub struct GridConfig<T> {
     /// Rows, each with a hash function of its own.
@@ -80,21 +91,12 @@ impl<T: Grid> GridConfig<T> {
 impl<T: Grid> Configuration for GridConfig<T> {
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
         let takes = |width: usize| T::bytes(T::USUAL_ROWS, width);
-        let (mut fits, most) = T::WIDTH.into_inner();
-        if takes(fits) > bytes {
-            return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: takes(fits) });
+        let (least, most) = T::WIDTH.into_inner();
+        if takes(least) > bytes {
+            return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: takes(least) });
         }
-        // Memory grows with the width: halve what is left between one that fits and one that does not.
-        let mut too_wide = most + 1;
-        while too_wide - fits > 1 {
-            let middle = fits + (too_wide - fits) / 2;
-            if takes(middle) <= bytes {
-                fits = middle;
-            } else {
-                too_wide = middle;
-            }
-        }
-        Ok(Self::with_width(power_below::<T>(fits), seed))
+        let width = widest(least..=most, |width| takes(width) <= bytes);
+        Ok(Self::with_width(power_below::<T>(width), seed))
     }
 
     fn bytes(&self) -> usize {

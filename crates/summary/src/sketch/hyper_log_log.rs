@@ -1,5 +1,6 @@
 //! HyperLogLog (Flajolet, Fusy, Gandouet, Meunier, AofA 2007): distinct counts of any size in a few kilobytes.
 
+use super::confidence::{CONFIDENCE, DEVIATIONS};
 use super::grid::{BURST, Grid, GridConfig};
 use super::memory::{filled, prefetch};
 use super::row_hash::{RowHash, place};
@@ -22,7 +23,6 @@ pub struct HyperLogLog {
 
 /// Bits in which a run is looked for.
 const BITS: usize = 32;
-const CONFIDENCE: f64 = 0.95;
 
 /// The standard error times √m (Flajolet et al. 2007, theorem 1).
 fn beta(registers: usize) -> f64 {
@@ -102,7 +102,7 @@ impl Cardinality for HyperLogLog {
         let mut counts = [0.0; BITS + 2];
         self.registers.iter().for_each(|run| counts[usize::from(*run)] += 1.0);
         let number = estimate(&counts);
-        let off = off(self.registers.len(), 1.959_964);
+        let off = off(self.registers.len(), DEVIATIONS);
         Estimate::bounded(number, number / off, number * off, CONFIDENCE)
     }
 }

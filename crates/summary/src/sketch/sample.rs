@@ -21,9 +21,6 @@ use packet::{Key, Seed};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Of the bounds.
-const CONFIDENCE: f64 = 0.95;
-
 /// A way of sampling.
 pub trait Sampling {
     /// What people call it.

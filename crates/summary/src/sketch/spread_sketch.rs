@@ -1,6 +1,7 @@
 //! SpreadSketch (Tang, Huang, Lee, INFOCOM 2020): distinct counters in a grid, each with the keys that were deepest in it, so that keys
 //! with many different others are read off the sketch.
 
+use super::confidence::CONFIDENCE;
 use super::grid::{BURST, Grid, GridConfig, Rows};
 use super::hyper_log_log::{estimate, off};
 use super::memory::{filled, prefetch};
@@ -20,8 +21,7 @@ const CANDIDATES: usize = 4;
 /// The most registers of a cell.
 const MOST_REGISTERS: usize = 4096;
 
-/// Of the bounds, and the normal deviations beyond which a quarter of the rest lies.
-const CONFIDENCE: f64 = 0.95;
+/// The normal deviations beyond which a quarter of what [`CONFIDENCE`] leaves lies.
 const DEVIATIONS: f64 = 2.241_403;
 
 /// By how many registers there are of each run.

@@ -1,14 +1,12 @@
 //! A uniform sample of values (Vitter, "Random sampling with a reservoir", ACM TOMS 1985).
 
+use super::confidence::CONFIDENCE;
 use super::grid::{Grid, GridConfig};
 use super::memory::filled;
 use super::reservoir::Reservoir;
 use super::{
     Configuration, Estimate, Merge, Quantiles, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
-
-/// Of the bounds.
-const CONFIDENCE: f64 = 0.95;
 
 /// A fixed number of the weights of its updates (sizes of packets or flows, times in nanoseconds), each as likely as every other; keys
 /// and hashes are not used. Most values cost a decrement.

@@ -1,8 +1,9 @@
 //! Flow sampling (Hohn and Veitch 2003): all packets of some flows.
 
+use super::SampleConfig;
 use super::table::SampleTable;
-use super::{CONFIDENCE, SampleConfig};
 use crate::sketch::chernoff;
+use crate::sketch::confidence::CONFIDENCE;
 use crate::sketch::row_hash::RowHash;
 use crate::sketch::{
     Cardinality, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary, Unmergeable,

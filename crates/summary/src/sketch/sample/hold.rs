@@ -1,7 +1,8 @@
 //! Sample and hold (Estan and Varghese, SIGCOMM 2002): once a flow was sampled, all that follows of it is counted.
 
+use super::SampleConfig;
 use super::table::SampleTable;
-use super::{CONFIDENCE, SampleConfig};
+use crate::sketch::confidence::CONFIDENCE;
 use crate::sketch::draw::Skip;
 use crate::sketch::{
     Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary, Unmergeable,

@@ -1,8 +1,9 @@
 //! Packet sampling (as NetFlow's; Duffield, Lund, Thorup 2003).
 
+use super::SampleConfig;
 use super::table::SampleTable;
-use super::{CONFIDENCE, SampleConfig};
 use crate::sketch::chernoff;
+use crate::sketch::confidence::CONFIDENCE;
 use crate::sketch::draw::Skip;
 use crate::sketch::{
     Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary, Unmergeable, Update,
