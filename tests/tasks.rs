@@ -179,6 +179,7 @@ fn reports_say_where_answers_come_from() {
         .arg(&path));
     let shown = ended.expect(0).stdout;
     assert!(shown.contains("quantiles:key=size  [") && shown.contains("window    1: "), "{shown}");
+    assert!(shown.contains("task      quantiles:key=size: exact: it has room"), "{shown}");
     let report = output::report(&path);
     let queries = report["queries"].as_array().expect("queries");
     let entropy: Vec<_> = queries.iter().filter(|query| query["name"] == "entropy").collect();

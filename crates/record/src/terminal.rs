@@ -384,6 +384,7 @@ pub fn run_report(report: &RunReport) -> String {
     head.extend(report.wire.iter().flat_map(wire_lines));
     head.extend(design_line(&report.design));
     head.extend(report.tcp_loss.iter().flat_map(loss_lines));
+    head.extend(task::choices(report));
     let flows = &report.flows;
     head.push(format!("flows     {} seen, {} open at the end", grouped(flows.seen), grouped(flows.active)));
     if flows.table_full != 0 {

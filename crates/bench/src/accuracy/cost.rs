@@ -2,6 +2,7 @@
 
 use super::BENCH;
 use super::metrics::{Metric, score};
+use super::promise;
 use super::question::{Question, memory_text};
 use super::stream::{Sample, Stream};
 use super::trial::{Design, count};
@@ -16,7 +17,7 @@ use record::report::{TaskAnswer, TaskRows};
 use serde_json::{Value, json};
 use summary::tcp::LossCounts;
 use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
-use task::{Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks};
+use task::{Choice, Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks};
 
 /// What all six tasks may cost at most, in times the plain record.
 const ASKED_TIMES: f64 = 3.0;
@@ -127,23 +128,31 @@ impl Plain {
 }
 
 /// What takes turns.
-enum Turn {
+enum Turn<'a> {
     Plain(Box<Plain>),
-    Tasks(Box<Round>),
+    Tasks(Box<Round>, Asked<'a>),
 }
 
-fn params(part: &'static str, task: &str, stream: &Stream, memory: usize) -> Vec<(&'static str, Value)> {
+/// Tasks that are measured together, each with its memory.
+struct Asked<'a> {
+    variant: String,
+    memory: String,
+    tasks: Vec<(&'a Question, usize)>,
+}
+
+fn params(part: &'static str, task: &str, stream: &Stream, memory: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("part", json!(part)),
         ("task", json!(task)),
         ("stream", json!(stream.name())),
         ("zipf", stream.zipf()),
-        ("memory", json!(memory_text(memory))),
+        ("memory", json!(memory)),
         ("design", json!(Design::ONE.name)),
     ]
 }
 
-/// One task of each kind, in a mebibyte each as the planner chooses.
+/// One task of each kind as the planner chooses, all at once in the memory in which something is promised of each; each of them alone; and
+/// all in a mebibyte each.
 fn six_at_once(
     stream: &Stream,
     sample: &Sample,
@@ -152,59 +161,72 @@ fn six_at_once(
     seconds: f64,
     out: &mut dyn FnMut(Line),
 ) -> Result<(), String> {
-    const MEMORY: usize = 1 << 20;
+    const LARGE: usize = 1 << 20;
     let of_kind = |kind| questions.iter().find(move |question| question.kind == kind);
-    let asked: Vec<&Question> = Kind::ALL.into_iter().filter_map(of_kind).collect();
-    let specs = asked.iter().map(|question| question.task(None, MEMORY)).collect::<Result<Vec<_>, _>>()?;
-    let round = Round::new(&specs, &sample.now, sample.seed)?;
-    let chosen: Vec<String> = round
-        .tasks
-        .choices()
-        .map(|(spec, choice)| format!("{}: {}", spec.kind, choice.structure.name()))
-        .collect();
+    let all = || Kind::ALL.into_iter().filter_map(of_kind);
+    let promised = || all().map(|question| (question, promise::memory_of(question)));
+    let asked = |variant: &str, memory: &str, tasks| Asked {
+        variant: variant.to_owned(),
+        memory: memory.to_owned(),
+        tasks,
+    };
+    let alone = promised().map(|(question, bytes)| {
+        asked(&question.kind.to_string(), &memory_text(bytes), vec![(question, bytes)])
+    });
+    let together = [
+        asked("six tasks", "as promised", promised().collect()),
+        asked("six tasks", "1 MiB each", all().map(|question| (question, LARGE)).collect()),
+    ];
+
     let mut plain = Plain::new(sample.seed)?;
     // Flows are there when a window begins, but for those that are new.
     plain.time(&sample.now);
-    let mut turns = [Turn::Plain(Box::new(plain)), Turn::Tasks(Box::new(round))];
+    let mut turns = vec![Turn::Plain(Box::new(plain))];
+    for asked in together.into_iter().chain(alone) {
+        let specs = asked.tasks.iter().map(|(question, bytes)| question.task(None, *bytes));
+        let specs = specs.collect::<Result<Vec<_>, _>>()?;
+        turns.push(Turn::Tasks(Box::new(Round::new(&specs, &sample.now, sample.seed)?), asked));
+    }
     let mut rounds = 0;
     let times = in_turn(&mut turns, seconds, |turn| match turn {
         Turn::Plain(plain) => {
             rounds += 1;
             plain.time(&sample.now)
         }
-        Turn::Tasks(round) => round.time(&sample.now),
+        Turn::Tasks(round, _) => round.time(&sample.now),
     });
     let plain_ns = median(&times[0]);
     for (turn, rounds_ns) in turns.into_iter().zip(times) {
-        let (variant, checked, memory_bytes, mut more) = match turn {
+        let (variant, memory, checked, memory_bytes, mut more) = match turn {
             Turn::Plain(mut plain) => {
                 plain.v4.end_all(&mut plain.records);
                 plain.v6.end_all(&mut plain.records);
                 let Records { flows, packets } = plain.records;
                 let checked = flows == counted.flows() && packets == (rounds + 1) * sample.now.packets;
-                ("plain record", checked, None, Vec::new())
+                ("plain record".to_owned(), "as needed".to_owned(), checked, None, Vec::new())
             }
-            Turn::Tasks(round) => {
+            Turn::Tasks(round, Asked { variant, memory, tasks }) => {
+                let chosen = chosen(&round.tasks);
                 let (answers, bytes) = round.answers();
                 // A change has no window before it here: it is counted, and has nothing to say.
-                let is_answered = |(question, answer): (&&Question, &TaskAnswer)| match question.kind {
-                    Kind::Change => true,
-                    _ => counted.truth(question).is_some_and(|truth| is_near(&truth, answer)),
+                let is_answered = |((question, _), answer): (&(&Question, _), &TaskAnswer)| {
+                    let truth = || counted.truth(question);
+                    question.kind == Kind::Change || truth().is_some_and(|truth| is_near(&truth, answer))
                 };
-                let checked = answers.len() == asked.len() && asked.iter().zip(&answers).all(is_answered);
-                let more = vec![
-                    ("times_plain", json!(to_digits(median(&rounds_ns) / plain_ns, 2))),
-                    ("asked_times", json!(ASKED_TIMES)),
-                    ("chosen", json!(chosen.join(", "))),
-                ];
-                ("six tasks", checked, Some(bytes), more)
+                let checked = answers.len() == tasks.len() && tasks.iter().zip(&answers).all(is_answered);
+                let times_plain = to_digits(median(&rounds_ns) / plain_ns, 2);
+                let mut more = vec![("times_plain", json!(times_plain)), ("chosen", json!(chosen))];
+                if tasks.len() > 1 {
+                    more.push(("asked_times", json!(ASKED_TIMES)));
+                }
+                (variant, memory, checked, Some(bytes), more)
             }
         };
         more.push(("seeds", json!(1)));
         out(Line {
             bench: BENCH,
-            variant: variant.to_owned(),
-            params: params("cost", "six at once", stream, MEMORY),
+            variant,
+            params: params("cost", "six at once", stream, &memory),
             packets: sample.now.packets,
             rounds_ns,
             memory_bytes,
@@ -213,6 +235,13 @@ fn six_at_once(
         });
     }
     Ok(())
+}
+
+/// What the planner took for each task.
+fn chosen(tasks: &Tasks) -> String {
+    let of_task =
+        |(spec, choice): (&TaskSpec, &Choice)| format!("{}: {}", spec.kind, choice.structure.name());
+    tasks.choices().map(of_task).collect::<Vec<_>>().join(", ")
 }
 
 /// Not a promise of how good an answer is, only that it is one about these packets.
@@ -260,7 +289,7 @@ fn three_of_a_size(
         out(Line {
             bench: BENCH,
             variant: ORDER[place].name().to_owned(),
-            params: params("speed", question.name, stream, memory),
+            params: params("speed", question.name, stream, &memory_text(memory)),
             packets: sample.now.packets,
             rounds_ns,
             memory_bytes: Some(bytes),

@@ -40,6 +40,15 @@ impl Promise {
     }
 }
 
+/// Of changes nothing is promised.
+const USUAL_MEMORY: usize = 1 << 20;
+
+/// The memory in which something is promised of a question.
+pub(super) fn memory_of(question: &Question) -> usize {
+    let promise = PROMISES.iter().find(|promise| promise.question == question.name);
+    promise.map_or(USUAL_MEMORY, |promise| promise.memory)
+}
+
 /// Measures all of them.
 ///
 /// # Errors

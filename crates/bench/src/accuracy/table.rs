@@ -260,10 +260,12 @@ fn cost(page: &mut String, lines: &[&Line]) {
         return;
     }
     page.push_str("### Six tasks at once\n\n");
-    let headings = ["", "ns a packet", "times the plain record", "asked", "structures"].map(str::to_owned);
+    let headings =
+        ["", "memory", "ns a packet", "times the plain record", "asked", "structures"].map(str::to_owned);
     let row = |line: &&Line| {
         vec![
             line.variant.clone(),
+            text(line, "memory"),
             ns(line),
             text(line, "times_plain"),
             text(line, "asked_times"),

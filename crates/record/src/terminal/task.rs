@@ -3,7 +3,7 @@
 use super::{Align, KeyColumns, Right, Table, grouped};
 use crate::Estimate;
 use crate::report::{
-    EstimatedFlow, QuantileRow, SizeClass, TaskAnswer, TaskRows, WindowReport, size_classes,
+    EstimatedFlow, QuantileRow, RunReport, SizeClass, TaskAnswer, TaskRows, WindowReport, size_classes,
 };
 
 /// Rows of an answer that are shown; reports have all.
@@ -32,6 +32,18 @@ pub fn window_tasks(report: &WindowReport) -> String {
         report.span.seconds(),
         task_answers(report)
     )
+}
+
+/// What counted each task of a run, and why.
+pub(super) fn choices(report: &RunReport) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (_, answer) in &report.tasks {
+        let line = format!("task      {}: {}", answer.note.task, answer.note.why);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 fn table(answer: &TaskAnswer) -> Table {
