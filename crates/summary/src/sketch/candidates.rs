@@ -1,11 +1,9 @@
 //! The flows with the largest estimates, kept beside a structure that does not know keys.
 
 use super::SketchError;
+use super::key_index::KeyIndex;
 use super::memory::filled;
 use packet::Key;
-
-/// A place of the index that is empty.
-const NONE: u32 = u32::MAX;
 
 /// The most candidates.
 pub(crate) const MOST: usize = 1 << 24;
@@ -33,8 +31,8 @@ pub(crate) struct Candidates<K> {
     /// Of each slot an estimate that it had, and its number; ordered as a heap.
     heap: Box<[(i64, u32)]>,
     len: usize,
-    /// Slots by their hashes: linear probing, at most half full, a power of two long.
-    index: Box<[u32]>,
+    /// Slots by their hashes.
+    index: KeyIndex,
     /// A flow needs more than this.
     floor: i64,
     /// What a flow may have that neither of two merged lists had.
@@ -45,11 +43,7 @@ impl<K: Key> Candidates<K> {
     /// Memory for `capacity` of them.
     pub(crate) fn bytes_of(capacity: usize) -> usize {
         let each = size_of::<Candidate<K>>() + size_of::<(i64, u32)>();
-        capacity * each + Self::index_len(capacity) * size_of::<u32>()
-    }
-
-    fn index_len(capacity: usize) -> usize {
-        (2 * capacity).next_power_of_two()
+        capacity * each + KeyIndex::bytes(capacity)
     }
 
     /// Room for `capacity`, from 1 to [`MOST`].
@@ -61,7 +55,7 @@ impl<K: Key> Candidates<K> {
             slots: filled(capacity, Candidate::default())?,
             heap: filled(capacity, (0, 0))?,
             len: 0,
-            index: filled(Self::index_len(capacity), NONE)?,
+            index: KeyIndex::new(capacity)?,
             floor: 0,
             lacking: 0,
         })
@@ -72,7 +66,7 @@ impl<K: Key> Candidates<K> {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.index.fill(NONE);
+        self.index.clear();
         (self.len, self.floor, self.lacking) = (0, 0, 0);
     }
 
@@ -137,7 +131,7 @@ impl<K: Key> Candidates<K> {
             if candidate.latest <= least {
                 return;
             }
-            self.unlink(self.slots[slot as usize].hash);
+            self.index.remove(tag(self.slots[slot as usize].hash), slot);
             self.put(slot as usize, candidate);
             self.heap[0] = (candidate.latest, slot);
             self.sift_down();
@@ -183,56 +177,22 @@ impl<K: Key> Candidates<K> {
         }
     }
 
-    /// Where the search for a hash begins.
-    #[inline(always)]
-    fn home(&self, hash: u64) -> usize {
-        hash as usize & (self.index.len() - 1)
-    }
-
     #[inline(always)]
     fn find(&self, hash: u64) -> Option<usize> {
-        let mut at = self.home(hash);
-        loop {
-            match self.index[at] {
-                NONE => return None,
-                slot if self.slots[slot as usize].hash == hash => return Some(slot as usize),
-                _ => at = (at + 1) & (self.index.len() - 1),
-            }
-        }
+        let number = self.index.find(tag(hash), |number| self.slots[number as usize].hash == hash);
+        number.map(|number| number as usize)
     }
 
     fn put(&mut self, slot: usize, candidate: Candidate<K>) {
         self.slots[slot] = candidate;
-        let mut at = self.home(candidate.hash);
-        while self.index[at] != NONE {
-            at = (at + 1) & (self.index.len() - 1);
-        }
-        self.index[at] = slot as u32;
+        self.index.insert(tag(candidate.hash), slot as u32);
     }
+}
 
-    /// Takes a hash out of the index. What stands behind it moves up where its search would no longer find it.
-    fn unlink(&mut self, hash: u64) {
-        let mask = self.index.len() - 1;
-        let mut hole = self.home(hash);
-        while self.slots[self.index[hole] as usize].hash != hash {
-            hole = (hole + 1) & mask;
-        }
-        let mut next = hole;
-        loop {
-            next = (next + 1) & mask;
-            let slot = self.index[next];
-            if slot == NONE {
-                break;
-            }
-            let home = self.home(self.slots[slot as usize].hash);
-            // The way from its home to where it stands leads over the hole.
-            if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(hole) & mask) {
-                self.index[hole] = slot;
-                hole = next;
-            }
-        }
-        self.index[hole] = NONE;
-    }
+/// What the index knows a hash by.
+#[inline(always)]
+fn tag(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 #[cfg(test)]

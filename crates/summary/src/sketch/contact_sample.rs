@@ -211,8 +211,10 @@ impl<K: Key> Spreaders<K> for ContactSample<K> {
     fn spreaders(&self, threshold: u64) -> HeavyKeys<K> {
         let mut keys: Vec<K> = self.kept().map(|(_, key)| *key).collect();
         keys.sort_unstable();
-        let counts = keys.chunk_by(|a, b| a == b).map(|same| (same[0], self.of_count(same.len())));
-        HeavyKeys::new(counts.filter(|(_, contacts)| contacts.value >= threshold as f64).collect(), false)
+        // Of so few that nobody asks for them bounds would be most of the work.
+        let scale = f64::from(self.level).exp2();
+        let heavy = keys.chunk_by(|a, b| a == b).filter(|same| same.len() as f64 * scale >= threshold as f64);
+        HeavyKeys::new(heavy.map(|same| (same[0], self.of_count(same.len()))).collect(), false)
     }
 }
 

@@ -101,7 +101,8 @@ impl<K: Key> Grid for EntropySample<K> {
     const WIDTH: std::ops::RangeInclusive<usize> = 64..=KeyIndex::MOST / 2;
 
     fn bytes(_: usize, positions: usize) -> usize {
-        positions * (2 * (KeyIndex::BYTES + size_of::<Flow<K>>()) + size_of::<u32>() + size_of::<u64>())
+        KeyIndex::bytes(2 * positions)
+            + positions * (2 * size_of::<Flow<K>>() + size_of::<u32>() + size_of::<u64>())
     }
 }
 

@@ -16,6 +16,7 @@ pub use flows::FlowSample;
 pub use hold::SampleAndHold;
 pub use packets::PacketSample;
 
+use super::grid::widest;
 use super::{Configuration, SketchError};
 use packet::{Key, Seed};
 use std::fmt;
@@ -27,8 +28,8 @@ pub trait Sampling {
     const KIND: &'static str;
     /// What is sampled, for the text form.
     const UNIT: &'static str;
-    /// Memory for one flow.
-    const FLOW_BYTES: usize;
+    /// Memory for so many flows.
+    fn bytes(capacity: usize) -> usize;
 }
 
 /// What to sample.
@@ -64,15 +65,15 @@ impl<T: Sampling> SampleConfig<T> {
 
 impl<T: Sampling> Configuration for SampleConfig<T> {
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        let capacity = (bytes / T::FLOW_BYTES).min(table::MOST);
-        if capacity == 0 {
-            return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: T::FLOW_BYTES });
+        if T::bytes(1) > bytes {
+            return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: T::bytes(1) });
         }
+        let capacity = widest(1..=table::MOST, |capacity| T::bytes(capacity) <= bytes);
         Ok(Self::new(Self::USUAL, capacity, seed))
     }
 
     fn bytes(&self) -> usize {
-        self.capacity * T::FLOW_BYTES
+        T::bytes(self.capacity)
     }
 
     fn seed(&self) -> &Seed {
@@ -110,7 +111,9 @@ macro_rules! sampling {
         impl<K: Key> Sampling for $sample<K> {
             const KIND: &'static str = $kind;
             const UNIT: &'static str = $unit;
-            const FLOW_BYTES: usize = table::SampleTable::<K>::BYTES;
+            fn bytes(capacity: usize) -> usize {
+                table::SampleTable::<K>::bytes(capacity)
+            }
         }
     };
 }

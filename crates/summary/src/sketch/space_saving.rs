@@ -85,7 +85,7 @@ impl<K, O: Order> Grid for SpaceSaving<K, O> {
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=KeyIndex::MOST;
 
     fn bytes(_: usize, capacity: usize) -> usize {
-        capacity * (KeyIndex::BYTES + size_of::<Counter<K>>() + O::BYTES)
+        KeyIndex::bytes(capacity) + capacity * (size_of::<Counter<K>>() + O::BYTES)
     }
 }
 

@@ -29,8 +29,10 @@ struct Flow<K> {
 }
 
 impl<K: Key> SampleTable<K> {
-    /// Memory for one flow.
-    pub(super) const BYTES: usize = KeyIndex::BYTES + size_of::<Flow<K>>();
+    /// Memory for `capacity` flows.
+    pub(super) const fn bytes(capacity: usize) -> usize {
+        KeyIndex::bytes(capacity) + capacity * size_of::<Flow<K>>()
+    }
 
     pub(super) fn new(capacity: usize, seed: &Seed) -> Result<Self, SketchError> {
         Ok(Self {
