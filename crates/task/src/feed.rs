@@ -135,7 +135,7 @@ fn contacts<P: Key, K: Key>(
 ) {
     items.contacts.extend(packets.iter().map(|packet| {
         let (key, pair) = masked(&packet.key);
-        Contact { key, hash: key.hash(seed), pair: pair.hash(seed) }
+        Contact { key, pair: pair.hash(seed) }
     }));
     items.total += packets.len() as u64;
 }

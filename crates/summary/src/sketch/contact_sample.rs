@@ -176,7 +176,7 @@ impl<K: Key> ContactBurst<K> for ContactSample<K> {
         for burst in burst.chunks(BURST) {
             let taken = |contact: &&Contact<K>| self.is_taken(contact.pair);
             burst.iter().filter(taken).for_each(|contact| prefetch(&self.pairs, self.home(contact.pair)));
-            for Contact { key, pair, .. } in burst {
+            for Contact { key, pair } in burst {
                 // One pair in 2⁶⁴ has the mark of a free slot for its hash.
                 let pair = if *pair == NONE { 1 } else { *pair };
                 if self.is_taken(pair) {
@@ -310,7 +310,7 @@ mod tests {
     fn pairs_at_the_ends_of_the_range_and_keys_of_ipv6_are_kept() {
         let config = GridConfig::<ContactSample<KeyV6>>::with_width(3, Seed::new(1));
         let key = KeyV6::of_bytes([7; 40]);
-        let contact = |pair| Contact { key, hash: key.hash(&config.seed), pair };
+        let contact = |pair| Contact { key, pair };
         let sample: ContactSample<KeyV6> =
             oracle::contacts_of(&config, &[0, u64::MAX, 5, 0, u64::MAX].map(contact));
         assert_eq!((sample.pairs(), sample.contacts(&key)), (3, Estimate::exact(3.0)));

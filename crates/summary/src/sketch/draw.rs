@@ -30,10 +30,20 @@ impl Draw {
 
     /// How many fail before the first that succeeds, each with the probability `p`: geometrically distributed.
     pub(crate) fn failures(&mut self, p: f64) -> u64 {
+        self.failures_of(Self::failing(p))
+    }
+
+    /// What [`Draw::failures_of`] takes for a probability that stays: ln(1 − p).
+    pub(crate) fn failing(p: f64) -> f64 {
+        (-p.min(1.0)).ln_1p()
+    }
+
+    /// As [`Draw::failures`].
+    pub(crate) fn failures_of(&mut self, failing: f64) -> u64 {
         // In (0, 1], of which the logarithm is finite.
         let uniform = ((self.word() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-        // A cast of what is too large, or infinite for p = 0, stops at the end of the range.
-        if p >= 1.0 { 0 } else { (uniform.ln() / (-p).ln_1p()) as u64 }
+        // A cast of what is too large, or infinite for p = 0, stops at the end of the range; for p = 1 it is 0.
+        (uniform.ln() / failing) as u64
     }
 }
 

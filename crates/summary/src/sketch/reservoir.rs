@@ -6,7 +6,7 @@ use packet::Seed;
 /// Reservoir sampling (Vitter, "Random sampling with a reservoir", ACM TOMS 1985): all of the first k are taken, and of the others
 /// the n-th with the probability k/n, in the place of any.
 ///
-/// Those between are passed over by a geometric wait: that of the first probability, which is above all later ones; what it
+/// Those between are passed over by a geometric wait: that of an earlier probability, which is above all later ones; what it
 /// ends at is taken with what the two differ by. So it depends on nothing but how many there were, and goes on after a merge.
 #[derive(Clone, Debug)]
 pub(crate) struct Reservoir {
@@ -15,13 +15,21 @@ pub(crate) struct Reservoir {
     seen: u64,
     /// How many are passed over before the next candidate.
     left: u64,
-    /// The number of the first that the wait was drawn for, counted from 1.
+    /// The number for whose probability the wait was drawn, counted from 1, and ln(1 − p) of it.
     from: u64,
+    failing: f64,
 }
 
 impl Reservoir {
     pub(crate) fn new(seed: &Seed, purpose: u64, places: usize) -> Self {
-        Self { draw: Draw::new(seed, purpose), places: places as u64, seen: 0, left: 0, from: 1 }
+        Self {
+            draw: Draw::new(seed, purpose),
+            places: places as u64,
+            seen: 0,
+            left: 0,
+            from: 1,
+            failing: f64::NEG_INFINITY,
+        }
     }
 
     /// How many there were.
@@ -60,8 +68,13 @@ impl Reservoir {
     }
 
     fn wait(&mut self) {
-        self.from = self.seen.saturating_add(1);
-        self.left = self.draw.failures(self.places as f64 / self.from as f64);
+        let next = self.seen.saturating_add(1);
+        // A sixteenth more that are looked at cost less than a logarithm for each.
+        if next - self.from > self.from / 16 || next <= self.places.saturating_add(1) {
+            self.from = next;
+            self.failing = Draw::failing(self.places as f64 / next as f64);
+        }
+        self.left = self.draw.failures_of(self.failing);
     }
 
     /// The place of one that was taken: the next free one, else any.

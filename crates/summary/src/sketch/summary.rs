@@ -28,18 +28,16 @@ impl<K: Key> Update<K> {
 pub struct Contact<K> {
     /// Whose others are counted, as a source address.
     pub key: K,
-    /// The key's hash by the seed of the summary's configuration.
-    pub hash: u64,
     /// A secret hash of the key and the other together: equal where both are.
     pub pair: u64,
 }
 
 impl<K: Key> Contact<K> {
-    /// Of a key and of what has `both` the key and the other (for sources of many destinations, both addresses), hashed by
-    /// `seed`.
+    /// Of a key and of what has `both` the key and the other (for sources of many destinations, both addresses), by the seed of
+    /// the summary's configuration.
     #[inline(always)]
     pub fn new(key: K, both: K, seed: &Seed) -> Self {
-        Self { key, hash: key.hash(seed), pair: both.hash(seed) }
+        Self { key, pair: both.hash(seed) }
     }
 }
 

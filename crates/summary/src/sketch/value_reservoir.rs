@@ -96,10 +96,12 @@ impl<K> UpdateBurst<K> for ValueReservoir {
         for update in burst {
             self.least = self.least.min(update.weight);
             self.most = self.most.max(update.weight);
-            if self.reservoir.pass(1).is_some() {
-                let place = self.reservoir.place();
-                self.values[place] = update.weight;
-            }
+        }
+        let mut rest = burst;
+        while let Some(before) = self.reservoir.pass(rest.len() as u64) {
+            let place = self.reservoir.place();
+            self.values[place] = rest[before as usize].weight;
+            rest = &rest[before as usize + 1..];
         }
     }
 }
