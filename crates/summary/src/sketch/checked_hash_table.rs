@@ -114,7 +114,7 @@ impl<K: Key> UpdateBurst<K> for CheckedHashTable<K> {
                 }
                 let is_kept = entry.key == update.key;
                 let counter = if is_kept { &mut entry.count } else { &mut entry.others };
-                grow(counter, update.weight, &mut self.saturated);
+                grow::<true>(counter, update.weight, &mut self.saturated);
             }
         }
     }

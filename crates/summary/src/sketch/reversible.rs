@@ -138,9 +138,19 @@ impl ReversibleSketch {
 
     fn update<const ROWS: usize>(&mut self, burst: &[Update<u32>]) {
         self.total = burst.iter().fold(self.total, |total, update| total.saturating_add(update.weight));
+        // No counter has more than all.
+        if self.total < u32::MAX.into() {
+            self.add::<ROWS, false>(burst);
+        } else {
+            self.add::<ROWS, true>(burst);
+        }
+    }
+
+    #[inline(always)]
+    fn add<const ROWS: usize, const MAY_END: bool>(&mut self, burst: &[Update<u32>]) {
         // What is near needs no time on its way.
         if size_of_val(&*self.counters) <= NEAR {
-            return self.update_near::<ROWS>(burst);
+            return self.add_near::<ROWS, MAY_END>(burst);
         }
         let mut places: Places = [[0; MAX_ROWS]; BURST];
         for burst in burst.chunks(BURST) {
@@ -150,25 +160,25 @@ impl ReversibleSketch {
             }
             for (places, update) in places.iter().zip(burst) {
                 for at in &places[..ROWS + VERIFYING] {
-                    grow(&mut self.counters[*at as usize], update.weight, &mut self.saturated);
+                    grow::<MAY_END>(&mut self.counters[*at as usize], update.weight, &mut self.saturated);
                 }
             }
         }
     }
 
     /// The same without a list of places: they need not be known before.
-    fn update_near<const ROWS: usize>(&mut self, burst: &[Update<u32>]) {
+    fn add_near<const ROWS: usize, const MAY_END: bool>(&mut self, burst: &[Update<u32>]) {
         let width = self.config.width;
         let Self { mangling, tables, verifying, counters, saturated, .. } = self;
         for update in burst {
             let (mangled, weight) = (mangling.mangle(update.key), update.weight);
             let lanes = lanes(tables, mangled);
             for row in 0..ROWS {
-                grow(&mut counters[row * width + lane(lanes, row)], weight, saturated);
+                grow::<MAY_END>(&mut counters[row * width + lane(lanes, row)], weight, saturated);
             }
             for (row, hash) in verifying.iter().enumerate() {
                 let at = (ROWS + row) * width + place(hash.word(mangled.into()), width as u32);
-                grow(&mut counters[at], weight, saturated);
+                grow::<MAY_END>(&mut counters[at], weight, saturated);
             }
         }
     }

@@ -24,6 +24,8 @@ pub struct SimpleHashTable<K> {
     /// Valid where the count is not 0.
     keys: Box<[K]>,
     saturated: u64,
+    /// No counter has more than all that was added.
+    added: u64,
 }
 
 impl<K> Grid for SimpleHashTable<K> {
@@ -57,6 +59,7 @@ impl<K: Key> SimpleHashTable<K> {
     pub(crate) fn set(&mut self, at: usize, key: K, count: u32, saturated: u64) {
         (self.keys[at], self.counts[at]) = (key, count);
         self.saturated += saturated;
+        self.added = self.added.saturating_add(count.into());
     }
 
     /// The kept keys and their counters.
@@ -65,9 +68,13 @@ impl<K: Key> SimpleHashTable<K> {
     }
 }
 
-/// Adds, up to the end, which is counted in `saturated`.
+/// Adds, up to the end, which is counted in `saturated`. `MAY_END`: false where all that was ever added ends before.
 #[inline(always)]
-pub(crate) fn grow(count: &mut u32, weight: u64, saturated: &mut u64) {
+pub(crate) fn grow<const MAY_END: bool>(count: &mut u32, weight: u64, saturated: &mut u64) {
+    if !MAY_END {
+        *count = count.wrapping_add(weight as u32);
+        return;
+    }
     // One addition in memory and a branch that is never taken.
     let (sum, is_over) = count.overflowing_add(weight as u32);
     *count = sum;
@@ -100,6 +107,7 @@ impl<K: Key> Summary for SimpleHashTable<K> {
             counts: filled(config.width, 0)?,
             keys: filled(config.width, K::default())?,
             saturated: 0,
+            added: 0,
         })
     }
 
@@ -109,7 +117,7 @@ impl<K: Key> Summary for SimpleHashTable<K> {
 
     fn reset(&mut self) {
         self.counts.fill(0);
-        self.saturated = 0;
+        (self.saturated, self.added) = (0, 0);
     }
 
     fn bytes(&self) -> usize {
@@ -119,6 +127,14 @@ impl<K: Key> Summary for SimpleHashTable<K> {
 
 impl<K: Key> UpdateBurst<K> for SimpleHashTable<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
+        self.added = burst.iter().fold(self.added, |added, update| added.saturating_add(update.weight));
+        if self.added < u32::MAX.into() { self.update::<false>(burst) } else { self.update::<true>(burst) }
+    }
+}
+
+impl<K: Key> SimpleHashTable<K> {
+    #[inline(always)]
+    fn update<const MAY_END: bool>(&mut self, burst: &[Update<K>]) {
         let width = self.config.width as u32;
         let mut places = [0_u32; BURST];
         for burst in burst.chunks(BURST) {
@@ -131,7 +147,7 @@ impl<K: Key> UpdateBurst<K> for SimpleHashTable<K> {
                 if *count == 0 {
                     self.keys[at as usize] = update.key;
                 }
-                grow(count, update.weight, &mut self.saturated);
+                grow::<MAY_END>(count, update.weight, &mut self.saturated);
             }
         }
     }
@@ -151,6 +167,7 @@ impl<K: Key> Merge for SimpleHashTable<K> {
             self.saturated += over;
         }
         self.saturated += other.saturated;
+        self.added = self.added.saturating_add(other.added);
         Ok(())
     }
 }
