@@ -170,6 +170,10 @@ fn large_and_small_count_alike<P: Policy>() {
             let seed = Seed::new(depth as u64);
             let array: CounterArray<P> = summarise(&config(depth, width, seed), &packets);
             assert_eq!(array.total(), 2000.0);
+            let mut of_keys = CounterArray::<P>::new(&config(depth, width, seed)).expect("an array");
+            let keys: Vec<KeyV4> = packets.iter().map(|flow| key(*flow)).collect();
+            keys.chunks(70).for_each(|keys| of_keys.count_keys(keys));
+            same(&of_keys, &array, &seed);
             if width < 1000 {
                 continue;
             }

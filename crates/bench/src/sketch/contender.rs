@@ -2,9 +2,9 @@
 
 use super::stream::Stream;
 use crate::tuple::Tuple;
-use packet::{Key, KeyV4, Seed};
+use packet::{Key, KeyV4};
 use std::marker::PhantomData;
-use summary::sketch::{Configuration, Frequency, HeavyHitters, Summary, Update, UpdateBurst};
+use summary::sketch::{Frequency, HeavyHitters, Summary, UpdateBurst};
 
 /// Packets of a burst.
 const BURST: usize = 64;
@@ -68,7 +68,6 @@ impl Form for Tuple {
 pub(super) struct Edison<S, K = KeyV4> {
     name: &'static str,
     summary: S,
-    seed: Seed,
     ask: fn(&S, &KeyV4) -> Option<f64>,
     list: fn(&S, u64) -> Option<Vec<KeyV4>>,
     form: PhantomData<fn(K)>,
@@ -102,7 +101,7 @@ impl<K: Form, S: UpdateBurst<K>> Edison<S, K> {
         list: fn(&S, u64) -> Option<Vec<KeyV4>>,
     ) -> Result<Self, String> {
         let summary = S::new(configuration).map_err(|error| error.to_string())?;
-        Ok(Self { name, summary, seed: *configuration.seed(), ask, list, form: PhantomData })
+        Ok(Self { name, summary, ask, list, form: PhantomData })
     }
 }
 
@@ -116,13 +115,8 @@ impl<K: Form, S: UpdateBurst<K>> Contender for Edison<S, K> {
     }
 
     fn count(&mut self, stream: &Stream) {
-        let mut burst = [Update::<K>::default(); BURST];
         for keys in K::packets(stream).chunks(BURST) {
-            let burst = &mut burst[..keys.len()];
-            for (update, key) in burst.iter_mut().zip(keys) {
-                *update = Update::new(*key, 1, &self.seed);
-            }
-            self.summary.update_burst(burst);
+            self.summary.count_keys(keys);
         }
     }
 

@@ -224,6 +224,13 @@ impl<K, P: Policy> UpdateBurst<K> for CounterArray<P> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
         self.add(burst, &mut update::Nobody);
     }
+
+    fn count_keys(&mut self, keys: &[K])
+    where
+        K: Key,
+    {
+        self.add_keys(keys);
+    }
 }
 
 impl<K: Key, P: Policy> Frequency<K> for CounterArray<P> {

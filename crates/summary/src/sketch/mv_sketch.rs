@@ -269,6 +269,7 @@ mod tests {
     fn resets_sizes_and_refusals() {
         let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
         let answers = |sketch: &Sketch| oracle::all_answers(sketch, &stream);
+        oracle::keys_count_as_packets(&config(2, 100, 1), &stream, answers);
         oracle::reset_equals_new(&config(2, 100, 1), &stream.updates, &second.updates, answers);
         oracle::do_not_merge::<Sketch>(&config(2, 100, 1), &config(3, 100, 1));
         oracle::sizes_are_kept::<Sketch>();

@@ -244,6 +244,19 @@ fn in_bursts<T>(mut rest: &[T], mut take: impl FnMut(&[T])) {
     }
 }
 
+/// Keys that a structure hashes itself count as packets of weight 1.
+pub(crate) fn keys_count_as_packets<S: UpdateBurst<KeyV4>, A: PartialEq + Debug>(
+    config: &S::Configuration,
+    stream: &Stream,
+    answers: impl Fn(&S) -> A,
+) {
+    let keys: Vec<KeyV4> = stream.updates.iter().map(|update| update.key).collect();
+    let updates: Vec<_> = keys.iter().map(|key| Update::new(*key, 1, config.seed())).collect();
+    let mut summary = S::new(config).expect("a structure");
+    in_bursts(&keys, |keys| summary.count_keys(keys));
+    assert_eq!(answers(&summary), answers(&summary_of(config, &updates)));
+}
+
 /// What was reset answers as what is new, also after a second stream.
 pub(crate) fn reset_equals_new<S: UpdateBurst<K>, K, A: PartialEq + Debug>(
     config: &S::Configuration,

@@ -127,27 +127,49 @@ impl<K: Key> Summary for SimpleHashTable<K> {
 
 impl<K: Key> UpdateBurst<K> for SimpleHashTable<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        self.added = burst.iter().fold(self.added, |added, update| added.saturating_add(update.weight));
-        if self.added < u32::MAX.into() { self.update::<false>(burst) } else { self.update::<true>(burst) }
+        let weight = burst.iter().fold(0_u64, |sum, update| sum.saturating_add(update.weight));
+        self.add(burst, weight, |update| *update);
+    }
+
+    fn count_keys(&mut self, keys: &[K]) {
+        let seed = self.config.seed;
+        self.add(keys, keys.len() as u64, |key| Update::new(*key, 1, &seed));
     }
 }
 
 impl<K: Key> SimpleHashTable<K> {
+    /// Counts packets that weigh `weight` together.
     #[inline(always)]
-    fn update<const MAY_END: bool>(&mut self, burst: &[Update<K>]) {
+    fn add<Packet>(&mut self, burst: &[Packet], weight: u64, of: impl Fn(&Packet) -> Update<K>) {
+        self.added = self.added.saturating_add(weight);
+        if self.added < u32::MAX.into() {
+            self.add_to_counts::<false, Packet>(burst, of);
+        } else {
+            self.add_to_counts::<true, Packet>(burst, of);
+        }
+    }
+
+    #[inline(always)]
+    fn add_to_counts<const MAY_END: bool, Packet>(
+        &mut self,
+        burst: &[Packet],
+        of: impl Fn(&Packet) -> Update<K>,
+    ) {
         let width = self.config.width as u32;
         let mut places = [0_u32; BURST];
         for burst in burst.chunks(BURST) {
-            for (at, update) in places.iter_mut().zip(burst) {
-                *at = place(self.hash.word(update.hash), width) as u32;
+            for (at, packet) in places.iter_mut().zip(burst) {
+                *at = place(self.hash.word(of(packet).hash), width) as u32;
                 prefetch(&self.counts, *at as usize);
             }
-            for (&at, update) in places.iter().zip(burst) {
+            for (&at, packet) in places.iter().zip(burst) {
+                // The hash is not asked for again.
+                let Update { key, weight, .. } = of(packet);
                 let count = &mut self.counts[at as usize];
                 if *count == 0 {
-                    self.keys[at as usize] = update.key;
+                    self.keys[at as usize] = key;
                 }
-                grow::<MAY_END>(count, update.weight, &mut self.saturated);
+                grow::<MAY_END>(count, weight, &mut self.saturated);
             }
         }
     }
@@ -226,6 +248,7 @@ mod tests {
         let config = GridConfig::with_width(500, Seed::new(1));
         let answers = |table: &Table| oracle::all_answers(table, &stream);
         oracle::merge_equals_one_pass(&config, &stream.updates, answers);
+        oracle::keys_count_as_packets(&config, &stream, answers);
         oracle::reset_equals_new(&config, &stream.updates, &second.updates, answers);
         oracle::do_not_merge::<Table>(&config, &GridConfig::with_width(501, config.seed));
         oracle::do_not_merge::<Table>(&config, &GridConfig::with_width(500, Seed::new(2)));

@@ -1,5 +1,6 @@
 //! The traits: what every structure does, and what can be asked of some.
 
+use super::grid::BURST;
 use super::{Estimate, SketchError, Unmergeable};
 use packet::{Key, Seed};
 use std::fmt;
@@ -82,6 +83,22 @@ pub trait Summary: Sized {
 pub trait UpdateBurst<K>: Summary {
     /// Counts a burst: no allocation, no lock, no clock.
     fn update_burst(&mut self, burst: &[Update<K>]);
+
+    /// Counts a packet of each of these keys, which it hashes by its own seed: for those who have not hashed them already. Arrays that
+    /// no cache holds hash while they wait for memory.
+    fn count_keys(&mut self, keys: &[K])
+    where
+        K: Key,
+    {
+        let mut updates = [Update::default(); BURST];
+        for keys in keys.chunks(BURST) {
+            let updates = &mut updates[..keys.len()];
+            for (update, key) in updates.iter_mut().zip(keys) {
+                *update = Update::new(*key, 1, self.configuration().seed());
+            }
+            self.update_burst(updates);
+        }
+    }
 }
 
 /// Taking contacts.

@@ -134,7 +134,7 @@ impl<K: Key, P: Policy> UpdateBurst<K> for Tracked<K, P> {
     }
 }
 
-impl<K: Key, P: Policy> Observer<K, P> for Candidates<K> {
+impl<K: Key, P: Policy> Observer<Update<K>, P> for Candidates<K> {
     #[inline(always)]
     fn counted<const D: usize>(&mut self, packet: &Update<K>, counters: [P::Cell; D]) {
         self.observe(packet.key, packet.hash, P::rank(counters));

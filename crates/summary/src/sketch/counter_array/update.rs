@@ -6,6 +6,7 @@ use super::places::{Place, with_depth};
 use super::policy::Policy;
 use crate::sketch::Update;
 use crate::sketch::memory::prefetch;
+use packet::Key;
 
 /// Packets whose lines are asked for before the first of them is counted.
 pub(super) const BATCH: usize = 32;
@@ -15,42 +16,62 @@ pub(super) const BATCH: usize = 32;
 const LARGE_BYTES: usize = 512 << 10;
 
 /// Who looks at each packet's counters.
-pub(crate) trait Observer<K, P: Policy> {
+pub(crate) trait Observer<Packet, P: Policy> {
     /// A packet and its counters after it, signs undone.
-    fn counted<const D: usize>(&mut self, packet: &Update<K>, counters: [P::Cell; D]);
+    fn counted<const D: usize>(&mut self, packet: &Packet, counters: [P::Cell; D]);
 }
 
 /// Nobody.
 pub(super) struct Nobody;
 
-impl<K, P: Policy> Observer<K, P> for Nobody {
+impl<Packet, P: Policy> Observer<Packet, P> for Nobody {
     #[inline(always)]
-    fn counted<const D: usize>(&mut self, _: &Update<K>, _: [P::Cell; D]) {}
+    fn counted<const D: usize>(&mut self, _: &Packet, _: [P::Cell; D]) {}
 }
 
 impl<P: Policy> CounterArray<P> {
     /// Counts a burst, and shows each packet to the observer.
     #[inline(always)]
-    pub(crate) fn add<K>(&mut self, burst: &[Update<K>], observer: &mut impl Observer<K, P>) {
+    pub(crate) fn add<K>(&mut self, burst: &[Update<K>], observer: &mut impl Observer<Update<K>, P>) {
         let weight = burst.iter().fold(0_u64, |sum, update| sum.saturating_add(update.weight));
+        self.add_weighed(burst, weight, |update| (update.hash, update.weight), observer);
+    }
+
+    /// Counts one of each key.
+    #[inline(always)]
+    pub(super) fn add_keys<K: Key>(&mut self, keys: &[K]) {
+        let seed = self.configuration.seed;
+        self.add_weighed(keys, keys.len() as u64, |key| (key.hash(&seed), 1), &mut Nobody);
+    }
+
+    /// Packets that weigh `weight` together. `of`: a packet's hash and weight.
+    #[inline(always)]
+    fn add_weighed<Packet>(
+        &mut self,
+        burst: &[Packet],
+        weight: u64,
+        of: impl Fn(&Packet) -> (u64, u64),
+        observer: &mut impl Observer<Packet, P>,
+    ) {
         self.added = self.added.saturating_add(weight);
         // No counter has more than all that came and went.
         let may_end = self.added.saturating_add(self.removed) >= P::Cell::LIMIT;
         let is_one_word = self.places.are_of_one_word(self.configuration.depth);
         with_depth!(self.configuration.depth, D => match (is_one_word, may_end) {
-            (true, false) => self.add_rows::<D, true, false, K>(burst, observer),
-            (false, false) => self.add_rows::<D, false, false, K>(burst, observer),
-            (_, true) => self.add_rows::<D, false, true, K>(burst, observer),
+            (true, false) => self.add_rows::<D, true, false, Packet>(burst, of, observer),
+            (false, false) => self.add_rows::<D, false, false, Packet>(burst, of, observer),
+            (_, true) => self.add_rows::<D, false, true, Packet>(burst, of, observer),
         });
         self.changed();
     }
 
     // Not inlined: many copies of it in one function leave none of them enough registers.
     #[inline(never)]
-    fn add_rows<const D: usize, const ONE_WORD: bool, const MAY_END: bool, K>(
+    fn add_rows<const D: usize, const ONE_WORD: bool, const MAY_END: bool, Packet>(
         &mut self,
-        burst: &[Update<K>],
-        observer: &mut impl Observer<K, P>,
+        burst: &[Packet],
+        of: impl Fn(&Packet) -> (u64, u64),
+        observer: &mut impl Observer<Packet, P>,
     ) {
         let functions = self.places.clone();
         let places = |hash: u64| -> [Place; D] {
@@ -62,22 +83,22 @@ impl<P: Policy> CounterArray<P> {
         };
         let cells = &mut *self.cells;
         if size_of_val(cells) < LARGE_BYTES {
-            for update in burst {
-                let counters = P::add::<D, MAY_END>(cells, &places(update.hash), update.weight);
-                observer.counted(update, counters);
+            for packet in burst {
+                let (hash, weight) = of(packet);
+                observer.counted(packet, P::add::<D, MAY_END>(cells, &places(hash), weight));
             }
             return;
         }
         let mut found = [[Place::default(); D]; BATCH];
         for burst in burst.chunks(BATCH) {
-            for (found, update) in found.iter_mut().zip(burst) {
-                *found = places(update.hash);
+            for (found, packet) in found.iter_mut().zip(burst) {
+                *found = places(of(packet).0);
                 for place in found {
                     prefetch(cells, place.index());
                 }
             }
-            for (found, update) in found.iter().zip(burst) {
-                observer.counted(update, P::add::<D, MAY_END>(cells, found, update.weight));
+            for (found, packet) in found.iter().zip(burst) {
+                observer.counted(packet, P::add::<D, MAY_END>(cells, found, of(packet).1));
             }
         }
     }
