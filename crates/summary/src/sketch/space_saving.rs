@@ -35,8 +35,8 @@ pub trait Order: Clone {
     /// A counter.
     fn count(&self, number: u32) -> u64;
 
-    /// One with the least count.
-    fn least(&self) -> u32;
+    /// One with the least count, and that count.
+    fn least(&self) -> (u32, u64);
 
     /// Adds `weight`, not 0, to a counter.
     fn increase(&mut self, number: u32, weight: u64);
@@ -92,7 +92,7 @@ impl<K, O: Order> Grid for SpaceSaving<K, O> {
 impl<K: Key, O: Order> SpaceSaving<K, O> {
     /// The least counter: no flow without a counter had more.
     pub fn least(&self) -> u64 {
-        self.order.count(self.order.least())
+        self.order.least().1
     }
 
     fn find(&self, tag: u32, key: &K) -> Option<u32> {
@@ -104,8 +104,7 @@ impl<K: Key, O: Order> SpaceSaving<K, O> {
         if let Some(number) = self.find(tag, &key) {
             return self.order.increase(number, weight);
         }
-        let number = self.order.least();
-        let error = self.order.count(number);
+        let (number, error) = self.order.least();
         let counter = &mut self.counters[number as usize];
         if error > 0 {
             self.index.remove(counter.tag, number);

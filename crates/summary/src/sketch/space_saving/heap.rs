@@ -39,8 +39,8 @@ impl Order for Heap {
     }
 
     #[inline(always)]
-    fn least(&self) -> u32 {
-        self.nodes[0].number
+    fn least(&self) -> (u32, u64) {
+        (self.nodes[0].number, self.nodes[0].count)
     }
 
     /// Sifts the node down: its children come up while they are less.

@@ -73,8 +73,9 @@ impl Order for StreamSummary {
 
     /// The last of its group, which has no place to change.
     #[inline(always)]
-    fn least(&self) -> u32 {
-        self.sorted[self.groups[self.sorted[0].group as usize].last as usize].number
+    fn least(&self) -> (u32, u64) {
+        let Group { count, last } = self.groups[self.sorted[0].group as usize];
+        (self.sorted[last as usize].number, count)
     }
 
     #[inline(always)]
