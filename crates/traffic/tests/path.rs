@@ -88,6 +88,7 @@ fn bad_specifications_say_what_is_wrong() {
     let cases = [
         ("hops=2,lossy=3", "lossy=3: there are only 2 hops"),
         ("hops=0", "hops=0: must be from 1 to 16"),
+        ("hops=2, loss=1%,hops=2", "hops is given twice"),
         ("reorder=30%", "reorder: at most 20%"),
         ("loss=30%", "loss: at most 20%: more stalls every connection"),
         (

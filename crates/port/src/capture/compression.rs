@@ -1,6 +1,7 @@
 //! Takes gzip or zstd off a byte stream, told by its first bytes.
 
-use flate2::bufread::MultiGzDecoder;
+use super::gzip::GzipReader;
+use super::zstandard::ZstdReader;
 use std::io::{BufReader, Chain, Cursor, Read};
 
 /// Both decoders read their input in pieces of this size.
@@ -18,8 +19,8 @@ pub(super) struct Decompressor<R: Read> {
 enum State<R: Read> {
     Unknown { input: Option<R>, start: Vec<u8> },
     Plain(Rewound<R>),
-    Gzip(Box<MultiGzDecoder<BufReader<Rewound<R>>>>),
-    Zstd(zstd::Decoder<'static, BufReader<Rewound<R>>>),
+    Gzip(GzipReader<BufReader<Rewound<R>>>),
+    Zstd(ZstdReader<BufReader<Rewound<R>>>),
 }
 
 impl<R: Read> Decompressor<R> {
@@ -59,9 +60,9 @@ fn recognise<R: Read>(start: Vec<u8>, input: R) -> std::io::Result<State<R>> {
     };
     let rewound = Cursor::new(start).chain(input);
     Ok(if gzip {
-        State::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(COMPRESSED_BLOCK, rewound))))
+        State::Gzip(GzipReader::new(BufReader::with_capacity(COMPRESSED_BLOCK, rewound)))
     } else if zstd {
-        State::Zstd(zstd::Decoder::with_buffer(BufReader::with_capacity(COMPRESSED_BLOCK, rewound))?)
+        State::Zstd(ZstdReader::new(BufReader::with_capacity(COMPRESSED_BLOCK, rewound))?)
     } else {
         State::Plain(rewound)
     })

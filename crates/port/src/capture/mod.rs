@@ -7,11 +7,13 @@ mod byte_order;
 mod clock;
 mod compression;
 mod format;
+mod gzip;
 mod input;
 mod pcap;
 mod pcapng;
 mod stream;
 mod writer;
+mod zstandard;
 
 pub use writer::CaptureWriter;
 

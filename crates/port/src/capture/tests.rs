@@ -1,5 +1,7 @@
 //! Captures written byte by byte, after the format documents and not by the crate's own writer.
 
+mod cuts;
+
 use super::*;
 use packet::LinkType;
 use std::io::{Cursor, ErrorKind, Write};

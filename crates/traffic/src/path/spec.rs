@@ -1,6 +1,6 @@
 //! The specification of a path.
 
-use crate::spec::{SpecError, unknown_key, value};
+use crate::spec::{SpecError, pairs, unknown_key, value};
 use std::fmt;
 use std::str::FromStr;
 
@@ -84,8 +84,7 @@ impl FromStr for PathSpec {
     /// Reads `key=value,key=value,…`; what is left out has its default.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let mut spec = Self::default();
-        for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
-            let (key, text) = pair.split_once('=').unwrap_or((pair, ""));
+        for (key, text) in pairs(text)? {
             spec.set(key, text)?;
         }
         if spec.lossy > spec.hops {
