@@ -8,8 +8,9 @@ use crate::receiver::{Downstream, Refused};
 use packet::{BurstParser, Key, KeyBurst, KeyV4, KeyV6};
 use port::TimeBase;
 use rtrb::{Consumer, Producer, RingBuffer};
+use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a worker is told the time while it gets no packets, in nanoseconds of it.
@@ -65,9 +66,15 @@ pub(crate) struct Inbox {
     full: Consumer<Box<Parcel>>,
     empty: Producer<Box<Parcel>>,
     done: Arc<AtomicU64>,
+    awaits_others: Arc<AtomicBool>,
 }
 
 impl Inbox {
+    /// To be set for as long as the worker waits for what others have to do first: it does not hang then.
+    pub(crate) fn awaits_others(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.awaits_others)
+    }
+
     /// Calls `work` with each parcel until there has been one to end with. False where the receiver is gone without that.
     pub(crate) fn serve(&mut self, mut work: impl FnMut(&Parcel)) -> bool {
         let mut patience = Patience::default();
@@ -110,50 +117,25 @@ struct Lane {
     has_failed: bool,
     /// Somebody was told so.
     is_known: bool,
-    /// As in [`HandOver`].
-    gives_up_after: Option<Duration>,
+    /// As in [`Inbox`].
+    awaits_others: Arc<AtomicBool>,
 }
 
 impl Lane {
-    /// An empty parcel. `may_wait`: until there is one, or the worker has failed.
+    /// An empty parcel, where there is one.
     #[inline]
-    fn take(&mut self, may_wait: bool) -> Option<Box<Parcel>> {
+    fn take(&mut self) -> Option<Box<Parcel>> {
         if let Some(parcel) = self.open.take() {
             return Some(parcel);
         }
         if self.has_failed {
             return None;
         }
-        match self.empty.pop() {
-            Ok(parcel) => Some(parcel),
-            Err(_) if may_wait => self.await_empty(),
-            Err(_) => {
-                self.has_failed |= self.full.is_abandoned();
-                None
-            }
+        let parcel = self.empty.pop().ok();
+        if parcel.is_none() {
+            self.has_failed = self.full.is_abandoned();
         }
-    }
-
-    #[cold]
-    fn await_empty(&mut self) -> Option<Box<Parcel>> {
-        let mut patience = Patience::default();
-        let began = Instant::now();
-        let done = self.done.load(Ordering::Relaxed);
-        loop {
-            if let Ok(parcel) = self.empty.pop() {
-                return Some(parcel);
-            }
-            let is_stalled = self.has_waited_enough(began) && done == self.done.load(Ordering::Relaxed);
-            if self.full.is_abandoned() || is_stalled {
-                self.has_failed = true;
-                return None;
-            }
-            patience.wait();
-        }
-    }
-
-    fn has_waited_enough(&self, since: Instant) -> bool {
-        self.gives_up_after.is_some_and(|limit| since.elapsed() > limit)
+        parcel
     }
 
     #[inline]
@@ -164,35 +146,27 @@ impl Lane {
         self.sent += 1;
     }
 
-    /// Sends an order. It never gets lost where the worker lives.
-    fn order(&mut self, order: Order, now: u64) {
-        if let Some(mut parcel) = self.take(true) {
-            (parcel.order, parcel.now) = (order, now);
-            self.send(parcel);
-        }
-    }
-
-    /// Waits until the worker is done with all that it was sent.
+    /// True where the worker is done with all that it was sent, or has failed.
     #[inline]
-    fn await_done(&mut self) {
-        let mut patience = Patience::default();
-        let mut began = None;
-        while !self.has_failed {
-            let done = self.done.load(Ordering::Acquire);
-            if done == self.sent {
-                return;
-            }
-            patience.wait();
-            // From when on it has done no more.
-            let (at, since) = began.get_or_insert_with(|| (done, Instant::now()));
-            if *at != done {
-                (*at, *since) = (done, Instant::now());
-            }
-            let since = *since;
-            self.has_failed = self.full.is_abandoned() || self.has_waited_enough(since);
+    fn has_settled(&mut self) -> bool {
+        if self.has_failed || self.done.load(Ordering::Acquire) == self.sent {
+            return true;
         }
+        self.has_failed = self.full.is_abandoned();
+        self.has_failed
     }
 }
+
+/// A wait for one worker.
+#[derive(Debug, Default)]
+struct Wait {
+    patience: Patience,
+    /// Of all workers, once it has become long: parcels that they were done with, and from when on no more.
+    seen: Vec<(u64, Instant)>,
+}
+
+/// Who hears of a worker that is given up, at once: others may wait for what it does not say.
+pub(crate) type GaveUp = Box<dyn Fn(usize) + Send>;
 
 /// How a receiver hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +177,7 @@ pub(crate) struct HandOver {
     pub(crate) in_lock_step: bool,
     /// Waits where a ring is full; otherwise its packets are counted as lost.
     pub(crate) waits: bool,
-    /// A worker that leaves its ring as it is for so long counts as failed, for good.
+    /// A worker that leaves its ring as it is for so long, and waits for nobody, counts as failed, for good.
     pub(crate) gives_up_after: Option<Duration>,
     /// Who gets what.
     pub(crate) split: Split,
@@ -211,9 +185,9 @@ pub(crate) struct HandOver {
 
 /// Spreads parsed packets over workers: by the hash of their keys, so that all of a flow, and of a pair, go to one; or each
 /// burst in portions.
-#[derive(Debug)]
 pub(crate) struct Fan {
     lanes: Vec<Lane>,
+    gave_up: GaveUp,
     hand_over: HandOver,
     time_base: TimeBase,
     refused: Refused,
@@ -223,11 +197,18 @@ pub(crate) struct Fan {
     turn: usize,
 }
 
+impl fmt::Debug for Fan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fan").field("lanes", &self.lanes).finish_non_exhaustive()
+    }
+}
+
 impl Fan {
     /// Rings to `workers` workers, and their other ends.
     pub(crate) fn new(
         workers: usize,
         hand_over: HandOver,
+        gave_up: GaveUp,
         config: &Config,
         time_base: TimeBase,
     ) -> (Self, Vec<Inbox>) {
@@ -240,7 +221,12 @@ impl Fan {
                 let _ = inbox_empty.push(Parcel::new(config.burst));
             }
             let done = Arc::new(AtomicU64::new(0));
-            let inbox = Inbox { full: inbox_full, empty: inbox_empty, done: Arc::clone(&done) };
+            let inbox = Inbox {
+                full: inbox_full,
+                empty: inbox_empty,
+                done: Arc::clone(&done),
+                awaits_others: Arc::default(),
+            };
             let lane = Lane {
                 full,
                 empty,
@@ -250,12 +236,13 @@ impl Fan {
                 handed_over: 0,
                 has_failed: false,
                 is_known: false,
-                gives_up_after: hand_over.gives_up_after,
+                awaits_others: inbox.awaits_others(),
             };
             (lane, inbox)
         };
         let (lanes, inboxes) = (0..workers).map(|_| rings()).unzip();
-        (Self { lanes, hand_over, time_base, refused: Refused::default(), told: 0, turn: 0 }, inboxes)
+        let refused = Refused::default();
+        (Self { lanes, gave_up, hand_over, time_base, refused, told: 0, turn: 0 }, inboxes)
     }
 
     /// Bytes that the rings of one worker take.
@@ -268,7 +255,67 @@ impl Fan {
 
     /// Tells all workers to end their flows.
     pub(crate) fn end(&mut self, now: u64) {
-        self.lanes.iter_mut().for_each(|lane| lane.order(Order::End, now));
+        self.order(Order::End, now);
+    }
+
+    /// Sends an order to all workers. It never gets lost where they live.
+    fn order(&mut self, order: Order, now: u64) {
+        for lane in 0..self.lanes.len() {
+            if let Some(mut parcel) = self.take(lane, true) {
+                (parcel.order, parcel.now) = (order, now);
+                self.lanes[lane].send(parcel);
+            }
+        }
+    }
+
+    /// An empty parcel for this worker. `may_wait`: until there is one, or the worker has failed.
+    #[inline]
+    fn take(&mut self, lane: usize, may_wait: bool) -> Option<Box<Parcel>> {
+        match self.lanes[lane].take() {
+            None if may_wait => self.await_empty(lane),
+            parcel => parcel,
+        }
+    }
+
+    #[cold]
+    fn await_empty(&mut self, lane: usize) -> Option<Box<Parcel>> {
+        let mut wait = Wait::default();
+        while !self.lanes[lane].has_failed {
+            if let Some(parcel) = self.lanes[lane].take() {
+                return Some(parcel);
+            }
+            self.wait(&mut wait);
+        }
+        None
+    }
+
+    /// Waits until all workers are done with all that they were sent.
+    #[inline]
+    fn await_done(&mut self) {
+        for lane in 0..self.lanes.len() {
+            let mut wait = Wait::default();
+            while !self.lanes[lane].has_settled() {
+                self.wait(&mut wait);
+            }
+        }
+    }
+
+    /// Waits a little. In a long wait all workers are looked at: the one that is waited for may itself wait for one that hangs.
+    fn wait(&mut self, wait: &mut Wait) {
+        wait.patience.wait();
+        let Some(limit) = self.hand_over.gives_up_after.filter(|_| wait.patience.is_long()) else { return };
+        let now = Instant::now();
+        wait.seen.resize(self.lanes.len(), (0, now));
+        for ((number, lane), (seen, since)) in (0..).zip(&mut self.lanes).zip(&mut wait.seen) {
+            let awaits_others = lane.awaits_others.load(Ordering::Relaxed);
+            let done = lane.done.load(Ordering::Relaxed);
+            if done != *seen || done == lane.sent || awaits_others {
+                (*seen, *since) = (done, now);
+            } else if !lane.has_failed && now.duration_since(*since) > limit {
+                lane.has_failed = true;
+                (self.gave_up)(number);
+            }
+        }
     }
 
     fn refuse(&mut self, lane: usize, packets: u64) {
@@ -305,7 +352,7 @@ impl Fan {
         for (at, packet) in burst.packets().iter().enumerate() {
             let detail = details.next();
             let lane = lane_of(at, packet.hash);
-            match self.lanes[lane].take(self.hand_over.waits) {
+            match self.take(lane, self.hand_over.waits) {
                 Some(mut parcel) => {
                     of(&mut parcel).push_keyed(packet, detail);
                     self.lanes[lane].open = Some(parcel);
@@ -319,18 +366,18 @@ impl Fan {
 impl Downstream for Fan {
     #[inline]
     fn count(&mut self, parser: &mut BurstParser, now: u64) {
-        if let [lane] = &mut self.lanes[..] {
+        if self.lanes.len() == 1 {
             let packets = (parser.v4.packets().len() + parser.v6.packets().len()) as u64;
             if packets == 0 {
                 return;
             }
             // The only worker gets the parser's own memory, for some that it has emptied.
-            match lane.take(self.hand_over.waits) {
+            match self.take(0, self.hand_over.waits) {
                 Some(mut parcel) => {
                     std::mem::swap(&mut parcel.v4, &mut parser.v4);
                     std::mem::swap(&mut parcel.v6, &mut parser.v6);
                     parcel.now = now;
-                    lane.send(parcel);
+                    self.lanes[0].send(parcel);
                 }
                 None => self.refuse(0, packets),
             }
@@ -346,12 +393,12 @@ impl Downstream for Fan {
         }
         parser.clear();
         if self.hand_over.in_lock_step {
-            self.lanes.iter_mut().for_each(Lane::await_done);
+            self.await_done();
         }
     }
 
     fn turn(&mut self, window: u64, now: u64) {
-        self.lanes.iter_mut().for_each(|lane| lane.order(Order::Turn(window), now));
+        self.order(Order::Turn(window), now);
     }
 
     /// Workers sweep by themselves.
@@ -364,7 +411,7 @@ impl Downstream for Fan {
         self.told = now;
         for lane in &mut self.lanes {
             // A worker that has parcels waiting sees the time in these.
-            if let Some(mut parcel) = lane.take(false) {
+            if let Some(mut parcel) = lane.take() {
                 (parcel.order, parcel.now) = (Order::GoOn, now);
                 lane.send(parcel);
             }
@@ -373,12 +420,12 @@ impl Downstream for Fan {
 
     fn idle(&mut self) {
         if self.time_base == TimeBase::Packets {
-            self.lanes.iter_mut().for_each(|lane| lane.order(Order::Idle, 0));
+            self.order(Order::Idle, 0);
         }
     }
 
     fn settle(&mut self) {
-        self.lanes.iter_mut().for_each(Lane::await_done);
+        self.await_done();
     }
 
     fn take_failed(&mut self) -> Vec<usize> {
@@ -439,6 +486,10 @@ mod tests {
         BurstParser::new(Seed::new(3), config, BURST)
     }
 
+    fn unheard() -> GaveUp {
+        Box::new(|_| ())
+    }
+
     /// Packet number `number` of a stream of some flows in both directions and both families.
     fn push(parser: &mut BurstParser, number: u64) {
         let seed = Seed::new(3);
@@ -489,7 +540,7 @@ mod tests {
             [(1, false, 1), (1, true, 2), (3, false, 2), (3, true, 1), (5, false, 4)]
         {
             let hand_over = HandOver { parcels, in_lock_step, ..HAND_OVER };
-            let (mut fan, inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Packets);
+            let (mut fan, inboxes) = Fan::new(workers, hand_over, unheard(), &config(), TimeBase::Packets);
             let (mut handed_over, mut numbers) = (vec![0; workers], 0..);
             let seen: Vec<Seen> = thread::scope(|scope| {
                 let serve = |mut inbox: Inbox| {
@@ -547,7 +598,8 @@ mod tests {
     fn portions_of_a_burst_go_round() {
         for (workers, length) in [(2, 16), (3, 16), (3, 2), (5, 7)] {
             let hand_over = HandOver { parcels: 64, split: Split::Position, ..HAND_OVER };
-            let (mut fan, mut inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Packets);
+            let (mut fan, mut inboxes) =
+                Fan::new(workers, hand_over, unheard(), &config(), TimeBase::Packets);
             let mut parser = parser();
             let bursts = 30;
             for burst in 0..bursts {
@@ -588,7 +640,7 @@ mod tests {
     fn what_finds_no_room_is_refused() {
         for workers in [1, 3] {
             let hand_over = HandOver { waits: false, ..HAND_OVER };
-            let (mut fan, inboxes) = Fan::new(workers, hand_over, &config(), TimeBase::Clock);
+            let (mut fan, inboxes) = Fan::new(workers, hand_over, unheard(), &config(), TimeBase::Clock);
             let mut parser = parser();
             for burst in 0..10 {
                 (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
@@ -612,7 +664,7 @@ mod tests {
     fn a_worker_that_is_gone_is_told_of_once() {
         for waits in [true, false] {
             let hand_over = HandOver { waits, ..HAND_OVER };
-            let (mut fan, mut inboxes) = Fan::new(2, hand_over, &config(), TimeBase::Clock);
+            let (mut fan, mut inboxes) = Fan::new(2, hand_over, unheard(), &config(), TimeBase::Clock);
             let alive = inboxes.remove(0);
             drop(inboxes);
             let mut parser = parser();
@@ -646,7 +698,7 @@ mod tests {
                 gives_up_after: Some(Duration::from_millis(30)),
                 ..HAND_OVER
             };
-            let (mut fan, mut inboxes) = Fan::new(2, hand_over, &config(), TimeBase::Clock);
+            let (mut fan, mut inboxes) = Fan::new(2, hand_over, unheard(), &config(), TimeBase::Clock);
             // Alive, and never at its ring.
             let stalled = inboxes.remove(1);
             let mut alive = inboxes.remove(0);
@@ -669,6 +721,51 @@ mod tests {
             assert!(handed_over[1] > 0 && (ring_full == 0 || !waits));
             assert_eq!(worker_failed > 0, waits);
             drop(stalled);
+        }
+    }
+
+    #[test]
+    fn a_worker_that_waits_for_one_that_hangs_is_not_given_up() {
+        for in_lock_step in [false, true] {
+            let limit = Duration::from_millis(30);
+            let hand_over = HandOver { in_lock_step, gives_up_after: Some(limit), ..HAND_OVER };
+            let (tell, heard) = std::sync::mpsc::channel();
+            let gave_up = Box::new(move |worker| tell.send(worker).expect("somebody hears"));
+            let (mut fan, mut inboxes) = Fan::new(2, hand_over, gave_up, &config(), TimeBase::Clock);
+            // Alive, and never at its ring; the other one waits until somebody says so.
+            let hung = inboxes.remove(1);
+            let mut waiting = inboxes.remove(0);
+            let (handed_over, seen) = thread::scope(|scope| {
+                let serving = scope.spawn(move || {
+                    let mut seen = Seen::default();
+                    let flag = waiting.awaits_others();
+                    flag.store(true, Ordering::Relaxed);
+                    let has_ended = waiting.serve(|parcel| {
+                        if flag.load(Ordering::Relaxed) {
+                            let given_up = heard.recv_timeout(Duration::from_secs(60));
+                            assert_eq!(given_up, Ok(1), "who hangs is told of while others are waited for");
+                            flag.store(false, Ordering::Relaxed);
+                        }
+                        seen.add(parcel);
+                    });
+                    assert!(has_ended, "there was no end");
+                    seen
+                });
+                let mut parser = parser();
+                for burst in 0..20 {
+                    (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
+                    fan.count(&mut parser, 0);
+                }
+                fan.turn(0, 0);
+                fan.end(0);
+                (fan.take_handed_over(), serving.join().expect("no panic"))
+            });
+            assert_eq!(fan.take_failed(), [1]);
+            assert_eq!((seen.v4.len() + seen.v6.len()) as u64, handed_over[0]);
+            let Refused { ring_full, worker_failed } = fan.refused();
+            assert_eq!((handed_over.iter().sum::<u64>() + worker_failed, ring_full), (320, 0));
+            assert!(worker_failed > 0);
+            drop(hung);
         }
     }
 }

@@ -28,6 +28,11 @@ impl Patience {
         }
     }
 
+    /// It has waited for milliseconds: a look at the clock costs nothing now.
+    pub(crate) fn is_long(&self) -> bool {
+        self.polls >= YIELDS
+    }
+
     /// What was waited for has come.
     pub(crate) fn reset(&mut self) {
         self.polls = 0;

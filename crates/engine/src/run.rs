@@ -328,14 +328,15 @@ impl<'a> Common<'a> {
                         in_lock_step: self.plan.design == Design::Sync,
                         // In lock step the receiver waits for its workers anyway, for what it told them in between too.
                         waits: self.time_base == TimeBase::Packets || self.plan.design == Design::Sync,
-                        // Where flows are merged or tasks answered, workers wait for that, however long it takes.
-                        gives_up_after: (self.time_base == TimeBase::Clock
-                            && !self.merges
-                            && self.config.tasks.is_none())
-                        .then_some(STALLED),
+                        // Where flows are merged, workers wait for that, however long it takes.
+                        gives_up_after: (self.time_base == TimeBase::Clock && !self.merges)
+                            .then_some(STALLED),
                         split: self.plan.split,
                     };
-                    let (fan, inboxes) = Fan::new(self.plan.workers, hand_over, self.config, self.time_base);
+                    let (sender, first) = (events.events.clone(), events.first_worker);
+                    let gave_up = Box::new(move |at| send(&sender, Event::WorkerFailed(first + at)));
+                    let (fan, inboxes) =
+                        Fan::new(self.plan.workers, hand_over, gave_up, self.config, self.time_base);
                     for (at, (inbox, worker)) in inboxes.into_iter().zip(&mut tables).enumerate() {
                         let number = events.first_worker + at;
                         let sender = events.events.clone();
@@ -391,7 +392,7 @@ impl<'a> Common<'a> {
     ) {
         let Some(mut worker) = worker else { return };
         let sender = events.events.clone();
-        worker.set_outlet(outlet(number, &sender));
+        worker.set_outlet(outlet(number, &sender), Arc::default());
         self.pin(number).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
             let (end, worker) = self.receive(queues, worker, events, seat);
@@ -434,6 +435,9 @@ impl<'a> Common<'a> {
             if config.tasks.is_some() {
                 // As in `receiver_thread`, once its workers have said all.
                 crate::receiver::Downstream::settle(&mut fan);
+                for worker in crate::receiver::Downstream::take_failed(&mut fan) {
+                    events.worker_failed(worker);
+                }
                 events.tasks_over(self.plan.workers);
             }
             fan.end(receiving.end(end.counted.now));
@@ -481,7 +485,7 @@ impl<'a> Common<'a> {
         mut worker: Worker<R>,
         events: &Sender<Event<R>>,
     ) -> Option<WorkerEnd<R>> {
-        worker.set_outlet(outlet(number, events));
+        worker.set_outlet(outlet(number, events), inbox.awaits_others());
         let mut last = 0;
         let stopwatch = Stopwatch { is_on: self.config.timed };
         let mut steps = Steps { role: Role::Worker, ..Steps::default() };

@@ -9,6 +9,8 @@ use crate::worker_tasks::{Outlet, WorkerTasks};
 use packet::{BurstParser, KeyBurst, KeyV4, KeyV6};
 use port::TimeBase;
 use record::FlowRecord;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use summary::Limits;
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
@@ -95,10 +97,10 @@ impl<R: RecordSink> Worker<R> {
         self.tasks = tasks;
     }
 
-    /// Says where what tasks counted goes.
-    pub(crate) fn set_outlet(&mut self, outlet: Outlet) {
+    /// Says where what tasks counted goes, and what is set while they wait for answers.
+    pub(crate) fn set_outlet(&mut self, outlet: Outlet, waits: Arc<AtomicBool>) {
         if let Some(tasks) = &mut self.tasks {
-            tasks.set_outlet(outlet);
+            tasks.set_outlet(outlet, waits);
         }
     }
 

@@ -1,7 +1,9 @@
 //! Tasks that a worker counts beside its flow tables.
 
 use std::fmt;
-use std::sync::mpsc::Receiver;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use task::{TaskCounter, TaskStates, Tasks};
 
 /// Where what was counted of a window goes.
@@ -13,17 +15,19 @@ pub(crate) struct WorkerTasks {
     counter: TaskCounter,
     spare: Receiver<Box<TaskStates>>,
     outlet: Option<Outlet>,
+    /// Set while it waits for emptied states.
+    waits: Arc<AtomicBool>,
 }
 
 impl WorkerTasks {
     /// Counts into `states`; `spare` is where others come from.
     pub(crate) fn new(tasks: &Tasks, states: Box<TaskStates>, spare: Receiver<Box<TaskStates>>) -> Self {
-        Self { counter: TaskCounter::new(tasks, states), spare, outlet: None }
+        Self { counter: TaskCounter::new(tasks, states), spare, outlet: None, waits: Arc::default() }
     }
 
-    /// Says where states go; until then they go nowhere.
-    pub(crate) fn set_outlet(&mut self, outlet: Outlet) {
-        self.outlet = Some(outlet);
+    /// Says where states go, until then they go nowhere; and what is set while it waits for others.
+    pub(crate) fn set_outlet(&mut self, outlet: Outlet, waits: Arc<AtomicBool>) {
+        (self.outlet, self.waits) = (Some(outlet), waits);
     }
 
     /// Counts packets.
@@ -39,8 +43,19 @@ impl WorkerTasks {
     /// The window of this number is over.
     pub(crate) fn turn(&mut self, window: u64) {
         // Nothing comes where whoever answers has failed, and the run with it.
-        let (Some(outlet), Ok(empty)) = (&self.outlet, self.spare.recv()) else { return };
+        let (Some(outlet), Some(empty)) = (&self.outlet, self.emptied()) else { return };
         outlet(window, self.counter.turn(empty));
+    }
+
+    fn emptied(&self) -> Option<Box<TaskStates>> {
+        match self.spare.try_recv() {
+            Err(TryRecvError::Empty) => {}
+            states => return states.ok(),
+        }
+        self.waits.store(true, Relaxed);
+        let states = self.spare.recv().ok();
+        self.waits.store(false, Relaxed);
+        states
     }
 }
 

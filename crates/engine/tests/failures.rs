@@ -7,6 +7,10 @@ use engine::{Config, Every, Plan, Split, State};
 use port::{PacketSource, TimeBase};
 use record::report::WindowReport;
 use record::{EndReason, FlowRecord};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
 use summary::{Limits, Timeouts};
 use support::{BURST, Kept, Live, Run, config, count, generated, on_queues, plan, with_tasks};
 
@@ -143,6 +147,51 @@ fn a_worker_of_a_live_source_dies() {
         assert_ne!(count(&packets.not_measured, "worker_failed"), 0, "{design}");
         assert_eq!(run.outcome.faults.len(), 1, "{design}");
     }
+}
+
+/// It takes the ten seconds after which a worker is given up.
+#[test]
+fn a_worker_of_a_live_source_that_hangs_leaves_tasks_to_the_others() {
+    thread::scope(|scope| {
+        for (design, hung) in [("async/2", 0), ("async/3", 1)] {
+            scope.spawn(move || hangs(design, hung));
+        }
+    });
+}
+
+fn hangs(design: &'static str, hung: usize) {
+    let source = Live::new(generated(SPEC, BURST).remove(0));
+    let bursts = Arc::clone(&source.bursts);
+    // Until the receiver has got to the end without it: it waits for this worker at the next window's turn.
+    let sink = Kept::new(move |worker, record| {
+        let began = Instant::now();
+        while (worker, record) == (hung, 7) && bursts.load(Relaxed) <= FRAMES as usize / BURST {
+            assert!(began.elapsed() < Duration::from_secs(60), "it was never given up");
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let mut sources: Vec<Box<dyn PacketSource>> = vec![Box::new(source)];
+    let config = Config { every: Every::Packets(1000), ..with_tasks(busy()) };
+    let run = Run::new(&mut sources, None, &config, &plan(design), sink);
+    run.is_consistent();
+    let packets = &run.outcome.ended.packets;
+    assert_eq!(packets.received + run.lost("ring_full"), FRAMES, "{design}");
+    assert_ne!(count(&packets.not_measured, "worker_failed"), 0, "{design}");
+    let [fault] = &run.outcome.faults[..] else { panic!("{design}: {:?}", run.outcome.faults) };
+    assert!(fault.contains(&format!("worker {hung} failed")), "{fault}");
+    // Each window is answered, and says what is missing.
+    let mut incomplete = 0;
+    for window in &run.windows {
+        let failed = count(&window.packets.not_measured, "worker_failed");
+        assert_eq!(window.tasks.len(), 7, "{design}, also where nobody is left to count");
+        for answer in &window.tasks {
+            let is_said = answer.status.contains("a worker failed");
+            assert!(is_said || failed == 0, "{design}: {failed} {}", answer.status);
+            assert!(answer.note.lost >= Some(failed), "{design}: {:?}", answer.note);
+            incomplete += usize::from(is_said);
+        }
+    }
+    assert!(incomplete > 0, "{design}");
 }
 
 #[test]

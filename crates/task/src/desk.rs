@@ -70,8 +70,13 @@ impl Desk {
         }
     }
 
-    /// What `worker` counted in the window of this number. Memory that is free again comes back.
+    /// What `worker` counted in the window of this number. Memory that is free again comes back. Of a worker that was given up
+    /// nothing is heard any more: its windows may be answered already.
     pub fn part(&mut self, worker: usize, window: u64, mut states: Box<TaskStates>) -> Vec<Emptied> {
+        if self.workers[worker].ended {
+            states.reset();
+            return vec![(worker, states)];
+        }
         self.workers[worker].window = Some(window);
         let mut emptied = Vec::new();
         match self.pending.get_mut(&window) {
@@ -120,7 +125,8 @@ impl Desk {
     pub fn report(&mut self, window: u64, lost: Option<u64>) -> Vec<TaskAnswer> {
         // Windows that a failed receiver had not counted are in no report.
         self.answered = self.answered.split_off(&window);
-        let mut answers = self.answered.remove(&window).unwrap_or_default();
+        let answered = self.answered.remove(&window);
+        let mut answers = answered.unwrap_or_else(|| self.of_nothing().unwrap_or_default());
         for (answer, task) in answers.iter_mut().zip(&self.tasks.tasks) {
             let before = window.saturating_sub(task.spec.windows_back() as u64)..window;
             let earlier = self.losses.range(before).map(|(_, lost)| *lost);
@@ -132,6 +138,17 @@ impl Desk {
             self.losses.pop_first();
         }
         answers
+    }
+
+    /// The answers of a window in which nobody counted: none, unless something failed, which is to be said.
+    fn of_nothing(&self) -> Result<Vec<TaskAnswer>, SketchError> {
+        let Some(fault) = &self.fault else { return Ok(Vec::new()) };
+        let answer = |(at, task)| {
+            let (states, past) = (self.tasks.states_of(at)?, Past::default());
+            let answer = answer::of(&Asked { task, states: &states, past: &past });
+            Ok(TaskAnswer { status: format!("incomplete: {fault}"), ..answer })
+        };
+        (0..).zip(&self.tasks.tasks).map(answer).collect()
     }
 
     fn is_over(&self, window: u64) -> bool {

@@ -181,6 +181,32 @@ fn a_worker_that_is_gone_holds_up_nobody() {
 }
 
 #[test]
+fn a_worker_that_was_given_up_is_not_heard_any_more() {
+    let packets = stream(31, 1_000);
+    let tasks = tasks(&["entropy"], &setting(1_000, 2, false));
+    let states = || Box::new(tasks.states().expect("memory"));
+    let (mut desk, mut first, mut late) = (Desk::new(tasks.clone(), 2), counter(&tasks), counter(&tasks));
+    for window in 5..7 {
+        count(&mut first, &packets);
+        desk.part(0, window, first.turn(states()));
+    }
+    assert_eq!(desk.failed(1).len(), 2);
+    // It awakes, and gets its memory back.
+    count(&mut late, &packets);
+    let emptied = desk.part(1, 5, late.turn(states()));
+    assert_eq!(emptied.iter().map(|(worker, _)| *worker).collect::<Vec<_>>(), [1]);
+    for window in 5..7 {
+        let answers = desk.report(window, Some(0));
+        assert_eq!(answers.len(), 1);
+        assert!(answers[0].status.contains("a worker failed"), "{}", answers[0].status);
+        assert_eq!(answers[0].note.total.0, 1_000, "what came late is not counted");
+    }
+    let answers = desk.report(7, Some(3));
+    assert_eq!((answers.len(), answers[0].note.lost), (1, Some(3)), "nobody counted, and that is said");
+    assert!(answers[0].status.contains("a worker failed") && answers[0].rows.is_empty(), "{answers:?}");
+}
+
+#[test]
 fn losses_widen_what_they_can_and_are_said() {
     let windows = windows();
     let specs = [
