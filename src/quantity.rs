@@ -5,43 +5,14 @@ use port::Rate;
 use record::Rotation;
 use std::time::Duration;
 
-/// A number with a decimal suffix (`k`, `M`, `G`), or a binary one (`Ki`, `Mi`, `Gi`), and what remains behind it.
-fn number(text: &str) -> Result<(u64, &str), String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let value: u64 = text[..digits].parse().map_err(|_| format!("'{text}' does not begin with a number"))?;
-    const SUFFIXES: [(&str, u64); 10] = [
-        ("Ki", 1 << 10),
-        ("Mi", 1 << 20),
-        ("Gi", 1 << 30),
-        ("Ti", 1 << 40),
-        ("k", 1_000),
-        ("K", 1_000),
-        ("M", 1_000_000),
-        ("G", 1_000_000_000),
-        ("T", 1_000_000_000_000),
-        ("", 1),
-    ];
-    let rest = &text[digits..];
-    let (suffix, factor) =
-        SUFFIXES.iter().find(|(suffix, _)| rest.starts_with(suffix)).expect("the empty suffix fits");
-    let value = value.checked_mul(*factor).ok_or_else(|| format!("'{text}' is too large"))?;
-    Ok((value, &rest[suffix.len()..]))
-}
-
 /// `300k`, `10M`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
-    match number(text)? {
-        (value, "") => Ok(value),
-        _ => Err(format!("'{text}' is no count: write 5000, 300k, 10M")),
-    }
+    traffic::parse_count(text).map_err(|expected| format!("'{text}' is not {expected}"))
 }
 
-/// `512MiB`, `4G`.
+/// `512MiB`, `1.5GiB`, `4G`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    match number(text)? {
-        (value, "" | "B") => Ok(value),
-        _ => Err(format!("'{text}' is no size: write 512MiB, 4GiB, 2G")),
-    }
+    traffic::parse_bytes(text).map_err(|expected| format!("'{text}' is not {expected}"))
 }
 
 /// `10s`, `500ms`, `30min`; not zero.
@@ -75,7 +46,7 @@ pub(crate) fn timeout(text: &str) -> Result<u64, String> {
 
 /// `10s`, or `1Mp` for packets.
 pub(crate) fn every(text: &str) -> Result<Every, String> {
-    if let Ok((packets, "p")) = number(text) {
+    if let Some(Ok(packets)) = text.strip_suffix('p').map(count) {
         return match packets {
             0 => Err("a window of no packets never ends".to_owned()),
             packets => Ok(Every::Packets(packets)),
@@ -137,12 +108,17 @@ mod tests {
 
     #[test]
     fn reads_sizes_and_counts() {
-        assert_eq!(bytes("512MiB"), Ok(512 << 20));
-        assert_eq!(bytes("2G"), Ok(2_000_000_000));
-        assert_eq!(count("300k"), Ok(300_000));
-        for bad in ["", "x", "1.5M", "10Q", "99999999999999999999", "18446744073709551615k"] {
+        assert_eq!([bytes("512MiB"), bytes("4096")], [Ok(512 << 20), Ok(4096)]);
+        // As in specifications (`memory=1.5MiB`), so in options.
+        assert_eq!(
+            [bytes("1.5MiB"), bytes("1.5G"), bytes("2T")],
+            [Ok(3 << 19), Ok(1_500_000_000), Ok(2_000_000_000_000)]
+        );
+        assert_eq!([count("300k"), count("1.5M"), count("64Ki")], [Ok(300_000), Ok(1_500_000), Ok(65_536)]);
+        for bad in ["", "x", "1.5", "10Q", "99999999999999999999", "18446744073709551615k"] {
             assert!(bytes(bad).is_err() && count(bad).is_err(), "{bad}");
         }
+        assert_eq!(bytes("8x").unwrap_err(), "'8x' is not a size below 16 EiB such as 128KiB, 1.5MiB or 2G");
     }
 
     #[test]

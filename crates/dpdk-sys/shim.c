@@ -125,7 +125,9 @@ int shim_eal_init(int argc, char **argv)
 
 int shim_thread_register(void)
 {
-	return rte_lcore_id() == LCORE_ID_ANY ? rte_thread_register() : 0;
+	if (rte_lcore_id() != LCORE_ID_ANY)
+		return 0;
+	return rte_thread_register() == 0 ? 1 : -1;
 }
 
 /* --- ports --- */

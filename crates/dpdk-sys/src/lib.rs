@@ -19,8 +19,10 @@ use core::ffi::{c_char, c_int};
 unsafe extern "C" {
     /// `rte_eal_init` with the log on standard error (or captured) and nothing on standard output.
     pub fn shim_eal_init(argc: c_int, argv: *mut *mut c_char) -> c_int;
-    /// Makes the calling thread an lcore, if it is none: pools then keep mbufs for it. 0, or an error.
+    /// Makes the calling thread an lcore: pools then keep mbufs for it. 1 if it did, 0 if it was one, or an error.
     pub fn shim_thread_register() -> c_int;
+    /// Gives the place of the calling thread back, which `shim_thread_register` made an lcore. Only the thread itself can.
+    pub fn rte_thread_unregister();
     /// From here on DPDK's log goes to a buffer of 4 KiB.
     pub fn shim_log_capture_begin();
     /// Ends the capture and copies what came; returns the bytes written to `text`.

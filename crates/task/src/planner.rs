@@ -194,8 +194,8 @@ fn percent(part: f64) -> String {
     if part >= 0.0995 { format!("{:.0} %", part * 100.0) } else { format!("{:.2} %", part * 100.0) }
 }
 
-/// Bytes in the largest unit that leaves a whole number.
-fn size(bytes: usize) -> String {
+/// Bytes in the largest unit that leaves a whole number: `1 MiB`, `1536 KiB`, `1000 bytes`.
+pub fn size_text(bytes: usize) -> String {
     match bytes {
         _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
         _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
@@ -270,7 +270,7 @@ fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) ->
             let why = format!(
                 "{}: {} hold no exact table of {entries}, and theory promises nothing of any other",
                 by_user(structure),
-                size(bytes)
+                size_text(bytes)
             );
             Ok(choice(structure, bytes, question, why))
         }
@@ -284,7 +284,7 @@ fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) ->
             let why = format!(
                 "{}: the smallest error that theory promises in {}, {} of {}{than}",
                 by_user(structure),
-                size(bytes),
+                size_text(bytes),
                 percent(error),
                 whose(question)
             );

@@ -3,7 +3,7 @@
 use super::BENCH;
 use super::metrics::{Metric, score};
 use super::promise;
-use super::question::{Question, memory_text};
+use super::question::Question;
 use super::stream::{Sample, Stream};
 use super::trial::{Design, count};
 use super::truth::{Counted, Truth};
@@ -17,7 +17,7 @@ use record::report::{TaskAnswer, TaskRows};
 use serde_json::{Value, json};
 use summary::tcp::LossCounts;
 use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
-use task::{Choice, Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks};
+use task::{Choice, Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks, size_text};
 
 /// What all six tasks may cost at most, in times the plain record.
 const ASKED_TIMES: f64 = 3.0;
@@ -171,7 +171,7 @@ fn six_at_once(
         tasks,
     };
     let alone = promised().map(|(question, bytes)| {
-        asked(&question.kind.to_string(), &memory_text(bytes), vec![(question, bytes)])
+        asked(&question.kind.to_string(), &size_text(bytes), vec![(question, bytes)])
     });
     let together = [
         asked("six tasks", "as promised", promised().collect()),
@@ -289,7 +289,7 @@ fn three_of_a_size(
         out(Line {
             bench: BENCH,
             variant: ORDER[place].name().to_owned(),
-            params: params("speed", question.name, stream, &memory_text(memory)),
+            params: params("speed", question.name, stream, &size_text(memory)),
             packets: sample.now.packets,
             rounds_ns,
             memory_bytes: Some(bytes),

@@ -74,12 +74,3 @@ impl Question {
         KeySpec::parse(self.key).unwrap_or_default()
     }
 }
-
-/// Bytes as people write them.
-pub(super) fn memory_text(bytes: usize) -> String {
-    if bytes.is_multiple_of(1 << 20) {
-        format!("{} MiB", bytes >> 20)
-    } else {
-        format!("{} KiB", bytes >> 10)
-    }
-}

@@ -2,7 +2,7 @@
 
 use super::BENCH;
 use super::metrics::{Metric, Score, score};
-use super::question::{Question, memory_text};
+use super::question::Question;
 use super::stream::Stream;
 use super::trial::{self, Design, Outcome, Shared};
 use super::truth::{Counted, Truth};
@@ -10,7 +10,7 @@ use crate::Line;
 use crate::line::to_digits;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use task::{Kind, Structure};
+use task::{Kind, Structure, size_text};
 
 /// Digits behind the point of a measure.
 const DIGITS: i32 = 5;
@@ -188,7 +188,7 @@ impl Study<'_> {
             ("task", json!(self.questions[case.question].name)),
             ("stream", json!(self.stream.name())),
             ("zipf", self.stream.zipf()),
-            ("memory", json!(memory_text(case.memory))),
+            ("memory", json!(size_text(case.memory))),
             ("design", json!(self.design.name)),
         ]
     }

@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const BASE_BYTES: u64 = 64 << 20;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
+/// True between start and end; held for as long as either must not change.
+static RUNNING: Mutex<bool> = Mutex::new(false);
 
 /// How EAL is started.
 #[derive(Clone, Debug, Default)]
@@ -110,6 +112,7 @@ impl Eal {
                 reason(&log, code)
             )));
         }
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = true;
         Ok(Arc::new(Self {
             warnings: Mutex::new(hint.into_iter().collect()),
             log_wanted: given.log_level,
@@ -131,9 +134,19 @@ impl Eal {
 
 impl Drop for Eal {
     fn drop(&mut self) {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        *running = false;
         // SAFETY: each port, pool and ring holds an `Arc` of this, so all of them are gone.
         unsafe { dpdk_sys::rte_eal_cleanup() };
         remove(self.runtime_directory.take());
+    }
+}
+
+/// Makes the call unless EAL has ended, and lets it not end meanwhile: for those that hold no [`Eal`].
+pub(super) fn while_running(call: impl FnOnce()) {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if *running {
+        call();
     }
 }
 

@@ -5,6 +5,7 @@ mod device;
 mod eal;
 mod hugepages;
 mod kernel_socket;
+mod lcore;
 mod list;
 mod pool;
 mod port;

@@ -1,6 +1,7 @@
 //! The source that polls DPDK ports.
 
 use super::eal::Eal;
+use super::lcore;
 use super::port::{PortOptions, RxQueue};
 use super::probed::ProbedPorts;
 use crate::kernel_link::LinkWatch;
@@ -36,7 +37,7 @@ pub struct DpdkSource {
     scratch: Vec<u8>,
     next_queue: usize,
     replay: Option<Timestamps>,
-    /// False until the thread that polls is known to DPDK.
+    /// False until the thread that polls first is known to DPDK. No other: each would keep mbufs of the pools for itself.
     is_registered: bool,
     alive: LinkWatch,
     /// The links of the ports that this source speaks for, in the order of `queues`.
@@ -162,14 +163,10 @@ impl DpdkSource {
         Ok(())
     }
 
-    /// The thread that polls becomes an lcore, so that pools keep mbufs for it: other threads go through the pool's ring
-    /// for every burst. Where that cannot be, it works without.
     #[cold]
     fn register_thread(&mut self) {
         self.is_registered = true;
-        // SAFETY: EAL runs; the call is about the calling thread, which does nothing with DPDK yet.
-        let (result, _) = self.eal.logged(|| unsafe { dpdk_sys::shim_thread_register() });
-        if result != 0 {
+        if !lcore::register(&self.eal) {
             self.warnings.push(
                 "DPDK has no place for one more thread: receiving works without a cache of mbufs, slower"
                     .into(),

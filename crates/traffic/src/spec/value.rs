@@ -3,62 +3,67 @@
 /// What a value should have looked like.
 pub(crate) type Expected = &'static str;
 
-const WHOLE: Expected = "a whole number such as 500, 64k, 10M or 1.5G";
-const SIZE: Expected = "a size such as 128KiB, 1MiB or 2G";
+const WHOLE: Expected = "a whole number below 2^64 such as 500, 64k, 10M or 1.5G";
+const SIZE: Expected = "a size below 16 EiB such as 128KiB, 1.5MiB or 2G";
 const SHARE: Expected = "a share such as 30% or 0.3";
 const SECONDS: Expected = "seconds since 1970 such as 1704067200 or 1704067200.5";
 
-/// A whole number, decimal, with an optional suffix k, M or G (powers of ten).
+/// A whole number, decimal, with an optional suffix: `k`, `M`, `G`, `T` (powers of ten), `Ki`, `Mi`, `Gi`, `Ti` (of 1024).
 /// Otherwise what it should have looked like.
 pub fn count(text: &str) -> Result<u64, &'static str> {
-    let (number, zeros) = match text.as_bytes().last() {
-        Some(b'k' | b'K') => (&text[..text.len() - 1], 3),
-        Some(b'M') => (&text[..text.len() - 1], 6),
-        Some(b'G') => (&text[..text.len() - 1], 9),
-        _ => (text, 0),
-    };
-    fixed_point(number, zeros).ok_or(WHOLE)
+    whole(text).ok_or(WHOLE)
 }
 
-/// Bytes, with an optional suffix: `k`, `M`, `G` (powers of ten), `Ki`, `Mi`, `Gi` (of 1024), and a `B` behind either.
+/// Bytes, as such a number, and a `B` behind if you like.
 /// Otherwise what it should have looked like.
 pub fn bytes(text: &str) -> Result<u64, &'static str> {
-    let number = text.strip_suffix('B').unwrap_or(text);
-    let Some(binary) = number.strip_suffix('i') else { return count(number).map_err(|_| SIZE) };
-    let shift = match binary.as_bytes().last() {
-        Some(b'K' | b'k') => 10,
-        Some(b'M') => 20,
-        Some(b'G') => 30,
-        _ => return Err(SIZE),
-    };
-    let whole = fixed_point(&binary[..binary.len() - 1], 0).ok_or(SIZE)?;
-    whole.checked_mul(1 << shift).ok_or(SIZE)
+    whole(text.strip_suffix('B').unwrap_or(text)).ok_or(SIZE)
 }
 
-/// `text` × 10^`places` where that is a whole number.
-fn fixed_point(text: &str, places: usize) -> Option<u64> {
+fn whole(text: &str) -> Option<u64> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[number.len()..] {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        "T" => 1_000_000_000_000,
+        "ki" | "Ki" => 1 << 10,
+        "Mi" => 1 << 20,
+        "Gi" => 1 << 30,
+        "Ti" => 1 << 40,
+        _ => return None,
+    };
+    in_units(number, unit)
+}
+
+/// `text`, a decimal number, times `unit` where that is a whole number.
+fn in_units(text: &str, unit: u64) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let fraction = fraction.trim_end_matches('0');
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > places {
+    if whole.is_empty() || !digits(whole) || !digits(fraction) {
         return None;
     }
-    format!("{whole}{fraction:0<places$}").parse().ok()
+    let number: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let scaled = number.checked_mul(u128::from(unit))?;
+    let one = 10_u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    if scaled % one == 0 { u64::try_from(scaled / one).ok() } else { None }
 }
 
 /// A share, in parts per million: `30%`, `0.3`, `0`.
 /// Otherwise what it should have looked like.
 pub fn share_ppm(text: &str) -> Result<u32, &'static str> {
     let ppm = match text.strip_suffix('%') {
-        Some(percent) => fixed_point(percent, 4),
-        None => fixed_point(text, 6),
+        Some(percent) => in_units(percent, 10_000),
+        None => in_units(text, 1_000_000),
     };
     ppm.and_then(|ppm| u32::try_from(ppm).ok()).filter(|&ppm| ppm <= 1_000_000).ok_or(SHARE)
 }
 
 /// Seconds since the epoch with at most nine places, in nanoseconds.
 pub(crate) fn time_ns(text: &str) -> Result<u64, Expected> {
-    fixed_point(text, 9).ok_or(SECONDS)
+    in_units(text, 1_000_000_000).ok_or(SECONDS)
 }
 
 #[cfg(test)]
@@ -75,13 +80,34 @@ mod tests {
         assert_eq!(share_ppm("0.5%"), Ok(5_000));
         assert_eq!(share_ppm("1"), Ok(1_000_000));
         assert_eq!(time_ns("1.5"), Ok(1_500_000_000));
-        assert_eq!(bytes("128KiB"), Ok(128 << 10));
-        assert_eq!(bytes("1Mi"), Ok(1 << 20));
+        assert_eq!(
+            [bytes("128KiB"), bytes("1Mi"), bytes("512MiB")],
+            [Ok(128 << 10), Ok(1 << 20), Ok(512 << 20)]
+        );
         assert_eq!([bytes("2G"), bytes("1.5kB"), bytes("7B")], [Ok(2_000_000_000), Ok(1_500), Ok(7)]);
-        for wrong in ["", "B", "iB", "KiB", "1.5KiB", "1TiB", "99999999999GiB", "é"] {
+        assert_eq!(
+            [bytes("1.5KiB"), bytes("2.25TiB"), bytes("3T")],
+            [Ok(1536), Ok(9 << 38), Ok(3_000_000_000_000)]
+        );
+        assert_eq!([count("64Ki"), bytes("18446744073709551615")], [Ok(65_536), Ok(u64::MAX)]);
+        let wrong = [
+            "",
+            "B",
+            "iB",
+            "KiB",
+            "1.3KiB",
+            "1KB B",
+            "1Qi",
+            "1bB",
+            "99999999999GiB",
+            "18446744073709551616",
+            "é",
+        ];
+        for wrong in wrong {
             assert_eq!(bytes(wrong), Err(SIZE), "{wrong}");
         }
-        for wrong in ["", "k", "1.5", "-1", "1e3", "0x10", "1.2345k", "1..2k", "+1", "99999999999999G", "é"]
+        for wrong in
+            ["", "k", "1.5", "-1", "1e3", "0x10", "1.2345k", "1..2k", "+1", "99999999999999G", "5B", "é"]
         {
             assert_eq!(count(wrong), Err(WHOLE), "{wrong}");
         }
