@@ -152,6 +152,18 @@ pub(crate) fn check_spread(config: &Config, plan: &Plan, spread: port::dpdk::Spr
     Ok(())
 }
 
+/// True where all packets of a flow come to queues of one number, however many ports bring them. (But fragments come by their
+/// addresses alone.)
+#[cfg(feature = "dpdk")]
+pub(crate) fn keeps_flows(spread: port::dpdk::Spread, ports: usize) -> bool {
+    match spread {
+        port::dpdk::Spread::Symmetric => true,
+        // By a hash of its own.
+        port::dpdk::Spread::OneWay => ports == 1,
+        port::dpdk::Spread::Unknown => false,
+    }
+}
+
 /// What the report says of it.
 pub(crate) fn report(plan: &Plan) -> DesignReport {
     DesignReport {
@@ -163,5 +175,20 @@ pub(crate) fn report(plan: &Plan) -> DesignReport {
         cores: plan.cores.clone(),
         oversubscribed: plan.oversubscribed,
         why: plan.why.clone(),
+    }
+}
+
+#[cfg(all(test, feature = "dpdk"))]
+mod tests {
+    use super::keeps_flows;
+    use port::dpdk::Spread;
+
+    #[test]
+    fn a_flow_stays_where_that_is_known() {
+        for (spread, of_one, of_two) in
+            [(Spread::Symmetric, true, true), (Spread::OneWay, true, false), (Spread::Unknown, false, false)]
+        {
+            assert_eq!((keeps_flows(spread, 1), keeps_flows(spread, 2)), (of_one, of_two), "{spread:?}");
+        }
     }
 }

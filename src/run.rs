@@ -24,6 +24,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use summary::{Limits, Timeouts};
 
+/// The least that a run may have, bytes: three arenas for each address family begin with 2 MiB; outputs wait in 21 MiB, the exporter
+/// in 8 MiB.
+pub(crate) const LEAST_MEMORY: usize = 48 << 20;
+
 /// Measures what the options say.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let mut config = config(options)?;
@@ -45,15 +49,13 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     // Before a source is opened: a mistake in it must not start a port.
     let plan = parallel::plan(options, &config)?;
     let specs = tasks::specs(&options.task)?;
-    tasks::plan(&specs, &config, &plan)?;
+    tasks::plan(&specs, &config, &plan, true)?;
     let opened = sources::open(options, &config, plan)?;
-    let Sources { mut sources, plan, filter, time_base, are_captures, wire, damage } = opened;
-    // A port may have had fewer queues than were asked for.
-    config.tasks = tasks::plan(&specs, &config, &plan)?;
-    tasks::take_memory(&config, &plan);
-    if let Some((_, bytes)) = &wire {
-        config.limits.take_bytes(usize::try_from(*bytes).unwrap_or(usize::MAX));
-    }
+    let Sources { mut sources, plan, keeps_flows, filter, time_base, are_captures, wire, damage } = opened;
+    // A port may have had fewer queues than were asked for, or spread flows over them in a way of its own.
+    config.tasks = tasks::plan(&specs, &config, &plan, keeps_flows)?;
+    let frames = wire.as_ref().map_or(0, |(_, bytes)| usize::try_from(*bytes).unwrap_or(usize::MAX));
+    tasks::take_memory(&config, &plan, frames)?;
     let writers = writers(options, &node, &selection, time_base)?;
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
 
@@ -123,10 +125,8 @@ fn finish(
 
 fn config(options: &RunOptions) -> Result<Config, Failure> {
     let memory = options.memory.unwrap_or_else(machine::half_of_memory);
-    // Three arenas for each address family begin with 2 MiB; outputs wait in 21 MiB, the exporter in 8 MiB.
-    const LEAST: u64 = 48 << 20;
-    if memory < LEAST {
-        return Err(Failure::usage(format!("--memory {memory}: the least is {} MiB", LEAST >> 20)));
+    if memory < LEAST_MEMORY as u64 {
+        return Err(Failure::usage(format!("--memory {memory}: the least is {} MiB", LEAST_MEMORY >> 20)));
     }
     let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let flows = options.max_flows.map_or(usize::MAX, fits);

@@ -16,6 +16,8 @@ pub(crate) struct Sources {
     pub(crate) sources: Vec<Box<dyn PacketSource>>,
     /// How the work is divided.
     pub(crate) plan: Plan,
+    /// All packets of a flow come to one receiver.
+    pub(crate) keeps_flows: bool,
     pub(crate) filter: Option<Filter>,
     pub(crate) time_base: TimeBase,
     /// True where all are capture files: ending one early is exit code 3.
@@ -69,8 +71,10 @@ pub(crate) fn open(options: &RunOptions, config: &Config, mut plan: Plan) -> Res
     if let Some(spec) = &options.synthetic {
         sources.push(Box::new(SyntheticSource::open(spec, burst)?));
     }
+    // Files and interfaces have one receiver, and the queues of a wire are chosen as by a symmetric hash.
+    let mut keeps_flows = true;
     if !options.port.is_empty() {
-        (sources, plan) = dpdk_sources(options, config)?;
+        (sources, plan, keeps_flows) = dpdk_sources(options, config)?;
     }
     let (mut wire, mut damage) = (None, None);
     if let Some(spec) = &options.wire {
@@ -79,7 +83,7 @@ pub(crate) fn open(options: &RunOptions, config: &Config, mut plan: Plan) -> Res
     }
     let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
     let are_captures = !files.is_empty() && wire.is_none();
-    Ok(Sources { sources, plan, filter, time_base, are_captures, wire, damage })
+    Ok(Sources { sources, plan, keeps_flows, filter, time_base, are_captures, wire, damage })
 }
 
 const WIRE_AROUND: &str = "--wire goes around one capture file or --synthetic";
@@ -146,9 +150,10 @@ fn open_wire(
     Wire::open(name, spec, trace, usize::from(options.burst))
 }
 
-/// The receive queues of the ports, shared out to the plan's receivers, and the plan as what the ports can do settles it.
+/// The receive queues of the ports, shared out to the plan's receivers, the plan as what the ports can do settles it, and
+/// whether all packets of a flow come to one receiver.
 #[cfg(feature = "dpdk")]
-fn dpdk_sources(options: &RunOptions, config: &Config) -> Result<(Queues, Plan), Failure> {
+fn dpdk_sources(options: &RunOptions, config: &Config) -> Result<(Queues, Plan, bool), Failure> {
     use crate::{eal, parallel};
     use port::dpdk::{EalConfig, PortOptions, ProbedPorts, Spread};
     let asked = parallel::asked_queues(options, config);
@@ -196,12 +201,13 @@ fn dpdk_sources(options: &RunOptions, config: &Config) -> Result<(Queues, Plan),
              silent: take one receiver, for instance by --design async, or read the files themselves"
         )));
     }
+    let keeps_flows = plan.receivers == 1 || parallel::keeps_flows(spread, options.port.len());
     let boxed = |source| Box::new(source) as Box<dyn PacketSource>;
-    Ok((sources.into_iter().map(boxed).collect(), plan))
+    Ok((sources.into_iter().map(boxed).collect(), plan, keeps_flows))
 }
 
 #[cfg(not(feature = "dpdk"))]
-fn dpdk_sources(_: &RunOptions, _: &Config) -> Result<(Queues, Plan), Failure> {
+fn dpdk_sources(_: &RunOptions, _: &Config) -> Result<(Queues, Plan, bool), Failure> {
     Err(Failure::usage(
         "--port: this build has no DPDK; build it with the feature dpdk (Debian's package libdpdk-dev)",
     ))

@@ -13,8 +13,14 @@ pub(crate) fn specs(texts: &[String]) -> Result<Vec<TaskSpec>, Failure> {
     texts.iter().map(spec).collect()
 }
 
-/// Structures for the tasks that were asked for, in a run by this plan; none where none were.
-pub(crate) fn plan(specs: &[TaskSpec], config: &Config, plan: &Plan) -> Result<Option<Tasks>, Failure> {
+/// Structures for the tasks that were asked for, in a run by this plan; none where none were. `keeps_flows`: all packets of a flow
+/// come to one receiver.
+pub(crate) fn plan(
+    specs: &[TaskSpec],
+    config: &Config,
+    plan: &Plan,
+    keeps_flows: bool,
+) -> Result<Option<Tasks>, Failure> {
     if specs.is_empty() {
         return Ok(None);
     }
@@ -26,7 +32,7 @@ pub(crate) fn plan(specs: &[TaskSpec], config: &Config, plan: &Plan) -> Result<O
             Every::Time(_) => None,
         },
         workers: plan.counting(),
-        scatters: plan.merges(),
+        scatters: plan.merges() || !keeps_flows,
         seed: config.seed,
     };
     let tasks = Tasks::plan(specs, &setting).map_err(|error| Failure::usage(format!("--task {error}")))?;
@@ -44,10 +50,24 @@ pub(crate) fn plan(specs: &[TaskSpec], config: &Config, plan: &Plan) -> Result<O
     Ok(Some(tasks))
 }
 
-/// Counts the memory of tasks into the run's.
-pub(crate) fn take_memory(config: &Config, plan: &Plan) {
-    let bytes = config.tasks.as_ref().map_or(0, |tasks| tasks.bytes(plan.counting()));
-    config.limits.take_bytes(bytes);
+/// Counts what tasks take, and the frames on a wire, into the run's memory. Each of them may have half of it by itself.
+pub(crate) fn take_memory(config: &Config, plan: &Plan, frames: usize) -> Result<(), Failure> {
+    let tasks = config.tasks.as_ref().map_or(0, |tasks| tasks.bytes(plan.counting()));
+    let (bytes, taken) = (tasks.saturating_add(frames), config.limits.bytes_used());
+    if config.limits.take_bytes(bytes) {
+        return Ok(());
+    }
+    let mib = |bytes: usize| bytes.div_ceil(1 << 20);
+    Err(Failure::usage(format!(
+        "--memory {} MiB: tasks take {} MiB, frames on the wire {} MiB and outputs {} MiB: raise it to {} MiB, or give tasks \
+         less (memory=)",
+        config.limits.bytes_allowed() >> 20,
+        mib(tasks),
+        mib(frames),
+        mib(taken),
+        // What is left is for tables and queues, as in a run without all this.
+        mib(bytes.saturating_add(taken).saturating_add(crate::run::LEAST_MEMORY))
+    )))
 }
 
 /// Prints the table of tasks and structures (Alipourfard et al., table 1).

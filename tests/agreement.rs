@@ -315,6 +315,17 @@ mod dpdk {
         }
     }
 
+    /// The kernel's sockets do not say how frames come to one or the other.
+    #[test]
+    fn what_needs_a_flow_on_one_core_is_refused_where_nobody_knows() {
+        with_veth(|_| {
+            let mut command = edison();
+            command.args(["run", "--port", "net_af_packet0,iface=near,qpairs=2", "--queues", "2"]);
+            command.args(["--task", "entropy:structure=stream-sample,memory=1MiB"]);
+            run(&mut command).says(2, &["structure=stream-sample", "on one core"]);
+        });
+    }
+
     /// Each receiver finds out for itself, and it is said once.
     #[test]
     fn a_port_of_two_queues_that_vanishes_is_a_fault() {

@@ -1,9 +1,8 @@
 //! What the tables give out, sorted into windows and records.
 
-use crate::ranking::Ranking;
 use packet::{FlowKey, Key, KeySpec, PacketFields};
 use record::report::{RankedFlow, RankedLoss, Totals};
-use record::{Account, EndReason, FlowRecord, Loss};
+use record::{Account, EndReason, FlowRecord, Loss, Ranking};
 use summary::tcp::LossCounts;
 use summary::{Counts, FlowShare, FlowSink, FlowTable};
 

@@ -19,7 +19,6 @@ mod outputs;
 mod patience;
 mod poller;
 mod quiet;
-mod ranking;
 mod receiver;
 mod run;
 mod shared;

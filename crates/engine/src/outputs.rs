@@ -5,12 +5,11 @@
 
 use crate::collector::{LossRanking, RecordSink, lossiness, ranked_loss};
 use crate::config::Config;
-use crate::ranking::Ranking;
 use crate::talkers::TalkerTable;
 use packet::FlowKey;
 use port::TimeBase;
 use record::report::{RankedFlow, RankedLoss, Talkers, Totals};
-use record::{Account, Anonymizer, FlowRecord, More, RecordWriter};
+use record::{Account, Anonymizer, FlowRecord, More, Ranking, RecordWriter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};

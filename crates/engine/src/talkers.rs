@@ -1,8 +1,7 @@
 //! Flows per address, from finished records: who scans, and who is flooded.
 
-use crate::ranking::Ranking;
-use record::FlowRecord;
 use record::report::{RankedAddress, Talkers, Totals};
+use record::{FlowRecord, Ranking};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use summary::Limits;

@@ -12,6 +12,7 @@ mod ipfix;
 mod line;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod ranking;
 pub mod report;
 mod rotation;
 mod selection;
@@ -27,6 +28,7 @@ pub use estimate::{Bounds, Estimate};
 pub use field::{Aggregation, FIELDS, Field, InformationElement, Part, Value};
 pub use flow::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};
+pub use ranking::Ranking;
 pub use rotation::{Rotation, create_rotating};
 pub use selection::{Column, Parts, Selection, SelectionError};
 pub use statistic::{Metric, Statistic, StatisticKind};

@@ -5,7 +5,8 @@
 mod task;
 
 pub use task::{
-    EstimatedFlow, Point, QuantileRow, SizeClass, TaskAnswer, TaskNote, TaskRows, Whole, size_classes,
+    EstimatedFlow, Point, QuantileRow, SizeClass, TaskAnswer, TaskNote, TaskRows, Whole, network_of,
+    size_classes,
 };
 
 use crate::Loss;

@@ -3,8 +3,10 @@
 mod sample;
 mod tool;
 
+use packet::{FlowKey, KeySpec};
 use proptest::prelude::*;
-use record::{Anonymizer, FlowRecord};
+use record::report::{EstimatedFlow, TaskRows};
+use record::{Anonymizer, Estimate, FlowRecord};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The key of the authors' own distribution.
@@ -261,4 +263,46 @@ fn what_is_no_key_is_refused_in_one_line() {
 fn the_key_does_not_show() {
     let shown = format!("{:?}", Anonymizer::new(&KEY));
     assert!(!shown.contains("21") && !shown.contains("0x15"), "{shown}");
+}
+
+#[test]
+fn rows_of_a_hierarchy_stay_networks() {
+    let mut anonymizer = Anonymizer::new(&KEY);
+    for (network, prefix) in [
+        ("192.0.0.0", 8),
+        ("192.0.2.0", 24),
+        ("192.0.2.77", 32),
+        ("0.0.0.0", 0),
+        ("2001:db8::", 32),
+        ("2001:db8:5:6::", 64),
+        ("2001:db8::9", 128),
+    ] {
+        let before = address(network);
+        let row = |prefix| EstimatedFlow {
+            key: FlowKey { src_addr: Some(before), ..FlowKey::default() },
+            prefix,
+            estimate: Estimate::exact(7.0),
+            own: Some(Estimate::exact(5.0)),
+        };
+        let mut rows = TaskRows::Flows {
+            key: KeySpec::parse("src_addr").expect("a key"),
+            figure: "total_count",
+            is_hierarchy: true,
+            flows: vec![row(Some(prefix)), row(None)],
+        };
+        rows.anonymize(&mut anonymizer);
+        let TaskRows::Flows { flows, .. } = rows else { panic!("{rows:?}") };
+        let bits = |address: Option<IpAddr>| match address {
+            Some(IpAddr::V4(address)) => format!("{:032b}", address.to_bits()),
+            Some(IpAddr::V6(address)) => format!("{:0128b}", address.to_bits()),
+            None => panic!("no address"),
+        };
+        let whole = anonymizer.address(before);
+        let [of_prefix, of_host] = [bits(flows[0].key.src_addr), bits(flows[1].key.src_addr)];
+        assert_eq!(of_host, bits(Some(whole)), "{network} without a prefix");
+        let (kept, behind) = of_prefix.split_at(prefix.into());
+        assert_eq!(kept, &of_host[..prefix.into()], "{network}/{prefix}");
+        assert!(!behind.contains('1'), "{network}/{prefix}: {behind}");
+        assert_eq!((flows[0].prefix, flows[0].estimate), (Some(prefix), Estimate::exact(7.0)));
+    }
 }

@@ -108,18 +108,29 @@ fn estimated<K: Key>(keys: HeavyKeys<K>, spec: &KeySpec) -> impl Iterator<Item =
     keys.keys.into_iter().map(move |(key, estimate)| (key.flow_key(&spec), estimate))
 }
 
-/// The largest of them either way, no more than asked for; the status says what is missing.
+/// Flows that were found.
+#[derive(Debug, Default)]
+struct Found {
+    flows: Vec<(FlowKey, Estimate)>,
+    /// How many more belong here, each smaller than these.
+    more: usize,
+    /// There may be others.
+    is_cut_short: bool,
+}
+
+/// The largest of them either way, no more than asked for; the status says what is missing. `more`: how many smaller ones belong here
+/// beside them.
 fn ranked(
     asked: &Asked<'_>,
     figure: &'static str,
-    mut flows: Vec<EstimatedFlow>,
+    (mut flows, more): (Vec<EstimatedFlow>, usize),
     is_cut_short: bool,
     is_cut_short_at: impl Fn(u64) -> bool,
 ) -> Rows {
     let order = |flow: &EstimatedFlow| flow.estimate.value.abs();
     flows.sort_by(|a, b| order(b).total_cmp(&order(a)).then_with(|| a.key.cmp(&b.key)));
     let (spec, most) = (&asked.task.spec, asked.task.spec.top);
-    let more = flows.len().saturating_sub(most);
+    let more = more + flows.len().saturating_sub(most);
     flows.truncate(most);
     // Of the largest, what matters is whether there may be others as large as the last one.
     let is_cut_short = match (spec.limit, flows.last()) {

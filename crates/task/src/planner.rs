@@ -36,7 +36,7 @@ pub struct Setting {
     pub packets: Option<u64>,
     /// Workers that count.
     pub workers: usize,
-    /// A flow's packets go to several of them.
+    /// A flow's packets go to several of them, or nobody knows.
     pub scatters: bool,
     /// By which keys are hashed.
     pub seed: Seed,
@@ -118,7 +118,9 @@ fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> 
         }
         let is_run_key = spec.key.is_none_or(|key| key == setting.key);
         if structure == Structure::StreamSample && (setting.scatters || !is_run_key) {
-            return Some("it needs all packets of a flow on one core".to_owned());
+            return Some(
+                "it needs all packets of a flow on one core, which this run does not promise".to_owned(),
+            );
         }
     }
     None

@@ -7,7 +7,7 @@ use record::Estimate;
 use record::report::TaskRows;
 use std::collections::HashMap;
 use support::*;
-use task::{Desk, Kind, Tasks, catalog};
+use task::{Desk, Kind, Structure, Tasks, catalog};
 
 /// The change of each flow against the mean of what was before.
 fn changes(now: &[Packet], before: &[&[Packet]]) -> HashMap<packet::FlowKey, f64> {
@@ -165,6 +165,15 @@ fn what_cannot_be_merged_is_refused_with_the_reason() {
     let tasks = tasks(&["entropy:structure=stream-sample,memory=64KiB"], &setting(25_000, 3, false));
     let windows = windows();
     assert_eq!(by_workers(&tasks, &[&windows[0]], 3, true).len(), 1, "flows stay on their cores");
+}
+
+#[test]
+fn the_planner_takes_another_where_a_flow_may_be_on_several_cores() {
+    let chosen = |scatters| {
+        let tasks = tasks(&["entropy:by=bytes,memory=256KiB"], &setting(1_000_000, 2, scatters));
+        tasks.choices().next().map(|(_, choice)| choice.structure)
+    };
+    assert_eq!([chosen(false), chosen(true)], [Structure::StreamSample, Structure::Exact].map(Some));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use packet::{FlowKey, KeySpec};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What one task answers of one window.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +108,22 @@ pub struct QuantileRow {
     pub value: Point,
     /// Between which values the true one lies, and with which probability.
     pub bounds: Option<(Point, Point, f64)>,
+}
+
+/// The networks of this prefix that the addresses of a key lie in.
+pub fn network_of(key: &FlowKey, prefix: u8) -> FlowKey {
+    let length = u32::from(prefix);
+    let cut = |address: IpAddr| match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shl(32_u32.saturating_sub(length)).unwrap_or(0);
+            IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & mask))
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX.checked_shl(128_u32.saturating_sub(length)).unwrap_or(0);
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & mask))
+        }
+    };
+    FlowKey { src_addr: key.src_addr.map(cut), dst_addr: key.dst_addr.map(cut), ..*key }
 }
 
 /// A value that quantiles are of.
@@ -261,7 +277,11 @@ impl TaskRows {
     pub fn anonymize(&mut self, anonymizer: &mut Anonymizer) {
         match self {
             Self::Flows { flows, .. } => {
-                flows.iter_mut().for_each(|flow| anonymizer.flow_key(&mut flow.key));
+                for flow in flows {
+                    anonymizer.flow_key(&mut flow.key);
+                    // Bits behind a prefix are replaced too, and would look like a host's.
+                    flow.key = flow.prefix.map_or(flow.key, |prefix| network_of(&flow.key, prefix));
+                }
             }
             Self::Quantiles { quantiles, .. } => {
                 for row in quantiles {

@@ -48,7 +48,7 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
     };
     let row = |(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None };
     let rows = flows.into_iter().map(row).collect();
-    ranked(asked, "change", rows, is_cut_short, |least| changes(least).is_ok_and(|(_, is_cut)| is_cut))
+    ranked(asked, "change", (rows, 0), is_cut_short, |least| changes(least).is_ok_and(|(_, is_cut)| is_cut))
 }
 
 type Changes = (Vec<(FlowKey, Estimate)>, bool);

@@ -1,51 +1,102 @@
 //! Flows with much, and keys with many others.
 
-use super::{Asked, Rows, estimated, ranked};
-use crate::state::{Kept, Part};
+use super::{Asked, Found, Rows, estimated, ranked};
+use crate::state::{Counted, Kept, Part};
 use packet::{FlowKey, Key, KeySpec};
-use record::Estimate;
 use record::report::EstimatedFlow;
-use summary::sketch::HeavyKeys;
+use record::{Estimate, Ranking};
+use summary::sketch::{ExactCounts, Frequency, HeavyKeys};
 
-/// Both families' flows with `threshold` or more, and whether there may be others.
-pub(super) fn of_both(asked: &Asked<'_>, level: usize, threshold: u64) -> (Vec<(FlowKey, Estimate)>, bool) {
+/// Both families' flows with `threshold` or more; of each, those that are not among its `most` largest may only be counted.
+pub(super) fn of_both(asked: &Asked<'_>, level: usize, threshold: u64, most: usize) -> Found {
     let (state, key) = (&asked.states[level], asked.task.levels[level].key);
-    let (mut flows, mut is_cut_short) = of_part(&state.v4, &key, threshold);
+    let mut found = of_part(&state.v4, &key, threshold, most);
     if let Some(v6) = &state.v6 {
-        let (more, cut) = of_part(v6, &key, threshold);
-        flows.extend(more);
-        is_cut_short |= cut;
+        let v6 = of_part(v6, &key, threshold, most);
+        found.flows.extend(v6.flows);
+        found.more += v6.more;
+        found.is_cut_short |= v6.is_cut_short;
     }
-    (flows, is_cut_short)
+    found
 }
 
-fn of_part<K: Key>(part: &Part<K>, key: &KeySpec, threshold: u64) -> (Vec<(FlowKey, Estimate)>, bool) {
+fn of_part<K: Key>(part: &Part<K>, key: &KeySpec, threshold: u64, most: usize) -> Found {
     if part.total == 0 {
-        return (Vec::new(), false);
+        return Found::default();
     }
     let found = match &part.of {
-        Kept::Counted(counted) => counted.heavy_hitters(threshold),
+        Kept::Counted(counted) => match &**counted {
+            Counted::Exact(table) => return largest(table, key, threshold, most),
+            counted => counted.heavy_hitters(threshold),
+        },
         Kept::Contacts(contacts) => contacts.spreaders(threshold),
         Kept::Values(_) => HeavyKeys::new(Vec::new(), false),
     };
     let is_cut_short = found.is_cut_short;
-    (estimated(found, key).collect(), is_cut_short)
+    Found { flows: estimated(found, key).collect(), more: 0, is_cut_short }
+}
+
+/// No more of an exact table than an answer has rows: it may keep millions of flows.
+fn largest<K: Key>(table: &ExactCounts<K>, spec: &KeySpec, threshold: u64, most: usize) -> Found {
+    let (mut ranking, mut all) = (Ranking::new(most), 0);
+    for (key, sum) in table.iter().filter(|(_, sum)| *sum >= threshold) {
+        all += 1;
+        if ranking.wants(sum) {
+            ranking.offer(sum, key.flow_key(spec), *key);
+        }
+    }
+    let flows: Vec<(FlowKey, Estimate)> = ranking.take(|flow, key: K| (flow, table.estimate(&key)));
+    Found { more: all - flows.len(), flows, is_cut_short: table.not_kept() > 0 }
 }
 
 pub(super) fn heavy_hitters(asked: &Asked<'_>) -> Rows {
     let threshold = asked.threshold(asked.state().total());
-    let (flows, is_cut_short) = of_both(asked, 0, threshold);
-    ranked(asked, asked.figure(), rows(flows), is_cut_short, |least| of_both(asked, 0, least).1)
+    of_largest(asked, asked.figure(), threshold)
 }
 
 pub(super) fn super_spreaders(asked: &Asked<'_>) -> Rows {
-    let (flows, is_cut_short) = of_both(asked, 0, asked.threshold(asked.state().total()));
-    ranked(asked, "contacts", rows(flows), is_cut_short, |least| of_both(asked, 0, least).1)
+    of_largest(asked, "contacts", asked.threshold(asked.state().total()))
 }
 
-fn rows(flows: Vec<(FlowKey, Estimate)>) -> Vec<EstimatedFlow> {
-    flows
-        .into_iter()
-        .map(|(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None })
-        .collect()
+fn of_largest(asked: &Asked<'_>, figure: &'static str, threshold: u64) -> Rows {
+    let most = asked.task.spec.top;
+    let Found { flows, more, is_cut_short } = of_both(asked, 0, threshold, most);
+    let row = |(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None };
+    let rows = flows.into_iter().map(row).collect();
+    ranked(asked, figure, (rows, more), is_cut_short, |least| of_both(asked, 0, least, 0).is_cut_short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packet::{KeyV4, Seed};
+    use summary::sketch::{ExactConfig, HeavyHitters, Summary, Update, UpdateBurst};
+
+    #[test]
+    fn the_largest_are_those_of_a_full_sort() {
+        let (seed, spec) = (Seed::new(3), KeySpec::FIVE_TUPLE);
+        let mut table = ExactCounts::new(&ExactConfig::new(1_000, seed)).expect("memory");
+        for flow in 0..1_000_u32 {
+            // Many of the same weight, whose keys are in another order in the table's words than to people.
+            let [a, b, c, d] = flow.wrapping_mul(0x9e37_79b9).to_be_bytes();
+            let key = KeyV4::new([a, b, 0, 0, c, d, 0, 1], [a, 1, d, 2], 6);
+            table.update_burst(&[Update {
+                key,
+                hash: key.hash(&seed),
+                weight: u64::from(flow * 7 % 13) + 1,
+            }]);
+        }
+        for (threshold, most) in [(1, 1), (1, 10), (1, 999), (1, 5_000), (7, 100), (13, 3), (99, 10), (1, 0)]
+        {
+            let mut all: Vec<_> = estimated(table.heavy_hitters(threshold), &spec).collect();
+            all.sort_by(|(key, a), (other, b)| b.value.total_cmp(&a.value).then_with(|| key.cmp(other)));
+            let found = largest(&table, &spec, threshold, most);
+            let kept = most.min(all.len());
+            assert_eq!(
+                (&found.flows[..], found.more),
+                (&all[..kept], all.len() - kept),
+                "{threshold} {most}"
+            );
+        }
+    }
 }

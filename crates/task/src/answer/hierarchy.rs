@@ -4,10 +4,9 @@
 use super::{Asked, Rows, flows, ranked};
 use crate::tasks::Level;
 use packet::FlowKey;
-use record::report::EstimatedFlow;
+use record::report::{EstimatedFlow, network_of};
 use record::{Bounds, Estimate};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Heavy prefixes that no longer one covers yet.
 type Uncovered = Vec<(FlowKey, Estimate)>;
@@ -17,13 +16,14 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
     let (mut found, mut uncovered, mut is_cut_short) = (Vec::new(), Uncovered::new(), false);
     // The longest prefixes come first.
     for (number, level) in asked.task.levels.iter().enumerate() {
-        let (heavy, cut) = flows::of_both(asked, number, threshold);
-        is_cut_short |= cut;
+        // All of them: what is left of one hangs on those below it.
+        let heavy = flows::of_both(asked, number, threshold, usize::MAX);
+        is_cut_short |= heavy.is_cut_short;
         let mut below: BTreeMap<FlowKey, Vec<(FlowKey, Estimate)>> = BTreeMap::new();
         for (key, estimate) in uncovered.drain(..) {
             below.entry(prefix_of(&key, level)).or_default().push((key, estimate));
         }
-        for (key, estimate) in heavy {
+        for (key, estimate) in heavy.flows {
             let covered = below.remove(&key).unwrap_or_default();
             let own = covered.iter().fold(estimate, |left, (_, part)| less(left, part));
             // By the upper bound, so that what may belong here is here (Mitzenmacher et al. 2011).
@@ -38,7 +38,7 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
         // What is heavy below a prefix that is not counts against the next one above.
         uncovered.extend(below.into_values().flatten());
     }
-    ranked(asked, asked.figure(), found, is_cut_short, |_| true)
+    ranked(asked, asked.figure(), (found, 0), is_cut_short, |_| true)
 }
 
 /// What is left of an estimate without a part of it.
@@ -55,18 +55,7 @@ fn less(whole: Estimate, part: &Estimate) -> Estimate {
 
 /// The prefix of this level that a longer one lies in.
 fn prefix_of(key: &FlowKey, level: &Level) -> FlowKey {
-    let length = u32::from(level.prefix.unwrap_or(32));
-    let cut = |address: IpAddr| match address {
-        IpAddr::V4(address) => {
-            let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
-            IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & mask))
-        }
-        IpAddr::V6(address) => {
-            let mask = u128::MAX.checked_shl(128 - 4 * length).unwrap_or(0);
-            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & mask))
-        }
-    };
-    FlowKey { src_addr: key.src_addr.map(cut), dst_addr: key.dst_addr.map(cut), ..*key }
+    prefix_length(key, level).map_or(*key, |length| network_of(key, length))
 }
 
 fn prefix_length(key: &FlowKey, level: &Level) -> Option<u8> {

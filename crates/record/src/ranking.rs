@@ -39,27 +39,28 @@ impl<K: Ord, T> Ord for Line<K, T> {
 
 /// Keeps the `N` lines of the largest value, each with what is to be said of it.
 #[derive(Debug)]
-pub(crate) struct Ranking<K, T> {
+pub struct Ranking<K, T> {
     lines: usize,
     /// The smallest line kept is on top.
     heap: BinaryHeap<Reverse<Line<K, T>>>,
 }
 
 impl<K: Ord, T> Ranking<K, T> {
-    pub(crate) fn new(lines: usize) -> Self {
+    /// No lines yet, of so many.
+    pub fn new(lines: usize) -> Self {
         Self { lines, heap: BinaryHeap::new() }
     }
 
     /// True where a line of this value may have a place: most do not, and need not be made at all.
     #[inline]
-    pub(crate) fn wants(&self, value: u64) -> bool {
+    pub fn wants(&self, value: u64) -> bool {
         self.lines != 0
             && (self.heap.len() < self.lines
                 || self.heap.peek().is_some_and(|Reverse(least)| value >= least.value))
     }
 
     /// Offers a line.
-    pub(crate) fn offer(&mut self, value: u64, key: K, about: T) {
+    pub fn offer(&mut self, value: u64, key: K, about: T) {
         if !self.wants(value) {
             return;
         }
@@ -70,14 +71,14 @@ impl<K: Ord, T> Ranking<K, T> {
     }
 
     /// Offers all lines of another ranking.
-    pub(crate) fn merge(&mut self, other: Self) {
+    pub fn merge(&mut self, other: Self) {
         for Reverse(Line { value, key, about }) in other.heap {
             self.offer(value, key, about);
         }
     }
 
     /// The lines, largest first, made into what reports have; the ranking is empty then.
-    pub(crate) fn take<R>(&mut self, mut line: impl FnMut(K, T) -> R) -> Vec<R> {
+    pub fn take<R>(&mut self, mut line: impl FnMut(K, T) -> R) -> Vec<R> {
         let lines = std::mem::take(&mut self.heap).into_sorted_vec();
         lines.into_iter().map(|Reverse(Line { key, about, .. })| line(key, about)).collect()
     }
