@@ -51,8 +51,10 @@ pub struct Choice {
     pub bytes: usize,
     /// What it may take for IPv6, whose keys are longer.
     pub bytes_v6: usize,
-    /// Of a sample: one in so many is taken.
+    /// Of a sample: one in so many is taken of IPv4.
     pub one_in: u32,
+    /// And of IPv6, of which fewer flows have room.
+    pub one_in_v6: u32,
     /// Why.
     pub why: String,
 }
@@ -179,17 +181,23 @@ fn choice(structure: Structure, bytes: usize, question: &Question<'_>, why: Stri
     // Where IPv6 keys do not fit into so little, its least.
     let least_v6 = least_bytes(MOST_BYTES, |bytes| capacity::<KeyV6>(structure, bytes, question).is_some());
     let bytes_v6 = least_v6.unwrap_or(bytes).max(bytes);
-    let rooms =
-        [capacity::<KeyV4>(structure, bytes, question), capacity::<KeyV6>(structure, bytes_v6, question)];
-    let room = rooms.into_iter().flatten().min().unwrap_or(1).max(1) as f64;
     // Sample and hold draws for each byte where bytes are counted.
     let units = match (structure, question.spec.weight) {
         (Structure::SampleAndHold, Weight::Bytes) => question.packets as f64 * LONG_PACKET,
         _ => question.packets as f64,
     };
     // As many are taken as there is room for where each is of a flow of its own.
-    let one_in = (units / room).ceil().clamp(1.0, f64::from(u32::MAX)) as u32;
-    Choice { structure, bytes, bytes_v6, one_in, why }
+    let one_in = |room: Option<usize>| {
+        (units / room.unwrap_or(1).max(1) as f64).ceil().clamp(1.0, f64::from(u32::MAX)) as u32
+    };
+    Choice {
+        structure,
+        bytes,
+        bytes_v6,
+        one_in: one_in(capacity::<KeyV4>(structure, bytes, question)),
+        one_in_v6: one_in(capacity::<KeyV6>(structure, bytes_v6, question)),
+        why,
+    }
 }
 
 fn percent(part: f64) -> String {

@@ -59,8 +59,9 @@ pub(crate) struct Making {
 
 impl Maker {
     fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<Part<K>, SketchError> {
-        let Choice { structure, bytes, bytes_v6, one_in, .. } = self.choice;
-        let making = Making { structure, bytes: if is_v6 { bytes_v6 } else { bytes }, one_in, seed: *seed };
+        let Choice { structure, bytes, bytes_v6, one_in, one_in_v6, .. } = self.choice;
+        let (bytes, one_in) = if is_v6 { (bytes_v6, one_in_v6) } else { (bytes, one_in) };
+        let making = Making { structure, bytes, one_in, seed: *seed };
         let of = match self.kind {
             Kind::SuperSpreaders => Kept::Contacts(Box::new(Contacts::new(&making)?)),
             Kind::Quantiles => Kept::Values(Box::new(Values::new(&making, self.quantity.bits(is_v6))?)),

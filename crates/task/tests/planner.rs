@@ -49,6 +49,18 @@ fn an_error_is_kept_by_the_structure_that_promised_it() {
     assert!(small < large / 4, "{small} {large}");
 }
 
+/// As many as there is room for, of the family whose keys are short too.
+#[test]
+fn each_address_family_is_sampled_as_it_has_room() {
+    let specs = [spec("heavy-hitters:structure=packet-sample,memory=32KiB")];
+    let tasks = Tasks::plan(&specs, &setting(1_000_000, 1, false)).expect("a plan");
+    let (_, choice) = tasks.choices().next().expect("a choice");
+    let room = |one_in| 1_000_000 / u64::from(one_in);
+    // Of 32 KiB: an index half full, a key of 16 or 40 bytes, a sum and a number.
+    assert!((600..700).contains(&room(choice.one_in)), "{choice:?}");
+    assert!((400..500).contains(&room(choice.one_in_v6)), "{choice:?}");
+}
+
 #[test]
 fn refuses_with_what_is_possible() {
     for (text, says) in [

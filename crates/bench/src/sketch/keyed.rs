@@ -3,6 +3,7 @@
 use super::accuracy::BYTES;
 use super::contender::{Contender, Edison};
 use super::plain_hash_table::PlainHashTable;
+use super::plain_heap::PlainHeap;
 use super::reversible::{PlainReversible, Reversible};
 use super::speed::{Check, Comparison};
 use super::stream::Stream;
@@ -64,7 +65,7 @@ fn space_saving_orders() -> Result<Comparison, String> {
     )?;
     Ok(Comparison {
         params: vec![("capacity", json!(CAPACITY))],
-        contenders: vec![Box::new(heap), Box::new(summary)],
+        contenders: vec![Box::new(PlainHeap::new(CAPACITY)), Box::new(heap), Box::new(summary)],
         check: Box::new(|contender, stream| {
             let limit = stream.packets() as f64 / CAPACITY as f64;
             never_less(contender, stream)

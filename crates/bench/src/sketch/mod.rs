@@ -5,6 +5,7 @@ mod contender;
 mod keyed;
 mod plain_count_min;
 mod plain_hash_table;
+mod plain_heap;
 mod reversible;
 mod speed;
 mod stream;
