@@ -205,7 +205,7 @@ fn what_cannot_be_is_said_in_one_line() {
         ("heavy-hitters:share=120%", "100%"),
         ("heavy-hitters:key=sorce_addr", "src_addr"),
         ("heavy-hitters:memory=10", "the least is about"),
-        ("entropy:memory=8TiB", "size"),
+        ("entropy:memory=8PiB", "not a size"),
         ("entropy:memory=800GiB", "--memory"),
     ] {
         run(edison().arg("run").arg(&path).args(["--task", task])).says(2, &[says]);
