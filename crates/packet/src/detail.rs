@@ -17,7 +17,7 @@ pub struct TcpSegment {
     /// Bytes of payload, by the IP header's length.
     pub payload: u32,
     timestamps: [u32; 2],
-    /// 255 without the option.
+    /// Shift count + 1, 0 without the option.
     window_scale: u8,
     /// Where the other members mean something.
     kind: u8,
@@ -40,7 +40,7 @@ const USUAL_OPTIONS: u32 = 0x0101_080a;
 
 impl TcpSegment {
     /// No TCP segment.
-    pub const NONE: Self = Self { payload: 0, timestamps: [0; 2], window_scale: 255, kind: 0 };
+    pub const NONE: Self = Self { payload: 0, timestamps: [0; 2], window_scale: 0, kind: 0 };
 
     /// TCP, but its header was cut short or states a length that cannot be.
     pub const UNPARSED: Self = Self { kind: IS_UNPARSED, ..Self::NONE };
@@ -71,7 +71,7 @@ impl TcpSegment {
     /// Shift count of the window scale option (RFC 7323, section 2), at most 14.
     #[inline(always)]
     pub fn window_scale(&self) -> Option<u8> {
-        (self.window_scale != 255).then_some(self.window_scale)
+        self.window_scale.checked_sub(1)
     }
 
     /// Reads the segment whose header is at `bytes`, which end where the IP packet ends. [`TcpSegment::UNPARSED`] where that
@@ -116,7 +116,7 @@ impl TcpSegment {
                 (option::WINDOW_SCALE, 3) => {
                     if let Ok(h) = rest.peek::<3>() {
                         // More than 14 counts as 14 (RFC 7323, section 2.3).
-                        self.window_scale = h[2].min(14);
+                        self.window_scale = h[2].min(14) + 1;
                     }
                 }
                 (option::TIMESTAMPS, 10) => {

@@ -12,23 +12,48 @@ pub(crate) struct Hot<K> {
     pub(crate) ltime: u64,
     /// Layer-3 bytes of the open window.
     pub(crate) bytes: u64,
-    /// Wire bytes of the open window.
-    pub(crate) wire: u64,
-    /// Packets of the open window, less what was carried to the cold line.
-    pub(crate) packets: u32,
+    /// Bytes that the open window's frames have on the wire beyond those, less what was carried to the cold line.
+    overhead: u32,
+    /// Packets of the open window, less what was carried.
+    packets: u32,
     /// Start of the flow in units of 2^30 ns, to see from here that it may be too old. In a free entry: the next
     /// free one.
     pub(crate) start_coarse: u32,
+    /// Number of the last packet, modulo 2^48, where numbers are kept: a flow that is silent while as many frames come (22 days at
+    /// 148 million a second) seems less so.
+    number_low: u32,
     pub(crate) tcp_seq: u32,
     pub(crate) tcp_ack: u32,
     pub(crate) tcp_win: u16,
     pub(crate) ip_ttl: u8,
     pub(crate) ip_tos: u8,
-    /// Number of the window that the counts belong to.
-    pub(crate) window: u16,
+    number_high: u16,
     pub(crate) tcp_flags: u8,
-    /// 0 in a free entry.
-    pub(crate) live: u8,
+    state: State,
+}
+
+/// Whether an entry holds a record, and which window its counts belong to: the open one, or the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+struct State(u8);
+
+impl State {
+    const LIVE: u8 = 1 << 7;
+
+    #[inline(always)]
+    fn new(window: u16, is_live: bool) -> Self {
+        Self(window as u8 & !Self::LIVE | if is_live { Self::LIVE } else { 0 })
+    }
+
+    #[inline(always)]
+    fn is_live(self) -> bool {
+        self.0 & Self::LIVE != 0
+    }
+
+    #[inline(always)]
+    fn is_in(self, window: u16) -> bool {
+        (self.0 ^ window as u8) & !Self::LIVE == 0
+    }
 }
 
 /// What is written when a flow begins, when a window's counts are sealed, and when it ends.
@@ -40,8 +65,12 @@ pub(crate) struct Cold {
     pub(crate) total_count: u64,
     pub(crate) total_byte: u64,
     pub(crate) wire_byte: u64,
+    /// Number of the first packet, where numbers are kept.
+    pub(crate) first_number: u64,
     /// Packets of the open window in units of `CARRY`.
-    pub(crate) carried: u32,
+    carried: u32,
+    /// Bytes on the wire beyond layer 3 of the open window, likewise.
+    carried_overhead: u32,
     pub(crate) vlan: u16,
     pub(crate) macs: [u8; 12],
     /// Of a pair: began when the other direction had.
@@ -51,9 +80,12 @@ pub(crate) struct Cold {
 const _: () =
     assert!(size_of::<Hot<KeyV4>>() == 64 && size_of::<Hot<KeyV6>>() == 128 && size_of::<Cold>() == 64);
 
-/// At this many packets in one window the hot line's 32-bit count is carried over to the cold line: 2^31 packets of
+/// At this many packets or bytes in one window the hot line's 32-bit counts are carried over to the cold line: 2^31 packets of
 /// one flow take 15 s at 100 Gbit/s, and windows may be longer.
-pub(crate) const CARRY: u32 = 1 << 31;
+const CARRY: u32 = 1 << 31;
+
+/// Numbers of packets are kept modulo this.
+const NUMBERS: u64 = 1 << 48;
 
 /// What was counted, of one flow or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,36 +106,88 @@ pub(crate) fn coarse(time_ns: u64) -> u32 {
 
 impl<K: Key> Hot<K> {
     /// A key without a record.
-    pub(crate) fn vacant(key: K) -> Self {
-        Self { live: 0, packets: 0, bytes: 0, wire: 0, ..Self::first(key, &PacketFields::default(), 0) }
+    pub(crate) fn vacant(key: K, window: u16) -> Self {
+        Self { state: State::new(window, false), ..Self::empty(key, window) }
     }
 
-    pub(crate) fn first(key: K, packet: &PacketFields, window: u16) -> Self {
+    /// A record without packets.
+    pub(crate) fn empty(key: K, window: u16) -> Self {
+        Self { packets: 0, ..Self::first(key, &PacketFields::default(), 0, window) }
+    }
+
+    /// A record of one packet.
+    pub(crate) fn first(key: K, packet: &PacketFields, number: u64, window: u16) -> Self {
         Self {
             key,
             ltime: packet.time_ns,
             bytes: packet.total_byte.into(),
-            wire: packet.wire_byte.into(),
+            overhead: overhead(packet) % CARRY,
             packets: 1,
             start_coarse: coarse(packet.time_ns),
+            number_low: number as u32,
+            number_high: (number >> 32) as u16,
             tcp_seq: packet.tcp_seq,
             tcp_ack: packet.tcp_ack,
             tcp_win: packet.tcp_win,
-            window,
-            tcp_flags: packet.tcp_flags,
             ip_ttl: packet.ip_ttl,
             ip_tos: packet.ip_tos,
-            live: 1,
+            tcp_flags: packet.tcp_flags,
+            state: State::new(window, true),
         }
+    }
+
+    /// True where a record is in this entry.
+    #[inline(always)]
+    pub(crate) fn is_live(&self) -> bool {
+        self.state.is_live()
+    }
+
+    /// The record is over.
+    pub(crate) fn end(&mut self) {
+        self.state.0 &= !State::LIVE;
+    }
+
+    /// True where the counts belong to this window.
+    #[inline(always)]
+    pub(crate) fn is_in(&self, window: u16) -> bool {
+        self.state.is_in(window)
+    }
+
+    /// The counts, which were sealed, belong to this window from here on.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, window: u16) {
+        self.state = State::new(window, self.is_live());
+    }
+
+    /// True where [`Hot::add`] cannot take the packet: a count would leave its 32 bits.
+    #[inline(always)]
+    pub(crate) fn must_carry(&self, packet: &PacketFields) -> bool {
+        // A frame's own length may be anything that a file states.
+        self.packets | self.overhead | packet.wire_byte >= CARRY
     }
 
     /// Counts a packet that came after `ltime`. Branch-free.
     #[inline(always)]
     pub(crate) fn add(&mut self, packet: &PacketFields) {
-        self.ltime = packet.time_ns;
         self.bytes += u64::from(packet.total_byte);
-        self.wire += u64::from(packet.wire_byte);
+        self.overhead = self.overhead.wrapping_add(packet.wire_byte.wrapping_sub(packet.total_byte));
         self.packets += 1;
+        self.set_last(packet);
+    }
+
+    /// Counts a packet, late and large ones too.
+    pub(crate) fn add_any(&mut self, packet: &PacketFields, cold: &mut Cold) {
+        self.bytes += u64::from(packet.total_byte);
+        carry(&mut self.packets, &mut cold.carried, 1);
+        carry(&mut self.overhead, &mut cold.carried_overhead, overhead(packet).into());
+        let ltime = self.ltime.max(packet.time_ns);
+        self.set_last(packet);
+        self.ltime = ltime;
+    }
+
+    #[inline(always)]
+    fn set_last(&mut self, packet: &PacketFields) {
+        self.ltime = packet.time_ns;
         self.tcp_flags |= packet.tcp_flags;
         // All read before the first is written, and in one order here and there: two moves instead of five.
         let PacketFields { tcp_seq, tcp_ack, tcp_win, ip_ttl, ip_tos, .. } = *packet;
@@ -114,23 +198,40 @@ impl<K: Key> Hot<K> {
         self.ip_tos = ip_tos;
     }
 
+    /// Number of the last packet, where numbers are kept. `latest`: of the latest packet of all.
+    pub(crate) fn number(&self, latest: u64) -> u64 {
+        let number = u64::from(self.number_high) << 32 | u64::from(self.number_low);
+        latest.wrapping_sub(latest.wrapping_sub(number) % NUMBERS)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_number(&mut self, number: u64) {
+        (self.number_low, self.number_high) = (number as u32, (number >> 32) as u16);
+    }
+
     /// Adds to the counts of the open window.
     pub(crate) fn add_counts(&mut self, cold: &mut Cold, more: &Counts) {
-        let packets = u64::from(self.packets) + more.packets;
-        self.packets = (packets % u64::from(CARRY)) as u32;
-        cold.carried += (packets / u64::from(CARRY)) as u32;
         self.bytes += more.bytes;
-        self.wire += more.wire;
+        carry(&mut self.packets, &mut cold.carried, more.packets);
+        carry(&mut self.overhead, &mut cold.carried_overhead, more.wire.saturating_sub(more.bytes));
+    }
+
+    /// True where nothing was counted in the open window.
+    pub(crate) fn is_sealed(&self, cold: &Cold) -> bool {
+        self.packets == 0 && cold.carried == 0
     }
 
     /// Closes the counts of the open window: they move to the totals.
     pub(crate) fn seal(&mut self, cold: &mut Cold) -> Counts {
-        let packets = u64::from(self.packets) + u64::from(cold.carried) * u64::from(CARRY);
-        let counts = Counts { packets, bytes: self.bytes, wire: self.wire };
+        let whole = |count: u32, carried: u32| u64::from(count) + u64::from(carried) * u64::from(CARRY);
+        let overhead = whole(self.overhead, cold.carried_overhead);
+        let packets = whole(self.packets, cold.carried);
+        let counts = Counts { packets, bytes: self.bytes, wire: self.bytes + overhead };
         cold.total_count += counts.packets;
         cold.total_byte += counts.bytes;
         cold.wire_byte += counts.wire;
-        (self.packets, self.bytes, self.wire, cold.carried) = (0, 0, 0, 0);
+        (self.packets, self.bytes, self.overhead) = (0, 0, 0);
+        (cold.carried, cold.carried_overhead) = (0, 0);
         counts
     }
 
@@ -164,13 +265,36 @@ impl Cold {
         total_count: 0,
         total_byte: 0,
         wire_byte: 0,
+        first_number: 0,
         carried: 0,
+        carried_overhead: 0,
         vlan: 0,
         macs: [0; 12],
         is_second: false,
     };
 
-    pub(crate) fn first(packet: &PacketFields) -> Self {
-        Self { stime: packet.time_ns, vlan: packet.vlan, macs: packet.macs, ..Self::EMPTY }
+    pub(crate) fn first(packet: &PacketFields, number: u64) -> Self {
+        let carried_overhead = overhead(packet) / CARRY;
+        Self {
+            stime: packet.time_ns,
+            first_number: number,
+            carried_overhead,
+            vlan: packet.vlan,
+            macs: packet.macs,
+            ..Self::EMPTY
+        }
     }
+}
+
+/// Bytes of the frame beyond layer 3.
+#[inline(always)]
+fn overhead(packet: &PacketFields) -> u32 {
+    packet.wire_byte.saturating_sub(packet.total_byte)
+}
+
+/// Adds to a count of 32 bits, and what it cannot hold to the units of [`CARRY`] beside it.
+fn carry(count: &mut u32, carried: &mut u32, more: u64) {
+    let sum = u64::from(*count) + more;
+    *count = (sum % u64::from(CARRY)) as u32;
+    *carried = carried.saturating_add((sum / u64::from(CARRY)) as u32);
 }

@@ -2,11 +2,10 @@
 
 use crate::arena::{Arena, OutOfMemory};
 use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
-use crate::entry::{CARRY, Cold, Counts, Hot, coarse};
+use crate::entry::{Cold, Counts, Hot, coarse};
 use crate::limits::Limits;
 use crate::loss_part::LossPart;
-use crate::order_part::OrderPart;
-use crate::parts::Parts;
+use crate::parts::{Metric, Parts};
 use crate::share::{FlowShare, Marks};
 use crate::statistic_part::StatisticPart;
 use crate::tcp::LossCounts;
@@ -60,9 +59,6 @@ const TCP: u8 = 6;
 /// needs is on its way: 32 to 64 outstanding lines cover a memory access of 140 ns.
 const BATCH: usize = 64;
 
-/// A word has a bit for each of them.
-const _: () = assert!(BATCH <= u64::BITS as usize);
-
 /// What a table is told.
 #[derive(Clone, Copy, Debug)]
 pub struct TableConfig {
@@ -99,7 +95,8 @@ pub struct FlowTable<K: Key> {
     cold: Arena<Cold>,
     statistics: Option<StatisticPart>,
     loss: Option<LossPart>,
-    order: Option<OrderPart>,
+    /// Number of the latest packet, where they are kept ([`Parts::keep_numbers`]).
+    number: u64,
     config: TableConfig,
     limits: Limits,
     /// Slots of an entry, as a power of two: 0 or 1.
@@ -121,8 +118,13 @@ pub struct FlowTable<K: Key> {
     is_sealing: bool,
 }
 
+/// What records have beyond the plain ones: nothing, anything but losses, or losses too. As numbers, because constant parameters are.
+const PLAIN: u8 = 0;
+const OTHERS: u8 = 1;
+const LOSS: u8 = 2;
+
 /// What is known at compile time of a batch.
-struct Mode<const IS_CHANGING: bool, const IS_PAIRED: bool, const HAS_PARTS: bool>;
+struct Mode<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>;
 
 impl<K: Key> FlowTable<K> {
     /// An empty table. It takes 128 KiB to begin with and grows within `limits`.
@@ -140,7 +142,7 @@ impl<K: Key> FlowTable<K> {
             cold: Arena::reserve(most << slot_bits, limits)?,
             statistics: StatisticPart::new(&parts, most << slot_bits, limits)?,
             loss: parts.loss.then(|| LossPart::new(most, limits)).transpose()?,
-            order: parts.shares.then(|| OrderPart::new(most << slot_bits, limits)).transpose()?,
+            number: 0,
             config,
             limits: limits.clone(),
             slot_bits,
@@ -169,8 +171,7 @@ impl<K: Key> FlowTable<K> {
     pub fn bytes(&self) -> usize {
         let statistics = self.statistics.as_ref().map_or(0, StatisticPart::bytes);
         let loss = self.loss.as_ref().map_or(0, LossPart::bytes);
-        let order = self.order.as_ref().map_or(0, OrderPart::bytes);
-        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + statistics + loss + order
+        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + statistics + loss
     }
 
     /// Sets stream time; it never goes back.
@@ -181,28 +182,35 @@ impl<K: Key> FlowTable<K> {
     /// Counts a burst. A packet older than stream time counts as of now.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
         let (packets, details) = (burst.packets(), burst.details());
-        let has_parts = self.statistics.is_some() || self.loss.is_some() || self.order.is_some();
+        self.number = details.iter().fold(self.number, |latest, detail| latest.max(detail.number));
+        let part = match (&self.loss, self.config.parts.have_state()) {
+            (Some(_), _) => LOSS,
+            (None, true) => OTHERS,
+            (None, false) => PLAIN,
+        };
         for (number, batch) in packets.chunks(BATCH).enumerate() {
             // What does not change within a batch is asked once per batch, not per packet.
             let is_changing = self.index.is_splitting() || self.is_sealing;
             let details = tail(details, number * BATCH);
-            match (is_changing, self.slot_bits != 0, has_parts) {
-                (false, false, false) => self.update_batch(Mode::<false, false, false>, batch, details, sink),
-                (true, false, false) => self.update_batch(Mode::<true, false, false>, batch, details, sink),
-                (false, false, true) => self.update_batch(Mode::<false, false, true>, batch, details, sink),
-                (true, false, true) => self.update_batch(Mode::<true, false, true>, batch, details, sink),
-                (false, true, false) => self.update_batch(Mode::<false, true, false>, batch, details, sink),
-                (true, true, false) => self.update_batch(Mode::<true, true, false>, batch, details, sink),
-                (false, true, true) => self.update_batch(Mode::<false, true, true>, batch, details, sink),
-                (true, true, true) => self.update_batch(Mode::<true, true, true>, batch, details, sink),
+            match (is_changing, self.slot_bits != 0, part) {
+                (false, false, PLAIN) => self.update_batch(Mode::<false, false, PLAIN>, batch, details, sink),
+                (true, false, PLAIN) => self.update_batch(Mode::<true, false, PLAIN>, batch, details, sink),
+                (false, false, _) => self.update_batch(Mode::<false, false, OTHERS>, batch, details, sink),
+                (true, false, _) => self.update_batch(Mode::<true, false, OTHERS>, batch, details, sink),
+                (false, true, PLAIN) => self.update_batch(Mode::<false, true, PLAIN>, batch, details, sink),
+                (true, true, PLAIN) => self.update_batch(Mode::<true, true, PLAIN>, batch, details, sink),
+                (false, true, LOSS) => self.update_batch(Mode::<false, true, LOSS>, batch, details, sink),
+                (true, true, LOSS) => self.update_batch(Mode::<true, true, LOSS>, batch, details, sink),
+                (false, true, _) => self.update_batch(Mode::<false, true, OTHERS>, batch, details, sink),
+                (true, true, _) => self.update_batch(Mode::<true, true, OTHERS>, batch, details, sink),
             }
         }
     }
 
     #[inline(always)]
-    fn update_batch<const IS_CHANGING: bool, const IS_PAIRED: bool, const HAS_PARTS: bool>(
+    fn update_batch<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>(
         &mut self,
-        _: Mode<IS_CHANGING, IS_PAIRED, HAS_PARTS>,
+        _: Mode<IS_CHANGING, IS_PAIRED, PARTS>,
         batch: &[KeyedPacket<K>],
         details: &[PacketDetail],
         sink: &mut impl FlowSink,
@@ -233,7 +241,7 @@ impl<K: Key> FlowTable<K> {
             if IS_CHANGING {
                 self.cold.prefetch(slot);
             }
-            if HAS_PARTS {
+            if PARTS != PLAIN {
                 self.prefetch_parts(slot);
             }
         }
@@ -247,7 +255,7 @@ impl<K: Key> FlowTable<K> {
             let slot = slot_of(entry, &packet.key);
             found[usize::from(i)].set(slot);
             self.hot.prefetch(slot as usize);
-            if HAS_PARTS && slot != NONE {
+            if PARTS != PLAIN && slot != NONE {
                 self.prefetch_parts(slot as usize);
             }
         }
@@ -255,8 +263,9 @@ impl<K: Key> FlowTable<K> {
         // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
         // record is closed: it must have all that came before.
         let mut in_parts = 0;
-        // Packets with the acknowledgement number of the one before them in their slot, a bit each.
-        let mut repeated_acks = 0u64;
+        let numbered = if self.config.parts.keep_numbers() { details } else { &[] };
+        // True for packets with the acknowledgement number of the one before them in their slot.
+        let mut repeat_acks = [false; BATCH];
         for (i, (packet, found_here)) in batch.iter().zip(&found).enumerate() {
             let KeyedPacket { key, hash, fields } = packet;
             now = now.max(fields.time_ns);
@@ -267,18 +276,24 @@ impl<K: Key> FlowTable<K> {
                     let aged = coarse(now).wrapping_sub(hot.start_coarse) >= self.active_coarse;
                     let late = fields.time_ns < hot.ltime;
                     // Between the sweep's round and the next turn all flows are in the open window.
-                    let turned = IS_CHANGING && hot.window != self.window;
-                    let carries = hot.packets >= CARRY;
-                    let vacant = IS_PAIRED && hot.live == 0;
+                    let turned = IS_CHANGING && !hot.is_in(self.window);
+                    let carries = hot.must_carry(fields);
+                    let vacant = IS_PAIRED && !hot.is_live();
                     if !(idle | aged | late | turned | carries | vacant) {
-                        if HAS_PARTS {
+                        if PARTS == LOSS
+                            && let Some(loss) = &self.loss
+                        {
                             let is_repeated = hot.tcp_ack == fields.tcp_ack;
-                            repeated_acks |= u64::from(is_repeated) << i;
-                            if !is_repeated && let Some(loss) = &self.loss {
-                                loss.prefetch_peer(found_here.get() as usize);
-                            }
+                            repeat_acks[i % BATCH] = is_repeated;
+                            // The peer's where it acknowledges anew, else once more its own: whether it does cannot be guessed.
+                            loss.prefetch(found_here.get() as usize ^ usize::from(!is_repeated));
                         }
                         hot.add(fields);
+                        if PARTS != PLAIN
+                            && let Some(detail) = numbered.get(i)
+                        {
+                            hot.set_number(detail.number);
+                        }
                         continue;
                     }
                 }
@@ -286,20 +301,21 @@ impl<K: Key> FlowTable<K> {
                 _ => found_here.set(self.find(key, *hash)),
             }
             self.now = now;
-            if HAS_PARTS {
+            if PARTS != PLAIN {
                 let (packets, slots) = (&batch[in_parts..i], &found[in_parts..i]);
-                self.update_parts(packets, tail(details, in_parts), slots, repeated_acks >> in_parts);
+                self.update_parts(packets, tail(details, in_parts), slots, tail(&repeat_acks, in_parts));
                 in_parts = i;
             }
+            let number = numbered.get(i).map_or(0, |detail| detail.number);
             found_here.set(match found_here.get() {
-                NONE => self.insert(key, *hash, fields, sink),
-                slot => self.add_rare(slot as usize, fields, sink),
+                NONE => self.insert(key, *hash, fields, number, sink),
+                slot => self.add_rare(slot as usize, fields, number, sink),
             });
         }
         self.now = now;
-        if HAS_PARTS {
+        if PARTS != PLAIN {
             let (packets, slots) = (&batch[in_parts..], &found[in_parts..batch.len()]);
-            self.update_parts(packets, tail(details, in_parts), slots, repeated_acks >> in_parts);
+            self.update_parts(packets, tail(details, in_parts), slots, tail(&repeat_acks, in_parts));
         }
     }
 
@@ -311,9 +327,6 @@ impl<K: Key> FlowTable<K> {
         if let Some(loss) = &self.loss {
             loss.prefetch(slot);
         }
-        if let Some(order) = &self.order {
-            order.prefetch(slot);
-        }
     }
 
     fn update_parts(
@@ -321,16 +334,13 @@ impl<K: Key> FlowTable<K> {
         packets: &[KeyedPacket<K>],
         details: &[PacketDetail],
         slots: &[Cell<u32>],
-        repeated_acks: u64,
+        repeat_acks: &[bool],
     ) {
         if let Some(statistics) = &mut self.statistics {
             statistics.update::<K, BATCH>(packets, details, slots);
         }
         if let Some(loss) = &mut self.loss {
-            loss.update(packets, details, slots, repeated_acks);
-        }
-        if let Some(order) = &mut self.order {
-            order.update(details, slots);
+            loss.update(packets, details, slots, repeat_acks);
         }
     }
 
@@ -349,9 +359,9 @@ impl<K: Key> FlowTable<K> {
     /// Counts a packet of a known entry, whatever else is to be done with the flow first. Gives its slot, or [`NONE`] where
     /// there was no place for one more flow.
     #[cold]
-    fn add_rare(&mut self, slot: usize, packet: &PacketFields, sink: &mut impl FlowSink) -> u32 {
+    fn add_rare(&mut self, slot: usize, packet: &PacketFields, number: u64, sink: &mut impl FlowSink) -> u32 {
         let ended = self.end_due(slot, sink);
-        if self.hot[slot].live == 0 {
+        if !self.hot[slot].is_live() {
             // Where a record has ended, the new one takes its place in the limits.
             match ended {
                 0 if !self.limits.take_flow() => {
@@ -363,7 +373,7 @@ impl<K: Key> FlowTable<K> {
             }
             // What was booked of this direction while it had no record is in none: the window has it all the same.
             self.seal(slot, sink);
-            self.begin(slot, self.hot[slot].key, packet);
+            self.begin(slot, self.hot[slot].key, packet, number);
             if self.slot_bits != 0 {
                 self.enter_window(slot ^ 1, sink);
             }
@@ -376,10 +386,6 @@ impl<K: Key> FlowTable<K> {
             self.enter_window(slot ^ 1, sink);
         }
         let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
-        if hot.packets >= CARRY {
-            hot.packets -= CARRY;
-            cold.carried += 1;
-        }
         if packet.time_ns < cold.stime {
             cold.stime = packet.time_ns;
             hot.start_coarse = hot.start_coarse.min(coarse(packet.time_ns));
@@ -387,10 +393,9 @@ impl<K: Key> FlowTable<K> {
                 self.hot[slot ^ 1].start_coarse = hot.start_coarse;
             }
         }
-        let hot = &mut self.hot[slot];
-        let ltime = hot.ltime.max(packet.time_ns);
-        hot.add(packet);
-        hot.ltime = ltime;
+        let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
+        hot.add_any(packet, cold);
+        hot.set_number(number);
         slot as u32
     }
 
@@ -398,7 +403,7 @@ impl<K: Key> FlowTable<K> {
     /// pair's state does not outlive both. Gives the number of flows that ended.
     fn end_due(&mut self, slot: usize, sink: &mut impl FlowSink) -> usize {
         let mut ended = self.end_slot_if_due(slot, sink);
-        if self.slot_bits != 0 && self.hot[slot].live == 0 {
+        if self.slot_bits != 0 && !self.hot[slot].is_live() {
             ended += self.end_slot_if_due(slot ^ 1, sink);
             self.forget_connection_if_vacant(slot >> 1, sink);
         }
@@ -408,7 +413,7 @@ impl<K: Key> FlowTable<K> {
     /// Forgets the TCP connection of an entry where both its records have ended.
     fn forget_connection_if_vacant(&mut self, entry: usize, sink: &mut impl FlowSink) {
         let slots = [entry << 1, entry << 1 | 1];
-        if self.loss.is_none() || slots.iter().any(|&slot| self.hot[slot].live != 0) {
+        if self.loss.is_none() || slots.iter().any(|&slot| self.hot[slot].is_live()) {
             return;
         }
         slots.iter().for_each(|&slot| self.seal(slot, sink));
@@ -419,15 +424,15 @@ impl<K: Key> FlowTable<K> {
 
     fn end_slot_if_due(&mut self, slot: usize, sink: &mut impl FlowSink) -> usize {
         match self.due(slot) {
-            Some(reason) if self.hot[slot].live != 0 => self.end(slot, reason, sink),
+            Some(reason) if self.hot[slot].is_live() => self.end(slot, reason, sink),
             _ => 0,
         }
     }
 
     /// Begins a record in a slot of an entry that is in the index, with a flow that was taken out of the limits.
     #[inline]
-    fn begin(&mut self, slot: usize, key: K, packet: &PacketFields) {
-        self.begin_with(slot, Hot::first(key, packet, self.window), Cold::first(packet));
+    fn begin(&mut self, slot: usize, key: K, packet: &PacketFields, number: u64) {
+        self.begin_with(slot, Hot::first(key, packet, number, self.window), Cold::first(packet, number));
     }
 
     #[inline]
@@ -444,12 +449,9 @@ impl<K: Key> FlowTable<K> {
         if let Some(loss) = &mut self.loss {
             loss.begin(slot);
         }
-        if let Some(order) = &mut self.order {
-            order.clear(slot);
-        }
         if self.slot_bits != 0 {
             let other = slot ^ 1;
-            let is_alone = self.hot[other].live == 0;
+            let is_alone = !self.hot[other].is_live();
             self.cold[slot].is_second = !is_alone && !self.cold[other].is_second;
             if self.config.parts.biflow && !is_alone {
                 // The pair is as old as the older of them.
@@ -461,11 +463,18 @@ impl<K: Key> FlowTable<K> {
     }
 
     /// Puts a new key into the table and begins its record. [`NONE`] where there is no place.
-    fn insert(&mut self, key: &K, hash: u64, packet: &PacketFields, sink: &mut impl FlowSink) -> u32 {
+    fn insert(
+        &mut self,
+        key: &K,
+        hash: u64,
+        packet: &PacketFields,
+        number: u64,
+        sink: &mut impl FlowSink,
+    ) -> u32 {
         let slot = self.place(key, hash);
         match slot {
             NONE => sink.table_full(packet),
-            slot => self.begin(slot as usize, *key, packet),
+            slot => self.begin(slot as usize, *key, packet, number),
         }
         slot
     }
@@ -487,10 +496,10 @@ impl<K: Key> FlowTable<K> {
         }
         if self.slot_bits != 0 {
             while self.hot.len() <= slot | 1 {
-                self.hot.push(Hot::vacant(*key));
+                self.hot.push(Hot::vacant(*key, self.window));
                 self.cold.push(Cold::EMPTY);
             }
-            self.hot[slot ^ 1] = Hot { window: self.window, ..Hot::vacant(key.reversed()) };
+            self.hot[slot ^ 1] = Hot::vacant(key.reversed(), self.window);
         }
         if let Some(loss) = &mut self.loss {
             loss.clear(entry);
@@ -506,14 +515,13 @@ impl<K: Key> FlowTable<K> {
             && self.cold.make_room()
             && self.statistics.as_mut().is_none_or(|statistics| statistics.make_room(slots))
             && self.loss.as_mut().is_none_or(|loss| loss.make_room(entry))
-            && self.order.as_mut().is_none_or(|order| order.make_room(slots))
     }
 
     /// The reason to end the record in `slot` now, if there is one; with `--biflow`, that of its pair.
     fn due(&self, slot: usize) -> Option<EndReason> {
         let times = |slot: usize| (self.cold[slot].stime, self.hot[slot].ltime);
         let (mut stime, mut ltime) = times(slot);
-        if self.config.parts.biflow && self.hot[slot ^ 1].live != 0 {
+        if self.config.parts.biflow && self.hot[slot ^ 1].is_live() {
             let (other_stime, other_ltime) = times(slot ^ 1);
             (stime, ltime) = (stime.min(other_stime), ltime.max(other_ltime));
         }
@@ -524,7 +532,7 @@ impl<K: Key> FlowTable<K> {
     /// that ended, which are still to be given back to the limits.
     fn end(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> usize {
         let other = slot ^ 1;
-        let is_pair = self.config.parts.biflow && self.hot[other].live != 0;
+        let is_pair = self.config.parts.biflow && self.hot[other].is_live();
         let record = if is_pair {
             let (first, second) = if self.cold[slot].is_second { (other, slot) } else { (slot, other) };
             let reverse = self.end_slot(second, reason, sink);
@@ -545,25 +553,41 @@ impl<K: Key> FlowTable<K> {
         self.seal(slot, sink);
         let mut record = self.hot[slot].record(&self.cold[slot], &self.config.key, reason);
         if let Some(statistics) = &self.statistics {
-            record.more.get_or_insert_default().statistics = statistics.values(slot);
+            let mean = |metric| self.mean_by_record(metric, slot, &record);
+            record.more.get_or_insert_default().statistics = statistics.values(slot, mean);
         }
         if let Some(loss) = &self.loss
             && record.key.is_some_and(|key| key.protocol == Some(TCP))
         {
             record.more.get_or_insert_default().loss = Some(loss.of_record(slot));
         }
-        self.hot[slot].live = 0;
+        self.hot[slot].end();
         self.len -= 1;
         record
+    }
+
+    /// The mean of a metric, where the record in `slot` tells it ([`is_of_record`](crate::parts::is_of_record)); NaN where there is
+    /// nothing to take it of.
+    fn mean_by_record(&self, metric: Metric, slot: usize, record: &FlowRecord) -> f64 {
+        let (sum, count) = match metric {
+            Metric::Size => (record.total_byte, record.total_count),
+            Metric::Gap | Metric::InterArrival => {
+                // Between the first packet and the last lie those of the flow itself, and the gaps.
+                let first = self.cold[slot].first_number;
+                let gaps = record.total_count - 1;
+                (self.hot[slot].number(self.number).saturating_sub(first + gaps), gaps)
+            }
+        };
+        if count == 0 { f64::NAN } else { sum as f64 / count as f64 }
     }
 
     /// Closes the counts in `slot` where they are of an earlier window. Of a pair's slot without a record that is what was
     /// booked of the direction since its record ended.
     #[inline]
     fn enter_window(&mut self, slot: usize, sink: &mut impl FlowSink) {
-        if self.hot[slot].window != self.window {
+        if !self.hot[slot].is_in(self.window) {
             self.seal(slot, sink);
-            self.hot[slot].window = self.window;
+            self.hot[slot].enter(self.window);
         }
     }
 
@@ -572,9 +596,10 @@ impl<K: Key> FlowTable<K> {
     fn seal(&mut self, slot: usize, sink: &mut impl FlowSink) {
         let loss = self.loss.as_mut().map(|loss| loss.seal(slot)).filter(|loss| !loss.is_empty());
         let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
-        if hot.packets != 0 || cold.carried != 0 || loss.is_some() {
+        if !hot.is_sealed(cold) || loss.is_some() {
+            let window = if hot.is_in(self.window) { self.window } else { self.window.wrapping_sub(1) };
             let counts = hot.seal(cold);
-            sink.window_counts(hot.window, &hot.key, counts, loss.as_ref());
+            sink.window_counts(window, &hot.key, counts, loss.as_ref());
         }
     }
 
@@ -599,8 +624,8 @@ impl<K: Key> FlowTable<K> {
         let end_at = self.entries.min(self.swept.saturating_add(entries));
         for slot in self.swept << self.slot_bits..end_at << self.slot_bits {
             let hot = &self.hot[slot];
-            if hot.live == 0 {
-                if self.loss.is_some() && self.hot[slot ^ 1].live != 0 {
+            if !hot.is_live() {
+                if self.loss.is_some() && self.hot[slot ^ 1].is_live() {
                     self.enter_window(slot, sink);
                 }
                 continue;
@@ -633,7 +658,7 @@ impl<K: Key> FlowTable<K> {
     /// that.
     pub fn end_all(&mut self, sink: &mut impl FlowSink) {
         for slot in 0..self.entries << self.slot_bits {
-            if self.hot[slot].live != 0 {
+            if self.hot[slot].is_live() {
                 let reason = self.due(slot).unwrap_or(EndReason::End);
                 let ended = self.end(slot, reason, sink);
                 self.limits.give_back_flows(ended);
@@ -655,18 +680,14 @@ impl<K: Key> FlowTable<K> {
         if let Some(loss) = &mut self.loss {
             loss.forget_all();
         }
-        if let Some(order) = &mut self.order {
-            order.forget_all();
-        }
     }
 
     /// Gives out all flows as shares and leaves the table empty. It must have been made for them ([`Parts::shares`]), and no
     /// window may have been turned since it was empty.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
-        for (slot, (hot, cold)) in self.hot.iter_mut().zip(self.cold.iter_mut()).enumerate() {
-            if hot.live != 0 {
-                let numbers = self.order.as_ref().map_or([0; 2], |order| order.get(slot));
-                let marks = Marks::read(hot, cold, numbers);
+        for (hot, cold) in self.hot.iter_mut().zip(self.cold.iter_mut()) {
+            if hot.is_live() {
+                let marks = Marks::read(hot, cold, self.number);
                 take(&FlowShare { key: hot.key, counts: hot.seal(cold), marks });
             }
         }
@@ -680,28 +701,22 @@ impl<K: Key> FlowTable<K> {
     #[must_use]
     pub fn add_share(&mut self, share: &FlowShare<K>, sink: &mut impl FlowSink) -> bool {
         let hash = share.key.hash(&self.config.seed);
+        let mut marks = share.marks;
+        self.number = self.number.max(marks.numbers[1]);
         let mut slot = self.find(&share.key, hash);
         if slot == NONE {
             slot = self.place(&share.key, hash);
             if slot == NONE {
                 return false;
             }
-            let (mut hot, mut cold) = (Hot::vacant(share.key), Cold::EMPTY);
-            (hot.live, hot.window) = (1, self.window);
-            Marks::NONE.write(&mut hot, &mut cold);
-            self.begin_with(slot as usize, hot, cold);
+            self.begin_with(slot as usize, Hot::empty(share.key, self.window), Cold::EMPTY);
+        } else {
+            self.enter_window(slot as usize, sink);
+            marks.merge(&Marks::read(&self.hot[slot as usize], &self.cold[slot as usize], self.number));
         }
-        let slot = slot as usize;
-        self.enter_window(slot, sink);
-        let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
-        let numbers = self.order.as_ref().map_or([0; 2], |order| order.get(slot));
-        let mut marks = Marks::read(hot, cold, numbers);
-        marks.merge(&share.marks);
+        let (hot, cold) = (&mut self.hot[slot as usize], &mut self.cold[slot as usize]);
         marks.write(hot, cold);
         hot.add_counts(cold, &share.counts);
-        if let Some(order) = &mut self.order {
-            order.set(slot, marks.numbers);
-        }
         true
     }
 
@@ -709,7 +724,7 @@ impl<K: Key> FlowTable<K> {
     fn remove_if_vacant(&mut self, slot: usize) {
         let entry = slot >> self.slot_bits;
         let first = entry << self.slot_bits;
-        if (first..first + (1 << self.slot_bits)).any(|slot| self.hot[slot].live != 0) {
+        if (first..first + (1 << self.slot_bits)).any(|slot| self.hot[slot].is_live()) {
             return;
         }
         let hot = &mut self.hot[first];
@@ -729,7 +744,7 @@ impl<K: Key> Drop for FlowTable<K> {
     }
 }
 
-/// Details from `at` on; none where there are none.
-fn tail(details: &[PacketDetail], at: usize) -> &[PacketDetail] {
-    details.get(at..).unwrap_or_default()
+/// All from `at` on; nothing where there is nothing.
+fn tail<T>(all: &[T], at: usize) -> &[T] {
+    all.get(at..).unwrap_or_default()
 }

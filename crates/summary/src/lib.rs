@@ -8,7 +8,6 @@ mod entry;
 mod flow_table;
 mod limits;
 mod loss_part;
-mod order_part;
 mod parts;
 mod share;
 mod shared;

@@ -3,9 +3,7 @@
 use crate::arena::{Arena, OutOfMemory};
 use crate::cuckoo::NONE;
 use crate::limits::Limits;
-use crate::tcp::{
-    ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_alone, track_rare,
-};
+use crate::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 use packet::{KeyedPacket, PacketDetail};
 use record::Loss;
 use std::cell::Cell;
@@ -59,12 +57,6 @@ impl LossPart {
         self.hot.prefetch_line(slot >> 1, slot & 1);
     }
 
-    /// For a packet that acknowledges anew.
-    #[inline(always)]
-    pub(crate) fn prefetch_peer(&self, slot: usize) {
-        self.hot.prefetch_line(slot >> 1, slot & 1 ^ 1);
-    }
-
     /// A new pair begins; the cold part knows by itself that it is not in use.
     pub(crate) fn clear(&mut self, entry: usize) {
         self.hot[entry] = Default::default();
@@ -77,18 +69,18 @@ impl LossPart {
     }
 
     /// Tracks the TCP segments among packets whose slots are known. Both directions of their pairs must be in the open window.
-    /// `repeated_acks`: bit *i* is set where packet *i* has the acknowledgement number of the one before it in its slot.
+    /// `repeat_acks`: whether a packet has the acknowledgement number of the one before it in its slot.
     pub(crate) fn update<K>(
         &mut self,
         packets: &[KeyedPacket<K>],
         details: &[PacketDetail],
         slots: &[Cell<u32>],
-        mut repeated_acks: u64,
+        repeat_acks: &[bool],
     ) {
-        for ((packet, detail), slot) in packets.iter().zip(details).zip(slots) {
+        for (((packet, detail), slot), &repeats_ack) in
+            packets.iter().zip(details).zip(slots).zip(repeat_acks)
+        {
             let slot = slot.get();
-            let is_repeated = repeated_acks & 1 != 0;
-            repeated_acks >>= 1;
             if slot == NONE {
                 continue;
             }
@@ -99,19 +91,17 @@ impl LossPart {
                 continue;
             }
             let segment = segment(packet, detail);
-            if is_repeated && track_alone(&mut self.hot[entry][direction], &segment) == Tracked::Done {
-                continue;
-            }
-            if track(&mut self.hot[entry], direction, &segment) == Tracked::Rare {
-                self.update_rare(entry, direction, &segment);
+            if track(&mut self.hot[entry], direction, &segment, repeats_ack) == Tracked::Rare {
+                self.update_rare(entry, direction, segment);
             }
         }
     }
 
+    /// By value, so that the ordinary segment need not be put into memory.
     #[cold]
-    fn update_rare(&mut self, entry: usize, direction: usize, segment: &Segment) {
+    fn update_rare(&mut self, entry: usize, direction: usize, segment: Segment) {
         let booked = &mut self.booked[entry].window;
-        track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, segment, booked);
+        track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, &segment, booked);
     }
 
     /// Decides what is open of the direction in `slot`, because its record ends.

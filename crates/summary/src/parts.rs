@@ -1,7 +1,7 @@
 //! What flows are asked beyond the plain record: only some runs ask for it, and its state lies in arenas of its own, so that
 //! the plain record pays nothing.
 
-use crate::statistic::StatisticSpec;
+use crate::statistic::{Statistic, StatisticSpec};
 
 /// What of a packet is a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +34,28 @@ impl Parts {
         self.biflow || self.loss
     }
 
-    /// True where nothing is asked beyond the plain record.
-    pub fn is_plain(&self) -> bool {
-        !self.are_paired() && self.statistics.iter().all(Option::is_none)
+    /// True where a packet changes more than the lines of the plain record.
+    pub(crate) fn have_state(&self) -> bool {
+        let is_kept = |(metric, spec): &(Metric, StatisticSpec)| !is_of_record(*metric, spec);
+        self.loss || self.keep_numbers() || self.statistics.iter().flatten().any(is_kept)
+    }
+
+    /// True where records keep the numbers of their first and last packet.
+    pub(crate) fn keep_numbers(&self) -> bool {
+        let is_told_by_them =
+            |(metric, spec): &(Metric, StatisticSpec)| *metric == Metric::Gap && is_of_record(*metric, spec);
+        self.shares || self.statistics.iter().flatten().any(is_told_by_them)
     }
 
     /// True where bursts must carry details.
     pub fn need_details(&self) -> bool {
         self.loss || self.shares || self.statistics.iter().flatten().any(|(metric, _)| *metric == Metric::Gap)
     }
+}
+
+/// True where the statistics of `metric` follow from what the record has anyway, so that they need no state: the mean size from
+/// its bytes and packets, the mean gap from its packets and the numbers of the first and the last. The mean inter-arrival time is none
+/// of them: where times run backwards, those of the first and the last packet do not tell it.
+pub(crate) fn is_of_record(metric: Metric, spec: &StatisticSpec) -> bool {
+    metric != Metric::InterArrival && spec.statistics() == [Statistic::Mean]
 }

@@ -3,7 +3,7 @@
 
 use crate::Counts;
 use crate::entry::{Cold, Hot, coarse};
-use packet::PacketFields;
+use packet::{Key, PacketFields};
 
 /// A flow as far as somebody has seen it.
 #[derive(Clone, Copy, Debug)]
@@ -80,12 +80,12 @@ impl Marks {
         }
     }
 
-    /// Of a flow in a table.
-    pub(crate) fn read<K>(hot: &Hot<K>, cold: &Cold, numbers: [u64; 2]) -> Self {
+    /// Of a flow in a table. `latest`: the greatest number of all that came there.
+    pub(crate) fn read<K: Key>(hot: &Hot<K>, cold: &Cold, latest: u64) -> Self {
         Self {
             stime: cold.stime,
             ltime: hot.ltime,
-            numbers,
+            numbers: [cold.first_number, hot.number(latest)],
             tcp_seq: hot.tcp_seq,
             tcp_ack: hot.tcp_ack,
             tcp_win: hot.tcp_win,
@@ -97,10 +97,12 @@ impl Marks {
         }
     }
 
-    /// Into a table, all but the numbers.
-    pub(crate) fn write<K>(&self, hot: &mut Hot<K>, cold: &mut Cold) {
+    /// Into a table.
+    pub(crate) fn write<K: Key>(&self, hot: &mut Hot<K>, cold: &mut Cold) {
         (cold.stime, cold.vlan, cold.macs) = (self.stime, self.vlan, self.macs);
         (hot.ltime, hot.start_coarse) = (self.ltime, coarse(self.stime));
+        cold.first_number = self.numbers[0];
+        hot.set_number(self.numbers[1]);
         (hot.tcp_seq, hot.tcp_ack, hot.tcp_win) = (self.tcp_seq, self.tcp_ack, self.tcp_win);
         (hot.tcp_flags, hot.ip_ttl, hot.ip_tos) = (self.tcp_flags, self.ip_ttl, self.ip_tos);
     }

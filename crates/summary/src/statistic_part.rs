@@ -3,16 +3,25 @@
 use crate::arena::{Arena, OutOfMemory};
 use crate::cuckoo::NONE;
 use crate::limits::Limits;
-use crate::parts::{Metric, Parts};
+use crate::parts::{Metric, Parts, is_of_record};
 use crate::statistic::{Sample, StatisticBlock, StatisticSpec};
 use packet::{KeyedPacket, PacketDetail};
 use record::MAX_STATISTICS;
 use std::cell::Cell;
 
+/// What was asked of one metric.
+#[derive(Debug)]
+struct Asked {
+    metric: Metric,
+    spec: StatisticSpec,
+    /// Blocks of a flow; none where the record itself tells.
+    blocks: usize,
+}
+
 /// Statistics of every flow.
 #[derive(Debug)]
 pub(crate) struct StatisticPart {
-    metrics: Vec<(Metric, StatisticSpec)>,
+    asked: Vec<Asked>,
     /// Of all metrics of a flow.
     blocks_per_flow: usize,
     blocks: Arena<StatisticBlock>,
@@ -21,15 +30,19 @@ pub(crate) struct StatisticPart {
 impl StatisticPart {
     /// `None` where nothing is asked for.
     pub(crate) fn new(parts: &Parts, flows: usize, limits: &Limits) -> Result<Option<Self>, OutOfMemory> {
-        let metrics: Vec<_> = parts.statistics.iter().flatten().copied().collect();
-        if metrics.is_empty() {
+        let ask = |&(metric, spec): &(Metric, StatisticSpec)| {
+            let blocks = if is_of_record(metric, &spec) { 0 } else { spec.blocks() };
+            Asked { metric, spec, blocks }
+        };
+        let asked: Vec<_> = parts.statistics.iter().flatten().map(ask).collect();
+        if asked.is_empty() {
             return Ok(None);
         }
-        let blocks_per_flow = metrics.iter().map(|(_, spec)| spec.blocks()).sum();
+        let blocks_per_flow = asked.iter().map(|asked| asked.blocks).sum();
         let most = flows
             .saturating_mul(blocks_per_flow)
             .min(limits.bytes_allowed() / size_of::<StatisticBlock>() + 1);
-        Ok(Some(Self { metrics, blocks_per_flow, blocks: Arena::reserve(most, limits)? }))
+        Ok(Some(Self { asked, blocks_per_flow, blocks: Arena::reserve(most, limits)? }))
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -68,7 +81,7 @@ impl StatisticPart {
         slots: &[Cell<u32>],
     ) {
         let mut offset = 0;
-        for (metric, spec) in &self.metrics {
+        for Asked { metric, spec, blocks } in self.asked.iter().filter(|asked| asked.blocks != 0) {
             let state = State { blocks: &mut self.blocks, per_flow: self.blocks_per_flow, offset, spec };
             // What is sampled, and for what, is asked once per batch, not per packet.
             match (spec.has_moments(), spec.has_percentiles()) {
@@ -76,19 +89,23 @@ impl StatisticPart {
                 (false, true) => state.update::<K, false, true, BATCH>(*metric, packets, details, slots),
                 _ => state.update::<K, true, true, BATCH>(*metric, packets, details, slots),
             }
-            offset += spec.blocks();
+            offset += blocks;
         }
     }
 
-    /// The values of the flow in `slot`, in the order in which they were asked for.
-    pub(crate) fn values(&self, slot: usize) -> [f64; MAX_STATISTICS] {
+    /// The values of the flow in `slot`, in the order in which they were asked for. `mean`: of a metric whose mean the record
+    /// tells.
+    pub(crate) fn values(&self, slot: usize, mean: impl Fn(Metric) -> f64) -> [f64; MAX_STATISTICS] {
         let mut values = [f64::NAN; MAX_STATISTICS];
         let mut block = slot * self.blocks_per_flow;
         let mut at = 0;
-        for (_, spec) in &self.metrics {
+        for Asked { metric, spec, blocks } in &self.asked {
             let count = spec.statistics().len();
-            values[at..at + count].copy_from_slice(&spec.values(&self.blocks[block..])[..count]);
-            block += spec.blocks();
+            match blocks {
+                0 => values[at] = mean(*metric),
+                _ => values[at..at + count].copy_from_slice(&spec.values(&self.blocks[block..])[..count]),
+            }
+            block += blocks;
             at += count;
         }
         values

@@ -44,7 +44,8 @@ impl Variant {
         Ok(vec![
             Self::new("plain", Parts::default()),
             Self { sweeps: true, ..Self::new("sweep", Parts::default()) },
-            Self::new("gap_mean", statistics("mean,stddev")?),
+            Self::new("gap_mean", statistics("mean")?),
+            Self::new("gap_stddev", statistics("mean,stddev")?),
             Self::new("gap_p99", statistics("p99")?),
             Self::new("loss", Parts { loss: true, ..Parts::default() }),
             Self::new("biflow", Parts { biflow: true, ..Parts::default() }),
@@ -346,7 +347,7 @@ fn part_is_true(variant: &Variant, record: &FlowRecord, flow: &Flow) -> bool {
     let others = flow.last - flow.first - gaps;
     let Some(value) = record.statistic(0) else { return false };
     match variant.name {
-        "gap_mean" => {
+        "gap_mean" | "gap_stddev" => {
             let mean = others as f64 / gaps as f64;
             (value - mean).abs() <= mean * 1e-12
         }

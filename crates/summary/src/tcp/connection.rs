@@ -1,6 +1,6 @@
 //! Hot and cold parts of one connection together, for whoever has no arenas for them.
 
-use super::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_alone, track_rare};
+use super::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 
 /// Both directions of one TCP connection, with what was booked for each.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,11 +15,8 @@ pub struct Connection {
 impl Connection {
     /// Takes a segment that `direction` (0 or 1) sent.
     pub fn segment(&mut self, direction: usize, segment: &Segment) {
-        let is_repeated = std::mem::replace(&mut self.acks[direction], segment.ack) == segment.ack;
-        if is_repeated && track_alone(&mut self.hot[direction], segment) == Tracked::Done {
-            return;
-        }
-        if track(&mut self.hot, direction, segment) == Tracked::Rare {
+        let repeats_ack = std::mem::replace(&mut self.acks[direction], segment.ack) == segment.ack;
+        if track(&mut self.hot, direction, segment, repeats_ack) == Tracked::Rare {
             track_rare(&mut self.hot, &mut self.cold, direction, segment, &mut self.booked);
         }
     }

@@ -19,4 +19,4 @@ pub use connection::Connection;
 pub use counts::LossCounts;
 pub use rare::{finish, track_rare};
 pub use segment::{Segment, flag};
-pub use stream::{HotStream, Tracked, track, track_alone};
+pub use stream::{HotStream, Tracked, track};
