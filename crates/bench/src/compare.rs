@@ -11,6 +11,27 @@ const MOST_ROUNDS: usize = 11;
 pub(crate) fn in_turn<V>(
     variants: &mut [V],
     seconds: f64,
+    round: impl FnMut(&mut V) -> f64,
+) -> Vec<Vec<f64>> {
+    let mut times = rounds(variants, seconds, round);
+    for times in &mut times {
+        times.sort_by(f64::total_cmp);
+    }
+    times
+}
+
+/// How many times as long as `base` a variant took: the median of the ratios within each round. Where a machine is slow for
+/// seconds on end, both were, which the ratio of two medians does not know. Both in the order of their rounds.
+pub(crate) fn median_ratio(times: &[f64], base: &[f64]) -> f64 {
+    let mut ratios: Vec<f64> = times.iter().zip(base).map(|(time, base)| time / base).collect();
+    ratios.sort_by(f64::total_cmp);
+    median(&ratios)
+}
+
+/// [`in_turn`], with the times in the order of the rounds.
+pub(crate) fn rounds<V>(
+    variants: &mut [V],
+    seconds: f64,
     mut round: impl FnMut(&mut V) -> f64,
 ) -> Vec<Vec<f64>> {
     let began = Instant::now();
@@ -22,9 +43,6 @@ pub(crate) fn in_turn<V>(
         for (variant, times) in variants.iter_mut().zip(&mut times) {
             times.push(round(variant));
         }
-    }
-    for times in &mut times {
-        times.sort_by(f64::total_cmp);
     }
     times
 }
@@ -45,4 +63,17 @@ pub(crate) fn thread_time() -> f64 {
     // SAFETY: a place for one `timespec`.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_slow_with_the_base_keeps_its_ratio() {
+        // Most of the base's rounds were quick, most of the other's slow: medians alone would say 20.
+        let (base, times) = ([1.0, 10.0, 1.0, 10.0, 1.0], [2.0, 20.0, 2.0, 20.0, 30.0]);
+        assert_eq!(median_ratio(&times, &base), 2.0);
+        assert!(median_ratio(&[], &[]).is_nan());
+    }
 }
