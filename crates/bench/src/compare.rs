@@ -47,9 +47,10 @@ pub(crate) fn rounds<V>(
     times
 }
 
-/// The middle one of sorted times; `NaN` without any.
+/// The middle of sorted times, which lies between two where their number is even; `NaN` without any.
 pub(crate) fn median(sorted: &[f64]) -> f64 {
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    let middle = |at: usize| sorted.get(at).copied().unwrap_or(f64::NAN);
+    (middle(sorted.len().saturating_sub(1) / 2) + middle(sorted.len() / 2)) / 2.0
 }
 
 /// Nanoseconds of a duration.
@@ -75,5 +76,6 @@ mod tests {
         let (base, times) = ([1.0, 10.0, 1.0, 10.0, 1.0], [2.0, 20.0, 2.0, 20.0, 30.0]);
         assert_eq!(median_ratio(&times, &base), 2.0);
         assert!(median_ratio(&[], &[]).is_nan());
+        assert_eq!((median(&[1.0, 2.0, 9.0]), median(&[1.0, 2.0])), (2.0, 1.5));
     }
 }

@@ -10,7 +10,7 @@ pub struct PacketFields {
     pub time_ns: u64,
     /// Length that the IP header states (IPFIX octetDeltaCount), bytes.
     pub total_byte: u32,
-    /// Length of the frame on the wire without its check sequence, bytes.
+    /// Length of the frame on the wire without its check sequence, bytes; at least `total_byte`.
     pub wire_byte: u32,
     /// TCP sequence number; 0 for other protocols.
     pub tcp_seq: u32,

@@ -170,7 +170,7 @@ impl<K: Key> Hot<K> {
     #[inline(always)]
     pub(crate) fn add(&mut self, packet: &PacketFields) {
         self.bytes += u64::from(packet.total_byte);
-        self.overhead = self.overhead.wrapping_add(packet.wire_byte.wrapping_sub(packet.total_byte));
+        self.overhead += overhead(packet);
         self.packets += 1;
         self.set_last(packet);
     }
@@ -286,7 +286,7 @@ impl Cold {
     }
 }
 
-/// Bytes of the frame beyond layer 3.
+/// Bytes of the frame beyond layer 3. The parser gives no packet that has fewer.
 #[inline(always)]
 fn overhead(packet: &PacketFields) -> u32 {
     packet.wire_byte.saturating_sub(packet.total_byte)

@@ -95,7 +95,11 @@ pub struct FlowTable<K: Key> {
     cold: Arena<Cold>,
     statistics: Option<StatisticPart>,
     loss: Option<LossPart>,
-    /// Number of the latest packet, where they are kept ([`Parts::keep_numbers`]).
+    /// [`PLAIN`], [`OTHERS`] or [`LOSS`].
+    part: u8,
+    /// Packets' numbers are kept.
+    keeps_numbers: bool,
+    /// Number of the latest packet, where they are.
     number: u64,
     config: TableConfig,
     limits: Limits,
@@ -118,7 +122,8 @@ pub struct FlowTable<K: Key> {
     is_sealing: bool,
 }
 
-/// What records have beyond the plain ones: nothing, anything but losses, or losses too. As numbers, because constant parameters are.
+/// What a packet changes beyond the plain record: nothing, anything but losses, or losses too. As numbers, because constant parameters
+/// are.
 const PLAIN: u8 = 0;
 const OTHERS: u8 = 1;
 const LOSS: u8 = 2;
@@ -142,6 +147,12 @@ impl<K: Key> FlowTable<K> {
             cold: Arena::reserve(most << slot_bits, limits)?,
             statistics: StatisticPart::new(&parts, most << slot_bits, limits)?,
             loss: parts.loss.then(|| LossPart::new(most, limits)).transpose()?,
+            part: match (parts.loss, parts.have_state()) {
+                (true, _) => LOSS,
+                (false, true) => OTHERS,
+                (false, false) => PLAIN,
+            },
+            keeps_numbers: parts.keep_numbers(),
             number: 0,
             config,
             limits: limits.clone(),
@@ -182,12 +193,10 @@ impl<K: Key> FlowTable<K> {
     /// Counts a burst. A packet older than stream time counts as of now.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
         let (packets, details) = (burst.packets(), burst.details());
-        self.number = details.iter().fold(self.number, |latest, detail| latest.max(detail.number));
-        let part = match (&self.loss, self.config.parts.have_state()) {
-            (Some(_), _) => LOSS,
-            (None, true) => OTHERS,
-            (None, false) => PLAIN,
-        };
+        if self.keeps_numbers {
+            self.number = details.iter().fold(self.number, |latest, detail| latest.max(detail.number));
+        }
+        let part = self.part;
         for (number, batch) in packets.chunks(BATCH).enumerate() {
             // What does not change within a batch is asked once per batch, not per packet.
             let is_changing = self.index.is_splitting() || self.is_sealing;
@@ -263,7 +272,7 @@ impl<K: Key> FlowTable<K> {
         // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
         // record is closed: it must have all that came before.
         let mut in_parts = 0;
-        let numbered = if self.config.parts.keep_numbers() { details } else { &[] };
+        let numbered = if self.keeps_numbers { details } else { &[] };
         // True for packets with the acknowledgement number of the one before them in their slot.
         let mut repeat_acks = [false; BATCH];
         for (i, (packet, found_here)) in batch.iter().zip(&found).enumerate() {
@@ -551,6 +560,8 @@ impl<K: Key> FlowTable<K> {
             loss.finish(slot);
         }
         self.seal(slot, sink);
+        // What is booked of the direction from here on, while it has no record, belongs to the open window.
+        self.hot[slot].enter(self.window);
         let mut record = self.hot[slot].record(&self.cold[slot], &self.config.key, reason);
         if let Some(statistics) = &self.statistics {
             let mean = |metric| self.mean_by_record(metric, slot, &record);
@@ -571,7 +582,8 @@ impl<K: Key> FlowTable<K> {
     fn mean_by_record(&self, metric: Metric, slot: usize, record: &FlowRecord) -> f64 {
         let (sum, count) = match metric {
             Metric::Size => (record.total_byte, record.total_count),
-            Metric::Gap | Metric::InterArrival => {
+            Metric::InterArrival => return f64::NAN,
+            Metric::Gap => {
                 // Between the first packet and the last lie those of the flow itself, and the gaps.
                 let first = self.cold[slot].first_number;
                 let gaps = record.total_count - 1;
@@ -712,7 +724,8 @@ impl<K: Key> FlowTable<K> {
             self.begin_with(slot as usize, Hot::empty(share.key, self.window), Cold::EMPTY);
         } else {
             self.enter_window(slot as usize, sink);
-            marks.merge(&Marks::read(&self.hot[slot as usize], &self.cold[slot as usize], self.number));
+            marks = Marks::read(&self.hot[slot as usize], &self.cold[slot as usize], self.number);
+            marks.merge(&share.marks);
         }
         let (hot, cold) = (&mut self.hot[slot as usize], &mut self.cold[slot as usize]);
         marks.write(hot, cold);

@@ -1,5 +1,5 @@
-//! What flows are asked beyond the plain record: only some runs ask for it, and its state lies in arenas of its own, so that
-//! the plain record pays nothing.
+//! What flows are asked beyond the plain record: only some runs ask for it, and its state lies in arenas of its own (but for
+//! packets' numbers, which have room beside what every packet touches), so that the plain record pays nothing.
 
 use crate::statistic::{Statistic, StatisticSpec};
 

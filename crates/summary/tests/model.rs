@@ -588,3 +588,69 @@ fn without_memory_everything_is_refused() {
     table.update_burst(&burst, &mut given);
     assert_eq!((given.refused, table.len(), limits.bytes_used()), (1, 0, 0));
 }
+
+/// What the tap missed of a direction whose record has ended is booked in the window in which it shows, whenever that
+/// direction's counts were sealed.
+#[test]
+fn losses_of_a_direction_without_a_record_belong_to_the_open_window() {
+    #[derive(Default)]
+    struct Windows(Vec<(u16, FlowKey, u64)>);
+    impl FlowSink for Windows {
+        fn window_counts<K: Key>(&mut self, window: u16, key: &K, _: Counts, loss: Option<&LossCounts>) {
+            let unseen = loss.map_or(0, |loss| loss.unseen_byte);
+            self.0.push((window, key.flow_key(&KeySpec::FIVE_TUPLE), unseen));
+        }
+        fn flow_ended(&mut self, _: FlowRecord) {}
+        fn table_full(&mut self, _: &PacketFields) {}
+    }
+    const SECOND: u64 = 1_000_000_000;
+    let seed = Seed::new(5);
+    let timeouts = Timeouts { idle_ns: 10 * SECOND, active_ns: u64::MAX };
+    let parts = Parts { loss: true, ..Parts::default() };
+    let config = TableConfig { parts, ..TableConfig::plain(seed, timeouts) };
+    let mut table = FlowTable::<KeyV4>::new(config, &Limits::new(1 << 30, 100)).expect("address space");
+    let mut given = Windows::default();
+    let send = |table: &mut FlowTable<KeyV4>,
+                given: &mut Windows,
+                direction: u32,
+                second: u64,
+                seq: u32,
+                ack: u32| {
+        let key = key_v4(2 + direction);
+        let fields = PacketFields {
+            time_ns: second * SECOND,
+            total_byte: 140,
+            wire_byte: 154,
+            tcp_seq: seq,
+            tcp_ack: ack,
+            tcp_win: 1000,
+            tcp_flags: ACK,
+            ..PacketFields::default()
+        };
+        let packet = KeyedPacket { key, hash: key.pair_hash(&seed), fields };
+        let mut burst = KeyBurst::with_capacity(1);
+        burst.push_detailed(packet, PacketDetail { number: second, segment: TcpSegment::of_payload(100) });
+        table.update_burst(&burst, given);
+    };
+    send(&mut table, &mut given, 0, 1, 1_000, 500);
+    send(&mut table, &mut given, 1, 2, 500, 1_100);
+    send(&mut table, &mut given, 1, 11, 600, 1_100);
+    table.sweep(usize::MAX, &mut given);
+    // The next window: the first direction has been idle for too long and ends before the sweep can take it there.
+    table.advance(12 * SECOND);
+    table.turn();
+    table.sweep(usize::MAX, &mut given);
+    assert_eq!(table.len(), 1);
+    // The other one acknowledges bytes of it that nobody saw, and ends in the same window.
+    send(&mut table, &mut given, 1, 13, 700, 1_600);
+    send(&mut table, &mut given, 1, 14, 800, 1_600);
+    table.end_all(&mut given);
+    let first = key_v4(2).flow_key(&KeySpec::FIVE_TUPLE);
+    let unseen: Vec<_> = given
+        .0
+        .iter()
+        .filter(|(_, key, unseen)| *key == first && *unseen != 0)
+        .map(|(w, _, u)| (*w, *u))
+        .collect();
+    assert_eq!(unseen, [(1, 500)]);
+}

@@ -373,3 +373,37 @@ impl HotStream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_of_all_that_is_timed_is_timed_as_any_other() {
+        let counted = |s: &HotStream| {
+            (s.timed, s.rtt_min, s.rtt_sum, s.rtt_known, s.rtt_count, s.flight, s.acked, s.state)
+        };
+        let mut samples = 0;
+        for timed in 1..=TIMED as u32 {
+            // Also where sequence numbers and the time's 40 bits wrap, and where time runs backwards.
+            for (start, began) in [(1_000, 5_000), (u32::MAX - 150, TIME_SPAN - 300), (7, 1 << 39)] {
+                for (beyond, later) in [(0, 700), (1, 700), (900, 1), (0, 1 << 33), (0, u64::MAX)] {
+                    let mut stream = HotStream { state: 0, rtt_known: 600, ..HotStream::default() };
+                    for place in 0..timed {
+                        let passed = began + u64::from(place) * 100;
+                        stream.begin(place as usize, start.wrapping_add(place * 100), passed);
+                    }
+                    (stream.timed, stream.next) = (timed as u8, start.wrapping_add(5_000));
+                    let ack = start.wrapping_add((timed - 1) * 100 + beyond);
+                    let ack = Segment { ack, time_ns: began.wrapping_add(later), ..Segment::default() };
+                    let (mut quick, mut general) = (stream, stream);
+                    assert_eq!(quick.time(&ack), general.time_some(ack));
+                    assert_eq!(counted(&quick), counted(&general), "{timed} timed, {beyond} beyond, {later}");
+                    samples += u32::from(quick.rtt_count);
+                }
+            }
+        }
+        // Of each three: the end itself, and with all places taken what lies beyond it too; a sum of 2^33 has no room.
+        assert!(samples > 10, "{samples}");
+    }
+}
