@@ -72,6 +72,8 @@ struct Flow {
     last: u64,
     /// Segments that are missing from it.
     planted: u64,
+    /// Sum of the squares of its gaps.
+    squares: u128,
 }
 
 impl Trace {
@@ -112,7 +114,11 @@ impl Trace {
                 first: number,
                 last: number,
                 planted: 0,
+                squares: 0,
             });
+            if flow.packets != 0 {
+                flow.squares += square(number - flow.last - 1);
+            }
             (flow.packets, flow.last) = (flow.packets + 1, number);
             frames.push(frame(src, dst, [a, b, c, d], seq, ack));
             keys.push(table_key);
@@ -134,6 +140,10 @@ impl Trace {
             }
         }
     }
+}
+
+fn square(gap: u64) -> u128 {
+    u128::from(gap) * u128::from(gap)
 }
 
 /// One in 1,024, by bytes that are drawn.
@@ -292,6 +302,7 @@ fn is_true(variant: &Variant, records: &[FlowRecord], trace: &Trace) -> bool {
             first: flow.first,
             last: packets + flow.last,
             planted: 2 * flow.planted,
+            squares: 2 * flow.squares + square(packets + flow.first - flow.last - 1),
         };
     }
     directions.len() == expected.len()
@@ -347,10 +358,17 @@ fn part_is_true(variant: &Variant, record: &FlowRecord, flow: &Flow) -> bool {
     let gaps = flow.packets - 1;
     let others = flow.last - flow.first - gaps;
     let Some(value) = record.statistic(0) else { return false };
+    let is_near = |value: f64, expected: f64| (value - expected).abs() <= expected * 1e-12;
+    let is_mean = || is_near(value, others as f64 / gaps as f64);
     match variant.name {
-        "gap_mean" | "gap_stddev" => {
-            let mean = others as f64 / gaps as f64;
-            (value - mean).abs() <= mean * 1e-12
+        "gap_mean" => is_mean(),
+        "gap_stddev" => {
+            // n² times the variance, in integers: nothing cancels.
+            let spread = u128::from(gaps) * flow.squares - square(others);
+            is_mean()
+                && record
+                    .statistic(1)
+                    .is_some_and(|value| is_near(value, (spread as f64).sqrt() / gaps as f64))
         }
         // An estimate: between nothing and all.
         _ => (0.0..=others as f64).contains(&value),

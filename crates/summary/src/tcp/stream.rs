@@ -270,10 +270,7 @@ impl HotStream {
         if !self.note(&timing) {
             return false;
         }
-        self.forget_covered(&timing);
-        if timing.covered != 0 {
-            self.note_flight(ack.ack);
-        }
+        self.forget_covered(ack.ack, &timing);
         true
     }
 
@@ -334,23 +331,25 @@ impl HotStream {
         if let Some(sample) = timing.sample {
             self.note_known(sample);
         }
-        if timing.covered != 0 {
-            self.forget_covered(&timing);
-            self.note_flight(ack);
-        }
+        self.forget_covered(ack, &timing);
     }
 
-    fn forget_covered(&mut self, timing: &Timing) {
+    /// Forgets the timed segments that an acknowledgement covers, if any.
+    fn forget_covered(&mut self, ack: u32, timing: &Timing) {
         let covered = usize::from(timing.covered);
+        if covered == 0 {
+            return;
+        }
         for place in covered..TIMED {
             self.timed_end[place - covered] = self.timed_end[place];
             self.timed_low[place - covered] = self.timed_low[place];
             self.timed_high[place - covered] = self.timed_high[place];
         }
         self.timed -= timing.covered;
-        if covered != 0 && self.state & BY_TIMESTAMP != 0 {
+        if self.state & BY_TIMESTAMP != 0 {
             self.forget_timed();
         }
+        self.note_flight(ack);
     }
 
     /// Takes what is in flight behind an acknowledgement that covered a timed segment.
