@@ -20,6 +20,7 @@ mod confidence;
 mod contact_sample;
 mod count_min;
 mod counter_array;
+mod counters;
 mod draw;
 mod dyadic;
 mod entropy_sample;

@@ -166,10 +166,12 @@ fn after_a_reset_it_is_as_new() {
 fn large_and_small_count_alike<P: Policy>() {
     for depth in 1..=8 {
         for width in [200_000, 300] {
-            let packets = stream(2000, 40);
+            // The first flow has more than a byte holds.
+            let packets = stream(3000, 40);
+            assert!(counts(&packets)[&0] > 2 * 256);
             let seed = Seed::new(depth as u64);
             let array: CounterArray<P> = summarise(&config(depth, width, seed), &packets);
-            assert_eq!(array.total(), 2000.0);
+            assert_eq!(array.total(), 3000.0);
             let mut of_keys = CounterArray::<P>::new(&config(depth, width, seed)).expect("an array");
             let keys: Vec<KeyV4> = packets.iter().map(|flow| key(*flow)).collect();
             keys.chunks(70).for_each(|keys| of_keys.count_keys(keys));
@@ -192,6 +194,55 @@ fn few_flows_are_counted_exactly_at_every_depth() {
     large_and_small_count_alike::<CountSketch>();
     large_and_small_count_alike::<KAry>();
     large_and_small_count_alike::<Turnstile>();
+}
+
+/// Single packets and weights, in any order, into counters that are so many that they are split.
+fn weights_and_packets_add_up<P: Linear>() {
+    let seed = Seed::new(12);
+    let packets = stream(3000, 40);
+    let mut truth = HashMap::<u64, u64>::new();
+    let mut array = CounterArray::<P>::new(&config(3, 200_000, seed)).expect("an array");
+    let mut other = array.clone();
+    for (number, flows) in packets.chunks(50).enumerate() {
+        let weight = if number % 3 == 0 { 40 + number as u64 } else { 1 };
+        flows.iter().for_each(|flow| *truth.entry(*flow).or_default() += weight);
+        let burst: Vec<_> = flows.iter().map(|flow| Update::new(key(*flow), weight, &seed)).collect();
+        if number % 2 == 0 { &mut array } else { &mut other }.update_burst(&burst);
+    }
+    array.merge(&other).expect("the same configuration");
+    for (flow, count) in truth {
+        assert_eq!(array.estimate_hash(hash(flow, &seed)).value.round(), count as f64, "{}", P::KIND);
+    }
+}
+
+#[test]
+fn weights_and_packets_add_up_where_counters_are_split() {
+    weights_and_packets_add_up::<CountMin>();
+    weights_and_packets_add_up::<CountMin<u64>>();
+    weights_and_packets_add_up::<CountSketch>();
+    weights_and_packets_add_up::<KAry>();
+    weights_and_packets_add_up::<Turnstile>();
+}
+
+#[test]
+fn split_counters_stop_at_their_limit_too() {
+    let seed = Seed::new(13);
+    let mut array = CounterArray::<CountMin>::new(&config(3, 200_000, seed)).expect("an array");
+    let value = |array: &CounterArray<CountMin>, flow| array.estimate_hash(hash(flow, &seed)).value;
+    let ones = |array: &mut CounterArray<CountMin>, flow, packets| {
+        (0..packets).for_each(|_| array.count_keys(&[key(flow)]));
+    };
+    ones(&mut array, 1, 300);
+    ones(&mut array, 2, 300);
+    // From here on some counter may end.
+    weigh(&mut array, 1, u64::from(u32::MAX) - 600);
+    ones(&mut array, 2, 300);
+    ones(&mut array, 1, 299);
+    assert_eq!((value(&array, 1), value(&array, 2)), (f64::from(u32::MAX - 1), 600.0));
+    assert_eq!(array.saturated_counters(), 0);
+    ones(&mut array, 1, 9);
+    assert_eq!(array.estimate_hash(hash(1, &seed)), Estimate::unbounded(f64::from(u32::MAX)));
+    assert_eq!((array.saturated_counters(), value(&array, 2)), (3, 600.0));
 }
 
 fn weigh<P: Policy>(array: &mut CounterArray<P>, flow: u64, weight: u64) {
@@ -251,17 +302,17 @@ fn signed_counters_stay_at_their_limit() {
     signed_stays_at_its_limit::<Turnstile>();
 }
 
-fn removes<P: Signed>()
+fn removes<P: Signed>(width: usize)
 where
     P::Cell: SignedCell,
 {
     let seed = Seed::new(11);
     let packets = stream(4000, 300);
-    let mut array: CounterArray<P> = summarise(&config(5, 128, seed), &packets);
+    let mut array: CounterArray<P> = summarise(&config(5, width, seed), &packets);
     let removed = sketch_support::updates(&packets[..3000], &seed);
     array.remove_burst(&removed);
     assert_eq!(array.underflows(), 0, "{}", P::KIND);
-    let mut rest: CounterArray<P> = summarise(&config(5, 128, seed), &packets[3000..]);
+    let mut rest: CounterArray<P> = summarise(&config(5, width, seed), &packets[3000..]);
     let other = [Update::new(key(9999), 1, &seed)];
     rest.update_burst(&other);
     rest.remove_burst(&other);
@@ -279,9 +330,11 @@ where
 
 #[test]
 fn what_is_removed_is_gone_and_removing_too_much_is_counted() {
-    removes::<CountSketch>();
-    removes::<KAry>();
-    removes::<Turnstile>();
+    for width in [128, 200_000] {
+        removes::<CountSketch>(width);
+        removes::<KAry>(width);
+        removes::<Turnstile>(width);
+    }
 }
 
 fn differs<P: Signed>(depth: usize, width: usize)
@@ -379,9 +432,12 @@ fn sizes_that_cannot_be_are_refused_with_the_least() {
     );
     let config = ArrayConfig::<CountMin>::with_bytes(131_072, seed).expect("memory");
     assert_eq!((config.depth(), config.width(), config.bytes()), (3, 10_922, 131_064));
-    assert!(
-        ArrayConfig::<CountMin>::with_bytes(usize::MAX, seed).is_ok_and(|config| config.bytes() < 1 << 33)
-    );
+    // Split, where they are many.
+    let config = ArrayConfig::<CountMin>::with_bytes(1_000_003, seed).expect("memory");
+    assert_eq!((config.width(), config.bytes()), (66_666, 999_990));
+    let largest = ArrayConfig::<CountMin>::with_bytes(usize::MAX, seed).expect("memory that nobody takes");
+    assert!(largest.bytes() < 5 << 31);
+    assert!(largest.bytes() > 4 << 31);
     assert_eq!(ArrayConfig::<KAry>::with_bytes(40, seed).expect("the least").width(), 2);
 }
 

@@ -12,6 +12,9 @@ use summary::sketch::{
 /// Packets of a burst, as the engine takes them.
 const BURST: usize = 64;
 
+/// What a packet weighs: packets that weigh 1 would count in bytes where counters are many, but the model is about counters of 4 bytes.
+const WEIGHT: u64 = 2;
+
 /// What a structure says of what it counted.
 pub(super) trait Answers: Summary {
     /// Weight of all that it counted.
@@ -63,7 +66,7 @@ pub(super) struct Counted<S: Summary, K> {
 
 #[inline(always)]
 fn update<K: Form>(flow: u32, seed: &Seed) -> Update<K> {
-    let Update { key, hash, weight } = Update::new(key_of(flow), 1, seed);
+    let Update { key, hash, weight } = Update::new(key_of(flow), WEIGHT, seed);
     Update { key: K::of(key), hash, weight }
 }
 
@@ -128,8 +131,9 @@ impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
 
     /// True where all packets were counted, and no known flow has fewer than came.
     pub(super) fn is_right(&self) -> bool {
-        self.summary.total() == self.packets.total()
-            && self.packets.known().all(|(key, count)| self.summary.count_of(&key) >= count as f64)
+        let mut known = self.packets.known();
+        self.summary.total() == WEIGHT * self.packets.total()
+            && known.all(|(key, count)| self.summary.count_of(&key) >= (WEIGHT * count) as f64)
     }
 }
 

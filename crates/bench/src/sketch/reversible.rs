@@ -5,7 +5,7 @@ use super::stream::Stream;
 use crate::murmur3::{library_murmur3, murmur3};
 use crate::tuple::Tuple;
 use packet::{KeyV4, Seed};
-use summary::sketch::{Frequency, GridConfig, HeavyHitters, ReversibleSketch, Summary, Update, UpdateBurst};
+use summary::sketch::{Frequency, GridConfig, HeavyHitters, ReversibleSketch, Summary};
 
 /// Packets of a burst.
 const BURST: usize = 64;
@@ -43,13 +43,11 @@ impl Contender for Reversible {
     }
 
     fn count(&mut self, stream: &Stream) {
-        let mut burst = [Update::default(); BURST];
+        let mut burst = [0; BURST];
         for tuples in stream.tuples.chunks(BURST) {
             let burst = &mut burst[..tuples.len()];
-            for (update, tuple) in burst.iter_mut().zip(tuples) {
-                *update = Update { key: source(tuple), hash: 0, weight: 1 };
-            }
-            self.0.update_burst(burst);
+            burst.iter_mut().zip(tuples).for_each(|(address, tuple)| *address = source(tuple));
+            self.0.count_burst(burst);
         }
     }
 

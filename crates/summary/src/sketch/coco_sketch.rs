@@ -1,11 +1,11 @@
 //! CocoSketch (Zhang et al., SIGCOMM 2021): heavy flows by the full key, and by any part of it, from one structure.
 
 use super::confidence::CONFIDENCE;
+use super::counters::add;
 use super::draw::Draw;
 use super::grid::{BURST, Grid, GridConfig, Places, Rows};
 use super::memory::{filled, prefetch};
 use super::row_hash::MAX_ROWS;
-use super::simple_hash_table::add;
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
 use super::{Unmergeable, Update, UpdateBurst};
 use packet::Key;

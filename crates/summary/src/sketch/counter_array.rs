@@ -14,7 +14,8 @@
 //! them into one line would save misses and lose the rows' independence, which the bounds need. That independence rests on
 //! the secret hash, as rows are digits of one word: hashes that follow a pattern meet in several rows at once. Where the array is
 //! larger than the cache that is near, a burst goes through in two steps: the first finds the places and asks for their
-//! lines, the second counts.
+//! lines, the second counts. Packets that are counted one by one into many counters that only add take bytes of their own
+//! ([`Counters`]).
 //!
 //! Several cores count into one array by [`SharedArray`], or each into its own, which are added when a window ends.
 
@@ -34,7 +35,8 @@ pub use policy::{
 pub use shared::SharedArray;
 pub(super) use update::Observer;
 
-use super::memory::filled;
+use super::counters::Counters;
+use super::grid::widest;
 use super::row_hash::MAX_ROWS;
 use super::{
     Configuration, Estimate, Frequency, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
@@ -54,6 +56,8 @@ pub struct ArrayConfig<P> {
     depth: usize,
     width: usize,
     seed: Seed,
+    /// Counters are never split.
+    is_whole: bool,
     policy: PhantomData<fn() -> P>,
 }
 
@@ -65,7 +69,33 @@ impl<P: Policy> ArrayConfig<P> {
     pub fn new(depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
         SketchError::check_size(P::KIND, "depth", depth, 1, MAX_ROWS)?;
         SketchError::check_size(P::KIND, "width", width, P::LEAST_WIDTH, (MOST_CELLS - 1) / depth)?;
-        Ok(Self { depth, width, seed, policy: PhantomData })
+        Ok(Self { depth, width, seed, is_whole: !P::SPLITS, policy: PhantomData })
+    }
+
+    /// With counters that whoever counts can look at.
+    pub(super) fn whole(self) -> Self {
+        Self { is_whole: true, ..self }
+    }
+
+    /// The largest that takes no more than `bytes`.
+    fn largest(bytes: usize, seed: Seed, is_whole: bool) -> Result<Self, SketchError> {
+        let sized = |width| Self::new(P::USUAL_DEPTH, width, seed).map(|sized| Self { is_whole, ..sized });
+        let least = sized(P::LEAST_WIDTH)?.bytes();
+        if bytes < least {
+            return Err(SketchError::TooLittleMemory { kind: P::KIND, bytes, least });
+        }
+        let widths = P::LEAST_WIDTH..=(MOST_CELLS - 1) / P::USUAL_DEPTH;
+        sized(widest(widths, |width| sized(width).is_ok_and(|sized| sized.bytes() <= bytes)))
+    }
+
+    /// The largest whole one.
+    pub(super) fn whole_with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        Self::largest(bytes, seed, true)
+    }
+
+    /// All counters.
+    fn cells(&self) -> usize {
+        self.depth * self.width
     }
 
     /// Rows.
@@ -81,16 +111,13 @@ impl<P: Policy> ArrayConfig<P> {
 
 impl<P: Policy> Configuration for ArrayConfig<P> {
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        let one_wide = P::USUAL_DEPTH * size_of::<P::Cell>();
-        let least = one_wide * P::LEAST_WIDTH;
-        if bytes < least {
-            return Err(SketchError::TooLittleMemory { kind: P::KIND, bytes, least });
-        }
-        Self::new(P::USUAL_DEPTH, (bytes / one_wide).min((MOST_CELLS - 1) / P::USUAL_DEPTH), seed)
+        Self::largest(bytes, seed, !P::SPLITS)
     }
 
     fn bytes(&self) -> usize {
-        self.depth * self.width * size_of::<P::Cell>()
+        let bytes_of =
+            if self.is_whole { Counters::<P::Cell>::bytes_of_whole } else { Counters::<P::Cell>::bytes_of };
+        bytes_of(self.cells())
     }
 
     fn seed(&self) -> &Seed {
@@ -126,7 +153,7 @@ pub struct CounterArray<P: Policy> {
     configuration: ArrayConfig<P>,
     places: Places,
     /// Row after row.
-    cells: Box<[P::Cell]>,
+    counters: Counters<P::Cell>,
     /// Sum of the weights that were added; it saturates.
     added: u64,
     /// Sum of the weights that were taken away; it saturates.
@@ -162,13 +189,13 @@ impl<P: Policy> CounterArray<P> {
 
     /// Counters at their limit. They stay there, and answers that depend on one have no bound.
     pub fn saturated_counters(&self) -> usize {
-        self.cells.iter().filter(|cell| cell.is_at_limit()).count()
+        self.counters.iter().filter(|counter| counter.is_at_limit()).count()
     }
 
     /// Counters of one row.
-    fn row(&self, row: usize) -> &[P::Cell] {
+    fn row(&self, row: usize) -> impl Iterator<Item = P::Cell> + '_ {
         let width = self.configuration.width;
-        &self.cells[row * width..][..width]
+        self.counters.range(row * width..(row + 1) * width)
     }
 
     /// The places of `hash`, those behind the depth too, where there are no counters.
@@ -180,7 +207,7 @@ impl<P: Policy> CounterArray<P> {
     fn cells_of(&self, hash: u64) -> [P::Cell; MAX_ROWS] {
         let mut cells = [P::Cell::default(); MAX_ROWS];
         for (cell, place) in cells.iter_mut().zip(self.places_of(hash)).take(self.configuration.depth) {
-            *cell = self.cells[place.index()];
+            *cell = self.counters.get(place.index());
         }
         cells
     }
@@ -194,10 +221,11 @@ impl<P: Policy> Summary for CounterArray<P> {
     type Configuration = ArrayConfig<P>;
 
     fn new(configuration: &ArrayConfig<P>) -> Result<Self, SketchError> {
+        let make = if configuration.is_whole { Counters::whole } else { Counters::new };
         Ok(Self {
             configuration: *configuration,
             places: Places::draw(&configuration.seed, configuration.width, P::HAS_SIGNS),
-            cells: filled(configuration.depth * configuration.width, P::Cell::default())?,
+            counters: make(configuration.cells())?,
             added: 0,
             removed: 0,
             underflows: 0,
@@ -210,13 +238,13 @@ impl<P: Policy> Summary for CounterArray<P> {
     }
 
     fn reset(&mut self) {
-        self.cells.fill(P::Cell::default());
+        self.counters.reset();
         (self.added, self.removed, self.underflows) = (0, 0, 0);
         self.changed();
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.cells)
+        self.counters.bytes()
     }
 }
 
@@ -242,9 +270,7 @@ impl<K: Key, P: Policy> Frequency<K> for CounterArray<P> {
 impl<P: Linear> Merge for CounterArray<P> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.configuration, &other.configuration)?;
-        for (cell, theirs) in self.cells.iter_mut().zip(&other.cells) {
-            *cell = cell.sum(*theirs);
-        }
+        self.counters.combine(&other.counters, P::Cell::sum);
         self.added = self.added.saturating_add(other.added);
         self.removed = self.removed.saturating_add(other.removed);
         self.underflows += other.underflows;
@@ -273,9 +299,7 @@ where
     /// Where the configurations differ, with both; nothing was changed then.
     pub fn subtract(&mut self, earlier: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.configuration, &earlier.configuration)?;
-        for (cell, theirs) in self.cells.iter_mut().zip(&earlier.cells) {
-            *cell = cell.difference(*theirs);
-        }
+        self.counters.combine(&earlier.counters, P::Cell::difference);
         self.added = self.added.saturating_add(earlier.removed);
         self.removed = self.removed.saturating_add(earlier.added);
         self.changed();

@@ -128,7 +128,8 @@ fn sketched<C: Cell>(
     seed: u64,
 ) -> Result<Box<CounterArray<CountMin<C>>>, SketchError> {
     let array = ArrayConfig::new(configuration.depth, configuration.width, Seed::new(seed))?;
-    Ok(Box::new(CounterArray::new(&array)?))
+    // Numbers come with weights: bytes for single packets would lie idle.
+    Ok(Box::new(CounterArray::new(&array.whole())?))
 }
 
 fn estimated<C: Cell>(interval: u64, array: &CounterArray<CountMin<C>>) -> (f64, bool) {

@@ -1,10 +1,10 @@
 //! MV-Sketch (Tang, Huang, Lee, INFOCOM 2019): each cell keeps the key that has the majority in it, so that heavy flows and heavy
 //! changes are read off the sketch.
 
+use super::counters::add;
 use super::grid::{BURST, Grid, GridConfig, Places, Rows};
 use super::memory::{filled, prefetch};
 use super::row_hash::MAX_ROWS;
-use super::simple_hash_table::add;
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
 use super::{Unmergeable, Update, UpdateBurst};
 use packet::Key;

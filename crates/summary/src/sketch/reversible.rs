@@ -3,10 +3,9 @@
 mod mangling;
 
 use super::count_min::count_min;
+use super::counters::{Counters, Weights};
 use super::grid::{BURST, Grid, GridConfig, Places};
-use super::memory::{filled, prefetch};
 use super::row_hash::{MAX_ROWS, RowHash, place};
-use super::simple_hash_table::{add, grow};
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
 use super::{Unmergeable, Update, UpdateBurst};
 use mangling::Mangling;
@@ -15,8 +14,6 @@ use mangling::Mangling;
 const WORDS: usize = 4;
 /// Rows of the second sketch.
 const VERIFYING: usize = 2;
-/// Bytes of counters that lie in the core's own cache.
-const NEAR: usize = 512 << 10;
 /// Prefixes that a search looks at before it gives up: well below a second.
 const MOST_STEPS: u64 = 1 << 24;
 /// Keys that a search finds before it gives up: a list of more tells nothing.
@@ -35,13 +32,46 @@ pub(super) const MOST_FOUND: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub struct ReversibleSketch {
     config: GridConfig<Self>,
+    index: Index,
+    /// The rows, then those of the second sketch.
+    counters: Counters<u32>,
+    total: u64,
+    saturated: u64,
+}
+
+/// From a key to its counters.
+#[derive(Clone, Debug)]
+struct Index {
+    width: usize,
     mangling: Mangling,
     tables: Box<Tables>,
     verifying: [RowHash; VERIFYING],
-    /// The rows, then those of the second sketch.
-    counters: Box<[u32]>,
-    total: u64,
-    saturated: u64,
+}
+
+impl Index {
+    /// Calls `visit` with the counter of each of `ROWS` rows, then of the verifying ones.
+    #[inline(always)]
+    fn each<const ROWS: usize>(&self, key: u32, mut visit: impl FnMut(usize)) {
+        let mangled = self.mangling.mangle(key);
+        let lanes = lanes(&self.tables, mangled);
+        for row in 0..ROWS {
+            visit(row * self.width + lane(lanes, row));
+        }
+        for (row, hash) in self.verifying.iter().enumerate() {
+            visit((ROWS + row) * self.width + place(hash.word(mangled.into()), self.width as u32));
+        }
+    }
+
+    /// The counters of a key.
+    #[inline(always)]
+    fn places<const ROWS: usize>(&self, key: u32) -> [u32; MAX_ROWS] {
+        let (mut places, mut row) = ([0; MAX_ROWS], 0);
+        self.each::<ROWS>(key, |at| {
+            places[row] = at as u32;
+            row += 1;
+        });
+        places
+    }
 }
 
 /// By word and its value, 16 bits a row: the word's part of the index, in its place.
@@ -59,7 +89,7 @@ impl Grid for ReversibleSketch {
     const POWER_OF: usize = 16;
 
     fn bytes(rows: usize, width: usize) -> usize {
-        (rows + VERIFYING) * width * size_of::<u32>() + size_of::<Tables>()
+        Counters::<u32>::bytes_of((rows + VERIFYING) * width) + size_of::<Tables>()
     }
 }
 
@@ -109,89 +139,97 @@ impl ReversibleSketch {
         tables
     }
 
-    #[inline(always)]
-    fn places<const ROWS: usize>(&self, key: u32) -> [u32; MAX_ROWS] {
-        let mangled = self.mangling.mangle(key);
-        let lanes = lanes(&self.tables, mangled);
-        let mut places = [0; MAX_ROWS];
-        for (row, at) in places[..ROWS].iter_mut().enumerate() {
-            *at = (row * self.config.width + lane(lanes, row)) as u32;
-        }
-        for (at, hash) in places[ROWS..].iter_mut().zip(&self.verifying) {
-            *at = place(hash.word(mangled.into()), self.config.width as u32) as u32;
-        }
-        for (row, at) in places[ROWS..].iter_mut().take(VERIFYING).enumerate() {
-            *at += ((ROWS + row) * self.config.width) as u32;
-        }
-        places
-    }
-
     fn all_places(&self, key: u32) -> impl Iterator<Item = usize> {
         let places = match self.config.rows {
-            3 => self.places::<3>(key),
-            4 => self.places::<4>(key),
-            5 => self.places::<5>(key),
-            _ => self.places::<6>(key),
+            3 => self.index.places::<3>(key),
+            4 => self.index.places::<4>(key),
+            5 => self.index.places::<5>(key),
+            _ => self.index.places::<6>(key),
         };
         places.into_iter().take(self.config.rows + VERIFYING).map(|place| place as usize)
     }
 
-    fn update<const ROWS: usize>(&mut self, burst: &[Update<u32>]) {
-        self.total = burst.iter().fold(self.total, |total, update| total.saturating_add(update.weight));
-        // No counter has more than all.
-        if self.total < u32::MAX.into() {
-            self.add::<ROWS, false>(burst);
-        } else {
-            self.add::<ROWS, true>(burst);
+    /// Counts a packet of each of these keys: a burst without a list of updates, which nothing else would need.
+    pub fn count_burst(&mut self, keys: &[u32]) {
+        self.take(keys, Weights::ones(keys.len()), |key| (*key, 1));
+    }
+
+    /// `of`: a packet's key and weight.
+    fn take<Packet>(&mut self, burst: &[Packet], weights: Weights, of: impl Fn(&Packet) -> (u32, u64)) {
+        self.total = self.total.saturating_add(weights.sum);
+        match self.config.rows {
+            3 => self.update::<3, Packet>(burst, weights, of),
+            4 => self.update::<4, Packet>(burst, weights, of),
+            5 => self.update::<5, Packet>(burst, weights, of),
+            _ => self.update::<6, Packet>(burst, weights, of),
         }
     }
 
+    fn update<const ROWS: usize, Packet>(
+        &mut self,
+        burst: &[Packet],
+        weights: Weights,
+        of: impl Fn(&Packet) -> (u32, u64),
+    ) {
+        // No counter has more than all.
+        if self.total >= u32::MAX.into() {
+            self.add::<ROWS, true, Packet>(burst, of);
+        } else if weights.are_ones && self.counters.are_split() {
+            self.count::<ROWS, Packet>(burst, of);
+        } else {
+            self.add::<ROWS, false, Packet>(burst, of);
+        }
+    }
+
+    /// Packets of any weight.
     #[inline(always)]
-    fn add<const ROWS: usize, const MAY_END: bool>(&mut self, burst: &[Update<u32>]) {
+    fn add<const ROWS: usize, const MAY_END: bool, Packet>(
+        &mut self,
+        burst: &[Packet],
+        of: impl Fn(&Packet) -> (u32, u64),
+    ) {
+        let Self { index, counters, saturated, .. } = self;
+        let mut counters = counters.weighed();
         // What is near needs no time on its way.
-        if size_of_val(&*self.counters) <= NEAR {
-            return self.add_near::<ROWS, MAY_END>(burst);
+        if !counters.are_far() {
+            for (key, weight) in burst.iter().map(of) {
+                index.each::<ROWS>(key, |at| counters.grow::<MAY_END>(at, weight, saturated));
+            }
+            return;
         }
         let mut places: Places = [[0; MAX_ROWS]; BURST];
         for burst in burst.chunks(BURST) {
-            for (at, update) in places.iter_mut().zip(burst) {
-                *at = self.places::<ROWS>(update.key);
-                at[..ROWS + VERIFYING].iter().for_each(|at| prefetch(&self.counters, *at as usize));
+            for (places, packet) in places.iter_mut().zip(burst) {
+                *places = index.places::<ROWS>(of(packet).0);
+                places[..ROWS + VERIFYING].iter().for_each(|at| counters.prefetch(*at as usize));
             }
-            for (places, update) in places.iter().zip(burst) {
+            for (places, packet) in places.iter().zip(burst) {
                 for at in &places[..ROWS + VERIFYING] {
-                    grow::<MAY_END>(&mut self.counters[*at as usize], update.weight, &mut self.saturated);
+                    counters.grow::<MAY_END>(*at as usize, of(packet).1, saturated);
                 }
             }
         }
     }
 
-    /// The same without a list of places: they need not be known before.
-    fn add_near<const ROWS: usize, const MAY_END: bool>(&mut self, burst: &[Update<u32>]) {
-        let width = self.config.width;
-        let Self { mangling, tables, verifying, counters, saturated, .. } = self;
-        for update in burst {
-            let (mangled, weight) = (mangling.mangle(update.key), update.weight);
-            let lanes = lanes(tables, mangled);
-            for row in 0..ROWS {
-                grow::<MAY_END>(&mut counters[row * width + lane(lanes, row)], weight, saturated);
-            }
-            for (row, hash) in verifying.iter().enumerate() {
-                let at = (ROWS + row) * width + place(hash.word(mangled.into()), width as u32);
-                grow::<MAY_END>(&mut counters[at], weight, saturated);
-            }
+    /// Packets that count in bytes, which are near: no more than eight rows of 2^16.
+    #[inline(always)]
+    fn count<const ROWS: usize, Packet>(&mut self, burst: &[Packet], of: impl Fn(&Packet) -> (u32, u64)) {
+        let Some(mut split) = self.counters.split() else { return };
+        for (key, _) in burst.iter().map(of) {
+            self.index.each::<ROWS>(key, |at| split.count(at));
         }
     }
 
     /// By row and number of words, which prefixes of an index lead to a heavy counter; `None` where a row has none.
     fn heavy_prefixes(&self, threshold: u64) -> Option<Vec<[Vec<bool>; WORDS]>> {
         let bits = Self::word_bits(&self.config);
-        let rows = self.counters.chunks(self.config.width).take(self.config.rows);
+        let width = self.config.width;
+        let rows = (0..self.config.rows).map(|row| self.counters.range(row * width..(row + 1) * width));
         rows.map(|row| {
             let mut heavy: [Vec<bool>; WORDS] =
                 std::array::from_fn(|words| vec![false; 1 << (bits as usize * (words + 1))]);
             for index in
-                (0..).zip(row).filter(|(_, count)| u64::from(**count) >= threshold).map(|(index, _)| index)
+                (0..).zip(row).filter(|(_, count)| u64::from(*count) >= threshold).map(|(index, _)| index)
             {
                 for (words, prefixes) in heavy.iter_mut().enumerate() {
                     let prefix: usize = index >> (bits as usize * (WORDS - 1 - words));
@@ -223,7 +261,7 @@ impl Search<'_> {
             if self.steps > MOST_STEPS || self.found.len() >= MOST_FOUND {
                 return false;
             }
-            let lanes = or(lanes, self.sketch.tables[words][value as usize]);
+            let lanes = or(lanes, self.sketch.index.tables[words][value as usize]);
             let mut rows = self.heavy.iter().enumerate();
             if !rows.all(|(row, heavy)| heavy[words][lane(lanes, row) >> shift]) {
                 continue;
@@ -235,7 +273,7 @@ impl Search<'_> {
                 }
                 continue;
             }
-            let key = self.sketch.mangling.unmangle(mangled);
+            let key = self.sketch.index.mangling.unmangle(mangled);
             let estimate = self.sketch.estimate(&key);
             if estimate.value >= self.threshold as f64 {
                 self.found.push((key, estimate));
@@ -253,10 +291,13 @@ impl Summary for ReversibleSketch {
         let [first, second, ..] = RowHash::draw(&config.seed, 0x4e5);
         Ok(Self {
             config: config.clone(),
-            mangling: Mangling::new(&config.seed),
-            tables: Self::draw_tables(config),
-            verifying: [first, second],
-            counters: filled((config.rows + VERIFYING) * config.width, 0)?,
+            index: Index {
+                width: config.width,
+                mangling: Mangling::new(&config.seed),
+                tables: Self::draw_tables(config),
+                verifying: [first, second],
+            },
+            counters: Counters::new((config.rows + VERIFYING) * config.width)?,
             total: 0,
             saturated: 0,
         })
@@ -267,7 +308,7 @@ impl Summary for ReversibleSketch {
     }
 
     fn reset(&mut self) {
-        self.counters.fill(0);
+        self.counters.reset();
         (self.total, self.saturated) = (0, 0);
     }
 
@@ -278,12 +319,7 @@ impl Summary for ReversibleSketch {
 
 impl UpdateBurst<u32> for ReversibleSketch {
     fn update_burst(&mut self, burst: &[Update<u32>]) {
-        match self.config.rows {
-            3 => self.update::<3>(burst),
-            4 => self.update::<4>(burst),
-            5 => self.update::<5>(burst),
-            _ => self.update::<6>(burst),
-        }
+        self.take(burst, Weights::of(burst), |update| (update.key, update.weight));
     }
 }
 
@@ -293,10 +329,9 @@ impl Merge for ReversibleSketch {
         Unmergeable::check(&self.config, &other.config)?;
         self.total = self.total.saturating_add(other.total);
         self.saturated += other.saturated;
-        for (ours, theirs) in self.counters.iter_mut().zip(&other.counters) {
-            let (sum, over) = add(*ours, (*theirs).into());
-            *ours = sum;
-            self.saturated += over;
+        let mut counters = self.counters.weighed();
+        for (at, count) in other.counters.iter().enumerate() {
+            counters.grow::<true>(at, count.into(), &mut self.saturated);
         }
         Ok(())
     }
@@ -304,7 +339,7 @@ impl Merge for ReversibleSketch {
 
 impl Frequency<u32> for ReversibleSketch {
     fn estimate(&self, key: &u32) -> Estimate {
-        let counters = self.all_places(*key).map(|place| self.counters[place]);
+        let counters = self.all_places(*key).map(|place| self.counters.get(place));
         count_min(counters, self.total, self.config.width, VERIFYING)
     }
 }
@@ -393,8 +428,14 @@ mod tests {
             let estimates: Vec<_> = keys.into_iter().map(|key| sketch.estimate(key)).collect();
             (sketch.heavy_hitters(200), estimates)
         };
-        oracle::merge_equals_one_pass(&config(6, 4096, 1), &updates, answers);
-        oracle::reset_equals_new(&config(6, 4096, 1), &updates, &second, answers);
+        for config in [config(6, 4096, 1), config(4, 65_536, 1)] {
+            oracle::merge_equals_one_pass(&config, &updates, answers);
+            oracle::reset_equals_new(&config, &updates, &second, answers);
+            let mut sketch = Sketch::new(&config).expect("a sketch");
+            let keys: Vec<_> = updates.iter().map(|update| update.key).collect();
+            keys.chunks(70).for_each(|keys| sketch.count_burst(keys));
+            assert_eq!(answers(&sketch), answers(&oracle::summary_of(&config, &updates)));
+        }
         oracle::do_not_merge::<Sketch>(&config(6, 4096, 1), &config(5, 4096, 1));
         oracle::sizes_are_kept_but_for::<Sketch>(16);
         for (rows, width) in [(6, 0), (6, 512), (2, 4096), (7, 4096)] {

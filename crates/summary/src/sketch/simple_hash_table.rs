@@ -1,8 +1,9 @@
 //! The Simple Hash Table as published: one row of counters, each with the first key that met it (Alipourfard et al.,
 //! HotNets 2015, section 3.1; Wu et al. 2016, section 2.2.3).
 
+use super::counters::{Counters, Weights};
 use super::grid::{BURST, Grid, GridConfig};
-use super::memory::{filled, prefetch};
+use super::memory::filled;
 use super::row_hash::{RowHash, place};
 use super::{Configuration, SketchError};
 use super::{Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Unmergeable, Update, UpdateBurst};
@@ -15,12 +16,13 @@ pub(crate) const PURPOSE: u64 = 0x5117;
 /// estimates without a bound: [`CheckedHashTable`](super::CheckedHashTable) has one.
 ///
 /// Counters are 32 bits and saturate, which is counted. They lie apart from the keys: a packet touches one counter, and a
-/// key only where it is the first, so that a million entries work in 4 MB.
+/// key only where it is the first. Packets that are counted one by one work in a byte an entry where entries are many
+/// (`counters.rs`), so that a million entries work in a megabyte.
 #[derive(Clone, Debug)]
 pub struct SimpleHashTable<K> {
     config: GridConfig<Self>,
     hash: RowHash,
-    counts: Box<[u32]>,
+    counts: Counters<u32>,
     /// Valid where the count is not 0.
     keys: Box<[K]>,
     saturated: u64,
@@ -34,7 +36,7 @@ impl<K> Grid for SimpleHashTable<K> {
     const USUAL_ROWS: usize = 1;
 
     fn bytes(_: usize, width: usize) -> usize {
-        width * (size_of::<u32>() + size_of::<K>())
+        Counters::<u32>::bytes_of(width) + width * size_of::<K>()
     }
 }
 
@@ -46,54 +48,27 @@ impl<K: Key> SimpleHashTable<K> {
 
     /// Sum of all counters: the weight of all that was counted, where none saturated.
     pub fn total(&self) -> u64 {
-        self.counts.iter().map(|count| u64::from(*count)).sum()
+        self.counts.iter().map(u64::from).sum()
     }
 
     /// The total weight of the key with this hash.
     pub fn estimate_hash(&self, hash: u64) -> Estimate {
         let at = place(self.hash.word(hash), self.config.width as u32);
-        Estimate::unbounded(self.counts[at].into())
+        Estimate::unbounded(self.counts.get(at).into())
     }
 
     /// An entry as another table had it.
     pub(crate) fn set(&mut self, at: usize, key: K, count: u32, saturated: u64) {
-        (self.keys[at], self.counts[at]) = (key, count);
+        self.keys[at] = key;
+        self.counts.set(at, count);
         self.saturated += saturated;
         self.added = self.added.saturating_add(count.into());
     }
 
     /// The kept keys and their counters.
     fn kept(&self) -> impl Iterator<Item = (&K, u32)> {
-        self.keys.iter().zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
+        self.keys.iter().zip(self.counts.iter()).filter(|(_, count)| *count > 0)
     }
-}
-
-/// Adds, up to the end, which is counted in `saturated`. `MAY_END`: false where all that was ever added ends before.
-#[inline(always)]
-pub(crate) fn grow<const MAY_END: bool>(count: &mut u32, weight: u64, saturated: &mut u64) {
-    if !MAY_END {
-        *count = count.wrapping_add(weight as u32);
-        return;
-    }
-    // One addition in memory and a branch that is never taken.
-    let (sum, is_over) = count.overflowing_add(weight as u32);
-    *count = sum;
-    if is_over | (weight > u64::from(u32::MAX)) {
-        stop(count, saturated);
-    }
-}
-
-#[cold]
-fn stop(count: &mut u32, saturated: &mut u64) {
-    *count = u32::MAX;
-    *saturated += 1;
-}
-
-/// `count` and `weight`, or the end; and 1 where that is less.
-#[inline(always)]
-pub(crate) fn add(count: u32, weight: u64) -> (u32, u64) {
-    let sum = u64::from(count).saturating_add(weight);
-    (u32::try_from(sum).unwrap_or(u32::MAX), u64::from(sum > u64::from(u32::MAX)))
 }
 
 impl<K: Key> Summary for SimpleHashTable<K> {
@@ -104,7 +79,7 @@ impl<K: Key> Summary for SimpleHashTable<K> {
         Ok(Self {
             config: config.clone(),
             hash: RowHash::draw(&config.seed, PURPOSE)[0],
-            counts: filled(config.width, 0)?,
+            counts: Counters::new(config.width)?,
             keys: filled(config.width, K::default())?,
             saturated: 0,
             added: 0,
@@ -116,7 +91,7 @@ impl<K: Key> Summary for SimpleHashTable<K> {
     }
 
     fn reset(&mut self) {
-        self.counts.fill(0);
+        self.counts.reset();
         (self.saturated, self.added) = (0, 0);
     }
 
@@ -127,49 +102,71 @@ impl<K: Key> Summary for SimpleHashTable<K> {
 
 impl<K: Key> UpdateBurst<K> for SimpleHashTable<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        let weight = burst.iter().fold(0_u64, |sum, update| sum.saturating_add(update.weight));
-        self.add(burst, weight, |update| *update);
+        self.add(burst, Weights::of(burst), |update| *update);
     }
 
     fn count_keys(&mut self, keys: &[K]) {
         let seed = self.config.seed;
-        self.add(keys, keys.len() as u64, |key| Update::new(*key, 1, &seed));
+        self.add(keys, Weights::ones(keys.len()), |key| Update::new(*key, 1, &seed));
     }
 }
 
 impl<K: Key> SimpleHashTable<K> {
-    /// Counts packets that weigh `weight` together.
     #[inline(always)]
-    fn add<Packet>(&mut self, burst: &[Packet], weight: u64, of: impl Fn(&Packet) -> Update<K>) {
-        self.added = self.added.saturating_add(weight);
-        if self.added < u32::MAX.into() {
-            self.add_to_counts::<false, Packet>(burst, of);
+    fn add<Packet>(&mut self, burst: &[Packet], weights: Weights, of: impl Fn(&Packet) -> Update<K>) {
+        self.added = self.added.saturating_add(weights.sum);
+        let may_end = self.added >= u32::MAX.into();
+        if may_end {
+            self.add_to_cells::<true, Packet>(burst, of);
+        } else if weights.are_ones && self.counts.are_split() {
+            self.count(burst, of);
         } else {
-            self.add_to_counts::<true, Packet>(burst, of);
+            self.add_to_cells::<false, Packet>(burst, of);
         }
     }
 
+    /// Packets of any weight.
     #[inline(always)]
-    fn add_to_counts<const MAY_END: bool, Packet>(
+    fn add_to_cells<const MAY_END: bool, Packet>(
         &mut self,
         burst: &[Packet],
         of: impl Fn(&Packet) -> Update<K>,
     ) {
-        let width = self.config.width as u32;
+        let Self { config, hash, counts, keys, saturated, .. } = self;
+        let mut counts = counts.weighed();
         let mut places = [0_u32; BURST];
         for burst in burst.chunks(BURST) {
             for (at, packet) in places.iter_mut().zip(burst) {
-                *at = place(self.hash.word(of(packet).hash), width) as u32;
-                prefetch(&self.counts, *at as usize);
+                *at = place(hash.word(of(packet).hash), config.width as u32) as u32;
+                counts.prefetch(*at as usize);
             }
             for (&at, packet) in places.iter().zip(burst) {
                 // The hash is not asked for again.
-                let Update { key, weight, .. } = of(packet);
-                let count = &mut self.counts[at as usize];
-                if *count == 0 {
-                    self.keys[at as usize] = key;
+                let (Update { key, weight, .. }, at) = (of(packet), at as usize);
+                if counts.is_zero(at) {
+                    keys[at] = key;
                 }
-                grow::<MAY_END>(count, weight, &mut self.saturated);
+                counts.grow::<MAY_END>(at, weight, saturated);
+            }
+        }
+    }
+
+    /// Packets that count in bytes.
+    #[inline(always)]
+    fn count<Packet>(&mut self, burst: &[Packet], of: impl Fn(&Packet) -> Update<K>) {
+        let Self { config, hash, counts, keys, .. } = self;
+        let Some(mut split) = counts.split() else { return };
+        let mut places = [0_u32; BURST];
+        for burst in burst.chunks(BURST) {
+            for (at, packet) in places.iter_mut().zip(burst) {
+                *at = place(hash.word(of(packet).hash), config.width as u32) as u32;
+                split.prefetch(*at as usize);
+            }
+            for (&at, packet) in places.iter().zip(burst) {
+                if split.is_zero(at as usize) {
+                    keys[at as usize] = of(packet).key;
+                }
+                split.count(at as usize);
             }
         }
     }
@@ -179,14 +176,12 @@ impl<K: Key> SimpleHashTable<K> {
 impl<K: Key> Merge for SimpleHashTable<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
-        let ours = self.counts.iter_mut().zip(&mut self.keys);
-        for ((count, key), (other_count, other_key)) in ours.zip(other.counts.iter().zip(&other.keys)) {
-            if *count == 0 {
-                *key = *other_key;
+        let mut counts = self.counts.weighed();
+        for (at, (key, count)) in other.keys.iter().zip(other.counts.iter()).enumerate() {
+            if counts.is_zero(at) {
+                self.keys[at] = *key;
             }
-            let (sum, over) = add(*count, u64::from(*other_count));
-            *count = sum;
-            self.saturated += over;
+            counts.grow::<true>(at, count.into(), &mut self.saturated);
         }
         self.saturated += other.saturated;
         self.added = self.added.saturating_add(other.added);
@@ -216,15 +211,24 @@ mod tests {
 
     type Table = SimpleHashTable<KeyV4>;
 
+    /// Also where counters are split, by packets or by weights alone, and by both.
     #[test]
     fn every_counter_is_the_sum_of_its_flows_and_keeps_the_first_of_them() {
-        for number in 0..20 {
-            let stream = Stream::zipf(20_000, 5_000, number);
-            let config = GridConfig::with_width(700, Seed::new(number));
+        for number in 0..24 {
+            let width = if number < 18 { 700 } else { 140_000 };
+            let mut stream = Stream::zipf(20_000, 5_000, number);
+            let weigh = |update: &mut Update<_>| update.weight = 1 + number * (update.hash & 1);
+            match number % 3 {
+                0 => {}
+                1 => stream.updates.iter_mut().for_each(weigh),
+                _ => stream.updates[3_000..7_000].iter_mut().for_each(weigh),
+            }
+            let config = GridConfig::with_width(width, Seed::new(number));
             let table: Table = oracle::summary_of(&config, &stream.updates);
             let (mut sums, mut firsts) = (HashMap::new(), HashMap::new());
+            let place_of = |hash| place(table.hash.word(hash), width as u32);
             for update in &stream.updates {
-                let at = place(table.hash.word(update.hash), 700);
+                let at = place_of(update.hash);
                 *sums.entry(at).or_insert(0_u64) += update.weight;
                 firsts.entry(at).or_insert(update.key);
             }
@@ -232,11 +236,11 @@ mod tests {
             assert_eq!(list.len(), firsts.len());
             assert_eq!(table.total(), sums.values().sum::<u64>());
             for (key, estimate) in list {
-                let at = place(table.hash.word(key.hash(&config.seed)), 700);
+                let at = place_of(key.hash(&config.seed));
                 assert_eq!((firsts[&at], sums[&at] as f64), (key, estimate.value));
             }
             for key in stream.counts.keys() {
-                let at = place(table.hash.word(key.hash(&config.seed)), 700);
+                let at = place_of(key.hash(&config.seed));
                 assert_eq!(table.estimate(key), Estimate::unbounded(sums[&at] as f64));
             }
         }
@@ -245,11 +249,14 @@ mod tests {
     #[test]
     fn merges_resets_and_sizes() {
         let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
-        let config = GridConfig::with_width(500, Seed::new(1));
         let answers = |table: &Table| oracle::all_answers(table, &stream);
-        oracle::merge_equals_one_pass(&config, &stream.updates, answers);
-        oracle::keys_count_as_packets(&config, &stream, answers);
-        oracle::reset_equals_new(&config, &stream.updates, &second.updates, answers);
+        for width in [500, 140_000] {
+            let config = GridConfig::with_width(width, Seed::new(1));
+            oracle::merge_equals_one_pass(&config, &stream.updates, answers);
+            oracle::keys_count_as_packets(&config, &stream, answers);
+            oracle::reset_equals_new(&config, &stream.updates, &second.updates, answers);
+        }
+        let config = GridConfig::with_width(500, Seed::new(1));
         oracle::do_not_merge::<Table>(&config, &GridConfig::with_width(501, config.seed));
         oracle::do_not_merge::<Table>(&config, &GridConfig::with_width(500, Seed::new(2)));
         oracle::sizes_are_kept::<Table>();

@@ -29,7 +29,8 @@ impl<K: Key, P: Policy> TrackedConfig<K, P> {
     /// No candidates, or more than 16 million.
     pub fn new(array: ArrayConfig<P>, candidates: usize) -> Result<Self, SketchError> {
         SketchError::check_size(P::KIND, "number of candidates", candidates, 1, MOST)?;
-        Ok(Self { array, candidates, key: PhantomData })
+        // Each packet's counters are looked at.
+        Ok(Self { array: array.whole(), candidates, key: PhantomData })
     }
 
     /// The array's configuration.
@@ -53,7 +54,7 @@ impl<K: Key, P: Policy> Configuration for TrackedConfig<K, P> {
         }
         let own = Candidates::<K>::bytes_of(candidates);
         let array =
-            ArrayConfig::with_bytes(bytes.saturating_sub(own), seed).map_err(|error| match error {
+            ArrayConfig::whole_with_bytes(bytes.saturating_sub(own), seed).map_err(|error| match error {
                 SketchError::TooLittleMemory { kind, least, .. } => {
                     SketchError::TooLittleMemory { kind, bytes, least: least + one }
                 }

@@ -2,11 +2,11 @@
 //! which values its keys' bytes had.
 
 use super::count_min::count_min;
+use super::counters::add;
 use super::grid::{Grid, GridConfig, Rows};
 use super::memory::{filled, prefetch};
 use super::reversible::MOST_FOUND;
 use super::row_hash::MAX_ROWS;
-use super::simple_hash_table::add;
 use super::{ByteKey, Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError};
 use super::{Summary, Unmergeable, Update, UpdateBurst};
 use std::marker::PhantomData;

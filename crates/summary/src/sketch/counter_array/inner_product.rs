@@ -28,7 +28,7 @@ impl<P: InnerProduct> CounterArray<P> {
 fn row_products<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> Option<[f64; MAX_ROWS]> {
     let mut products = [0.0; MAX_ROWS];
     for (row, product) in products.iter_mut().enumerate().take(left.configuration.depth) {
-        for (a, b) in left.row(row).iter().zip(right.row(row)) {
+        for (a, b) in left.row(row).zip(right.row(row)) {
             if a.is_at_limit() || b.is_at_limit() {
                 return None;
             }

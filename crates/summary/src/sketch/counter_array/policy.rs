@@ -22,6 +22,8 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     const LEAST_WIDTH: usize = 1;
     /// True where a row's hash has a sign.
     const HAS_SIGNS: bool = false;
+    /// True where a packet adds to its counters and nothing else, so that many of them are split ([`Counters`]).
+    const SPLITS: bool = false;
 
     /// Adds `weight` at the places of a packet. Gives the counters after it, their signs undone. Without `MAY_END` no
     /// counter can come to its limit.
@@ -169,6 +171,7 @@ impl<C: Cell> Policy for CountMin<C> {
     type Cell = C;
     const KIND: &'static str = "count_min";
     const USUAL_DEPTH: usize = 3;
+    const SPLITS: bool = true;
 
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
@@ -280,8 +283,10 @@ impl<C: SignedCell> InnerProduct for CountSketch<C> {
 
 impl<C: SignedCell> Signed for CountSketch<C> {
     fn remove(array: &mut CounterArray<Self>, hash: u64, weight: u64) -> bool {
-        for place in &array.places_of(hash)[..array.configuration.depth] {
-            let cell = &mut array.cells[place.index()];
+        let places = array.places_of(hash);
+        let mut counters = array.counters.weighed();
+        for place in &places[..array.configuration.depth] {
+            let cell = counters.settle(place.index());
             *cell = if place.is_negative() { cell.plus(weight) } else { cell.minus(weight) };
         }
         false
@@ -294,6 +299,7 @@ impl<C: SignedCell> Policy for KAry<C> {
     const USUAL_DEPTH: usize = 5;
     /// One counter cannot tell a flow from the rest.
     const LEAST_WIDTH: usize = 2;
+    const SPLITS: bool = true;
 
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
@@ -339,6 +345,7 @@ impl<C: SignedCell> Policy for Turnstile<C> {
     type Cell = C;
     const KIND: &'static str = "count_min_turnstile";
     const USUAL_DEPTH: usize = 5;
+    const SPLITS: bool = true;
 
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
@@ -375,9 +382,11 @@ fn remove_from_all<P: Policy>(array: &mut CounterArray<P>, hash: u64, weight: u6
 where
     P::Cell: SignedCell,
 {
+    let places = array.places_of(hash);
+    let mut counters = array.counters.weighed();
     let mut fell = false;
-    for place in &array.places_of(hash)[..array.configuration.depth] {
-        let cell = &mut array.cells[place.index()];
+    for place in &places[..array.configuration.depth] {
+        let cell = counters.settle(place.index());
         *cell = cell.minus(weight);
         fell |= *cell < P::Cell::default();
     }

@@ -39,7 +39,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         Ok(Self {
             configuration: *configuration,
             places: Places::draw(configuration.seed(), configuration.width, P::HAS_SIGNS),
-            cells: filled_with(configuration.depth * configuration.width, Counter::new)?,
+            cells: filled_with(configuration.cells(), Counter::new)?,
             added: Counter::new(),
             heaviest: Section::new((K::default(), 0)),
             largest: AtomicU64::new(0),
@@ -119,7 +119,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     /// Memory that the machine does not have.
     pub fn snapshot(&self) -> Result<CounterArray<P>, SketchError> {
         let mut array = CounterArray::new(&self.configuration)?;
-        for (cell, shared) in array.cells.iter_mut().zip(&self.cells) {
+        for (cell, shared) in array.counters.weighed().cells().iter_mut().zip(&self.cells) {
             *cell = P::Cell::from_word(shared.get());
         }
         array.added = self.added.get();

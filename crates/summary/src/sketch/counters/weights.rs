@@ -1,0 +1,29 @@
+//! Which way a burst goes.
+
+use crate::sketch::Update;
+
+/// What a burst weighs, and whether its packets are counted one by one.
+#[derive(Clone, Copy)]
+pub(crate) struct Weights {
+    /// It saturates.
+    pub(crate) sum: u64,
+    /// True where each packet weighs 1.
+    pub(crate) are_ones: bool,
+}
+
+impl Weights {
+    /// Of these packets.
+    #[inline(always)]
+    pub(crate) fn of<K>(burst: &[Update<K>]) -> Self {
+        let with = |all: Self, update: &Update<K>| Self {
+            sum: all.sum.saturating_add(update.weight),
+            are_ones: all.are_ones & (update.weight == 1),
+        };
+        burst.iter().fold(Self::ones(0), with)
+    }
+
+    /// So many packets that weigh 1 each.
+    pub(crate) fn ones(packets: usize) -> Self {
+        Self { sum: packets as u64, are_ones: true }
+    }
+}
