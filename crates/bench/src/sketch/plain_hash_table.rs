@@ -1,4 +1,4 @@
-//! The Simple Hash Table as it is written down: entries of 17 bytes, one murmur3, one packet after the other.
+//! The Simple Hash Table as it is written down: one murmur3, one packet after the other.
 
 use super::contender::Contender;
 use super::stream::Stream;
@@ -6,24 +6,87 @@ use crate::murmur3::{library_murmur3, murmur3};
 use crate::tuple::Tuple;
 use packet::KeyV4;
 
-/// A 5-tuple and a counter, as Wu et al. have them (section 4.4.2).
+/// What an entry counts, and for whom.
+pub(super) trait Entry: Copy + Default + 'static {
+    const NAMES: [&'static str; 2];
+    fn add(&mut self, tuple: &Tuple);
+    /// The flow that is kept, and its packets.
+    fn kept(&self) -> (Tuple, u32);
+    /// No less than a flow of the entry had.
+    fn most(&self, tuple: &Tuple) -> u32;
+}
+
+/// 17 bytes: a 5-tuple and a counter, as Wu et al. have them (section 4.4.2).
 #[derive(Clone, Copy, Default)]
 #[repr(C, packed)]
-struct Entry {
+pub(super) struct Published {
     tuple: Tuple,
     count: u32,
 }
 
-/// By a function for bytes of any number, and the hash modulo the width; or `TUNED`: compiled for 13 bytes into the loop, for a
-/// width that is a power of two.
-pub(super) struct PlainHashTable<const TUNED: bool> {
-    entries: Vec<Entry>,
+impl Entry for Published {
+    const NAMES: [&'static str; 2] = ["plain_murmur3", "tuned_murmur3"];
+
+    #[inline(always)]
+    fn add(&mut self, tuple: &Tuple) {
+        if self.count == 0 {
+            self.tuple = *tuple;
+        }
+        self.count += 1;
+    }
+
+    fn kept(&self) -> (Tuple, u32) {
+        (self.tuple, self.count)
+    }
+
+    fn most(&self, _: &Tuple) -> u32 {
+        self.count
+    }
 }
 
-impl<const TUNED: bool> PlainHashTable<TUNED> {
+/// 21 bytes: the same with a second counter for all flows but the one that is kept.
+#[derive(Clone, Copy, Default)]
+#[repr(C, packed)]
+pub(super) struct Checked {
+    tuple: Tuple,
+    count: u32,
+    others: u32,
+}
+
+impl Entry for Checked {
+    const NAMES: [&'static str; 2] = ["plain_checked_murmur3", "tuned_checked_murmur3"];
+
+    #[inline(always)]
+    fn add(&mut self, tuple: &Tuple) {
+        if self.count == 0 {
+            self.tuple = *tuple;
+        }
+        if { self.tuple } == *tuple {
+            self.count += 1;
+        } else {
+            self.others += 1;
+        }
+    }
+
+    fn kept(&self) -> (Tuple, u32) {
+        (self.tuple, self.count)
+    }
+
+    fn most(&self, tuple: &Tuple) -> u32 {
+        if { self.tuple } == *tuple { self.count } else { self.others }
+    }
+}
+
+/// By a function for bytes of any number, and the hash modulo the width; or `TUNED`: compiled for 13 bytes into the loop, for a
+/// width that is a power of two.
+pub(super) struct PlainHashTable<E, const TUNED: bool> {
+    entries: Vec<E>,
+}
+
+impl<E: Entry, const TUNED: bool> PlainHashTable<E, TUNED> {
     pub(super) fn new(width: usize) -> Self {
         assert!(width.is_power_of_two());
-        Self { entries: vec![Entry::default(); width] }
+        Self { entries: vec![E::default(); width] }
     }
 
     #[inline(always)]
@@ -37,9 +100,9 @@ impl<const TUNED: bool> PlainHashTable<TUNED> {
     }
 }
 
-impl<const TUNED: bool> Contender for PlainHashTable<TUNED> {
+impl<E: Entry, const TUNED: bool> Contender for PlainHashTable<E, TUNED> {
     fn name(&self) -> &'static str {
-        if TUNED { "tuned_murmur3" } else { "plain_murmur3" }
+        E::NAMES[usize::from(TUNED)]
     }
 
     fn is_baseline(&self) -> bool {
@@ -47,17 +110,13 @@ impl<const TUNED: bool> Contender for PlainHashTable<TUNED> {
     }
 
     fn reset(&mut self) {
-        self.entries.fill(Entry::default());
+        self.entries.fill(E::default());
     }
 
     fn count(&mut self, stream: &Stream) {
         for tuple in &stream.tuples {
             let place = self.place(tuple);
-            let entry = &mut self.entries[place];
-            if entry.count == 0 {
-                entry.tuple = *tuple;
-            }
-            entry.count += 1;
+            self.entries[place].add(tuple);
         }
     }
 
@@ -66,11 +125,13 @@ impl<const TUNED: bool> Contender for PlainHashTable<TUNED> {
     }
 
     fn estimate(&self, key: &KeyV4) -> Option<f64> {
-        Some(self.entries[self.place(&Tuple::of(key))].count.into())
+        let tuple = Tuple::of(key);
+        Some(self.entries[self.place(&tuple)].most(&tuple).into())
     }
 
     fn listed(&self, threshold: u64) -> Option<Vec<KeyV4>> {
-        let heavy = self.entries.iter().filter(|entry| u64::from(entry.count) >= threshold.max(1));
-        Some(heavy.map(|entry| { entry.tuple }.key()).collect())
+        let kept = self.entries.iter().map(Entry::kept);
+        let heavy = kept.filter(|(_, count)| u64::from(*count) >= threshold.max(1));
+        Some(heavy.map(|(tuple, _)| tuple.key()).collect())
     }
 }

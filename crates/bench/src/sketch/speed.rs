@@ -20,8 +20,8 @@ pub(super) struct Comparison {
     pub(super) params: Vec<(&'static str, Value)>,
     pub(super) contenders: Vec<Box<dyn Contender>>,
     pub(super) check: Check,
-    /// How many times as fast as the plain one the others are asked to be.
-    pub(super) asked_times: f64,
+    /// How many times as fast as the plain one the others are asked to be, if anything is.
+    pub(super) asked_times: Option<f64>,
 }
 
 fn comparisons() -> Result<Vec<Comparison>, String> {
@@ -52,7 +52,7 @@ fn count_min(width: usize, asked_times: f64) -> Result<Comparison, String> {
             errors.clone().all(|error| error >= 0.0)
                 && beyond as f64 <= (-(DEPTH as f64)).exp() * stream.flows.len() as f64
         }),
-        asked_times,
+        asked_times: Some(asked_times),
     })
 }
 
@@ -93,8 +93,8 @@ fn compare(
         if number > 0 {
             let times_plain = median_ratio(&plain, &rounds_ns);
             more.push(("times_plain", json!(to_digits(times_plain, 2))));
-            if !contender.is_baseline() {
-                more.push(("asked_times", json!(comparison.asked_times)));
+            if let Some(asked) = comparison.asked_times.filter(|_| !contender.is_baseline()) {
+                more.push(("asked_times", json!(asked)));
             }
         }
         rounds_ns.sort_by(f64::total_cmp);

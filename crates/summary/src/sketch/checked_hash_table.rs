@@ -101,21 +101,35 @@ impl<K: Key> Summary for CheckedHashTable<K> {
 
 impl<K: Key> UpdateBurst<K> for CheckedHashTable<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
+        self.add(burst, |update| *update);
+    }
+
+    fn count_keys(&mut self, keys: &[K]) {
+        let seed = self.config.seed;
+        self.add(keys, |key| Update::new(*key, 1, &seed));
+    }
+}
+
+impl<K: Key> CheckedHashTable<K> {
+    #[inline(always)]
+    fn add<Packet>(&mut self, burst: &[Packet], of: impl Fn(&Packet) -> Update<K>) {
         let width = self.config.width as u32;
         let mut places = [0_u32; BURST];
         for burst in burst.chunks(BURST) {
-            for (at, update) in places.iter_mut().zip(burst) {
-                *at = place(self.hash.word(update.hash), width) as u32;
+            for (at, packet) in places.iter_mut().zip(burst) {
+                *at = place(self.hash.word(of(packet).hash), width) as u32;
                 prefetch(&self.entries, *at as usize);
             }
-            for (&at, update) in places.iter().zip(burst) {
+            for (&at, packet) in places.iter().zip(burst) {
+                // The hash is not asked for again.
+                let Update { key, weight, .. } = of(packet);
                 let entry = &mut self.entries[at as usize];
                 if entry.is_free() {
-                    entry.key = update.key;
+                    entry.key = key;
                 }
-                let is_kept = entry.key == update.key;
+                let is_kept = entry.key == key;
                 let counter = if is_kept { &mut entry.count } else { &mut entry.others };
-                grow::<true>(counter, update.weight, &mut self.saturated);
+                grow::<true>(counter, weight, &mut self.saturated);
             }
         }
     }
@@ -233,6 +247,7 @@ mod tests {
     fn resets_sizes_and_refusals() {
         let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
         let answers = |table: &Table| oracle::all_answers(table, &stream);
+        oracle::keys_count_as_packets(&config(500, 1), &stream, answers);
         oracle::reset_equals_new(&config(500, 1), &stream.updates, &second.updates, answers);
         oracle::do_not_merge::<Table>(&config(500, 1), &config(501, 1));
         oracle::sizes_are_kept::<Table>();
