@@ -96,8 +96,12 @@ struct Paper {
     increments: [i64; 5],
     sums: [f64; 5],
     first: Vec<f64>,
+    /// Markers that are samples, known without rounding.
+    are_samples: [bool; 5],
     /// Set once a comparison was decided by less than rounding may change: what follows may differ.
     is_undecided: bool,
+    /// Set once a sample was equal to a marker that was computed: where rounding leaves another value, it falls into another cell.
+    is_tied: bool,
 }
 
 const UNIT: i64 = 2_000_000;
@@ -115,7 +119,9 @@ impl Paper {
                 [1.0, 1.0 + 2.0 * p, 1.0 + 4.0 * p, 3.0 + 2.0 * p, 5.0]
             },
             first: Vec::new(),
+            are_samples: [true; 5],
             is_undecided: false,
+            is_tied: false,
         }
     }
 
@@ -136,10 +142,10 @@ impl Paper {
         // B1: the cell that x falls into.
         let scale = self.q[4].max(x);
         let k = if x < self.q[0] {
-            self.q[0] = x;
+            (self.q[0], self.are_samples[0]) = (x, true);
             0
         } else if x > self.q[4] {
-            self.q[4] = x;
+            (self.q[4], self.are_samples[4]) = (x, true);
             3
         } else {
             let mut k = 0;
@@ -148,6 +154,8 @@ impl Paper {
             }
             k
         };
+        let is_tied = |i: usize| x == self.q[i] && !self.are_samples[i];
+        self.is_tied |= (0..5).any(is_tied);
         // B2: positions behind it, and all desired ones.
         for i in k + 1..5 {
             self.n[i] += 1.0;
@@ -178,6 +186,8 @@ impl Paper {
                     let j = if d > 0.0 { i + 1 } else { i - 1 };
                     q[i] + d * (q[j] - q[i]) / (n[j] - n[i])
                 };
+                // On a flat stretch nothing is computed.
+                self.are_samples[i] &= is_flat;
                 self.n[i] += d;
             }
         }
@@ -228,7 +238,11 @@ fn compare_with_paper(millionths: u32, samples: &[u64]) -> usize {
         }
         let (a, b) = (ours.estimate(&quantile).expect("a sample"), paper.estimate());
         largest = largest.max(sample);
-        assert!((a - b).abs() <= 1e-8 * largest as f64, "p{millionths}: {a} is not {b} after {i}");
+        let are_equal = (a - b).abs() <= 1e-8 * largest as f64;
+        if !are_equal && paper.is_tied {
+            return i;
+        }
+        assert!(are_equal, "p{millionths}: {a} is not {b} after {i}");
     }
     samples.len()
 }
@@ -266,6 +280,13 @@ fn samples() -> impl Strategy<Value = Vec<u64>> {
 
 fn millionths() -> impl Strategy<Value = u32> {
     prop_oneof![prop::sample::select([DYADIC.as_slice(), &DECIMAL].concat()), 0u32..=1_000_000]
+}
+
+/// The second marker is computed, and 1 if nothing is rounded; then a 1 comes.
+#[test]
+fn a_sample_may_be_equal_to_a_computed_marker() {
+    let samples = [3, 2, 3, 0, 2, 0, 2, 3, 2, 0, 0, 0, 1];
+    assert!(compare_with_paper(375_000, &samples) >= 12);
 }
 
 proptest! {
