@@ -129,18 +129,27 @@ impl KeySpec {
     /// one, [`crate::MaskedKey::masked`] makes keys of `part` of these.
     pub fn lacks(&self, part: &Self) -> Option<&'static str> {
         let is_lacking = |field: &KeyField| {
-            let word = usize::from(field.bit == DST_ADDR);
-            let all = |v4: [u64; 2], v6: [u64; 5]| {
-                let v4 = v4[0].to_ne_bytes();
-                let half: [u8; 4] = std::array::from_fn(|i| v4[4 * word + i]);
-                [u64::from(u32::from_ne_bytes(half)), v6[2 * word], v6[2 * word + 1]]
-            };
-            let (asked, ours) = (all(part.v4, part.v6), all(self.v4, self.v6));
+            let (asked, ours) = (part.address(field), self.address(field));
             self.fields & field.bit == 0
                 || field.rest == 0 && asked.iter().zip(ours).any(|(asked, ours)| asked & !ours != 0)
         };
         let mut asked = KEY_FIELDS.iter().filter(|field| part.fields & field.bit != 0);
         asked.find(|field| is_lacking(field)).map(|field| field.name)
+    }
+
+    /// Bits that count of an address: of IPv4, and of both halves of IPv6.
+    fn address(&self, field: &KeyField) -> [u64; 3] {
+        let word = usize::from(field.bit == DST_ADDR);
+        let v4 = self.v4[0].to_ne_bytes();
+        let half: [u8; 4] = std::array::from_fn(|i| v4[4 * word + i]);
+        [u64::from(u32::from_ne_bytes(half)), self.v6[2 * word], self.v6[2 * word + 1]]
+    }
+
+    /// How long the prefixes are that keys have of the address `name`, of IPv4 and of IPv6; `None` where they have no such address.
+    pub fn prefix_lengths(&self, name: &str) -> Option<[u8; 2]> {
+        let field = KEY_FIELDS.iter().find(|field| field.name == name && field.rest == 0)?;
+        let bits = self.address(field).map(|word| word.count_ones() as u8);
+        (self.fields & field.bit != 0).then_some([bits[0], bits[1] + bits[2]])
     }
 
     /// All that either of the two asks for.

@@ -287,11 +287,21 @@ fn of_loss(record: &FlowRecord, get: fn(&Loss) -> u64) -> Option<u64> {
 pub const FIELDS: &[Field] = &[
     Field::new("src_addr", Value::Address(|r| r.key.and_then(|k| k.src_addr)), Key, "source address")
         .paper()
-        .ipfix(&[element("sourceIPv4Address", 8), element("sourceIPv6Address", 27)])
+        .ipfix(&[
+            element("sourceIPv4Address", 8),
+            element("sourceIPv6Address", 27),
+            element("sourceIPv4PrefixLength", 9),
+            element("sourceIPv6PrefixLength", 29),
+        ])
         .standard("RFC 791, RFC 8200"),
     Field::new("dst_addr", Value::Address(|r| r.key.and_then(|k| k.dst_addr)), Key, "destination address")
         .paper()
-        .ipfix(&[element("destinationIPv4Address", 12), element("destinationIPv6Address", 28)])
+        .ipfix(&[
+            element("destinationIPv4Address", 12),
+            element("destinationIPv6Address", 28),
+            element("destinationIPv4PrefixLength", 13),
+            element("destinationIPv6PrefixLength", 30),
+        ])
         .standard("RFC 791, RFC 8200"),
     Field::new(
         "protocol",

@@ -43,7 +43,10 @@ impl Parts {
             let all = self.statistics.iter().enumerate();
             all.map(move |(at, statistic)| Column::of_statistic(at, statistic, is_reverse))
         };
-        let mut columns: Vec<_> = given().filter(is_known).map(|field| Column::of(field, false)).collect();
+        let with_prefix =
+            |column: Column| Column { prefix_lengths: self.key.prefix_lengths(column.name()), ..column };
+        let mut columns: Vec<_> =
+            given().filter(is_known).map(|field| with_prefix(Column::of(field, false))).collect();
         columns.extend(statistics(false));
         if self.biflow {
             let reversible = given().filter(|field| self.is_reversible(field));
@@ -64,6 +67,8 @@ pub struct Column {
     value: Value,
     is_reverse: bool,
     source: Source,
+    /// Of an address, by family.
+    prefix_lengths: Option<[u8; 2]>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,13 +81,19 @@ impl Column {
     fn of(field: &'static Field, is_reverse: bool) -> Self {
         let name =
             if is_reverse { format!("{REVERSE}{}", field.name).into() } else { Cow::Borrowed(field.name) };
-        Self { name, value: field.value, is_reverse, source: Source::Field(field) }
+        Self { name, value: field.value, is_reverse, source: Source::Field(field), prefix_lengths: None }
     }
 
     fn of_statistic(at: usize, statistic: &Statistic, is_reverse: bool) -> Self {
         let prefix = if is_reverse { REVERSE } else { "" };
         let name = format!("{prefix}{statistic}").into();
-        Self { name, value: Value::Float(at), is_reverse, source: Source::Statistic(*statistic) }
+        Self {
+            name,
+            value: Value::Float(at),
+            is_reverse,
+            source: Source::Statistic(*statistic),
+            prefix_lengths: None,
+        }
     }
 
     /// Its name in the file.
@@ -138,6 +149,11 @@ impl Column {
     /// Whether it is a member of a flow key.
     pub(crate) fn is_key(&self) -> bool {
         matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Key)
+    }
+
+    /// How much of an address of the key counts, where that is not all of it: bits of IPv4 and of IPv6.
+    pub(crate) fn prefix_lengths(&self) -> Option<[u8; 2]> {
+        self.prefix_lengths.filter(|lengths| *lengths != [32, 128])
     }
 
     /// Whether values add up, as counters do.

@@ -181,6 +181,33 @@ fn a_selection_chooses_the_elements_and_their_order() {
 }
 
 #[test]
+fn prefixes_say_how_long_they_are() {
+    let records = of_this_era(sample::records(500));
+    for (key, source, destination) in [
+        ("src_addr/24/64,dst_addr", [Some(24), Some(64)], [None; 2]),
+        ("src_addr,dst_addr/0/48", [None; 2], [Some(0), Some(48)]),
+        // Whole addresses need no length, of both families or of none.
+        ("src_addr/32/128,dst_addr/32/127", [None; 2], [Some(32), Some(127)]),
+    ] {
+        let parts = Parts { key: packet::KeySpec::parse(key).expect("a key"), ..Parts::default() };
+        let session = decode(&written(&Selection::new(&parts), &records));
+        let mut families = [0, 0];
+        for data in &session.flows {
+            // By address: elements of IPv4 and IPv6, of the address and of the length.
+            for (elements, lengths) in [([(8, 9), (27, 29)], source), ([(12, 13), (28, 30)], destination)] {
+                for (family, (address, length)) in elements.into_iter().enumerate() {
+                    let is_there = data.octets((0, address)).is_some();
+                    let expected = lengths[family].filter(|_| is_there);
+                    assert_eq!(data.unsigned((0, length)), expected, "{key}");
+                    families[family] += usize::from(is_there);
+                }
+            }
+        }
+        assert!(families.iter().all(|records| *records > 50), "{families:?}");
+    }
+}
+
+#[test]
 fn a_record_of_nothing_but_what_is_missing_is_still_a_record() {
     let selection = Selection::parse("src_addr", &Parts::default()).unwrap();
     let records = sample::records(200);

@@ -167,8 +167,14 @@ fn items(column: &Column, shape: Shape, presence: Presence) -> Vec<(Specifier, I
         (Value::Optional(bits, get), [element, ..]) => {
             vec![with(element, Item::Optional { octets: usize::from(bits / 8), get })]
         }
-        (Value::Address(get), [v4, v6, ..]) => {
-            vec![if shape.is_v6(presence) { with(v6, Item::Ipv6(get)) } else { with(v4, Item::Ipv4(get)) }]
+        (Value::Address(get), [v4, v6, v4_length, v6_length]) => {
+            let is_v6 = shape.is_v6(presence);
+            let address = if is_v6 { with(v6, Item::Ipv6(get)) } else { with(v4, Item::Ipv4(get)) };
+            let length = column.prefix_lengths().map(|[v4, v6]| match is_v6 {
+                true => with(v6_length, Item::Octet(v6)),
+                false => with(v4_length, Item::Octet(v4)),
+            });
+            std::iter::once(address).chain(length).collect()
         }
         (Value::Time(get), [exact, usual, ..]) => {
             vec![with(exact, Item::Nanoseconds(get)), with(usual, Item::Milliseconds(get))]
