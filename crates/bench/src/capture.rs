@@ -1,7 +1,7 @@
 //! `edison bench capture`: from a capture file in the page cache to the last record, against the flow meters that Debian
 //! has. Processor time of whole processes counts, so that nobody gains by a second thread.
 
-use crate::compare::{median_ratio, rounds, thread_time};
+use crate::compare::{in_turn, median_ratio, thread_time};
 use crate::{Line, Points};
 use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot};
 use packet::{FlowKey, KeySpec, Seed, Tunnel};
@@ -76,7 +76,7 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             words(&["-r", capture, "-d", "-m", "4000000", "-p", "none", "-c", "none"])
         }),
     ];
-    let times = rounds(&mut variants, seconds, |variant| {
+    let times = in_turn(&mut variants, seconds, |variant| {
         if variant.fault.is_some() {
             return f64::NAN;
         }
@@ -89,7 +89,7 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         }
     });
     let nfpcapd = variants.iter().position(|v| v.name == "nfpcapd").map(|at| times[at].clone());
-    for (variant, mut rounds_ns) in variants.into_iter().zip(times) {
+    for (variant, rounds_ns) in variants.into_iter().zip(times) {
         let mut more = vec![("distinct", json!(truth.totals.flows))];
         if let Some(fault) = variant.fault {
             // A meter that is not there is said to be missing, on the line where its figure would stand.
@@ -99,7 +99,6 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         {
             more.push(("times_nfpcapd", json!((median_ratio(nfpcapd, &rounds_ns) * 10.0).round() / 10.0)));
         }
-        rounds_ns.sort_by(f64::total_cmp);
         let is_own_memory = variant.name == "edison";
         if let (Some(bytes), true) = (variant.memory_bytes, is_own_memory) {
             more.push(("anonymous_bytes_per_flow", json!(bytes / truth.totals.flows.max(1))));

@@ -7,29 +7,8 @@ const LEAST_ROUNDS: usize = 3;
 const MOST_ROUNDS: usize = 11;
 
 /// Calls `round` for every variant in turn, again and again, for about `seconds`. A call gives the nanoseconds that
-/// count. The result has the sorted times of each variant.
+/// count. The result has the times of each variant in the order of the rounds.
 pub(crate) fn in_turn<V>(
-    variants: &mut [V],
-    seconds: f64,
-    round: impl FnMut(&mut V) -> f64,
-) -> Vec<Vec<f64>> {
-    let mut times = rounds(variants, seconds, round);
-    for times in &mut times {
-        times.sort_by(f64::total_cmp);
-    }
-    times
-}
-
-/// How many times as long as `base` a variant took: the median of the ratios within each round. Where a machine is slow for
-/// seconds on end, both were, which the ratio of two medians does not know. Both in the order of their rounds.
-pub(crate) fn median_ratio(times: &[f64], base: &[f64]) -> f64 {
-    let mut ratios: Vec<f64> = times.iter().zip(base).map(|(time, base)| time / base).collect();
-    ratios.sort_by(f64::total_cmp);
-    median(&ratios)
-}
-
-/// [`in_turn`], with the times in the order of the rounds.
-pub(crate) fn rounds<V>(
     variants: &mut [V],
     seconds: f64,
     mut round: impl FnMut(&mut V) -> f64,
@@ -47,10 +26,23 @@ pub(crate) fn rounds<V>(
     times
 }
 
-/// The middle of sorted times, which lies between two where their number is even; `NaN` without any.
-pub(crate) fn median(sorted: &[f64]) -> f64 {
+/// How many times as long as `base` a variant took: the median of the ratios within each round. Where a machine is slow for
+/// seconds on end, both were, which the ratio of two medians does not know.
+pub(crate) fn median_ratio(times: &[f64], base: &[f64]) -> f64 {
+    median(&times.iter().zip(base).map(|(time, base)| time / base).collect::<Vec<_>>())
+}
+
+/// The middle of values in any order, which lies between two where their number is even; `NaN` without any.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
     let middle = |at: usize| sorted.get(at).copied().unwrap_or(f64::NAN);
     (middle(sorted.len().saturating_sub(1) / 2) + middle(sorted.len() / 2)) / 2.0
+}
+
+/// The least and the most; `NaN` without any.
+pub(crate) fn spread(values: &[f64]) -> [f64; 2] {
+    [f64::min, f64::max].map(|end| values.iter().copied().fold(f64::NAN, end))
 }
 
 /// Nanoseconds of a duration.
@@ -76,6 +68,8 @@ mod tests {
         let (base, times) = ([1.0, 10.0, 1.0, 10.0, 1.0], [2.0, 20.0, 2.0, 20.0, 30.0]);
         assert_eq!(median_ratio(&times, &base), 2.0);
         assert!(median_ratio(&[], &[]).is_nan());
-        assert_eq!((median(&[1.0, 2.0, 9.0]), median(&[1.0, 2.0])), (2.0, 1.5));
+        assert_eq!((median(&[9.0, 1.0, 2.0]), median(&[2.0, 1.0])), (2.0, 1.5));
+        assert_eq!(spread(&[9.0, 1.0, 2.0]), [1.0, 9.0]);
+        assert!(median(&[]).is_nan() && spread(&[]).iter().all(|end| end.is_nan()));
     }
 }

@@ -1,6 +1,6 @@
 //! A line of results.
 
-use crate::compare::median;
+use crate::compare::{median, spread};
 use serde_json::{Map, Value, json};
 
 /// What one variant gave at one point.
@@ -14,7 +14,7 @@ pub struct Line {
     pub params: Vec<(&'static str, Value)>,
     /// Packets (or records) of a round.
     pub packets: u64,
-    /// Nanoseconds of each round, sorted.
+    /// Nanoseconds of each round.
     pub rounds_ns: Vec<f64>,
     /// Memory that it took.
     pub memory_bytes: Option<u64>,
@@ -47,10 +47,7 @@ impl Line {
 
     /// Fastest and slowest round, nanoseconds per packet.
     fn spread(&self) -> [f64; 2] {
-        let at = |index: usize| {
-            rounded(self.rounds_ns.get(index).copied().unwrap_or(f64::NAN) / self.packets as f64)
-        };
-        [at(0), at(self.rounds_ns.len().saturating_sub(1))]
+        spread(&self.rounds_ns).map(|round| rounded(round / self.packets as f64))
     }
 
     /// The line as JSON (`docs/bench.md`).

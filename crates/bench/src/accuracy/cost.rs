@@ -9,7 +9,7 @@ use super::trial::{Design, count};
 use super::truth::{Counted, Truth};
 use super::window::Window;
 use crate::Line;
-use crate::compare::{in_turn, median, thread_time};
+use crate::compare::{in_turn, median_ratio, thread_time};
 use crate::line::to_digits;
 use packet::{Key, KeyV4, KeyV6, PacketFields, Seed};
 use record::FlowRecord;
@@ -195,7 +195,7 @@ fn six_at_once(
         }
         Turn::Tasks(round, _) => round.time(&sample.now),
     });
-    let plain_ns = median(&times[0]);
+    let plain_ns = times[0].clone();
     for (turn, rounds_ns) in turns.into_iter().zip(times) {
         let (variant, memory, checked, memory_bytes, mut more) = match turn {
             Turn::Plain(mut plain) => {
@@ -214,7 +214,7 @@ fn six_at_once(
                     question.kind == Kind::Change || truth().is_some_and(|truth| is_near(&truth, answer))
                 };
                 let checked = answers.len() == tasks.len() && tasks.iter().zip(&answers).all(is_answered);
-                let times_plain = to_digits(median(&rounds_ns) / plain_ns, 2);
+                let times_plain = to_digits(median_ratio(&rounds_ns, &plain_ns), 2);
                 let mut more = vec![("times_plain", json!(times_plain)), ("chosen", json!(chosen))];
                 if tasks.len() > 1 {
                     more.push(("asked_times", json!(ASKED_TIMES)));
@@ -274,8 +274,7 @@ fn three_of_a_size(
     let rounds = specs.into_iter().map(|spec| Round::new(&[spec?], &sample.now, sample.seed));
     let mut rounds = rounds.collect::<Result<Vec<_>, String>>()?;
     let times = in_turn(&mut rounds, seconds, |round| round.time(&sample.now));
-    let medians: Vec<f64> = times.iter().map(|times| median(times)).collect();
-    for (place, (round, rounds_ns)) in rounds.into_iter().zip(times).enumerate() {
+    for (place, (round, rounds_ns)) in rounds.into_iter().zip(times.clone()).enumerate() {
         let (answers, bytes) = round.answers();
         let answer = answers.first().ok_or("the window was not answered")?;
         let score = score(&truth, answer);
@@ -283,8 +282,8 @@ fn three_of_a_size(
         for metric in [Metric::Precision, Metric::Recall, Metric::F1] {
             more.extend(score.get(metric).map(|value| (metric.names()[0], json!(to_digits(value, 5)))));
         }
-        if let Some(next) = medians.get(place + 1) {
-            more.push(("times_the_next", json!(to_digits(next / medians[place], 2))));
+        if let Some(next) = times.get(place + 1) {
+            more.push(("times_the_next", json!(to_digits(median_ratio(next, &rounds_ns), 2))));
         }
         out(Line {
             bench: BENCH,

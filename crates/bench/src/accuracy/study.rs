@@ -7,6 +7,7 @@ use super::stream::Stream;
 use super::trial::{self, Design, Outcome, Shared};
 use super::truth::{Counted, Truth};
 use crate::Line;
+use crate::compare;
 use crate::line::to_digits;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -153,8 +154,7 @@ impl Study<'_> {
 
     /// The line of a case.
     pub(super) fn line(&self, case: &Case, trials: &Trials) -> Line {
-        let mut rounds_ns = trials.times.clone();
-        rounds_ns.sort_by(f64::total_cmp);
+        let rounds_ns = trials.times.clone();
         let mut more = vec![("seeds", json!(trials.scores.len())), ("threads", json!(self.threads))];
         if case.structure.is_none() {
             more.extend(trials.chosen.map(|structure| ("chosen", json!(structure.name()))));
@@ -206,11 +206,10 @@ impl Study<'_> {
 
 /// Median, least and most of a measure; `None` where it never meant anything.
 pub(super) fn spread(scores: &[Score], metric: Metric) -> Option<[f64; 3]> {
-    let mut values: Vec<f64> = scores.iter().filter_map(|score| score.get(metric)).collect();
-    values.sort_by(f64::total_cmp);
-    let (least, most) = (*values.first()?, *values.last()?);
-    let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
-    Some([median, least, most].map(|value| to_digits(value, DIGITS)))
+    let values: Vec<f64> = scores.iter().filter_map(|score| score.get(metric)).collect();
+    let [least, most] = compare::spread(&values);
+    let middle = (!values.is_empty()).then(|| compare::median(&values))?;
+    Some([middle, least, most].map(|value| to_digits(value, DIGITS)))
 }
 
 #[cfg(test)]

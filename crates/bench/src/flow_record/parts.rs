@@ -1,6 +1,6 @@
 //! What each optional part of a record costs beside the plain one: frames in memory to updated record, in one run.
 
-use crate::compare::{median_ratio, ns, rounds};
+use crate::compare::{in_turn, median_ratio, ns};
 use crate::{Line, Points};
 use packet::{BurstParser, FlowKey, Frame, Key, KeySpec, KeyV4, LinkType, PacketFields, ParserConfig, Seed};
 use record::FlowRecord;
@@ -202,16 +202,15 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     let mut checked = vec![true; variants.len()];
     let mut memory = vec![0; variants.len()];
     let mut numbered: Vec<_> = variants.iter().enumerate().collect();
-    let times = rounds(&mut numbered, seconds, |(number, variant)| {
+    let times = in_turn(&mut numbered, seconds, |(number, variant)| {
         let (time, bytes, records) = round(variant, &mut trace);
         memory[*number] = bytes;
         checked[*number] &= is_true(variant, &records, &trace);
         time
     });
     let plain = times[0].clone();
-    for (number, mut rounds_ns) in times.into_iter().enumerate() {
+    for (number, rounds_ns) in times.into_iter().enumerate() {
         let more = 100.0 * (median_ratio(&rounds_ns, &plain) - 1.0);
-        rounds_ns.sort_by(f64::total_cmp);
         out(Line {
             bench: super::BENCH,
             variant: variants[number].name.to_owned(),

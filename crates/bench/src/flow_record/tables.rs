@@ -9,7 +9,7 @@ use super::flows::Traffic;
 use super::linked_list::{LinkedList, LinkedListFullKeys};
 use super::miscount::{Miscount, Model};
 use super::table::Table;
-use crate::compare::{in_turn, ns};
+use crate::compare::{in_turn, median, ns};
 use crate::line::to_digits;
 use crate::{Line, Points};
 use serde_json::{Value, json};
@@ -106,10 +106,8 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
         .iter_mut()
         .zip(times)
         .map(|(variant, rounds_ns)| {
-            variant.first_passes.sort_by(f64::total_cmp);
-            let first_pass = variant.first_passes.get(variant.first_passes.len() / 2);
-            let mut more =
-                vec![("first_pass_ns", json!(first_pass.map(|pass| to_digits(pass / packets as f64, 1))))];
+            let first_pass = median(&variant.first_passes) / packets as f64;
+            let mut more = vec![("first_pass_ns", json!(to_digits(first_pass, 1)))];
             more.extend(figures(&variant.miscount));
             Line {
                 bench: BENCH,

@@ -6,7 +6,7 @@ use super::machine::Machine;
 use super::packets::{Packets, key_of};
 use super::points::{LEAST_ROUNDS, MOST_ROUNDS, compared};
 use super::popularity::Popularity;
-use crate::compare::{median, thread_time};
+use crate::compare::{median, spread, thread_time};
 use crate::line::to_digits;
 use crate::table::{Cuckoo, Table};
 use crate::{Line, Points};
@@ -46,7 +46,7 @@ pub(super) fn run(
     let near_waits = waits(machine, NEAR, &Popularity::zipf(NEAR, 0.0), machine.caches.l3 as f64);
     let far = Point::measured(points, machine, &mut near, FAR);
     // By the fastest rounds: what disturbs only adds.
-    let at = |rounds: &[f64]| rounds[0] / ROUND as f64;
+    let at = |rounds: &[f64]| spread(rounds)[0] / ROUND as f64;
     let overlap =
         Structure::in_bursts((at(&far.references), near_waits), (at(&far.rounds_ns), far.waits)).overlap;
     let mut references = vec![far.reference()];
@@ -56,7 +56,6 @@ pub(super) fn run(
         references.push(point.reference());
         point.give_out(near_waits, overlap, false, out);
     }
-    references.sort_by(f64::total_cmp);
     Ok(Structure::at(median(&references), near_waits, overlap))
 }
 
@@ -135,8 +134,6 @@ impl Point {
             counting.count(ROUND / 4);
             rounds_ns.push(counting.count(ROUND));
         }
-        rounds_ns.sort_by(f64::total_cmp);
-        references.sort_by(f64::total_cmp);
         let waits = waits(machine, flows, &Popularity::zipf(flows, skew), felt_l3);
         let memory = counting.table.memory_bytes();
         Self { flows, skew, rounds_ns, references, memory, checked: counting.is_right(), waits }

@@ -51,8 +51,7 @@ impl Machine {
         for ((name, bytes), median) in places.into_iter().zip(&mut medians) {
             let cycle = Cycle::new(bytes);
             let checked = cycle.is_whole();
-            let mut rounds_ns: Vec<f64> = (0..ROUNDS).map(|_| cycle.walk(STEPS)).collect();
-            rounds_ns.sort_by(f64::total_cmp);
+            let rounds_ns = (0..ROUNDS).map(|_| cycle.walk(STEPS)).collect();
             let line = Line {
                 bench: BENCH,
                 variant: name.to_owned(),

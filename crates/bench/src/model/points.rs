@@ -7,7 +7,7 @@ use super::hits::published;
 use super::machine::{Machine, mib};
 use super::packets::{NoKey, Packets};
 use super::popularity::Popularity;
-use crate::compare::median;
+use crate::compare::{median, spread};
 use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::Seed;
@@ -56,7 +56,7 @@ pub(super) struct Fitted {
 struct Point {
     entries: u64,
     skew: f64,
-    /// Nanoseconds of rounds, sorted: one at a time, in bursts.
+    /// Nanoseconds of rounds: one at a time, in bursts.
     rounds: [Vec<f64>; 2],
     /// The same of a packet in the table that lies in L2, in turn with those: whatever slows down the
     /// processor slows down both.
@@ -77,7 +77,8 @@ pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line))
     let far_entries = far(machine);
     let far = measured.point(far_entries, 0.0)?;
     // By the fastest rounds: what disturbs only adds.
-    let fastest = (far.references[1][0], far.rounds[1][0] / far.packets as f64);
+    let fastest = [&far.references[1], &far.rounds[1]].map(|rounds| spread(rounds)[0]);
+    let fastest = (fastest[0], fastest[1] / far.packets as f64);
     let overlap = Structure::in_bursts((fastest.0, measured.near_waits), (fastest.1, far.waits())).overlap;
     let mut felt = vec![far.felt_l3];
     let mut references = vec![far.reference()];
@@ -94,17 +95,13 @@ pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line))
             point.give_out(measured.near_waits, overlap, false, out);
         }
     }
-    let middle = |mut values: Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        median(&values)
-    };
     let [alone, bursts] =
-        [0, 1].map(|way| middle(references.iter().map(|reference| reference[way]).collect()));
+        [0, 1].map(|way| median(&references.iter().map(|reference| reference[way]).collect::<Vec<_>>()));
     let fitted = Fitted {
         process: alone,
         one_at_a_time: Structure::at(alone, measured.near_waits, 1.0),
         in_bursts: Structure::at(bursts, measured.near_waits, overlap),
-        felt_l3: middle(felt.clone()),
+        felt_l3: median(&felt),
     };
     out(Line {
         bench: BENCH,
@@ -185,7 +182,6 @@ impl<'a> Measured<'a> {
             rounds[0].push(table.one_at_a_time(packets as usize));
             rounds[1].push(table.in_bursts(packets as usize));
         }
-        rounds.iter_mut().chain(&mut references).for_each(|rounds| rounds.sort_by(f64::total_cmp));
         let popularity = Popularity::zipf(entries, skew);
         let point = Point {
             entries,

@@ -4,7 +4,7 @@
 use super::fit::{Fitted, fit};
 use super::rig::{Measured, Setting, Traffic, expect, measure};
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
-use crate::compare::{in_turn, median};
+use crate::compare::{in_turn, median, median_ratio};
 use crate::preset::{Case, Preset};
 use crate::{Line, Points};
 use engine::Every;
@@ -67,7 +67,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         params.extend(preset.params(load.burst));
         let mut more = vec![
             ("ring_full", json!(last.ring_full)),
-            ("times_one_core", json!(rounded(single / median(&times[number])))),
+            ("times_one_core", json!(rounded(median_ratio(&times[0], &times[number])))),
         ];
         more.extend(last.members());
         more.extend(case.instead.as_ref().map(|instead| ("instead", json!(instead))));

@@ -4,7 +4,7 @@ use super::BENCH;
 use super::contender::{Contender, Edison};
 use super::keyed;
 use super::stream::Stream;
-use crate::compare::thread_time;
+use crate::compare::{self, thread_time};
 use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::{KeyV4, Seed};
@@ -83,8 +83,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             more.extend(median_and_spread(middle, spread, scores.iter().map(|score| score.f1[number]), 3));
         }
         more.extend(median_and_spread("are", "are_spread", scores.iter().map(|score| score.are), 2));
-        let mut rounds_ns: Vec<f64> = scores.iter().map(|score| score.ns).collect();
-        rounds_ns.sort_by(f64::total_cmp);
+        let rounds_ns = scores.iter().map(|score| score.ns).collect();
         out(Line {
             bench: BENCH,
             variant: name.to_owned(),
@@ -105,11 +104,9 @@ fn median_and_spread(
     values: impl Iterator<Item = f64>,
     digits: i32,
 ) -> [(&'static str, Value); 2] {
-    let mut values: Vec<f64> = values.map(|value| to_digits(value, digits)).collect();
-    values.sort_by(f64::total_cmp);
-    let (least, most) = (values[0], values[values.len() - 1]);
-    let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
-    [(middle, json!(to_digits(median, digits))), (spread, json!([least, most]))]
+    let values: Vec<f64> = values.map(|value| to_digits(value, digits)).collect();
+    let ends = compare::spread(&values);
+    [(middle, json!(to_digits(compare::median(&values), digits))), (spread, json!(ends))]
 }
 
 fn score(contender: &mut dyn Contender, stream: &Stream) -> Score {

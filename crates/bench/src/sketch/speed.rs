@@ -5,7 +5,7 @@ use super::contender::{Contender, Edison};
 use super::keyed;
 use super::plain_count_min::PlainCountMin;
 use super::stream::Stream;
-use crate::compare::{median_ratio, rounds, thread_time};
+use crate::compare::{in_turn, median_ratio, thread_time};
 use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::Seed;
@@ -76,7 +76,7 @@ fn compare(
 ) {
     let mut checked = vec![true; comparison.contenders.len()];
     let mut numbered: Vec<_> = comparison.contenders.iter_mut().enumerate().collect();
-    let times = rounds(&mut numbered, seconds, |(number, contender)| {
+    let times = in_turn(&mut numbered, seconds, |(number, contender)| {
         contender.reset();
         let began = thread_time();
         contender.count(stream);
@@ -85,7 +85,7 @@ fn compare(
         time
     });
     let plain = times[0].clone();
-    for (number, mut rounds_ns) in times.into_iter().enumerate() {
+    for (number, rounds_ns) in times.into_iter().enumerate() {
         let contender = &comparison.contenders[number];
         let mut params = vec![("flows", json!(flows)), ("zipf", json!(zipf)), ("cores", json!(1))];
         params.extend(comparison.params.clone());
@@ -97,7 +97,6 @@ fn compare(
                 more.push(("asked_times", json!(asked)));
             }
         }
-        rounds_ns.sort_by(f64::total_cmp);
         out(Line {
             bench: BENCH,
             variant: contender.name().to_owned(),
