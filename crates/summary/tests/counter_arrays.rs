@@ -412,6 +412,87 @@ fn a_stream_made_against_one_seed_does_not_hurt_another() {
     assert!(victim(secret, &packets) <= honest, "{} under another seed", victim(secret, &packets));
 }
 
+/// One flow loses more than it had while the total stays above zero; merging adds such removals up.
+fn counts_underflows<P: Signed>()
+where
+    P::Cell: SignedCell,
+{
+    let seed = Seed::new(14);
+    let mut array: CounterArray<P> = summarise(&config(3, 500, seed), &[1, 2, 2, 2]);
+    array.remove_burst(&sketch_support::updates(&[1], &seed));
+    assert_eq!(array.underflows(), 0, "{}", P::KIND);
+    array.remove_burst(&sketch_support::updates(&[1], &seed));
+    assert_eq!((array.underflows(), array.total()), (1, 2.0), "{}", P::KIND);
+    let other = array.clone();
+    array.merge(&other).expect("the same configuration");
+    assert_eq!((array.underflows(), array.total()), (2, 4.0), "{}", P::KIND);
+    // A reset forgets them, and what was removed.
+    array.reset();
+    assert_eq!((array.underflows(), array.total()), (0, 0.0), "{}", P::KIND);
+    same(&array, &CounterArray::new(&config(3, 500, seed)).expect("an array"), &seed);
+}
+
+#[test]
+fn removing_more_than_a_flow_has_is_counted_where_counters_tell() {
+    counts_underflows::<KAry>();
+    counts_underflows::<Turnstile>();
+}
+
+#[test]
+fn a_total_at_its_end_bounds_nothing() {
+    let seed = Seed::new(15);
+    let mut array = CounterArray::<CountMin<u64>>::new(&config(1, 1000, seed)).expect("an array");
+    (1..=3).for_each(|flow| weigh(&mut array, flow, u64::MAX / 2));
+    let bounds = array.estimate_hash(hash(1, &seed)).bounds.expect("bounds");
+    assert_eq!((bounds.lower, bounds.upper), (0.0, (u64::MAX / 2) as f64));
+    let mut signed = CounterArray::<Turnstile<i64>>::new(&config(1, 1000, seed)).expect("an array");
+    (1..=3).for_each(|flow| weigh(&mut signed, flow, i64::MAX as u64 - 1));
+    assert_eq!(signed.estimate_hash(hash(1, &seed)).bounds, None);
+}
+
+/// Split or not, a configuration is the same, and arrays merge.
+#[test]
+fn whole_counters_merge_with_split_ones() {
+    let configuration = config::<CountMin>(3, 200_000, Seed::new(16));
+    let (first, second) = (stream(3000, 40), stream(2000, 60));
+    let mut split: CounterArray<CountMin> = summarise(&configuration, &first);
+    let mut whole: CounterArray<CountMin> = summarise(&configuration.whole(), &second);
+    assert!(split.bytes() > whole.bytes() && configuration == configuration.whole());
+    let product = split.inner_product(&whole).expect("the same configuration");
+    assert_eq!(product, whole.inner_product(&split).expect("the same configuration"));
+    let (a, b) = (counts(&first), counts(&second));
+    let truth: u64 = a.iter().map(|(flow, count)| count * b.get(flow).unwrap_or(&0)).sum();
+    assert_eq!(product.value, truth as f64);
+    let before = split.clone();
+    split.merge(&whole).expect("the same configuration");
+    whole.merge(&before).expect("the same configuration");
+    let together: Vec<u64> = first.into_iter().chain(second).collect();
+    same(&split, &whole, configuration.seed());
+    same(&split, &summarise(&configuration, &together), configuration.seed());
+    split.reset();
+    same(&split, &CounterArray::new(&configuration).expect("an array"), configuration.seed());
+}
+
+/// As cores that have flows of their own: no answer is too small, and none is beyond Count-Min's.
+#[test]
+fn conservative_arrays_of_different_flows_are_put_together() {
+    for seed in seeds(20) {
+        let packets = stream(20_000, 4000);
+        let truth = counts(&packets);
+        let plain: CounterArray<CountMin> = summarise(&config(3, 500, seed), &packets);
+        let (even, odd): (Vec<u64>, Vec<u64>) = packets.iter().partition(|flow| **flow % 2 == 0);
+        let mut careful: CounterArray<Conservative> = summarise(&config(3, 500, seed), &even);
+        let other = summarise(&config(3, 500, seed), &odd);
+        careful.merge_disjoint(&other).expect("the same configuration");
+        assert_eq!(careful.total(), plain.total());
+        for (flow, count) in &truth {
+            let [careful, plain] =
+                [&careful.estimate_hash(hash(*flow, &seed)), &plain.estimate_hash(hash(*flow, &seed))];
+            assert!((*count as f64..=plain.value).contains(&careful.value), "{flow}: {careful:?} {plain:?}");
+        }
+    }
+}
+
 #[test]
 fn sizes_that_cannot_be_are_refused_with_the_least() {
     let seed = Seed::new(1);

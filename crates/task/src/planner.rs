@@ -112,20 +112,10 @@ fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> 
     if structure == Structure::MvSketch && spec.kind == Kind::Change && spec.against != Against::Last {
         return Some("it compares two windows and no average of several".to_owned());
     }
-    if setting.workers > 1 {
-        if structure == Structure::Conservative {
-            return Some(
-                "conservative update is not linear: what several cores counted cannot be added up".to_owned(),
-            );
-        }
-        let is_run_key = spec.key.is_none_or(|key| key == setting.key);
-        if structure == Structure::StreamSample && (setting.scatters || !is_run_key) {
-            return Some(
-                "it needs all packets of a flow on one core, which this run does not promise".to_owned(),
-            );
-        }
-    }
-    None
+    let is_run_key = spec.key.is_none_or(|key| key == setting.key);
+    let is_scattered = setting.workers > 1 && (setting.scatters || !is_run_key);
+    (is_scattered && structure.needs_whole_flows())
+        .then(|| "it needs all packets of a flow on one core, which this run does not promise".to_owned())
 }
 
 /// Chooses.

@@ -78,6 +78,11 @@ impl Structure {
         }
     }
 
+    /// Whether it asks for all packets of a flow on one core.
+    pub(crate) fn needs_whole_flows(self) -> bool {
+        matches!(self, Conservative | StreamSample)
+    }
+
     /// Why byte counts cannot be kept in it; `None` where they can.
     pub(crate) fn why_not_bytes(self) -> Option<&'static str> {
         match self {

@@ -154,7 +154,8 @@ fn several_workers_answer_as_one() {
 #[test]
 fn what_cannot_be_merged_is_refused_with_the_reason() {
     for (text, scatters, says) in [
-        ("heavy-hitters:structure=conservative-update,memory=1MiB", false, "not linear"),
+        ("heavy-hitters:structure=conservative-update,memory=1MiB", true, "on one core"),
+        ("heavy-hitters:structure=conservative-update,memory=1MiB,key=src_addr", false, "on one core"),
         ("entropy:structure=stream-sample,memory=1MiB", true, "on one core"),
         ("entropy:structure=stream-sample,memory=1MiB,key=src_addr", false, "on one core"),
     ] {
@@ -165,6 +166,18 @@ fn what_cannot_be_merged_is_refused_with_the_reason() {
     let tasks = tasks(&["entropy:structure=stream-sample,memory=64KiB"], &setting(25_000, 3, false));
     let windows = windows();
     assert_eq!(by_workers(&tasks, &[&windows[0]], 3, true).len(), 1, "flows stay on their cores");
+}
+
+/// With room for all flows every estimate is the truth, whoever counted.
+#[test]
+fn conservative_update_runs_where_flows_stay_on_their_cores() {
+    let text = ["heavy-hitters:structure=conservative-update,memory=16MiB,count=50"];
+    let windows = windows();
+    let all: Vec<&[Packet]> = windows.iter().map(|window| &window[..]).collect();
+    let of_one = answers(&tasks(&text, &setting(25_000, 1, false)), &all).into_iter().flatten();
+    let of_one: Vec<_> = of_one.map(|answer| format!("{:?} {}", answer.rows, answer.status)).collect();
+    assert!(of_one.iter().all(|answer| answer.matches("estimate").count() > 10), "{of_one:?}");
+    assert_eq!(by_workers(&tasks(&text, &setting(25_000, 3, false)), &all, 3, true), of_one);
 }
 
 #[test]

@@ -2,6 +2,11 @@
 
 use super::Estimate;
 
+/// What e·N / w says of a total that is known up to its end, where it stays: nothing.
+pub(crate) fn noise(total: u64, width: usize) -> f64 {
+    if total == u64::MAX { f64::INFINITY } else { std::f64::consts::E * total as f64 / width as f64 }
+}
+
 /// The least of a key's counters: not less than the truth, and with a probability of 1 − e⁻ʳ for `rows` independent rows not more
 /// than e·N / w above it (Cormode and Muthukrishnan 2005, theorem 1).
 pub(crate) fn count_min(
@@ -12,7 +17,6 @@ pub(crate) fn count_min(
 ) -> Estimate {
     let least = counters.min().unwrap_or(0);
     let value = f64::from(least);
-    let off = std::f64::consts::E * total as f64 / width as f64;
     let upper = if least == u32::MAX { f64::INFINITY } else { value };
-    Estimate::bounded(value, (value - off).max(0.0), upper, 1.0 - (-(rows as f64)).exp())
+    Estimate::bounded(value, (value - noise(total, width)).max(0.0), upper, 1.0 - (-(rows as f64)).exp())
 }

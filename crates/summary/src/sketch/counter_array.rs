@@ -15,7 +15,7 @@
 //! the secret hash, as rows are digits of one word: hashes that follow a pattern meet in several rows at once. Where the array is
 //! larger than the cache that is near, a burst goes through in two steps: the first finds the places and asks for their
 //! lines, the second counts. Packets that are counted one by one into many counters that only add take bytes of their own
-//! ([`Counters`]).
+//! (`counters.rs`).
 //!
 //! Several cores count into one array by [`SharedArray`], or each into its own, which are added when a window ends.
 
@@ -51,14 +51,21 @@ use std::sync::OnceLock;
 const MOST_CELLS: usize = 1 << 31;
 
 /// Size and seed of a counter array.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ArrayConfig<P> {
     depth: usize,
     width: usize,
     seed: Seed,
-    /// Counters are never split.
+    /// Counters are not split.
     is_whole: bool,
     policy: PhantomData<fn() -> P>,
+}
+
+/// Whether counters are split makes no difference to what is counted.
+impl<P> PartialEq for ArrayConfig<P> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.depth, self.width, self.seed) == (other.depth, other.width, other.seed)
+    }
 }
 
 impl<P: Policy> ArrayConfig<P> {
@@ -72,12 +79,14 @@ impl<P: Policy> ArrayConfig<P> {
         Ok(Self { depth, width, seed, is_whole: !P::SPLITS, policy: PhantomData })
     }
 
-    /// With counters that whoever counts can look at.
-    pub(super) fn whole(self) -> Self {
+    /// With counters that are not split, however many they are: for those that take weights alone, or are looked at while
+    /// they count.
+    #[must_use]
+    pub fn whole(self) -> Self {
         Self { is_whole: true, ..self }
     }
 
-    /// The largest that takes no more than `bytes`.
+    /// The largest that takes no more than `bytes`, split or not.
     fn largest(bytes: usize, seed: Seed, is_whole: bool) -> Result<Self, SketchError> {
         let sized = |width| Self::new(P::USUAL_DEPTH, width, seed).map(|sized| Self { is_whole, ..sized });
         let least = sized(P::LEAST_WIDTH)?.bytes();
@@ -111,7 +120,10 @@ impl<P: Policy> ArrayConfig<P> {
 
 impl<P: Policy> Configuration for ArrayConfig<P> {
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        Self::largest(bytes, seed, !P::SPLITS)
+        let whole = Self::largest(bytes, seed, true)?;
+        let split = Self::largest(bytes, seed, !P::SPLITS)?;
+        // Just below where counters begin to be split, they leave memory over.
+        Ok(if Counters::<P::Cell>::are_many(split.cells()) { split } else { whole })
     }
 
     fn bytes(&self) -> usize {
@@ -269,6 +281,23 @@ impl<K: Key, P: Policy> Frequency<K> for CounterArray<P> {
 
 impl<P: Linear> Merge for CounterArray<P> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        self.add_counters(other)
+    }
+}
+
+impl<C: Cell> CounterArray<Conservative<C>> {
+    /// Takes in what was counted of other flows, as by another core that has flows of its own. The sums are no less than any flow had and no
+    /// more than Count-Min's counters, so that the bound holds; they are not what one array would have of all, which grows less.
+    ///
+    /// # Errors
+    /// Where the configurations differ, with both; nothing was changed then.
+    pub fn merge_disjoint(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        self.add_counters(other)
+    }
+}
+
+impl<P: Policy> CounterArray<P> {
+    fn add_counters(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.configuration, &other.configuration)?;
         self.counters.combine(&other.counters, P::Cell::sum);
         self.added = self.added.saturating_add(other.added);

@@ -35,6 +35,8 @@ pub(crate) struct Counters<C> {
     /// False where cells have only what full bytes gave them: a counter whose byte is 0 has nothing then, which its cell, far away,
     /// need not be asked for.
     has_weights: bool,
+    /// False where all bytes are 0, which need not be asked for then.
+    has_singles: bool,
 }
 
 impl<C: Cell> Counters<C> {
@@ -50,10 +52,11 @@ impl<C: Cell> Counters<C> {
 
     fn make(len: usize, are_split: bool) -> Result<Self, SketchError> {
         let bytes = if are_split { filled(len, 0)? } else { Box::default() };
-        Ok(Self { bytes, cells: filled(len, C::default())?, has_weights: false })
+        Ok(Self { bytes, cells: filled(len, C::default())?, has_weights: false, has_singles: false })
     }
 
-    const fn are_many(len: usize) -> bool {
+    /// True for so many counters that they are split, unless somebody looks at them.
+    pub(crate) const fn are_many(len: usize) -> bool {
         len >= FAR_BYTES / size_of::<C>()
     }
 
@@ -105,31 +108,52 @@ impl<C: Cell> Counters<C> {
     }
 
     /// Each counter becomes what `combined` makes of it and of the other's.
-    pub(crate) fn combine(&mut self, other: &Self, mut combined: impl FnMut(C, C) -> C) {
-        for (at, theirs) in other.iter().enumerate() {
-            self.set(at, combined(self.get(at), theirs));
+    pub(crate) fn combine(&mut self, other: &Self, combined: impl Fn(C, C) -> C) {
+        self.settle();
+        self.has_weights = true;
+        for (cell, theirs) in self.cells.iter_mut().zip(other.iter()) {
+            *cell = combined(*cell, theirs);
         }
+    }
+
+    /// Has the cells take what their bytes hold, so that they are the counters. Until then no sum may have ended at a limit: done
+    /// once before one may, as no byte counts from then on.
+    #[inline(always)]
+    pub(crate) fn settle(&mut self) {
+        if self.has_singles {
+            self.settle_all();
+        }
+    }
+
+    #[cold]
+    fn settle_all(&mut self) {
+        for (cell, byte) in self.cells.iter_mut().zip(&self.bytes) {
+            *cell = sum(*cell, Some(byte));
+        }
+        self.bytes.fill(0);
+        (self.has_weights, self.has_singles) = (true, false);
     }
 
     /// All of them 0.
     pub(crate) fn reset(&mut self) {
         self.bytes.fill(0);
         self.cells.fill(C::default());
-        self.has_weights = false;
+        (self.has_weights, self.has_singles) = (false, false);
     }
 
     /// To count packets one by one; none where the counters are not split.
     #[inline(always)]
     pub(crate) fn split(&mut self) -> Option<Split<'_, C>> {
-        let Self { bytes, cells, has_weights } = self;
-        (!bytes.is_empty()).then_some(Split { bytes, cells, has_weights: *has_weights })
+        let Self { bytes, cells, has_weights, has_singles } = self;
+        *has_singles = !bytes.is_empty();
+        has_singles.then_some(Split { bytes, cells, has_weights: *has_weights })
     }
 
     /// To count packets of any weight.
     #[inline(always)]
     pub(crate) fn weighed(&mut self) -> Weighed<'_, C> {
         self.has_weights = true;
-        Weighed { bytes: &mut self.bytes, cells: &mut self.cells }
+        Weighed { bytes: &mut self.bytes, cells: &mut self.cells, has_singles: self.has_singles }
     }
 }
 
@@ -177,13 +201,15 @@ mod tests {
                 sums[at] += 1;
             }
             if step % 1_111 == 0 {
-                assert_eq!(*counters.weighed().settle(at), sums[at]);
+                assert_eq!(*counters.weighed().settled(at), sums[at]);
             }
             assert_eq!(counters.get(at), sums[at]);
         }
-        assert!(counters.range(0..5).eq(sums));
+        assert!(counters.range(0..5).eq(sums) && counters.range(2..4).eq([sums[2], sums[3]]));
         assert_eq!(counters.iter().sum::<i64>(), sums.iter().sum::<i64>());
         let other = counters.clone();
+        counters.settle();
+        assert!(counters.range(0..5).eq(sums) && counters.weighed().cells()[..5] == sums);
         counters.combine(&other, |ours, theirs| 3 * ours - theirs);
         assert!(counters.range(0..5).eq(sums.map(|sum| 2 * sum)));
         counters.reset();

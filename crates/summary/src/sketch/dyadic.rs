@@ -2,6 +2,7 @@
 //! of two by which the numbers are grouped (dyadic intervals; Cormode, Muthukrishnan 2005, section 4.2 and 5.2).
 
 use super::confidence::CONFIDENCE;
+use super::counters::Counters;
 use super::grid::widest;
 use super::memory::filled;
 use super::{
@@ -89,8 +90,8 @@ impl Configuration for DyadicConfig {
     }
 
     fn bytes(&self) -> usize {
-        let counter = if self.is_wide { size_of::<u64>() } else { size_of::<u32>() };
-        let sketched = self.depth * self.width * counter;
+        let bytes_of = if self.is_wide { Counters::<u64>::bytes_of } else { Counters::<u32>::bytes_of };
+        let sketched = bytes_of(self.depth * self.width);
         let exact = |level| self.exact_intervals(level).map(|intervals| intervals * size_of::<u64>());
         (0..self.bits).map(|level| exact(level).unwrap_or(sketched)).sum()
     }
@@ -128,8 +129,7 @@ fn sketched<C: Cell>(
     seed: u64,
 ) -> Result<Box<CounterArray<CountMin<C>>>, SketchError> {
     let array = ArrayConfig::new(configuration.depth, configuration.width, Seed::new(seed))?;
-    // Numbers come with weights: bytes for single packets would lie idle.
-    Ok(Box::new(CounterArray::new(&array.whole())?))
+    Ok(Box::new(CounterArray::new(&array)?))
 }
 
 fn estimated<C: Cell>(interval: u64, array: &CounterArray<CountMin<C>>) -> (f64, bool) {
@@ -197,7 +197,8 @@ impl DyadicArray {
     pub fn range(&self, first: u64, last: u64) -> Estimate {
         let (mut first, mut last) = (first, last.min(self.largest()));
         if (first, last) == (0, self.largest()) {
-            return Estimate::exact(self.total as f64);
+            let total = self.total as f64;
+            return if self.total == u64::MAX { Estimate::unbounded(total) } else { Estimate::exact(total) };
         }
         let (mut value, mut is_known, mut estimated) = (0.0, true, 0);
         for level in &self.levels {

@@ -1,7 +1,6 @@
 //! One Simple Hash Table for all cores, as Wu et al. 2016 have it: an entry gets its key once (Algorithm 5), and its counter by
 //! compare-and-swap (Algorithm 4).
 
-use super::counters::add;
 use super::grid::{BURST, GridConfig};
 use super::memory::{filled_with, prefetch};
 use super::row_hash::{RowHash, place};
@@ -124,8 +123,7 @@ impl<K: Key> SharedHashTable<K> {
         let mut table = SimpleHashTable::new(&self.config)?;
         for (at, entry) in self.entries.iter().enumerate() {
             if let Some((key, count)) = entry.get() {
-                let (count, over) = add(0, count);
-                table.set(at, key, count, over);
+                table.set(at, key, count);
             }
         }
         Ok(table)

@@ -1,7 +1,8 @@
 //! The Simple Hash Table as published: one row of counters, each with the first key that met it (Alipourfard et al.,
 //! HotNets 2015, section 3.1; Wu et al. 2016, section 2.2.3).
 
-use super::counters::{Counters, Weights};
+use super::count_min::count_min;
+use super::counters::{Counters, Weights, add};
 use super::grid::{BURST, Grid, GridConfig};
 use super::memory::filled;
 use super::row_hash::{RowHash, place};
@@ -12,8 +13,9 @@ use packet::Key;
 /// What its hash function is drawn for.
 pub(crate) const PURPOSE: u64 = 0x5117;
 
-/// One row of counters; the key is never checked, so flows that share a counter are one to it. Its answers are
-/// estimates without a bound: [`CheckedHashTable`](super::CheckedHashTable) has one.
+/// One row of counters; the key is never checked, so flows that share a counter are one to it: its answers are those of one row of
+/// Count-Min, with that bound (1 − 1/e), and which flow an entry names is the first's. [`CheckedHashTable`](super::CheckedHashTable) is
+/// certain of both.
 ///
 /// Counters are 32 bits and saturate, which is counted. They lie apart from the keys: a packet touches one counter, and a
 /// key only where it is the first. Packets that are counted one by one work in a byte an entry where entries are many
@@ -54,15 +56,21 @@ impl<K: Key> SimpleHashTable<K> {
     /// The total weight of the key with this hash.
     pub fn estimate_hash(&self, hash: u64) -> Estimate {
         let at = place(self.hash.word(hash), self.config.width as u32);
-        Estimate::unbounded(self.counts.get(at).into())
+        self.bounded(self.counts.get(at))
+    }
+
+    /// One row of Count-Min: never too small, and its bound.
+    fn bounded(&self, count: u32) -> Estimate {
+        count_min(std::iter::once(count), self.added, self.config.width, 1)
     }
 
     /// An entry as another table had it.
-    pub(crate) fn set(&mut self, at: usize, key: K, count: u32, saturated: u64) {
+    pub(crate) fn set(&mut self, at: usize, key: K, count: u64) {
+        let (kept, over) = add(0, count);
         self.keys[at] = key;
-        self.counts.set(at, count);
-        self.saturated += saturated;
-        self.added = self.added.saturating_add(count.into());
+        self.counts.set(at, kept);
+        self.saturated += over;
+        self.added = self.added.saturating_add(count);
     }
 
     /// The kept keys and their counters.
@@ -117,6 +125,7 @@ impl<K: Key> SimpleHashTable<K> {
         self.added = self.added.saturating_add(weights.sum);
         let may_end = self.added >= u32::MAX.into();
         if may_end {
+            self.counts.settle();
             self.add_to_cells::<true, Packet>(burst, of);
         } else if weights.are_ones && self.counts.are_split() {
             self.count(burst, of);
@@ -176,6 +185,7 @@ impl<K: Key> SimpleHashTable<K> {
 impl<K: Key> Merge for SimpleHashTable<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
+        self.counts.settle();
         let mut counts = self.counts.weighed();
         for (at, (key, count)) in other.keys.iter().zip(other.counts.iter()).enumerate() {
             if counts.is_zero(at) {
@@ -198,7 +208,7 @@ impl<K: Key> Frequency<K> for SimpleHashTable<K> {
 impl<K: Key> HeavyHitters<K> for SimpleHashTable<K> {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let heavy = self.kept().filter(|(_, count)| u64::from(*count) >= threshold);
-        HeavyKeys::new(heavy.map(|(key, count)| (*key, Estimate::unbounded(count.into()))).collect(), false)
+        HeavyKeys::new(heavy.map(|(key, count)| (*key, self.bounded(count))).collect(), false)
     }
 }
 
@@ -241,9 +251,25 @@ mod tests {
             }
             for key in stream.counts.keys() {
                 let at = place_of(key.hash(&config.seed));
-                assert_eq!(table.estimate(key), Estimate::unbounded(sums[&at] as f64));
+                assert_eq!(table.estimate(key).value, sums[&at] as f64);
             }
         }
+    }
+
+    #[test]
+    fn the_bound_of_one_row_holds_as_often_as_promised() {
+        let mut promise = oracle::Promise::default();
+        for number in 0..400 {
+            let stream = Stream::zipf(2_000, 500, number);
+            let config = GridConfig::with_width(60, Seed::new(number));
+            let table: Table = oracle::summary_of(&config, &stream.updates);
+            let key = stream.updates[number as usize].key;
+            let estimate = table.estimate(&key);
+            let bounds = estimate.bounds.expect("a bound");
+            assert!(bounds.upper - bounds.lower < 100.0 && bounds.confidence > 0.6, "{estimate:?}");
+            promise.count(estimate, stream.counts[&key] as f64);
+        }
+        promise.must_hold();
     }
 
     #[test]
@@ -261,6 +287,20 @@ mod tests {
         oracle::do_not_merge::<Table>(&config, &GridConfig::with_width(500, Seed::new(2)));
         oracle::sizes_are_kept::<Table>();
         assert!(Table::new(&GridConfig::with_width(0, config.seed)).is_err());
+    }
+
+    #[test]
+    fn split_counters_stop_at_their_end_too() {
+        let config = GridConfig::with_width(140_000, Seed::new(1));
+        let update = |weight| Update::new(KeyV4::default(), weight, &config.seed);
+        let mut table: Table = oracle::summary_of(&config, &vec![update(1); 300]);
+        let other = table.clone();
+        table.update_burst(&[update(u64::from(u32::MAX) - 300)]);
+        assert_eq!((table.saturated(), table.estimate(&KeyV4::default()).value), (0, f64::from(u32::MAX)));
+        table.update_burst(&[update(1)]);
+        assert_eq!(table.saturated(), 1);
+        table.merge(&other).expect("equal configurations");
+        assert_eq!((table.saturated(), table.total()), (2, u64::from(u32::MAX)));
     }
 
     #[test]

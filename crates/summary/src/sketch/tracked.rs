@@ -3,8 +3,9 @@
 use super::candidates::{Candidates, MOST};
 use super::counter_array::Observer;
 use super::{
-    ArrayConfig, Configuration, CounterArray, Estimate, Frequency, HeavyHitters, HeavyKeys, Linear, Merge,
-    Policy, Signed, SignedCell, SketchError, Summary, Unmergeable, Update, UpdateBurst,
+    ArrayConfig, Cell, Configuration, Conservative, CounterArray, Estimate, Frequency, HeavyHitters,
+    HeavyKeys, Linear, Merge, Policy, Signed, SignedCell, SketchError, Summary, Unmergeable, Update,
+    UpdateBurst,
 };
 use packet::{Key, Seed};
 use std::collections::HashMap;
@@ -78,7 +79,15 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
     }
 }
 
-/// See the module's head. A flow's estimate is compared with the candidates' at each of its packets; the answer asks the
+/// See the module's head. What is not linear has no merge, so that this does not compile:
+///
+/// ```compile_fail,E0277
+/// # use summary::sketch::{Conservative, Merge, Tracked};
+/// fn merges<S: Merge>() {}
+/// merges::<Tracked<packet::KeyV4, Conservative>>();
+/// ```
+///
+/// A flow's estimate is compared with the candidates' at each of its packets; the answer asks the
 /// array again.
 ///
 /// Where estimates only grow (Count-Min, conservative update), every flow with an estimate of the threshold or more is in the
@@ -162,8 +171,28 @@ impl<K: Key, P: Linear> Merge for Tracked<K, P> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.configuration, &other.configuration)?;
         self.array.merge(&other.array)?;
-        self.candidates.merge(&other.candidates, |hash| self.array.rank_hash(hash));
+        self.add_candidates(other);
         Ok(())
+    }
+}
+
+impl<K: Key, C: Cell> Tracked<K, Conservative<C>> {
+    /// As [`CounterArray::merge_disjoint`], with both sides' candidates.
+    ///
+    /// # Errors
+    /// Where the configurations differ, with both; nothing was changed then.
+    pub fn merge_disjoint(&mut self, other: &Self) -> Result<(), Unmergeable> {
+        Unmergeable::check(&self.configuration, &other.configuration)?;
+        self.array.merge_disjoint(&other.array)?;
+        self.add_candidates(other);
+        Ok(())
+    }
+}
+
+impl<K: Key, P: Policy> Tracked<K, P> {
+    /// Of both sides' candidates those with the largest estimates by the array, which has both sides' packets.
+    fn add_candidates(&mut self, other: &Self) {
+        self.candidates.merge(&other.candidates, |hash| self.array.rank_hash(hash));
     }
 }
 

@@ -6,6 +6,7 @@ use super::cell::{Cell, SignedCell};
 use super::inner_product::{bounded_median_product, least_product};
 use super::places::Place;
 use crate::sketch::Estimate;
+use crate::sketch::count_min::noise;
 use crate::sketch::row_hash::MAX_ROWS;
 use std::fmt;
 use std::marker::PhantomData;
@@ -22,7 +23,7 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     const LEAST_WIDTH: usize = 1;
     /// True where a row's hash has a sign.
     const HAS_SIGNS: bool = false;
-    /// True where a packet adds to its counters and nothing else, so that many of them are split ([`Counters`]).
+    /// True where a packet adds to its counters and nothing else, so that many of them are split (`counters.rs`).
     const SPLITS: bool = false;
 
     /// Adds `weight` at the places of a packet. Gives the counters after it, their signs undone. Without `MAY_END` no
@@ -163,7 +164,7 @@ fn least<P: Policy>(array: &CounterArray<P>, hash: u64) -> Estimate {
         return Estimate::unbounded(value);
     }
     // A row at its limit is never the least one, and would not be if it could count on.
-    let noise = std::f64::consts::E * array.added as f64 / array.configuration.width as f64;
+    let noise = noise(array.added, array.configuration.width);
     Estimate::bounded(value, (value - noise).max(0.0), value, 1.0 - (-(depth as f64)).exp())
 }
 
@@ -286,7 +287,7 @@ impl<C: SignedCell> Signed for CountSketch<C> {
         let places = array.places_of(hash);
         let mut counters = array.counters.weighed();
         for place in &places[..array.configuration.depth] {
-            let cell = counters.settle(place.index());
+            let cell = counters.settled(place.index());
             *cell = if place.is_negative() { cell.plus(weight) } else { cell.minus(weight) };
         }
         false
@@ -361,7 +362,7 @@ impl<C: SignedCell> Policy for Turnstile<C> {
         const TIMES: f64 = 8.0;
         let depth = array.configuration.depth;
         let (value, is_at_limit) = median(&mut array.cells_of(hash)[..depth]);
-        if is_at_limit {
+        if is_at_limit || array.added.max(array.removed) == u64::MAX {
             return Estimate::unbounded(value);
         }
         let all = array.added as f64 + array.removed as f64;
@@ -386,7 +387,7 @@ where
     let mut counters = array.counters.weighed();
     let mut fell = false;
     for place in &places[..array.configuration.depth] {
-        let cell = counters.settle(place.index());
+        let cell = counters.settled(place.index());
         *cell = cell.minus(weight);
         fell |= *cell < P::Cell::default();
     }

@@ -14,7 +14,12 @@ use packet::Key;
 /// and stop at their limits.
 ///
 /// Any linear policy: what is added is added, in whatever order. Conservative update reads all rows and raises
-/// some; two cores at once would lose packets, so it is not among them.
+/// some; two cores at once would lose packets, so it is not among them, and this does not compile:
+///
+/// ```compile_fail,E0277
+/// # use summary::sketch::{Conservative, SharedArray};
+/// fn shared(_: SharedArray<packet::KeyV4, Conservative>) {}
+/// ```
 ///
 /// The global heavy hitter is the flow with the largest estimate that any packet had when it was counted. The critical section is entered only
 /// for an estimate above that, which every packet of the heaviest flow has: that is what it costs.
@@ -64,6 +69,8 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     #[inline(always)]
     fn add_rows<const D: usize>(&self, burst: &[Update<K>]) {
         let total = burst.iter().fold(0_u64, |total, update| total.saturating_add(update.weight));
+        // First: no counter that a snapshot reads has more than all that was added by then.
+        self.added.add(total);
         let mut found = [[Place::default(); D]; BATCH];
         for burst in burst.chunks(BATCH) {
             for (found, update) in found.iter_mut().zip(burst) {
@@ -76,7 +83,6 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
             }
             burst.iter().zip(&found).for_each(|(update, places)| self.add_one(update, places));
         }
-        self.added.add(total);
     }
 
     #[inline(always)]

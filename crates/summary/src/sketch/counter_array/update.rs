@@ -2,10 +2,10 @@
 
 use super::CounterArray;
 use super::cell::Cell;
-use super::places::{Place, with_depth};
+use super::places::{Place, Places, with_depth};
 use super::policy::Policy;
 use crate::sketch::Update;
-use crate::sketch::counters::Weights;
+use crate::sketch::counters::{Split, Weights};
 use crate::sketch::memory::prefetch;
 use packet::Key;
 
@@ -56,16 +56,25 @@ impl<P: Policy> CounterArray<P> {
         // No counter has more than all that came and went.
         let may_end = self.added.saturating_add(self.removed) >= P::Cell::LIMIT;
         let is_one_word = self.places.are_of_one_word(self.configuration.depth);
-        // Nobody looks at split counters while they count.
-        let is_split = P::SPLITS && weights.are_ones && !may_end && self.counters.are_split();
+        self.changed();
+        if may_end {
+            self.counters.settle();
+        } else if weights.are_ones
+            && P::SPLITS
+            && let Some(split) = self.counters.split()
+        {
+            // Nobody looks at split counters while they count.
+            let places = &self.places;
+            return with_depth!(self.configuration.depth, D => match is_one_word {
+                true => count_rows::<P, D, true, Packet>(split, places, burst, of),
+                false => count_rows::<P, D, false, Packet>(split, places, burst, of),
+            });
+        }
         with_depth!(self.configuration.depth, D => match (is_one_word, may_end) {
-            (true, false) if is_split => self.count_rows::<D, true, Packet>(burst, of),
-            (false, false) if is_split => self.count_rows::<D, false, Packet>(burst, of),
             (true, false) => self.add_rows::<D, true, false, Packet>(burst, of, observer),
             (false, false) => self.add_rows::<D, false, false, Packet>(burst, of, observer),
             (_, true) => self.add_rows::<D, false, true, Packet>(burst, of, observer),
         });
-        self.changed();
     }
 
     // Not inlined: many copies of it in one function leave none of them enough registers.
@@ -84,12 +93,7 @@ impl<P: Policy> CounterArray<P> {
                 functions.of::<D, ONE_WORD, false>(hash)
             }
         };
-        let mut weighed = self.counters.weighed();
-        if MAY_END {
-            for place in burst.iter().flat_map(|packet| places(of(packet).0)) {
-                weighed.settle(place.index());
-            }
-        }
+        let weighed = self.counters.weighed();
         let are_far = weighed.are_far();
         let cells = weighed.cells();
         if !are_far {
@@ -112,31 +116,32 @@ impl<P: Policy> CounterArray<P> {
             }
         }
     }
+}
 
-    /// Counts packets one by one into split counters.
-    // Not inlined: see above.
-    #[inline(never)]
-    fn count_rows<const D: usize, const ONE_WORD: bool, Packet>(
-        &mut self,
-        burst: &[Packet],
-        of: impl Fn(&Packet) -> (u64, u64),
-    ) {
-        let functions = self.places.clone();
-        let places = |packet: &Packet| functions.of::<D, ONE_WORD, false>(of(packet).0);
-        let Some(mut split) = self.counters.split() else { return };
-        if !split.is_far() {
-            for packet in burst {
-                places(packet).into_iter().for_each(|place| split.count(place.unsigned()));
-            }
-            return;
+/// Counts packets one by one.
+// Not inlined: see above.
+#[inline(never)]
+fn count_rows<P: Policy, const D: usize, const ONE_WORD: bool, Packet>(
+    mut split: Split<'_, P::Cell>,
+    functions: &Places,
+    burst: &[Packet],
+    of: impl Fn(&Packet) -> (u64, u64),
+) {
+    const { assert!(!(P::SPLITS && P::HAS_SIGNS)) };
+    let functions = functions.clone();
+    let places = |packet: &Packet| functions.of::<D, ONE_WORD, false>(of(packet).0);
+    if !split.is_far() {
+        for packet in burst {
+            places(packet).into_iter().for_each(|place| split.count(place.unsigned()));
         }
-        let mut found = [[Place::default(); D]; SPLIT_BATCH];
-        for burst in burst.chunks(SPLIT_BATCH) {
-            for (found, packet) in found.iter_mut().zip(burst) {
-                *found = places(packet);
-                found.iter().for_each(|place| split.prefetch(place.unsigned()));
-            }
-            found[..burst.len()].iter().flatten().for_each(|place| split.count(place.unsigned()));
+        return;
+    }
+    let mut found = [[Place::default(); D]; SPLIT_BATCH];
+    for burst in burst.chunks(SPLIT_BATCH) {
+        for (found, packet) in found.iter_mut().zip(burst) {
+            *found = places(packet);
+            found.iter().for_each(|place| split.prefetch(place.unsigned()));
         }
+        found[..burst.len()].iter().flatten().for_each(|place| split.count(place.unsigned()));
     }
 }

@@ -8,10 +8,11 @@ use crate::sketch::memory::prefetch;
 pub(crate) struct Weighed<'a, C> {
     pub(super) bytes: &'a mut [u8],
     pub(super) cells: &'a mut [C],
+    pub(super) has_singles: bool,
 }
 
 impl<'a, C: Cell> Weighed<'a, C> {
-    /// The cells, which are to be settled first where a sum may end at a limit.
+    /// The cells; after [`super::Counters::settle`] where a sum may end at a limit.
     #[inline(always)]
     pub(crate) fn cells(self) -> &'a mut [C] {
         self.cells
@@ -32,26 +33,26 @@ impl<'a, C: Cell> Weighed<'a, C> {
     /// True where nothing was counted yet.
     #[inline(always)]
     pub(crate) fn is_zero(&self, at: usize) -> bool {
-        self.cells[at] == C::default() && self.bytes.get(at).is_none_or(|byte| *byte == 0)
+        self.cells[at] == C::default() && (!self.has_singles || self.bytes[at] == 0)
     }
 
-    /// Has the cell take what its byte holds, so that it is the counter. All that was counted until then must be within the limit.
+    /// A cell that has taken what its byte holds, so that it is the counter; the byte is 0 where a sum has ended at a limit.
     #[inline(always)]
-    pub(crate) fn settle(&mut self, at: usize) -> &mut C {
-        if let Some(byte) = self.bytes.get_mut(at) {
-            self.cells[at] = sum(self.cells[at], Some(byte));
-            *byte = 0;
+    pub(crate) fn settled(&mut self, at: usize) -> &mut C {
+        let cell = &mut self.cells[at];
+        if self.has_singles {
+            *cell = sum(*cell, Some(&self.bytes[at]));
+            self.bytes[at] = 0;
         }
-        &mut self.cells[at]
+        cell
     }
 }
 
 impl Weighed<'_, u32> {
-    /// Has a counter [`grow`].
+    /// Has a counter [`grow`]; after [`super::Counters::settle`] where it may end.
     #[inline(always)]
     pub(crate) fn grow<const MAY_END: bool>(&mut self, at: usize, weight: u64, saturated: &mut u64) {
-        let cell = if MAY_END { self.settle(at) } else { &mut self.cells[at] };
-        grow::<MAY_END>(cell, weight, saturated);
+        grow::<MAY_END>(&mut self.cells[at], weight, saturated);
     }
 }
 
