@@ -52,6 +52,27 @@ fn with_candidates(seed: Seed) -> Result<Box<dyn Contender>, String> {
     Ok(Box::new(Edison::<Structure>::listing("count_min_with_candidates", &configuration)?))
 }
 
+/// Figures that are to be met on the streams of 1M packets of 300k flows, Zipf(1): F1 by threshold, average relative error.
+const PUBLISHED: [(&str, [f64; THRESHOLDS.len()], f64); 8] = [
+    ("count_min", [1.0, 0.977], 16.8),
+    ("conservative_update", [1.0, 1.0], 10.4),
+    ("count_sketch", [1.0, 0.977], 5.0),
+    ("k_ary", [0.973, 0.872], 1.68),
+    ("simple_hash_table", [0.947, 0.858], 90.6),
+    ("mv_sketch", [1.0, 1.0], 44.9),
+    ("space_saving", [1.0, 0.993], 323.0),
+    ("coco_sketch", [1.0, 0.997], f64::INFINITY),
+];
+
+/// False where no seed comes up to a structure's published figures.
+fn comes_up_to_published(name: &str, scores: &[Score]) -> bool {
+    let Some((_, f1, are)) = PUBLISHED.iter().find(|(of, ..)| *of == name) else { return true };
+    let any = |is_met: &dyn Fn(&Score) -> bool| scores.iter().any(is_met);
+    // The figures have three digits.
+    f1.iter().enumerate().all(|(number, f1)| any(&|score| score.f1[number] > f1 - 0.0005))
+        && any(&|score| score.are < are * 1.0005)
+}
+
 /// What one structure was like on one stream.
 struct Score {
     /// By threshold.
@@ -65,6 +86,7 @@ struct Score {
 pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     let (flows, zipf) = (points.flows.unwrap_or(300_000), points.zipf.unwrap_or(1.0));
     let packets = points.packets.unwrap_or(1_000_000).min(1 << 28);
+    let is_published = (flows, zipf, packets) == (300_000, 1.0, 1_000_000);
     let mut scores: Vec<Vec<Score>> = STRUCTURES.iter().map(|_| Vec::new()).collect();
     let mut made = Vec::new();
     for seed in 1..=SEEDS {
@@ -91,7 +113,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             packets,
             rounds_ns,
             memory_bytes: Some(bytes as u64),
-            checked: true,
+            checked: !is_published || comes_up_to_published(name, &scores),
             more,
         });
     }

@@ -445,6 +445,25 @@ mod tests {
         }
     }
 
+    /// Keys that meet one in a row under a known seed do not meet it there under another, in any row.
+    #[test]
+    fn keys_made_against_one_seed_do_not_meet_under_another() {
+        const VICTIM: u32 = 0x0a00_0001;
+        let [known, secret] = [1, 2].map(|number| Sketch::new(&config(4, 256, number)).expect("a sketch"));
+        for row in 0..4 + VERIFYING {
+            let meets = |sketch: &Sketch, key: u32| {
+                sketch.index.places::<4>(key)[row] == sketch.index.places::<4>(VICTIM)[row]
+            };
+            let chosen: Vec<u32> = (0..100_000).filter(|key| meets(&known, *key)).collect();
+            let still = chosen.iter().filter(|key| meets(&secret, **key)).count();
+            assert!(
+                chosen.len() > 200 && still < chosen.len() / 20,
+                "row {row}: {still} of {}",
+                chosen.len()
+            );
+        }
+    }
+
     #[test]
     fn a_full_counter_leaves_no_upper_bound() {
         let update = |weight| Update { key: 1_u32, hash: 0, weight };

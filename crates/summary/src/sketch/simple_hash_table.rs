@@ -304,6 +304,21 @@ mod tests {
     }
 
     #[test]
+    fn flows_made_against_one_seed_do_not_meet_under_another() {
+        let [known, secret] = [1, 2].map(|number| GridConfig::with_width(64, Seed::new(number)));
+        let key = |flow: u32| KeyV4::new([1; 8], flow.to_be_bytes(), 6);
+        let estimate = |config: &GridConfig<_>, flows: &[u32]| {
+            let updates: Vec<_> = flows.iter().map(|flow| Update::new(key(*flow), 1, &config.seed)).collect();
+            let table: Table = oracle::summary_of(config, &updates);
+            table.estimate(&key(0)).value
+        };
+        let chosen: Vec<u32> = (1..20_000).filter(|flow| estimate(&known, &[*flow]) > 0.0).collect();
+        assert!(chosen.len() > 200);
+        assert_eq!(estimate(&known, &chosen), chosen.len() as f64);
+        assert!(estimate(&secret, &chosen) < chosen.len() as f64 / 20.0);
+    }
+
+    #[test]
     fn counters_stop_at_their_end_and_say_so() {
         let config = GridConfig::with_width(1, Seed::new(1));
         let update = |weight| Update::new(KeyV4::default(), weight, &config.seed);

@@ -367,6 +367,24 @@ mod tests {
     }
 
     #[test]
+    fn a_full_counter_leaves_no_upper_bound() {
+        let config = config(3, 8, 1);
+        let update = |weight| Update::new(KeyV4::default(), weight, &config.seed);
+        let mut sketch: Sketch = oracle::summary_of(&config, &[update(u64::from(u32::MAX))]);
+        assert_eq!(sketch.saturated(), 0);
+        let other = sketch.clone();
+        sketch.update_burst(&[update(1)]);
+        assert_eq!(sketch.saturated(), 3);
+        let bounds = sketch.estimate(&KeyV4::default()).bounds.expect("bounds");
+        assert_eq!(bounds.upper, f64::INFINITY);
+        sketch.merge(&other).expect("equal configurations");
+        // Every counter was at its end on one side at least.
+        assert_eq!(sketch.saturated(), 6);
+        sketch.reset();
+        assert_eq!((sketch.saturated(), sketch.estimate(&KeyV4::default()).value), (0, 0.0));
+    }
+
+    #[test]
     fn merges_resets_and_sizes() {
         let (stream, second) = (Stream::zipf(3_000, 600, 1), Stream::bytes(2_000, 300, 2));
         let answers = |sketch: &Sketch| {
