@@ -35,6 +35,8 @@ mod memory;
 mod mv_sketch;
 #[cfg(test)]
 mod oracle;
+#[cfg(all(test, not(loom)))]
+mod parts_tests;
 pub mod preset;
 mod quantiles;
 mod reservoir;

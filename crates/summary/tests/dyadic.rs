@@ -182,7 +182,7 @@ fn wide_counters_hold_bytes_beyond_32_bits() {
 
 #[test]
 fn memory_is_kept_to() {
-    for bytes in [10_000, 1 << 20, 100 << 20] {
+    for bytes in [20_000, 1 << 20, 100 << 20] {
         let configuration = DyadicConfig::with_bytes(bytes, Seed::new(1)).expect("memory");
         assert!(configuration.bytes() <= bytes && configuration.bytes() > bytes * 9 / 10, "{configuration}");
     }
@@ -193,5 +193,7 @@ fn memory_is_kept_to() {
     assert!(
         DyadicConfig::new(0, 3, 10, Seed::new(1)).is_err()
             && DyadicConfig::new(65, 3, 10, Seed::new(1)).is_err()
+            && DyadicConfig::new(32, 3, 0, Seed::new(1)).is_err()
+            && DyadicConfig::new(32, 0, 10, Seed::new(1)).is_err()
     );
 }

@@ -7,7 +7,7 @@ use sketch_support::{Random, counts, key, seeds, skewed, summarise};
 use std::collections::HashMap;
 use summary::sketch::{
     ArrayConfig, Configuration, Conservative, CountMin, CountSketch, Frequency, HeavyHitters, HeavyKeys,
-    KAry, Merge, Policy, Summary, Tracked, TrackedConfig, Update, UpdateBurst, preset,
+    KAry, Merge, Policy, Summary, Tracked, TrackedConfig, Turnstile, Update, UpdateBurst, preset,
 };
 
 fn config<P: Policy>(width: usize, candidates: usize, seed: u64) -> TrackedConfig<KeyV4, P> {
@@ -102,6 +102,7 @@ where
 fn changes_between_two_windows_are_found_either_way() {
     finds_changes::<CountSketch>();
     finds_changes::<KAry>();
+    finds_changes::<Turnstile>();
 }
 
 /// An Ethernet frame with a UDP datagram without a body.

@@ -320,7 +320,7 @@ mod tests {
             let of = trials.iter().find(|(_, case, _)| case.structure == Some(structure));
             of.and_then(|(_, _, trials)| trials.refused.clone()).unwrap_or_default()
         };
-        assert!(refused(Structure::Conservative).contains("not linear"));
+        assert!(refused(Structure::Conservative).contains("one core"));
         assert!(refused(Structure::StreamSample).contains("one core"));
     }
 

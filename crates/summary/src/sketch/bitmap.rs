@@ -324,6 +324,7 @@ mod tests {
         oracle::sizes_are_kept::<MultiResolutionBitmap>();
         assert!(LinearBitmap::new(&GridConfig::with_width(0, linear.seed)).is_err());
         assert!(MultiResolutionBitmap::new(&GridConfig::new(1, 500, linear.seed)).is_err());
+        assert!(MultiResolutionBitmap::new(&GridConfig::new(4, 0, linear.seed)).is_err());
     }
 
     #[test]

@@ -90,10 +90,11 @@ impl Configuration for DyadicConfig {
     }
 
     fn bytes(&self) -> usize {
-        let bytes_of = if self.is_wide { Counters::<u64>::bytes_of } else { Counters::<u32>::bytes_of };
-        let sketched = bytes_of(self.depth * self.width);
+        let array = if self.is_wide { array_bytes::<u64> } else { array_bytes::<u32> };
+        let sketched = array(self.depth * self.width);
         let exact = |level| self.exact_intervals(level).map(|intervals| intervals * size_of::<u64>());
-        (0..self.bits).map(|level| exact(level).unwrap_or(sketched)).sum()
+        let levels = (0..self.bits).map(|level| exact(level).unwrap_or(sketched));
+        levels.sum::<usize>() + self.bits as usize * size_of::<Level>()
     }
 
     fn seed(&self) -> &Seed {
@@ -106,6 +107,11 @@ impl fmt::Display for DyadicConfig {
         let counter = if self.is_wide { u64::NAME } else { u32::NAME };
         write!(f, "{KIND} bits={} depth={} width={} counter={counter}", self.bits, self.depth, self.width)
     }
+}
+
+/// A level's array with its hash functions, of which each level has its own.
+const fn array_bytes<C: Cell>(counters: usize) -> usize {
+    size_of::<CounterArray<CountMin<C>>>() + Counters::<C>::bytes_of(counters)
 }
 
 /// The secret hash of an interval, by its level's seed: numbers that follow a pattern would meet in several rows at once, as
@@ -304,10 +310,10 @@ impl Summary for DyadicArray {
     fn bytes(&self) -> usize {
         let bytes = |level: &Level| match level {
             Level::Exact(cells) => size_of_val(&**cells),
-            Level::Sketched(array) => array.bytes(),
-            Level::Wide(array) => array.bytes(),
+            Level::Sketched(array) => size_of_val(&**array) + array.bytes(),
+            Level::Wide(array) => size_of_val(&**array) + array.bytes(),
         };
-        self.levels.iter().map(bytes).sum()
+        self.levels.iter().map(bytes).sum::<usize>() + size_of_val(&*self.levels)
     }
 }
 
