@@ -6,13 +6,15 @@ use crate::keeping::Sealed;
 use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
 use crate::window_gate::Seat;
-use packet::{BurstParser, Frame, NotMeasured, ParserConfig, Remark};
+use packet::{BurstParser, Frame, KeyV4, KeyV6, KeyedPacket, NotMeasured, ParserConfig, Remark};
 use port::{Burst, Filter, TimeBase};
 use record::report::{Counters, PacketCounts, Span, WindowEnd};
 use std::time::Duration;
 
 /// Who takes what a receiver has parsed: tables on the same core, or the way to those on others.
 pub(crate) trait Downstream {
+    /// These were parsed just now and are counted with the rest of their burst: time for their memory to come.
+    fn expect(&mut self, _: &[KeyedPacket<KeyV4>], _: &[KeyedPacket<KeyV6>]) {}
     /// Takes the parser's burst, which is to be left empty. `now`: stream time before its first packet.
     fn count(&mut self, parser: &mut BurstParser, now: u64);
     /// The window of this number is over, at stream time `now`.
@@ -42,6 +44,10 @@ pub(crate) trait Downstream {
         Refused::default()
     }
 }
+
+/// Frames that are parsed between two calls of [`Downstream::expect`]: a quarter of the usual burst, so that three quarters are
+/// parsed while the index lines of the first are on their way.
+const EXPECTED: u64 = 16;
 
 /// Counter of frames for which a worker's ring had no room.
 pub(crate) const RING_FULL: &str = "ring_full";
@@ -219,23 +225,33 @@ impl<'a> Receiver<'a> {
     ) {
         // Kept in registers: each costs a load and a store a packet otherwise.
         let (mut latest, mut backwards, mut pending) = (self.latest_ns, 0, 0);
-        for frame in part.frames() {
-            if frame.time_ns >= self.turn_at {
-                self.received += std::mem::take(&mut pending);
-                self.backwards += std::mem::take(&mut backwards);
-                self.latest_ns = latest;
-                if !self.turn_by_frame(frame.time_ns, down) {
-                    break;
+        let mut rest = part;
+        'parsing: while !rest.is_empty() {
+            let (frames, behind) = rest.split(EXPECTED);
+            rest = behind;
+            let parsed = (self.parser.v4.packets().len(), self.parser.v6.packets().len());
+            for frame in frames.frames() {
+                if frame.time_ns >= self.turn_at {
+                    self.received += std::mem::take(&mut pending);
+                    self.backwards += std::mem::take(&mut backwards);
+                    self.latest_ns = latest;
+                    if !self.turn_by_frame(frame.time_ns, down) {
+                        break 'parsing;
+                    }
+                }
+                pending += 1;
+                backwards += u64::from(frame.time_ns < latest);
+                latest = latest.max(frame.time_ns);
+                if wanted(&frame) {
+                    self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
+                } else {
+                    self.parser.skip(NotMeasured::Filter);
                 }
             }
-            pending += 1;
-            backwards += u64::from(frame.time_ns < latest);
-            latest = latest.max(frame.time_ns);
-            if wanted(&frame) {
-                self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
-            } else {
-                self.parser.skip(NotMeasured::Filter);
-            }
+            let BurstParser { v4, v6, .. } = &self.parser;
+            // A turn may have emptied the burst.
+            let (v4, v6) = (v4.packets().get(parsed.0..), v6.packets().get(parsed.1..));
+            down.expect(v4.unwrap_or_default(), v6.unwrap_or_default());
         }
         self.received += pending;
         self.backwards += backwards;

@@ -6,7 +6,7 @@ use crate::keeping::{Keeping, Sealed, Tables};
 use crate::receiver::Downstream;
 use crate::shared::Shared;
 use crate::worker_tasks::{Outlet, WorkerTasks};
-use packet::{BurstParser, KeyBurst, KeyV4, KeyV6};
+use packet::{BurstParser, KeyBurst, KeyV4, KeyV6, KeyedPacket};
 use port::TimeBase;
 use record::FlowRecord;
 use std::sync::Arc;
@@ -273,6 +273,14 @@ impl<R: RecordSink> Worker<R> {
 
 /// On the receiver's own core.
 impl<R: RecordSink> Downstream for Worker<R> {
+    #[inline]
+    fn expect(&mut self, v4: &[KeyedPacket<KeyV4>], v6: &[KeyedPacket<KeyV6>]) {
+        if let Keeping::Own(tables) | Keeping::Shares { open: tables, .. } = &self.keeping {
+            tables.v4.expect(v4);
+            tables.v6.expect(v6);
+        }
+    }
+
     #[inline]
     fn count(&mut self, parser: &mut BurstParser, now: u64) {
         Self::count(self, &parser.v4, &parser.v6, now);

@@ -190,6 +190,16 @@ impl<K: Key> FlowTable<K> {
         self.now = self.now.max(now);
     }
 
+    /// Has the index lines of these packets on their way while the rest of their burst is parsed: asked for by
+    /// [`FlowTable::update_burst`] alone, all at once, their arrival is a third of its time. Spares 5 % of a packet of a replay
+    /// (1M flows, Zipf(1), 20 rounds in turn with a program without it; EPYC with 1 MiB of L2).
+    #[inline]
+    pub fn expect(&self, packets: &[KeyedPacket<K>]) {
+        for packet in packets {
+            self.index.prefetch(self.index.first_bucket(packet.hash));
+        }
+    }
+
     /// Counts a burst. A packet older than stream time counts as of now.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
         let (packets, details) = (burst.packets(), burst.details());

@@ -69,7 +69,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     #[inline(always)]
     fn add_rows<const D: usize>(&self, burst: &[Update<K>]) {
         let total = burst.iter().fold(0_u64, |total, update| total.saturating_add(update.weight));
-        // First: no counter that a snapshot reads has more than all that was added by then.
+        // First, so that who reads meanwhile hardly finds more in a counter than in the total; nothing orders the two.
         self.added.add(total);
         let mut found = [[Place::default(); D]; BATCH];
         for burst in burst.chunks(BATCH) {
