@@ -2,7 +2,7 @@
 
 use super::accuracy::BYTES;
 use super::contender::{Contender, Edison};
-use super::plain_hash_table::{Checked, PlainHashTable, Published};
+use super::plain_hash_table::{Checked, Entry, PlainHashTable, Published};
 use super::plain_heap::PlainHeap;
 use super::reversible::{PlainReversible, Reversible};
 use super::speed::{Check, Comparison};
@@ -12,14 +12,20 @@ use packet::{KeyV4, Seed};
 use serde_json::json;
 use std::collections::HashMap;
 use summary::sketch::{
-    CheckedHashTable, CocoSketch, Configuration, Frequency, GridConfig, HeavyHitters, MvSketch, PacketSample,
-    SampleAndHold, SimpleHashTable, SpaceSavingHeap, SpaceSavingSummary, Summary, UpdateBurst,
+    CheckedHashTable, CocoSketch, Configuration, Frequency, Grid, GridConfig, HeavyHitters, MvSketch,
+    PacketSample, SampleAndHold, SimpleHashTable, SpaceSavingHeap, SpaceSavingSummary, Summary, UpdateBurst,
 };
 
 /// Speed.
 pub(super) fn comparisons() -> impl Iterator<Item = Result<Comparison, String>> {
-    let tables =
-        [1 << 12, 1 << 20].into_iter().flat_map(|width| [published_table(width), checked_table(width)]);
+    let tables = [1 << 12, 1 << 20].into_iter().flat_map(|width| {
+        // Small ones lie in the cache, where the plain version waits for nothing.
+        let asked_times = (width == 1 << 20).then_some(4.0);
+        [
+            table::<Published, SimpleHashTable<KeyV4>>("simple_hash_table", width, asked_times),
+            table::<Checked, CheckedHashTable<KeyV4>>("checked_hash_table", width, None),
+        ]
+    });
     let reversible = [(6, 1 << 12), (4, 1 << 16)].into_iter().map(|(rows, width)| reversible(rows, width));
     tables.chain([space_saving_orders()]).chain(reversible)
 }
@@ -32,33 +38,30 @@ fn never_less(contender: &dyn Contender, stream: &Stream) -> bool {
         .all(|(key, count)| contender.estimate(key).is_some_and(|value| value >= f64::from(*count)))
 }
 
-fn published_table(width: usize) -> Result<Comparison, String> {
+/// A hash table of so many entries beside the plain one that keeps the same.
+fn table<E: Entry, S>(
+    name: &'static str,
+    width: usize,
+    asked_times: Option<f64>,
+) -> Result<Comparison, String>
+where
+    S: Grid
+        + Summary<Configuration = GridConfig<S>>
+        + UpdateBurst<KeyV4>
+        + Frequency<KeyV4>
+        + HeavyHitters<KeyV4>
+        + 'static,
+{
     let config = GridConfig::with_width(width, Seed::new(7));
     Ok(Comparison {
         params: vec![("width", json!(width))],
         contenders: vec![
-            Box::new(PlainHashTable::<Published, false>::new(width)),
-            Box::new(PlainHashTable::<Published, true>::new(width)),
-            Box::new(Edison::<SimpleHashTable<KeyV4>>::listing("simple_hash_table", &config)?),
+            Box::new(PlainHashTable::<E, false>::new(width)),
+            Box::new(PlainHashTable::<E, true>::new(width)),
+            Box::new(Edison::<S>::listing(name, &config)?),
         ],
         check: Box::new(never_less),
-        // Small ones lie in the cache, where the plain version waits for nothing.
-        asked_times: (width == 1 << 20).then_some(4.0),
-    })
-}
-
-/// With the key checked, beside a plain one that does the same.
-fn checked_table(width: usize) -> Result<Comparison, String> {
-    let config = GridConfig::with_width(width, Seed::new(8));
-    Ok(Comparison {
-        params: vec![("width", json!(width))],
-        contenders: vec![
-            Box::new(PlainHashTable::<Checked, false>::new(width)),
-            Box::new(PlainHashTable::<Checked, true>::new(width)),
-            Box::new(Edison::<CheckedHashTable<KeyV4>>::listing("checked_hash_table", &config)?),
-        ],
-        check: Box::new(never_less),
-        asked_times: None,
+        asked_times,
     })
 }
 

@@ -48,9 +48,15 @@ impl Entry for Published {
 #[derive(Clone, Copy, Default)]
 #[repr(C, packed)]
 pub(super) struct Checked {
-    tuple: Tuple,
-    count: u32,
+    first: Published,
     others: u32,
+}
+
+impl Checked {
+    #[inline(always)]
+    fn is_first(&self, tuple: &Tuple) -> bool {
+        self.first.tuple == *tuple
+    }
 }
 
 impl Entry for Checked {
@@ -58,22 +64,19 @@ impl Entry for Checked {
 
     #[inline(always)]
     fn add(&mut self, tuple: &Tuple) {
-        if self.count == 0 {
-            self.tuple = *tuple;
-        }
-        if { self.tuple } == *tuple {
-            self.count += 1;
+        if self.first.count == 0 || self.is_first(tuple) {
+            self.first.add(tuple);
         } else {
             self.others += 1;
         }
     }
 
     fn kept(&self) -> (Tuple, u32) {
-        (self.tuple, self.count)
+        self.first.kept()
     }
 
     fn most(&self, tuple: &Tuple) -> u32 {
-        if { self.tuple } == *tuple { self.count } else { self.others }
+        if self.is_first(tuple) { self.first.count } else { self.others }
     }
 }
 

@@ -120,10 +120,14 @@ impl<P: Policy> ArrayConfig<P> {
 
 impl<P: Policy> Configuration for ArrayConfig<P> {
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        let whole = Self::largest(bytes, seed, true)?;
-        let split = Self::largest(bytes, seed, !P::SPLITS)?;
-        // Just below where counters begin to be split, they leave memory over.
-        Ok(if Counters::<P::Cell>::are_many(split.cells()) { split } else { whole })
+        if P::SPLITS {
+            let split = Self::largest(bytes, seed, false)?;
+            if Counters::<P::Cell>::are_many(split.cells()) {
+                return Ok(split);
+            }
+        }
+        // Just below where counters begin to be split, splitting them would leave memory over.
+        Self::whole_with_bytes(bytes, seed)
     }
 
     fn bytes(&self) -> usize {

@@ -14,7 +14,7 @@ mod views;
 mod weights;
 
 pub(crate) use stop::{add, grow};
-pub(crate) use views::{Split, Weighed};
+pub(crate) use views::{Split, View, Weighed};
 pub(crate) use weights::Weights;
 
 use super::memory::filled;
@@ -58,12 +58,6 @@ impl<C: Cell> Counters<C> {
     /// True for so many counters that they are split, unless somebody looks at them.
     pub(crate) const fn are_many(len: usize) -> bool {
         len >= FAR_BYTES / size_of::<C>()
-    }
-
-    /// True where single packets count in bytes.
-    #[inline(always)]
-    pub(crate) fn are_split(&self) -> bool {
-        !self.bytes.is_empty()
     }
 
     /// Memory of `len` counters.
@@ -193,11 +187,10 @@ mod tests {
             assert_eq!(counters.split().expect("many").is_zero(at), sums[at] == 0);
             // The first packets have no weights beside them.
             if step > 2_000 && step % 7 == 0 {
-                assert_eq!(counters.weighed().is_zero(at), sums[at] == 0);
                 counters.weighed().cells()[at] += 1_000;
                 sums[at] += 1_000;
             } else {
-                counters.split().expect("many").count(at);
+                counters.split().expect("many").count(at, 1);
                 sums[at] += 1;
             }
             if step % 1_111 == 0 {
@@ -214,6 +207,16 @@ mod tests {
         assert!(counters.range(0..5).eq(sums.map(|sum| 2 * sum)));
         counters.reset();
         assert!(counters.iter().all(|counter| counter == 0) && counters.split().expect("many").is_zero(0));
+    }
+
+    #[test]
+    fn what_was_counted_one_by_one_is_not_zero_for_weights() {
+        let (mut counters, mut saturated) = (Counters::<u32>::new(MANY).expect("memory"), 0);
+        counters.split().expect("many").count(5, 1);
+        let mut growing = counters.weighed().growing::<false>(&mut saturated);
+        growing.count(6, 7);
+        assert!(!growing.is_zero(5) && !growing.is_zero(6) && growing.is_zero(7));
+        assert_eq!((counters.get(5), counters.get(6), saturated), (1, 7, 0));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod mangling;
 
 use super::count_min::count_min;
-use super::counters::{Counters, Weights};
+use super::counters::{Counters, View, Weights};
 use super::grid::{BURST, Grid, GridConfig, Places};
 use super::row_hash::{MAX_ROWS, RowHash, place};
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
@@ -71,6 +71,34 @@ impl Index {
             row += 1;
         });
         places
+    }
+
+    #[inline(always)]
+    fn count_into<const ROWS: usize, Packet>(
+        &self,
+        mut counters: impl View,
+        burst: &[Packet],
+        of: impl Fn(&Packet) -> (u32, u64),
+    ) {
+        // What is near needs no time on its way.
+        if !counters.are_far() {
+            for (key, weight) in burst.iter().map(of) {
+                self.each::<ROWS>(key, |at| counters.count(at, weight));
+            }
+            return;
+        }
+        let mut places: Places = [[0; MAX_ROWS]; BURST];
+        for burst in burst.chunks(BURST) {
+            for (places, packet) in places.iter_mut().zip(burst) {
+                *places = self.places::<ROWS>(of(packet).0);
+                places[..ROWS + VERIFYING].iter().for_each(|at| counters.prefetch(*at as usize));
+            }
+            for (places, packet) in places.iter().zip(burst) {
+                for at in &places[..ROWS + VERIFYING] {
+                    counters.count(*at as usize, of(packet).1);
+                }
+            }
+        }
     }
 }
 
@@ -171,53 +199,17 @@ impl ReversibleSketch {
         weights: Weights,
         of: impl Fn(&Packet) -> (u32, u64),
     ) {
+        let Self { index, counters, saturated, total, .. } = self;
         // No counter has more than all.
-        if self.total >= u32::MAX.into() {
-            self.counters.settle();
-            self.add::<ROWS, true, Packet>(burst, of);
-        } else if weights.are_ones && self.counters.are_split() {
-            self.count::<ROWS, Packet>(burst, of);
+        if *total >= u32::MAX.into() {
+            counters.settle();
+            index.count_into::<ROWS, Packet>(counters.weighed().growing::<true>(saturated), burst, of);
+        } else if weights.are_ones
+            && let Some(split) = counters.split()
+        {
+            index.count_into::<ROWS, Packet>(split, burst, of);
         } else {
-            self.add::<ROWS, false, Packet>(burst, of);
-        }
-    }
-
-    /// Packets of any weight.
-    #[inline(always)]
-    fn add<const ROWS: usize, const MAY_END: bool, Packet>(
-        &mut self,
-        burst: &[Packet],
-        of: impl Fn(&Packet) -> (u32, u64),
-    ) {
-        let Self { index, counters, saturated, .. } = self;
-        let mut counters = counters.weighed();
-        // What is near needs no time on its way.
-        if !counters.are_far() {
-            for (key, weight) in burst.iter().map(of) {
-                index.each::<ROWS>(key, |at| counters.grow::<MAY_END>(at, weight, saturated));
-            }
-            return;
-        }
-        let mut places: Places = [[0; MAX_ROWS]; BURST];
-        for burst in burst.chunks(BURST) {
-            for (places, packet) in places.iter_mut().zip(burst) {
-                *places = index.places::<ROWS>(of(packet).0);
-                places[..ROWS + VERIFYING].iter().for_each(|at| counters.prefetch(*at as usize));
-            }
-            for (places, packet) in places.iter().zip(burst) {
-                for at in &places[..ROWS + VERIFYING] {
-                    counters.grow::<MAY_END>(*at as usize, of(packet).1, saturated);
-                }
-            }
-        }
-    }
-
-    /// Packets that count in bytes. Even eight rows of 2^16 take no more than half of a second-level cache.
-    #[inline(always)]
-    fn count<const ROWS: usize, Packet>(&mut self, burst: &[Packet], of: impl Fn(&Packet) -> (u32, u64)) {
-        let Some(mut split) = self.counters.split() else { return };
-        for (key, _) in burst.iter().map(of) {
-            self.index.each::<ROWS>(key, |at| split.count(at));
+            index.count_into::<ROWS, Packet>(counters.weighed().growing::<false>(saturated), burst, of);
         }
     }
 
@@ -331,9 +323,9 @@ impl Merge for ReversibleSketch {
         self.total = self.total.saturating_add(other.total);
         self.saturated += other.saturated;
         self.counters.settle();
-        let mut counters = self.counters.weighed();
+        let mut counters = self.counters.weighed().growing::<true>(&mut self.saturated);
         for (at, count) in other.counters.iter().enumerate() {
-            counters.grow::<true>(at, count.into(), &mut self.saturated);
+            counters.count(at, count.into());
         }
         Ok(())
     }

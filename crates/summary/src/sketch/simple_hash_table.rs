@@ -2,7 +2,7 @@
 //! HotNets 2015, section 3.1; Wu et al. 2016, section 2.2.3).
 
 use super::count_min::count_min;
-use super::counters::{Counters, Weights, add};
+use super::counters::{Counters, View, Weights, add};
 use super::grid::{BURST, Grid, GridConfig};
 use super::memory::filled;
 use super::row_hash::{RowHash, place};
@@ -123,60 +123,42 @@ impl<K: Key> SimpleHashTable<K> {
     #[inline(always)]
     fn add<Packet>(&mut self, burst: &[Packet], weights: Weights, of: impl Fn(&Packet) -> Update<K>) {
         self.added = self.added.saturating_add(weights.sum);
-        let may_end = self.added >= u32::MAX.into();
-        if may_end {
-            self.counts.settle();
-            self.add_to_cells::<true, Packet>(burst, of);
-        } else if weights.are_ones && self.counts.are_split() {
-            self.count(burst, of);
+        let Self { config, hash, counts, keys, saturated, added } = self;
+        let place = |update: Update<K>| place(hash.word(update.hash), config.width as u32);
+        if *added >= u32::MAX.into() {
+            counts.settle();
+            count_into(counts.weighed().growing::<true>(saturated), keys, burst, of, place);
+        } else if weights.are_ones
+            && let Some(split) = counts.split()
+        {
+            count_into(split, keys, burst, of, place);
         } else {
-            self.add_to_cells::<false, Packet>(burst, of);
+            count_into(counts.weighed().growing::<false>(saturated), keys, burst, of, place);
         }
     }
+}
 
-    /// Packets of any weight.
-    #[inline(always)]
-    fn add_to_cells<const MAY_END: bool, Packet>(
-        &mut self,
-        burst: &[Packet],
-        of: impl Fn(&Packet) -> Update<K>,
-    ) {
-        let Self { config, hash, counts, keys, saturated, .. } = self;
-        let mut counts = counts.weighed();
-        let mut places = [0_u32; BURST];
-        for burst in burst.chunks(BURST) {
-            for (at, packet) in places.iter_mut().zip(burst) {
-                *at = place(hash.word(of(packet).hash), config.width as u32) as u32;
-                counts.prefetch(*at as usize);
-            }
-            for (&at, packet) in places.iter().zip(burst) {
-                // The hash is not asked for again.
-                let (Update { key, weight, .. }, at) = (of(packet), at as usize);
-                if counts.is_zero(at) {
-                    keys[at] = key;
-                }
-                counts.grow::<MAY_END>(at, weight, saturated);
-            }
+#[inline(always)]
+fn count_into<K: Key, Packet>(
+    mut counters: impl View,
+    keys: &mut [K],
+    burst: &[Packet],
+    of: impl Fn(&Packet) -> Update<K>,
+    place: impl Fn(Update<K>) -> usize,
+) {
+    let mut places = [0_u32; BURST];
+    for burst in burst.chunks(BURST) {
+        for (at, packet) in places.iter_mut().zip(burst) {
+            *at = place(of(packet)) as u32;
+            counters.prefetch(*at as usize);
         }
-    }
-
-    /// Packets that count in bytes.
-    #[inline(always)]
-    fn count<Packet>(&mut self, burst: &[Packet], of: impl Fn(&Packet) -> Update<K>) {
-        let Self { config, hash, counts, keys, .. } = self;
-        let Some(mut split) = counts.split() else { return };
-        let mut places = [0_u32; BURST];
-        for burst in burst.chunks(BURST) {
-            for (at, packet) in places.iter_mut().zip(burst) {
-                *at = place(hash.word(of(packet).hash), config.width as u32) as u32;
-                split.prefetch(*at as usize);
+        for (&at, packet) in places.iter().zip(burst) {
+            // The hash is not asked for again.
+            let (Update { key, weight, .. }, at) = (of(packet), at as usize);
+            if counters.is_zero(at) {
+                keys[at] = key;
             }
-            for (&at, packet) in places.iter().zip(burst) {
-                if split.is_zero(at as usize) {
-                    keys[at as usize] = of(packet).key;
-                }
-                split.count(at as usize);
-            }
+            counters.count(at, weight);
         }
     }
 }
@@ -186,12 +168,12 @@ impl<K: Key> Merge for SimpleHashTable<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
         self.counts.settle();
-        let mut counts = self.counts.weighed();
+        let mut counts = self.counts.weighed().growing::<true>(&mut self.saturated);
         for (at, (key, count)) in other.keys.iter().zip(other.counts.iter()).enumerate() {
             if counts.is_zero(at) {
                 self.keys[at] = *key;
             }
-            counts.grow::<true>(at, count.into(), &mut self.saturated);
+            counts.count(at, count.into());
         }
         self.saturated += other.saturated;
         self.added = self.added.saturating_add(other.added);

@@ -5,7 +5,7 @@ use super::cell::Cell;
 use super::places::{Place, Places, with_depth};
 use super::policy::Policy;
 use crate::sketch::Update;
-use crate::sketch::counters::{Split, Weights};
+use crate::sketch::counters::{Split, View, Weights};
 use crate::sketch::memory::prefetch;
 use packet::Key;
 
@@ -130,9 +130,9 @@ fn count_rows<P: Policy, const D: usize, const ONE_WORD: bool, Packet>(
     const { assert!(!(P::SPLITS && P::HAS_SIGNS)) };
     let functions = functions.clone();
     let places = |packet: &Packet| functions.of::<D, ONE_WORD, false>(of(packet).0);
-    if !split.is_far() {
+    if !split.are_far() {
         for packet in burst {
-            places(packet).into_iter().for_each(|place| split.count(place.unsigned()));
+            places(packet).into_iter().for_each(|place| split.count(place.unsigned(), 1));
         }
         return;
     }
@@ -142,6 +142,6 @@ fn count_rows<P: Policy, const D: usize, const ONE_WORD: bool, Packet>(
             *found = places(packet);
             found.iter().for_each(|place| split.prefetch(place.unsigned()));
         }
-        found[..burst.len()].iter().flatten().for_each(|place| split.count(place.unsigned()));
+        found[..burst.len()].iter().flatten().for_each(|place| split.count(place.unsigned(), 1));
     }
 }

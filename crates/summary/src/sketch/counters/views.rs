@@ -1,8 +1,20 @@
-//! The two ways into counters: single packets, and weights.
+//! The two ways into counters, single packets and weights, and what they have in common for a loop over either.
 
 use super::{FAR_BYTES, FULL, grow, sum};
 use crate::sketch::Cell;
 use crate::sketch::memory::prefetch;
+
+/// Counters that a burst is counted into.
+pub(crate) trait View {
+    /// True where what packets count in is too much to be near.
+    fn are_far(&self) -> bool;
+    /// Has what a packet counts in on its way.
+    fn prefetch(&self, at: usize);
+    /// True where nothing was counted yet.
+    fn is_zero(&self, at: usize) -> bool;
+    /// Counts a packet.
+    fn count(&mut self, at: usize, weight: u64);
+}
 
 /// Counters to which weights are added.
 pub(crate) struct Weighed<'a, C> {
@@ -24,18 +36,6 @@ impl<'a, C: Cell> Weighed<'a, C> {
         size_of_val(self.cells) >= FAR_BYTES
     }
 
-    /// Has a counter's cell on its way.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, at: usize) {
-        prefetch(self.cells, at);
-    }
-
-    /// True where nothing was counted yet.
-    #[inline(always)]
-    pub(crate) fn is_zero(&self, at: usize) -> bool {
-        self.cells[at] == C::default() && (!self.has_singles || self.bytes[at] == 0)
-    }
-
     /// A cell that has taken what its byte holds, so that it is the counter; the byte is 0 where a sum has ended at a limit.
     #[inline(always)]
     pub(crate) fn settled(&mut self, at: usize) -> &mut C {
@@ -48,37 +48,70 @@ impl<'a, C: Cell> Weighed<'a, C> {
     }
 }
 
-impl Weighed<'_, u32> {
-    /// Has a counter [`grow`]; after [`super::Counters::settle`] where it may end.
+impl<'a> Weighed<'a, u32> {
+    /// For a burst whose weights the counters [`grow`] by; after [`super::Counters::settle`] where one may end. What does not fit
+    /// is added to `saturated`.
     #[inline(always)]
-    pub(crate) fn grow<const MAY_END: bool>(&mut self, at: usize, weight: u64, saturated: &mut u64) {
-        grow::<MAY_END>(&mut self.cells[at], weight, saturated);
+    pub(crate) fn growing<const MAY_END: bool>(self, saturated: &'a mut u64) -> Growing<'a, MAY_END> {
+        Growing { counters: self, saturated }
     }
 }
 
-/// Counters that packets are counted into one by one.
+/// Counters of 32 bits that grow by weights, to their end where they may.
+pub(crate) struct Growing<'a, const MAY_END: bool> {
+    counters: Weighed<'a, u32>,
+    saturated: &'a mut u64,
+}
+
+impl<const MAY_END: bool> View for Growing<'_, MAY_END> {
+    #[inline(always)]
+    fn are_far(&self) -> bool {
+        self.counters.are_far()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch(self.counters.cells, at);
+    }
+
+    #[inline(always)]
+    fn is_zero(&self, at: usize) -> bool {
+        self.counters.cells[at] == 0 && (!self.counters.has_singles || self.counters.bytes[at] == 0)
+    }
+
+    #[inline(always)]
+    fn count(&mut self, at: usize, weight: u64) {
+        grow::<MAY_END>(&mut self.counters.cells[at], weight, self.saturated);
+    }
+}
+
+/// Counters that packets are counted into one by one, where no sum can end at a limit.
 pub(crate) struct Split<'a, C> {
     pub(super) bytes: &'a mut [u8],
     pub(super) cells: &'a mut [C],
     pub(super) has_weights: bool,
 }
 
-impl<C: Cell> Split<'_, C> {
-    /// True where the bytes take more than what is near.
+impl<C: Cell> View for Split<'_, C> {
     #[inline(always)]
-    pub(crate) fn is_far(&self) -> bool {
+    fn are_far(&self) -> bool {
         self.bytes.len() >= FAR_BYTES
     }
 
-    /// Has a counter's byte on its way.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, at: usize) {
+    fn prefetch(&self, at: usize) {
         prefetch(self.bytes, at);
     }
 
-    /// Counts a packet, where no sum can end at a limit.
     #[inline(always)]
-    pub(crate) fn count(&mut self, at: usize) {
+    fn is_zero(&self, at: usize) -> bool {
+        self.bytes[at] == 0 && (!self.has_weights || self.cells[at] == C::default())
+    }
+
+    /// `weight` is 1.
+    #[inline(always)]
+    fn count(&mut self, at: usize, weight: u64) {
+        debug_assert_eq!(weight, 1, "packets count one by one here");
         let byte = &mut self.bytes[at];
         *byte = byte.wrapping_add(1);
         if *byte == 0 {
@@ -86,11 +119,5 @@ impl<C: Cell> Split<'_, C> {
             *byte = 1;
             self.cells[at] = self.cells[at].plus_within(u64::from(FULL));
         }
-    }
-
-    /// True where nothing was counted yet.
-    #[inline(always)]
-    pub(crate) fn is_zero(&self, at: usize) -> bool {
-        self.bytes[at] == 0 && (!self.has_weights || self.cells[at] == C::default())
     }
 }
