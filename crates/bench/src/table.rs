@@ -13,6 +13,8 @@ use traffic::{KeyStream, Spec};
 
 const BENCH: &str = "table";
 const BURST: usize = 64;
+/// After so many packets the cuckoo table hears of them, as from a receiver that parses.
+const EXPECTED: usize = 16;
 const PACKET: PacketFields = PacketFields {
     time_ns: 1_000_000_000,
     total_byte: 46,
@@ -170,8 +172,12 @@ impl Table for Cuckoo {
         let Some(table) = &mut self.table else { return };
         for keys in keys.chunks(BURST) {
             self.burst.clear();
-            for &key in keys {
-                self.burst.push(key, PACKET, &self.seed);
+            for part in keys.chunks(EXPECTED) {
+                let pushed = self.burst.packets().len();
+                for &key in part {
+                    self.burst.push(key, PACKET, &self.seed);
+                }
+                table.expect(&self.burst.packets()[pushed..]);
             }
             table.update_burst(&self.burst, &mut Sink::default());
         }
