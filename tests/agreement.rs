@@ -6,10 +6,10 @@ mod support;
 
 use std::process::Command;
 use support::capture::{self, Flows, Frame, Generated};
-use support::network::{Veth, with_veth};
 use support::output::{self, number};
 use support::program::{Ended, Running, edison, run};
 use support::scratch::Scratch;
+use testbed::veth::{Veth, with_veth};
 
 const MIXED: &str =
     "packets=4000,flows=900,size=64:7/594:4/1518:1,ipv6=30%,rate=1k,plant=flood:sources=150/scan/elephant";

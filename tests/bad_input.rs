@@ -7,10 +7,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use support::capture::{self, ETHERNET, Frame};
-use support::network::{Veth, with_veth};
 use support::output::{self, number};
 use support::program::{Ended, Running, edison, run};
 use support::scratch::Scratch;
+use testbed::veth::{Veth, with_veth};
 
 const START: u64 = 1_700_000_000_000_000_000;
 

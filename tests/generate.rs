@@ -7,10 +7,10 @@ mod support;
 use serde_json::Value;
 use std::path::Path;
 use support::capture::{self, Count, Flows, Key};
-use support::network::{Veth, with_veth};
 use support::output::{self, number, row};
 use support::program::{Running, edison, run};
 use support::scratch::Scratch;
+use testbed::veth::{Veth, with_veth};
 
 fn json(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::process::Command;
 use support::capture::{self, Count, ETHERNET, Flows, Frame, Generated, Key};
-use support::network::{Veth, with_veth};
 use support::output::{self, Record, number};
 use support::program::{Running, edison, run};
 use support::scratch::Scratch;
+use testbed::veth::{Veth, with_veth};
 
 const SECOND: u64 = 1_000_000_000;
 

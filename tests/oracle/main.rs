@@ -5,20 +5,19 @@
 //! Differences of definition that remain stand in `differences.txt`, key by key, each with its reason. One that is
 //! not listed fails, and so does a listed one that is no more.
 
-mod captures;
 mod differences;
 mod edison;
 mod flow;
 mod headers;
 mod tshark;
 
-use captures::Capture;
 use differences::{Listed, difference};
 use flow::Level;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use testbed::captures::{self, Capture};
 
 /// Captures that one tshark reads: its start takes longer than most of them.
 const BATCH: usize = 50;

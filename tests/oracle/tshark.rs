@@ -1,9 +1,9 @@
 //! Runs tshark and takes its fields apart.
 
-use crate::captures::Capture;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use testbed::captures::Capture;
 
 /// The fields asked for; a frame has any number of values of each, in the order of the headers.
 pub(crate) const FIELDS: &[&str] = &[

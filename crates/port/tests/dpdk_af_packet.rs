@@ -5,8 +5,6 @@
 mod live;
 #[path = "dpdk_fixture/receive.rs"]
 mod receive;
-#[path = "dpdk_fixture/veth.rs"]
-mod veth;
 
 #[test]
 fn received_and_lost_make_up_what_was_sent() {

@@ -3,36 +3,35 @@
 
 #[path = "dpdk_fixture/receive.rs"]
 mod receive;
-#[path = "dpdk_fixture/veth.rs"]
-mod veth;
 
 use port::{PacketSource, SourceError};
-use std::process::Command;
 use std::time::{Duration, Instant};
-use veth::Veth;
+use testbed::veth::{Veth, with_veth};
 
 #[test]
 fn a_vanished_interface_is_a_fault() {
-    let Some(pair) = Veth::new() else { return };
-    let devargs = format!("net_af_packet0,iface={}", Veth::NEAR);
-    let mut source = receive::open(&[&devargs]).expect("net_af_packet opens");
-    pair.send(&Veth::frame(1));
-    let received = receive::receive(&mut source, 1, Duration::from_millis(600));
-    let own: Vec<_> = received.iter().filter(|frame| Veth::is_own(&frame.data)).collect();
-    assert_eq!(own.len(), 1);
+    with_veth(|pair| {
+        let devargs = format!("net_af_packet0,iface={}", Veth::NEAR);
+        let mut source = receive::open(&[&devargs]).expect("net_af_packet opens");
+        pair.send(&Veth::frame(1, 60));
+        let received = receive::receive(&mut source, 1, Duration::from_millis(600));
+        let own: Vec<_> = received.iter().filter_map(|frame| Veth::number_of(&frame.data)).collect();
+        assert_eq!(own, [1]);
 
-    let deleted =
-        Command::new("ip").args(["link", "del", Veth::NEAR]).status().expect("iproute2 is installed");
-    assert!(deleted.success());
-    let start = Instant::now();
-    let error = loop {
-        match source.rx_burst() {
-            Err(error) => break error,
-            Ok(_) => {
-                assert!(start.elapsed() < Duration::from_secs(10), "the port went on without its interface")
+        pair.vanish();
+        let start = Instant::now();
+        let error = loop {
+            match source.rx_burst() {
+                Err(error) => break error,
+                Ok(_) => {
+                    assert!(
+                        start.elapsed() < Duration::from_secs(10),
+                        "the port went on without its interface"
+                    )
+                }
             }
-        }
-    };
-    assert!(matches!(&error, SourceError::Fault(text) if text.contains(&devargs)), "{error:?}");
-    assert!(source.lost().is_some(), "its counters stay");
+        };
+        assert!(matches!(&error, SourceError::Fault(text) if text.contains(&devargs)), "{error:?}");
+        assert!(source.lost().is_some(), "its counters stay");
+    });
 }

@@ -6,7 +6,6 @@
 //! a listed one that is no more.
 
 mod tcp_support {
-    pub(crate) mod captures;
     pub(crate) mod differences;
     pub(crate) mod tshark;
 }
@@ -16,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use summary::tcp::{Connection, LossCounts};
-use tcp_support::captures::{self, Capture};
 use tcp_support::differences::Listed;
 use tcp_support::tshark::{self, Endpoint, Row, pair};
+use testbed::captures::{self, Capture};
 
 /// Captures that one tshark reads: its start takes longer than most of them.
 const BATCH: usize = 50;

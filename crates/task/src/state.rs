@@ -37,6 +37,16 @@ pub(crate) enum Kept<K: Key> {
     Values(Box<Values>),
 }
 
+impl<K: Key> Kept<K> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Counted(_) => "a state of counted flows",
+            Self::Contacts(_) => "a state of contacts",
+            Self::Values(_) => "a state of values",
+        }
+    }
+}
+
 /// Makes states of a task as planned.
 #[derive(Clone, Debug)]
 pub(crate) struct Maker {
@@ -131,7 +141,7 @@ impl<K: Key> Part<K> {
             (Kept::Counted(ours), Kept::Counted(theirs)) => ours.merge(theirs)?,
             (Kept::Contacts(ours), Kept::Contacts(theirs)) => ours.merge(theirs)?,
             (Kept::Values(ours), Kept::Values(theirs)) => ours.merge(theirs)?,
-            _ => return Err(Unmergeable::new("a state of one kind", "a state of another")),
+            (ours, theirs) => return Err(Unmergeable::new(ours.kind(), theirs.kind())),
         }
         self.total = self.total.saturating_add(other.total);
         Ok(())

@@ -1,10 +1,10 @@
 //! Runs tshark on captures: the headers of their TCP segments, and what it makes of them.
 
-use super::captures::Capture;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use summary::tcp::Segment;
+use testbed::captures::Capture;
 
 /// The fields asked for, in this order.
 const FIELDS: [&str; 25] = [

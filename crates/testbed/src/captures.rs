@@ -4,14 +4,18 @@ use std::path::{Path, PathBuf};
 
 /// A capture file.
 #[derive(Debug)]
-pub(crate) struct Capture {
-    pub(crate) path: PathBuf,
+pub struct Capture {
+    /// Where it is.
+    pub path: PathBuf,
     /// Its path from the folder on.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 /// All files that are captures by their suffix, in the order of their names.
-pub(crate) fn find(folder: &Path) -> Vec<Capture> {
+///
+/// # Panics
+/// Where a folder cannot be read.
+pub fn find(folder: &Path) -> Vec<Capture> {
     let mut captures = Vec::new();
     walk(folder, folder, &mut captures);
     captures.sort_by(|a, b| a.name.cmp(&b.name));

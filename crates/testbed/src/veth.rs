@@ -6,12 +6,20 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-pub(crate) struct Veth {
+/// EtherType for local experiments (IEEE 802): no stack answers it, and nobody else sends it.
+const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
+
+/// The pair; what is done to it is done in its thread's namespace.
+#[derive(Debug)]
+pub struct Veth {
     socket: OwnedFd,
 }
 
 /// Runs `test` beside a silent veth pair. Without the rights for one, says that it skips.
-pub(crate) fn with_veth(test: impl FnOnce(&Veth) + Send + 'static) {
+///
+/// # Panics
+/// With `test`, and where the pair cannot be made for another reason.
+pub fn with_veth(test: impl FnOnce(&Veth) + Send + 'static) {
     let thread = std::thread::spawn(move || match Veth::new() {
         Ok(veth) => test(&veth),
         Err(error) => eprintln!("skipped: a network namespace takes root: {error}"),
@@ -23,39 +31,65 @@ pub(crate) fn with_veth(test: impl FnOnce(&Veth) + Send + 'static) {
 
 impl Veth {
     /// The end to measure.
-    pub(crate) const NEAR: &str = "near";
+    pub const NEAR: &str = "near";
     /// The end that sends.
-    pub(crate) const FAR: &str = "far";
+    pub const FAR: &str = "far";
 
     fn new() -> io::Result<Self> {
         // SAFETY: no pointers; this thread alone moves into a new namespace.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        ip(&["link", "add", Self::NEAR, "type", "veth", "peer", "name", Self::FAR]);
+        ip(&format!("link add {} type veth peer name {}", Self::NEAR, Self::FAR));
         for name in [Self::NEAR, Self::FAR] {
             // The kernel shall send nothing of its own.
-            ip(&["link", "set", name, "addrgenmode", "none"]);
+            ip(&format!("link set {name} addrgenmode none"));
             let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
-            ip(&["link", "set", name, "up"]);
+            ip(&format!("link set {name} up"));
         }
         Ok(Self { socket: raw_socket(Self::FAR)? })
     }
 
-    pub(crate) fn send(&self, frame: &[u8]) {
+    /// An Ethernet frame of `len` bytes (18 at least) with `number` behind its header, of a type that nobody else sends.
+    pub fn frame(number: u32, len: usize) -> Vec<u8> {
+        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+        frame.extend(ETHER_TYPE);
+        frame.extend(number.to_be_bytes());
+        frame.resize(len, number as u8);
+        frame
+    }
+
+    /// The number of a frame that [`Veth::frame`] made, and `None` of any other.
+    pub fn number_of(frame: &[u8]) -> Option<u32> {
+        let (ether_type, number) = (frame.get(12..14)?, frame.get(14..18)?);
+        (ether_type == ETHER_TYPE)
+            .then(|| number.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+    }
+
+    /// Sends a frame from the far end.
+    ///
+    /// # Panics
+    /// Where the kernel does not take it.
+    pub fn send(&self, frame: &[u8]) {
         // SAFETY: the buffer has the length that is passed.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
         assert_eq!(sent, frame.len() as isize, "{}", io::Error::last_os_error());
     }
 
     /// Frames that the pair carried, by its own count.
-    pub(crate) fn carried(&self) -> u64 {
+    ///
+    /// # Panics
+    /// Where the kernel does not say it.
+    pub fn carried(&self) -> u64 {
         Self::link(Self::FAR)["stats64"]["tx"]["packets"].as_u64().expect("a counter")
     }
 
     /// Takes the measured end down, or up again; then waits until the other end can send.
-    pub(crate) fn set_near(&self, is_up: bool) {
-        ip(&["link", "set", Self::NEAR, if is_up { "up" } else { "down" }]);
+    ///
+    /// # Panics
+    /// Where it does not come up within a minute.
+    pub fn set_near(&self, is_up: bool) {
+        ip(&format!("link set {} {}", Self::NEAR, if is_up { "up" } else { "down" }));
         let began = Instant::now();
         while is_up && Self::link(Self::FAR)["operstate"] != "UP" {
             assert!(began.elapsed() < Duration::from_secs(60), "the link does not come up");
@@ -70,14 +104,22 @@ impl Veth {
         links[0].take()
     }
 
-    pub(crate) fn vanish(&self) {
-        ip(&["link", "del", Self::NEAR]);
+    /// Deletes the pair.
+    ///
+    /// # Panics
+    /// Where it is gone already.
+    pub fn vanish(&self) {
+        ip(&format!("link del {}", Self::NEAR));
     }
 }
 
-fn ip(arguments: &[&str]) {
-    let status = Command::new("ip").args(arguments).status().expect("Debian's package iproute2");
-    assert!(status.success(), "ip {}", arguments.join(" "));
+/// Runs `ip` with these words, in the thread's namespace.
+///
+/// # Panics
+/// Where it is not there, or fails.
+pub fn ip(arguments: &str) {
+    let status = Command::new("ip").args(arguments.split(' ')).status().expect("Debian's package iproute2");
+    assert!(status.success(), "ip {arguments}");
 }
 
 /// A packet socket that only sends.
