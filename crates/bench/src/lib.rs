@@ -4,6 +4,7 @@
 mod accuracy;
 mod capture;
 mod compare;
+mod cuckoo;
 mod flow_record;
 mod huge;
 mod line;

@@ -1,36 +1,18 @@
 //! `edison bench table`: exact tables on the same keys.
 
 use crate::compare::{in_turn, median, ns};
+use crate::cuckoo::{BURST, Cuckoo, PACKET};
 use crate::{Line, Points};
 use hashbrown::HashMap;
-use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, PacketFields, Seed};
-use record::FlowRecord;
+use packet::{FlowKey, Key, KeySpec, KeyV4};
 use serde_json::json;
 use std::time::{Duration, Instant};
-use summary::tcp::LossCounts;
-use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use summary::Counts;
 use traffic::{KeyStream, Spec};
 
 const BENCH: &str = "table";
-const BURST: usize = 64;
-/// After so many packets the cuckoo table hears of them, as from a receiver that parses.
-const EXPECTED: usize = 16;
-const PACKET: PacketFields = PacketFields {
-    time_ns: 1_000_000_000,
-    total_byte: 46,
-    wire_byte: 60,
-    tcp_seq: 1,
-    tcp_ack: 2,
-    tcp_win: 3,
-    vlan: PacketFields::NO_VLAN,
-    tcp_flags: 16,
-    ip_ttl: 64,
-    ip_tos: 0,
-    macs: [2; 12],
-};
-
 /// A table that counts packets per key.
-pub(crate) trait Table {
+trait Table {
     fn name(&self) -> &'static str;
     /// An empty table for up to this many flows.
     fn renew(&mut self, flows: usize);
@@ -110,7 +92,7 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
 /// longest. What the machine takes away for itself is in the longest one too.
 fn growth_pauses(stream: &KeyStream<KeyV4>) -> (f64, f64) {
     let mut cuckoo = Cuckoo::new();
-    cuckoo.renew(0);
+    cuckoo.renew();
     // A source takes longer to open: meanwhile the first memory is populated.
     std::thread::sleep(Duration::from_millis(20));
     let mut times: Vec<f64> = stream
@@ -127,72 +109,31 @@ fn growth_pauses(stream: &KeyStream<KeyV4>) -> (f64, f64) {
     ((at(0.999) * 10.0).round() / 10.0, (at(1.0) * 10.0).round() / 10.0)
 }
 
-/// Edison's table, as the engine uses it.
-pub(crate) struct Cuckoo {
-    table: Option<FlowTable<KeyV4>>,
-    burst: KeyBurst<KeyV4>,
-    seed: Seed,
-}
-
-impl Cuckoo {
-    pub(crate) fn new() -> Self {
-        Self { table: None, burst: KeyBurst::with_capacity(BURST), seed: Seed::new(7) }
-    }
-}
-
-/// Takes records into a map, or nothing while the table is timed.
-#[derive(Default)]
-struct Sink(HashMap<FlowKey, u64>);
-
-impl FlowSink for Sink {
-    fn window_counts<K: Key>(&mut self, _: u16, _: &K, _: Counts, _: Option<&LossCounts>) {}
-    fn flow_ended(&mut self, record: FlowRecord) {
-        if let Some(key) = record.key {
-            *self.0.entry(key).or_default() += record.total_count;
-        }
-    }
-    fn table_full(&mut self, _: &PacketFields) {}
-}
-
 impl Table for Cuckoo {
     fn name(&self) -> &'static str {
         "cuckoo"
     }
 
     fn renew(&mut self, _: usize) {
-        let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
-        // Growth is part of what is measured, so the number of flows is not told.
-        self.table = None;
-        self.table =
-            FlowTable::new(TableConfig::plain(self.seed, timeouts), &Limits::new(usize::MAX >> 1, 1 << 28))
-                .ok();
+        self.renew();
     }
 
     fn count(&mut self, keys: &[KeyV4]) {
-        let Some(table) = &mut self.table else { return };
-        for keys in keys.chunks(BURST) {
-            self.burst.clear();
-            for part in keys.chunks(EXPECTED) {
-                let pushed = self.burst.packets().len();
-                for &key in part {
-                    self.burst.push(key, PACKET, &self.seed);
-                }
-                table.expect(&self.burst.packets()[pushed..]);
-            }
-            table.update_burst(&self.burst, &mut Sink::default());
-        }
+        self.count(keys);
     }
 
     fn memory_bytes(&self) -> u64 {
-        self.table.as_ref().map_or(0, |table| table.bytes() as u64)
+        self.memory_bytes()
     }
 
     fn counts(&mut self) -> HashMap<FlowKey, u64> {
-        let mut sink = Sink::default();
-        if let Some(mut table) = self.table.take() {
-            table.end_all(&mut sink);
-        }
-        sink.0
+        let mut counts = HashMap::new();
+        self.end(|record| {
+            if let Some(key) = record.key {
+                *counts.entry(key).or_default() += record.total_count;
+            }
+        });
+        counts
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) struct Counted {
 impl Counted {
     /// Bytes of each packet (the IP length of the shortest Ethernet frame); one length for all, so that tables
     /// differ in nothing but finding the entry.
-    pub(super) const PACKET_BYTES: u32 = 46;
+    pub(super) const PACKET_BYTES: u32 = crate::cuckoo::PACKET.total_byte;
 
     pub(super) fn of(packets: u64) -> Self {
         Self { packets, bytes: packets * u64::from(Self::PACKET_BYTES) }

@@ -3,13 +3,13 @@
 use super::BENCH;
 use super::bucket::BUCKETS;
 use super::combined::Combined;
-use super::cuckoo::Cuckoo;
 use super::double::Double;
 use super::flows::Traffic;
 use super::linked_list::{LinkedList, LinkedListFullKeys};
 use super::miscount::{Miscount, Model};
 use super::table::Table;
 use crate::compare::{in_turn, median, ns};
+use crate::cuckoo::Cuckoo;
 use crate::line::to_digits;
 use crate::{Line, Points};
 use serde_json::{Value, json};

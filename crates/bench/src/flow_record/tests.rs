@@ -2,12 +2,12 @@
 
 use super::combined::Combined;
 use super::counted::Counted;
-use super::cuckoo::Cuckoo;
 use super::double::Double;
 use super::flows::{Flow, Traffic};
 use super::linked_list::{LinkedList, LinkedListFullKeys};
 use super::miscount::{Miscount, Model};
 use super::table::{Entries, Packets, Table};
+use crate::cuckoo::Cuckoo;
 use packet::KeyV4;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};

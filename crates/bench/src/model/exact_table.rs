@@ -7,9 +7,10 @@ use super::packets::{Packets, key_of};
 use super::points::{LEAST_ROUNDS, MOST_ROUNDS, compared};
 use super::popularity::Popularity;
 use crate::compare::{median, spread, thread_time};
+use crate::cuckoo::Cuckoo;
 use crate::line::to_digits;
-use crate::table::{Cuckoo, Table};
 use crate::{Line, Points};
+use hashbrown::HashMap;
 use packet::{Key, KeySpec, KeyV4};
 use serde_json::json;
 use std::time::Instant;
@@ -79,7 +80,7 @@ impl Counting {
     /// Every flow is there already, with one packet.
     fn new(flows: u64, skew: f64) -> Self {
         let mut table = Cuckoo::new();
-        table.renew(flows as usize);
+        table.renew();
         let all: Vec<KeyV4> = (0..flows as u32).map(key_of).collect();
         table.count(&all);
         Self { flows, table, packets: Packets::new(flows as u32, skew, 1), keys: Vec::new() }
@@ -99,7 +100,10 @@ impl Counting {
 
     /// True where each flow has what came of it. The table is empty afterwards.
     fn is_right(&mut self) -> bool {
-        let counts = self.table.counts();
+        let mut counts = HashMap::new();
+        self.table.end(|record| {
+            counts.extend(record.key.map(|key| (key, record.total_count)));
+        });
         let of = |key: &KeyV4| counts.get(&key.flow_key(&KeySpec::FIVE_TUPLE)).copied();
         counts.len() as u64 == self.flows
             && counts.values().sum::<u64>() == self.flows + self.packets.total()
