@@ -74,6 +74,7 @@ fn measure_load(
                 burst: load.burst,
                 // What rings refused is known of the whole run only.
                 warm_up: 0,
+                timed: true,
             };
             measured.push(measure(&mut traffic, &setting)?);
         }

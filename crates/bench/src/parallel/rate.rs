@@ -4,8 +4,9 @@
 use super::fit::fit;
 use super::rig::{Measured, Setting, Traffic, expect, measure};
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
-use crate::preset::Preset;
+use crate::preset::{Load, Preset};
 use crate::{Line, Points};
+use engine::Plan;
 use port::wire::Length;
 use serde_json::json;
 use traffic::Rate;
@@ -30,40 +31,14 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let wires = variants(preset);
     expect(wires.iter().map(|(_, preset)| wire(preset, None, 1, Length::Once)));
     for (variant, preset) in &wires {
-        let (mut low, mut high) = RANGE_MPPS;
-        let mut best: Option<Measured> = None;
-        let mut checked = true;
-        let mut trials = 0;
-        while high / low > 1.0 + NEAR {
-            let middle = (low * high).sqrt();
-            let warm_up_ns = (2.0 * packets as f64 * 1e3 / middle) as u64;
-            let mut passed = None;
-            for _ in 0..TRIALS {
-                let rate: Rate = format!("{middle:.3}Mpps").parse().map_err(|error| format!("{error}"))?;
-                let setting = Setting {
-                    wire: wire(preset, Some(rate), 1, Length::Nanoseconds(warm_up_ns + TRIAL_NS)),
-                    plan: case.plan.clone(),
-                    sketches: None,
-                    every: ONE_WINDOW,
-                    burst: load.burst,
-                    warm_up: 2 * packets,
-                };
-                let measured = measure(&mut traffic, &setting)?;
-                trials += 1;
-                checked &= measured.is_right;
-                if measured.loss()[1] <= BOUND {
-                    passed = Some(measured);
-                    break;
-                }
-            }
-            match passed {
-                Some(measured) => (low, best) = (middle, Some(measured)),
-                None => high = middle,
-            }
-        }
-        let Some(best) = best else {
+        let mut search =
+            Search { traffic: &mut traffic, plan: &case.plan, preset, load: &load, packets, trials: 0 };
+        let found = search.highest()?;
+        let Some((mpps, best)) = found else {
             return Err(format!("{variant}: more than {BOUND:e} of the packets were lost at every rate"));
         };
+        let timed = search.run(mpps, true)?;
+        let trials = search.trials;
         let mut params = vec![
             ("flows", json!(load.flows)),
             ("zipf", json!(load.zipf)),
@@ -80,19 +55,69 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             ("gap_ms", json!(rounded(best.wire.gap_ns as f64 / 1e6))),
             ("trials", json!(trials)),
         ];
-        more.extend(best.members());
+        more.extend(timed.members());
         out(Line {
             bench: "rate",
             variant: (*variant).to_owned(),
             params,
             packets: best.wire.offered,
-            rounds_ns: vec![best.wire.offered as f64 * 1e3 / low],
+            rounds_ns: vec![best.wire.offered as f64 * 1e3 / mpps],
             memory_bytes: Some(best.memory_bytes),
-            checked,
+            checked: best.is_right && timed.is_right,
             more,
         });
     }
     Ok(())
+}
+
+/// Looks for the rate on one wire.
+struct Search<'a> {
+    traffic: &'a mut Traffic,
+    plan: &'a Plan,
+    preset: &'a Preset,
+    load: &'a Load,
+    packets: u64,
+    trials: usize,
+}
+
+impl Search<'_> {
+    /// The highest rate that passed, in megapackets per second, and its run; none where no rate did. Steps are not timed
+    /// meanwhile, as in a run that measures traffic.
+    fn highest(&mut self) -> Result<Option<(f64, Measured)>, String> {
+        let (mut low, mut high) = RANGE_MPPS;
+        let mut best = None;
+        let mut is_right = true;
+        while high / low > 1.0 + NEAR {
+            let middle = (low * high).sqrt();
+            let mut has_passed = false;
+            for _ in 0..TRIALS {
+                let measured = self.run(middle, false)?;
+                self.trials += 1;
+                is_right &= measured.is_right;
+                if measured.loss()[1] <= BOUND {
+                    (has_passed, best) = (true, Some((middle, measured)));
+                    break;
+                }
+            }
+            *(if has_passed { &mut low } else { &mut high }) = middle;
+        }
+        Ok(best.map(|(mpps, measured)| (mpps, Measured { is_right, ..measured })))
+    }
+
+    fn run(&mut self, mpps: f64, timed: bool) -> Result<Measured, String> {
+        let rate: Rate = format!("{mpps:.3}Mpps").parse().map_err(|error| format!("{error}"))?;
+        let warm_up_ns = (2.0 * self.packets as f64 * 1e3 / mpps) as u64;
+        let setting = Setting {
+            wire: wire(self.preset, Some(rate), 1, Length::Nanoseconds(warm_up_ns + TRIAL_NS)),
+            plan: self.plan.clone(),
+            sketches: None,
+            every: ONE_WINDOW,
+            burst: self.load.burst,
+            warm_up: 2 * self.packets,
+            timed,
+        };
+        measure(self.traffic, &setting)
+    }
 }
 
 /// Mbufs of a queue beside Edison's own settings, which are without.

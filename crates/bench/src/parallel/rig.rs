@@ -171,6 +171,8 @@ pub(super) struct Setting {
     pub(super) burst: usize,
     /// Received packets after which the wire's counters count: until then tables are filled.
     pub(super) warm_up: u64,
+    /// Steps are timed, which takes some 2 ns a packet.
+    pub(super) timed: bool,
 }
 
 /// What came of a run.
@@ -310,7 +312,7 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         burst: setting.burst,
         tasks: None,
         hand_over_parcels: HAND_OVER_PACKETS.div_ceil(setting.burst).max(2),
-        timed: true,
+        timed: setting.timed,
         duration: None,
         packets: None,
         idle_exit: None,

@@ -105,6 +105,7 @@ fn one(
         every: *every,
         burst,
         warm_up: 0,
+        timed: true,
     };
     measure(traffic, &setting)
 }

@@ -222,6 +222,7 @@ mod tests {
                             every: ONE_WINDOW,
                             burst: 64,
                             warm_up: 0,
+                            timed: true,
                         };
                         let what = format!("{design}, {queues} queues, {split}, {kind:?}, {state:?}");
                         assert!(measure(&mut traffic, &setting).expect(&what).is_right, "{what}");
