@@ -50,23 +50,27 @@ pub(crate) fn plan(
     Ok(Some(tasks))
 }
 
-/// Counts what tasks take, and the frames on a wire, into the run's memory. Each of them may have half of it by itself.
+/// Counts what tasks take, and the frames on a wire, into the run's memory. Each of them may have half of it by itself, as what
+/// lies between cores may, which a run takes when it begins.
 pub(crate) fn take_memory(config: &Config, plan: &Plan, frames: usize) -> Result<(), Failure> {
     let tasks = config.tasks.as_ref().map_or(0, |tasks| tasks.bytes(plan.counting()));
-    let (bytes, taken) = (tasks.saturating_add(frames), config.limits.bytes_used());
-    if config.limits.take_bytes(bytes) {
+    let outputs = config.limits.bytes_used();
+    let between = engine::ring_bytes(plan, config).saturating_add(engine::merging_bytes(plan));
+    let all = [tasks, frames, between, outputs].into_iter().fold(0, usize::saturating_add);
+    if all <= config.limits.bytes_allowed() && config.limits.take_bytes(tasks + frames) {
         return Ok(());
     }
     let mib = |bytes: usize| bytes.div_ceil(1 << 20);
     Err(Failure::usage(format!(
-        "--memory {} MiB: tasks take {} MiB, frames on the wire {} MiB and outputs {} MiB: raise it to {} MiB, or give tasks \
-         less (memory=)",
+        "--memory {} MiB: tasks take {} MiB, frames on the wire {} MiB, rings and merging between cores {} MiB and outputs {} \
+         MiB: raise it to {} MiB, or give tasks less (memory=)",
         config.limits.bytes_allowed() >> 20,
         mib(tasks),
         mib(frames),
-        mib(taken),
+        mib(between),
+        mib(outputs),
         // What is left is for tables and queues, as in a run without all this.
-        mib(bytes.saturating_add(taken).saturating_add(crate::run::LEAST_MEMORY))
+        mib(all.saturating_add(crate::run::LEAST_MEMORY))
     )))
 }
 

@@ -221,18 +221,29 @@ fn what_cannot_be_is_said_in_one_line() {
 }
 
 #[test]
-fn tasks_and_frames_on_a_wire_together_stay_within_the_memory() {
-    // Each of them has its half, and the exporter's queue is taken too.
+fn all_that_takes_memory_stays_within_it() {
+    // Each has its half, and the exporter's queue is taken too.
     let collector = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let url = format!("ipfix://{}", collector.local_addr().expect("it is bound"));
-    let measure = |memory: &str| {
-        let mut command = edison();
-        command.args(["run", "--synthetic", "packets=15k,flows=100,size=1518", "--wire", "queues=1"]);
-        command.args(["--task", "entropy:structure=size-array,memory=5MiB"]);
-        run(command.args(["--export", &url, "--memory", memory]))
+    let refused_until_enough = |options: &str, memory: &str, says: &[&str]| {
+        let measure = |memory: &str| {
+            let mut command = edison();
+            command.args(["run", "--synthetic", "packets=15k,flows=100,size=1518"]);
+            command.args(options.split(' ')).args(["--export", &url, "--memory", memory]);
+            run(&mut command)
+        };
+        let refused = measure(memory).says(2, says);
+        let (_, enough) = refused.stderr.split_once("raise it to ").expect("how much is needed");
+        let (enough, _) = enough.split_once(" MiB").expect("a number");
+        measure(&format!("{enough}MiB")).expect(0);
     };
-    let refused = measure("48MiB").says(2, &["--memory 48 MiB", "tasks take 20 MiB", "outputs 8 MiB"]);
-    let (_, enough) = refused.stderr.split_once("raise it to ").expect("how much is needed");
-    let (enough, _) = enough.split_once(" MiB").expect("a number");
-    measure(&format!("{enough}MiB")).expect(0);
+    let task = "--task entropy:structure=size-array,memory=";
+    let says = ["--memory 48 MiB", "tasks take 20 MiB", "outputs 8 MiB"];
+    refused_until_enough(&format!("--wire queues=1 {task}5MiB"), "48MiB", &says);
+    let says = ["--memory 160 MiB", "tasks take 72 MiB", "between cores 81 MiB"];
+    refused_until_enough(
+        &format!("--design 1x2 --split position --idle-timeout off --active-timeout off {task}9MiB"),
+        "160MiB",
+        &says,
+    );
 }
