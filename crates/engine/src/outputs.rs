@@ -103,7 +103,7 @@ impl Outputs {
         let rotation_flag = Arc::clone(&rotation);
         let lines = config.top;
         let limits = config.limits.clone();
-        let talkers = TalkerTable::new(&limits);
+        let talkers = TalkerTable::new(&limits, config.seed);
         // The queue counts into the run's memory even where that leaves less for the tables than they would like.
         let taken = (WAITING + 2) * BLOCK_BYTES;
         let taken = if limits.take_bytes(taken) { taken } else { 0 };
