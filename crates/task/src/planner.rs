@@ -13,6 +13,7 @@ use crate::spec::{Against, Kind, Limit, Size, TaskSpec, WHOLE_PPM, Weight};
 use crate::{Quantity, Structure};
 use error_bound::{capacity, error_bound};
 use packet::{Key, KeySpec, KeyV4, KeyV6, Seed};
+use record::terminal::grouped;
 
 /// Memory for each address family where the user said nothing.
 const USUAL_BYTES: usize = 64 << 20;
@@ -144,7 +145,10 @@ pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choic
     };
     let assumed = match (spec.packets, setting.packets) {
         (None, None) => {
-            format!("; a window is taken to have {} packets, which packets= changes", question.packets)
+            format!(
+                "; a window is taken to have {} packets, which packets= changes",
+                grouped(question.packets)
+            )
         }
         _ => String::new(),
     };
@@ -229,7 +233,7 @@ fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) ->
     {
         let is_for_both = question.spec.size == Size::Usual || holds_all::<KeyV6>(bytes, question);
         let of = if is_for_both { "" } else { " of IPv4" };
-        let why = format!("exact: it has room for all {entries}{of} that a window can have");
+        let why = format!("exact: it has room for all {}{of} that a window can have", grouped(entries));
         if question.spec.size != Size::Usual {
             return Ok(choice(Structure::Exact, bytes, question, why));
         }
@@ -268,9 +272,10 @@ fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) ->
             let structure = structure.or(candidates.iter().copied().find(|structure| fits(structure)));
             let structure = structure.ok_or("no structure fits")?;
             let why = format!(
-                "{}: {} hold no exact table of {entries}, and theory promises nothing of any other",
+                "{}: {} hold no exact table of {}, and theory promises nothing of any other",
                 by_user(structure),
-                size_text(bytes)
+                size_text(bytes),
+                grouped(entries)
             );
             Ok(choice(structure, bytes, question, why))
         }

@@ -93,7 +93,7 @@ fn says_what_a_window_was_taken_to_have() {
         let tasks = Tasks::plan(&[spec(text)], &unknown).expect(text);
         tasks.choices().next().expect("a choice").1.why.clone()
     };
-    assert!(why("entropy").contains("taken to have 10000000 packets"), "{}", why("entropy"));
+    assert!(why("entropy").contains("taken to have 10,000,000 packets"), "{}", why("entropy"));
     assert!(!why("entropy:packets=5M").contains("taken to have"));
 }
 

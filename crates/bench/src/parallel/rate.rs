@@ -17,7 +17,7 @@ const BOUND: f64 = 1e-5;
 const RANGE_MPPS: (f64, f64) = (2.0, 80.0);
 const NEAR: f64 = 0.04;
 /// What is lost in a trial may be the machine's fault; a rate is given up when it has failed so often.
-const TRIALS: usize = 2;
+const TRIALS: usize = 4;
 /// After two passes over the traffic, in which flows begin.
 const TRIAL_NS: u64 = 700_000_000;
 
