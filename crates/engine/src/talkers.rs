@@ -30,8 +30,8 @@ impl Addresses {
     }
 
     /// Seeded as flows' keys are, so that nobody can choose addresses that collide. An address takes two lines of memory, far away where
-    /// there are many: the quicker the hash, the more of them are on their way at once. With std's SipHash ranking a record took
-    /// twice as long (763k records of as many addresses).
+    /// there are many: the quicker the hash, the more of them are on their way at once. With std's SipHash a replay of 10 million
+    /// packets of 763,000 flows took a third longer, all of it.
     #[inline]
     fn hash(address: &IpAddr, seed: &Seed) -> u64 {
         match address {
