@@ -109,3 +109,92 @@ fn by_flows(addresses: &Addresses, lines: usize) -> Vec<RankedAddress> {
     }
     ranking.take(|key, totals| RankedAddress { key, totals })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packet::FlowKey;
+    use proptest::prelude::*;
+    use record::EndReason;
+    use std::collections::HashMap;
+
+    fn record(src: IpAddr, dst: IpAddr, packets: u64) -> FlowRecord {
+        FlowRecord {
+            key: Some(FlowKey::five_tuple((src, 1), (dst, 2), 17)),
+            stime: 0,
+            ltime: 0,
+            total_count: packets,
+            total_byte: 50 * packets,
+            wire_byte: 64 * packets,
+            tcp_seq: 0,
+            tcp_ack: 0,
+            tcp_win: 0,
+            vlan: None,
+            smac: [0; 6],
+            dmac: [0; 6],
+            tcp_flags: 0,
+            ip_ttl: 0,
+            ip_tos: 0,
+            end_reason: EndReason::Idle,
+            more: None,
+        }
+    }
+
+    fn addresses() -> impl Strategy<Value = IpAddr> {
+        // Few enough to meet again; the two families have the same numbers.
+        (any::<bool>(), 0..300_u32).prop_map(|(is_v4, number)| match is_v4 {
+            true => IpAddr::from(number.to_be_bytes()),
+            false => IpAddr::from(u128::from(number).to_be_bytes()),
+        })
+    }
+
+    proptest! {
+        /// Every address of both families has the sums of its records, by a plain map.
+        #[test]
+        fn sums_are_those_of_a_map(
+            flows in prop::collection::vec((addresses(), addresses(), 1..1_000_u64), 0..2_000),
+            seed: u64,
+        ) {
+            let mut table = TalkerTable::new(&Limits::new(usize::MAX >> 1, 0), Seed::new(seed));
+            let mut expected = [HashMap::new(), HashMap::new()];
+            for &(src, dst, packets) in &flows {
+                table.add(&record(src, dst, packets));
+                for (sums, address) in expected.iter_mut().zip([src, dst]) {
+                    let sum: &mut [u64; 4] = sums.entry(address).or_default();
+                    let more = [packets, 50 * packets, 64 * packets, 1];
+                    sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+                }
+            }
+            let Talkers { sources, destinations, unlisted } = table.finish(usize::MAX);
+            prop_assert_eq!(unlisted, 0);
+            for (rows, expected) in [sources, destinations].into_iter().zip(expected) {
+                prop_assert!(rows.windows(2).all(|rows| rows[0].totals.flows >= rows[1].totals.flows));
+                let found = rows.iter().map(|row| {
+                    let Totals { packets, total_byte, wire_byte, flows } = row.totals;
+                    (row.key, [packets, total_byte, wire_byte, flows])
+                });
+                prop_assert_eq!(rows.len(), expected.len());
+                prop_assert_eq!(found.collect::<HashMap<_, _>>(), expected);
+            }
+        }
+    }
+
+    /// What finds no memory is counted, and what was taken is given back.
+    #[test]
+    fn records_beyond_the_memory_are_counted() {
+        let limits = Limits::new(STEP * BYTES_PER_ADDRESS, 0);
+        let mut table = TalkerTable::new(&limits, Seed::new(1));
+        let records = STEP as u32;
+        for number in 0..records {
+            table.add(&record(IpAddr::from(number.to_be_bytes()), IpAddr::from((!number).to_be_bytes()), 1));
+        }
+        let Talkers { sources, destinations, unlisted } = table.finish(usize::MAX);
+        assert_eq!(
+            (sources.len(), destinations.len(), unlisted),
+            (STEP / 2, STEP / 2, u64::from(records) / 2)
+        );
+        assert_eq!(limits.bytes_used(), STEP * BYTES_PER_ADDRESS);
+        drop(table);
+        assert_eq!(limits.bytes_used(), 0);
+    }
+}

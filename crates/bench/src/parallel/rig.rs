@@ -171,7 +171,7 @@ pub(super) struct Setting {
     pub(super) burst: usize,
     /// Received packets after which the wire's counters count: until then tables are filled.
     pub(super) warm_up: u64,
-    /// Steps are timed, which takes some 2 ns a packet.
+    /// Steps are timed: eight clock readings a burst.
     pub(super) timed: bool,
 }
 

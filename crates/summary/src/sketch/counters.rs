@@ -187,6 +187,7 @@ mod tests {
             assert_eq!(counters.split().expect("many").is_zero(at), sums[at] == 0);
             // The first packets have no weights beside them.
             if step > 2_000 && step % 7 == 0 {
+                assert_eq!(counters.weighed().is_zero(at), sums[at] == 0);
                 counters.weighed().cells()[at] += 1_000;
                 sums[at] += 1_000;
             } else {

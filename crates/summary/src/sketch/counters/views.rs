@@ -36,6 +36,12 @@ impl<'a, C: Cell> Weighed<'a, C> {
         size_of_val(self.cells) >= FAR_BYTES
     }
 
+    /// True where nothing was counted yet.
+    #[inline(always)]
+    pub(crate) fn is_zero(&self, at: usize) -> bool {
+        self.cells[at] == C::default() && (!self.has_singles || self.bytes[at] == 0)
+    }
+
     /// A cell that has taken what its byte holds, so that it is the counter; the byte is 0 where a sum has ended at a limit.
     #[inline(always)]
     pub(crate) fn settled(&mut self, at: usize) -> &mut C {
@@ -76,7 +82,7 @@ impl<const MAY_END: bool> View for Growing<'_, MAY_END> {
 
     #[inline(always)]
     fn is_zero(&self, at: usize) -> bool {
-        self.counters.cells[at] == 0 && (!self.counters.has_singles || self.counters.bytes[at] == 0)
+        self.counters.is_zero(at)
     }
 
     #[inline(always)]
