@@ -3,7 +3,7 @@
 use crate::flow::Flows;
 use crate::generator::{DRAWN_AHEAD, Draws};
 use crate::spec::Spec;
-use packet::{Key, KeyV4, KeyV6};
+use packet::{Key, KeyV4, KeyV6, Seed};
 
 /// The keys of a run's packets in order, all of one address family, with the exact count of each flow.
 ///
@@ -48,6 +48,20 @@ impl<K: Key> KeyStream<K> {
             }
         }
         Self { keys, counts, flows, key_of }
+    }
+
+    /// The same stream after one packet of every flow there is, drawn or not, in an order that has nothing to do with how often
+    /// a flow is drawn.
+    #[must_use]
+    pub fn after_each_flow(mut self) -> Self {
+        let seed = Seed::new(0);
+        let mut first: Vec<K> =
+            (0..self.counts.len() as u32).map(|rank| (self.key_of)(&self.flows, rank)).collect();
+        first.sort_unstable_by_key(|key| key.hash(&seed));
+        first.append(&mut self.keys);
+        self.keys = first;
+        self.counts.iter_mut().for_each(|count| *count += 1);
+        self
     }
 
     /// The keys, one per packet.

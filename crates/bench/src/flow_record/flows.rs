@@ -34,9 +34,29 @@ impl Flow {
     }
 }
 
+/// Which flows come when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// As packets are drawn: of a skewed stream the heavy flows come first, and some never.
+    Drawn,
+    /// Before those, every flow sends one packet, in an order that has nothing to do with its weight.
+    AnyOrder,
+}
+
+impl Arrival {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Drawn => "drawn",
+            Self::AnyOrder => "any_order",
+        }
+    }
+}
+
 /// One point's packets and the truth about them.
 pub(super) struct Traffic {
     stream: KeyStream<KeyV4>,
+    /// Packets before the drawn ones.
+    before: usize,
     hashes: Vec<u32>,
     sampled_keys: Vec<KeyV4>,
     sampled_hashes: Vec<u32>,
@@ -48,11 +68,15 @@ pub(super) struct Traffic {
 
 impl Traffic {
     /// Draws the packets and computes their RSS hashes, as a card with Microsoft's key would.
-    pub(super) fn draw(packets: u64, flows: u64, zipf: f64) -> Result<Self, String> {
+    pub(super) fn draw(packets: u64, flows: u64, zipf: f64, arrival: Arrival) -> Result<Self, String> {
         let spec: Spec = format!("packets={packets},flows={flows},zipf={zipf},seed=1")
             .parse()
             .map_err(|error| format!("{error}"))?;
-        let stream = KeyStream::ipv4(&spec);
+        let stream = match arrival {
+            Arrival::Drawn => KeyStream::ipv4(&spec),
+            Arrival::AnyOrder => KeyStream::ipv4(&spec).after_each_flow(),
+        };
+        let before = stream.keys().len() - packets as usize;
         let rss = Toeplitz::new(&Toeplitz::MICROSOFT_KEY);
         let hashes: Vec<u32> = stream.keys().iter().map(|key| Tuple::of(key).rss(&rss)).collect();
         let mut places = HashMap::with_capacity(stream.distinct());
@@ -64,8 +88,15 @@ impl Traffic {
                 None => flows.push(Flow { key, hash, packets: 1, sampled: 0 }),
             }
         }
-        let traffic =
-            Self { stream, hashes, sampled_keys: Vec::new(), sampled_hashes: Vec::new(), flows, places };
+        let traffic = Self {
+            stream,
+            before,
+            hashes,
+            sampled_keys: Vec::new(),
+            sampled_hashes: Vec::new(),
+            flows,
+            places,
+        };
         // The stream counted what it drew by itself.
         let agrees =
             |(key, count)| traffic.place(&key).is_some_and(|place| traffic.flows[place].packets == count);
@@ -76,11 +107,11 @@ impl Traffic {
         }
     }
 
-    /// Chooses so many packets of the stream, at even distances: the first ones alone would be those of the
+    /// Chooses so many of the drawn packets, at even distances: the first ones alone would be those of the
     /// flows that came first, which lists have at their heads.
     pub(super) fn sample(&mut self, count: usize) {
         let keys = self.stream.keys();
-        let chosen = (0..count).map(|at| at * keys.len() / count);
+        let chosen = (0..count).map(|at| self.before + at * (keys.len() - self.before) / count);
         (self.sampled_keys, self.sampled_hashes) = chosen.map(|at| (keys[at], self.hashes[at])).unzip();
         for flow in &mut self.flows {
             flow.sampled = 0;

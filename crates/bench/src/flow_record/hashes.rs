@@ -2,7 +2,7 @@
 
 use super::BENCH;
 use super::bucket::low;
-use super::flows::Traffic;
+use super::flows::{Arrival, Traffic};
 use super::spooky::spooky;
 use super::tables::MOST_PACKETS;
 use crate::compare::{in_turn, ns};
@@ -175,7 +175,7 @@ fn functions() -> Vec<Function> {
 
 fn point(flows: u64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     // So that nearly all flows come.
-    let traffic = Traffic::draw(flows.saturating_mul(4).min(MOST_PACKETS), flows, 0.0)?;
+    let traffic = Traffic::draw(flows.saturating_mul(4).min(MOST_PACKETS), flows, 0.0, Arrival::Drawn)?;
     let tuples: Vec<Tuple> = traffic.flows.iter().map(|flow| Tuple::of(&flow.key)).collect();
     drop(traffic);
     let inputs: Vec<Tuple> = tuples.iter().copied().cycle().take(INPUTS).collect();
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn every_function_passes_its_check_and_a_wrong_fold_does_not() {
-        let traffic = Traffic::draw(4_000, 2_000, 0.0).unwrap();
+        let traffic = Traffic::draw(4_000, 2_000, 0.0, Arrival::Drawn).unwrap();
         let tuples: Vec<Tuple> = traffic.flows.iter().map(|flow| Tuple::of(&flow.key)).collect();
         for function in functions() {
             let folded = (function.pass)(&tuples);

@@ -2,7 +2,7 @@
 //! memory.
 
 use super::BENCH;
-use super::flows::Traffic;
+use super::flows::{Arrival, Traffic};
 use crate::compare::{in_turn, ns};
 use crate::huge::room;
 use crate::tuple::Tuple;
@@ -156,7 +156,7 @@ const WAYS: [Way; 4] = [
 fn frames(count: usize, flows: u64, zipf: f64) -> Result<(Vec<Mbuf>, Vec<Sent>), String> {
     // Echoes have no ports, and are left out: one frame in 64.
     let drawn = 2 * count as u64;
-    let traffic = Traffic::draw(drawn, flows, zipf)?;
+    let traffic = Traffic::draw(drawn, flows, zipf, Arrival::Drawn)?;
     let spec: Spec = format!("packets={drawn},flows={flows},zipf={zipf},size=64,ipv6=0%,seed=1")
         .parse()
         .map_err(|error| format!("{error}"))?;

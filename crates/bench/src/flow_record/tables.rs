@@ -4,7 +4,7 @@ use super::BENCH;
 use super::bucket::BUCKETS;
 use super::combined::Combined;
 use super::double::Double;
-use super::flows::Traffic;
+use super::flows::{Arrival, Traffic};
 use super::linked_list::{LinkedList, LinkedListFullKeys};
 use super::miscount::{Miscount, Model};
 use super::table::Table;
@@ -33,7 +33,19 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     for &flows in &flows {
         for &zipf in &skews {
             let packets = points.packets.unwrap_or(flows.saturating_mul(2).max(4_000_000)).min(MOST_PACKETS);
-            point(packets, flows, zipf, points.seconds, out)?;
+            // Uniform flows come in an order that says nothing of their weight as it is.
+            let arrivals =
+                if zipf > 0.0 { &[Arrival::Drawn, Arrival::AnyOrder][..] } else { &[Arrival::Drawn] };
+            for &arrival in arrivals {
+                let traffic = Traffic::draw(packets, flows, zipf, arrival)?;
+                let params = vec![
+                    ("flows", json!(flows)),
+                    ("zipf", json!(zipf)),
+                    ("arrival", json!(arrival.name())),
+                    ("cores", json!(1)),
+                ];
+                point(traffic, params, points.seconds, out);
+            }
         }
     }
     Ok(())
@@ -53,11 +65,11 @@ struct Variant {
     miscount: Miscount,
 }
 
-fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
-    let mut traffic = Traffic::draw(packets, flows, zipf)?;
+fn point(mut traffic: Traffic, params: Vec<(&'static str, Value)>, seconds: f64, out: &mut dyn FnMut(Line)) {
+    let packets = traffic.packets().len();
     // Half a list is passed on average.
     let visits_per_packet = 1.0 + traffic.flows.len() as f64 / BUCKETS as f64 / 2.0;
-    let timed = ((TIMED_VISITS / visits_per_packet) as usize).max(LEAST_TIMED).min(traffic.packets().len());
+    let timed = ((TIMED_VISITS / visits_per_packet) as usize).max(LEAST_TIMED).min(packets);
     let filling_visits = visits_per_packet * packets as f64;
     traffic.sample(timed);
     let model = Model::new(&traffic);
@@ -112,7 +124,7 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
             Line {
                 bench: BENCH,
                 variant: variant.table.name().to_owned(),
-                params: vec![("flows", json!(flows)), ("zipf", json!(zipf)), ("cores", json!(1))],
+                params: params.clone(),
                 packets: timed as u64,
                 rounds_ns,
                 memory_bytes: Some(variant.memory_bytes),
@@ -125,7 +137,6 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     let times_faster = lines[lines.len() - 1].ns_per_packet() / lines[0].ns_per_packet();
     lines[0].more.push(("times_linked_list_full_keys", json!(to_digits(times_faster, 2))));
     lines.into_iter().for_each(out);
-    Ok(())
 }
 
 /// The miscount as members of a line.

@@ -3,7 +3,7 @@
 use super::combined::Combined;
 use super::counted::Counted;
 use super::double::Double;
-use super::flows::{Flow, Traffic};
+use super::flows::{Arrival, Flow, Traffic};
 use super::linked_list::{LinkedList, LinkedListFullKeys};
 use super::miscount::{Miscount, Model};
 use super::table::{Entries, Packets, Table};
@@ -128,7 +128,7 @@ fn by_packet(traffic: &Traffic, entry_of: impl Fn(usize) -> Option<u32>) -> (u64
 
 #[test]
 fn the_miscount_is_what_packets_say() {
-    let mut traffic = Traffic::draw(400_000, 150_000, 1.0).unwrap();
+    let mut traffic = Traffic::draw(400_000, 150_000, 1.0, Arrival::Drawn).unwrap();
     // As few bits as make hashes collide, in both halves.
     traffic.rehash(|hash| hash & 0x0007_ffff);
     traffic.sample(1_000);
@@ -171,7 +171,7 @@ fn the_miscount_is_what_packets_say() {
 /// A wrong answer is not called checked.
 #[test]
 fn a_wrong_answer_is_noticed() {
-    let mut traffic = Traffic::draw(5_000, 2_000, 0.0).unwrap();
+    let mut traffic = Traffic::draw(5_000, 2_000, 0.7, Arrival::AnyOrder).unwrap();
     traffic.sample(100);
     let model = Model::new(&traffic);
     let tables: [Box<dyn Table>; 5] = [
