@@ -16,6 +16,7 @@ pub(crate) const PACKET: PacketFields = PacketFields {
     time_ns: 1_000_000_000,
     total_byte: 46,
     wire_byte: 60,
+    number: 0,
     tcp_seq: 1,
     tcp_ack: 2,
     tcp_win: 3,

@@ -247,9 +247,9 @@ impl Fan {
 
     /// Bytes that the rings of one worker take.
     pub(crate) fn bytes_per_worker(parcels: usize, burst: usize) -> usize {
-        let detail = 2 * size_of::<packet::PacketDetail>();
+        let segments = 2 * size_of::<packet::TcpSegment>();
         let packets =
-            size_of::<packet::KeyedPacket<KeyV4>>() + size_of::<packet::KeyedPacket<KeyV6>>() + detail;
+            size_of::<packet::KeyedPacket<KeyV4>>() + size_of::<packet::KeyedPacket<KeyV6>>() + segments;
         parcels * (size_of::<Parcel>() + burst * packets + 2 * size_of::<Box<Parcel>>())
     }
 
@@ -348,13 +348,15 @@ impl Fan {
         of: impl Fn(&mut Parcel) -> &mut KeyBurst<K>,
         lane_of: impl Fn(usize, u64) -> usize,
     ) {
-        let mut details = burst.details().iter();
+        let mut segments = burst.segments().iter();
         for (at, packet) in burst.packets().iter().enumerate() {
-            let detail = details.next();
+            let segment = segments.next();
             let lane = lane_of(at, packet.hash);
             match self.take(lane, self.hand_over.waits) {
                 Some(mut parcel) => {
-                    of(&mut parcel).push_keyed(packet, detail);
+                    let part = of(&mut parcel);
+                    part.push_keyed(packet, segment);
+                    part.set_numbers(burst.numbers());
                     self.lanes[lane].open = Some(parcel);
                 }
                 None => self.refuse(lane, 1),
@@ -476,13 +478,8 @@ mod tests {
     }
 
     fn parser() -> BurstParser {
-        let config = ParserConfig {
-            tunnel: Tunnel::Outer,
-            key: KeySpec::FIVE_TUPLE,
-            paired: true,
-            details: false,
-            segments: false,
-        };
+        let config =
+            ParserConfig { tunnel: Tunnel::Outer, key: KeySpec::FIVE_TUPLE, paired: true, segments: false };
         BurstParser::new(Seed::new(3), config, BURST)
     }
 

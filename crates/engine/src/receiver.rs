@@ -102,13 +102,7 @@ impl<'a> Receiver<'a> {
     /// A receiver that has seen nothing.
     pub(crate) fn new(config: &Config, time_base: TimeBase, seat: Option<Seat<'a>>) -> Self {
         let Config { seed, key, parts, tunnel, .. } = *config;
-        let parsed = ParserConfig {
-            tunnel,
-            key,
-            paired: parts.are_paired(),
-            details: parts.need_details(),
-            segments: parts.loss,
-        };
+        let parsed = ParserConfig { tunnel, key, paired: parts.are_paired(), segments: parts.loss };
         Self {
             every: config.every,
             duration_ns: config
@@ -223,6 +217,7 @@ impl<'a> Receiver<'a> {
         down: &mut impl Downstream,
         wanted: impl Fn(&Frame<'_>) -> bool,
     ) {
+        self.parser.number_near(self.received);
         // Kept in registers: each costs a load and a store a packet otherwise.
         let (mut latest, mut backwards, mut pending) = (self.latest_ns, 0, 0);
         let mut rest = part;

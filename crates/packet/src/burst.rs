@@ -1,6 +1,6 @@
 //! A burst of parsed packets, as the tables take it.
 
-use crate::{Key, PacketDetail, Seed};
+use crate::{Key, Seed, TcpSegment};
 
 /// What a flow record keeps of one packet, besides its key. 48 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct PacketFields {
     pub total_byte: u32,
     /// Length of the frame on the wire without its check sequence, bytes; at least `total_byte`.
     pub wire_byte: u32,
+    /// Number of the frame among those that were received, measured or not: its low 32 bits, of which [`Numbers`] makes the whole.
+    pub number: u32,
     /// TCP sequence number; 0 for other protocols.
     pub tcp_seq: u32,
     /// TCP acknowledgement number; 0 for other protocols.
@@ -56,6 +58,26 @@ pub struct KeyedPacket<K> {
     pub fields: PacketFields,
 }
 
+/// Where the numbers of a burst's frames lie. With it the 32 bits that each packet has of its number are the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbers {
+    near: u64,
+}
+
+impl Numbers {
+    /// All numbers are less than 2^31 away from `number`.
+    pub const fn near(number: u64) -> Self {
+        Self { near: number }
+    }
+
+    /// A packet's whole number.
+    #[inline(always)]
+    pub fn of(self, fields: &PacketFields) -> u64 {
+        let distance = fields.number.wrapping_sub(self.near as u32) as i32;
+        self.near.wrapping_add_signed(distance.into())
+    }
+}
+
 /// Parsed packets of one address family, filled per burst and reused.
 ///
 /// One array of structures: an array for each member, which the architecture began with, costs a bounds check and a
@@ -65,14 +87,20 @@ pub struct KeyBurst<K> {
     /// The first `len` are the burst; those behind it are left from earlier ones.
     slots: Vec<KeyedPacket<K>>,
     len: usize,
-    /// One for each packet of the burst where they were asked for, else empty.
-    details: Vec<PacketDetail>,
+    /// Where they are asked for, the first `len` are the packets' segments; else empty.
+    segments: Vec<TcpSegment>,
+    numbers: Numbers,
 }
 
 impl<K: Key> KeyBurst<K> {
     /// Room for `capacity` packets; more are taken too, at the price of an allocation.
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { slots: vec![KeyedPacket::default(); capacity.max(1)], len: 0, details: Vec::new() }
+        Self {
+            slots: vec![KeyedPacket::default(); capacity.max(1)],
+            len: 0,
+            segments: Vec::new(),
+            numbers: Numbers::default(),
+        }
     }
 
     /// Adds a packet and hashes its key.
@@ -81,24 +109,39 @@ impl<K: Key> KeyBurst<K> {
         *self.add() = KeyedPacket { key, hash: key.hash(seed), fields };
     }
 
-    /// Adds a packet whose hash is known, with its details. Either all packets of a burst have details or none has.
+    /// Adds a packet whose hash is known, with its TCP segment. Either all packets of a burst have segments or none has.
     #[inline]
-    pub fn push_detailed(&mut self, packet: KeyedPacket<K>, detail: PacketDetail) {
-        *self.add() = packet;
-        self.details.push(detail);
-    }
-
-    /// Adds a packet of another burst, with its details where that has any.
-    #[inline]
-    pub fn push_keyed(&mut self, packet: &KeyedPacket<K>, detail: Option<&PacketDetail>) {
+    pub fn push_keyed(&mut self, packet: &KeyedPacket<K>, segment: Option<&TcpSegment>) {
         *self.add() = *packet;
-        self.details.extend(detail);
+        if let Some(segment) = segment {
+            self.add_segment(*segment);
+        }
     }
 
-    /// Adds the last packet's details.
+    /// Adds the last packet's segment.
     #[inline(always)]
-    pub(crate) fn add_detail(&mut self, detail: PacketDetail) {
-        self.details.push(detail);
+    pub(crate) fn add_segment(&mut self, segment: TcpSegment) {
+        match self.segments.get_mut(self.len - 1) {
+            Some(place) => *place = segment,
+            None => self.grow_segments(segment),
+        }
+    }
+
+    #[cold]
+    fn grow_segments(&mut self, segment: TcpSegment) {
+        self.segments.push(segment);
+    }
+
+    /// Says where the numbers of the packets lie.
+    #[inline]
+    pub fn set_numbers(&mut self, numbers: Numbers) {
+        self.numbers = numbers;
+    }
+
+    /// Where the numbers of the packets lie.
+    #[inline]
+    pub fn numbers(&self) -> Numbers {
+        self.numbers
     }
 
     /// Adds a packet, to be filled in: it has what an earlier one left there.
@@ -120,7 +163,6 @@ impl<K: Key> KeyBurst<K> {
     #[inline]
     pub fn clear(&mut self) {
         self.len = 0;
-        self.details.clear();
     }
 
     /// The packets, in the order of arrival.
@@ -129,9 +171,37 @@ impl<K: Key> KeyBurst<K> {
         &self.slots[..self.len]
     }
 
-    /// Their details in the same order; empty where nobody asked for them.
+    /// Their TCP segments in the same order; empty where nobody asked for them.
     #[inline]
-    pub fn details(&self) -> &[PacketDetail] {
-        &self.details
+    pub fn segments(&self) -> &[TcpSegment] {
+        self.segments.get(..self.len).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::KeyV4;
+
+    #[test]
+    fn a_number_is_whole_again_on_either_side_of_a_wrap() {
+        for near in [0, 1 << 31, (1 << 32) - 1, 1 << 32, (7 << 32) + 5, u64::MAX - 3] {
+            for distance in [0, 1, -1, 1000, -1000, i64::from(i32::MAX), i64::from(i32::MIN)] {
+                let Some(number) = near.checked_add_signed(distance) else { continue };
+                let fields = PacketFields { number: number as u32, ..PacketFields::default() };
+                assert_eq!(Numbers::near(near).of(&fields), number);
+            }
+        }
+    }
+
+    #[test]
+    fn segments_are_those_of_the_burst() {
+        let mut burst = KeyBurst::<KeyV4>::with_capacity(2);
+        for packets in [3, 1, 0, 4] {
+            burst.clear();
+            let segments: Vec<_> = (0..packets).map(TcpSegment::of_payload).collect();
+            segments.iter().for_each(|segment| burst.push_keyed(&KeyedPacket::default(), Some(segment)));
+            assert_eq!((burst.packets().len(), burst.segments()), (segments.len(), &segments[..]));
+        }
     }
 }

@@ -5,7 +5,6 @@
 
 mod burst;
 mod bytes;
-mod detail;
 mod frame;
 mod hash;
 mod ip;
@@ -16,11 +15,11 @@ mod link_header;
 mod parser;
 mod reason;
 mod rss;
+mod segment;
 mod toeplitz;
 mod tunnel;
 
-pub use burst::{KeyBurst, KeyedPacket, PacketFields};
-pub use detail::{PacketDetail, TcpSegment};
+pub use burst::{KeyBurst, KeyedPacket, Numbers, PacketFields};
 pub use frame::Frame;
 pub use hash::{Seed, split_mix};
 pub use ip::PacketKey;
@@ -29,4 +28,5 @@ pub use key_spec::{KeySpec, KeySpecError};
 pub use link::LinkType;
 pub use parser::{BurstParser, Packet, ParserConfig, Tunnel, parse};
 pub use reason::{NotMeasured, Remark};
+pub use segment::TcpSegment;
 pub use toeplitz::Toeplitz;

@@ -4,8 +4,8 @@ use crate::bytes::{Bytes, HeaderBudget, be16, be32};
 use crate::ip::{self, PacketKey, protocol};
 use crate::key::Transport;
 use crate::{
-    Frame, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, LinkType, NotMeasured, PacketDetail,
-    PacketFields, Remark, Seed, TcpSegment,
+    Frame, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, LinkType, NotMeasured, Numbers, PacketFields,
+    Remark, Seed, TcpSegment,
 };
 use crate::{link_header, tunnel};
 
@@ -33,9 +33,7 @@ pub struct ParserConfig {
     pub key: KeySpec,
     /// Both directions of a key have one hash, so that a table can hold them together.
     pub paired: bool,
-    /// Bursts carry [`PacketDetail`]s: packets' numbers.
-    pub details: bool,
-    /// The details have TCP segments too.
+    /// Bursts carry TCP segments.
     pub segments: bool,
 }
 
@@ -140,6 +138,7 @@ fn fill_common<const IS_PLAIN: bool>(
     config: &ParserConfig,
     is_five_tuple: bool,
     seed: &Seed,
+    number: u64,
 ) {
     let addresses = std::array::from_fn(|i| h[26 + i]);
     let ports = std::array::from_fn(|i| h[34 + i]);
@@ -161,6 +160,7 @@ fn fill_common<const IS_PLAIN: bool>(
     fields.time_ns = frame.time_ns;
     fields.total_byte = be16(h, 16).into();
     fields.wire_byte = frame.wire_len;
+    fields.number = number as u32;
     fields.tcp_seq = be32(h, 38) & tcp;
     fields.tcp_ack = be32(h, 42) & tcp;
     fields.tcp_win = be16(h, 48) & tcp as u16;
@@ -215,9 +215,16 @@ impl BurstParser {
         self.v6.clear();
     }
 
-    /// True where [`BurstParser::push`] may be told so: 5-tuples, hashed each for itself, without details.
+    /// The numbers of the next frames lie near this one ([`Numbers::near`]).
+    #[inline]
+    pub fn number_near(&mut self, number: u64) {
+        self.v4.set_numbers(Numbers::near(number));
+        self.v6.set_numbers(Numbers::near(number));
+    }
+
+    /// True where [`BurstParser::push`] may be told so: 5-tuples, hashed each for itself, without segments.
     pub fn is_plain(&self) -> bool {
-        self.is_five_tuple && !self.config.paired && !self.config.details
+        self.is_five_tuple && !self.config.paired && !self.config.segments
     }
 
     /// Parses a frame into the burst. `number`: its number among those that were received. `IS_PLAIN` spares the common case ten
@@ -228,9 +235,9 @@ impl BurstParser {
         match common_headers(frame, self.config.tunnel) {
             Some(headers) => {
                 let Self { v4, config, is_five_tuple, seed, .. } = self;
-                fill_common::<IS_PLAIN>(v4.add(), headers, frame, config, *is_five_tuple, seed);
-                if !IS_PLAIN && self.config.details {
-                    self.add_common_detail(headers, frame, number);
+                fill_common::<IS_PLAIN>(v4.add(), headers, frame, config, *is_five_tuple, seed, number);
+                if !IS_PLAIN && self.config.segments {
+                    self.add_common_segment(headers, frame);
                 }
             }
             None => self.push_general(*frame, number),
@@ -238,8 +245,8 @@ impl BurstParser {
     }
 
     #[inline]
-    fn add_common_detail(&mut self, headers: &CommonHeaders, frame: &Frame<'_>, number: u64) {
-        let segment = if self.config.segments && headers[23] == protocol::TCP {
+    fn add_common_segment(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
+        let segment = if headers[23] == protocol::TCP {
             let transport = u32::from(be16(headers, 16)) - 20;
             // Without options, all of the header captured: most segments of some hosts. Anything else is read with care.
             if headers[46] >> 4 == 5 && transport >= 20 && frame.data.len() >= 54 {
@@ -252,7 +259,7 @@ impl BurstParser {
             TcpSegment::NONE
         };
         self.remarks[Remark::SegmentUnparsed as usize] += u64::from(segment.is_unparsed());
-        self.v4.add_detail(PacketDetail { number, segment });
+        self.v4.add_segment(segment);
     }
 
     /// Counts a frame that is not to be parsed at all.
@@ -272,13 +279,13 @@ impl BurstParser {
                 }
                 self.remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
                 self.remarks[Remark::SegmentUnparsed as usize] += u64::from(packet.segment.is_unparsed());
-                let detail = PacketDetail { number, segment: packet.segment };
+                let fields = PacketFields { number: number as u32, ..packet.fields };
                 match packet.key {
                     PacketKey::V4(key) => {
-                        add(&mut self.v4, key, packet.fields, detail, &self.config, &self.seed)
+                        add(&mut self.v4, key, fields, packet.segment, &self.config, &self.seed)
                     }
                     PacketKey::V6(key) => {
-                        add(&mut self.v6, key, packet.fields, detail, &self.config, &self.seed)
+                        add(&mut self.v6, key, fields, packet.segment, &self.config, &self.seed)
                     }
                 }
             }
@@ -291,12 +298,12 @@ fn add<K: Key>(
     burst: &mut KeyBurst<K>,
     key: K,
     fields: PacketFields,
-    detail: PacketDetail,
+    segment: TcpSegment,
     config: &ParserConfig,
     seed: &Seed,
 ) {
     *burst.add() = KeyedPacket { key, hash: hash_of(&key, config, seed), fields };
-    if config.details {
-        burst.add_detail(detail);
+    if config.segments {
+        burst.add_segment(segment);
     }
 }

@@ -4,7 +4,7 @@ mod frames;
 
 use frames::{TCP, ethernet, ipv4, ipv6, udp};
 use packet::{
-    BurstParser, Frame, Key, LinkType, NotMeasured, PacketDetail, PacketKey, ParserConfig, Remark, Seed,
+    BurstParser, Frame, Key, LinkType, NotMeasured, PacketFields, PacketKey, ParserConfig, Remark, Seed,
     Tunnel, parse,
 };
 use proptest::prelude::*;
@@ -90,18 +90,19 @@ proptest! {
     #[test]
     fn pushing_gives_what_parsing_gives(
         owned in prop::collection::vec(nearly_common(), 1..8),
-        number in any::<u64>(),
+        number in 0..u64::MAX - 8,
         inner in any::<bool>(),
-        details in any::<bool>(),
+        segments in any::<bool>(),
     ) {
         let tunnel = if inner { Tunnel::Inner } else { Tunnel::Outer };
         let seed = Seed::new(number);
-        let mut parser = BurstParser::new(seed, ParserConfig { details, segments: details, ..tunnel.into() }, 4);
-        let (mut v4_details, mut v6_details) = (Vec::new(), Vec::new());
+        let mut parser = BurstParser::new(seed, ParserConfig { segments, ..tunnel.into() }, 4);
+        let (mut v4_segments, mut v6_segments) = (Vec::new(), Vec::new());
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         let mut not_measured = [0; NotMeasured::ALL.len()];
         let mut remarks = [0; Remark::ALL.len()];
-        for (at, owned) in (0..).zip(&owned) {
+        parser.number_near(number);
+        for (at, owned) in (number..).zip(&owned) {
             // Both ways, in turn.
             match parser.is_plain() && at % 2 == 0 {
                 true => parser.push::<true>(&owned.frame(), at),
@@ -113,29 +114,33 @@ proptest! {
                         remarks[remark as usize] += 1;
                     }
                     remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
-                    let is_unparsed = details && packet.segment.is_unparsed();
+                    let is_unparsed = segments && packet.segment.is_unparsed();
                     remarks[Remark::SegmentUnparsed as usize] += u64::from(is_unparsed);
-                    let detail = PacketDetail { number: at, segment: packet.segment };
+                    let fields = PacketFields { number: at as u32, ..packet.fields };
                     match packet.key {
                         PacketKey::V4(key) => {
-                            v4.push((key, key.hash(&seed), packet.fields));
-                            v4_details.push(detail);
+                            v4.push((key, key.hash(&seed), at, fields));
+                            v4_segments.push(packet.segment);
                         }
                         PacketKey::V6(key) => {
-                            v6.push((key, key.hash(&seed), packet.fields));
-                            v6_details.push(detail);
+                            v6.push((key, key.hash(&seed), at, fields));
+                            v6_segments.push(packet.segment);
                         }
                     }
                 }
                 Err(reason) => not_measured[reason as usize] += 1,
             }
         }
-        let pushed: Vec<_> = parser.v4.packets().iter().map(|p| (p.key, p.hash, p.fields)).collect();
+        let at = |fields: &PacketFields| parser.v4.numbers().of(fields);
+        let pushed: Vec<_> =
+            parser.v4.packets().iter().map(|p| (p.key, p.hash, at(&p.fields), p.fields)).collect();
         prop_assert_eq!(pushed, v4);
-        let pushed: Vec<_> = parser.v6.packets().iter().map(|p| (p.key, p.hash, p.fields)).collect();
+        let at = |fields: &PacketFields| parser.v6.numbers().of(fields);
+        let pushed: Vec<_> =
+            parser.v6.packets().iter().map(|p| (p.key, p.hash, at(&p.fields), p.fields)).collect();
         prop_assert_eq!(pushed, v6);
-        prop_assert_eq!(parser.v4.details(), if details { &v4_details[..] } else { &[] });
-        prop_assert_eq!(parser.v6.details(), if details { &v6_details[..] } else { &[] });
+        prop_assert_eq!(parser.v4.segments(), if segments { &v4_segments[..] } else { &[] });
+        prop_assert_eq!(parser.v6.segments(), if segments { &v6_segments[..] } else { &[] });
         prop_assert_eq!(parser.not_measured, not_measured);
         prop_assert_eq!(parser.remarks, remarks);
 

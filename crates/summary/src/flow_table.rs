@@ -9,7 +9,7 @@ use crate::parts::{Metric, Parts};
 use crate::share::{FlowShare, Marks};
 use crate::statistic_part::StatisticPart;
 use crate::tcp::LossCounts;
-use packet::{Key, KeyBurst, KeySpec, KeyedPacket, PacketDetail, PacketFields, Seed};
+use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment};
 use record::{EndReason, FlowRecord};
 use std::cell::Cell;
 
@@ -95,11 +95,9 @@ pub struct FlowTable<K: Key> {
     cold: Arena<Cold>,
     statistics: Option<StatisticPart>,
     loss: Option<LossPart>,
-    /// [`PLAIN`], [`OTHERS`] or [`LOSS`].
+    /// [`PLAIN`], [`NUMBERS`], [`OTHERS`] or [`LOSS`].
     part: u8,
-    /// Packets' numbers are kept.
-    keeps_numbers: bool,
-    /// Number of the latest packet, where they are.
+    /// Number of the latest packet.
     number: u64,
     config: TableConfig,
     limits: Limits,
@@ -122,11 +120,21 @@ pub struct FlowTable<K: Key> {
     is_sealing: bool,
 }
 
-/// What a packet changes beyond the plain record: nothing, anything but losses, or losses too. As numbers, because constant parameters
-/// are.
+/// What a packet changes beyond the plain record: nothing, the whole of its number, anything but losses, or losses too. Each has what
+/// those before it have. As numbers, because constant parameters are.
 const PLAIN: u8 = 0;
-const OTHERS: u8 = 1;
-const LOSS: u8 = 2;
+const NUMBERS: u8 = 1;
+const OTHERS: u8 = 2;
+const LOSS: u8 = 3;
+
+/// Packets that go through the stages together.
+#[derive(Clone, Copy)]
+struct Batch<'a, K> {
+    packets: &'a [KeyedPacket<K>],
+    /// Empty, or at least as many.
+    segments: &'a [TcpSegment],
+    numbers: Numbers,
+}
 
 /// What is known at compile time of a batch.
 struct Mode<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>;
@@ -147,12 +155,12 @@ impl<K: Key> FlowTable<K> {
             cold: Arena::reserve(most << slot_bits, limits)?,
             statistics: StatisticPart::new(&parts, most << slot_bits, limits)?,
             loss: parts.loss.then(|| LossPart::new(most, limits)).transpose()?,
-            part: match (parts.loss, parts.have_state()) {
-                (true, _) => LOSS,
-                (false, true) => OTHERS,
-                (false, false) => PLAIN,
+            part: match (parts.loss, parts.have_state(), parts.keep_numbers()) {
+                (true, ..) => LOSS,
+                (false, true, _) => OTHERS,
+                (false, false, true) => NUMBERS,
+                (false, false, false) => PLAIN,
             },
-            keeps_numbers: parts.keep_numbers(),
             number: 0,
             config,
             limits: limits.clone(),
@@ -202,26 +210,28 @@ impl<K: Key> FlowTable<K> {
 
     /// Counts a burst. A packet older than stream time counts as of now.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
-        let (packets, details) = (burst.packets(), burst.details());
-        if self.keeps_numbers {
-            self.number = details.iter().fold(self.number, |latest, detail| latest.max(detail.number));
+        let (packets, numbers) = (burst.packets(), burst.numbers());
+        if let Some(last) = packets.last() {
+            self.number = self.number.max(numbers.of(&last.fields));
         }
         let part = self.part;
-        for (number, batch) in packets.chunks(BATCH).enumerate() {
+        for (number, packets) in packets.chunks(BATCH).enumerate() {
             // What does not change within a batch is asked once per batch, not per packet.
             let is_changing = self.index.is_splitting() || self.is_sealing;
-            let details = tail(details, number * BATCH);
+            let batch = Batch { packets, segments: tail(burst.segments(), number * BATCH), numbers };
             match (is_changing, self.slot_bits != 0, part) {
-                (false, false, PLAIN) => self.update_batch(Mode::<false, false, PLAIN>, batch, details, sink),
-                (true, false, PLAIN) => self.update_batch(Mode::<true, false, PLAIN>, batch, details, sink),
-                (false, false, _) => self.update_batch(Mode::<false, false, OTHERS>, batch, details, sink),
-                (true, false, _) => self.update_batch(Mode::<true, false, OTHERS>, batch, details, sink),
-                (false, true, PLAIN) => self.update_batch(Mode::<false, true, PLAIN>, batch, details, sink),
-                (true, true, PLAIN) => self.update_batch(Mode::<true, true, PLAIN>, batch, details, sink),
-                (false, true, LOSS) => self.update_batch(Mode::<false, true, LOSS>, batch, details, sink),
-                (true, true, LOSS) => self.update_batch(Mode::<true, true, LOSS>, batch, details, sink),
-                (false, true, _) => self.update_batch(Mode::<false, true, OTHERS>, batch, details, sink),
-                (true, true, _) => self.update_batch(Mode::<true, true, OTHERS>, batch, details, sink),
+                (false, false, PLAIN) => self.update_batch(Mode::<false, false, PLAIN>, batch, sink),
+                (true, false, PLAIN) => self.update_batch(Mode::<true, false, PLAIN>, batch, sink),
+                (false, false, NUMBERS) => self.update_batch(Mode::<false, false, NUMBERS>, batch, sink),
+                (true, false, NUMBERS) => self.update_batch(Mode::<true, false, NUMBERS>, batch, sink),
+                (false, false, _) => self.update_batch(Mode::<false, false, OTHERS>, batch, sink),
+                (true, false, _) => self.update_batch(Mode::<true, false, OTHERS>, batch, sink),
+                (false, true, PLAIN) => self.update_batch(Mode::<false, true, PLAIN>, batch, sink),
+                (true, true, PLAIN) => self.update_batch(Mode::<true, true, PLAIN>, batch, sink),
+                (false, true, LOSS) => self.update_batch(Mode::<false, true, LOSS>, batch, sink),
+                (true, true, LOSS) => self.update_batch(Mode::<true, true, LOSS>, batch, sink),
+                (false, true, _) => self.update_batch(Mode::<false, true, OTHERS>, batch, sink),
+                (true, true, _) => self.update_batch(Mode::<true, true, OTHERS>, batch, sink),
             }
         }
     }
@@ -230,8 +240,7 @@ impl<K: Key> FlowTable<K> {
     fn update_batch<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>(
         &mut self,
         _: Mode<IS_CHANGING, IS_PAIRED, PARTS>,
-        batch: &[KeyedPacket<K>],
-        details: &[PacketDetail],
+        Batch { packets: batch, segments, numbers }: Batch<'_, K>,
         sink: &mut impl FlowSink,
     ) {
         // What the stages know of each packet: its bucket, and then its slot.
@@ -260,7 +269,7 @@ impl<K: Key> FlowTable<K> {
             if IS_CHANGING {
                 self.cold.prefetch(slot);
             }
-            if PARTS != PLAIN {
+            if PARTS > NUMBERS {
                 self.prefetch_parts(slot);
             }
         }
@@ -274,7 +283,7 @@ impl<K: Key> FlowTable<K> {
             let slot = slot_of(entry, &packet.key);
             found[usize::from(i)].set(slot);
             self.hot.prefetch(slot as usize);
-            if PARTS != PLAIN && slot != NONE {
+            if PARTS > NUMBERS && slot != NONE {
                 self.prefetch_parts(slot as usize);
             }
         }
@@ -282,7 +291,6 @@ impl<K: Key> FlowTable<K> {
         // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
         // record is closed: it must have all that came before.
         let mut in_parts = 0;
-        let numbered = if self.keeps_numbers { details } else { &[] };
         // True for packets with the acknowledgement number of the one before them in their slot.
         let mut repeat_acks = [false; BATCH];
         for (i, (packet, found_here)) in batch.iter().zip(&found).enumerate() {
@@ -308,10 +316,8 @@ impl<K: Key> FlowTable<K> {
                             loss.prefetch(found_here.get() as usize ^ usize::from(!is_repeated));
                         }
                         hot.add(fields);
-                        if PARTS != PLAIN
-                            && let Some(detail) = numbered.get(i)
-                        {
-                            hot.set_number(detail.number);
+                        if PARTS != PLAIN {
+                            hot.set_number(numbers.of(fields));
                         }
                         continue;
                     }
@@ -320,21 +326,22 @@ impl<K: Key> FlowTable<K> {
                 _ => found_here.set(self.find(key, *hash)),
             }
             self.now = now;
-            if PARTS != PLAIN {
-                let (packets, slots) = (&batch[in_parts..i], &found[in_parts..i]);
-                self.update_parts(packets, tail(details, in_parts), slots, tail(&repeat_acks, in_parts));
+            if PARTS > NUMBERS {
+                let part =
+                    Batch { packets: &batch[in_parts..i], segments: tail(segments, in_parts), numbers };
+                self.update_parts(part, &found[in_parts..i], tail(&repeat_acks, in_parts));
                 in_parts = i;
             }
-            let number = numbered.get(i).map_or(0, |detail| detail.number);
+            let number = numbers.of(fields);
             found_here.set(match found_here.get() {
                 NONE => self.insert(key, *hash, fields, number, sink),
                 slot => self.add_rare(slot as usize, fields, number, sink),
             });
         }
         self.now = now;
-        if PARTS != PLAIN {
-            let (packets, slots) = (&batch[in_parts..], &found[in_parts..batch.len()]);
-            self.update_parts(packets, tail(details, in_parts), slots, tail(&repeat_acks, in_parts));
+        if PARTS > NUMBERS {
+            let part = Batch { packets: &batch[in_parts..], segments: tail(segments, in_parts), numbers };
+            self.update_parts(part, &found[in_parts..batch.len()], tail(&repeat_acks, in_parts));
         }
     }
 
@@ -348,18 +355,13 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    fn update_parts(
-        &mut self,
-        packets: &[KeyedPacket<K>],
-        details: &[PacketDetail],
-        slots: &[Cell<u32>],
-        repeat_acks: &[bool],
-    ) {
+    fn update_parts(&mut self, batch: Batch<'_, K>, slots: &[Cell<u32>], repeat_acks: &[bool]) {
+        let Batch { packets, segments, numbers } = batch;
         if let Some(statistics) = &mut self.statistics {
-            statistics.update::<K, BATCH>(packets, details, slots);
+            statistics.update::<K, BATCH>(packets, numbers, slots);
         }
         if let Some(loss) = &mut self.loss {
-            loss.update(packets, details, slots, repeat_acks);
+            loss.update(packets, segments, slots, repeat_acks);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::arena::{Arena, OutOfMemory};
 use crate::cuckoo::NONE;
 use crate::limits::Limits;
 use crate::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
-use packet::{KeyedPacket, PacketDetail};
+use packet::{KeyedPacket, TcpSegment};
 use record::Loss;
 use std::cell::Cell;
 
@@ -73,24 +73,24 @@ impl LossPart {
     pub(crate) fn update<K>(
         &mut self,
         packets: &[KeyedPacket<K>],
-        details: &[PacketDetail],
+        segments: &[TcpSegment],
         slots: &[Cell<u32>],
         repeat_acks: &[bool],
     ) {
-        for (((packet, detail), slot), &repeats_ack) in
-            packets.iter().zip(details).zip(slots).zip(repeat_acks)
+        for (((packet, segment), slot), &repeats_ack) in
+            packets.iter().zip(segments).zip(slots).zip(repeat_acks)
         {
             let slot = slot.get();
             if slot == NONE {
                 continue;
             }
             let (entry, direction) = (slot as usize >> 1, slot as usize & 1);
-            if !detail.segment.is_some() {
+            if !segment.is_some() {
                 // Its acknowledgement number, if any, is the last one of the slot now.
                 self.hot[entry][direction].forget_ack();
                 continue;
             }
-            let segment = segment(packet, detail);
+            let segment = segment_of(packet, segment);
             if track(&mut self.hot[entry], direction, &segment, repeats_ack) == Tracked::Rare {
                 self.update_rare(entry, direction, segment);
             }
@@ -134,18 +134,18 @@ impl LossPart {
 }
 
 #[inline(always)]
-fn segment<K>(packet: &KeyedPacket<K>, detail: &PacketDetail) -> Segment {
+fn segment_of<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment {
     let fields = &packet.fields;
-    let segment = Segment {
+    let plain = Segment {
         time_ns: fields.time_ns,
         seq: fields.tcp_seq,
         ack: fields.tcp_ack,
-        payload: detail.segment.payload,
+        payload: segment.payload,
         window: fields.tcp_win,
         flags: fields.tcp_flags,
         ..Segment::default()
     };
-    segment.with_window_scale(detail.segment.window_scale()).with_timestamps(detail.segment.timestamps())
+    plain.with_window_scale(segment.window_scale()).with_timestamps(segment.timestamps())
 }
 
 impl From<&LossCounts> for Loss {

@@ -37,7 +37,7 @@ impl Parts {
     /// True where a packet changes more than the lines of the plain record.
     pub(crate) fn have_state(&self) -> bool {
         let is_kept = |(metric, spec): &(Metric, StatisticSpec)| !is_of_record(*metric, spec);
-        self.loss || self.keep_numbers() || self.statistics.iter().flatten().any(is_kept)
+        self.loss || self.statistics.iter().flatten().any(is_kept)
     }
 
     /// True where records keep the numbers of their first and last packet.
@@ -45,11 +45,6 @@ impl Parts {
         let is_told_by_them =
             |(metric, spec): &(Metric, StatisticSpec)| *metric == Metric::Gap && is_of_record(*metric, spec);
         self.shares || self.statistics.iter().flatten().any(is_told_by_them)
-    }
-
-    /// True where bursts must carry details.
-    pub fn need_details(&self) -> bool {
-        self.loss || self.shares || self.statistics.iter().flatten().any(|(metric, _)| *metric == Metric::Gap)
     }
 }
 

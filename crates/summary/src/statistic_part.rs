@@ -5,7 +5,7 @@ use crate::cuckoo::NONE;
 use crate::limits::Limits;
 use crate::parts::{Metric, Parts, is_of_record};
 use crate::statistic::{Sample, StatisticBlock, StatisticSpec};
-use packet::{KeyedPacket, PacketDetail};
+use packet::{KeyedPacket, Numbers};
 use record::MAX_STATISTICS;
 use std::cell::Cell;
 
@@ -77,7 +77,7 @@ impl StatisticPart {
     pub(crate) fn update<K, const BATCH: usize>(
         &mut self,
         packets: &[KeyedPacket<K>],
-        details: &[PacketDetail],
+        numbers: Numbers,
         slots: &[Cell<u32>],
     ) {
         let mut offset = 0;
@@ -85,9 +85,9 @@ impl StatisticPart {
             let state = State { blocks: &mut self.blocks, per_flow: self.blocks_per_flow, offset, spec };
             // What is sampled, and for what, is asked once per batch, not per packet.
             match (spec.has_moments(), spec.has_percentiles()) {
-                (true, false) => state.update::<K, true, false, BATCH>(*metric, packets, details, slots),
-                (false, true) => state.update::<K, false, true, BATCH>(*metric, packets, details, slots),
-                _ => state.update::<K, true, true, BATCH>(*metric, packets, details, slots),
+                (true, false) => state.update::<K, true, false, BATCH>(*metric, packets, numbers, slots),
+                (false, true) => state.update::<K, false, true, BATCH>(*metric, packets, numbers, slots),
+                _ => state.update::<K, true, true, BATCH>(*metric, packets, numbers, slots),
             }
             offset += blocks;
         }
@@ -131,7 +131,7 @@ impl State<'_> {
         self,
         metric: Metric,
         packets: &[KeyedPacket<K>],
-        details: &[PacketDetail],
+        numbers: Numbers,
         slots: &[Cell<u32>],
     ) {
         let block_of = |slot: &Cell<u32>| match slot.get() {
@@ -159,12 +159,12 @@ impl State<'_> {
                 }
             }
             Metric::Gap => {
-                for (detail, slot) in details.iter().zip(slots) {
+                for (packet, slot) in packets.iter().zip(slots) {
                     let Some(at) = block_of(slot) else { continue };
-                    let block = &mut self.blocks[at];
-                    if let Some(last) = block.replace_last(detail.number) {
+                    let (number, block) = (numbers.of(&packet.fields), &mut self.blocks[at]);
+                    if let Some(last) = block.replace_last(number) {
                         // Between two packets lie one frame less than their numbers differ by.
-                        take(block, at, detail.number.saturating_sub(last + 1));
+                        take(block, at, number.saturating_sub(last + 1));
                     }
                 }
             }

@@ -29,6 +29,7 @@ const PACKET: PacketFields = PacketFields {
     time_ns: 1,
     total_byte: 46,
     wire_byte: 60,
+    number: 0,
     tcp_seq: 0,
     tcp_ack: 0,
     tcp_win: 0,

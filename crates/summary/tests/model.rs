@@ -1,7 +1,7 @@
 //! The flow table against a model made of a `HashMap`, on random packets, turns, sweeps and limits.
 
 use packet::{
-    FlowKey, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, PacketDetail, PacketFields, Seed, TcpSegment,
+    FlowKey, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment,
 };
 use proptest::prelude::*;
 use record::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
@@ -317,6 +317,7 @@ fn fields(now: u64, flags: u8, size: u32) -> PacketFields {
             1 => (1 << 31) + size - 1,
             _ => size + 14,
         },
+        number: 0,
         tcp_seq: size.wrapping_mul(77) % 5000,
         tcp_ack: size * 2,
         tcp_win: flags.into(),
@@ -390,16 +391,16 @@ fn compare<K: Key>(
         match step {
             Step::Packets(packets) => {
                 burst.clear();
+                burst.set_numbers(Numbers::near(received));
                 for &(number, flags, later, size) in packets {
                     clock = clock.saturating_add_signed(later * TICK as i64 / 16);
-                    let packet = fields(clock, flags, size);
+                    let packet = PacketFields { number: received as u32, ..fields(clock, flags, size) };
                     let key = key(number);
                     let hash = if parts.are_paired() { key.pair_hash(&seed) } else { key.hash(&seed) };
                     let is_tcp = key.flow_key(&KeySpec::FIVE_TUPLE).protocol == Some(6);
                     let segment =
                         if is_tcp { TcpSegment::of_payload(payload(&packet)) } else { TcpSegment::NONE };
-                    let detail = PacketDetail { number: received, segment };
-                    burst.push_detailed(KeyedPacket { key, hash, fields: packet }, detail);
+                    burst.push_keyed(&KeyedPacket { key, hash, fields: packet }, Some(&segment));
                     model.packet(key.flow_key(&KeySpec::FIVE_TUPLE), received, &packet);
                     // Some frames in between are not measured.
                     received += 1 + u64::from(size % 3);
@@ -629,7 +630,7 @@ fn losses_of_a_direction_without_a_record_belong_to_the_open_window() {
         };
         let packet = KeyedPacket { key, hash: key.pair_hash(&seed), fields };
         let mut burst = KeyBurst::with_capacity(1);
-        burst.push_detailed(packet, PacketDetail { number: second, segment: TcpSegment::of_payload(100) });
+        burst.push_keyed(&packet, Some(&TcpSegment::of_payload(100)));
         table.update_burst(&burst, given);
     };
     send(&mut table, &mut given, 0, 1, 1_000, 500);

@@ -1,7 +1,7 @@
 //! Shares of flows, counted apart or by many threads in one table, add up to the records of one table, and to sums by a
 //! `HashMap`.
 
-use packet::{Key, KeyBurst, KeyV4, KeyedPacket, PacketDetail, PacketFields, Seed, TcpSegment};
+use packet::{Key, KeyBurst, KeyV4, KeyedPacket, PacketFields, Seed};
 use proptest::prelude::*;
 use record::FlowRecord;
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ fn add(sum: &mut Counts, more: Counts) {
 }
 
 /// Packet number `number` of a stream of so many flows: all fields differ between packets.
-fn packet(number: u64, flows: u64) -> (KeyedPacket<KeyV4>, PacketDetail) {
+fn packet(number: u64, flows: u64) -> KeyedPacket<KeyV4> {
     let draw = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % flows;
     let key = KeyV4::new([10, 0, (draw >> 8) as u8, draw as u8, 10, 9, 9, 9], [1, 2, 3, 4], 6);
     let fields = PacketFields {
@@ -46,6 +46,7 @@ fn packet(number: u64, flows: u64) -> (KeyedPacket<KeyV4>, PacketDetail) {
         time_ns: 1_000_000 + number * 1000 - (number % 7) * 2500,
         total_byte: 40 + (number % 1400) as u32,
         wire_byte: 60 + (number % 1400) as u32,
+        number: number as u32 + 1,
         tcp_seq: number as u32,
         tcp_ack: !number as u32,
         tcp_win: (number % 60_000) as u16,
@@ -55,15 +56,12 @@ fn packet(number: u64, flows: u64) -> (KeyedPacket<KeyV4>, PacketDetail) {
         ip_tos: (number >> 8) as u8,
         macs: std::array::from_fn(|i| (number >> i) as u8),
     };
-    let detail = PacketDetail { number: number + 1, segment: TcpSegment::NONE };
-    (KeyedPacket { key, hash: key.hash(&Seed::new(1)), fields }, detail)
+    KeyedPacket { key, hash: key.hash(&Seed::new(1)), fields }
 }
 
 fn burst_of(numbers: impl Iterator<Item = u64>, flows: u64) -> KeyBurst<KeyV4> {
     let mut burst = KeyBurst::with_capacity(64);
-    numbers
-        .map(|number| packet(number, flows))
-        .for_each(|(packet, detail)| burst.push_detailed(packet, detail));
+    numbers.for_each(|number| burst.push_keyed(&packet(number, flows), None));
     burst
 }
 
@@ -150,7 +148,7 @@ fn threads_on_one_table_make_the_records_of_one_core() {
         shared.take_shares(|_| panic!("it is empty"));
     }
     let mut sums: HashMap<_, (u64, u64, u64)> = HashMap::new();
-    for (packet, _) in (0..packets).map(|number| packet(number, flows)) {
+    for packet in (0..packets).map(|number| packet(number, flows)) {
         let sum = sums.entry(packet.key.flow_key(&packet::KeySpec::FIVE_TUPLE)).or_default();
         sum.0 += 1;
         sum.1 += u64::from(packet.fields.total_byte);

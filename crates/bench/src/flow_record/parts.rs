@@ -234,13 +234,8 @@ fn round(variant: &Variant, trace: &mut Trace) -> (f64, u64, Vec<FlowRecord>) {
     let limits = Limits::new(usize::MAX >> 1, 1 << 28);
     let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
     let Variant { key, parts, .. } = *variant;
-    let parsed = ParserConfig {
-        key,
-        paired: parts.are_paired(),
-        details: parts.need_details(),
-        segments: parts.loss,
-        ..ParserConfig::default()
-    };
+    let parsed =
+        ParserConfig { key, paired: parts.are_paired(), segments: parts.loss, ..ParserConfig::default() };
     let config = TableConfig { seed, key, timeouts, parts };
     let mut parser = BurstParser::new(seed, parsed, BURST);
     let mut table = FlowTable::<KeyV4>::new(config, &limits).expect("address space for a table");
@@ -249,6 +244,7 @@ fn round(variant: &Variant, trace: &mut Trace) -> (f64, u64, Vec<FlowRecord>) {
     let mut pass = |frames: &[[u8; FRAME]]| {
         let began = Instant::now();
         for burst in frames.chunks(BURST) {
+            parser.number_near(number);
             match parser.is_plain() {
                 true => parse::<true>(&mut parser, burst, &mut number),
                 false => parse::<false>(&mut parser, burst, &mut number),

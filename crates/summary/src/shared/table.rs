@@ -4,7 +4,7 @@ use super::{Counter, Section, Slots};
 use crate::flow_table::FlowSink;
 use crate::share::{FlowShare, Marks};
 use crate::{Counts, Limits, OutOfMemory};
-use packet::{Key, KeyBurst, KeyedPacket, PacketDetail};
+use packet::{Key, KeyBurst, KeyedPacket, Numbers};
 
 /// Packets that go through the table's stages together, as in [`crate::FlowTable`].
 const BATCH: usize = 64;
@@ -56,26 +56,23 @@ impl<K: Key> SharedTable<K> {
         Slots::<K, Flow>::bytes_for(flows)
     }
 
-    /// Counts a burst with its details, whatever other cores count at the same time.
+    /// Counts a burst, whatever other cores count at the same time.
     pub fn update_burst(&self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
-        let mut details = burst.details().chunks(BATCH);
         for batch in burst.packets().chunks(BATCH) {
-            self.update_batch(batch, details.next().unwrap_or_default(), sink);
+            self.update_batch(batch, burst.numbers(), sink);
         }
     }
 
-    fn update_batch(&self, batch: &[KeyedPacket<K>], details: &[PacketDetail], sink: &mut impl FlowSink) {
+    fn update_batch(&self, batch: &[KeyedPacket<K>], numbers: Numbers, sink: &mut impl FlowSink) {
         batch.iter().for_each(|packet| self.flows.prefetch_word(packet.hash));
         batch.iter().for_each(|packet| self.flows.prefetch_slot(packet.hash));
-        let mut details = details.iter();
         for KeyedPacket { key, hash, fields } in batch {
-            let number = details.next().map_or(0, |detail| detail.number);
             match self.flows.get_or_put(key, *hash) {
                 Some(flow) => {
                     flow.packets.add(1);
                     flow.bytes.add(fields.total_byte.into());
                     flow.wire.add(fields.wire_byte.into());
-                    flow.marks.enter(|marks| marks.merge(&Marks::of(fields, number)));
+                    flow.marks.enter(|marks| marks.merge(&Marks::of(fields, numbers.of(fields))));
                 }
                 None => sink.table_full(fields),
             }

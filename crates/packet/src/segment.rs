@@ -1,15 +1,6 @@
-//! What only the optional parts of a record need of a packet: its number, and its TCP segment.
+//! A packet's TCP segment, which only loss tracking asks for.
 
 use crate::bytes::{Bytes, be32};
-
-/// Beside a packet's fields, where it was asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PacketDetail {
-    /// Number of the frame among those that were received, measured or not.
-    pub number: u64,
-    /// Its TCP segment, if it has one.
-    pub segment: TcpSegment,
-}
 
 /// What a TCP header says beyond [`crate::PacketFields`]. 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
