@@ -59,6 +59,12 @@ impl TcpSegment {
         (self.kind & HAS_TIMESTAMPS != 0).then_some((self.timestamps[0], self.timestamps[1]))
     }
 
+    /// TSval alone; 0 without the option.
+    #[inline(always)]
+    pub fn tsval(&self) -> u32 {
+        self.timestamps[0]
+    }
+
     /// Shift count of the window scale option (RFC 7323, section 2), at most 14.
     #[inline(always)]
     pub fn window_scale(&self) -> Option<u8> {

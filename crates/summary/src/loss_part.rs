@@ -1,7 +1,6 @@
 //! TCP losses of every pair of flows (`--loss`): the tracker's state in arenas beside the table's.
 
 use crate::arena::{Arena, OutOfMemory};
-use crate::cuckoo::NONE;
 use crate::limits::Limits;
 use crate::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 use packet::{KeyedPacket, TcpSegment};
@@ -80,28 +79,31 @@ impl LossPart {
         for (((packet, segment), slot), &repeats_ack) in
             packets.iter().zip(segments).zip(slots).zip(repeat_acks)
         {
-            let slot = slot.get();
-            if slot == NONE {
-                continue;
-            }
-            let (entry, direction) = (slot as usize >> 1, slot as usize & 1);
+            let (entry, direction) = (slot.get() as usize >> 1, slot.get() as usize & 1);
+            // Where there was no place for the flow, there is no such entry.
+            let Some(hot) = self.hot.get_mut(entry) else { continue };
             if !segment.is_some() {
                 // Its acknowledgement number, if any, is the last one of the slot now.
-                self.hot[entry][direction].forget_ack();
-                continue;
-            }
-            let segment = segment_of(packet, segment);
-            if track(&mut self.hot[entry], direction, &segment, repeats_ack) == Tracked::Rare {
-                self.update_rare(entry, direction, segment);
+                hot[direction].forget_ack();
+            } else if track(hot, direction, &without_options(packet, segment), repeats_ack) == Tracked::Rare {
+                self.update_rare(entry, direction, packet, segment);
             }
         }
     }
 
-    /// By value, so that the ordinary segment need not be put into memory.
     #[cold]
-    fn update_rare(&mut self, entry: usize, direction: usize, segment: Segment) {
+    fn update_rare<K>(
+        &mut self,
+        entry: usize,
+        direction: usize,
+        packet: &KeyedPacket<K>,
+        segment: &TcpSegment,
+    ) {
+        let whole = without_options(packet, segment)
+            .with_window_scale(segment.window_scale())
+            .with_timestamps(segment.timestamps());
         let booked = &mut self.booked[entry].window;
-        track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, &segment, booked);
+        track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, &whole, booked);
     }
 
     /// Decides what is open of the direction in `slot`, because its record ends.
@@ -133,19 +135,20 @@ impl LossPart {
     }
 }
 
+/// What [`track`] takes of a segment. Putting in the options costs every segment ten instructions.
 #[inline(always)]
-fn segment_of<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment {
+fn without_options<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment {
     let fields = &packet.fields;
-    let plain = Segment {
+    Segment {
         time_ns: fields.time_ns,
         seq: fields.tcp_seq,
         ack: fields.tcp_ack,
         payload: segment.payload,
         window: fields.tcp_win,
         flags: fields.tcp_flags,
+        tsval: segment.tsval(),
         ..Segment::default()
-    };
-    plain.with_window_scale(segment.window_scale()).with_timestamps(segment.timestamps())
+    }
 }
 
 impl From<&LossCounts> for Loss {

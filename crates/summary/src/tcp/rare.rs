@@ -7,8 +7,8 @@ use super::reach::{self, SMALL};
 use super::segment::{Segment, flag};
 use super::serial::{distance, first, is_before, last, overlap};
 use super::stream::{
-    BY_TIMESTAMP, COLD, HOLES, HotStream, PENDING, PROBED, SCALE, SKIPPED, SYN_SEEN, UNACKED, UNKNOWN,
-    ZERO_WINDOW,
+    BY_TIMESTAMP, COLD, HOLES, HotStream, PENDING, PROBED, SCALE, SKIPPED, SYN_SEEN, Tracked, UNACKED,
+    UNKNOWN, ZERO_WINDOW, track_open,
 };
 
 /// The reordering window is at least this long, nanoseconds: tshark's limit where it knows no round trip.
@@ -46,6 +46,9 @@ pub fn track_rare(
     segment: &Segment,
     booked: &mut [LossCounts; 2],
 ) {
+    if track_open(hot, direction, segment) == Tracked::Done {
+        return;
+    }
     hot.iter_mut().for_each(HotStream::forget_ack);
     let window_ns = reordering_window_ns(hot);
     let segment = &Segment { payload: segment.payload.min(MAX_PAYLOAD), ..*segment };
@@ -85,7 +88,7 @@ pub fn finish(stream: &mut HotStream, cold: &mut ColdStream, booked: &mut LossCo
 /// What comes within this time after a hole opened was reordered, not lost: a quarter of the round trip, as far as
 /// both sides of the tap are known, at least 3 ms.
 fn reordering_window_ns(hot: &[HotStream; 2]) -> u64 {
-    let round_trip: u64 = hot.iter().map(|stream| u64::from(stream.rtt_known)).sum();
+    let round_trip: u64 = hot.iter().filter_map(HotStream::known_rtt).map(u64::from).sum();
     (round_trip / 4).max(MIN_REORDERING_NS)
 }
 
