@@ -22,6 +22,7 @@ pub(crate) const PACKET: PacketFields = PacketFields {
     tcp_win: 3,
     vlan: PacketFields::NO_VLAN,
     tcp_flags: 16,
+    direction: 0,
     ip_ttl: 64,
     ip_tos: 0,
     macs: [2; 12],

@@ -13,16 +13,23 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
     /// The key in the form that records carry. `spec` says what it consists of.
     fn flow_key(&self, spec: &KeySpec) -> FlowKey;
 
+    /// The lesser of its pair's two directions, and which of them this is, 0 or 1.
+    #[inline(always)]
+    fn pair(&self) -> (Self, usize) {
+        let reversed = self.reversed();
+        if reversed < *self { (reversed, 1) } else { (*self, 0) }
+    }
+
     /// Which of its pair's two directions this is, 0 or 1.
     #[inline(always)]
     fn direction(&self) -> usize {
-        usize::from(self.reversed() < *self)
+        self.pair().1
     }
 
     /// A hash that both directions have in common.
     #[inline(always)]
     fn pair_hash(&self, seed: &Seed) -> u64 {
-        self.reversed().min(*self).hash(seed)
+        self.pair().0.hash(seed)
     }
 }
 
@@ -236,6 +243,15 @@ impl Key for KeyV4 {
     #[inline(always)]
     fn reversed(&self) -> Self {
         Self([self.0[0].rotate_left(32), Transport::reversed(self.0[1])])
+    }
+
+    /// As one number each, both directions are compared by two instructions.
+    #[inline(always)]
+    fn pair(&self) -> (Self, usize) {
+        let number = |key: &Self| u128::from(key.0[0]) << 64 | u128::from(key.0[1]);
+        let reversed = self.reversed();
+        let is_second = number(&reversed) < number(self);
+        (if is_second { reversed } else { *self }, is_second.into())
     }
 
     fn flow_key(&self, spec: &KeySpec) -> FlowKey {

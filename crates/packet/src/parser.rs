@@ -129,31 +129,27 @@ fn common_headers<'a>(frame: &Frame<'a>, tunnel: Tunnel) -> Option<&'a CommonHea
 }
 
 /// Fills a packet from the headers of the common case, member by member: read together and written together they do not
-/// fit the registers, which costs 16 instructions a packet.
+/// fit the registers, which costs 16 instructions a packet. `spec`: what the key consists of, unless it is the 5-tuple.
 #[inline(always)]
-fn fill_common<const IS_PLAIN: bool>(
+fn fill_common(
     packet: &mut KeyedPacket<KeyV4>,
     h: &CommonHeaders,
     frame: &Frame<'_>,
-    config: &ParserConfig,
-    is_five_tuple: bool,
+    spec: Option<&KeySpec>,
+    paired: bool,
     seed: &Seed,
     number: u64,
 ) {
     let addresses = std::array::from_fn(|i| h[26 + i]);
     let ports = std::array::from_fn(|i| h[34 + i]);
-    if IS_PLAIN {
-        packet.key = KeyV4::new(addresses, ports, h[23]);
-        packet.hash = packet.key.hash(seed);
-    } else {
-        packet.key = if is_five_tuple {
-            KeyV4::new(addresses, ports, h[23])
-        } else {
+    packet.key = match spec {
+        None => KeyV4::new(addresses, ports, h[23]),
+        Some(spec) => {
             let rest = Transport::new(ports, h[23], h[15], PacketFields::NO_VLAN);
-            KeyV4::of_spec(addresses, rest, &config.key)
-        };
-        packet.hash = hash_of(&packet.key, config, seed);
-    }
+            KeyV4::of_spec(addresses, rest, spec)
+        }
+    };
+    packet.hash_key(paired, seed);
     // A mask instead of a branch: where TCP and UDP are mixed, the branch is guessed wrong every few packets.
     let tcp = 0u32.wrapping_sub(u32::from(h[23] == protocol::TCP));
     let fields = &mut packet.fields;
@@ -171,11 +167,6 @@ fn fill_common<const IS_PLAIN: bool>(
     fields.macs = std::array::from_fn(|i| h[i]);
 }
 
-#[inline(always)]
-fn hash_of<K: Key>(key: &K, config: &ParserConfig, seed: &Seed) -> u64 {
-    if config.paired { key.pair_hash(seed) } else { key.hash(seed) }
-}
-
 /// Parses bursts: measured packets go to one [`KeyBurst`] per address family, the others to their counter.
 #[derive(Debug)]
 pub struct BurstParser {
@@ -183,6 +174,8 @@ pub struct BurstParser {
     config: ParserConfig,
     /// Whether `config` says so: too long a comparison for every packet.
     is_five_tuple: bool,
+    /// 5-tuples, paired, with segments: what loss tracking takes.
+    is_tracked: bool,
     /// The burst's IPv4 packets.
     pub v4: KeyBurst<KeyV4>,
     /// The burst's IPv6 packets.
@@ -201,6 +194,7 @@ impl BurstParser {
             seed,
             config,
             is_five_tuple: config.key.is_five_tuple(),
+            is_tracked: config.key.is_five_tuple() && config.paired && config.segments,
             v4: KeyBurst::with_capacity(burst),
             v6: KeyBurst::with_capacity(burst),
             not_measured: [0; _],
@@ -234,27 +228,42 @@ impl BurstParser {
         debug_assert!(!IS_PLAIN || self.is_plain());
         match common_headers(frame, self.config.tunnel) {
             Some(headers) => {
-                let Self { v4, config, is_five_tuple, seed, .. } = self;
-                fill_common::<IS_PLAIN>(v4.add(), headers, frame, config, *is_five_tuple, seed, number);
-                if !IS_PLAIN && self.config.segments {
+                let Self { v4, config, seed, .. } = self;
+                // One question instead of three where losses are tracked.
+                if IS_PLAIN {
+                    fill_common(v4.add(), headers, frame, None, false, seed, number);
+                } else if self.is_tracked {
+                    fill_common(v4.add(), headers, frame, None, true, seed, number);
                     self.add_common_segment(headers, frame);
+                } else {
+                    let spec = if self.is_five_tuple { None } else { Some(&config.key) };
+                    fill_common(v4.add(), headers, frame, spec, config.paired, seed, number);
+                    if config.segments {
+                        self.add_common_segment(headers, frame);
+                    }
                 }
             }
             None => self.push_general(*frame, number),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add_common_segment(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
+        let total = u32::from(be16(headers, 16));
+        // Without options, all of the header captured: most segments of some hosts. Anything else is read with care.
+        let is_common = headers[23] == protocol::TCP && headers[46] >> 4 == 5 && total >= 40;
+        if is_common && frame.data.len() >= 54 {
+            self.v4.add_segment(TcpSegment::of_payload(total - 40));
+        } else {
+            self.add_other_segment(headers, frame);
+        }
+    }
+
+    #[inline(never)]
+    fn add_other_segment(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
         let segment = if headers[23] == protocol::TCP {
-            let transport = u32::from(be16(headers, 16)) - 20;
-            // Without options, all of the header captured: most segments of some hosts. Anything else is read with care.
-            if headers[46] >> 4 == 5 && transport >= 20 && frame.data.len() >= 54 {
-                TcpSegment::of_payload(transport - 20)
-            } else {
-                let bytes = frame.data.get(34..).unwrap_or_default();
-                TcpSegment::read(Bytes::new(bytes, transport as usize))
-            }
+            let bytes = frame.data.get(34..).unwrap_or_default();
+            TcpSegment::read(Bytes::new(bytes, usize::from(be16(headers, 16)) - 20))
         } else {
             TcpSegment::NONE
         };
@@ -302,7 +311,9 @@ fn add<K: Key>(
     config: &ParserConfig,
     seed: &Seed,
 ) {
-    *burst.add() = KeyedPacket { key, hash: hash_of(&key, config, seed), fields };
+    let packet = burst.add();
+    (packet.key, packet.fields) = (key, fields);
+    packet.hash_key(config.paired, seed);
     if config.segments {
         burst.add_segment(segment);
     }

@@ -108,6 +108,10 @@ proptest! {
         let v6 = parser.v6.packets().iter().map(|p| (p.key.flow_key(&spec), p.hash, p.key.pair_hash(&seed)));
         let keys: Vec<_> = v4.chain(v6).collect();
         prop_assert_eq!(keys.len(), 1);
+        let v4 = parser.v4.packets().iter().map(|p| (usize::from(p.fields.direction), p.key.direction()));
+        let v6 = parser.v6.packets().iter().map(|p| (usize::from(p.fields.direction), p.key.direction()));
+        let agree = v4.chain(v6).all(|(noted, own)| noted == own * usize::from(paired));
+        prop_assert!(agree);
         prop_assert_eq!(keys[0].0, expected);
         prop_assert_eq!(keys[0].1 == keys[0].2, paired || keys[0].1 == keys[0].2);
         // Without addresses both families share one table.
@@ -118,21 +122,28 @@ proptest! {
     }
 
     #[test]
-    fn both_directions_are_one_pair(v4: ([u8; 8], [u8; 4], u8), v6: ([u8; 16], [u8; 16], [u8; 4], u8)) {
+    fn both_directions_are_one_pair(
+        v4: ([u8; 8], [u8; 4], u8), v6: ([u8; 16], [u8; 16], [u8; 4], u8), to_itself: bool,
+    ) {
         let seed = Seed::new(3);
-        let there = KeyV4::new(v4.0, v4.1, v4.2);
-        let a = v4.0;
-        let p = v4.1;
+        let (mut a, p) = (v4.0, v4.1);
+        if to_itself {
+            a.copy_within(..4, 4);
+        }
+        let there = KeyV4::new(a, p, v4.2);
         let back = KeyV4::new([a[4], a[5], a[6], a[7], a[0], a[1], a[2], a[3]], [p[2], p[3], p[0], p[1]], v4.2);
         prop_assert_eq!(there.reversed(), back);
         prop_assert_eq!(there.pair_hash(&seed), back.pair_hash(&seed));
         prop_assert!(there == back || there.direction() != back.direction());
+        prop_assert_eq!(there.pair(), (there.min(back), usize::from(back < there)));
         let (src, dst, p, protocol) = v6;
+        let dst = if to_itself { src } else { dst };
         let there = KeyV6::new(&src, &dst, p, protocol);
         let back = KeyV6::new(&dst, &src, [p[2], p[3], p[0], p[1]], protocol);
         prop_assert_eq!(there.reversed(), back);
         prop_assert_eq!(there.pair_hash(&seed), back.pair_hash(&seed));
         prop_assert!(there == back || there.direction() != back.direction());
+        prop_assert_eq!(there.pair(), (there.min(back), usize::from(back < there)));
     }
 
     #[test]

@@ -97,6 +97,8 @@ pub struct FlowTable<K: Key> {
     loss: Option<LossPart>,
     /// [`PLAIN`], [`NUMBERS`], [`OTHERS`] or [`LOSS`].
     part: u8,
+    /// Whether records keep the numbers of their packets.
+    keeps_numbers: bool,
     /// Number of the latest packet.
     number: u64,
     config: TableConfig,
@@ -161,6 +163,7 @@ impl<K: Key> FlowTable<K> {
                 (false, false, true) => NUMBERS,
                 (false, false, false) => PLAIN,
             },
+            keeps_numbers: parts.keep_numbers(),
             number: 0,
             config,
             limits: limits.clone(),
@@ -250,16 +253,19 @@ impl<K: Key> FlowTable<K> {
             self.index.prefetch(bucket);
             found.set(bucket);
         }
-        let slot_of = |entry: u32, key: &K| match (IS_PAIRED, entry) {
+        let slot_of = |entry: u32, packet: &KeyedPacket<K>| match (IS_PAIRED, entry) {
             (false, entry) => entry,
             (true, NONE) => NONE,
-            (true, entry) => entry << 1 | key.direction() as u32,
+            (true, entry) => {
+                debug_assert_eq!(usize::from(packet.fields.direction), packet.key.direction());
+                entry << 1 | u32::from(packet.fields.direction)
+            }
         };
         // While windows are being closed, the first packet of a flow needs its cold line too.
         let mut missed = [0u8; BATCH];
         let mut misses = 0;
         for (i, (packet, found)) in batch.iter().zip(&found).enumerate() {
-            let slot = slot_of(self.index.candidate(found.get(), packet.hash), &packet.key);
+            let slot = slot_of(self.index.candidate(found.get(), packet.hash), packet);
             found.set(slot);
             // Noted without a branch: whether a key lies in its first bucket cannot be guessed.
             missed[misses % BATCH] = i as u8;
@@ -269,9 +275,6 @@ impl<K: Key> FlowTable<K> {
             if IS_CHANGING {
                 self.cold.prefetch(slot);
             }
-            if PARTS > NUMBERS {
-                self.prefetch_parts(slot);
-            }
         }
         let missed = &missed[..misses];
         for &i in missed {
@@ -280,13 +283,11 @@ impl<K: Key> FlowTable<K> {
         for &i in missed {
             let packet = &batch[usize::from(i)];
             let entry = self.index.second_candidate(packet.hash);
-            let slot = slot_of(entry, &packet.key);
+            let slot = slot_of(entry, packet);
             found[usize::from(i)].set(slot);
             self.hot.prefetch(slot as usize);
-            if PARTS > NUMBERS && slot != NONE {
-                self.prefetch_parts(slot as usize);
-            }
         }
+        let keeps_numbers = PARTS == NUMBERS || PARTS > NUMBERS && self.keeps_numbers;
         let mut now = self.now;
         // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
         // record is closed: it must have all that came before.
@@ -307,16 +308,24 @@ impl<K: Key> FlowTable<K> {
                     let carries = hot.must_carry(fields);
                     let vacant = IS_PAIRED && !hot.is_live();
                     if !(idle | aged | late | turned | carries | vacant) {
+                        // Not before: the line fill buffers are full of hot lines until here, and idle from here on.
+                        if PARTS > NUMBERS
+                            && let Some(statistics) = &self.statistics
+                        {
+                            statistics.prefetch(found_here.get() as usize);
+                        }
                         if PARTS == LOSS
                             && let Some(loss) = &self.loss
                         {
                             let is_repeated = hot.tcp_ack == fields.tcp_ack;
                             repeat_acks[i % BATCH] = is_repeated;
+                            let slot = found_here.get() as usize;
+                            loss.prefetch(slot);
                             // The peer's where it acknowledges anew, else once more its own: whether it does cannot be guessed.
-                            loss.prefetch(found_here.get() as usize ^ usize::from(!is_repeated));
+                            loss.prefetch(slot ^ usize::from(!is_repeated));
                         }
                         hot.add(fields);
-                        if PARTS != PLAIN {
+                        if keeps_numbers {
                             hot.set_number(numbers.of(fields));
                         }
                         continue;
@@ -342,16 +351,6 @@ impl<K: Key> FlowTable<K> {
         if PARTS > NUMBERS {
             let part = Batch { packets: &batch[in_parts..], segments: tail(segments, in_parts), numbers };
             self.update_parts(part, &found[in_parts..batch.len()], tail(&repeat_acks, in_parts));
-        }
-    }
-
-    #[inline(always)]
-    fn prefetch_parts(&self, slot: usize) {
-        if let Some(statistics) = &self.statistics {
-            statistics.prefetch(slot);
-        }
-        if let Some(loss) = &self.loss {
-            loss.prefetch(slot);
         }
     }
 

@@ -53,7 +53,8 @@ impl LossPart {
 
     #[inline(always)]
     pub(crate) fn prefetch(&self, slot: usize) {
-        self.hot.prefetch_line(slot >> 1, slot & 1);
+        // A line a slot, pair after pair.
+        self.hot.prefetch_line(0, slot);
     }
 
     /// A new pair begins; the cold part knows by itself that it is not in use.

@@ -35,6 +35,7 @@ const PACKET: PacketFields = PacketFields {
     tcp_win: 0,
     vlan: PacketFields::NO_VLAN,
     tcp_flags: 0,
+    direction: 0,
     ip_ttl: 64,
     ip_tos: 0,
     macs: [2; 12],

@@ -323,6 +323,7 @@ fn fields(now: u64, flags: u8, size: u32) -> PacketFields {
         tcp_win: flags.into(),
         vlan: if flags & 1 == 0 { PacketFields::NO_VLAN } else { flags.into() },
         tcp_flags: flags,
+        direction: 0,
         ip_ttl: flags,
         ip_tos: !flags,
         macs: std::array::from_fn(|i| flags.wrapping_add(i as u8)),
@@ -396,11 +397,12 @@ fn compare<K: Key>(
                     clock = clock.saturating_add_signed(later * TICK as i64 / 16);
                     let packet = PacketFields { number: received as u32, ..fields(clock, flags, size) };
                     let key = key(number);
-                    let hash = if parts.are_paired() { key.pair_hash(&seed) } else { key.hash(&seed) };
                     let is_tcp = key.flow_key(&KeySpec::FIVE_TUPLE).protocol == Some(6);
                     let segment =
                         if is_tcp { TcpSegment::of_payload(payload(&packet)) } else { TcpSegment::NONE };
-                    burst.push_keyed(&KeyedPacket { key, hash, fields: packet }, Some(&segment));
+                    let mut keyed = KeyedPacket { key, hash: 0, fields: packet };
+                    keyed.hash_key(parts.are_paired(), &seed);
+                    burst.push_keyed(&keyed, Some(&segment));
                     model.packet(key.flow_key(&KeySpec::FIVE_TUPLE), received, &packet);
                     // Some frames in between are not measured.
                     received += 1 + u64::from(size % 3);
@@ -628,7 +630,8 @@ fn losses_of_a_direction_without_a_record_belong_to_the_open_window() {
             tcp_flags: ACK,
             ..PacketFields::default()
         };
-        let packet = KeyedPacket { key, hash: key.pair_hash(&seed), fields };
+        let mut packet = KeyedPacket { key, hash: 0, fields };
+        packet.hash_key(true, &seed);
         let mut burst = KeyBurst::with_capacity(1);
         burst.push_keyed(&packet, Some(&TcpSegment::of_payload(100)));
         table.update_burst(&burst, given);

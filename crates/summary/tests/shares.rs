@@ -52,6 +52,7 @@ fn packet(number: u64, flows: u64) -> KeyedPacket<KeyV4> {
         tcp_win: (number % 60_000) as u16,
         vlan: (number % 4000) as u16,
         tcp_flags: 1 << ((draw + number) % 8),
+        direction: 0,
         ip_ttl: number as u8,
         ip_tos: (number >> 8) as u8,
         macs: std::array::from_fn(|i| (number >> i) as u8),
