@@ -287,6 +287,7 @@ impl<K: Key> FlowTable<K> {
             found[usize::from(i)].set(slot);
             self.hot.prefetch(slot as usize);
         }
+        let has_statistics = PARTS > NUMBERS && self.statistics.is_some();
         let keeps_numbers = PARTS == NUMBERS || PARTS > NUMBERS && self.keeps_numbers;
         let mut now = self.now;
         // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
@@ -294,8 +295,9 @@ impl<K: Key> FlowTable<K> {
         let mut in_parts = 0;
         // True for packets with the acknowledgement number of the one before them in their slot.
         let mut repeat_acks = [false; BATCH];
-        for (i, (packet, found_here)) in batch.iter().zip(&found).enumerate() {
-            let KeyedPacket { key, hash, fields } = packet;
+        let found = &found[..batch.len()];
+        for i in 0..batch.len() {
+            let (KeyedPacket { key, fields, .. }, found_here) = (&batch[i], &found[i]);
             now = now.max(fields.time_ns);
             match self.hot.get_mut(found_here.get() as usize) {
                 Some(hot) if hot.key == *key => {
@@ -309,9 +311,7 @@ impl<K: Key> FlowTable<K> {
                     let vacant = IS_PAIRED && !hot.is_live();
                     if !(idle | aged | late | turned | carries | vacant) {
                         // Not before: the line fill buffers are full of hot lines until here, and idle from here on.
-                        if PARTS > NUMBERS
-                            && let Some(statistics) = &self.statistics
-                        {
+                        if has_statistics && let Some(statistics) = &self.statistics {
                             statistics.prefetch(found_here.get() as usize);
                         }
                         if PARTS == LOSS
@@ -332,7 +332,7 @@ impl<K: Key> FlowTable<K> {
                     }
                 }
                 // Not there when the batch was looked up, or another key with the same tag.
-                _ => found_here.set(self.find(key, *hash)),
+                _ => found_here.set(NONE),
             }
             self.now = now;
             if PARTS > NUMBERS {
@@ -341,11 +341,7 @@ impl<K: Key> FlowTable<K> {
                 self.update_parts(part, &found[in_parts..i], tail(&repeat_acks, in_parts));
                 in_parts = i;
             }
-            let number = numbers.of(fields);
-            found_here.set(match found_here.get() {
-                NONE => self.insert(key, *hash, fields, number, sink),
-                slot => self.add_rare(slot as usize, fields, number, sink),
-            });
+            found_here.set(self.take_rare(&batch[i], found_here.get(), numbers, sink));
         }
         self.now = now;
         if PARTS > NUMBERS {
@@ -354,6 +350,25 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
+    /// Takes a packet that is more than one more of its flow, which has this slot if it is known. Gives its slot, or [`NONE`].
+    #[cold]
+    #[inline(never)]
+    fn take_rare(
+        &mut self,
+        KeyedPacket { key, hash, fields }: &KeyedPacket<K>,
+        slot: u32,
+        numbers: Numbers,
+        sink: &mut impl FlowSink,
+    ) -> u32 {
+        let number = numbers.of(fields);
+        let slot = if slot == NONE { self.find(key, *hash) } else { slot };
+        match slot {
+            NONE => self.insert(key, *hash, fields, number, sink),
+            slot => self.add_rare(slot as usize, fields, number, sink),
+        }
+    }
+
+    #[inline(never)]
     fn update_parts(&mut self, batch: Batch<'_, K>, slots: &[Cell<u32>], repeat_acks: &[bool]) {
         let Batch { packets, segments, numbers } = batch;
         if let Some(statistics) = &mut self.statistics {
