@@ -84,6 +84,25 @@ prop_compose! {
     }
 }
 
+/// What a burst has of a packet: key, hash, number and fields.
+fn expected<K: Key>(
+    key: K,
+    paired: bool,
+    seed: &Seed,
+    number: u64,
+    fields: PacketFields,
+) -> (K, u64, u64, PacketFields) {
+    match paired {
+        true => (
+            key,
+            key.pair_hash(seed),
+            number,
+            PacketFields { direction: u8::from(key.reversed() < key), ..fields },
+        ),
+        false => (key, key.hash(seed), number, fields),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -93,10 +112,11 @@ proptest! {
         number in 0..u64::MAX - 8,
         inner in any::<bool>(),
         segments in any::<bool>(),
+        paired in any::<bool>(),
     ) {
         let tunnel = if inner { Tunnel::Inner } else { Tunnel::Outer };
         let seed = Seed::new(number);
-        let mut parser = BurstParser::new(seed, ParserConfig { segments, ..tunnel.into() }, 4);
+        let mut parser = BurstParser::new(seed, ParserConfig { segments, paired, ..tunnel.into() }, 4);
         let (mut v4_segments, mut v6_segments) = (Vec::new(), Vec::new());
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         let mut not_measured = [0; NotMeasured::ALL.len()];
@@ -119,11 +139,11 @@ proptest! {
                     let fields = PacketFields { number: at as u32, ..packet.fields };
                     match packet.key {
                         PacketKey::V4(key) => {
-                            v4.push((key, key.hash(&seed), at, fields));
+                            v4.push(expected(key, paired, &seed, at, fields));
                             v4_segments.push(packet.segment);
                         }
                         PacketKey::V6(key) => {
-                            v6.push((key, key.hash(&seed), at, fields));
+                            v6.push(expected(key, paired, &seed, at, fields));
                             v6_segments.push(packet.segment);
                         }
                     }
