@@ -404,6 +404,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_flight_is_below_the_least_power_of_two() {
+        let mut stream = HotStream { state: 0, next: 5, ..HotStream::default() };
+        // The acknowledgement of what was never sent says nothing of a flight; nor does a smaller one.
+        for (flight, kept) in
+            [(0, 0), (-7, 0), (1, 1), (2, 2), (3, 2), (1000, 10), (4, 10), (i32::MAX, 31), (-1, 31)]
+        {
+            stream.note_flight(stream.next.wrapping_sub(flight as u32));
+            assert_eq!(stream.flight, kept, "{flight}");
+        }
+    }
+
+    #[test]
     fn an_acknowledgement_of_all_that_is_timed_is_timed_as_any_other() {
         let counted = |s: &HotStream| {
             (s.timed, s.rtt_min, s.rtt_sum, s.rtt_known, s.rtt_count, s.flight, s.acked, s.state)
