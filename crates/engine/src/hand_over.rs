@@ -495,15 +495,11 @@ mod tests {
         if number % 5 < 3 {
             let key = KeyV4::new([10, 0, 0, flow, 10, 9, 9, 9], [1, 2, 3, 4], 6);
             let key = if number.is_multiple_of(2) { key } else { key.reversed() };
-            let mut packet = KeyedPacket { key, hash: 0, fields };
-            packet.hash_key(true, &seed);
-            parser.v4.push_keyed(&packet, None);
+            parser.v4.push_keyed(&KeyedPacket::new(key, fields, true, &seed), None);
         } else {
             let key = KeyV6::new(&[flow; 16], &[200; 16], [1, 2, 3, 4], 17);
             let key = if number.is_multiple_of(2) { key } else { key.reversed() };
-            let mut packet = KeyedPacket { key, hash: 0, fields };
-            packet.hash_key(true, &seed);
-            parser.v6.push_keyed(&packet, None);
+            parser.v6.push_keyed(&KeyedPacket::new(key, fields, true, &seed), None);
         }
     }
 

@@ -61,6 +61,14 @@ pub struct KeyedPacket<K> {
 }
 
 impl<K: Key> KeyedPacket<K> {
+    /// A packet whose key is hashed as [`KeyedPacket::hash_key`] does.
+    #[inline(always)]
+    pub fn new(key: K, fields: PacketFields, paired: bool, seed: &Seed) -> Self {
+        let mut packet = Self { key, hash: 0, fields };
+        packet.hash_key(paired, seed);
+        packet
+    }
+
     /// Hashes its key. Where keys are `paired`, both directions have one hash ([`Key::pair_hash`]), and the packet knows its own, which
     /// is a table's place for it: found out twice, it is 12 of 400 instructions.
     #[inline(always)]
@@ -123,9 +131,7 @@ impl<K: Key> KeyBurst<K> {
     /// Adds a packet and hashes its key.
     #[inline(always)]
     pub fn push(&mut self, key: K, fields: PacketFields, seed: &Seed) {
-        let packet = self.add();
-        (packet.key, packet.fields) = (key, fields);
-        packet.hash_key(false, seed);
+        *self.add() = KeyedPacket::new(key, fields, false, seed);
     }
 
     /// Adds a packet whose hash is known, with its TCP segment. Either all packets of a burst have segments or none has.

@@ -311,9 +311,7 @@ fn add<K: Key>(
     config: &ParserConfig,
     seed: &Seed,
 ) {
-    let packet = burst.add();
-    (packet.key, packet.fields) = (key, fields);
-    packet.hash_key(config.paired, seed);
+    *burst.add() = KeyedPacket::new(key, fields, config.paired, seed);
     if config.segments {
         burst.add_segment(segment);
     }

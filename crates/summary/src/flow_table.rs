@@ -310,7 +310,7 @@ impl<K: Key> FlowTable<K> {
                     let carries = hot.must_carry(fields);
                     let vacant = IS_PAIRED && !hot.is_live();
                     if !(idle | aged | late | turned | carries | vacant) {
-                        // Not before: the line fill buffers are full of hot lines until here, and idle from here on.
+                        // Not beside the hot lines, with which these would wait for line fill buffers.
                         if has_statistics && let Some(statistics) = &self.statistics {
                             statistics.prefetch(found_here.get() as usize);
                         }

@@ -1,6 +1,7 @@
 //! TCP losses of every pair of flows (`--loss`): the tracker's state in arenas beside the table's.
 
 use crate::arena::{Arena, OutOfMemory};
+use crate::cuckoo::{MAX_ENTRIES, NONE};
 use crate::limits::Limits;
 use crate::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 use packet::{KeyedPacket, TcpSegment};
@@ -15,6 +16,8 @@ struct Booked {
     /// In the record, without the open window.
     sealed: [LossCounts; 2],
 }
+
+const _: () = assert!(MAX_ENTRIES <= NONE as usize >> 1);
 
 /// The tracker's state of every pair, by entry. 736 bytes a pair, of which an ordinary segment touches one cache line, or two where
 /// it acknowledges anew.
@@ -81,7 +84,7 @@ impl LossPart {
             packets.iter().zip(segments).zip(slots).zip(repeat_acks)
         {
             let (entry, direction) = (slot.get() as usize >> 1, slot.get() as usize & 1);
-            // Where there was no place for the flow, there is no such entry.
+            // Where there was no place for the flow, its slot is `NONE`, and there is no such entry.
             let Some(hot) = self.hot.get_mut(entry) else { continue };
             if !segment.is_some() {
                 // Its acknowledgement number, if any, is the last one of the slot now.

@@ -400,8 +400,7 @@ fn compare<K: Key>(
                     let is_tcp = key.flow_key(&KeySpec::FIVE_TUPLE).protocol == Some(6);
                     let segment =
                         if is_tcp { TcpSegment::of_payload(payload(&packet)) } else { TcpSegment::NONE };
-                    let mut keyed = KeyedPacket { key, hash: 0, fields: packet };
-                    keyed.hash_key(parts.are_paired(), &seed);
+                    let keyed = KeyedPacket::new(key, packet, parts.are_paired(), &seed);
                     burst.push_keyed(&keyed, Some(&segment));
                     model.packet(key.flow_key(&KeySpec::FIVE_TUPLE), received, &packet);
                     // Some frames in between are not measured.
@@ -630,8 +629,7 @@ fn losses_of_a_direction_without_a_record_belong_to_the_open_window() {
             tcp_flags: ACK,
             ..PacketFields::default()
         };
-        let mut packet = KeyedPacket { key, hash: 0, fields };
-        packet.hash_key(true, &seed);
+        let packet = KeyedPacket::new(key, fields, true, &seed);
         let mut burst = KeyBurst::with_capacity(1);
         burst.push_keyed(&packet, Some(&TcpSegment::of_payload(100)));
         table.update_burst(&burst, given);

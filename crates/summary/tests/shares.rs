@@ -57,7 +57,7 @@ fn packet(number: u64, flows: u64) -> KeyedPacket<KeyV4> {
         ip_tos: (number >> 8) as u8,
         macs: std::array::from_fn(|i| (number >> i) as u8),
     };
-    KeyedPacket { key, hash: key.hash(&Seed::new(1)), fields }
+    KeyedPacket::new(key, fields, false, &Seed::new(1))
 }
 
 fn burst_of(numbers: impl Iterator<Item = u64>, flows: u64) -> KeyBurst<KeyV4> {

@@ -6,7 +6,7 @@ mod tcp_support {
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use summary::tcp::{Connection, LossCounts, Segment, flag};
+use summary::tcp::{ColdStream, Connection, HotStream, LossCounts, Segment, finish, flag, track_rare};
 use tcp_support::model::Model;
 
 /// What comes next in a stream, relative to where it is.
@@ -66,6 +66,32 @@ fn leaps() -> impl Strategy<Value = Vec<(usize, Segment)>> {
             let plain = Segment { time_ns: now, window: u16::MAX, flags: flag::ACK, ..Segment::default() };
             segments.push((direction, Segment { seq: next[direction], ack, payload, ..plain }));
             next[direction] = next[direction].wrapping_add(payload);
+        }
+        segments
+    })
+}
+
+/// Segments of two sides that mostly send what comes next, and acknowledge all, some or nothing more of what they got.
+fn talk() -> impl Strategy<Value = Vec<(usize, Segment)>> {
+    let lag = prop_oneof![3 => Just(0u32), 2 => Just(u32::MAX), 1 => 1u32..3_000];
+    let leap = prop_oneof![12 => Just(0i32), 1 => -3_000i32..3_000];
+    let payload = prop_oneof![1 => Just(0u32), 3 => Just(100), 1 => 1u32..1_460];
+    let window = prop_oneof![12 => Just(8_000u16), 1 => any::<u16>(), 1 => Just(0)];
+    let step = (0usize..2, 0u64..3_000_000, payload, lag, leap, window, any::<bool>());
+    prop::collection::vec(step, 1..200).prop_map(|steps| {
+        let (mut now, mut next, mut acked) = (0, [1u32, 1], [1u32, 1]);
+        let mut segments = Vec::new();
+        for (direction, wait, payload, lag, leap, window, pushes) in steps {
+            now += wait;
+            let peer = 1 - direction;
+            let open = next[peer].wrapping_sub(acked[peer]);
+            acked[peer] = acked[peer].wrapping_add(open.saturating_sub(lag));
+            let seq = next[direction].wrapping_add_signed(leap);
+            let flags = flag::ACK | if pushes { flag::PSH } else { 0 };
+            let segment =
+                Segment { time_ns: now, seq, ack: acked[peer], payload, window, flags, ..Segment::default() };
+            segments.push((direction, segment));
+            next[direction] = next[direction].max(seq.wrapping_add(payload));
         }
         segments
     })
@@ -160,6 +186,21 @@ proptest! {
         }
         model.finish();
         prop_assert_eq!(without_rtt(connection.finish()[0]), model.counts);
+    }
+
+    #[test]
+    fn the_short_path_counts_as_the_long_one(segments in prop_oneof![4 => talk(), 1 => leaps()]) {
+        let mut connection = Connection::default();
+        let (mut hot, mut cold) = ([HotStream::default(); 2], [ColdStream::default(); 2]);
+        let mut booked = [LossCounts::default(); 2];
+        for (direction, segment) in &segments {
+            connection.segment(*direction, segment);
+            track_rare(&mut hot, &mut cold, *direction, segment, &mut booked);
+        }
+        for ((stream, cold), booked) in hot.iter_mut().zip(&mut cold).zip(&mut booked) {
+            finish(stream, cold, booked);
+        }
+        prop_assert_eq!(connection.finish(), booked);
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment, repe
     if !stream.is_next(segment) || stream.state & !ACK_TAKEN != 0 || stream.outgrows(segment) {
         return Tracked::Rare;
     }
-    // Which of both it is cannot be guessed: the one branch of this path that is often taken wrongly.
+    // Which of both it is cannot be guessed: no branch of this path is taken wrongly as often.
     if !(repeats_ack && stream.state == ACK_TAKEN) {
         let peer = &mut hot[own ^ 1];
         let newly_acked = segment.ack.wrapping_sub(peer.acked);
