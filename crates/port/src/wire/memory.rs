@@ -32,7 +32,7 @@ impl FrameMemory {
         frame.next_multiple_of(LINE).max(BLOCK_BYTES)
     }
 
-    /// Copies a frame to its place, which stays good as long as `self`.
+    /// Copies a frame to its place, which stays good as long as `self`. What nothing was copied to is not initialised.
     pub(super) fn push(&mut self, frame: &[u8]) -> *const u8 {
         let needed = self.needs(frame.len());
         if needed > 0 {
@@ -42,7 +42,7 @@ impl FrameMemory {
         let Some(block) = self.blocks.last() else { return std::ptr::dangling() };
         // SAFETY: `taken + frame.len()` is within the block, and nobody else's bytes begin there.
         let place = unsafe { block.start.add(self.taken) };
-        // SAFETY: as above; a block is fresh memory, which no frame of the caller lies in.
+        // SAFETY: as above; a block is memory of our own, which no frame of the caller lies in.
         unsafe { std::ptr::copy_nonoverlapping(frame.as_ptr(), place, frame.len()) };
         self.taken = (self.taken + frame.len()).next_multiple_of(LINE).min(block.layout.size());
         place
@@ -53,8 +53,9 @@ impl Block {
     fn new(bytes: usize) -> Self {
         let layout =
             Layout::from_size_align(bytes, BLOCK_BYTES).expect("a frame is shorter than the address space");
+        // Not zeroed: that would touch it, and small pages be there, before huge ones are asked for.
         // SAFETY: the size is not 0.
-        let start = unsafe { std::alloc::alloc_zeroed(layout) };
+        let start = unsafe { std::alloc::alloc(layout) };
         if start.is_null() {
             std::alloc::handle_alloc_error(layout);
         }
