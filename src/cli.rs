@@ -82,7 +82,7 @@ pub(crate) struct RunOptions {
     /// Measure generated traffic: packets=10M,flows=1M,zipf=1.0,size=64,seed=1
     #[arg(long, value_name = "SPEC", env = "EDISON_SYNTHETIC")]
     pub(crate) synthetic: Option<String>,
-    /// Let the file's or the generated frames arrive as on a wire: rate=25Mpps or 100Gbps, queues=2, ring=2048,
+    /// Let the file's or the generated frames arrive as on a wire: rate=25Mpps or 100Gbps, queues=2, ring=4096,
     /// arrivals=poisson, packets=N or seconds=S, mbufs=N; without a rate nothing is lost
     #[arg(long, value_name = "SPEC", env = "EDISON_WIRE", value_parser = parallel::wire)]
     pub(crate) wire: Option<WireSpec>,
@@ -173,7 +173,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "N", env = "EDISON_SEED")]
     pub(crate) seed: Option<u64>,
     /// The most frames taken at once
-    #[arg(long, value_name = "N", env = "EDISON_BURST", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "N", env = "EDISON_BURST", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) burst: u16,
     /// Receive queues of each DPDK port [default: one for each receiver; what the port's arguments say where they do]
     #[arg(long, value_name = "N", env = "EDISON_QUEUES", value_parser = clap::value_parser!(u16).range(1..=128))]
@@ -182,7 +182,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "N", env = "EDISON_MEMPOOL", default_value = "16383", value_parser = quantity::count)]
     pub(crate) mempool: u64,
     /// Receive descriptors of each queue of a DPDK port; packets that may wait between a receiver and each worker
-    #[arg(long, value_name = "N", env = "EDISON_RING", default_value_t = 2048)]
+    #[arg(long, value_name = "N", env = "EDISON_RING", default_value_t = 4096)]
     pub(crate) ring: u16,
     /// Take a paper's settings of --cores, --design, --burst, --ring and --mempool: wu, ares, flowatcher; what is given beside
     /// it wins

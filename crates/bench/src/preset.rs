@@ -81,9 +81,9 @@ pub(crate) const OWN: Preset = Preset {
     source: "Edison",
     settings: &[],
     loads: &[
-        load(1_000_000, 1.0, 64, "40Mpps", 64),
-        load(1_000_000, 1.0, 754, "100Gbps", 64),
-        load(1_000_000, 1.0, 1514, "100Gbps", 64),
+        load(1_000_000, 1.0, 64, "40Mpps", 256),
+        load(1_000_000, 1.0, 754, "100Gbps", 256),
+        load(1_000_000, 1.0, 1514, "100Gbps", 256),
     ],
     cases: &[
         ("rss", Some(1), 1),
@@ -103,7 +103,7 @@ pub(crate) const OWN: Preset = Preset {
     ],
     best: ("rss", Some(1), 1),
     has_sketches: true,
-    ring: 2048,
+    ring: 4096,
     mbufs: None,
 };
 
@@ -137,14 +137,14 @@ pub const PRESETS: &[Preset] = &[
                 "sections 3.1, 3.2; Shared to 2M flows; sketches: rows X-Y-Z",
             ],
             ["cores", "6", "section 4.1 (a socket), 4.4.1 (2 to 6)"],
-            ["burst, ring", "64, 2048", "not in the paper: Edison's own"],
+            ["burst, ring", "256, 4096", "not in the paper: Edison's own"],
         ],
         loads: &[
-            load(WU_TABLES[1], 0.0, 64, "72Mpps", 64),
-            load(WU_TABLES[1], 0.0, 754, "100Gbps", 64),
-            load(WU_TABLES[1], 0.0, 1514, "8Mpps", 64),
-            load(WU_TABLES[0], 0.0, 64, "72Mpps", 64),
-            load(WU_TABLES[2], 0.0, 64, "72Mpps", 64),
+            load(WU_TABLES[1], 0.0, 64, "72Mpps", 256),
+            load(WU_TABLES[1], 0.0, 754, "100Gbps", 256),
+            load(WU_TABLES[1], 0.0, 1514, "8Mpps", 256),
+            load(WU_TABLES[0], 0.0, 64, "72Mpps", 256),
+            load(WU_TABLES[2], 0.0, 64, "72Mpps", 256),
         ],
         cases: &[
             ("rss", Some(6), 6),
@@ -156,7 +156,7 @@ pub const PRESETS: &[Preset] = &[
         ],
         best: ("rss", Some(6), 6),
         has_sketches: true,
-        ring: 2048,
+        ring: 4096,
         mbufs: Some(SIXTEEN_K),
     },
     Preset {
@@ -169,9 +169,9 @@ pub const PRESETS: &[Preset] = &[
             ["designs", "1x1, 1x2, 1x4, 2x1, 2x2, 3x1", "section III.C, Figure 5"],
             ["cores", "6 at most: clusters of receiver and workers", "section III.C"],
             ["mempool", "16K for each queue", "not in the paper: Wu et al. 2016, section 4.3"],
-            ["burst, ring", "64, 2048", "not in the paper: Edison's own"],
+            ["burst, ring", "256, 4096", "not in the paper: Edison's own"],
         ],
-        loads: &[load(1_500_000, 0.0, 64, "78Mpps", 64), load(1_500_000, 0.0, 750, "16Mpps", 64)],
+        loads: &[load(1_500_000, 0.0, 64, "78Mpps", 256), load(1_500_000, 0.0, 750, "16Mpps", 256)],
         cases: &[
             ("1x1", None, 1),
             ("1x2", None, 1),
@@ -182,7 +182,7 @@ pub const PRESETS: &[Preset] = &[
         ],
         best: ("3x1", Some(6), 3),
         has_sketches: false,
-        ring: 2048,
+        ring: 4096,
         mbufs: Some(SIXTEEN_K),
     },
     Preset {

@@ -35,7 +35,7 @@ pub struct InterfaceOptions {
 
 impl Default for InterfaceOptions {
     fn default() -> Self {
-        Self { snaplen: 256, promiscuous: true, buffer_bytes: 64 << 20, burst: 64 }
+        Self { snaplen: 256, promiscuous: true, buffer_bytes: 64 << 20, burst: 256 }
     }
 }
 

@@ -22,7 +22,7 @@ use summary::{Limits, Parts, Timeouts};
 /// Frames of one poll while a trace is loaded.
 const BURST: usize = 64;
 /// Packets that may wait between a receiver and each worker, as `edison run` has them.
-const HAND_OVER_PACKETS: usize = 2048;
+const HAND_OVER_PACKETS: usize = 4096;
 /// By which keys are hashed.
 const SEED: u64 = 1;
 /// Bytes that a trace may take.

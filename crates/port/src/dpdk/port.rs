@@ -40,7 +40,7 @@ pub struct PortOptions {
 
 impl Default for PortOptions {
     fn default() -> Self {
-        Self { burst: 64, descriptors: 2048, mbufs: 16_383, queues: 1, promiscuous: true }
+        Self { burst: 256, descriptors: 4096, mbufs: 16_383, queues: 1, promiscuous: true }
     }
 }
 

@@ -107,7 +107,7 @@ impl Default for WireSpec {
             rate: None,
             arrivals: Arrivals::Constant,
             queues: 1,
-            ring: 2048,
+            ring: 4096,
             length: Length::Once,
             mbufs: None,
             seed: 1,
