@@ -14,6 +14,7 @@ mod gate;
 mod hand_over;
 mod hardware;
 mod keeping;
+mod lane;
 mod merger;
 mod outputs;
 mod patience;

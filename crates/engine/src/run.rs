@@ -7,9 +7,10 @@ use crate::cores;
 use crate::design::{Design, Plan, State};
 use crate::finish::{Finish, Receiving};
 use crate::gate::Gate;
-use crate::hand_over::{Fan, HandOver, Inbox, Order, Parcel};
+use crate::hand_over::{Fan, HandOver};
 use crate::hardware::Counting;
 use crate::keeping::{Keeping, Keepings, Sealed, Tables};
+use crate::lane::{Inbox, Lane, Order, Parcel};
 use crate::merger::{Ended, Merger, RunEnd};
 use crate::poller::{Ends, Events, Poller, PollerEnd};
 use crate::quiet::Quiet;
@@ -557,7 +558,7 @@ pub fn merging_bytes(plan: &Plan) -> usize {
 /// Bytes of the rings between receivers and workers, for whoever looks after the memory of a run.
 pub fn ring_bytes(plan: &Plan, config: &Config) -> usize {
     let workers = plan.receivers * plan.workers;
-    workers.saturating_mul(Fan::bytes_per_worker(config.hand_over_parcels, config.burst))
+    workers.saturating_mul(Lane::bytes(config.hand_over_parcels, config.burst))
 }
 
 /// The sources of each receiver.

@@ -1,0 +1,227 @@
+//! A ring each way between a receiver and one of its workers: parcels of parsed packets go through one and come back empty
+//! through the other.
+
+use crate::patience::Patience;
+use packet::{KeyBurst, KeyV4, KeyV6};
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What a worker is to do with a parcel, after it has counted its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Go on: sweep for so many frames (replay), or by the clock (live).
+    GoOn,
+    /// Turn away from the window of this number.
+    Turn(u64),
+    /// Finish what waits to be finished: nothing comes just now.
+    Idle,
+    /// End every flow.
+    End,
+}
+
+/// What goes through a ring.
+#[derive(Debug)]
+pub(crate) struct Parcel {
+    pub(crate) v4: KeyBurst<KeyV4>,
+    pub(crate) v6: KeyBurst<KeyV6>,
+    /// Stream time before the first of the packets, or of the order; [`Parcel::NO_TIME`] in an empty one.
+    pub(crate) now: u64,
+    pub(crate) order: Order,
+}
+
+impl Parcel {
+    const NO_TIME: u64 = u64::MAX;
+
+    fn new(burst: usize) -> Box<Self> {
+        Box::new(Self {
+            v4: KeyBurst::with_capacity(burst),
+            v6: KeyBurst::with_capacity(burst),
+            now: Self::NO_TIME,
+            order: Order::GoOn,
+        })
+    }
+
+    fn clear(&mut self) {
+        self.v4.clear();
+        self.v6.clear();
+        self.now = Self::NO_TIME;
+        self.order = Order::GoOn;
+    }
+
+    pub(crate) fn packets(&self) -> u64 {
+        (self.v4.packets().len() + self.v6.packets().len()) as u64
+    }
+}
+
+/// The worker's end of the rings.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    full: Consumer<Box<Parcel>>,
+    empty: Producer<Box<Parcel>>,
+    done: Arc<AtomicU64>,
+    awaits_others: Arc<AtomicBool>,
+}
+
+impl Inbox {
+    /// To be set for as long as the worker waits for what others have to do first: it does not hang then.
+    pub(crate) fn awaits_others(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.awaits_others)
+    }
+
+    /// Calls `work` with each parcel until there has been one to end with. False where the receiver is gone without that.
+    pub(crate) fn serve(&mut self, mut work: impl FnMut(&Parcel)) -> bool {
+        let mut patience = Patience::default();
+        loop {
+            let Ok(mut parcel) = self.full.pop() else {
+                // Asked for before it is looked once more: the last parcel may have come in between.
+                let is_left = self.full.is_abandoned();
+                if is_left && self.full.is_empty() {
+                    return false;
+                }
+                patience.wait();
+                continue;
+            };
+            patience.reset();
+            work(&parcel);
+            let is_end = parcel.order == Order::End;
+            parcel.clear();
+            // There is room for all parcels that there are.
+            let _ = self.empty.push(parcel);
+            self.done.fetch_add(1, Ordering::Release);
+            if is_end {
+                return true;
+            }
+        }
+    }
+}
+
+/// The receiver's end of one worker's rings.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    full: Producer<Box<Parcel>>,
+    empty: Consumer<Box<Parcel>>,
+    /// The parcel that is being filled.
+    open: Option<Box<Parcel>>,
+    /// Parcels sent, and those that the worker is done with.
+    pub(crate) sent: u64,
+    done: Arc<AtomicU64>,
+    /// Packets handed over since somebody asked.
+    pub(crate) handed_over: u64,
+    pub(crate) has_failed: bool,
+    /// Somebody was told so.
+    pub(crate) is_known: bool,
+    /// As in [`Inbox`].
+    awaits_others: Arc<AtomicBool>,
+}
+
+impl Lane {
+    /// Both ends of a worker's rings, with so many parcels, each for so many packets.
+    pub(crate) fn new(parcels: usize, burst: usize) -> (Self, Inbox) {
+        // With none nothing could ever be handed over.
+        let parcels = parcels.max(1);
+        let (full, inbox_full) = RingBuffer::new(parcels);
+        let (mut inbox_empty, empty) = RingBuffer::new(parcels);
+        for _ in 0..parcels {
+            let _ = inbox_empty.push(Parcel::new(burst));
+        }
+        let (done, awaits_others) = (Arc::new(AtomicU64::new(0)), Arc::<AtomicBool>::default());
+        let inbox = Inbox {
+            full: inbox_full,
+            empty: inbox_empty,
+            done: Arc::clone(&done),
+            awaits_others: Arc::clone(&awaits_others),
+        };
+        let lane = Self {
+            full,
+            empty,
+            open: None,
+            sent: 0,
+            done,
+            handed_over: 0,
+            has_failed: false,
+            is_known: false,
+            awaits_others,
+        };
+        (lane, inbox)
+    }
+
+    /// Bytes that so many parcels take.
+    pub(crate) fn bytes(parcels: usize, burst: usize) -> usize {
+        let segments = 2 * size_of::<packet::TcpSegment>();
+        let packets =
+            size_of::<packet::KeyedPacket<KeyV4>>() + size_of::<packet::KeyedPacket<KeyV6>>() + segments;
+        parcels * (size_of::<Parcel>() + burst * packets + 2 * size_of::<Box<Parcel>>())
+    }
+
+    /// The parcel that is being filled, or an empty one, where there is one.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<Box<Parcel>> {
+        if let Some(parcel) = self.open.take() {
+            return Some(parcel);
+        }
+        if self.has_failed {
+            return None;
+        }
+        let parcel = self.empty.pop().ok();
+        if parcel.is_none() {
+            self.has_failed = self.full.is_abandoned();
+        }
+        parcel
+    }
+
+    /// Puts a parcel back that is to be filled further. `now`: stream time before the packets that it got.
+    #[inline]
+    pub(crate) fn keep(&mut self, mut parcel: Box<Parcel>, now: u64) {
+        parcel.now = parcel.now.min(now);
+        self.open = Some(parcel);
+    }
+
+    /// The parcel that is being filled.
+    #[inline]
+    pub(crate) fn open(&self) -> Option<&Parcel> {
+        self.open.as_deref()
+    }
+
+    /// Sends the parcel that is being filled, if there is one.
+    #[inline]
+    pub(crate) fn send_open(&mut self) {
+        if let Some(parcel) = self.open.take() {
+            self.send(parcel);
+        }
+    }
+
+    /// True where the worker is so far behind that no parcel is left to be filled.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.empty.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn send(&mut self, parcel: Box<Parcel>) {
+        self.handed_over += parcel.packets();
+        // There is room for all parcels that there are.
+        let _ = self.full.push(parcel);
+        self.sent += 1;
+    }
+
+    /// True where the worker is done with all that it was sent, or has failed.
+    #[inline]
+    pub(crate) fn has_settled(&mut self) -> bool {
+        if self.has_failed || self.done.load(Ordering::Acquire) == self.sent {
+            return true;
+        }
+        self.has_failed = self.full.is_abandoned();
+        self.has_failed
+    }
+
+    /// Parcels that the worker is done with.
+    pub(crate) fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// The worker waits for what others have to do first.
+    pub(crate) fn awaits_others(&self) -> bool {
+        self.awaits_others.load(Ordering::Relaxed)
+    }
+}
