@@ -529,8 +529,9 @@ mod tests {
 
     #[test]
     fn small_bursts_go_together_in_time_and_before_orders() {
-        // Each as (packets, time), then nothing until the last time.
-        let cases: [(&[(u64, u64)], u64, &[u64]); 5] = [
+        /// Bursts as (packets, time), the last time, and the packets of the parcels that come.
+        type Case = (&'static [(u64, u64)], u64, &'static [u64]);
+        let cases: [Case; 5] = [
             // Full, then what is left, with the order.
             (&[(3, 10), (3, 11), (3, 12), (3, 13), (3, 14), (3, 15)], 16, &[15, 3]),
             (&[(16, 10), (1, 11), (15, 12), (2, 13)], 14, &[16, 16, 2]),

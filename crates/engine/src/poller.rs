@@ -13,10 +13,10 @@ use record::report::Counters;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Bursts between two reports of progress.
-const PROGRESS_BURSTS: u32 = 4096;
-/// Time between two of them while nothing arrives.
-const PROGRESS_IDLE: Duration = Duration::from_millis(50);
+/// Time between two reports of progress: each wakes a thread, which takes somebody's core for that.
+const PROGRESS: Duration = Duration::from_millis(50);
+/// Polls after which the clock is asked whether it is over; while nothing arrives it is asked at every one.
+const PROGRESS_POLLS: u32 = 1024;
 
 /// Who is told what a receiver comes across.
 pub(crate) trait Events {
@@ -100,7 +100,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             done_bytes: 0,
             turned: 0,
             stopped: false,
-            stopwatch: Stopwatch { is_on: config.timed },
+            stopwatch: Stopwatch::new(config.timed),
             steps: Steps::default(),
         }
     }
@@ -110,7 +110,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     pub(crate) fn run(mut self, sources: &mut [Box<dyn PacketSource>]) -> (PollerEnd, D, E) {
         let mut errors = Vec::new();
         let began = Instant::now();
-        let counting = self.stopwatch.is_on.then(Counting::start).flatten();
+        let counting = self.stopwatch.is_on().then(Counting::start).flatten();
         // What a full ring refuses is counted by whether this is known, from the first window on.
         self.receiver.set_loss(lost(sources));
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
@@ -130,13 +130,13 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         let counted = self.receiver.end(&mut self.down);
         self.pass_on();
         let Steps { receive, free, parse: burst, .. } = self.steps;
-        let count = self.receiver.count_time();
-        let steps = self.stopwatch.is_on.then(|| Steps {
+        let (count, timing) = self.receiver.count_time();
+        let steps = self.stopwatch.is_on().then(|| Steps {
             role: Role::Receiver,
             packets: self.receiver.received(),
             receive,
             free,
-            parse: burst.saturating_sub(count),
+            parse: burst.saturating_sub(count + timing),
             count,
             elapsed: began.elapsed(),
             hardware: counting.and_then(Counting::read),
@@ -150,7 +150,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     fn poll(&mut self, sources: &mut [Box<dyn PacketSource>]) -> Result<(), SourceError> {
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
         let mut idle_since: Option<Instant> = None;
-        let mut next_progress = PROGRESS_BURSTS;
+        let mut next_look = PROGRESS_POLLS;
         let mut told = Instant::now();
         let mut ended = vec![false; sources.len()];
         while !ended.iter().all(|&ended| ended) {
@@ -174,7 +174,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                         let Self { receiver, filter, down, stopwatch, steps, .. } = self;
                         steps.receive += receive;
                         stopwatch.time(&mut steps.parse, || receiver.burst(burst, limit, *filter, down));
-                        if stopwatch.is_on {
+                        if stopwatch.is_on() {
                             stopwatch.time(&mut steps.free, || source.release());
                         }
                         took = true;
@@ -198,12 +198,13 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             if self.limit() == 0 || self.receiver.is_over() {
                 break;
             }
-            next_progress -= 1;
-            // An idle source may be polled millions of times a second.
-            if next_progress == 0 || !took && told.elapsed() >= PROGRESS_IDLE {
-                next_progress = PROGRESS_BURSTS;
-                told = Instant::now();
-                self.tell(sources);
+            next_look -= 1;
+            if next_look == 0 || !took {
+                next_look = PROGRESS_POLLS;
+                if told.elapsed() >= PROGRESS {
+                    told = Instant::now();
+                    self.tell(sources);
+                }
             }
             let Some(limit) = self.config.idle_exit else { continue };
             let is_quiet = !took && idle_since.get_or_insert_with(Instant::now).elapsed() >= limit;

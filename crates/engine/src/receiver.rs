@@ -124,15 +124,15 @@ impl<'a> Receiver<'a> {
             turned: 0,
             headers: Vec::new(),
             refused: Refused::default(),
-            stopwatch: Stopwatch { is_on: config.timed },
+            stopwatch: Stopwatch::new(config.timed),
             count_time: Duration::ZERO,
             seat,
         }
     }
 
-    /// Time that passing on took, where it is noted.
-    pub(crate) fn count_time(&self) -> Duration {
-        self.count_time
+    /// Time that passing on took, and what noting it took beside; nothing where it is not noted.
+    pub(crate) fn count_time(&self) -> (Duration, Duration) {
+        (self.count_time, self.stopwatch.spent())
     }
 
     /// Frames received so far.

@@ -107,7 +107,7 @@ pub struct Outcome<R> {
     pub unreported: u64,
     /// Time that it took.
     pub elapsed: Duration,
-    /// Where the time of each thread went, if [`Config::timed`] asked for it.
+    /// Where the time of each thread went, receivers first, if [`Config::timed`] asked for it.
     pub steps: Vec<Steps>,
     /// The record sink, to be finished.
     pub records: R,
@@ -488,10 +488,10 @@ impl<'a> Common<'a> {
     ) -> Option<WorkerEnd<R>> {
         worker.set_outlet(outlet(number, events), inbox.awaits_others());
         let mut last = 0;
-        let stopwatch = Stopwatch { is_on: self.config.timed };
+        let mut stopwatch = Stopwatch::new(self.config.timed);
         let mut steps = Steps { role: Role::Worker, ..Steps::default() };
         let began = Instant::now();
-        let counting = stopwatch.is_on.then(Counting::start).flatten();
+        let counting = stopwatch.is_on().then(Counting::start).flatten();
         let has_ended = inbox.serve(|parcel| {
             steps.packets += parcel.packets();
             stopwatch.time(&mut steps.count, || self.parcel(&mut worker, parcel));
@@ -500,7 +500,7 @@ impl<'a> Common<'a> {
                 send(events, Event::Part(number, Box::new(sealed)));
             }
         });
-        if stopwatch.is_on {
+        if stopwatch.is_on() {
             steps.elapsed = began.elapsed();
             steps.hardware = counting.and_then(Counting::read);
             send(events, Event::Steps(steps));
@@ -849,6 +849,8 @@ impl<R: RecordSink> Hub<'_, R> {
             self.records.record(other);
         }
         let loss = self.end.loss.take().flatten();
+        // They came as threads ended.
+        self.steps.sort_by_key(|steps| steps.role);
         Outcome {
             ended: self.merger.end(self.end),
             loss,
