@@ -27,7 +27,8 @@ fn drain(source: &mut impl PacketSource) -> Vec<Vec<u8>> {
 #[test]
 fn each_queue_is_a_source() {
     let frames = frames();
-    let options = PortOptions { mbufs: 4095, queues: 2, ..PortOptions::default() };
+    let options =
+        PortOptions { burst: 64, descriptors: 1024, mbufs: 4095, queues: 2, ..PortOptions::default() };
     let null: Vec<String> = ["net_null0", "net_null1"].map(str::to_owned).to_vec();
     let mut config = EalConfig::for_ports(&null, &options, &[]);
     config.memory_bytes += (QUEUES as u64 + 1) * RingPort::memory_bytes(frames.len() as u64);

@@ -14,12 +14,12 @@ use wire_fixture::{Received, TestClock, synthetic};
 fn mbufs_carry_the_same_frames() {
     const SPEC: &str = "packets=5000,flows=300,size=64:7/594:4/1518:1,ipv6=40%,snap=200";
     let largest: WireSpec = "rate=10Mpps,ring=64,queues=3,mbufs=400,packets=50k".parse().unwrap();
-    let config = EalConfig { memory_bytes: 4 * Wire::mbuf_bytes(&largest), ..EalConfig::default() };
+    let config = EalConfig { memory_bytes: 8 * Wire::mbuf_bytes(&largest), ..EalConfig::default() };
     let eal = Eal::init(&config).expect("EAL starts");
     let (trace, _) = synthetic(SPEC, 3);
 
     // A replay by threads that are no lcores, with as few mbufs as can be.
-    let spec: WireSpec = "queues=3,mbufs=2080".parse().unwrap();
+    let spec: WireSpec = "queues=3,mbufs=4128".parse().unwrap();
     let plain = Wire::open("wire", &WireSpec { mbufs: None, ..spec }, &trace, 32).unwrap();
     let mbufs = Wire::open_mbufs(&eal, "wire", &spec, &trace, 32).unwrap();
     for (mut plain, mut mbufs) in plain.into_iter().zip(mbufs) {
