@@ -15,6 +15,7 @@ mod region;
 mod tests;
 
 use crate::Limits;
+use crate::prefetch::{prefetch, prefetch_lines};
 use region::{Region, STEP};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -136,23 +137,13 @@ impl<T: Copy> Arena<T> {
     /// page tables.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: usize) {
-        for line in 0..size_of::<T>().div_ceil(64) {
-            self.prefetch_line(index, line);
-        }
+        prefetch_lines(self.base.as_ptr().wrapping_add(index));
     }
 
     /// Asks for one of the cache lines of value `index`.
     #[inline(always)]
     pub(crate) fn prefetch_line(&self, index: usize, line: usize) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let address = self.base.as_ptr().wrapping_add(index).cast::<i8>().wrapping_add(line * 64);
-            // SAFETY: a prefetch of any address faults never and changes no value.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _: (usize, usize) = (index, line);
+        prefetch(self.base.as_ptr().wrapping_add(index).wrapping_byte_add(line * 64));
     }
 }
 

@@ -9,6 +9,7 @@ mod flow_table;
 mod limits;
 mod loss_part;
 mod parts;
+mod prefetch;
 mod share;
 mod shared;
 pub mod sketch;

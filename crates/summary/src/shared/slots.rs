@@ -5,6 +5,7 @@
 //! slot, or finds the slot where it is just being written and waits for that. (Wu et al. march along a linked list; here the
 //! next slot is the next element of the list. Where the tag of a slot that is being written is another key's, nobody waits.)
 
+use crate::prefetch::{prefetch, prefetch_lines};
 use crate::sync::{AtomicU32, Ordering, UnsafeCell, spin_loop};
 
 /// A free slot.
@@ -77,7 +78,7 @@ impl<K: Copy + Eq, V> Slots<K, V> {
     /// Asks for the words around a key's home.
     #[inline(always)]
     pub(crate) fn prefetch_word(&self, hash: u64) {
-        prefetch(&self.words[self.home(hash)]);
+        prefetch(&raw const self.words[self.home(hash)]);
     }
 
     /// Asks for the slot where a key probably lies; the word must be at hand.
@@ -90,7 +91,7 @@ impl<K: Copy + Eq, V> Slots<K, V> {
             word == FREE || word & TAG == tag
         };
         let at = (home..home + 4).find(is_its).unwrap_or(home) & mask;
-        prefetch(&self.slots[at]);
+        prefetch_lines(&raw const self.slots[at]);
     }
 
     /// What belongs to `key`, which is put in where it is not there; `None` where it is not there and has no place.
@@ -158,17 +159,4 @@ fn filled<T>(count: usize, mut value: impl FnMut() -> T) -> Box<[T]> {
     }
     values.extend((0..count).map(|_| value()));
     values.into_boxed_slice()
-}
-
-#[inline(always)]
-fn prefetch<T>(at: &T) {
-    #[cfg(target_arch = "x86_64")]
-    for line in 0..size_of::<T>().div_ceil(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let address = std::ptr::from_ref(at).cast::<i8>().wrapping_add(line * 64);
-        // SAFETY: a prefetch of any address faults never and changes no value.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
 }

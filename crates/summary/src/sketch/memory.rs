@@ -35,12 +35,5 @@ pub(crate) fn ask_for_large_pages(start: *mut u8, bytes: usize) {
 /// Has the cache line of `values[index]` on its way; any index is allowed.
 #[inline(always)]
 pub(crate) fn prefetch<T>(values: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch of any address faults never and changes no value.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(index).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _: (&[T], usize) = (values, index);
+    crate::prefetch::prefetch(values.as_ptr().wrapping_add(index));
 }

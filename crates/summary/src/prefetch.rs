@@ -1,0 +1,24 @@
+//! Hints to the processor.
+
+/// Has a cache line on its way to L2, whatever the address. Not to L1, for which far fewer can be on their way at once: of 64 lines
+/// from anywhere in 64 MiB each took 11.7 ns like that, and takes 5.4 (EPYC, Zen 4), which for a packet of a million uniform flows is half
+/// of the table's time. Where everything is in L2 anyway, it costs up to a nanosecond.
+#[inline(always)]
+pub(crate) fn prefetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: a prefetch of any address faults never and changes no value.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// The same for all lines of a value that begins with one.
+#[inline(always)]
+pub(crate) fn prefetch_lines<T>(value: *const T) {
+    for line in 0..size_of::<T>().div_ceil(64) {
+        prefetch(value.wrapping_byte_add(line * 64));
+    }
+}
