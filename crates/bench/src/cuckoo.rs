@@ -5,8 +5,8 @@ use record::FlowRecord;
 use summary::tcp::LossCounts;
 use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 
-/// Packets that go into a table together.
-pub(crate) const BURST: usize = 64;
+/// Packets that go into a table together: the usual burst.
+pub(crate) const BURST: usize = 256;
 
 /// After so many packets the table hears of them, as from a receiver that parses.
 const EXPECTED: usize = 16;

@@ -88,7 +88,7 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     Ok(())
 }
 
-/// How long bursts of 64 take while the table grows from nothing, in microseconds: the 99.9th percentile and the
+/// How long bursts take while the table grows from nothing, in microseconds: the 99.9th percentile and the
 /// longest. What the machine takes away for itself is in the longest one too.
 fn growth_pauses(stream: &KeyStream<KeyV4>) -> (f64, f64) {
     let mut cuckoo = Cuckoo::new();
@@ -173,7 +173,7 @@ impl Table for Hashbrown {
 
 #[cfg(feature = "dpdk")]
 mod rte {
-    use super::{BURST, FlowKey, HashMap, Key, KeySpec, KeyV4, PACKET, Table};
+    use super::{FlowKey, HashMap, Key, KeySpec, KeyV4, PACKET, Table};
     use dpdk_sys::{
         RTE_HASH_EXTRA_FLAGS_EXT_TABLE, RTE_HASH_LOOKUP_BULK_MAX, rte_hash, rte_hash_add_key, rte_hash_free,
         rte_hash_lookup_bulk, shim_hash_create,
@@ -183,7 +183,8 @@ mod rte {
     use std::sync::{Arc, Mutex, PoisonError};
     use summary::Counts;
 
-    const _: () = assert!(BURST <= RTE_HASH_LOOKUP_BULK_MAX);
+    /// Keys that are looked up together: the most that it can.
+    const BURST: usize = RTE_HASH_LOOKUP_BULK_MAX;
 
     /// EAL can be started once per process.
     static EAL: Mutex<Option<Arc<Eal>>> = Mutex::new(None);

@@ -34,6 +34,7 @@ impl<R: RecordSink> Cooperative<R> {
     /// Counts what waits.
     fn monitor(&mut self) {
         for (v4, v6, now) in &mut self.waiting[..self.len] {
+            self.worker.expect(v4.packets(), v6.packets());
             self.worker.count(v4, v6, *now);
             v4.clear();
             v6.clear();

@@ -510,6 +510,7 @@ impl<'a> Common<'a> {
 
     fn parcel<R: RecordSink>(&self, worker: &mut Worker<R>, parcel: &Parcel) {
         let Parcel { v4, v6, now, order } = parcel;
+        worker.expect(v4.packets(), v6.packets());
         worker.count(v4, v6, *now);
         match (order, self.time_base) {
             (Order::GoOn, TimeBase::Packets) => {

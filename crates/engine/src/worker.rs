@@ -104,7 +104,16 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// Counts parsed packets. `now`: stream time before the first of them.
+    /// These are counted next: time for their memory to come.
+    #[inline]
+    pub(crate) fn expect(&self, v4: &[KeyedPacket<KeyV4>], v6: &[KeyedPacket<KeyV6>]) {
+        if let Keeping::Own(tables) | Keeping::Shares { open: tables, .. } = &self.keeping {
+            tables.v4.expect(v4);
+            tables.v6.expect(v6);
+        }
+    }
+
+    /// Counts parsed packets that were expected. `now`: stream time before the first of them.
     #[inline]
     pub(crate) fn count(&mut self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>, now: u64) {
         self.now = self.now.max(now);
@@ -275,10 +284,7 @@ impl<R: RecordSink> Worker<R> {
 impl<R: RecordSink> Downstream for Worker<R> {
     #[inline]
     fn expect(&mut self, v4: &[KeyedPacket<KeyV4>], v6: &[KeyedPacket<KeyV6>]) {
-        if let Keeping::Own(tables) | Keeping::Shares { open: tables, .. } = &self.keeping {
-            tables.v4.expect(v4);
-            tables.v6.expect(v6);
-        }
+        Self::expect(self, v4, v6);
     }
 
     #[inline]

@@ -71,8 +71,8 @@ struct Place {
 impl Place {
     #[inline(always)]
     fn of(hash: u64) -> Self {
-        // The tag's bits are not the position's, so that a match by accident has a chance of 2^-16 a slot.
-        Self { tag: ((hash >> 48) as u16).max(1), position: hash as u32 & POSITION_MASK }
+        // The tag's bits are not the position's, so that a match by accident has a chance of 2^-15 a slot.
+        Self { tag: (hash >> 48) as u16 | 1, position: hash as u32 & POSITION_MASK }
     }
 
     /// The difference between both positions hangs on the tag alone, so that it is known to whoever sees the slot.
