@@ -59,6 +59,9 @@ const TCP: u8 = 6;
 /// needs is on its way: 32 to 64 outstanding lines cover a memory access of 140 ns.
 const BATCH: usize = 64;
 
+// One bit of a `u64` for each.
+const _: () = assert!(BATCH <= 64);
+
 /// The numbers of the bits that are set, lowest first.
 #[inline(always)]
 fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
