@@ -10,6 +10,7 @@
 //! flow, so that no growth stops anything for longer than a few cache lines.
 
 use crate::arena::{Arena, OutOfMemory};
+use crate::bits::ones;
 use crate::limits::Limits;
 use crate::tags;
 
@@ -224,13 +225,9 @@ impl CuckooIndex {
         let tag = Place::of(hash).tag;
         for number in [self.first_bucket(hash), self.second_bucket(hash)] {
             let bucket = self.buckets.get(number as usize)?;
-            let mut mask = bucket.matches(tag);
-            while mask != 0 {
-                let entry = bucket.entries[mask.trailing_zeros() as usize];
-                if is_it(entry) {
-                    return Some(entry);
-                }
-                mask &= mask - 1;
+            let mut candidates = ones(bucket.matches(tag)).map(|slot| bucket.entries[slot]);
+            if let Some(entry) = candidates.find(|&entry| is_it(entry)) {
+                return Some(entry);
             }
         }
         None
@@ -250,15 +247,12 @@ impl CuckooIndex {
         let tag = Place::of(hash).tag;
         for number in [self.first_bucket(hash), self.second_bucket(hash)] {
             let bucket = &mut self.buckets[number as usize];
-            let mut mask = bucket.matches(tag);
-            while mask != 0 {
-                let slot = mask.trailing_zeros() as usize;
+            for slot in ones(bucket.matches(tag)) {
                 if bucket.entries[slot] == entry {
                     bucket.tags[slot] = 0;
                     self.len -= 1;
                     return;
                 }
-                mask &= mask - 1;
             }
         }
         debug_assert!(false, "an entry that is to be removed is in the index");

@@ -1,6 +1,7 @@
 //! The exact flow table: every flow of one address family, its window's counts and its totals.
 
 use crate::arena::{Arena, OutOfMemory};
+use crate::bits::ones;
 use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
 use crate::entry::{Cold, Counts, Hot, coarse};
 use crate::limits::Limits;
@@ -61,16 +62,6 @@ const BATCH: usize = 64;
 
 // One bit of a `u64` for each.
 const _: () = assert!(BATCH <= 64);
-
-/// The numbers of the bits that are set, lowest first.
-#[inline(always)]
-fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-        bits &= bits - 1;
-        Some(lowest)
-    })
-}
 
 /// What a table is told.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 //! The crate knows nothing of frame bytes, threads, clocks and query text.
 
 mod arena;
+mod bits;
 mod cuckoo;
 mod entry;
 mod flow_table;

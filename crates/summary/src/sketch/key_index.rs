@@ -4,6 +4,7 @@
 use super::SketchError;
 use super::memory::{filled, prefetch};
 use super::row_hash::place;
+use crate::bits::ones;
 use crate::tags::{TAGS, matching};
 
 /// Numbers for each bucket: a fiftieth of the buckets is full then.
@@ -33,16 +34,6 @@ pub(crate) struct KeyIndex {
 #[inline(always)]
 fn mark(tag: u32) -> u16 {
     (tag as u16).max(FREE + 1)
-}
-
-/// The slots of the bits that are set, the lowest first.
-#[inline(always)]
-fn slots(mut mask: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let slot = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(slot)
-    })
 }
 
 impl KeyIndex {
@@ -83,7 +74,7 @@ impl KeyIndex {
     #[inline(always)]
     pub(crate) fn guess(&self, tag: u32) -> Option<u32> {
         let bucket = &self.buckets[self.home(tag)];
-        slots(matching(&bucket.marks, mark(tag))).next().map(|slot| bucket.numbers[slot])
+        ones(matching(&bucket.marks, mark(tag))).next().map(|slot| bucket.numbers[slot])
     }
 
     /// The number under `tag` that `is_it`.
@@ -93,7 +84,7 @@ impl KeyIndex {
         // As many as there are: a caller's error would be no hang.
         for _ in 0..self.buckets.len() {
             let bucket = &self.buckets[at];
-            let mut numbers = slots(matching(&bucket.marks, mark(tag))).map(|slot| bucket.numbers[slot]);
+            let mut numbers = ones(matching(&bucket.marks, mark(tag))).map(|slot| bucket.numbers[slot]);
             if let Some(number) = numbers.find(|number| is_it(*number)) {
                 return Some(number);
             }
@@ -111,7 +102,7 @@ impl KeyIndex {
         let mut at = self.home(tag);
         let slot = loop {
             let bucket = &mut self.buckets[at];
-            match slots(matching(&bucket.marks, FREE)).next() {
+            match ones(matching(&bucket.marks, FREE)).next() {
                 Some(slot) => break slot,
                 None => bucket.passed += 1,
             }
@@ -127,7 +118,7 @@ impl KeyIndex {
         let mut at = self.home(tag);
         loop {
             let bucket = &mut self.buckets[at];
-            let mut marked = slots(matching(&bucket.marks, mark(tag)));
+            let mut marked = ones(matching(&bucket.marks, mark(tag)));
             if let Some(slot) = marked.find(|slot| bucket.numbers[*slot] == number) {
                 bucket.marks[slot] = FREE;
                 return;

@@ -9,6 +9,7 @@ use super::reversible::MOST_FOUND;
 use super::row_hash::MAX_ROWS;
 use super::{ByteKey, Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError};
 use super::{Summary, Unmergeable, Update, UpdateBurst};
+use crate::bits::ones;
 use std::marker::PhantomData;
 
 /// Words of the set of one byte's values, a bit each.
@@ -107,11 +108,9 @@ type Sets = [u64; MOST_KEY * SET];
 fn list(set: &[u64], values: &mut [u8; 256]) -> usize {
     let mut len = 0;
     for (base, word) in (0..).step_by(64).zip(set) {
-        let mut rest = *word;
-        while rest != 0 {
-            values[len] = (base + rest.trailing_zeros()) as u8;
+        for bit in ones(*word) {
+            values[len] = (base + bit) as u8;
             len += 1;
-            rest &= rest - 1;
         }
     }
     len
