@@ -45,7 +45,7 @@ pub(crate) trait Downstream {
     }
 }
 
-/// Frames that are parsed between two calls of [`Downstream::expect`]: a quarter of the usual burst, so that three quarters are
+/// Frames that are parsed between two calls of [`Downstream::expect`]: few of the usual burst of 256, so that most of it is
 /// parsed while the index lines of the first are on their way.
 const EXPECTED: u64 = 16;
 
