@@ -53,12 +53,14 @@ impl Cuckoo {
     /// Counts a packet of each of these keys.
     pub(crate) fn count(&mut self, keys: &[KeyV4]) {
         let Some(table) = &mut self.table else { return };
+        // A copy, which no write to the burst can change.
+        let seed = self.seed;
         for keys in keys.chunks(BURST) {
             self.burst.clear();
             for part in keys.chunks(EXPECTED) {
                 let pushed = self.burst.packets().len();
                 for &key in part {
-                    self.burst.push(key, PACKET, &self.seed);
+                    self.burst.push(key, PACKET, &seed);
                 }
                 table.expect(&self.burst.packets()[pushed..]);
             }

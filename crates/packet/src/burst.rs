@@ -172,11 +172,12 @@ impl<K: Key> KeyBurst<K> {
     /// Adds a packet, to be filled in: it has what an earlier one left there.
     #[inline(always)]
     pub(crate) fn add(&mut self) -> &mut KeyedPacket<K> {
-        if self.len == self.slots.len() {
+        let at = self.len;
+        if at >= self.slots.len() {
             self.grow();
         }
-        self.len += 1;
-        &mut self.slots[self.len - 1]
+        self.len = at + 1;
+        &mut self.slots[at]
     }
 
     #[cold]

@@ -181,13 +181,22 @@ impl CuckooIndex {
         self.buckets.prefetch(bucket as usize);
     }
 
-    /// The first entry in `bucket` whose tag is that of `hash`, or [`NONE`]; its key is still to be compared.
+    /// The first entry in `bucket` whose tag is that of `hash`, and true; its key is still to be compared. Where there is none, any that is
+    /// or was in the bucket, and false: to ask for its line is cheaper than not to.
     #[inline(always)]
-    pub(crate) fn candidate(&self, bucket: u32, hash: u64) -> u32 {
-        let Some(bucket) = self.buckets.get(bucket as usize) else { return NONE };
-        let mask = bucket.matches(Place::of(hash).tag);
-        let entry = bucket.entries[mask.trailing_zeros() as usize % SLOTS];
-        if mask != 0 { entry } else { NONE }
+    pub(crate) fn guess(&self, bucket: u32, hash: u64) -> (u32, bool) {
+        let Some(bucket) = self.buckets.get(bucket as usize) else { return (0, false) };
+        let at = tags::first_matching(&bucket.tags, Place::of(hash).tag);
+        (bucket.entries[at % SLOTS], at < SLOTS)
+    }
+
+    /// The same, or [`NONE`].
+    #[inline(always)]
+    fn candidate(&self, bucket: u32, hash: u64) -> u32 {
+        match self.guess(bucket, hash) {
+            (entry, true) => entry,
+            _ => NONE,
+        }
     }
 
     /// [`CuckooIndex::candidate`] in the second bucket of `hash`. What is found there while the first bucket has a free slot

@@ -10,6 +10,7 @@ use crate::parts::{Metric, Parts};
 use crate::share::{FlowShare, Marks};
 use crate::statistic_part::StatisticPart;
 use crate::tcp::LossCounts;
+use crate::timeouts::{Stale, Timeouts};
 use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment};
 use record::{EndReason, FlowRecord};
 use std::cell::Cell;
@@ -24,33 +25,6 @@ pub trait FlowSink {
     fn flow_ended(&mut self, record: FlowRecord);
     /// A packet of a new flow for which there was no place: it is counted nowhere else.
     fn table_full(&mut self, packet: &PacketFields);
-}
-
-/// When a flow record ends; `u64::MAX` is never.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// Without a packet for longer than this, in nanoseconds (RFC 5470, section 5.1.1).
-    pub idle_ns: u64,
-    /// This old or older, in nanoseconds.
-    pub active_ns: u64,
-}
-
-impl Timeouts {
-    /// The reason to end a flow at `now`, if there is one. Where both are, the one that was due first: it does not
-    /// depend on when anybody looks.
-    #[inline]
-    fn due(&self, now: u64, stime: u64, ltime: u64) -> Option<EndReason> {
-        let is_idle = now.saturating_sub(ltime) > self.idle_ns;
-        let is_aged = self.active_ns != u64::MAX && now.saturating_sub(stime) >= self.active_ns;
-        match (is_idle, is_aged) {
-            (false, false) => None,
-            (true, true) if stime.saturating_add(self.active_ns) > ltime.saturating_add(self.idle_ns) => {
-                Some(EndReason::Idle)
-            }
-            (_, true) => Some(EndReason::Active),
-            (true, false) => Some(EndReason::Idle),
-        }
-    }
 }
 
 /// IP protocol number.
@@ -109,8 +83,6 @@ pub struct FlowTable<K: Key> {
     limits: Limits,
     /// Slots of an entry, as a power of two: 0 or 1.
     slot_bits: u32,
-    /// The active timeout in the unit of `Hot::start_coarse`.
-    active_coarse: u32,
     /// Entries that are or were in use.
     entries: usize,
     /// The entries that were in use and are not form a list from here on.
@@ -172,7 +144,6 @@ impl<K: Key> FlowTable<K> {
             config,
             limits: limits.clone(),
             slot_bits,
-            active_coarse: u32::try_from(config.timeouts.active_ns >> 30).unwrap_or(u32::MAX),
             entries: 0,
             free: NONE,
             len: 0,
@@ -255,9 +226,10 @@ impl<K: Key> FlowTable<K> {
     fn update_batch<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>(
         &mut self,
         _: Mode<IS_CHANGING, IS_PAIRED, PARTS>,
-        Batch { packets: batch, segments, numbers }: Batch<'_, K>,
+        batch: Batch<'_, K>,
         sink: &mut impl FlowSink,
     ) {
+        let Batch { packets, segments, numbers } = batch;
         // The slot of each packet, as far as it is known.
         let found = [const { Cell::new(NONE) }; BATCH];
         let slot_of = |entry: u32, packet: &KeyedPacket<K>| match (IS_PAIRED, entry) {
@@ -270,93 +242,110 @@ impl<K: Key> FlowTable<K> {
         };
         // A bit for each packet, the last one's is the lowest.
         let mut missed = 0u64;
-        for (packet, found) in batch.iter().zip(&found) {
+        let mut latest = self.now;
+        for (packet, found) in packets.iter().zip(&found) {
             let bucket = self.index.first_bucket_of::<IS_CHANGING>(packet.hash);
-            let slot = slot_of(self.index.candidate(bucket, packet.hash), packet);
+            let (entry, is_there) = self.index.guess(bucket, packet.hash);
+            let slot = slot_of(entry, packet);
             found.set(slot);
+            latest = latest.max(packet.fields.time_ns);
             // Noted without a branch: whether a key lies in its first bucket cannot be guessed.
-            missed = missed << 1 | u64::from(slot == NONE);
-            let slot = if slot == NONE { 0 } else { slot as usize };
-            self.hot.prefetch(slot);
+            missed = missed << 1 | u64::from(!is_there);
+            self.hot.prefetch(slot as usize);
             // While windows are being closed, the first packet of a flow needs its cold line too; not while the index grows, where it
             // cost a tenth of the time at 800k flows.
             if IS_CHANGING && self.is_sealing {
-                self.cold.prefetch(slot);
+                self.cold.prefetch(slot as usize);
             }
         }
-        let missed = || ones(missed).map(|bit| batch.len() - 1 - bit);
+        let missed = || ones(missed).map(|bit| packets.len() - 1 - bit);
         for i in missed() {
-            self.index.prefetch(self.index.second_bucket(batch[i].hash));
+            self.index.prefetch(self.index.second_bucket(packets[i].hash));
         }
         for i in missed() {
-            let slot = slot_of(self.index.second_candidate(batch[i].hash), &batch[i]);
+            let slot = slot_of(self.index.second_candidate(packets[i].hash), &packets[i]);
             found[i].set(slot);
             self.hot.prefetch(slot as usize);
         }
-        let has_statistics = PARTS > NUMBERS && self.statistics.is_some();
-        let keeps_numbers = PARTS == NUMBERS || PARTS > NUMBERS && self.keeps_numbers;
-        let mut now = self.now;
+        let found = &found[..packets.len()];
+        let stale = self.config.timeouts.stale_at(latest);
         // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
         // record is closed: it must have all that came before.
         let mut in_parts = 0;
         // True for packets with the acknowledgement number of the one before them in their slot.
         let mut repeat_acks = [false; BATCH];
-        let found = &found[..batch.len()];
-        for i in 0..batch.len() {
-            let (KeyedPacket { key, fields, .. }, found_here) = (&batch[i], &found[i]);
-            now = now.max(fields.time_ns);
-            match self.hot.get_mut(found_here.get() as usize) {
-                Some(hot) if hot.key == *key => {
-                    // One branch for all that is rare, late packets included.
-                    let idle = now.wrapping_sub(hot.ltime) > self.config.timeouts.idle_ns;
-                    let aged = coarse(now).wrapping_sub(hot.start_coarse) >= self.active_coarse;
-                    let late = fields.time_ns < hot.ltime;
-                    // Between the sweep's round and the next turn all flows are in the open window.
-                    let turned = IS_CHANGING && !hot.is_in(self.window);
-                    let carries = hot.must_carry(fields);
-                    let vacant = IS_PAIRED && !hot.is_live();
-                    if !(idle | aged | late | turned | carries | vacant) {
-                        // Not beside the hot lines, with which these would wait for line fill buffers.
-                        if has_statistics && let Some(statistics) = &self.statistics {
-                            statistics.prefetch(found_here.get() as usize);
-                        }
-                        if PARTS == LOSS
-                            && let Some(loss) = &self.loss
-                        {
-                            let is_repeated = hot.tcp_ack == fields.tcp_ack;
-                            repeat_acks[i % BATCH] = is_repeated;
-                            let slot = found_here.get() as usize;
-                            loss.prefetch(slot);
-                            // The peer's where it acknowledges anew, else once more its own: whether it does cannot be guessed.
-                            loss.prefetch(slot ^ usize::from(!is_repeated));
-                        }
-                        hot.add(fields);
-                        if keeps_numbers {
-                            hot.set_number(numbers.of(fields));
-                        }
-                        continue;
-                    }
-                }
-                // Not there when the batch was looked up, or another key with the same tag.
-                _ => found_here.set(NONE),
-            }
-            self.now = now;
+        let mut done = 0;
+        loop {
+            let mode = Mode::<IS_CHANGING, IS_PAIRED, PARTS>;
+            let rare = self.count_known(mode, batch, found, stale, &mut repeat_acks, done);
             if PARTS > NUMBERS {
                 let part =
-                    Batch { packets: &batch[in_parts..i], segments: tail(segments, in_parts), numbers };
-                self.update_parts(part, &found[in_parts..i], tail(&repeat_acks, in_parts));
-                in_parts = i;
+                    Batch { packets: &packets[in_parts..rare], segments: tail(segments, in_parts), numbers };
+                self.update_parts(part, &found[in_parts..rare], tail(&repeat_acks, in_parts));
+                in_parts = rare;
             }
-            found_here.set(self.take_rare(&batch[i], found_here.get(), numbers, sink));
+            let Some(packet) = packets.get(rare) else { break };
+            packets[done..=rare].iter().for_each(|packet| self.advance(packet.fields.time_ns));
+            found[rare].set(self.take_rare(packet, found[rare].get(), numbers, sink));
+            done = rare + 1;
         }
-        self.now = now;
-        if PARTS > NUMBERS {
-            let part = Batch { packets: &batch[in_parts..], segments: tail(segments, in_parts), numbers };
-            self.update_parts(part, &found[in_parts..batch.len()], tail(&repeat_acks, in_parts));
-        }
+        self.advance(latest);
     }
 
-    /// Takes a packet that is more than one more of its flow, which has this slot if it is known. Gives its slot, or [`NONE`].
+    /// Counts packets from number `at` on that are no more than one more of a flow in the slot where it was `found`. Gives
+    /// the number of the first that is more.
+    #[inline(always)]
+    fn count_known<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>(
+        &mut self,
+        _: Mode<IS_CHANGING, IS_PAIRED, PARTS>,
+        Batch { packets, numbers, .. }: Batch<'_, K>,
+        found: &[Cell<u32>],
+        stale: Stale,
+        repeat_acks: &mut [bool; BATCH],
+        at: usize,
+    ) -> usize {
+        let keeps_numbers = PARTS == NUMBERS || PARTS > NUMBERS && self.keeps_numbers;
+        let window = self.window;
+        // Borrowed once, else their places are read again for each packet.
+        let hot: &mut [Hot<K>] = &mut self.hot;
+        let found = &found[..packets.len()];
+        for i in at..packets.len() {
+            let KeyedPacket { key, fields, .. } = &packets[i];
+            let slot = found[i].get() as usize;
+            let Some(hot) = hot.get_mut(slot).filter(|hot| hot.key == *key) else { return i };
+            let tally = hot.tally_with(fields);
+            // One branch for all that is rare, late packets included. Between the sweep's round and the next turn all flows are in the
+            // open window.
+            let late = fields.time_ns < hot.ltime;
+            let turned = IS_CHANGING && !hot.is_in(window);
+            let vacant = IS_PAIRED && !hot.is_live();
+            if late | stale.has(hot.ltime, hot.start_coarse) | turned | vacant | tally.spills() {
+                return i;
+            }
+            // Not beside the hot lines, with which these would wait for line fill buffers.
+            if PARTS > NUMBERS
+                && let Some(statistics) = &self.statistics
+            {
+                statistics.prefetch(slot);
+            }
+            if PARTS == LOSS
+                && let Some(loss) = &self.loss
+            {
+                let is_repeated = hot.tcp_ack == fields.tcp_ack;
+                repeat_acks[i % BATCH] = is_repeated;
+                loss.prefetch(slot);
+                // The peer's where it acknowledges anew, else once more its own: whether it does cannot be guessed.
+                loss.prefetch(slot ^ usize::from(!is_repeated));
+            }
+            hot.add(fields, tally);
+            if keeps_numbers {
+                hot.set_number(numbers.of(fields));
+            }
+        }
+        packets.len()
+    }
+
+    /// Takes a packet that is more than one more of its flow, which was found in this slot if at all. Gives its slot, or [`NONE`].
     #[cold]
     #[inline(never)]
     fn take_rare(
@@ -367,7 +356,9 @@ impl<K: Key> FlowTable<K> {
         sink: &mut impl FlowSink,
     ) -> u32 {
         let number = numbers.of(fields);
-        let slot = if slot == NONE { self.find(key, *hash) } else { slot };
+        // Perhaps not there when the batch was looked up, or another key with the same tag was.
+        let is_its = self.hot.get(slot as usize).is_some_and(|hot| hot.key == *key);
+        let slot = if is_its { slot } else { self.find(key, *hash) };
         match slot {
             NONE => self.insert(key, *hash, fields, number, sink),
             slot => self.add_rare(slot as usize, fields, number, sink),
@@ -666,6 +657,7 @@ impl<K: Key> FlowTable<K> {
     /// Linear, so that the processor reads ahead: a million flows take some 64 MB, that is about 6 ms.
     pub fn sweep(&mut self, entries: usize, sink: &mut impl FlowSink) -> bool {
         let end_at = self.entries.min(self.swept.saturating_add(entries));
+        let stale = self.config.timeouts.stale_at(self.now);
         for slot in self.swept << self.slot_bits..end_at << self.slot_bits {
             let hot = &self.hot[slot];
             if !hot.is_live() {
@@ -674,9 +666,7 @@ impl<K: Key> FlowTable<K> {
                 }
                 continue;
             }
-            let idle = self.now.saturating_sub(hot.ltime) > self.config.timeouts.idle_ns;
-            let aged = coarse(self.now).wrapping_sub(hot.start_coarse) >= self.active_coarse;
-            if idle | aged
+            if stale.has(hot.ltime, hot.start_coarse)
                 && let Some(reason) = self.due(slot)
             {
                 let ended = self.end(slot, reason, sink);

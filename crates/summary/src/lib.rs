@@ -18,13 +18,16 @@ mod statistic;
 mod statistic_part;
 mod sync;
 mod tags;
+mod tally;
 pub mod tcp;
+mod timeouts;
 
 pub use arena::OutOfMemory;
 pub use entry::Counts;
-pub use flow_table::{FlowSink, FlowTable, TableConfig, Timeouts};
+pub use flow_table::{FlowSink, FlowTable, TableConfig};
 pub use limits::Limits;
 pub use parts::{Metric, Parts};
 pub use share::{FlowShare, Marks};
 pub use shared::SharedTable;
 pub use statistic::{Moments, PSquare, Quantile, Statistic, StatisticBlock, StatisticError, StatisticSpec};
+pub use timeouts::Timeouts;

@@ -1,0 +1,106 @@
+//! When flow records end.
+
+use crate::entry::{LATEST_COARSE, coarse};
+use record::EndReason;
+
+/// When a flow record ends; `u64::MAX` is never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Without a packet for longer than this, in nanoseconds (RFC 5470, section 5.1.1).
+    pub idle_ns: u64,
+    /// This old or older, in nanoseconds.
+    pub active_ns: u64,
+}
+
+impl Timeouts {
+    /// The reason to end a flow at `now`, if there is one. Where both are, the one that was due first: it does not
+    /// depend on when anybody looks.
+    #[inline]
+    pub(crate) fn due(&self, now: u64, stime: u64, ltime: u64) -> Option<EndReason> {
+        let is_idle = now.saturating_sub(ltime) > self.idle_ns;
+        let is_aged = self.active_ns != u64::MAX && now.saturating_sub(stime) >= self.active_ns;
+        match (is_idle, is_aged) {
+            (false, false) => None,
+            (true, true) if stime.saturating_add(self.active_ns) > ltime.saturating_add(self.idle_ns) => {
+                Some(EndReason::Idle)
+            }
+            (_, true) => Some(EndReason::Active),
+            (true, false) => Some(EndReason::Idle),
+        }
+    }
+
+    /// What flows may be [due](Timeouts::due) at `now` or before.
+    pub(crate) fn stale_at(&self, now: u64) -> Stale {
+        let ltime_before = now.saturating_sub(self.idle_ns);
+        // Starts so late cannot be told apart: each is looked at.
+        let start_before = match coarse(now) {
+            LATEST_COARSE => u32::MAX,
+            now => (u64::from(now) + 1).saturating_sub(self.active_ns >> 30) as u32,
+        };
+        Stale { ltime_before, start_before }
+    }
+}
+
+/// Flows that may be past a timeout, as far as a hot line tells: all that are, and some that soon are. Two comparisons
+/// a packet, as what they take is made once for many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stale {
+    ltime_before: u64,
+    /// In the unit of [`coarse`].
+    start_before: u32,
+}
+
+impl Stale {
+    /// True for a flow with this latest packet and this start.
+    #[inline(always)]
+    pub(crate) fn has(self, ltime: u64, start_coarse: u32) -> bool {
+        (ltime < self.ltime_before) | (start_coarse < self.start_before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Times near each other, near zero, near the end of coarse times and near the end of all.
+    fn times() -> impl Strategy<Value = u64> {
+        let near = |at: u64| (0u64..20 << 30).prop_map(move |by| at.saturating_add(by));
+        prop_oneof![
+            near(0),
+            near(1 << 60),
+            near(u64::from(LATEST_COARSE - 10) << 30),
+            near(u64::MAX - (10 << 30))
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whoever_is_due_is_stale(
+            idle in prop_oneof![Just(0), Just(u64::MAX), 0u64..20 << 30],
+            active in prop_oneof![Just(0), Just(u64::MAX), 0u64..20 << 30],
+            mut flow in (times(), times(), times(), times()),
+        ) {
+            let timeouts = Timeouts { idle_ns: idle, active_ns: active };
+            // A table asks at a time that is not before any packet, and not after the one for which it wants to know.
+            let mut sorted = [flow.0, flow.1, flow.2, flow.3];
+            sorted.sort();
+            flow = sorted.into();
+            let (stime, ltime, now, asked) = flow;
+            if timeouts.due(now, stime, ltime).is_some() {
+                prop_assert!(timeouts.stale_at(asked).has(ltime, coarse(stime)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_young_flow_is_not_stale() {
+        let timeouts = Timeouts { idle_ns: 15 << 30, active_ns: 60 << 30 };
+        let stale = timeouts.stale_at(100 << 30);
+        assert!(!stale.has(90 << 30, coarse(42 << 30)));
+        assert!(stale.has(84 << 30, coarse(42 << 30)), "idle");
+        assert!(stale.has(90 << 30, coarse(40 << 30)), "active");
+        let never = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
+        assert!(!never.stale_at(100 << 30).has(0, 0));
+    }
+}
