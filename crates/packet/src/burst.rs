@@ -173,16 +173,15 @@ impl<K: Key> KeyBurst<K> {
     #[inline(always)]
     pub(crate) fn add(&mut self) -> &mut KeyedPacket<K> {
         let at = self.len;
-        if at >= self.slots.len() {
-            self.grow();
-        }
-        self.len = at + 1;
-        &mut self.slots[at]
+        self.len += 1;
+        // Asked in this order, one comparison is enough.
+        if at < self.slots.len() { &mut self.slots[at] } else { self.grow() }
     }
 
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self) -> &mut KeyedPacket<K> {
         self.slots.push(KeyedPacket::default());
+        &mut self.slots[self.len - 1]
     }
 
     /// Forgets all packets and keeps the room.
