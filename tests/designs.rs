@@ -235,6 +235,13 @@ fn benches_with_the_papers_settings() {
             assert_eq!(free > 0.0, cfg!(feature = "dpdk"), "mbufs are freed: {line}");
             let threads = line["busy"].as_array().map_or(0, Vec::len);
             assert!(threads >= 1 && !line["cycles"].is_null(), "{line}");
+            // 500 flows over two queues: one has all where there is one queue alone.
+            let queues = line["params"]["queues"].as_u64();
+            let fullest = line["fullest"].as_f64().unwrap_or_else(|| panic!("fullest: {line}"));
+            match queues {
+                Some(1) => assert_eq!(fullest, 1.0, "{line}"),
+                _ => assert!(fullest < 0.9 && fullest * threads as f64 >= 0.999, "{line}"),
+            }
             let asked = match (bench, preset) {
                 ("designs", "wu") => 6,
                 ("scale", _) if line["variant"].as_str().is_some_and(|name| !name.starts_with("rss_1")) => 2,

@@ -210,10 +210,19 @@ impl Measured {
         ]
     }
 
+    /// Frames that each receiver took.
+    fn received(&self) -> impl Iterator<Item = u64> {
+        self.steps.iter().filter(|steps| steps.role == Role::Receiver).map(|steps| steps.packets)
+    }
+
     /// Frames that all receivers took.
     fn packets(&self) -> f64 {
-        let received = self.steps.iter().filter(|steps| steps.role == Role::Receiver);
-        received.map(|steps| steps.packets).sum::<u64>().max(1) as f64
+        self.received().sum::<u64>().max(1) as f64
+    }
+
+    /// The share of the receiver with the most frames: what a spread by hash leaves to the slowest.
+    fn fullest(&self) -> f64 {
+        self.received().max().unwrap_or(0) as f64 / self.packets()
     }
 
     /// Nanoseconds per packet over the whole run, of all threads together.
@@ -252,6 +261,7 @@ impl Measured {
             ("hand_over_ns", json!(rounded(hand_over))),
             ("delay_ns", json!(rounded(receive + free + parse + process + hand_over))),
             ("busy", json!(self.busy())),
+            ("fullest", json!(crate::line::to_digits(self.fullest(), 3))),
         ];
         match self.hardware() {
             Ok([cycles, instructions, cache_misses]) => members.extend([
