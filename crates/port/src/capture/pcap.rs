@@ -97,25 +97,33 @@ impl PcapReader {
 
     /// Describes the frames in `bytes`, which begin with a record.
     pub(super) fn parse(&self, bytes: &[u8], slots: &mut [FrameDescriptor]) -> Parsed {
-        // One loop for each byte order, so that the usual one swaps nothing.
-        match self.order {
-            ByteOrder::Little => self.records(ByteOrder::Little, bytes, slots),
-            ByteOrder::Big => self.records(ByteOrder::Big, bytes, slots),
+        let Self { order, lengths, record_header, fcs_len, .. } = *self;
+        // A loop for what is usual, so that it swaps nothing and asks nothing once per record: 35 instructions instead of 45.
+        match (order, lengths, record_header, fcs_len) {
+            (ByteOrder::Little, LengthOrder::CapturedFirst, RECORD_HEADER, 0) => {
+                self.records((ByteOrder::Little, LengthOrder::CapturedFirst, RECORD_HEADER, 0), bytes, slots)
+            }
+            shape => self.records(shape, bytes, slots),
         }
     }
 
     #[inline(always)]
-    fn records(&self, order: ByteOrder, bytes: &[u8], slots: &mut [FrameDescriptor]) -> Parsed {
+    fn records(
+        &self,
+        (order, lengths, record_header, fcs_len): (ByteOrder, LengthOrder, usize, u32),
+        bytes: &[u8],
+        slots: &mut [FrameDescriptor],
+    ) -> Parsed {
         let mut rest = bytes;
         let mut frames = 0;
         let mut stop = Stop::Full;
         for slot in slots {
             let Some(header) = rest.first_chunk::<RECORD_HEADER>() else {
-                stop = Stop::Short(self.record_header);
+                stop = Stop::Short(record_header);
                 break;
             };
             let (first, second) = (order.u32(header, 8), order.u32(header, 12));
-            let (captured, wire) = match self.lengths {
+            let (captured, wire) = match lengths {
                 LengthOrder::CapturedFirst => (first, second),
                 LengthOrder::WireFirst => (second, first),
                 LengthOrder::Either => (first.min(second), first.max(second)),
@@ -126,17 +134,17 @@ impl PcapReader {
                 ));
                 break;
             }
-            let length = self.record_header + captured as usize;
+            let length = record_header + captured as usize;
             let Some((record, behind)) = rest.split_at_checked(length) else {
                 stop = Stop::Short(length);
                 break;
             };
-            let (captured, wire_len) = frame_lengths(captured, wire, self.fcs_len);
+            let (captured, wire_len) = frame_lengths(captured, wire, fcs_len);
             // At most 2^32 seconds and 2^32 microseconds: far below 2^64.
             let time_ns = u64::from(order.u32(header, 0)) * 1_000_000_000
                 + u64::from(order.u32(header, 4)) * self.fraction_ns;
             *slot = FrameDescriptor {
-                data: record[self.record_header..].as_ptr(),
+                data: record[record_header..].as_ptr(),
                 time_ns,
                 captured,
                 wire_len,
