@@ -2,7 +2,7 @@
 
 mod wire_fixture;
 
-use port::wire::{Trace, Wire, WireSpec};
+use port::wire::{Length, Trace, Wire, WireSpec};
 use port::{PacketSource, Poll, SourceError, SyntheticSource, TimeBase};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -54,6 +54,37 @@ fn without_a_rate_the_queues_together_give_the_trace_once() {
         all.sort();
         together.sort();
         assert_eq!(together, all);
+    }
+}
+
+/// Of two queues as many packets come as the laps up to that number have for each; times never go back from lap to lap.
+#[test]
+fn without_a_rate_laps_follow_one_another() {
+    const FRAMES: u64 = 5000;
+    for (queues, packets) in [(1, 12_345), (2, 12_345), (3, FRAMES), (2, 4), (2, 3 * FRAMES)] {
+        let (trace, all) = synthetic(SPEC, queues);
+        let span = all.iter().map(|frame| frame.time_ns).max().unwrap() - all[0].time_ns;
+        let spec: WireSpec = format!("queues={queues},packets={packets}").parse().unwrap();
+        for mut queue in Wire::open("wire", &spec, &trace, 32).unwrap() {
+            let number = queue.number();
+            let is_own = |frame: &Received| frame.rss_hash.unwrap_or(0) as usize % 128 % queues == number;
+            let expected: Vec<_> = (0..packets)
+                .map(|packet| {
+                    let frame = all[(packet % FRAMES) as usize].clone();
+                    Received { time_ns: frame.time_ns + packet / FRAMES * (span + 1), ..frame }
+                })
+                .filter(is_own)
+                .collect();
+            let total = queue.progress().unwrap().total;
+            assert!(drain(&mut queue) == expected, "{queues} queues, {packets} packets, queue {number}");
+            assert!(matches!(queue.rx_burst(), Ok(Poll::Ended)));
+            let counters = queue.counters();
+            assert_eq!(
+                (counters.offered, counters.delivered),
+                (expected.len() as u64, expected.len() as u64)
+            );
+            assert_eq!(Some(queue.progress().unwrap().done), total);
+        }
     }
 }
 
@@ -204,4 +235,15 @@ fn what_is_not_possible_is_refused_in_one_line() {
     assert!(refused("queues=2").contains("spread over 1"));
     assert!(refused("mbufs=16k").contains("mbufs"));
     assert!(refused("rate=1pps,packets=1G").contains("there is time for 864001"));
+    // Four laps of half of all time.
+    let far = vec![(vec![0; 60], 1), (vec![0; 60], u64::MAX / 2)];
+    let far = Arc::new(Trace::load(&mut Frames::new(far), 1, LIMIT).unwrap());
+    let laps = |packets| {
+        let spec = WireSpec { length: Length::Packets(packets), ..WireSpec::default() };
+        Wire::open("wire", &spec, &far, 32).map(|mut queues| drain(&mut queues[0]).len() as u64)
+    };
+    assert_eq!(laps(4).unwrap(), 4);
+    assert!(laps(7).unwrap_err().to_string().contains("fewer packets"));
+    let seconds = WireSpec { length: Length::Nanoseconds(5), ..WireSpec::default() };
+    assert!(Wire::open("wire", &seconds, &far, 32).unwrap_err().to_string().contains("needs a rate"));
 }

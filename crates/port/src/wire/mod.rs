@@ -39,6 +39,8 @@ struct Shared {
     /// On the queues' clock; `UNSET` before the start.
     start_ns: AtomicU64,
     epoch_offset_ns: u64,
+    /// Packets of all queues, over all laps.
+    packets: u64,
     counters: Box<[SharedCounters]>,
 }
 
@@ -93,23 +95,21 @@ impl Wire {
                 trace.queues()
             )));
         }
-        let schedule = match spec.rate {
-            None => None,
+        let (schedule, packets) = match spec.rate {
+            None => (None, replayed(spec, trace)?),
             Some(rate) => {
                 let wire_lens = trace.wire_lens();
                 let schedule = Schedule::new(spec.arrivals, rate, wire_lens.iter().copied(), spec.seed);
                 let packets = packets(spec, &schedule, trace)?;
-                Some((Arc::new(schedule), packets))
+                (Some(Arc::new(schedule)), packets)
             }
         };
         let epoch_offset_ns = clock().epoch_offset_ns();
         let counters = (0..spec.queues).map(|_| SharedCounters::default()).collect();
-        let shared = Arc::new(Shared { start_ns: AtomicU64::new(UNSET), epoch_offset_ns, counters });
+        let shared = Arc::new(Shared { start_ns: AtomicU64::new(UNSET), epoch_offset_ns, packets, counters });
         Ok((0..spec.queues)
             .map(|number| {
-                let line = schedule.as_ref().map(|(schedule, all)| {
-                    Line::new(schedule.clone(), *all, trace.share(number, *all), spec.ring)
-                });
+                let line = schedule.as_ref().map(|schedule| Line::new(schedule.clone(), spec.ring));
                 WireQueue::new(name, number, trace.clone(), shared.clone(), burst, line, clock())
             })
             .collect())
@@ -129,6 +129,23 @@ impl Wire {
     /// The counters of all queues together.
     pub fn total(&self) -> WireCounters {
         WireCounters::sum(self.counters())
+    }
+}
+
+/// How many packets a replay has.
+fn replayed(spec: &WireSpec, trace: &Trace) -> Result<u64, SourceError> {
+    match spec.length {
+        Length::Once => Ok(trace.frames()),
+        Length::Packets(packets) if trace.can_replay(packets) => Ok(packets),
+        Length::Packets(packets) => Err(SourceError::Open(format!(
+            "--wire packets={packets}: each lap over the {} frames is later than the one before by {} ns, which leads beyond the last \
+             time there is; give fewer packets, or a rate",
+            trace.frames(),
+            trace.lap_ns()
+        ))),
+        Length::Nanoseconds(_) => Err(SourceError::Open(
+            "--wire seconds= needs a rate: a replay goes as fast as it is taken; give packets=".into(),
+        )),
     }
 }
 

@@ -21,6 +21,8 @@ pub struct WireQueue<C: WireClock = SystemClock> {
     shared: Arc<Shared>,
     descriptors: Box<[FrameDescriptor]>,
     position: Position,
+    /// Packets of this queue, over all laps.
+    own: u64,
     line: Option<Line>,
     clock: C,
     /// What frames are handed out in beside their descriptors.
@@ -34,9 +36,6 @@ unsafe impl<C: WireClock> Send for WireQueue<C> {}
 #[derive(Debug)]
 pub(super) struct Line {
     schedule: Arc<Schedule>,
-    /// Packets of all queues, and of this one.
-    all: u64,
-    own: u64,
     ring: RingCounts,
     waiting: Waiting,
     hint: usize,
@@ -91,11 +90,9 @@ impl Position {
 }
 
 impl Line {
-    pub(super) fn new(schedule: Arc<Schedule>, all: u64, own: u64, ring: usize) -> Self {
+    pub(super) fn new(schedule: Arc<Schedule>, ring: usize) -> Self {
         Self {
             schedule,
-            all,
-            own,
             ring: RingCounts::new(ring),
             waiting: Waiting::new(ring),
             hint: 0,
@@ -147,6 +144,7 @@ impl<C: WireClock> WireQueue<C> {
         Self {
             name: name.to_owned(),
             number,
+            own: trace.share(number, shared.packets),
             trace,
             shared,
             descriptors: vec![FrameDescriptor::EMPTY; burst.max(1)].into_boxed_slice(),
@@ -184,8 +182,10 @@ impl<C: WireClock> WireQueue<C> {
             buffers.release();
         }
         let queue = &self.trace.queues[self.number];
-        let index = self.position.index;
+        let Position { number, lap, index } = self.position;
+        // To the end of the list, but not around it.
         let count = self.descriptors.len().min(queue.descriptors.len() - index);
+        let count = (self.own - number).min(count as u64) as usize;
         if count == 0 {
             return None;
         }
@@ -196,13 +196,16 @@ impl<C: WireClock> WireQueue<C> {
         }
         let descriptors = &mut self.descriptors[..count];
         descriptors.copy_from_slice(&queue.descriptors[index..index + count]);
-        descriptors.iter().for_each(|descriptor| prefetch(descriptor.data));
+        // Asked before the start: the last of them can be told.
+        let later_ns = self.trace.lap_ns() * lap;
+        for descriptor in descriptors.iter_mut() {
+            prefetch(descriptor.data);
+            descriptor.time_ns += later_ns;
+        }
         if let Some(buffers) = &mut self.buffers {
             buffers.fill(descriptors);
         }
-        // To the end of the list, but not around it.
-        self.position.index += count;
-        self.position.number += count as u64;
+        self.position.advance(count, queue.descriptors.len());
         let delivered = self.position.number;
         self.shared.counters[self.number].write(WireCounters {
             offered: delivered,
@@ -239,7 +242,7 @@ impl<C: WireClock> WireQueue<C> {
         let before = line.marks();
         let burst = self.descriptors.len() as u64;
         let arrived = |ns, hint: &mut usize| {
-            Line::arrived(&line.schedule, &self.trace, self.number, line.all, ns, hint)
+            Line::arrived(&line.schedule, &self.trace, self.number, self.shared.packets, ns, hint)
         };
         let first = line.ring.offered;
         let accepted = line.ring.arrive(arrived(passed, &mut line.hint));
@@ -275,7 +278,7 @@ impl<C: WireClock> WireQueue<C> {
             let rx_nombuf = self.buffers.as_ref().map_or(0, |buffers| buffers.rx_nombuf());
             self.shared.counters[self.number].write(line.counters(rx_nombuf));
         }
-        let is_over = line.ring.offered == line.own && line.ring.waiting == 0;
+        let is_over = line.ring.offered == self.own && line.ring.waiting == 0;
         if count == 0 && is_over { None } else { Some(count) }
     }
 }
@@ -361,11 +364,11 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
         let queue = &self.trace.queues[self.number];
         let frames = queue.descriptors.len().max(1) as u128;
         let bytes = |packets: u64| (u128::from(packets) * u128::from(queue.wire_bytes) / frames) as u64;
-        let (done, all) = match &self.line {
-            Some(line) => (line.ring.offered - line.ring.waiting, line.own),
-            None => (self.position.number, queue.descriptors.len() as u64),
+        let done = match &self.line {
+            Some(line) => line.ring.offered - line.ring.waiting,
+            None => self.position.number,
         };
-        Some(Progress { done: bytes(done), total: Some(bytes(all)) })
+        Some(Progress { done: bytes(done), total: Some(bytes(self.own)) })
     }
 }
 

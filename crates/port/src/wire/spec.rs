@@ -4,14 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 use traffic::{Arrivals, Rate, SpecError, pairs, parse_count, unknown_key};
 
-/// How long a wire with a rate replays.
+/// How long a wire replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// The trace once.
     Once,
     /// So many packets.
     Packets(u64),
-    /// All packets that arrive in so many nanoseconds.
+    /// All packets that arrive in so many nanoseconds; with a rate only.
     Nanoseconds(u64),
 }
 
@@ -90,11 +90,10 @@ impl WireSpec {
             return Err(SpecError::from("packets and seconds both say how long: give one".to_owned()));
         }
         if self.rate.is_none()
-            && let Some(key) =
-                ["arrivals", "packets", "seconds", "ring", "seed"].into_iter().find(|key| given(key))
+            && let Some(key) = ["arrivals", "seconds", "ring", "seed"].into_iter().find(|key| given(key))
         {
             return Err(SpecError::from(format!(
-                "{key} needs a rate such as rate=25Mpps: without one the trace is replayed once, as fast as it is taken"
+                "{key} needs a rate such as rate=25Mpps: without one the trace is replayed as fast as it is taken"
             )));
         }
         Ok(())
@@ -135,11 +134,11 @@ impl fmt::Display for WireSpec {
         write!(f, "queues={}", self.queues)?;
         if let Some(rate) = self.rate {
             write!(f, ",rate={rate},ring={},arrivals={},seed={}", self.ring, self.arrivals, self.seed)?;
-            match self.length {
-                Length::Once => {}
-                Length::Packets(packets) => write!(f, ",packets={packets}")?,
-                Length::Nanoseconds(ns) => write!(f, ",seconds={}", ns / 1_000_000_000)?,
-            }
+        }
+        match self.length {
+            Length::Once => {}
+            Length::Packets(packets) => write!(f, ",packets={packets}")?,
+            Length::Nanoseconds(ns) => write!(f, ",seconds={}", ns / 1_000_000_000)?,
         }
         match self.mbufs {
             Some(mbufs) => write!(f, ",mbufs={mbufs}"),
@@ -177,6 +176,7 @@ mod tests {
         for text in [
             "",
             "queues=4,mbufs=8191",
+            "queues=2,packets=10M",
             "rate=25Mpps,queues=2,ring=4096,arrivals=bursts:32,seconds=3,seed=7",
             "rate=40Gbps,arrivals=poisson,packets=10M",
         ] {
@@ -203,7 +203,7 @@ mod tests {
         assert!(error("queues=129").contains("from 1 to 128"));
         assert!(error("queues=two").contains("whole number"));
         assert!(error("arrivals=poisson").contains("needs a rate"));
-        assert!(error("packets=5").contains("needs a rate"));
+        assert!(error("seconds=5").contains("needs a rate"));
         assert!(error("rate=1Mpps,packets=5,seconds=2").contains("give one"));
         assert!(error("rate=1Mpps,rate=2Mpps").contains("twice"));
         assert!(error("rate=1Mpps,packets=0").contains("from 1"));

@@ -17,6 +17,8 @@ pub struct Trace {
     owners: Vec<u8>,
     bytes: u64,
     longest: u32,
+    /// The least and the most time of a frame.
+    times_ns: (u64, u64),
     /// Why these are not all frames of a damaged source.
     damage: Option<SourceError>,
 }
@@ -145,6 +147,18 @@ impl Trace {
         self.bytes
     }
 
+    /// By how much each lap of a replay is later than the one before: no frame of it is older than any of those.
+    pub(super) fn lap_ns(&self) -> u64 {
+        (self.times_ns.1 - self.times_ns.0).saturating_add(1)
+    }
+
+    /// Whether so many packets of a replay have times that can be told.
+    pub(super) fn can_replay(&self, packets: u64) -> bool {
+        let laps = packets.saturating_sub(1) / self.frames();
+        let later_ns = self.lap_ns().checked_mul(laps);
+        later_ns.and_then(|later_ns| self.times_ns.1.checked_add(later_ns)).is_some()
+    }
+
     /// The most captured bytes of a frame.
     pub fn longest(&self) -> u32 {
         self.longest
@@ -214,7 +228,14 @@ impl Loading {
         let queues = (0..queues).map(|_| QueueFrames::default()).collect();
         let toeplitz = Toeplitz::new(&Toeplitz::SYMMETRIC_KEY);
         Ok(Self {
-            trace: Trace { queues, owners: Vec::new(), bytes: 0, longest: 0, damage: None },
+            trace: Trace {
+                queues,
+                owners: Vec::new(),
+                bytes: 0,
+                longest: 0,
+                times_ns: (u64::MAX, 0),
+                damage: None,
+            },
             toeplitz,
             limit,
         })
@@ -235,6 +256,8 @@ impl Loading {
         }
         self.trace.bytes = bytes;
         self.trace.longest = self.trace.longest.max(frame.data.len() as u32);
+        let (first, last) = self.trace.times_ns;
+        self.trace.times_ns = (first.min(frame.time_ns), last.max(frame.time_ns));
         queue.descriptors.push(FrameDescriptor {
             data: queue.memory.push(frame.data),
             time_ns: frame.time_ns,
