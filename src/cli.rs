@@ -181,9 +181,10 @@ pub(crate) struct RunOptions {
     /// Mbufs of the pool that each receive queue of a DPDK port has
     #[arg(long, value_name = "N", env = "EDISON_MEMPOOL", default_value = "16383", value_parser = quantity::count)]
     pub(crate) mempool: u64,
-    /// Receive descriptors of each queue of a DPDK port; packets that may wait between a receiver and each worker
-    #[arg(long, value_name = "N", env = "EDISON_RING", default_value_t = 4096)]
-    pub(crate) ring: u16,
+    /// Receive descriptors of each queue of a DPDK port; packets that may wait between a receiver and each worker [default: 4096;
+    /// 16384]
+    #[arg(long, value_name = "N", env = "EDISON_RING")]
+    pub(crate) ring: Option<u16>,
     /// Take a paper's settings of --cores, --design, --burst, --ring and --mempool: wu, ares, flowatcher; what is given beside
     /// it wins
     #[arg(long, value_name = "NAME", env = "EDISON_PRESET")]

@@ -9,7 +9,7 @@ use crate::screen::{Screen, Show};
 use crate::signals;
 use crate::sources::{self, Sources};
 use crate::tasks;
-use engine::{Config, Outcome, Outputs, OutputsResult};
+use engine::{Config, HAND_OVER_PACKETS, Outcome, Outputs, OutputsResult};
 use packet::{KeySpec, Seed, Tunnel};
 use port::TimeBase;
 use port::wire::WireCounters;
@@ -149,7 +149,11 @@ fn config(options: &RunOptions) -> Result<Config, Failure> {
         seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
         top: options.top,
         burst: usize::from(options.burst),
-        hand_over_parcels: usize::from(options.ring).div_ceil(usize::from(options.burst)).max(2),
+        hand_over_parcels: options
+            .ring
+            .map_or(HAND_OVER_PACKETS, usize::from)
+            .div_ceil(usize::from(options.burst))
+            .max(2),
         timed: false,
         duration: options.duration,
         packets: options.packets,

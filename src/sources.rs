@@ -157,9 +157,10 @@ fn dpdk_sources(options: &RunOptions, config: &Config) -> Result<(Queues, Plan, 
     use crate::{eal, parallel};
     use port::dpdk::{EalConfig, PortOptions, ProbedPorts, Spread};
     let asked = parallel::asked_queues(options, config);
+    let usual = PortOptions::default();
     let port = PortOptions {
         burst: options.burst,
-        descriptors: options.ring,
+        descriptors: options.ring.unwrap_or(usual.descriptors),
         mbufs: u32::try_from(options.mempool)
             .map_err(|_| Failure::usage(format!("--mempool {}: too many mbufs", options.mempool)))?,
         queues: u16::try_from(asked).unwrap_or(u16::MAX),

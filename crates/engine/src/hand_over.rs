@@ -1,24 +1,28 @@
-//! From a receiver to workers on other cores: whole bursts of parsed packets, or several small ones in one parcel. Nothing is
-//! allocated while measuring, and a packet is copied at most once.
+//! From a receiver to workers on other cores: whole bursts of parsed packets, of which small ones are gathered before. Nothing is
+//! allocated while measuring, and a packet is copied at most once: not at all to the only worker.
 
 use crate::config::Config;
 use crate::design::Split;
 use crate::lane::{Inbox, Lane, Order, Parcel};
 use crate::patience::Patience;
-use crate::receiver::{Downstream, Refused};
+use crate::receiver::{Downstream, EXPECTED, Refused};
 use packet::{BurstParser, Key, KeyBurst};
 use port::TimeBase;
 use std::fmt;
 use std::time::{Duration, Instant};
+use summary::prefetch_for_writing;
 
 /// How often a worker is told the time while it gets no packets, in nanoseconds of it.
 const TICK_NS: u64 = 1_000_000;
-/// Packets of a live source that are gathered before they go: as many as a table takes through its stages together. At 6 Mpps a
-/// poll finds one or two; handed over like that each cost 29 ns, took the worker 130 ns instead of 35 and filled the ring with next to
-/// nothing, so that an eighth of them was refused.
+/// Packets of a live source that are gathered for each worker before they go, a burst of them for all at the most: as many as a table takes through its stages together. At
+/// 6 Mpps a poll finds one or two; handed over like that each cost 29 ns, took the worker 130 ns instead of 35 and filled the ring with
+/// next to nothing, so that an eighth of them was refused.
 const GATHERED: usize = 64;
 /// How long packets are held for that at the most, in nanoseconds of stream time: what a ring of 4,096 at 25 Mpps holds eight times.
 const HELD_NS: u64 = 20_000;
+/// Workers that have so many parcels waiting get nothing sooner by getting it now: their next ones are filled as far as they go. Else a ring
+/// for 4,096 packets was full of parcels of 64 with a third of that.
+const BEHIND: u64 = 2;
 
 /// A wait for one worker.
 #[derive(Debug, Default)]
@@ -53,8 +57,6 @@ pub(crate) struct Fan {
     gave_up: GaveUp,
     hand_over: HandOver,
     time_base: TimeBase,
-    /// Packets for which a parcel has room.
-    room: usize,
     /// Packets that are gathered before they go; 1: none waits for others.
     gathered: usize,
     refused: Refused,
@@ -81,11 +83,11 @@ impl Fan {
     ) -> (Self, Vec<Inbox>) {
         let rings = || Lane::new(hand_over.parcels, config.burst);
         let (lanes, inboxes) = (0..workers).map(|_| rings()).unzip();
-        let (room, refused) = (config.burst, Refused::default());
         // A replay's bursts are full, and in lock step there is nothing to wait for.
         let gathers = time_base == TimeBase::Clock && !hand_over.in_lock_step;
-        let gathered = if gathers { GATHERED.min(room) } else { 1 };
-        (Self { lanes, gave_up, hand_over, time_base, room, gathered, refused, told: 0, turn: 0 }, inboxes)
+        let gathered = if gathers { (GATHERED * workers).min(config.burst) } else { 1 };
+        let refused = Refused::default();
+        (Self { lanes, gave_up, hand_over, time_base, gathered, refused, told: 0, turn: 0 }, inboxes)
     }
 
     /// Tells all workers to end their flows.
@@ -96,7 +98,6 @@ impl Fan {
     /// Sends an order to all workers, behind all packets so far. It never gets lost where they live.
     fn order(&mut self, order: Order, now: u64) {
         for lane in 0..self.lanes.len() {
-            self.lanes[lane].send_open();
             if let Some(mut parcel) = self.take(lane, true) {
                 (parcel.order, parcel.now) = (order, now);
                 self.lanes[lane].send(parcel);
@@ -104,7 +105,7 @@ impl Fan {
         }
     }
 
-    /// A parcel for this worker, with what was gathered so far. `may_wait`: until there is one, or the worker has failed.
+    /// A parcel for this worker, or the one that is being filled. `may_wait`: until there is one, or the worker has failed.
     #[inline]
     fn take(&mut self, lane: usize, may_wait: bool) -> Option<Box<Parcel>> {
         match self.lanes[lane].take() {
@@ -153,18 +154,13 @@ impl Fan {
         }
     }
 
-    /// Gives the only worker the parser's own memory, for some that it has emptied; packets that come to others are copied.
+    /// Gives the only worker the parser's own memory, for some that it has emptied.
     #[inline]
     fn pass_on(&mut self, parser: &mut BurstParser, now: u64) {
         match self.take(0, self.hand_over.waits) {
             Some(mut parcel) => {
-                if parcel.packets() == 0 {
-                    std::mem::swap(&mut parcel.v4, &mut parser.v4);
-                    std::mem::swap(&mut parcel.v6, &mut parser.v6);
-                } else {
-                    append(&mut parcel.v4, &parser.v4);
-                    append(&mut parcel.v6, &parser.v6);
-                }
+                swap(&mut parcel.v4, &mut parser.v4);
+                swap(&mut parcel.v6, &mut parser.v6);
                 self.lanes[0].keep(parcel, now);
             }
             None => self.refuse(0, (parser.v4.packets().len() + parser.v6.packets().len()) as u64),
@@ -224,52 +220,60 @@ impl Fan {
     }
 }
 
-/// Copies all packets of a burst behind those of another.
-fn append<K: Key>(to: &mut KeyBurst<K>, burst: &KeyBurst<K>) {
-    let mut segments = burst.segments().iter();
-    burst.packets().iter().for_each(|packet| to.push_keyed(packet, segments.next()));
-    to.set_numbers(burst.numbers());
+/// Gives a burst away for an empty one, whose memory the worker had last.
+#[inline]
+fn swap<K: Key>(empty: &mut KeyBurst<K>, burst: &mut KeyBurst<K>) {
+    std::mem::swap(empty, burst);
+    // What there was of this family there will be more of.
+    if !empty.packets().is_empty() {
+        prefetch_for_writing(burst.next_places(2 * EXPECTED));
+    }
 }
 
-/// What was gathered is not lost where the receiver fails.
-impl Drop for Fan {
-    fn drop(&mut self) {
-        self.lanes.iter_mut().for_each(Lane::send_open);
+/// Asks for the places behind those that are filled next, which were asked for before.
+#[inline]
+fn ready_behind<K: Key>(burst: &KeyBurst<K>, packets: usize) {
+    if !burst.packets().is_empty() {
+        let places = burst.next_places(EXPECTED + packets);
+        prefetch_for_writing(places.get(EXPECTED..).unwrap_or_default());
     }
 }
 
 impl Downstream for Fan {
     #[inline]
+    fn make_ready(&mut self, parser: &BurstParser, frames: usize) {
+        // With several workers the parser's memory is nobody else's.
+        if self.lanes.len() == 1 {
+            ready_behind(&parser.v4, frames);
+            ready_behind(&parser.v6, frames);
+        }
+    }
+
+    #[inline]
+    fn waits_for_more(&self, packets: usize, held_ns: u64) -> bool {
+        let is_early = packets < self.gathered && held_ns < HELD_NS;
+        self.gathered > 1 && (is_early || self.lanes.iter().all(|lane| lane.waiting() >= BEHIND))
+    }
+
+    #[inline]
     fn count(&mut self, parser: &mut BurstParser, now: u64) {
-        let packets = parser.v4.packets().len() + parser.v6.packets().len();
-        if packets == 0 {
-            return;
-        }
-        let room = self.room;
-        for lane in &mut self.lanes {
-            // They may all be for this one.
-            if lane.open().is_some_and(|open| open.packets() as usize + packets > room) {
-                lane.send_open();
-            }
-        }
         if self.lanes.len() == 1 {
             self.pass_on(parser, now);
         } else {
             self.scatter(&parser.v4, now, |parcel| &mut parcel.v4);
             self.scatter(&parser.v6, now, |parcel| &mut parcel.v6);
         }
-        let gathered = self.gathered;
-        for lane in &mut self.lanes {
-            let Some(open) = lane.open() else { continue };
-            // One that would be the last is filled as far as it goes.
-            if gathered == 1 || open.packets() as usize >= gathered && !lane.is_full() {
-                lane.send_open();
-            }
-        }
+        self.lanes.iter_mut().for_each(Lane::send_open);
         parser.clear();
         if self.hand_over.in_lock_step {
             self.await_done();
         }
+    }
+
+    fn count_last(&mut self, parser: &mut BurstParser, now: u64) {
+        let waits = std::mem::replace(&mut self.hand_over.waits, true);
+        self.count(parser, now);
+        self.hand_over.waits = waits;
     }
 
     fn turn(&mut self, window: u64, now: u64) {
@@ -280,20 +284,13 @@ impl Downstream for Fan {
     fn sweep_replay(&mut self, _: usize, _: u64) {}
 
     fn sweep_live(&mut self, now: u64) {
-        for lane in &mut self.lanes {
-            if lane.open().is_some_and(|open| now.saturating_sub(open.now) >= HELD_NS) {
-                lane.send_open();
-            }
-        }
-        if now - self.told < TICK_NS {
+        if now.saturating_sub(self.told) < TICK_NS {
             return;
         }
         self.told = now;
         for lane in &mut self.lanes {
-            // A worker that has parcels waiting, or gets one soon, sees the time in these.
-            if lane.open().is_none()
-                && let Some(mut parcel) = lane.take()
-            {
+            // A worker that has parcels waiting sees the time in these.
+            if let Some(mut parcel) = lane.take() {
                 (parcel.order, parcel.now) = (Order::GoOn, now);
                 lane.send(parcel);
             }
@@ -329,7 +326,9 @@ impl Downstream for Fan {
 mod tests {
     use super::*;
     use crate::config::Every;
+    use crate::receiver::Receiver;
     use packet::{KeySpec, KeyV4, KeyV6, KeyedPacket, PacketFields, ParserConfig, Seed, Tunnel};
+    use port::{PacketSource, Poll, SyntheticSource};
     use std::sync::atomic::Ordering;
     use std::thread;
     use summary::{Limits, Parts, Timeouts};
@@ -514,17 +513,45 @@ mod tests {
         }
     }
 
-    /// What a worker got: the numbers of each parcel's packets, the time that it came with, and the order.
-    fn received(inbox: &mut Inbox) -> Vec<(Vec<u64>, u64, Order)> {
+    /// What a worker got: the numbers of each parcel's frames, the time that it came with, and the order.
+    fn received(inbox: &mut Inbox) -> Vec<(Vec<u32>, u64, Order)> {
         let mut all = Vec::new();
         inbox.serve(|parcel| {
-            let v4 = parcel.v4.packets().iter().map(|packet| packet.fields.time_ns);
-            let v6 = parcel.v6.packets().iter().map(|packet| packet.fields.time_ns);
+            let v4 = parcel.v4.packets().iter().map(|packet| packet.fields.number);
+            let v6 = parcel.v6.packets().iter().map(|packet| packet.fields.number);
             let mut numbers: Vec<_> = v4.chain(v6).collect();
             numbers.sort_unstable();
             all.push((numbers, parcel.now, parcel.order));
         });
         all
+    }
+
+    /// A live receiver with one worker, frames for it, and a time behind all of theirs.
+    struct Live {
+        receiver: Receiver<'static>,
+        source: SyntheticSource,
+        fan: Fan,
+    }
+
+    const NOW: u64 = 1 << 62;
+
+    impl Live {
+        fn new(hand_over: HandOver, burst: usize) -> (Self, Inbox) {
+            let config = Config { burst, ..config() };
+            let (mut fan, mut inboxes) = Fan::new(1, hand_over, unheard(), &config, TimeBase::Clock);
+            fan.told = NOW;
+            let source = SyntheticSource::open("packets=100k,flows=50,ipv6=40%", burst).expect("it is right");
+            (Self { receiver: Receiver::new(&config, TimeBase::Clock, None), source, fan }, inboxes.remove(0))
+        }
+
+        /// So many frames come, at this time.
+        fn burst(&mut self, frames: u64, now: u64) {
+            self.receiver.tick(now, &mut self.fan);
+            match self.source.rx_burst() {
+                Ok(Poll::Burst(burst)) => self.receiver.burst(burst, frames, None, &mut self.fan),
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     #[test]
@@ -542,28 +569,25 @@ mod tests {
             (&[(2, 10)], 10 + HELD_NS, &[2]),
         ];
         for (bursts, last, parcels) in cases {
-            let hand_over = HandOver { parcels: 8, ..HAND_OVER };
-            let (mut fan, mut inboxes) = Fan::new(1, hand_over, unheard(), &config(), TimeBase::Clock);
-            let (mut parser, mut number, mut firsts) = (parser(), 0, Vec::new());
+            let (mut live, mut inbox) = Live::new(HandOver { parcels: 8, ..HAND_OVER }, BURST);
+            let (mut number, mut firsts) = (1, Vec::new());
             for &(packets, now) in bursts {
-                fan.sweep_live(now);
-                firsts.push((number, now));
-                for _ in 0..packets {
-                    push(&mut parser, number);
-                    number += 1;
-                }
-                fan.count(&mut parser, now);
+                firsts.push((number, NOW + now));
+                number += packets as u32;
+                live.burst(packets, NOW + now);
             }
-            fan.sweep_live(last);
-            let sent_before_end = fan.lanes[0].sent;
-            fan.turn(0, last);
-            fan.end(last);
-            assert_eq!(fan.take_handed_over(), [number]);
-            let got = received(&mut inboxes[0]);
+            live.receiver.tick(NOW + last, &mut live.fan);
+            let handed_over_before_end = live.fan.take_handed_over()[0];
+            live.receiver.end(&mut live.fan);
+            live.fan.end(NOW + last);
+            let all = bursts.iter().map(|(packets, _)| packets).sum::<u64>();
+            let at_end: u64 = live.receiver.take_headers().flat_map(|header| header.handed_over).sum();
+            assert_eq!(handed_over_before_end + at_end, all);
+            let got = received(&mut inbox);
             let (orders, packets): (Vec<_>, Vec<_>) =
                 got.into_iter().partition(|(_, _, order)| *order != Order::GoOn);
             assert_eq!(packets.iter().map(|(packets, ..)| packets.len() as u64).collect::<Vec<_>>(), parcels);
-            assert!(packets.iter().flat_map(|(packets, ..)| packets).copied().eq(0..number));
+            assert!(packets.iter().flat_map(|(packets, ..)| packets).copied().eq(1..number));
             for (packets, now, _) in &packets {
                 let first = firsts.iter().rev().find(|(number, _)| *number <= packets[0]);
                 assert_eq!(first.map(|(_, now)| now), Some(now), "the time before its first packet");
@@ -572,41 +596,37 @@ mod tests {
             assert_eq!(orders.iter().map(|order| order.2).collect::<Vec<_>>(), [Order::Turn(0), Order::End]);
             // Held for too long, the last ones are gone before anything is ordered.
             let is_late = bursts.iter().all(|(_, now)| last >= now + HELD_NS);
-            assert!(!is_late || sent_before_end == parcels.len() as u64);
+            assert!(!is_late || handed_over_before_end == all);
         }
     }
 
     #[test]
     fn a_worker_that_is_behind_gets_full_parcels() {
-        let hand_over = HandOver { parcels: 4, waits: false, ..HAND_OVER };
-        let mut config = config();
-        config.burst = 256;
-        let (mut fan, mut inboxes) = Fan::new(1, hand_over, unheard(), &config, TimeBase::Clock);
-        let mut parser = parser();
-        let bursts = 200;
-        for burst in 0..bursts {
-            (burst * 10..burst * 10 + 10).for_each(|number| push(&mut parser, number));
-            fan.count(&mut parser, 0);
-        }
-        let ring_full = fan.refused().ring_full;
-        // Three of 70, the last one as far as it goes; the others find no room.
-        assert_eq!(ring_full, bursts * 10 - (3 * 70 + 250));
-        drop(fan);
-        let lengths: Vec<_> = received(&mut inboxes[0]).iter().map(|(packets, ..)| packets.len()).collect();
-        assert_eq!(lengths, [70, 70, 70, 250]);
+        let (mut live, mut inbox) = Live::new(HandOver { parcels: 4, waits: false, ..HAND_OVER }, 256);
+        (0..200).for_each(|at| live.burst(10, NOW + at));
+        // Two of 70, the others as far as they go; what comes then finds no room, and the last ones wait for more.
+        assert_eq!(live.fan.take_handed_over(), [2 * (70 + 250)]);
+        assert_eq!(live.fan.refused().ring_full, 5 * 250);
+        drop(live);
+        let lengths: Vec<_> = received(&mut inbox).iter().map(|(packets, ..)| packets.len()).collect();
+        assert_eq!(lengths, [70, 70, 250, 250]);
     }
 
     #[test]
-    fn what_was_gathered_when_the_receiver_fails_still_comes() {
-        for workers in [1, 3] {
-            let (mut fan, inboxes) = Fan::new(workers, HAND_OVER, unheard(), &config(), TimeBase::Clock);
-            let mut parser = parser();
-            (0..7).for_each(|number| push(&mut parser, number));
-            fan.count(&mut parser, 0);
-            drop(fan);
-            let got = inboxes.into_iter().flat_map(|mut inbox| received(&mut inbox));
-            assert_eq!(got.map(|(packets, ..)| packets.len()).sum::<usize>(), 7);
-        }
+    fn what_is_held_when_the_window_turns_waits_for_room_as_the_order_does() {
+        let (mut live, mut inbox) = Live::new(HandOver { waits: false, ..HAND_OVER }, 256);
+        // Two of 70 are all that there are.
+        (0..20).for_each(|at| live.burst(10, NOW + at));
+        let got = thread::scope(|scope| {
+            let serving = scope.spawn(move || received(&mut inbox));
+            live.receiver.end(&mut live.fan);
+            live.fan.end(NOW + 20);
+            serving.join().expect("no panic")
+        });
+        assert_eq!(live.fan.refused(), Refused::default());
+        let got: Vec<_> = got.iter().map(|(packets, _, order)| (packets.len(), *order)).collect();
+        let packets = [70, 70, 60].map(|packets| (packets, Order::GoOn));
+        assert_eq!(got, [&packets[..], &[(0, Order::Turn(0)), (0, Order::End)]].concat());
     }
 
     #[test]
@@ -619,7 +639,6 @@ mod tests {
                 (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
                 fan.count(&mut parser, 0);
             }
-            fan.lanes.iter_mut().for_each(Lane::send_open);
             let handed_over: u64 = fan.take_handed_over().iter().sum();
             assert!((1..=32 * workers as u64).contains(&handed_over));
             assert_eq!(fan.refused(), Refused { ring_full: 160 - handed_over, worker_failed: 0 });

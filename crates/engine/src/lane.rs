@@ -177,12 +177,6 @@ impl Lane {
         self.open = Some(parcel);
     }
 
-    /// The parcel that is being filled.
-    #[inline]
-    pub(crate) fn open(&self) -> Option<&Parcel> {
-        self.open.as_deref()
-    }
-
     /// Sends the parcel that is being filled, if there is one.
     #[inline]
     pub(crate) fn send_open(&mut self) {
@@ -191,10 +185,10 @@ impl Lane {
         }
     }
 
-    /// True where the worker is so far behind that no parcel is left to be filled.
+    /// Parcels that the worker was sent and is not done with.
     #[inline]
-    pub(crate) fn is_full(&self) -> bool {
-        self.empty.is_empty()
+    pub(crate) fn waiting(&self) -> u64 {
+        self.sent - self.done()
     }
 
     #[inline]

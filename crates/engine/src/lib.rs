@@ -32,7 +32,7 @@ mod worker;
 mod worker_tasks;
 
 pub use collector::RecordSink;
-pub use config::{Config, Every};
+pub use config::{Config, Every, HAND_OVER_PACKETS};
 pub use cores::{Topology, allowed as allowed_cores};
 pub use design::{Cores, Design, Plan, Split, State};
 pub use hardware::{HardwareCounts, hardware_counters};

@@ -130,13 +130,13 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         let counted = self.receiver.end(&mut self.down);
         self.pass_on();
         let Steps { receive, free, parse: burst, .. } = self.steps;
-        let (count, timing) = self.receiver.count_time();
+        let (count, within_bursts) = self.receiver.count_time();
         let steps = self.stopwatch.is_on().then(|| Steps {
             role: Role::Receiver,
             packets: self.receiver.received(),
             receive,
             free,
-            parse: burst.saturating_sub(count + timing),
+            parse: burst.saturating_sub(within_bursts),
             count,
             elapsed: began.elapsed(),
             hardware: counting.and_then(Counting::read),

@@ -13,10 +13,20 @@ use std::time::Duration;
 
 /// Who takes what a receiver has parsed: tables on the same core, or the way to those on others.
 pub(crate) trait Downstream {
+    /// So many frames are parsed into the parser's burst now: time for the memory of those after them to come.
+    fn make_ready(&mut self, _: &BurstParser, _frames: usize) {}
+    /// True where the parser's burst of so many packets, the first of which has waited so long, is better taken with more.
+    fn waits_for_more(&self, _packets: usize, _held_ns: u64) -> bool {
+        false
+    }
     /// These were parsed just now and are counted with the rest of their burst: time for their memory to come.
     fn expect(&mut self, _: &[KeyedPacket<KeyV4>], _: &[KeyedPacket<KeyV6>]) {}
     /// Takes the parser's burst, which is to be left empty. `now`: stream time before its first packet.
     fn count(&mut self, parser: &mut BurstParser, now: u64);
+    /// The same before an order, which waits for its way to be free: so does what comes before it.
+    fn count_last(&mut self, parser: &mut BurstParser, now: u64) {
+        self.count(parser, now);
+    }
     /// The window of this number is over, at stream time `now`.
     fn turn(&mut self, window: u64, now: u64);
     /// A burst of `frames` of a replay is counted; stream time is `now`.
@@ -47,7 +57,7 @@ pub(crate) trait Downstream {
 
 /// Frames that are parsed between two calls of [`Downstream::expect`]: few of the usual burst of 256, so that most of it is
 /// parsed while the index lines of the first are on their way.
-const EXPECTED: u64 = 16;
+pub(crate) const EXPECTED: usize = 16;
 
 /// Counter of frames for which a worker's ring had no room.
 pub(crate) const RING_FULL: &str = "ring_full";
@@ -72,6 +82,8 @@ pub(crate) struct Receiver<'a> {
     parser: BurstParser,
     /// Stream time: the latest time seen.
     now: u64,
+    /// Stream time before the first packet of the parser's burst.
+    burst_now: u64,
     /// The latest time of a frame; a live source's frames are a little older than its clock.
     latest_ns: u64,
     first_ns: Option<u64>,
@@ -81,6 +93,8 @@ pub(crate) struct Receiver<'a> {
     /// Stream time at which a replay's frame turns the window or ends the run; never for a live source, whose clock
     /// does that.
     turn_at: u64,
+    /// Packets for which a burst has room.
+    room: usize,
     /// A frame came that lies behind the run's duration.
     is_past_end: bool,
     /// What was counted when the open window began.
@@ -94,6 +108,8 @@ pub(crate) struct Receiver<'a> {
     stopwatch: Stopwatch,
     /// Time that passing on took.
     count_time: Duration,
+    /// How much of it, and of noting it, was between bursts.
+    between: Duration,
     /// Where it waits for the other receivers between windows, if it has to.
     seat: Option<Seat<'a>>,
 }
@@ -111,12 +127,14 @@ impl<'a> Receiver<'a> {
             time_base,
             parser: BurstParser::new(seed, parsed, config.burst),
             now: 0,
+            burst_now: 0,
             latest_ns: 0,
             first_ns: None,
             received: 0,
             backwards: 0,
             open: None,
             turn_at: if time_base == TimeBase::Packets { 0 } else { u64::MAX },
+            room: config.burst,
             is_past_end: false,
             before: PacketCounts::default(),
             loss_before: None,
@@ -126,13 +144,19 @@ impl<'a> Receiver<'a> {
             refused: Refused::default(),
             stopwatch: Stopwatch::new(config.timed),
             count_time: Duration::ZERO,
+            between: Duration::ZERO,
             seat,
         }
     }
 
-    /// Time that passing on took, and what noting it took beside; nothing where it is not noted.
+    /// Time that passing on took, and how much of [`Receiver::burst`] it and noting it were; nothing where it is not noted.
     pub(crate) fn count_time(&self) -> (Duration, Duration) {
-        (self.count_time, self.stopwatch.spent())
+        (self.count_time, self.passing_on() - self.between)
+    }
+
+    /// Time that passing on took, and noting it.
+    fn passing_on(&self) -> Duration {
+        self.count_time + self.stopwatch.spent()
     }
 
     /// Frames received so far.
@@ -172,12 +196,15 @@ impl<'a> Receiver<'a> {
     /// by it. A clock that goes back stands still here.
     pub(crate) fn tick(&mut self, clock_ns: u64, down: &mut impl Downstream) {
         self.now = self.now.max(clock_ns);
+        let before = self.passing_on();
         match self.open {
             Some(open) if self.now >= open.end_ns => self.turn(open.ended_by(self.now), down),
-            Some(_) => {}
+            Some(_) => self.flush_unless_more(down),
             None => self.open_window(),
         }
-        down.sweep_live(self.now);
+        self.between += self.passing_on() - before;
+        // The time does not come before the packets that are held.
+        down.sweep_live(if self.parsed() == 0 { self.now } else { self.burst_now });
     }
 
     /// Measures the frames of a burst, at most `limit`, and none behind the run's duration.
@@ -190,6 +217,9 @@ impl<'a> Receiver<'a> {
     ) {
         let (mut rest, _) = burst.split(limit);
         let before = self.received;
+        if self.parsed() + rest.len() > self.room {
+            self.flush(down);
+        }
         while !rest.is_empty() && !self.is_past_end {
             // Before the first frame there is no window: that frame opens one.
             let (part, behind) = rest.split(self.open.map_or(1, |open| open.frames_left));
@@ -200,7 +230,8 @@ impl<'a> Receiver<'a> {
                 (Some(filter), true) => self.parse::<true>(part, down, |frame| filter.matches(frame)),
                 (Some(filter), false) => self.parse::<false>(part, down, |frame| filter.matches(frame)),
             }
-            self.flush(down);
+            self.flush_unless_more(down);
+            self.now = self.now.max(self.latest_ns);
             self.count_down(self.received - part_before, down);
             rest = behind;
         }
@@ -218,12 +249,16 @@ impl<'a> Receiver<'a> {
         wanted: impl Fn(&Frame<'_>) -> bool,
     ) {
         self.parser.number_near(self.received);
+        if self.parsed() == 0 {
+            self.burst_now = self.now;
+        }
         // Kept in registers: each costs a load and a store a packet otherwise.
         let (mut latest, mut backwards, mut pending) = (self.latest_ns, 0, 0);
         let mut rest = part;
         'parsing: while !rest.is_empty() {
-            let (frames, behind) = rest.split(EXPECTED);
+            let (frames, behind) = rest.split(EXPECTED as u64);
             rest = behind;
+            down.make_ready(&self.parser, frames.len());
             let parsed = (self.parser.v4.packets().len(), self.parser.v6.packets().len());
             for frame in frames.frames() {
                 if frame.time_ns >= self.turn_at {
@@ -253,12 +288,33 @@ impl<'a> Receiver<'a> {
         self.latest_ns = latest;
     }
 
-    /// Passes on what is parsed.
+    /// Packets in the parser's burst.
+    #[inline(always)]
+    fn parsed(&self) -> usize {
+        self.parser.v4.packets().len() + self.parser.v6.packets().len()
+    }
+
+    /// Passes on what is parsed, if anything is.
     #[inline]
     fn flush(&mut self, down: &mut impl Downstream) {
-        let Self { parser, stopwatch, count_time, now, .. } = self;
-        stopwatch.time(count_time, || down.count(parser, *now));
-        self.now = self.now.max(self.latest_ns);
+        self.pass_on(|parser, now| down.count(parser, now));
+    }
+
+    #[inline]
+    fn pass_on(&mut self, count: impl FnOnce(&mut BurstParser, u64)) {
+        if self.parsed() != 0 {
+            let Self { parser, stopwatch, count_time, burst_now, .. } = self;
+            stopwatch.time(count_time, || count(parser, *burst_now));
+        }
+    }
+
+    /// Passes on what is parsed, if it is not better passed on with more.
+    #[inline]
+    fn flush_unless_more(&mut self, down: &mut impl Downstream) {
+        let packets = self.parsed();
+        if packets != 0 && !down.waits_for_more(packets, self.now.saturating_sub(self.burst_now)) {
+            self.flush(down);
+        }
     }
 
     /// A frame of a replay is the first one, or lies behind the open window or the run's end. False where it is not to
@@ -269,11 +325,11 @@ impl<'a> Receiver<'a> {
             self.is_past_end = true;
             return false;
         }
-        self.flush(down);
         if let Some(open) = self.open {
             self.turn(open.ended_by(time_ns), down);
         }
         self.now = self.now.max(time_ns);
+        self.burst_now = self.now;
         self.open_window();
         true
     }
@@ -302,6 +358,8 @@ impl<'a> Receiver<'a> {
 
     /// Turns away from the open window. A live source's next window opens at once.
     fn turn(&mut self, ended_by: WindowEnd, down: &mut impl Downstream) {
+        self.pass_on(|parser, now| down.count_last(parser, now));
+        self.now = self.now.max(self.latest_ns);
         let Some(open) = self.open.take() else { return };
         self.refused = down.refused();
         let counts = self.frame_counts();

@@ -32,7 +32,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use summary::sketch::SketchError;
-use summary::{OutOfMemory, Parts};
+use summary::{OutOfMemory, Parts, prefetch_for_writing};
 use task::{Desk, Emptied, TaskStates, Tasks};
 
 /// How long a live source's worker may leave its ring as it is before it counts as failed. A replay waits for its workers as
@@ -510,6 +510,9 @@ impl<'a> Common<'a> {
 
     fn parcel<R: RecordSink>(&self, worker: &mut Worker<R>, parcel: &Parcel) {
         let Parcel { v4, v6, now, order } = parcel;
+        // As the receiver writes there next: asked for to be read, its own copies would have to be called back then.
+        prefetch_for_writing(v4.packets());
+        prefetch_for_writing(v6.packets());
         worker.expect(v4.packets(), v6.packets());
         worker.count(v4, v6, *now);
         match (order, self.time_base) {

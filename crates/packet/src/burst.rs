@@ -190,6 +190,13 @@ impl<K: Key> KeyBurst<K> {
         self.len = 0;
     }
 
+    /// The places of the next `count` packets, as far as there is room: for hints about memory, as what lies there means nothing.
+    #[inline]
+    pub fn next_places(&self, count: usize) -> &[KeyedPacket<K>] {
+        let rest = self.slots.get(self.len..).unwrap_or_default();
+        &rest[..count.min(rest.len())]
+    }
+
     /// The packets, in the order of arrival.
     #[inline]
     pub fn packets(&self) -> &[KeyedPacket<K>] {

@@ -27,6 +27,7 @@ pub use entry::Counts;
 pub use flow_table::{FlowSink, FlowTable, TableConfig};
 pub use limits::Limits;
 pub use parts::{Metric, Parts};
+pub use prefetch::prefetch_for_writing;
 pub use share::{FlowShare, Marks};
 pub use shared::SharedTable;
 pub use statistic::{Moments, PSquare, Quantile, Statistic, StatisticBlock, StatisticError, StatisticSpec};
