@@ -37,6 +37,8 @@ pub struct Preset {
     pub(crate) has_sketches: bool,
     /// Descriptors of a receive queue.
     pub(crate) ring: usize,
+    /// Packets that may wait between a receiver and each worker.
+    pub(crate) between_cores: usize,
     /// Mbufs of a receive queue's pool; `None`: frames come without.
     pub(crate) mbufs: Option<u32>,
 }
@@ -48,6 +50,7 @@ impl Preset {
             ("preset", json!(self.name)),
             ("burst", json!(burst)),
             ("ring", json!(self.ring)),
+            ("between_cores", json!(self.between_cores)),
             ("mbufs", json!(self.mbufs)),
         ]
     }
@@ -104,6 +107,7 @@ pub(crate) const OWN: Preset = Preset {
     best: ("rss", Some(1), 1),
     has_sketches: true,
     ring: 4096,
+    between_cores: engine::HAND_OVER_PACKETS,
     mbufs: None,
 };
 
@@ -157,6 +161,7 @@ pub const PRESETS: &[Preset] = &[
         best: ("rss", Some(6), 6),
         has_sketches: true,
         ring: 4096,
+        between_cores: 4096,
         mbufs: Some(SIXTEEN_K),
     },
     Preset {
@@ -183,6 +188,7 @@ pub const PRESETS: &[Preset] = &[
         best: ("3x1", Some(6), 3),
         has_sketches: false,
         ring: 4096,
+        between_cores: 4096,
         mbufs: Some(SIXTEEN_K),
     },
     Preset {
@@ -216,6 +222,7 @@ pub const PRESETS: &[Preset] = &[
         best: ("2x1", Some(4), 2),
         has_sketches: false,
         ring: 4096,
+        between_cores: 4096,
         mbufs: Some(SIXTEEN_K),
     },
 ];

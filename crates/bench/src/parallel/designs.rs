@@ -71,6 +71,7 @@ fn measure_load(
                 plan: row.case.plan.clone(),
                 sketches: row.sketches,
                 every: ONE_WINDOW,
+                between_cores: preset.between_cores,
                 burst: load.burst,
                 // What rings refused is known of the whole run only.
                 warm_up: 0,

@@ -112,6 +112,7 @@ impl Search<'_> {
             plan: self.plan.clone(),
             sketches: None,
             every: ONE_WINDOW,
+            between_cores: self.preset.between_cores,
             burst: self.load.burst,
             warm_up: 2 * self.packets,
             timed,

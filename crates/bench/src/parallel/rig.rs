@@ -2,6 +2,7 @@
 
 use super::rounded;
 use super::sketches::{Asked, Kind, Run, Sketches};
+use crate::compare::ns;
 use engine::{
     Config, Every, HardwareCounts, Observer, Outcome, Plan, RecordSink, Role, Snapshot, State, Steps,
     hardware_counters, run, run_tallies,
@@ -21,8 +22,6 @@ use summary::{Limits, Parts, Timeouts};
 
 /// Frames of one poll while a trace is loaded.
 const BURST: usize = 64;
-/// Packets that may wait between a receiver and each worker, as `edison run` has them.
-const HAND_OVER_PACKETS: usize = 4096;
 /// By which keys are hashed.
 const SEED: u64 = 1;
 /// Bytes that a trace may take.
@@ -61,8 +60,11 @@ impl Traffic {
         let mut source = SyntheticSource::open(&self.name, BURST).map_err(|error| error.to_string())?;
         let trace = Trace::load(&mut source, queues, TRACE_BYTES).map_err(|error| error.to_string())?;
         let trace = Arc::new(trace);
-        // One at a time: they are large.
-        self.traces = HashMap::from([(queues, Arc::clone(&trace))]);
+        // One and another, between which the variants of a comparison change: they are large.
+        if self.traces.len() == 2 {
+            self.traces.clear();
+        }
+        self.traces.insert(queues, Arc::clone(&trace));
         Ok(trace)
     }
 
@@ -167,11 +169,13 @@ pub(super) struct Setting {
     /// What counts in the place of flow tables, if not these.
     pub(super) sketches: Option<Sketches>,
     pub(super) every: Every,
+    /// Packets that may wait between a receiver and each worker.
+    pub(super) between_cores: usize,
     /// Most frames of one poll.
     pub(super) burst: usize,
     /// Received packets after which the wire's counters count: until then tables are filled.
     pub(super) warm_up: u64,
-    /// Steps are timed: eight clock readings a burst.
+    /// Steps are timed: up to eight clock readings a burst.
     pub(super) timed: bool,
 }
 
@@ -287,9 +291,16 @@ impl Measured {
         ])
     }
 
+    /// Packets per nanosecond, of all receivers as long as each has packets: what they could take of traffic that came to them in equal
+    /// parts.
+    pub(super) fn rate_while_all_receive(&self) -> f64 {
+        let receivers = self.steps.iter().filter(|steps| steps.role == Role::Receiver);
+        receivers.map(|steps| steps.packets as f64 / ns(steps.elapsed)).sum()
+    }
+
     /// The longest time that a receiver took, nanoseconds.
     pub(super) fn receiving_ns(&self) -> f64 {
-        self.steps.iter().map(|steps| steps.elapsed.as_secs_f64() * 1e9).fold(0.0, f64::max)
+        self.steps.iter().map(|steps| ns(steps.elapsed)).fold(0.0, f64::max)
     }
 
     /// The share of each thread's time in which it had something to do.
@@ -321,7 +332,7 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         top: 10,
         burst: setting.burst,
         tasks: None,
-        hand_over_parcels: HAND_OVER_PACKETS.div_ceil(setting.burst).max(2),
+        hand_over_parcels: setting.between_cores.div_ceil(setting.burst).max(2),
         timed: setting.timed,
         duration: None,
         packets: None,

@@ -5,42 +5,70 @@ use super::fit::{Fitted, fit};
 use super::rig::{Measured, Setting, Traffic, expect, measure};
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
 use crate::compare::{in_turn, median, median_ratio};
-use crate::preset::{Case, Preset};
+use crate::preset::{Case, Load, Preset};
 use crate::{Line, Points};
 use engine::Every;
 use port::wire::Length;
 use serde_json::json;
 
-/// Name, design with cores and queues, window, rate.
-type Variant = (&'static str, Case, Every, Option<&'static str>);
+/// How often a run goes over the traffic: most packets are of flows that are there, as on a link.
+const LAPS: u64 = 48;
+/// Packets of a run at a set rate, which takes as long as they take to come.
+const MOST_AT_A_RATE: u64 = 16_000_000;
 
-/// A rate that a worker keeps up with, so that handing over waits for nobody.
-const EASY: &str = "6Mpps";
+/// Rates that a worker keeps up with, so that handing over waits for nobody: polls find one or two packets, and more.
+const EASY: [(&str, &str); 2] = [("async_1x1_easy", "6Mpps"), ("async_1x1_busy", "15Mpps")];
+
+struct Variant {
+    name: &'static str,
+    case: Fitted,
+    every: Every,
+    rate: Option<&'static str>,
+}
+
+impl Variant {
+    fn new(name: &'static str, case: Case) -> Result<Self, String> {
+        Ok(Self { name, case: fit(case)?, every: ONE_WINDOW, rate: None })
+    }
+}
 
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
-    let preset = settings(points);
     // Of a paper's loads the first; as fast as it goes, whatever its rate.
     let load = loads(points)[0];
-    let packets = packets(points, load.flows);
-    // Most packets are of flows that are there, as on a link.
-    let packets = if points.packets.is_some() { packets } else { 4 * packets };
-    let mut traffic = Traffic::new(packets, load.flows, load.zipf, load.frame)?;
-    let all = traffic.packets();
-    let variants: [Variant; 6] = [
-        ("rss_1", ("rss", Some(1), 1), ONE_WINDOW, None),
-        ("rss_2", ("rss", Some(2), 2), ONE_WINDOW, None),
-        ("async_1x1", ("async", Some(2), 1), ONE_WINDOW, None),
-        ("sync_1x1", ("sync", Some(2), 1), ONE_WINDOW, None),
-        ("rss_1_windows", ("rss", Some(1), 1), Every::Packets((all / 4).max(1)), None),
-        ("async_1x1_easy", ("async", Some(2), 1), ONE_WINDOW, Some(EASY)),
-    ];
-    let fitted = variants.iter().map(|(_, case, ..)| fit(*case)).collect::<Result<Vec<_>, _>>()?;
-    expect(fitted.iter().map(|case| wire(preset, None, case.queues, Length::Once)));
+    let rss = || [Variant::new("rss_1", ("rss", Some(1), 1)), Variant::new("rss_2", ("rss", Some(2), 2))];
+    let mut variants = rss().into_iter().collect::<Result<Vec<_>, _>>()?;
+    variants.push(Variant::new("async_1x1", ("async", Some(2), 1))?);
+    variants.push(Variant::new("sync_1x1", ("sync", Some(2), 1))?);
+    let all = packets(points, load.flows) * LAPS;
+    let windows = Variant::new("rss_1_windows", ("rss", Some(1), 1))?;
+    variants.push(Variant { every: Every::Packets((all / 4).max(1)), ..windows });
+    for (name, rate) in EASY {
+        variants.push(Variant { rate: Some(rate), ..Variant::new(name, ("async", Some(2), 1))? });
+    }
+    compare(points, load, &variants, out)?;
+    if load.zipf != 0.0 && points.zipf.is_none() {
+        // No flow has a share that matters: queues get equal parts.
+        let uniform = Load { zipf: 0.0, ..load };
+        compare(points, uniform, &rss().into_iter().collect::<Result<Vec<_>, _>>()?, out)?;
+    }
+    Ok(())
+}
+
+/// The variants in turn; the first is what the others are compared with.
+fn compare(
+    points: &Points,
+    load: Load,
+    variants: &[Variant],
+    out: &mut dyn FnMut(Line),
+) -> Result<(), String> {
+    let preset = settings(points);
+    let mut traffic = Traffic::new(packets(points, load.flows), load.flows, load.zipf, load.frame)?;
+    expect(variants.iter().map(|variant| wire(preset, None, variant.case.queues, Length::Once)));
     let mut results: Vec<Vec<Measured>> = variants.iter().map(|_| Vec::new()).collect();
     let mut fault = None;
-    let mut numbered: Vec<_> = variants.iter().zip(&fitted).enumerate().collect();
-    let times = in_turn(&mut numbered, points.seconds, |(number, (variant, case))| {
-        match one(&mut traffic, preset, load.burst, variant, case) {
+    let mut numbered: Vec<_> = variants.iter().enumerate().collect();
+    let times = in_turn(&mut numbered, points.seconds, |(number, variant)| {
+        match one(&mut traffic, preset, load.burst, variant) {
             Ok(measured) => {
                 let time = measured.receiving_ns();
                 results[*number].push(measured);
@@ -55,54 +83,70 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     if let Some(error) = fault {
         return Err(error);
     }
-    let single = median(&times[0]);
-    for (number, ((name, _, _, rate), case)) in variants.iter().zip(&fitted).enumerate() {
-        let Some(last) = results[number].last() else { continue };
-        let mut params = vec![
-            ("flows", json!(load.flows)),
-            ("zipf", json!(load.zipf)),
-            ("queues", json!(case.queues)),
-            ("rate", json!(rate)),
-        ];
-        params.extend(preset.params(load.burst));
-        let mut more = vec![
-            ("ring_full", json!(last.ring_full)),
-            ("times_one_core", json!(rounded(median_ratio(&times[0], &times[number])))),
-        ];
-        more.extend(last.members());
-        more.extend(case.instead.as_ref().map(|instead| ("instead", json!(instead))));
-        if last.windows > 1 {
-            let turn_ns = (median(&times[number]) - single) / (last.windows - 1) as f64;
-            more.push(("turn_ms", json!(rounded(turn_ns / 1e6))));
-            more.push(("turn_percent_of_10s", json!(rounded(turn_ns / 1e8))));
-        }
-        out(Line {
-            bench: "scale",
-            variant: (*name).to_owned(),
-            params,
-            packets: all,
-            rounds_ns: times[number].clone(),
-            memory_bytes: Some(last.memory_bytes),
-            checked: results[number].iter().all(|measured| measured.is_right),
-            more,
-        });
+    for ((variant, times_ns), results) in variants.iter().zip(&times).zip(&results) {
+        out(line(preset, load, variant, [&times[0], times_ns], results));
     }
     Ok(())
 }
 
-fn one(
-    traffic: &mut Traffic,
+/// `base_ns`, `times_ns`: of the first variant and of this one, by round.
+fn line(
     preset: &Preset,
-    burst: usize,
-    (_, _, every, rate): &Variant,
-    case: &Fitted,
-) -> Result<Measured, String> {
-    let rate = rate.map(|rate| rate.parse().map_err(|error| format!("{rate}: {error}"))).transpose()?;
+    load: Load,
+    variant: &Variant,
+    [base_ns, times_ns]: [&Vec<f64>; 2],
+    results: &[Measured],
+) -> Line {
+    let last = results.last().expect("in_turn runs each variant at least once");
+    let packets = last.wire.offered;
+    let mut params = vec![
+        ("flows", json!(load.flows)),
+        ("zipf", json!(load.zipf)),
+        ("queues", json!(variant.case.queues)),
+        ("rate", json!(variant.rate)),
+    ];
+    params.extend(preset.params(load.burst));
+    let mut more = vec![("ring_full", json!(last.ring_full))];
+    if variant.rate.is_none() {
+        let all_ns = results.iter().map(|measured| packets as f64 / measured.rate_while_all_receive());
+        more.extend([
+            ("times_one_core", json!(rounded(median_ratio(base_ns, times_ns)))),
+            (
+                "times_one_core_while_all_receive",
+                json!(rounded(median_ratio(base_ns, &all_ns.collect::<Vec<_>>()))),
+            ),
+        ]);
+    }
+    more.extend(last.members());
+    more.extend(variant.case.instead.as_ref().map(|instead| ("instead", json!(instead))));
+    if last.windows > 1 {
+        let turn_ns = (median(times_ns) - median(base_ns)) / (last.windows - 1) as f64;
+        more.push(("turn_ms", json!(rounded(turn_ns / 1e6))));
+        more.push(("turn_percent_of_10s", json!(rounded(turn_ns / 1e8))));
+    }
+    Line {
+        bench: "scale",
+        variant: variant.name.to_owned(),
+        params,
+        packets,
+        rounds_ns: times_ns.clone(),
+        memory_bytes: Some(last.memory_bytes),
+        checked: results.iter().all(|measured| measured.is_right),
+        more,
+    }
+}
+
+fn one(traffic: &mut Traffic, preset: &Preset, burst: usize, variant: &Variant) -> Result<Measured, String> {
+    let rate =
+        variant.rate.map(|rate| rate.parse().map_err(|error| format!("{rate}: {error}"))).transpose()?;
+    let all = traffic.packets() * LAPS;
+    let packets = if rate.is_some() { all.min(MOST_AT_A_RATE) } else { all };
     let setting = Setting {
-        wire: wire(preset, rate, case.queues, Length::Once),
-        plan: case.plan.clone(),
+        wire: wire(preset, rate, variant.case.queues, Length::Packets(packets)),
+        plan: variant.case.plan.clone(),
         sketches: None,
-        every: *every,
+        every: variant.every,
+        between_cores: preset.between_cores,
         burst,
         warm_up: 0,
         timed: true,

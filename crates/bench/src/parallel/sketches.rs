@@ -220,6 +220,7 @@ mod tests {
                             plan: Plan { split, ..plan.clone() },
                             sketches: Some(Sketches { kind, state }),
                             every: ONE_WINDOW,
+                            between_cores: engine::HAND_OVER_PACKETS,
                             burst: 64,
                             warm_up: 0,
                             timed: true,
