@@ -14,9 +14,9 @@ use summary::prefetch_for_writing;
 
 /// How often a worker is told the time while it gets no packets, in nanoseconds of it.
 const TICK_NS: u64 = 1_000_000;
-/// Packets of a live source that are gathered for each worker before they go, a burst of them for all at the most: as many as a table takes through its stages together. At
-/// 6 Mpps a poll finds one or two; handed over like that each cost 29 ns, took the worker 130 ns instead of 35 and filled the ring with
-/// next to nothing, so that an eighth of them was refused.
+/// Packets of a live source that are gathered for each worker before they go, a burst of them for all at the most: as many as a table
+/// takes through its stages together. At 6 Mpps a poll finds one or two; handed over like that each cost 29 ns, took the worker 130 ns
+/// instead of 35 and filled the ring with next to nothing, so that an eighth of them was refused.
 const GATHERED: usize = 64;
 /// How long packets are held for that at the most, in nanoseconds of stream time: what a ring of 4,096 at 25 Mpps holds eight times.
 const HELD_NS: u64 = 20_000;
