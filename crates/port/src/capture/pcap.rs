@@ -98,7 +98,7 @@ impl PcapReader {
     /// Describes the frames in `bytes`, which begin with a record.
     pub(super) fn parse(&self, bytes: &[u8], slots: &mut [FrameDescriptor]) -> Parsed {
         let Self { order, lengths, record_header, fcs_len, .. } = *self;
-        // A loop for what is usual, so that it swaps nothing and asks nothing once per record: 35 instructions instead of 45.
+        // A loop for what is usual, so that it swaps nothing and asks nothing once per record: 33 instructions instead of 45.
         match (order, lengths, record_header, fcs_len) {
             (ByteOrder::Little, LengthOrder::CapturedFirst, RECORD_HEADER, 0) => {
                 self.records((ByteOrder::Little, LengthOrder::CapturedFirst, RECORD_HEADER, 0), bytes, slots)
