@@ -1,7 +1,8 @@
 //! `edison fields`.
 
 use crate::exit::{self, Failure};
-use record::{FIELDS, Field, terminal};
+use flow::{FIELDS, Field};
+use record::terminal;
 use std::process::ExitCode;
 
 /// Prints the field table, for people or as JSON.

@@ -2,9 +2,10 @@
 
 use crate::cli::RunOptions;
 use crate::exit::Failure;
+use flow::Metric;
+use flow::StatisticKind;
 use packet::KeySpec;
-use record::StatisticKind;
-use summary::{Metric, Parts, Statistic, StatisticSpec};
+use summary::{Parts, Statistic, StatisticSpec};
 
 /// The value of `--key`.
 pub(crate) fn key(text: &str) -> Result<KeySpec, String> {
@@ -18,19 +19,14 @@ pub(crate) fn statistics(list: &str) -> Result<StatisticSpec, String> {
 
 /// The same for those who write records.
 pub(crate) fn of_records(options: &RunOptions, parts: &Parts) -> record::Parts {
-    let statistics = parts.statistics.iter().flatten().flat_map(|(metric, spec)| {
-        let metric = match metric {
-            Metric::Gap => record::Metric::Gap,
-            Metric::Size => record::Metric::Size,
-            Metric::InterArrival => record::Metric::InterArrival,
-        };
+    let statistics = parts.statistics.iter().flatten().flat_map(|&(metric, ref spec)| {
         spec.statistics().iter().map(move |statistic| {
             let kind = match *statistic {
                 Statistic::Mean => StatisticKind::Mean,
                 Statistic::StdDev => StatisticKind::StdDev,
                 Statistic::Percentile(p) => StatisticKind::Percentile(f64::from(p) / 1e4),
             };
-            record::Statistic { metric, kind }
+            flow::Statistic { metric, kind }
         })
     });
     record::Parts {

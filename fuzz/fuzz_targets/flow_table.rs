@@ -5,7 +5,7 @@
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, PacketFields, Seed};
-use record::FlowRecord;
+use flow::FlowRecord;
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 use summary::tcp::LossCounts;

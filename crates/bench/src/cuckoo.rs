@@ -1,7 +1,7 @@
 //! Edison's exact flow table as the engine uses it: what several benches set beside others.
 
+use flow::FlowRecord;
 use packet::{Key, KeyBurst, KeyV4, PacketFields, Seed};
-use record::FlowRecord;
 use summary::tcp::LossCounts;
 use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 

@@ -2,10 +2,10 @@
 
 use crate::compare::{in_turn, ns};
 use crate::{Line, Points};
+use flow::FlowRecord;
 use packet::{BurstParser, Key, PacketFields, Seed, Tunnel};
 use port::dpdk::{Eal, EalConfig, RingPort};
 use port::{PacketSource, Poll};
-use record::FlowRecord;
 use serde_json::json;
 use std::time::Instant;
 use summary::tcp::LossCounts;

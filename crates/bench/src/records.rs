@@ -2,9 +2,10 @@
 
 use crate::compare::{in_turn, thread_time};
 use crate::{Line, Points};
+use flow::{EndReason, FlowRecord};
 use packet::{FlowKey, Key, KeySpec};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use record::{EndReason, FlowRecord, Format, Selection};
+use record::{Format, Selection};
 use serde_json::json;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

@@ -1,8 +1,9 @@
 //! What the tables give out, sorted into windows and records.
 
+use flow::{EndReason, FlowRecord, Loss};
 use packet::{FlowKey, Key, KeySpec, PacketFields};
 use record::report::{RankedFlow, RankedLoss, Totals};
-use record::{Account, EndReason, FlowRecord, Loss, Ranking};
+use record::{Account, Ranking};
 use summary::tcp::LossCounts;
 use summary::{Counts, FlowShare, FlowSink, FlowTable};
 

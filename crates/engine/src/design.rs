@@ -4,9 +4,9 @@
 //! queue and its workers); Zhang et al. 2019 ("FloWatcher"), section III (pipeline, run to completion).
 
 use crate::config::Config;
+use flow::Metric;
 use std::fmt;
 use std::str::FromStr;
-use summary::Metric;
 
 /// How the work is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,12 @@
 use crate::collector::{WindowPart, add_totals, merge_other};
 use crate::receiver::{ReceiverEnd, WORKER_FAILED};
 use crate::window::WindowHeader;
+use flow::{FlowRecord, Loss};
 use packet::KeySpec;
+use record::Account;
 use record::report::{
     Counters, FlowCounts, LossAnswer, PacketCounts, Span, Totals, WindowCounts, WindowEnd, WindowReport,
 };
-use record::{Account, FlowRecord, Loss};
 use std::collections::BTreeMap;
 use summary::tcp::LossCounts;
 

@@ -6,10 +6,11 @@
 use crate::collector::{LossRanking, RecordSink, lossiness, ranked_loss};
 use crate::config::Config;
 use crate::talkers::TalkerTable;
+use flow::{FlowRecord, More};
 use packet::FlowKey;
 use port::TimeBase;
 use record::report::{RankedFlow, RankedLoss, Talkers, Totals};
-use record::{Account, Anonymizer, FlowRecord, More, Ranking, RecordWriter};
+use record::{Account, Anonymizer, Ranking, RecordWriter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};

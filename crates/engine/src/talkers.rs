@@ -1,9 +1,10 @@
 //! Flows per address, from finished records: who scans, and who is flooded.
 
+use flow::FlowRecord;
 use hashbrown::HashTable;
 use packet::{Key, KeyV4, KeyV6, Seed};
+use record::Ranking;
 use record::report::{RankedAddress, Talkers, Totals};
-use record::{FlowRecord, Ranking};
 use std::net::IpAddr;
 use summary::Limits;
 
@@ -113,9 +114,9 @@ fn by_flows(addresses: &Addresses, lines: usize) -> Vec<RankedAddress> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flow::EndReason;
     use packet::FlowKey;
     use proptest::prelude::*;
-    use record::EndReason;
     use std::collections::HashMap;
 
     fn record(src: IpAddr, dst: IpAddr, packets: u64) -> FlowRecord {

@@ -4,10 +4,11 @@
 mod support;
 
 use engine::{Config, Design, Every, Plan, Split, State};
+use flow::Metric;
 use port::Filter;
 use proptest::prelude::*;
 use std::time::Duration;
-use summary::{Limits, Metric, Parts, Timeouts};
+use summary::{Limits, Parts, Timeouts};
 use support::{BURST, Kept, Run, config, count, generated, on_queues, plan, same_answers, with_tasks};
 
 /// Those with one receiver, whose packets keep their order.

@@ -4,9 +4,9 @@
 mod support;
 
 use engine::{Config, Every, Plan, Split, State};
+use flow::{EndReason, FlowRecord};
 use port::{PacketSource, TimeBase};
 use record::report::WindowReport;
-use record::{EndReason, FlowRecord};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;

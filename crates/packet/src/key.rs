@@ -1,7 +1,8 @@
-//! Flow keys: as the tables hold them (IPv4, IPv6) and as people read them.
+//! Flow keys as tables hold them: IPv4 and IPv6.
 
 use crate::Seed;
 use crate::key_spec::KeySpec;
+use flow::FlowKey;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A key that a flow table can hold. All bits take part in equality.
@@ -54,61 +55,23 @@ impl MaskedKey for KeyV6 {
     }
 }
 
-/// A key as flow records carry it: by default the 5-tuple. What is no part of the run's key is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FlowKey {
-    /// Source address, or its prefix.
-    pub src_addr: Option<IpAddr>,
-    /// Destination address, or its prefix.
-    pub dst_addr: Option<IpAddr>,
-    /// Source port; 0 where the protocol has none.
-    pub src_port: Option<u16>,
-    /// Destination port; ICMP: type × 256 + code; 0 where the protocol has none.
-    pub dst_port: Option<u16>,
-    /// IP protocol number (IPv6: of the header after the last extension header).
-    pub protocol: Option<u8>,
-    /// Outermost VLAN identifier; also `None` where the frame has no tag.
-    pub vlan: Option<u16>,
-    /// Type of service or traffic class, the whole octet.
-    pub ip_tos: Option<u8>,
-}
-
-impl FlowKey {
-    /// A 5-tuple.
-    pub fn five_tuple(
-        (src_addr, src_port): (IpAddr, u16),
-        (dst_addr, dst_port): (IpAddr, u16),
-        protocol: u8,
-    ) -> Self {
-        Self {
-            src_addr: Some(src_addr),
-            dst_addr: Some(dst_addr),
-            src_port: Some(src_port),
-            dst_port: Some(dst_port),
-            protocol: Some(protocol),
-            vlan: None,
-            ip_tos: None,
-        }
-    }
-
-    /// The same with what a table keeps behind the addresses.
-    fn of_spec(spec: &KeySpec, addresses: impl FnOnce() -> (IpAddr, IpAddr), rest: Transport) -> Self {
-        let (src_addr, dst_addr) = if spec.has_addresses() {
-            let (src, dst) = addresses();
-            (spec.has_src_addr().then_some(src), spec.has_dst_addr().then_some(dst))
-        } else {
-            (None, None)
-        };
-        let [src_port, dst_port] = rest.ports();
-        Self {
-            src_addr,
-            dst_addr,
-            src_port: spec.has_src_port().then_some(src_port),
-            dst_port: spec.has_dst_port().then_some(dst_port),
-            protocol: spec.has_protocol().then_some(rest.protocol()),
-            vlan: spec.has_vlan().then_some(rest.vlan()).filter(|&vlan| vlan != crate::PacketFields::NO_VLAN),
-            ip_tos: spec.has_ip_tos().then_some(rest.ip_tos()),
-        }
+/// The key that a table's key stands for.
+fn flow_key(spec: &KeySpec, addresses: impl FnOnce() -> (IpAddr, IpAddr), rest: Transport) -> FlowKey {
+    let (src_addr, dst_addr) = if spec.has_addresses() {
+        let (src, dst) = addresses();
+        (spec.has_src_addr().then_some(src), spec.has_dst_addr().then_some(dst))
+    } else {
+        (None, None)
+    };
+    let [src_port, dst_port] = rest.ports();
+    FlowKey {
+        src_addr,
+        dst_addr,
+        src_port: spec.has_src_port().then_some(src_port),
+        dst_port: spec.has_dst_port().then_some(dst_port),
+        protocol: spec.has_protocol().then_some(rest.protocol()),
+        vlan: spec.has_vlan().then_some(rest.vlan()).filter(|&vlan| vlan != crate::PacketFields::NO_VLAN),
+        ip_tos: spec.has_ip_tos().then_some(rest.ip_tos()),
     }
 }
 
@@ -260,7 +223,7 @@ impl Key for KeyV4 {
             let address = |at: usize| IpAddr::V4(Ipv4Addr::new(a[at], a[at + 1], a[at + 2], a[at + 3]));
             (address(0), address(4))
         };
-        FlowKey::of_spec(spec, addresses, Transport(self.0[1]))
+        flow_key(spec, addresses, Transport(self.0[1]))
     }
 }
 
@@ -283,6 +246,6 @@ impl Key for KeyV6 {
             bytes[8..].copy_from_slice(&self.0[high + 1].to_ne_bytes());
             IpAddr::V6(Ipv6Addr::from(bytes))
         };
-        FlowKey::of_spec(spec, || (address(0), address(2)), Transport(self.0[4]))
+        flow_key(spec, || (address(0), address(2)), Transport(self.0[4]))
     }
 }

@@ -20,10 +20,12 @@ mod toeplitz;
 mod tunnel;
 
 pub use burst::{KeyBurst, KeyedPacket, Numbers, PacketFields};
+/// The readable form of a key, as [`Key::flow_key`] makes it.
+pub use flow::FlowKey;
 pub use frame::Frame;
 pub use hash::{Seed, split_mix};
 pub use ip::PacketKey;
-pub use key::{FlowKey, Key, KeyV4, KeyV6, MaskedKey};
+pub use key::{Key, KeyV4, KeyV6, MaskedKey};
 pub use key_spec::{KeySpec, KeySpecError};
 pub use link::LinkType;
 pub use parser::{BurstParser, Packet, ParserConfig, Tunnel, parse};

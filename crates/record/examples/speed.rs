@@ -1,7 +1,8 @@
 //! Records per second of processor time of each writer: `cargo run --release -p record --example speed -- DIRECTORY`.
 
+use flow::{EndReason, FlowRecord};
 use packet::FlowKey;
-use record::{Anonymizer, EndReason, FlowRecord, Format, Selection};
+use record::{Anonymizer, Format, Selection};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const RECORDS: u64 = 1_000_000;

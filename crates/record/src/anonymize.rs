@@ -5,9 +5,9 @@
 //! address is flipped by the first bit of the cipher of the n bits before it, filled up from a secret pad; so all bits can
 //! be computed side by side.
 
-use crate::FlowRecord;
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
+use flow::FlowRecord;
 use packet::FlowKey;
 use std::fmt;
 use std::io::{Error, ErrorKind, Read, Result};

@@ -3,7 +3,8 @@
 use crate::line::Line;
 use crate::target::Target;
 use crate::writer::Delivery;
-use crate::{Column, FlowRecord, RecordWriter, Selection, Value};
+use crate::{Column, RecordWriter, Selection};
+use flow::{FlowRecord, Value};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType};

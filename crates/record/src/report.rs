@@ -9,7 +9,7 @@ pub use task::{
     size_classes,
 };
 
-use crate::Loss;
+use flow::Loss;
 use packet::{FlowKey, KeySpec};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};

@@ -2,7 +2,8 @@
 
 use crate::target::{self, Target};
 use crate::writer::Delivery;
-use crate::{Account, FlowRecord, Format, RecordWriter, Selection};
+use crate::{Account, Format, RecordWriter, Selection};
+use flow::FlowRecord;
 use std::collections::HashSet;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};

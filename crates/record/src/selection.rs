@@ -1,6 +1,6 @@
 //! Which columns a file gets, and in which order (`--fields`).
 
-use crate::{Aggregation, FIELDS, Field, FlowRecord, InformationElement, Metric, Part, Statistic, Value};
+use flow::{Aggregation, FIELDS, Field, FlowRecord, InformationElement, Metric, Part, Statistic, Value};
 use packet::KeySpec;
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ pub struct Parts {
     pub key: KeySpec,
     /// `--loss`.
     pub loss: bool,
-    /// `--gap`, `--packet-size`, `--inter-arrival`: in the order of [`crate::More::statistics`].
+    /// `--gap`, `--packet-size`, `--inter-arrival`: in the order of [`flow::More::statistics`].
     pub statistics: Vec<Statistic>,
     /// `--biflow`.
     pub biflow: bool,

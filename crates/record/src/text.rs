@@ -3,7 +3,8 @@
 use crate::line::Line;
 use crate::target::Target;
 use crate::writer::Delivery;
-use crate::{Column as Chosen, FlowRecord, RecordWriter, Selection, Value};
+use crate::{Column as Chosen, RecordWriter, Selection};
+use flow::{FlowRecord, Value};
 use std::io::{self, Write};
 
 /// Bytes formatted before they are written: large enough that system calls do not count, small enough for L2.

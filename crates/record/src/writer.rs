@@ -3,7 +3,8 @@
 use crate::ipfix::IpfixWriter;
 use crate::target::{self, Target};
 use crate::text::{Dialect, TextWriter};
-use crate::{Account, FlowRecord, Selection};
+use crate::{Account, Selection};
+use flow::FlowRecord;
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -3,10 +3,11 @@
 mod sample;
 mod tool;
 
+use flow::{Estimate, FlowRecord};
 use packet::{FlowKey, KeySpec};
 use proptest::prelude::*;
+use record::Anonymizer;
 use record::report::{EstimatedFlow, TaskRows};
-use record::{Anonymizer, Estimate, FlowRecord};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The key of the authors' own distribution.

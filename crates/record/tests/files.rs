@@ -3,7 +3,8 @@
 mod ipfix;
 mod sample;
 
-use record::{FIELDS, Field, Part, Parts, Selection, SelectionError};
+use flow::{FIELDS, Field, Part};
+use record::{Parts, Selection, SelectionError};
 use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;

@@ -4,8 +4,9 @@ mod ipfix;
 mod sample;
 mod tool;
 
+use flow::FlowRecord;
 use ipfix::{Session, decode};
-use record::{Account, Collector, FlowRecord, Patience, RecordWriter, Selection, domain_of, export};
+use record::{Account, Collector, Patience, RecordWriter, Selection, domain_of, export};
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;

@@ -4,8 +4,9 @@ mod ipfix;
 mod sample;
 mod tool;
 
+use flow::FlowRecord;
 use ipfix::{Data, Element, Session, decode};
-use record::{Account, FlowRecord, Format, Parts, Selection, domain_of};
+use record::{Account, Format, Parts, Selection, domain_of};
 use sample::{Bytes, Expected, expected_full};
 use std::collections::{HashMap, HashSet};
 

@@ -3,8 +3,9 @@
 mod sample;
 mod tool;
 
+use flow::{EndReason, FlowRecord, More};
 use packet::FlowKey;
-use record::{Account, Collector, EndReason, FlowRecord, More, Parts, Patience, Selection, export};
+use record::{Account, Collector, Parts, Patience, Selection, export};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::Path;

@@ -4,7 +4,8 @@ mod ipfix;
 mod sample;
 mod tool;
 
-use record::{Account, FlowRecord, Parts, RecordWriter, Rotation, Selection, create_rotating};
+use flow::FlowRecord;
+use record::{Account, Parts, RecordWriter, Rotation, Selection, create_rotating};
 use std::path::Path;
 
 const MINUTE: u64 = 60_000_000_000;

@@ -2,7 +2,8 @@
 
 mod sample;
 
-use record::{FIELDS, FlowRecord, Format, Part, Parts, Selection};
+use flow::{FIELDS, FlowRecord, Part};
+use record::{Format, Parts, Selection};
 use sample::{Bytes, Expected, expected_full};
 use std::collections::BTreeMap;
 

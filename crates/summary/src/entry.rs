@@ -1,8 +1,8 @@
 //! A flow's state in the table: a hot part that every packet touches and a cold one that few do.
 
 use crate::tally::{Spilt, Tally};
+use flow::{EndReason, FlowRecord};
 use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
-use record::{EndReason, FlowRecord};
 
 /// What every packet reads and writes: one cache line for IPv4, two for IPv6.
 #[derive(Clone, Copy, Debug)]

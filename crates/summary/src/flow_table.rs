@@ -6,13 +6,13 @@ use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
 use crate::entry::{Cold, Counts, Hot, coarse};
 use crate::limits::Limits;
 use crate::loss_part::LossPart;
-use crate::parts::{Metric, Parts};
+use crate::parts::Parts;
 use crate::share::{FlowShare, Marks};
 use crate::statistic_part::StatisticPart;
 use crate::tcp::LossCounts;
 use crate::timeouts::{Stale, Timeouts};
+use flow::{EndReason, FlowRecord, Metric};
 use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment};
-use record::{EndReason, FlowRecord};
 use std::cell::Cell;
 
 /// Who takes what the table gives out.

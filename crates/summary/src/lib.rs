@@ -26,7 +26,7 @@ pub use arena::OutOfMemory;
 pub use entry::Counts;
 pub use flow_table::{FlowSink, FlowTable, TableConfig};
 pub use limits::Limits;
-pub use parts::{Metric, Parts};
+pub use parts::Parts;
 pub use prefetch::prefetch_for_writing;
 pub use share::{FlowShare, Marks};
 pub use shared::SharedTable;

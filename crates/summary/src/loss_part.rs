@@ -4,8 +4,8 @@ use crate::arena::{Arena, OutOfMemory};
 use crate::cuckoo::{MAX_ENTRIES, NONE};
 use crate::limits::Limits;
 use crate::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
+use flow::Loss;
 use packet::{KeyedPacket, TcpSegment};
-use record::Loss;
 use std::cell::Cell;
 
 /// What was booked of a pair, by direction.

@@ -2,17 +2,7 @@
 //! packets' numbers, which have room beside what every packet touches), so that the plain record pays nothing.
 
 use crate::statistic::{Statistic, StatisticSpec};
-
-/// What of a packet is a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
-    /// Frames received between two packets of the flow (FloWatcher, section III.D): the interleaving gap.
-    Gap,
-    /// Layer-3 bytes of a packet.
-    Size,
-    /// Nanoseconds between two packets of the flow.
-    InterArrival,
-}
+use flow::Metric;
 
 /// What flows are asked beyond the plain record.
 #[derive(Clone, Copy, Debug, Default)]

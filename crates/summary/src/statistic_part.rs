@@ -3,10 +3,10 @@
 use crate::arena::{Arena, OutOfMemory};
 use crate::cuckoo::NONE;
 use crate::limits::Limits;
-use crate::parts::{Metric, Parts, is_of_record};
+use crate::parts::{Parts, is_of_record};
 use crate::statistic::{Sample, StatisticBlock, StatisticSpec};
+use flow::{MAX_STATISTICS, Metric};
 use packet::{KeyedPacket, Numbers};
-use record::MAX_STATISTICS;
 use std::cell::Cell;
 
 /// What was asked of one metric.

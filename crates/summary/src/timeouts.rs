@@ -1,7 +1,7 @@
 //! When flow records end.
 
 use crate::entry::{LATEST_COARSE, coarse};
-use record::EndReason;
+use flow::EndReason;
 
 /// When a flow record ends; `u64::MAX` is never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

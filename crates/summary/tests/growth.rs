@@ -1,7 +1,7 @@
 //! The thread that populates memory: a test of its own process, because it looks at the process' threads.
 
+use flow::FlowRecord;
 use packet::{Key, KeyBurst, KeyV4, PacketFields, Seed};
-use record::FlowRecord;
 use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,14 +1,14 @@
 //! The flow table against a model made of a `HashMap`, on random packets, turns, sweeps and limits.
 
+use flow::{EndReason, FlowRecord, Loss, MAX_STATISTICS, Metric, More};
 use packet::{
     FlowKey, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment,
 };
 use proptest::prelude::*;
-use record::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
 use std::collections::HashMap;
 use summary::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 use summary::{
-    Counts, FlowSink, FlowTable, Limits, Metric, Parts, StatisticBlock, StatisticSpec, TableConfig, Timeouts,
+    Counts, FlowSink, FlowTable, Limits, Parts, StatisticBlock, StatisticSpec, TableConfig, Timeouts,
 };
 
 /// Everything that a table gave out.

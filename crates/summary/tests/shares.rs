@@ -1,9 +1,9 @@
 //! Shares of flows, counted apart or by many threads in one table, add up to the records of one table, and to sums by a
 //! `HashMap`.
 
+use flow::FlowRecord;
 use packet::{Key, KeyBurst, KeyV4, KeyedPacket, PacketFields, Seed};
 use proptest::prelude::*;
-use record::FlowRecord;
 use std::collections::HashMap;
 use std::thread;
 use summary::{Counts, FlowSink, FlowTable, Limits, Parts, SharedTable, TableConfig, Timeouts};

@@ -14,8 +14,8 @@ use crate::desk::Past;
 use crate::spec::{Kind, Limit, WHOLE_PPM, Weight};
 use crate::state::{Kept, State};
 use crate::tasks::Task;
+use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
-use record::Estimate;
 use record::report::{EstimatedFlow, TaskAnswer, TaskNote, TaskRows, Whole};
 use summary::sketch::HeavyKeys;
 

@@ -2,8 +2,8 @@
 
 mod support;
 
+use flow::Estimate;
 use packet::KeySpec;
-use record::Estimate;
 use record::report::TaskRows;
 use std::collections::HashMap;
 use support::*;

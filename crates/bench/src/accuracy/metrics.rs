@@ -1,9 +1,9 @@
 //! How right an answer is.
 
 use super::truth::Truth;
+use flow::Estimate;
 use hashbrown::{HashMap, HashSet};
 use packet::FlowKey;
-use record::Estimate;
 use record::report::{EstimatedFlow, Point, QuantileRow, TaskAnswer, TaskRows};
 
 /// A measure, as `docs/accuracy.md` defines it.
@@ -220,8 +220,8 @@ fn rank_error(values: &[Point], share: f64, value: Point) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flow::Estimate;
     use packet::KeySpec;
-    use record::Estimate;
     use record::report::{TaskNote, Whole};
     use std::net::{IpAddr, Ipv4Addr};
 

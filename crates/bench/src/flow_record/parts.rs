@@ -2,14 +2,15 @@
 
 use crate::compare::{in_turn, median_ratio, ns};
 use crate::{Line, Points};
+use flow::FlowRecord;
+use flow::Metric;
 use packet::{BurstParser, FlowKey, Frame, Key, KeySpec, KeyV4, LinkType, PacketFields, ParserConfig, Seed};
-use record::FlowRecord;
 use serde_json::json;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 use summary::tcp::LossCounts;
-use summary::{Counts, FlowSink, FlowTable, Limits, Metric, Parts, TableConfig, Timeouts};
+use summary::{Counts, FlowSink, FlowTable, Limits, Parts, TableConfig, Timeouts};
 use traffic::{KeyStream, Spec};
 
 const BURST: usize = 64;

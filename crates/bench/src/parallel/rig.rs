@@ -7,10 +7,10 @@ use engine::{
     Config, Every, HardwareCounts, Observer, Outcome, Plan, RecordSink, Role, Snapshot, State, Steps,
     hardware_counters, run, run_tallies,
 };
+use flow::FlowRecord;
 use packet::{FlowKey, KeyBurst, KeySpec, KeyV4, PacketFields, Seed, Tunnel};
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll, SyntheticSource};
-use record::FlowRecord;
 use record::report::WindowReport;
 use serde_json::{Value, json};
 use std::collections::hash_map::Entry;

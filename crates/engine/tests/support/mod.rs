@@ -1,11 +1,12 @@
 //! Runs of the engine whose every word is kept.
 
 use engine::{Config, Every, Observer, Outcome, Plan, RecordSink, Snapshot};
+use flow::FlowRecord;
 use packet::{KeySpec, Seed, Tunnel};
 use port::wire::{Trace, Wire, WireSpec};
 use port::{Filter, PacketSource, Poll, SourceCounter, SourceError, SyntheticSource, TimeBase};
+use record::Account;
 use record::report::{Counters, PacketCounts, WindowReport};
-use record::{Account, FlowRecord};
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

@@ -5,7 +5,8 @@ use super::options::FIRST_FREE_TEMPLATE;
 use super::shape::Shape;
 use super::template::{self, Template};
 use crate::line::Line;
-use crate::{Column, FlowRecord, Selection};
+use crate::{Column, Selection};
+use flow::FlowRecord;
 use std::io;
 
 /// Takes what an [`Encoder`] makes, in order.

@@ -6,7 +6,8 @@ use super::message::{Message, Messages, Stream, TEMPLATE_SET};
 use super::options::{Exported, Options};
 use crate::target::Target;
 use crate::writer::Delivery;
-use crate::{Account, FlowRecord, RecordWriter, Selection};
+use crate::{Account, RecordWriter, Selection};
+use flow::FlowRecord;
 use std::io::{self, Write};
 
 /// Messages are no longer: few system calls, and below what the length field can say.

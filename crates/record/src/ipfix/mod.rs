@@ -24,7 +24,7 @@ pub use queue::EXPORT_QUEUE_BYTES;
 
 /// The registry's elements that carry no field of a record.
 mod element {
-    use crate::InformationElement as Element;
+    use flow::InformationElement as Element;
 
     pub(super) const EXPORTED_OCTETS: Element = Element::registered("exportedOctetTotalCount", 40);
     pub(super) const EXPORTED_MESSAGES: Element = Element::registered("exportedMessageTotalCount", 41);

@@ -3,7 +3,8 @@
 use super::message::{Messages, OPTIONS_TEMPLATE_SET, Sums, TEMPLATE_SET};
 use super::template::{Specifier, options_definition, text};
 use super::{FIRST_STATISTIC, OWN_REVERSE, element};
-use crate::{Account, Column, InformationElement, Selection, Value};
+use crate::{Account, Column, Selection};
+use flow::{InformationElement, Value};
 
 /// Templates of flow records have this number and those above.
 pub(super) const FIRST_FREE_TEMPLATE: u16 = 320;

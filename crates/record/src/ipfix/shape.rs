@@ -1,7 +1,8 @@
 //! What of a record's columns have values: a template cannot say "none", so records that lack different things have
 //! different templates.
 
-use crate::{Column, FlowRecord, Loss};
+use crate::Column;
+use flow::{FlowRecord, Loss};
 use std::net::IpAddr;
 
 /// A set of present things. Which of them matter is up to the columns that were chosen.

@@ -2,8 +2,9 @@
 
 use super::shape::{Presence, Shape};
 use super::{FIRST_STATISTIC, OWN_REVERSE, REVERSE_ENTERPRISE, element};
+use crate::Column;
 use crate::line::Line;
-use crate::{Column, EndReason, FlowRecord, InformationElement, Value};
+use flow::{EndReason, FlowRecord, InformationElement, Value};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Length of a field that says its length itself, in every record.

@@ -1,7 +1,8 @@
 //! Answers of measurement tasks (`--task`).
 
 use super::{Query, Span, json_integer, key_member};
-use crate::{Anonymizer, Estimate};
+use crate::Anonymizer;
+use flow::Estimate;
 use packet::{FlowKey, KeySpec};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};

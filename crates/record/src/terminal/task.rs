@@ -1,10 +1,10 @@
 //! Answers of tasks as people read them.
 
 use super::{Align, KeyColumns, Right, Table, grouped};
-use crate::Estimate;
 use crate::report::{
     EstimatedFlow, QuantileRow, RunReport, SizeClass, TaskAnswer, TaskRows, WindowReport, size_classes,
 };
+use flow::Estimate;
 
 /// Rows of an answer that are shown; reports have all.
 const MOST_ROWS: usize = 20;

@@ -1,8 +1,9 @@
 //! Seeded records with the extremes among them, and what each column must hold, written by hand.
 #![allow(dead_code, unreachable_pub)]
 
+use flow::{EndReason, FlowRecord, Loss, Metric, More, Statistic, StatisticKind};
 use packet::FlowKey;
-use record::{EndReason, FlowRecord, Loss, Metric, More, Parts, Statistic, StatisticKind};
+use record::Parts;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};

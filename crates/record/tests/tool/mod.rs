@@ -1,7 +1,7 @@
 //! Programs of others that read what is written here, and places for files.
 #![allow(dead_code, unreachable_pub)]
 
-use record::FlowRecord;
+use flow::FlowRecord;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

@@ -4,8 +4,8 @@
 use super::{Asked, Rows, estimated, ranked};
 use crate::spec::Against;
 use crate::state::{Counted, Kept, Part, State};
+use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
-use record::Estimate;
 use record::report::{EstimatedFlow, TaskRows};
 use std::collections::BTreeMap;
 use summary::sketch::{

@@ -2,9 +2,9 @@
 
 use super::{Asked, OK, Rows};
 use crate::state::{Counted, Kept, Part};
+use flow::{Bounds, Estimate};
 use packet::Key;
 use record::report::TaskRows;
-use record::{Bounds, Estimate};
 
 pub(super) fn rows(asked: &Asked<'_>) -> Rows {
     let state = asked.state();

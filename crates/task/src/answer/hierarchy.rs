@@ -3,9 +3,9 @@
 
 use super::{Asked, Rows, flows, ranked};
 use crate::tasks::Level;
+use flow::{Bounds, Estimate};
 use packet::FlowKey;
 use record::report::{EstimatedFlow, network_of};
-use record::{Bounds, Estimate};
 use std::collections::BTreeMap;
 
 /// Heavy prefixes that no longer one covers yet.

@@ -5,8 +5,8 @@ use crate::Quantity;
 use crate::feed::IPV6_LEFT_OUT;
 use crate::spec::WHOLE_PPM;
 use crate::state::{Kept, Part};
+use flow::Estimate;
 use packet::Key;
-use record::Estimate;
 use record::report::{Point, QuantileRow, TaskRows};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,6 +1,6 @@
 //! A flow record: one direction of one key, from its first packet to its end (RFC 7011, section 2).
 
-use packet::FlowKey;
+use crate::FlowKey;
 
 /// Why a flow record ended (IPFIX flowEndReason, RFC 5102 section 5.11.3, with our names).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
