@@ -5,11 +5,11 @@
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, PacketFields, Seed};
-use flow::FlowRecord;
+use flow::{FlowRecord, WindowRow};
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 use summary::tcp::LossCounts;
-use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 
 /// Enough for the index to grow, which begins at 13,312 flows.
 const MOST_PACKETS: usize = 16_000;
@@ -106,21 +106,24 @@ impl Sum {
 #[derive(Default)]
 struct Given {
     records: Vec<FlowRecord>,
-    windows: HashMap<(u16, FlowKey), (u64, u64, u64)>,
+    windows: HashMap<(u16, FlowKey), Sum>,
     /// `tcp_seq` of the refused packets: their number.
     refused: HashSet<u32>,
 }
 
 impl FlowSink for Given {
-    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts, _: Option<&LossCounts>) {
-        assert!(counts.packets > 0);
-        let sum = self.windows.entry((window, key.flow_key(&KeySpec::FIVE_TUPLE))).or_default();
-        *sum = (sum.0 + counts.packets, sum.1 + counts.bytes, sum.2 + counts.wire);
+    fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, _: Option<&LossCounts>) {
+        assert!(row.packets > 0);
+        let mut sum = Sum::default();
+        // The latest time is the flow's, not the window's, where packets were late.
+        sum.add(row.packets, row.bytes, row.wire_bytes, row.tcp_flags, [row.first_ns; 2]);
+        let known = self.windows.insert((window, row.key.flow_key(&KeySpec::FIVE_TUPLE)), sum);
+        assert_eq!(known, None, "two rows of a key and window");
     }
     fn flow_ended(&mut self, record: FlowRecord) {
         self.records.push(record);
     }
-    fn table_full(&mut self, packet: &PacketFields) {
+    fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {
         assert!(self.refused.insert(packet.tcp_seq), "refused twice");
     }
 }
@@ -176,7 +179,7 @@ fuzz_target!(|input: Input| {
     assert_eq!((limits.bytes_used(), limits.flows_used()), (0, 0));
 
     let mut expected: HashMap<FlowKey, Sum> = HashMap::new();
-    let mut windows: HashMap<(u16, FlowKey), (u64, u64, u64)> = HashMap::new();
+    let mut windows: HashMap<(u16, FlowKey), Sum> = HashMap::new();
     let nothing_ends = timeouts == Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
     for (window, key, fields) in &sent {
         let key = key.flow_key(&KeySpec::FIVE_TUPLE);
@@ -187,7 +190,9 @@ fuzz_target!(|input: Input| {
         let (bytes, wire) = (fields.total_byte.into(), fields.wire_byte.into());
         expected.entry(key).or_default().add(1, bytes, wire, fields.tcp_flags, [fields.time_ns; 2]);
         let sum = windows.entry((*window, key)).or_default();
-        *sum = (sum.0 + 1, sum.1 + bytes, sum.2 + wire);
+        let first = if sum.packets == 0 { fields.time_ns } else { sum.first.min(fields.time_ns) };
+        sum.add(1, bytes, wire, fields.tcp_flags, [fields.time_ns; 2]);
+        (sum.first, sum.last) = (first, first);
     }
     assert!(given.refused.is_empty(), "packets refused that were never sent");
     assert_eq!(given.windows, windows);

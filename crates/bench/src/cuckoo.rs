@@ -1,9 +1,9 @@
 //! Edison's exact flow table as the engine uses it: what several benches set beside others.
 
-use flow::FlowRecord;
+use flow::{FlowRecord, WindowRow};
 use packet::{Key, KeyBurst, KeyV4, PacketFields, Seed};
 use summary::tcp::LossCounts;
-use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 
 /// Packets that go into a table together: the usual burst.
 pub(crate) const BURST: usize = 256;
@@ -84,9 +84,9 @@ impl Cuckoo {
 struct Sink<F>(F);
 
 impl<F: FnMut(FlowRecord)> FlowSink for Sink<F> {
-    fn window_counts<K: Key>(&mut self, _: u16, _: &K, _: Counts, _: Option<&LossCounts>) {}
+    fn window_sealed<K: Key>(&mut self, _: u16, _: WindowRow<K>, _: Option<&LossCounts>) {}
     fn flow_ended(&mut self, record: FlowRecord) {
         (self.0)(record);
     }
-    fn table_full(&mut self, _: &PacketFields) {}
+    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
 }

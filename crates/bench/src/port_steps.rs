@@ -2,14 +2,14 @@
 
 use crate::compare::{in_turn, ns};
 use crate::{Line, Points};
-use flow::FlowRecord;
+use flow::{FlowRecord, WindowRow};
 use packet::{BurstParser, Key, PacketFields, Seed, Tunnel};
 use port::dpdk::{Eal, EalConfig, RingPort};
 use port::{PacketSource, Poll};
 use serde_json::json;
 use std::time::Instant;
 use summary::tcp::LossCounts;
-use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 use traffic::{Generator, Spec};
 
 const BURST: u16 = 64;
@@ -126,13 +126,13 @@ struct Records {
 }
 
 impl FlowSink for Records {
-    fn window_counts<K: Key>(&mut self, _: u16, _: &K, _: Counts, _: Option<&LossCounts>) {}
+    fn window_sealed<K: Key>(&mut self, _: u16, _: WindowRow<K>, _: Option<&LossCounts>) {}
     fn flow_ended(&mut self, record: FlowRecord) {
         self.flows += 1;
         self.packets += record.total_count;
         self.bytes += record.total_byte;
     }
-    fn table_full(&mut self, _: &PacketFields) {}
+    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
 }
 
 impl Path {

@@ -6,11 +6,15 @@
 mod estimate;
 mod field;
 mod key;
+mod loss_counts;
 mod record;
+mod row;
 mod statistic;
 
 pub use estimate::{Bounds, Estimate};
 pub use field::{Aggregation, FIELDS, Field, InformationElement, Part, Value};
 pub use key::FlowKey;
+pub use loss_counts::LossCounts;
 pub use record::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
+pub use row::{Rows, WindowRow};
 pub use statistic::{Metric, Statistic, StatisticKind};

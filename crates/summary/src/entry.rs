@@ -1,7 +1,7 @@
 //! A flow's state in the table: a hot part that every packet touches and a cold one that few do.
 
-use crate::tally::{Spilt, Tally};
-use flow::{EndReason, FlowRecord};
+use crate::tally::{Spills, Tally};
+use flow::{EndReason, FlowRecord, WindowRow};
 use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 
 /// What every packet reads and writes: one cache line for IPv4, two for IPv6.
@@ -9,15 +9,14 @@ use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 #[repr(C, align(64))]
 pub(crate) struct Hot<K> {
     pub(crate) key: K,
-    /// Latest packet.
+    /// Latest packet. 0 where no record is in the entry.
     pub(crate) ltime: u64,
     /// Layer-3 bytes of the open window.
     pub(crate) bytes: u64,
-    /// Packets of the open window and bytes of their frames on the wire, less what spilled to the cold line: 2^32 bytes of one flow take
-    /// 0.34 s at 100 Gbit/s.
+    /// Packets of the open window and bytes of their frames on the wire, less what spilled ([`Spills`]).
     tally: Tally,
-    /// Start of the flow in units of 2^30 ns, to see from here that it may be too old. In a free entry: the next
-    /// free one.
+    /// Start of the flow in units of 2^30 ns, to see from here that it may be too old; 0 where no record is in the entry. In a
+    /// free entry: the next free one.
     pub(crate) start_coarse: u32,
     /// Number of the last packet, modulo 2^48 where numbers are kept: a flow that is silent while as many frames come (22 days at
     /// 148 million a second) seems less so. The upper bits are in `number_high`. From here to `ip_tos` the order is that of
@@ -29,51 +28,67 @@ pub(crate) struct Hot<K> {
     pub(crate) ip_ttl: u8,
     pub(crate) ip_tos: u8,
     number_high: u16,
+    /// Of the record's packets in the open window. Those before are in the cold line: so a window and a record have flags of
+    /// their own, and a packet sets one byte.
     pub(crate) tcp_flags: u8,
     state: State,
 }
 
-/// Whether an entry holds a record, and which window its counts belong to: the open one, or the one before it.
+/// Whether a slot holds a record, and which window its counts belong to: the open one, or the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 struct State(u8);
 
 impl State {
+    /// A record is in the slot.
     const LIVE: u8 = 1 << 7;
+    /// Of a pair: began when the other direction had.
+    const SECOND: u8 = 1 << 6;
+    /// A record that ended in the window left counts here, which are sealed with the window.
+    const LEFT: u8 = 1 << 5;
+    const WINDOW: u8 = Self::LEFT - 1;
 
     #[inline(always)]
-    fn new(window: u16, is_live: bool) -> Self {
-        Self(window as u8 & !Self::LIVE | if is_live { Self::LIVE } else { 0 })
+    fn new(window: u16, flags: u8) -> Self {
+        Self(window as u8 & Self::WINDOW | flags)
     }
 
     #[inline(always)]
-    fn is_live(self) -> bool {
-        self.0 & Self::LIVE != 0
+    fn has(self, flag: u8) -> bool {
+        self.0 & flag != 0
+    }
+
+    fn set(&mut self, flag: u8, value: bool) {
+        self.0 = self.0 & !flag | if value { flag } else { 0 };
     }
 
     #[inline(always)]
     fn is_in(self, window: u16) -> bool {
-        (self.0 ^ window as u8) & !Self::LIVE == 0
+        (self.0 ^ window as u8) & Self::WINDOW == 0
     }
 }
 
-/// What is written when a flow begins, when a window's counts are sealed, and when it ends.
+/// What is written when a flow begins, by its first packet of a window, when a window's counts are sealed, and when it ends.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Cold {
+    /// Earliest packet. Where no record is in the slot, the latest one of the record that ended.
     pub(crate) stime: u64,
-    /// Totals of the sealed windows.
-    pub(crate) total_count: u64,
-    pub(crate) total_byte: u64,
-    pub(crate) wire_byte: u64,
+    /// The record's totals, less the open window's counts. Where an earlier record left counts in the open window they are
+    /// less than nothing, modulo 2^64.
+    total_count: u64,
+    total_byte: u64,
+    wire_byte: u64,
     /// Number of the first packet, where numbers are kept.
     pub(crate) first_number: u64,
-    /// What the hot line could not hold of the open window.
-    spilt: Spilt,
+    /// Earliest packet of the open window, if it has any.
+    first_ns: u64,
     pub(crate) vlan: u16,
     pub(crate) macs: [u8; 12],
-    /// Of a pair: began when the other direction had.
-    pub(crate) is_second: bool,
+    /// TCP flags of the record before the open window.
+    sealed_flags: u8,
+    /// TCP flags of the open window's packets of records that ended in it.
+    left_flags: u8,
 }
 
 const _: () =
@@ -105,12 +120,17 @@ pub(crate) const LATEST_COARSE: u32 = u32::MAX - 1;
 impl<K: Key> Hot<K> {
     /// A key without a record.
     pub(crate) fn vacant(key: K, window: u16) -> Self {
-        Self { state: State::new(window, false), ..Self::empty(key, window) }
+        Self {
+            state: State::new(window, 0),
+            ltime: 0,
+            start_coarse: 0,
+            ..Self::empty(key, window)
+        }
     }
 
     /// A record without packets.
     pub(crate) fn empty(key: K, window: u16) -> Self {
-        Self { tally: Tally::default(), ..Self::first(key, &PacketFields::default(), 0, window) }
+        Self { tally: Tally::EMPTY, ..Self::first(key, &PacketFields::default(), 0, window) }
     }
 
     /// A record of one packet.
@@ -129,19 +149,34 @@ impl<K: Key> Hot<K> {
             ip_ttl: packet.ip_ttl,
             ip_tos: packet.ip_tos,
             tcp_flags: packet.tcp_flags,
-            state: State::new(window, true),
+            state: State::new(window, State::LIVE),
         }
     }
 
-    /// True where a record is in this entry.
+    /// True where a record is in this slot.
     #[inline(always)]
     pub(crate) fn is_live(&self) -> bool {
-        self.state.is_live()
+        self.state.has(State::LIVE)
     }
 
-    /// The record is over.
-    pub(crate) fn end(&mut self) {
-        self.state.0 &= !State::LIVE;
+    /// Of a pair: true where the record began when the other direction had one.
+    pub(crate) fn is_second(&self) -> bool {
+        self.state.has(State::SECOND)
+    }
+
+    /// Says so.
+    pub(crate) fn set_second(&mut self, is_second: bool) {
+        self.state.set(State::SECOND, is_second);
+    }
+
+    /// True where no record is in the slot, but counts of one that are still to be sealed.
+    pub(crate) fn has_left(&self) -> bool {
+        self.state.has(State::LEFT)
+    }
+
+    /// There is something to be sealed, though no record is in the slot.
+    pub(crate) fn set_left(&mut self) {
+        self.state.set(State::LEFT, true);
     }
 
     /// True where the counts belong to this window.
@@ -153,7 +188,7 @@ impl<K: Key> Hot<K> {
     /// The counts, which were sealed, belong to this window from here on.
     #[inline(always)]
     pub(crate) fn enter(&mut self, window: u16) {
-        self.state = State::new(window, self.is_live());
+        self.state = State::new(window, self.state.0 & (State::LIVE | State::SECOND));
     }
 
     /// Its tally with this packet.
@@ -168,15 +203,6 @@ impl<K: Key> Hot<K> {
         self.tally = tally;
         self.bytes += u64::from(packet.total_byte);
         self.set_last(packet);
-    }
-
-    /// Counts a packet, late ones and those that spill too.
-    pub(crate) fn add_any(&mut self, packet: &PacketFields, cold: &mut Cold) {
-        self.bytes += u64::from(packet.total_byte);
-        self.tally.add(1, packet.wire_byte.into(), &mut cold.spilt);
-        let ltime = self.ltime.max(packet.time_ns);
-        self.set_last(packet);
-        self.ltime = ltime;
     }
 
     #[inline(always)]
@@ -203,47 +229,135 @@ impl<K: Key> Hot<K> {
     pub(crate) fn set_number(&mut self, number: u64) {
         (self.number, self.number_high) = (number as u32, (number >> 32) as u16);
     }
+}
 
-    /// Adds to the counts of the open window.
-    pub(crate) fn add_counts(&mut self, cold: &mut Cold, more: &Counts) {
-        self.bytes += more.bytes;
-        self.tally.add(more.packets, more.wire, &mut cold.spilt);
+/// Both lines of a slot, and what its tally spilled: for whatever is more than one more packet.
+pub(crate) struct Slot<'a, K> {
+    pub(crate) number: usize,
+    pub(crate) hot: &'a mut Hot<K>,
+    pub(crate) cold: &'a mut Cold,
+    pub(crate) spills: &'a mut Spills,
+}
+
+impl<K: Key> Slot<'_, K> {
+    /// Counts a packet, late ones, those that spill and the first of a window too.
+    pub(crate) fn add_any(&mut self, packet: &PacketFields) {
+        let ltime = self.hot.ltime.max(packet.time_ns);
+        let counts = Counts { packets: 1, bytes: packet.total_byte.into(), wire: packet.wire_byte.into() };
+        self.add_counts(&counts, packet.time_ns);
+        self.hot.set_last(packet);
+        self.hot.ltime = ltime;
+    }
+
+    /// Adds to the counts of the open window; `first_ns` is the earliest packet's time.
+    pub(crate) fn add_counts(&mut self, more: &Counts, first_ns: u64) {
+        let before = if self.hot.tally.is_empty() { u64::MAX } else { self.cold.first_ns };
+        self.cold.first_ns = before.min(first_ns);
+        self.hot.bytes += more.bytes;
+        self.spills.add(self.number, &mut self.hot.tally, more.packets, more.wire);
+    }
+
+    /// What was counted in the open window.
+    #[inline]
+    pub(crate) fn counts(&self) -> Counts {
+        let (packets, wire) = self.spills.whole(self.number, self.hot.tally);
+        Counts { packets, bytes: self.hot.bytes, wire }
     }
 
     /// True where nothing was counted in the open window.
-    pub(crate) fn is_sealed(&self, cold: &Cold) -> bool {
-        self.tally.whole(cold.spilt).0 == 0
+    #[inline]
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.hot.tally.is_empty()
     }
 
-    /// Closes the counts of the open window: they move to the totals.
-    pub(crate) fn seal(&mut self, cold: &mut Cold) -> Counts {
-        let (packets, wire) = self.tally.whole(cold.spilt);
-        let counts = Counts { packets, bytes: self.bytes, wire };
-        cold.total_count += counts.packets;
-        cold.total_byte += counts.bytes;
-        cold.wire_byte += counts.wire;
-        (self.tally, self.bytes, cold.spilt) = (Tally::default(), 0, Spilt::NOTHING);
-        counts
+    /// Closes the counts of the open window, which move to the totals, and gives its row.
+    #[inline]
+    pub(crate) fn seal(&mut self) -> WindowRow<K> {
+        let (hot, cold) = (&mut *self.hot, &mut *self.cold);
+        let (packets, wire) = self.spills.take(self.number, &mut hot.tally);
+        let last_ns = if hot.is_live() { hot.ltime } else { cold.stime };
+        let row = WindowRow {
+            key: hot.key,
+            packets,
+            bytes: hot.bytes,
+            wire_bytes: wire,
+            first_ns: if packets == 0 { last_ns } else { cold.first_ns },
+            last_ns,
+            tcp_seq: hot.tcp_seq,
+            tcp_ack: hot.tcp_ack,
+            tcp_win: hot.tcp_win,
+            vlan: cold.vlan,
+            tcp_flags: hot.tcp_flags | cold.left_flags,
+            ip_ttl: hot.ip_ttl,
+            ip_tos: hot.ip_tos,
+            macs: cold.macs,
+        };
+        cold.total_count = cold.total_count.wrapping_add(packets);
+        cold.total_byte = cold.total_byte.wrapping_add(hot.bytes);
+        cold.wire_byte = cold.wire_byte.wrapping_add(wire);
+        hot.bytes = 0;
+        cold.sealed_flags |= hot.tcp_flags;
+        (hot.tcp_flags, cold.left_flags) = (0, 0);
+        row
     }
 
-    /// The finished record; the open window must have been sealed.
-    pub(crate) fn record(&self, cold: &Cold, spec: &KeySpec, end_reason: EndReason) -> FlowRecord {
+    /// Ends the record; what it counted in the open window stays to be sealed.
+    pub(crate) fn end(&mut self) {
+        let is_sealed = self.is_sealed();
+        let (hot, cold) = (&mut *self.hot, &mut *self.cold);
+        cold.stime = hot.ltime;
+        cold.left_flags |= hot.tcp_flags;
+        hot.tcp_flags = 0;
+        // A packet finds the slot past a timeout: records end by timeouts alone while packets come.
+        (hot.ltime, hot.start_coarse) = (0, 0);
+        hot.state.set(State::LIVE, false);
+        hot.state.set(State::LEFT, hot.has_left() || !is_sealed);
+    }
+
+    /// Begins a record behind one that left counts in the open window.
+    pub(crate) fn begin_again(&mut self, packet: &PacketFields, number: u64) {
+        let left = self.counts();
+        let (hot, cold) = (&mut *self.hot, &mut *self.cold);
+        *cold = Cold {
+            total_count: left.packets.wrapping_neg(),
+            total_byte: left.bytes.wrapping_neg(),
+            wire_byte: left.wire.wrapping_neg(),
+            first_ns: cold.first_ns,
+            left_flags: cold.left_flags,
+            ..Cold::first(packet, number)
+        };
+        hot.start_coarse = coarse(packet.time_ns);
+        hot.state.set(State::LIVE, true);
+        hot.state.set(State::SECOND, false);
+        self.add_any(packet);
+        self.hot.set_number(number);
+    }
+
+    /// All TCP flags of the record.
+    pub(crate) fn record_flags(&self) -> u8 {
+        self.cold.sealed_flags | self.hot.tcp_flags
+    }
+
+    /// The record, as far as it goes.
+    pub(crate) fn record(&self, spec: &KeySpec, end_reason: EndReason) -> FlowRecord {
+        let open = self.counts();
+        let (hot, cold) = (&*self.hot, &*self.cold);
         FlowRecord {
-            key: Some(self.key.flow_key(spec)),
+            key: Some(hot.key.flow_key(spec)),
             stime: cold.stime,
-            ltime: self.ltime,
-            total_count: cold.total_count,
-            total_byte: cold.total_byte,
-            wire_byte: cold.wire_byte,
-            tcp_seq: self.tcp_seq,
-            tcp_ack: self.tcp_ack,
-            tcp_win: self.tcp_win,
+            ltime: hot.ltime,
+            total_count: cold.total_count.wrapping_add(open.packets),
+            total_byte: cold.total_byte.wrapping_add(open.bytes),
+            wire_byte: cold.wire_byte.wrapping_add(open.wire),
+            tcp_seq: hot.tcp_seq,
+            tcp_ack: hot.tcp_ack,
+            tcp_win: hot.tcp_win,
             vlan: (cold.vlan != PacketFields::NO_VLAN).then_some(cold.vlan),
             smac: std::array::from_fn(|i| cold.macs[6 + i]),
             dmac: std::array::from_fn(|i| cold.macs[i]),
-            tcp_flags: self.tcp_flags,
-            ip_ttl: self.ip_ttl,
-            ip_tos: self.ip_tos,
+            tcp_flags: self.record_flags(),
+            ip_ttl: hot.ip_ttl,
+            ip_tos: hot.ip_tos,
             end_reason,
             more: None,
         }
@@ -257,16 +371,18 @@ impl Cold {
         total_byte: 0,
         wire_byte: 0,
         first_number: 0,
-        spilt: Spilt::NOTHING,
+        first_ns: 0,
         vlan: 0,
         macs: [0; 12],
-        is_second: false,
+        sealed_flags: 0,
+        left_flags: 0,
     };
 
     pub(crate) fn first(packet: &PacketFields, number: u64) -> Self {
         Self {
             stime: packet.time_ns,
             first_number: number,
+            first_ns: packet.time_ns,
             vlan: packet.vlan,
             macs: packet.macs,
             ..Self::EMPTY

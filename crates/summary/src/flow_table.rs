@@ -3,28 +3,29 @@
 use crate::arena::{Arena, OutOfMemory};
 use crate::bits::ones;
 use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
-use crate::entry::{Cold, Counts, Hot, coarse};
+use crate::entry::{Cold, Hot, Slot, coarse};
 use crate::limits::Limits;
 use crate::loss_part::LossPart;
 use crate::parts::Parts;
 use crate::share::{FlowShare, Marks};
 use crate::statistic_part::StatisticPart;
+use crate::tally::Spills;
 use crate::tcp::LossCounts;
 use crate::timeouts::{Stale, Timeouts};
-use flow::{EndReason, FlowRecord, Metric};
+use flow::{EndReason, FlowRecord, Metric, WindowRow};
 use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment};
 use std::cell::Cell;
 
 /// Who takes what the table gives out.
 pub trait FlowSink {
-    /// What a record counted in one window: the open one ([`FlowTable::turn`] counts them), or the one before it. A
-    /// record that had packets in a window comes once for it.
-    /// `loss`: what was booked in it, where it was asked for; there may be some without packets.
-    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts, loss: Option<&LossCounts>);
+    /// The row of a key in a window that is over ([`FlowTable::turn`] counts windows, modulo 2^16): each key that had
+    /// packets in it comes once. `loss` is what was booked of it, where losses are tracked; a key may have some without
+    /// packets.
+    fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>);
     /// A finished record.
     fn flow_ended(&mut self, record: FlowRecord);
     /// A packet of a new flow for which there was no place: it is counted nowhere else.
-    fn table_full(&mut self, packet: &PacketFields);
+    fn no_place<K: Key>(&mut self, key: &K, packet: &PacketFields);
 }
 
 /// IP protocol number.
@@ -71,6 +72,7 @@ pub struct FlowTable<K: Key> {
     hot: Arena<Hot<K>>,
     /// By slot.
     cold: Arena<Cold>,
+    spills: Spills,
     statistics: Option<StatisticPart>,
     loss: Option<LossPart>,
     /// [`PLAIN`], [`NUMBERS`], [`OTHERS`] or [`LOSS`].
@@ -131,6 +133,7 @@ impl<K: Key> FlowTable<K> {
             index: CuckooIndex::new(most, limits)?,
             hot: Arena::reserve(most << slot_bits, limits)?,
             cold: Arena::reserve(most << slot_bits, limits)?,
+            spills: Spills::default(),
             statistics: StatisticPart::new(&parts, most << slot_bits, limits)?,
             loss: parts.loss.then(|| LossPart::new(most, limits)).transpose()?,
             part: match (parts.loss, parts.have_state(), parts.keep_numbers()) {
@@ -314,8 +317,8 @@ impl<K: Key> FlowTable<K> {
             let slot = found[i].get() as usize;
             let Some(hot) = hot.get_mut(slot).filter(|hot| hot.key == *key) else { return i };
             let tally = hot.tally_with(fields);
-            // One branch for all that is rare, late packets included. Between the sweep's round and the next turn all flows are in the
-            // open window.
+            // One branch for all that is rare: late packets, the first of a window, and those of flows without a record, whose latest
+            // packet is stale. Between the end of a sweep and the next turn all flows are in the open window.
             let late = fields.time_ns < hot.ltime;
             let turned = IS_CHANGING && !hot.is_in(window);
             let vacant = IS_PAIRED && !hot.is_live();
@@ -397,15 +400,19 @@ impl<K: Key> FlowTable<K> {
             // Where a record has ended, the new one takes its place in the limits.
             match ended {
                 0 if !self.limits.take_flow() => {
-                    sink.table_full(packet);
+                    sink.no_place(&self.hot[slot].key, packet);
                     return NONE;
                 }
                 0 => {}
                 _ => self.limits.give_back_flows(ended - 1),
             }
-            // What was booked of this direction while it had no record is in none: the window has it all the same.
-            self.seal(slot, sink);
-            self.begin(slot, self.hot[slot].key, packet, number);
+            self.enter_window(slot, sink);
+            if self.hot[slot].has_left() {
+                self.slot(slot).begin_again(packet, number);
+                self.began(slot);
+            } else {
+                self.begin(slot, self.hot[slot].key, packet, number);
+            }
             if self.slot_bits != 0 {
                 self.enter_window(slot ^ 1, sink);
             }
@@ -425,10 +432,17 @@ impl<K: Key> FlowTable<K> {
                 self.hot[slot ^ 1].start_coarse = hot.start_coarse;
             }
         }
-        let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
-        hot.add_any(packet, cold);
-        hot.set_number(number);
+        let mut slot_lines = self.slot(slot);
+        slot_lines.add_any(packet);
+        slot_lines.hot.set_number(number);
         slot as u32
+    }
+
+    /// Both lines of a slot.
+    #[inline]
+    fn slot(&mut self, number: usize) -> Slot<'_, K> {
+        let Self { hot, cold, spills, .. } = self;
+        Slot { number, hot: &mut hot[number], cold: &mut cold[number], spills }
     }
 
     /// Ends the record in `slot` if it is due. Where there is none then, that of the other direction ends too if it is due: a
@@ -437,20 +451,24 @@ impl<K: Key> FlowTable<K> {
         let mut ended = self.end_slot_if_due(slot, sink);
         if self.slot_bits != 0 && !self.hot[slot].is_live() {
             ended += self.end_slot_if_due(slot ^ 1, sink);
-            self.forget_connection_if_vacant(slot >> 1, sink);
+            self.forget_connection_if_vacant(slot >> 1);
         }
         ended
     }
 
-    /// Forgets the TCP connection of an entry where both its records have ended.
-    fn forget_connection_if_vacant(&mut self, entry: usize, sink: &mut impl FlowSink) {
+    /// Forgets the TCP connection of an entry where both its records have ended. What was booked of it in the open window is
+    /// still to be sealed.
+    fn forget_connection_if_vacant(&mut self, entry: usize) {
+        let Some(loss) = &mut self.loss else { return };
         let slots = [entry << 1, entry << 1 | 1];
-        if self.loss.is_none() || slots.iter().any(|&slot| self.hot[slot].is_live()) {
+        if slots.iter().any(|&slot| self.hot[slot].is_live()) {
             return;
         }
-        slots.iter().for_each(|&slot| self.seal(slot, sink));
-        if let Some(loss) = &mut self.loss {
-            loss.clear(entry);
+        loss.forget(entry);
+        for slot in slots {
+            if loss.has_open(slot) {
+                self.hot[slot].set_left();
+            }
         }
     }
 
@@ -475,6 +493,12 @@ impl<K: Key> FlowTable<K> {
         } else {
             (self.hot[slot], self.cold[slot]) = (hot, cold);
         }
+        self.began(slot);
+    }
+
+    /// A record has begun in `slot`: so do its parts.
+    #[inline]
+    fn began(&mut self, slot: usize) {
         if let Some(statistics) = &mut self.statistics {
             statistics.clear(slot);
         }
@@ -484,7 +508,8 @@ impl<K: Key> FlowTable<K> {
         if self.slot_bits != 0 {
             let other = slot ^ 1;
             let is_alone = !self.hot[other].is_live();
-            self.cold[slot].is_second = !is_alone && !self.cold[other].is_second;
+            let is_second = !is_alone && !self.hot[other].is_second();
+            self.hot[slot].set_second(is_second);
             if self.config.parts.biflow && !is_alone {
                 // The pair is as old as the older of them.
                 let earlier = self.hot[slot].start_coarse.min(self.hot[other].start_coarse);
@@ -505,7 +530,7 @@ impl<K: Key> FlowTable<K> {
     ) -> u32 {
         let slot = self.place(key, hash);
         match slot {
-            NONE => sink.table_full(packet),
+            NONE => sink.no_place(key, packet),
             slot => self.begin(slot as usize, *key, packet, number),
         }
         slot
@@ -566,7 +591,7 @@ impl<K: Key> FlowTable<K> {
         let other = slot ^ 1;
         let is_pair = self.config.parts.biflow && self.hot[other].is_live();
         let record = if is_pair {
-            let (first, second) = if self.cold[slot].is_second { (other, slot) } else { (slot, other) };
+            let (first, second) = if self.hot[slot].is_second() { (other, slot) } else { (slot, other) };
             let reverse = self.end_slot(second, reason, sink);
             let mut record = self.end_slot(first, reason, sink);
             record.more.get_or_insert_default().reverse = Some(reverse);
@@ -579,23 +604,24 @@ impl<K: Key> FlowTable<K> {
     }
 
     fn end_slot(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> FlowRecord {
-        if let Some(loss) = &mut self.loss {
-            loss.finish(slot);
-        }
-        self.seal(slot, sink);
-        // What is booked of the direction from here on, while it has no record, belongs to the open window.
-        self.hot[slot].enter(self.window);
-        let mut record = self.hot[slot].record(&self.cold[slot], &self.config.key, reason);
+        // What is booked from here on belongs to the open window.
+        self.enter_window(slot, sink);
+        let spec = self.config.key;
+        let mut record = self.slot(slot).record(&spec, reason);
         if let Some(statistics) = &self.statistics {
             let mean = |metric| self.mean_by_record(metric, slot, &record);
             record.more.get_or_insert_default().statistics = statistics.values(slot, mean);
         }
-        if let Some(loss) = &self.loss
-            && record.key.is_some_and(|key| key.protocol == Some(TCP))
-        {
-            record.more.get_or_insert_default().loss = Some(loss.of_record(slot));
+        if let Some(loss) = &mut self.loss {
+            let of_record = loss.end(slot);
+            if record.key.is_some_and(|key| key.protocol == Some(TCP)) {
+                record.more.get_or_insert_default().loss = Some(of_record);
+            }
+            if loss.has_open(slot) {
+                self.hot[slot].set_left();
+            }
         }
-        self.hot[slot].end();
+        self.slot(slot).end();
         self.len -= 1;
         record
     }
@@ -626,15 +652,15 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Gives out the counts of the flow's window, if it has any.
+    /// Gives out the flow's row of the window that its counts are of, if it has any.
     #[inline]
     fn seal(&mut self, slot: usize, sink: &mut impl FlowSink) {
-        let loss = self.loss.as_mut().map(|loss| loss.seal(slot)).filter(|loss| !loss.is_empty());
-        let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
-        if !hot.is_sealed(cold) || loss.is_some() {
-            let window = if hot.is_in(self.window) { self.window } else { self.window.wrapping_sub(1) };
-            let counts = hot.seal(cold);
-            sink.window_counts(window, &hot.key, counts, loss.as_ref());
+        let loss = self.loss.as_mut().map(|loss| loss.seal(slot));
+        let open = self.window;
+        let mut slot = self.slot(slot);
+        if !slot.is_sealed() || loss.is_some_and(|loss| !loss.is_empty()) {
+            let window = if slot.hot.is_in(open) { open } else { open.wrapping_sub(1) };
+            sink.window_sealed(window, slot.seal(), loss.as_ref());
         }
     }
 
@@ -661,7 +687,12 @@ impl<K: Key> FlowTable<K> {
         for slot in self.swept << self.slot_bits..end_at << self.slot_bits {
             let hot = &self.hot[slot];
             if !hot.is_live() {
-                if self.loss.is_some() && self.hot[slot ^ 1].is_live() {
+                if hot.has_left() {
+                    if !hot.is_in(self.window) {
+                        self.enter_window(slot, sink);
+                        self.remove_if_vacant(slot);
+                    }
+                } else if self.loss.is_some() && self.hot[slot ^ 1].is_live() {
                     self.enter_window(slot, sink);
                 }
                 continue;
@@ -671,7 +702,7 @@ impl<K: Key> FlowTable<K> {
             {
                 let ended = self.end(slot, reason, sink);
                 self.limits.give_back_flows(ended);
-                self.forget_connection_if_vacant(slot >> self.slot_bits, sink);
+                self.forget_connection_if_vacant(slot >> self.slot_bits);
                 self.remove_if_vacant(slot);
                 continue;
             }
@@ -691,12 +722,20 @@ impl<K: Key> FlowTable<K> {
     /// Ends every flow, because the source has ended, and leaves the table empty. A flow that was due by a timeout ends by
     /// that.
     pub fn end_all(&mut self, sink: &mut impl FlowSink) {
-        for slot in 0..self.entries << self.slot_bits {
-            if self.hot[slot].is_live() {
-                let reason = self.due(slot).unwrap_or(EndReason::End);
-                let ended = self.end(slot, reason, sink);
-                self.limits.give_back_flows(ended);
-                self.forget_connection_if_vacant(slot >> self.slot_bits, sink);
+        for entry in 0..self.entries {
+            let slots = entry << self.slot_bits..(entry + 1) << self.slot_bits;
+            for slot in slots.clone() {
+                if self.hot[slot].is_live() {
+                    let reason = self.due(slot).unwrap_or(EndReason::End);
+                    let ended = self.end(slot, reason, sink);
+                    self.limits.give_back_flows(ended);
+                    self.forget_connection_if_vacant(entry);
+                }
+            }
+            for slot in slots {
+                if self.hot[slot].has_left() {
+                    self.seal(slot, sink);
+                }
             }
         }
         self.forget_all();
@@ -708,6 +747,7 @@ impl<K: Key> FlowTable<K> {
         self.index.clear();
         self.hot.clear();
         self.cold.clear();
+        self.spills.clear();
         if let Some(statistics) = &mut self.statistics {
             statistics.forget_all();
         }
@@ -719,10 +759,12 @@ impl<K: Key> FlowTable<K> {
     /// Gives out all flows as shares and leaves the table empty. It must have been made for them ([`Parts::shares`]), and no
     /// window may have been turned since it was empty.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
-        for (hot, cold) in self.hot.iter_mut().zip(self.cold.iter_mut()) {
+        let Self { hot, cold, spills, .. } = self;
+        for (number, (hot, cold)) in hot.iter_mut().zip(cold.iter_mut()).enumerate() {
             if hot.is_live() {
-                let marks = Marks::read(hot, cold, self.number);
-                take(&FlowShare { key: hot.key, counts: hot.seal(cold), marks });
+                let slot = Slot { number, hot, cold, spills };
+                let marks = Marks::read(&slot, self.number);
+                take(&FlowShare { key: slot.hot.key, counts: slot.counts(), marks });
             }
         }
         self.limits.give_back_flows(self.len);
@@ -736,7 +778,8 @@ impl<K: Key> FlowTable<K> {
     pub fn add_share(&mut self, share: &FlowShare<K>, sink: &mut impl FlowSink) -> bool {
         let hash = share.key.hash(&self.config.seed);
         let mut marks = share.marks;
-        self.number = self.number.max(marks.numbers[1]);
+        let latest = self.number.max(marks.numbers[1]);
+        self.number = latest;
         let mut slot = self.find(&share.key, hash);
         if slot == NONE {
             slot = self.place(&share.key, hash);
@@ -746,20 +789,22 @@ impl<K: Key> FlowTable<K> {
             self.begin_with(slot as usize, Hot::empty(share.key, self.window), Cold::EMPTY);
         } else {
             self.enter_window(slot as usize, sink);
-            marks = Marks::read(&self.hot[slot as usize], &self.cold[slot as usize], self.number);
+            marks = Marks::read(&self.slot(slot as usize), latest);
             marks.merge(&share.marks);
         }
-        let (hot, cold) = (&mut self.hot[slot as usize], &mut self.cold[slot as usize]);
-        marks.write(hot, cold);
-        hot.add_counts(cold, &share.counts);
+        let mut slot = self.slot(slot as usize);
+        marks.write(&mut slot);
+        slot.hot.tcp_flags |= share.marks.tcp_flags;
+        slot.add_counts(&share.counts, share.marks.stime);
         true
     }
 
-    /// Takes the entry of `slot` out of the index where no direction of it is in use.
+    /// Takes the entry of `slot` out of the index where no direction of it has a record, or counts that are to be sealed.
     fn remove_if_vacant(&mut self, slot: usize) {
         let entry = slot >> self.slot_bits;
         let first = entry << self.slot_bits;
-        if (first..first + (1 << self.slot_bits)).any(|slot| self.hot[slot].is_live()) {
+        let is_in_use = |slot: usize| self.hot[slot].is_live() || self.hot[slot].has_left();
+        if (first..first + (1 << self.slot_bits)).any(is_in_use) {
             return;
         }
         let hot = &mut self.hot[first];

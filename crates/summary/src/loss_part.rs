@@ -15,11 +15,13 @@ struct Booked {
     window: [LossCounts; 2],
     /// In the record, without the open window.
     sealed: [LossCounts; 2],
+    /// In the open window, by records that have ended and while there was none.
+    left: [LossCounts; 2],
 }
 
 const _: () = assert!(MAX_ENTRIES <= NONE as usize >> 1);
 
-/// The tracker's state of every pair, by entry. 736 bytes a pair, of which an ordinary segment touches one cache line, or two where
+/// The tracker's state of every pair, by entry. 880 bytes a pair, of which an ordinary segment touches one cache line, or two where
 /// it acknowledges anew.
 #[derive(Debug)]
 pub(crate) struct LossPart {
@@ -66,9 +68,38 @@ impl LossPart {
         self.booked[entry] = Default::default();
     }
 
-    /// A new record begins in `slot`; what is open in the connection goes on.
+    /// A new record begins in `slot`; what is open in the connection goes on. What was booked while there was no record is
+    /// the window's alone.
     pub(crate) fn begin(&mut self, slot: usize) {
-        self.booked[slot >> 1].sealed[slot & 1] = LossCounts::default();
+        self.leave(slot);
+    }
+
+    /// Nothing of what was booked so far is of the next record.
+    fn leave(&mut self, slot: usize) -> LossCounts {
+        let (entry, direction) = (slot >> 1, slot & 1);
+        let Booked { window, sealed, left } = &mut self.booked[entry];
+        self.hot[entry][direction].book_rtt(&mut window[direction]);
+        let counts = std::mem::take(&mut window[direction]);
+        left[direction].add(&counts);
+        let mut record = std::mem::take(&mut sealed[direction]);
+        record.add(&counts);
+        record
+    }
+
+    /// True where something was booked in the open window.
+    pub(crate) fn has_open(&mut self, slot: usize) -> bool {
+        let (entry, direction) = (slot >> 1, slot & 1);
+        let Booked { window, left, .. } = &mut self.booked[entry];
+        self.hot[entry][direction].book_rtt(&mut window[direction]);
+        !(window[direction].is_empty() && left[direction].is_empty())
+    }
+
+    /// Forgets a connection. What was booked of it is still to be sealed.
+    pub(crate) fn forget(&mut self, entry: usize) {
+        for direction in 0..2 {
+            self.leave(entry << 1 | direction);
+        }
+        self.hot[entry] = Default::default();
     }
 
     /// Tracks the TCP segments among packets whose slots are known. Both directions of their pairs must be in the open window.
@@ -110,26 +141,23 @@ impl LossPart {
         track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, &whole, booked);
     }
 
-    /// Decides what is open of the direction in `slot`, because its record ends.
-    pub(crate) fn finish(&mut self, slot: usize) {
+    /// Decides what is open of the direction in `slot`, because its record ends, and gives the record's figures.
+    pub(crate) fn end(&mut self, slot: usize) -> Loss {
         let (entry, direction) = (slot >> 1, slot & 1);
         let booked = &mut self.booked[entry].window[direction];
         finish(&mut self.hot[entry][direction], &mut self.cold[entry][direction], booked);
+        Loss::from(&self.leave(slot))
     }
 
-    /// What was booked in the window that closes; it counts in the record from here on.
+    /// What was booked in the window that closes; of it, what the open record booked counts in that from here on.
     pub(crate) fn seal(&mut self, slot: usize) -> LossCounts {
         let (entry, direction) = (slot >> 1, slot & 1);
-        let Booked { window, sealed } = &mut self.booked[entry];
+        let Booked { window, sealed, left } = &mut self.booked[entry];
         self.hot[entry][direction].book_rtt(&mut window[direction]);
-        let counts = std::mem::take(&mut window[direction]);
+        let mut counts = std::mem::take(&mut window[direction]);
         sealed[direction].add(&counts);
+        counts.add(&std::mem::take(&mut left[direction]));
         counts
-    }
-
-    /// The record's figures; the open window must have been sealed.
-    pub(crate) fn of_record(&self, slot: usize) -> Loss {
-        Loss::from(&self.booked[slot >> 1].sealed[slot & 1])
     }
 
     pub(crate) fn forget_all(&mut self) {
@@ -152,23 +180,5 @@ fn without_options<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment 
         flags: fields.tcp_flags,
         tsval: segment.tsval(),
         ..Segment::default()
-    }
-}
-
-impl From<&LossCounts> for Loss {
-    fn from(counts: &LossCounts) -> Self {
-        Self {
-            ploss_byte: counts.ploss_byte,
-            ploss_count: counts.ploss_count.into(),
-            reorder_count: counts.reorder_count.into(),
-            retrans_count: counts.retrans_count.into(),
-            retrans_byte: counts.retrans_byte,
-            unseen_byte: counts.unseen_byte,
-            zero_window_count: counts.zero_window_count.into(),
-            hole_count: counts.hole_count.into(),
-            resync_count: counts.resync_count.into(),
-            rtt_min: (counts.rtt_count != 0).then_some(counts.rtt_min_ns),
-            rtt_avg: counts.rtt_avg_ns(),
-        }
     }
 }

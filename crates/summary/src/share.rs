@@ -2,7 +2,7 @@
 //! core would have made, whatever the order in which they are merged.
 
 use crate::Counts;
-use crate::entry::{Cold, Hot, coarse};
+use crate::entry::{Slot, coarse};
 use packet::{Key, PacketFields};
 
 /// A flow as far as somebody has seen it.
@@ -81,7 +81,8 @@ impl Marks {
     }
 
     /// Of a flow in a table. `latest`: the greatest number of all that came there.
-    pub(crate) fn read<K: Key>(hot: &Hot<K>, cold: &Cold, latest: u64) -> Self {
+    pub(crate) fn read<K: Key>(slot: &Slot<'_, K>, latest: u64) -> Self {
+        let (hot, cold) = (&*slot.hot, &*slot.cold);
         Self {
             stime: cold.stime,
             ltime: hot.ltime,
@@ -90,21 +91,22 @@ impl Marks {
             tcp_ack: hot.tcp_ack,
             tcp_win: hot.tcp_win,
             vlan: cold.vlan,
-            tcp_flags: hot.tcp_flags,
+            tcp_flags: slot.record_flags(),
             ip_ttl: hot.ip_ttl,
             ip_tos: hot.ip_tos,
             macs: cold.macs,
         }
     }
 
-    /// Into a table.
-    pub(crate) fn write<K: Key>(&self, hot: &mut Hot<K>, cold: &mut Cold) {
+    /// Into a table, but for the TCP flags, which windows have of their own.
+    pub(crate) fn write<K: Key>(&self, slot: &mut Slot<'_, K>) {
+        let (hot, cold) = (&mut *slot.hot, &mut *slot.cold);
         (cold.stime, cold.vlan, cold.macs) = (self.stime, self.vlan, self.macs);
         (hot.ltime, hot.start_coarse) = (self.ltime, coarse(self.stime));
         cold.first_number = self.numbers[0];
         hot.set_number(self.numbers[1]);
         (hot.tcp_seq, hot.tcp_ack, hot.tcp_win) = (self.tcp_seq, self.tcp_ack, self.tcp_win);
-        (hot.tcp_flags, hot.ip_ttl, hot.ip_tos) = (self.tcp_flags, self.ip_ttl, self.ip_tos);
+        (hot.ip_ttl, hot.ip_tos) = (self.ip_ttl, self.ip_tos);
     }
 
     /// Those of both.

@@ -1,12 +1,12 @@
 //! The thread that populates memory: a test of its own process, because it looks at the process' threads.
 
-use flow::FlowRecord;
+use flow::{FlowRecord, WindowRow};
 use packet::{Key, KeyBurst, KeyV4, PacketFields, Seed};
 use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use summary::tcp::LossCounts;
-use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 
 #[derive(Default)]
 struct Sum {
@@ -15,12 +15,12 @@ struct Sum {
 }
 
 impl FlowSink for Sum {
-    fn window_counts<K: Key>(&mut self, _: u16, _: &K, _: Counts, _: Option<&LossCounts>) {}
+    fn window_sealed<K: Key>(&mut self, _: u16, _: WindowRow<K>, _: Option<&LossCounts>) {}
     fn flow_ended(&mut self, record: FlowRecord) {
         self.packets += record.total_count;
         self.records += 1;
     }
-    fn table_full(&mut self, _: &PacketFields) {
+    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {
         panic!("there are no limits");
     }
 }

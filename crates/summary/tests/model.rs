@@ -1,43 +1,69 @@
 //! The flow table against a model made of a `HashMap`, on random packets, turns, sweeps and limits.
 
-use flow::{EndReason, FlowRecord, Loss, MAX_STATISTICS, Metric, More};
+use flow::{EndReason, FlowRecord, Loss, MAX_STATISTICS, Metric, More, WindowRow};
 use packet::{
     FlowKey, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment,
 };
 use proptest::prelude::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use summary::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 use summary::{
-    Counts, FlowSink, FlowTable, Limits, Parts, StatisticBlock, StatisticSpec, TableConfig, Timeouts,
+    FlowSink, FlowTable, Limits, Parts, StatisticBlock, StatisticSpec, TableConfig, Timeouts,
 };
 
 /// Everything that a table gave out.
 #[derive(Default)]
 struct Given {
-    windows: HashMap<(u16, FlowKey), (u64, u64, u64)>,
+    windows: HashMap<(u16, FlowKey), WindowRow<()>>,
+    /// Keys and windows that had a row.
+    rows: HashSet<(u16, FlowKey)>,
     records: Vec<FlowRecord>,
     /// Booked in all windows together.
     loss: LossCounts,
     refused: u64,
+    refused_keys: HashMap<FlowKey, u64>,
+}
+
+fn without_key<K>(row: WindowRow<K>) -> WindowRow<()> {
+    let WindowRow { packets, bytes, wire_bytes, first_ns, last_ns, tcp_seq, tcp_ack, tcp_win, .. } = row;
+    let WindowRow { vlan, tcp_flags, ip_ttl, ip_tos, macs, .. } = row;
+    WindowRow {
+        key: (),
+        packets,
+        bytes,
+        wire_bytes,
+        first_ns,
+        last_ns,
+        tcp_seq,
+        tcp_ack,
+        tcp_win,
+        vlan,
+        tcp_flags,
+        ip_ttl,
+        ip_tos,
+        macs,
+    }
 }
 
 impl FlowSink for Given {
-    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts, loss: Option<&LossCounts>) {
+    fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>) {
         if let Some(loss) = loss {
             self.loss.add(loss);
         }
-        if counts.packets == 0 {
-            assert!(loss.is_some());
+        let key = (window, row.key.flow_key(&KeySpec::FIVE_TUPLE));
+        assert!(self.rows.insert(key), "one row for each key and window");
+        if row.packets == 0 {
+            assert!(loss.is_some_and(|loss| !loss.is_empty()));
             return;
         }
-        let sum = self.windows.entry((window, key.flow_key(&KeySpec::FIVE_TUPLE))).or_default();
-        *sum = (sum.0 + counts.packets, sum.1 + counts.bytes, sum.2 + counts.wire);
+        self.windows.insert(key, without_key(row));
     }
     fn flow_ended(&mut self, record: FlowRecord) {
         self.records.push(record);
     }
-    fn table_full(&mut self, _: &PacketFields) {
+    fn no_place<K: Key>(&mut self, key: &K, _: &PacketFields) {
         self.refused += 1;
+        *self.refused_keys.entry(key.flow_key(&KeySpec::FIVE_TUPLE)).or_default() += 1;
     }
 }
 
@@ -175,6 +201,7 @@ impl Model {
         let has_ended = self.given.records.len() != before;
         if !has_ended && !self.flows.contains_key(&key) && self.flows.len() >= self.max_flows {
             self.given.refused += 1;
+            *self.given.refused_keys.entry(key).or_default() += 1;
             return;
         }
         if !self.flows.contains_key(&key)
@@ -219,6 +246,8 @@ impl Model {
         record.tcp_flags |= p.tcp_flags;
         (record.tcp_seq, record.tcp_ack, record.tcp_win) = (p.tcp_seq, p.tcp_ack, p.tcp_win);
         (record.ip_ttl, record.ip_tos) = (p.ip_ttl, p.ip_tos);
+        let (ltime, vlan) = (record.ltime, record.vlan);
+        let record = record.clone();
         if self.parts.loss && key.protocol == Some(6) {
             let connection = self.connections.entry(key.min(reversed(key))).or_default();
             let segment = Segment {
@@ -241,8 +270,17 @@ impl Model {
             flow.samples[Metric::Gap as usize].push(number - last_number - 1);
             flow.samples[Metric::InterArrival as usize].push(p.time_ns.saturating_sub(last_time));
         }
-        let sum = self.given.windows.entry((self.window, key)).or_default();
-        *sum = (sum.0 + 1, sum.1 + u64::from(p.total_byte), sum.2 + u64::from(p.wire_byte));
+        let macs = std::array::from_fn(|i| if i < 6 { record.dmac[i] } else { record.smac[i - 6] });
+        let row = self.given.windows.entry((self.window, key)).or_default();
+        row.first_ns = if row.packets == 0 { p.time_ns } else { row.first_ns.min(p.time_ns) };
+        row.packets += 1;
+        row.bytes += u64::from(p.total_byte);
+        row.wire_bytes += u64::from(p.wire_byte);
+        row.tcp_flags |= p.tcp_flags;
+        row.last_ns = ltime;
+        (row.tcp_seq, row.tcp_ack, row.tcp_win) = (p.tcp_seq, p.tcp_ack, p.tcp_win);
+        (row.ip_ttl, row.ip_tos) = (p.ip_ttl, p.ip_tos);
+        (row.vlan, row.macs) = (vlan.unwrap_or(PacketFields::NO_VLAN), macs);
     }
 
     /// A whole sweep.
@@ -436,6 +474,7 @@ fn compare<K: Key>(
     model.end_all();
     assert!(table.is_empty());
     assert_eq!(given.refused, model.given.refused);
+    assert_eq!(given.refused_keys, model.given.refused_keys);
     assert_eq!(given.windows, model.given.windows);
     let directions = given.records.iter().flat_map(|record| [Some(record), record.reverse()]).flatten();
     let mut booked: Vec<Loss> = directions.filter_map(|record| record.loss().copied()).collect();
@@ -598,12 +637,12 @@ fn losses_of_a_direction_without_a_record_belong_to_the_open_window() {
     #[derive(Default)]
     struct Windows(Vec<(u16, FlowKey, u64)>);
     impl FlowSink for Windows {
-        fn window_counts<K: Key>(&mut self, window: u16, key: &K, _: Counts, loss: Option<&LossCounts>) {
+        fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>) {
             let unseen = loss.map_or(0, |loss| loss.unseen_byte);
-            self.0.push((window, key.flow_key(&KeySpec::FIVE_TUPLE), unseen));
+            self.0.push((window, row.key.flow_key(&KeySpec::FIVE_TUPLE), unseen));
         }
         fn flow_ended(&mut self, _: FlowRecord) {}
-        fn table_full(&mut self, _: &PacketFields) {}
+        fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
     }
     const SECOND: u64 = 1_000_000_000;
     let seed = Seed::new(5);

@@ -1,8 +1,8 @@
 //! Shares of flows, counted apart or by many threads in one table, add up to the records of one table, and to sums by a
 //! `HashMap`.
 
-use flow::FlowRecord;
-use packet::{Key, KeyBurst, KeyV4, KeyedPacket, PacketFields, Seed};
+use flow::{FlowRecord, WindowRow};
+use packet::{Key, KeyBurst, KeySpec, KeyV4, KeyedPacket, PacketFields, Seed};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::thread;
@@ -15,17 +15,27 @@ const MEMORY: usize = 1 << 30;
 struct Kept {
     records: Vec<FlowRecord>,
     windows: Counts,
+    /// Keys, first and last times and TCP flags of windows' rows.
+    rows: Vec<String>,
     full: Counts,
 }
 
 impl FlowSink for Kept {
-    fn window_counts<K: Key>(&mut self, _: u16, _: &K, counts: Counts, _: Option<&summary::tcp::LossCounts>) {
-        add(&mut self.windows, counts);
+    fn window_sealed<K: Key>(
+        &mut self,
+        _: u16,
+        row: WindowRow<K>,
+        _: Option<&summary::tcp::LossCounts>,
+    ) {
+        add(&mut self.windows, Counts { packets: row.packets, bytes: row.bytes, wire: row.wire_bytes });
+        // Without its key, whose type is any.
+        let WindowRow { first_ns, last_ns, tcp_flags, .. } = row;
+        self.rows.push(format!("{:?} {first_ns} {last_ns} {tcp_flags}", row.key.flow_key(&KeySpec::FIVE_TUPLE)));
     }
     fn flow_ended(&mut self, record: FlowRecord) {
         self.records.push(record);
     }
-    fn table_full(&mut self, packet: &PacketFields) {
+    fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {
         let (bytes, wire) = (packet.total_byte.into(), packet.wire_byte.into());
         add(&mut self.full, Counts { packets: 1, bytes, wire });
     }
@@ -232,8 +242,20 @@ proptest! {
         let drawn = |number: u64| (number ^ luck).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
         let mut tables: Vec<_> = (0..workers).map(|_| table(SHARES)).collect();
         let (mut merged, mut kept) = (Merged::new(), Kept::default());
+        let (mut rows, mut latest) = (Vec::new(), HashMap::new());
         for window in 0..windows {
             let part = window * packets / windows..(window + 1) * packets / windows;
+            let mut of_window: HashMap<_, (u64, u8)> = HashMap::new();
+            for packet in part.clone().map(|number| packet(number, flows)) {
+                let (time_ns, flags) = (packet.fields.time_ns, packet.fields.tcp_flags);
+                let last: &mut u64 = latest.entry(packet.key).or_default();
+                *last = time_ns.max(*last);
+                let row = of_window.entry(packet.key).or_insert((time_ns, 0));
+                *row = (row.0.min(time_ns), row.1 | flags);
+            }
+            rows.extend(of_window.into_iter().map(|(key, (first_ns, flags))| {
+                format!("{:?} {first_ns} {} {flags}", key.flow_key(&KeySpec::FIVE_TUPLE), latest[&key])
+            }));
             for (worker, table) in (0..).zip(&mut tables) {
                 let numbers = part.clone().filter(|&number| drawn(number) % workers == worker);
                 table.update_burst(&burst_of(numbers, flows), &mut kept);
@@ -246,6 +268,9 @@ proptest! {
             while !merged.table.sweep(usize::MAX, &mut merged.kept) {}
         }
         prop_assert_eq!(merged.kept.windows.packets, packets);
+        rows.sort_unstable();
+        merged.kept.rows.sort_unstable();
+        prop_assert_eq!(&merged.kept.rows, &rows);
         prop_assert_eq!(merged.records(), expected(packets, flows));
     }
 }

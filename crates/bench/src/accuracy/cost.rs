@@ -11,12 +11,12 @@ use super::window::Window;
 use crate::Line;
 use crate::compare::{in_turn, median_ratio, thread_time};
 use crate::line::to_digits;
-use flow::FlowRecord;
+use flow::{FlowRecord, WindowRow};
 use packet::{Key, KeyV4, KeyV6, PacketFields, Seed};
 use record::report::{TaskAnswer, TaskRows};
 use serde_json::{Value, json};
 use summary::tcp::LossCounts;
-use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 use task::{Choice, Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks, size_text};
 
 /// What all six tasks may cost at most, in times the plain record.
@@ -99,12 +99,12 @@ struct Records {
 }
 
 impl FlowSink for Records {
-    fn window_counts<K: Key>(&mut self, _: u16, _: &K, _: Counts, _: Option<&LossCounts>) {}
+    fn window_sealed<K: Key>(&mut self, _: u16, _: WindowRow<K>, _: Option<&LossCounts>) {}
     fn flow_ended(&mut self, record: FlowRecord) {
         self.flows += 1;
         self.packets += record.total_count;
     }
-    fn table_full(&mut self, _: &PacketFields) {}
+    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
 }
 
 impl Plain {

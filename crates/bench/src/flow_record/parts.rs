@@ -2,7 +2,7 @@
 
 use crate::compare::{in_turn, median_ratio, ns};
 use crate::{Line, Points};
-use flow::FlowRecord;
+use flow::{FlowRecord, WindowRow};
 use flow::Metric;
 use packet::{BurstParser, FlowKey, Frame, Key, KeySpec, KeyV4, LinkType, PacketFields, ParserConfig, Seed};
 use serde_json::json;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 use summary::tcp::LossCounts;
-use summary::{Counts, FlowSink, FlowTable, Limits, Parts, TableConfig, Timeouts};
+use summary::{FlowSink, FlowTable, Limits, Parts, TableConfig, Timeouts};
 use traffic::{KeyStream, Spec};
 
 const BURST: usize = 64;
@@ -176,11 +176,11 @@ fn frame(src: [u8; 4], dst: [u8; 4], ports: [u8; 4], seq: u32, ack: u32) -> [u8;
 struct Records(Vec<FlowRecord>);
 
 impl FlowSink for Records {
-    fn window_counts<K: Key>(&mut self, _: u16, _: &K, _: Counts, _: Option<&LossCounts>) {}
+    fn window_sealed<K: Key>(&mut self, _: u16, _: WindowRow<K>, _: Option<&LossCounts>) {}
     fn flow_ended(&mut self, record: FlowRecord) {
         self.0.push(record);
     }
-    fn table_full(&mut self, _: &PacketFields) {}
+    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
 }
 
 /// Adds the lines of all variants at one point.

@@ -74,7 +74,7 @@ impl<K: Key> SharedTable<K> {
                     flow.wire.add(fields.wire_byte.into());
                     flow.marks.enter(|marks| marks.merge(&Marks::of(fields, numbers.of(fields))));
                 }
-                None => sink.table_full(fields),
+                None => sink.no_place(key, fields),
             }
         }
     }

@@ -6,7 +6,6 @@
 
 mod cold;
 mod connection;
-mod counts;
 mod holes;
 mod rare;
 mod reach;
@@ -16,7 +15,7 @@ mod stream;
 
 pub use cold::ColdStream;
 pub use connection::Connection;
-pub use counts::LossCounts;
+pub use flow::LossCounts;
 pub use rare::{finish, track_rare};
 pub use segment::{Segment, flag};
 pub use stream::{HotStream, Tracked, track};

@@ -1,7 +1,7 @@
 //! The path of every other segment: it opens, fills or decides holes, repeats, sets up, ends, or makes no sense.
 
 use super::cold::ColdStream;
-use super::counts::LossCounts;
+use flow::LossCounts;
 use super::holes::{Evidence, Hole};
 use super::reach::{self, SMALL};
 use super::segment::{Segment, flag};

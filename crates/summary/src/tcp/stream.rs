@@ -1,6 +1,6 @@
 //! The hot part of a stream, and the path of the ordinary segment, which touches nothing else.
 
-use super::counts::LossCounts;
+use flow::LossCounts;
 use super::segment::{Segment, flag};
 use super::serial::{distance, is_before};
 

@@ -1,4 +1,6 @@
-//! What the tracker books.
+//! What a TCP loss tracker counts of one direction in one window, as sums that windows and records add up.
+
+use crate::Loss;
 
 /// What was found out about one direction of a connection since the last time somebody asked. 72 bytes.
 ///
@@ -59,11 +61,30 @@ impl LossCounts {
         *self == Self::default()
     }
 
-    pub(super) fn add_rtt(&mut self, count: u32, min_ns: u64, sum_ns: u64) {
+    /// Adds round trips: how many, the least and the sum of them, nanoseconds.
+    pub fn add_rtt(&mut self, count: u32, min_ns: u64, sum_ns: u64) {
         if count != 0 {
             self.rtt_min_ns = if self.rtt_count == 0 { min_ns } else { self.rtt_min_ns.min(min_ns) };
             self.rtt_sum_ns += sum_ns;
             self.rtt_count += count;
+        }
+    }
+}
+
+impl From<&LossCounts> for Loss {
+    fn from(counts: &LossCounts) -> Self {
+        Self {
+            ploss_byte: counts.ploss_byte,
+            ploss_count: counts.ploss_count.into(),
+            reorder_count: counts.reorder_count.into(),
+            retrans_count: counts.retrans_count.into(),
+            retrans_byte: counts.retrans_byte,
+            unseen_byte: counts.unseen_byte,
+            zero_window_count: counts.zero_window_count.into(),
+            hole_count: counts.hole_count.into(),
+            resync_count: counts.resync_count.into(),
+            rtt_min: (counts.rtt_count != 0).then_some(counts.rtt_min_ns),
+            rtt_avg: counts.rtt_avg_ns(),
         }
     }
 }
