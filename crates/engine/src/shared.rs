@@ -2,8 +2,8 @@
 
 use crate::collector::{Collector, RecordSink};
 use crate::config::Config;
-use crate::keeping::Tables;
 use crate::patience::Patience;
+use crate::tables::Tables;
 use packet::{KeyBurst, KeyV4, KeyV6};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};

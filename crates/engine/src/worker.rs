@@ -2,9 +2,10 @@
 
 use crate::collector::{Collector, RecordSink, WindowPart};
 use crate::config::Config;
-use crate::keeping::{Keeping, Sealed, Tables};
+use crate::keeping::{Keeping, Sealed};
 use crate::receiver::Downstream;
 use crate::shared::Shared;
+use crate::tables::Tables;
 use crate::worker_tasks::{Outlet, WorkerTasks};
 use flow::FlowRecord;
 use packet::{BurstParser, KeyBurst, KeyV4, KeyV6, KeyedPacket};

@@ -1,0 +1,22 @@
+//! What a run takes of its memory besides tables, before it begins.
+
+use crate::config::Config;
+use crate::design::{Plan, State};
+use crate::lane::Lane;
+
+/// Bytes that tables begin with where flows are merged ([`Plan::merges`]), for whoever looks after the memory of a run: four
+/// arenas of 2 MiB for each address family, twice a worker where its state is its own, and once where they are merged.
+pub fn merging_bytes(plan: &Plan) -> usize {
+    const TABLES: usize = 2 * 4 * (2 << 20);
+    match (plan.merges(), plan.state) {
+        (false, _) => 0,
+        (true, State::Separate) => (2 * plan.counting() + 1) * TABLES,
+        (true, State::Shared) => TABLES,
+    }
+}
+
+/// Bytes of the rings between receivers and workers, for whoever looks after the memory of a run.
+pub fn ring_bytes(plan: &Plan, config: &Config) -> usize {
+    let workers = plan.receivers * plan.workers;
+    workers.saturating_mul(Lane::bytes(config.hand_over_parcels, config.burst))
+}

@@ -1,0 +1,312 @@
+//! The calling thread's side of a run: windows, tasks and ends of all threads put together.
+
+use super::events::Event;
+use super::outcome::{Observer, Outcome, Snapshot};
+use crate::collector::RecordSink;
+use crate::config::Config;
+use crate::design::Plan;
+use crate::keeping::Sealed;
+use crate::merger::{Merger, RunEnd};
+use crate::poller::{Events, PollerEnd};
+use crate::receiver::{RING_FULL, ReceiverEnd, WORKER_FAILED};
+use crate::shared::Shared;
+use crate::steps::Steps;
+use crate::tables::Tables;
+use crate::window::WindowHeader;
+use crate::worker::{Worker, WorkerEnd};
+use port::SourceError;
+use record::report::{Counters, PacketCounts};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Instant;
+use task::{Desk, Emptied, TaskStates};
+
+/// Packets that tasks could not count: what sources lost, and what a ring or a worker that failed did. `None` where a source cannot
+/// know.
+fn lost_before_tasks(packets: &PacketCounts, loss: Option<&Counters>) -> Option<u64> {
+    let of = |name| packets.not_measured.0.iter().filter(move |(n, _)| *n == name).map(|(_, count)| count);
+    let refused: u64 = of(RING_FULL).chain(of(WORKER_FAILED)).sum();
+    loss.map(|loss| loss.total() + refused)
+}
+
+/// Where shares of flows are put together.
+pub(super) struct Merging<R> {
+    pub(super) worker: Worker<R>,
+    /// Where emptied tables go back to, by worker.
+    pub(super) spares: Vec<Sender<Box<Tables>>>,
+    pub(super) shared: Option<Arc<Shared>>,
+}
+
+/// Where everything comes together.
+pub(super) struct Hub<'a, R> {
+    merger: Merger,
+    /// Where tasks are answered.
+    desk: Option<Desk>,
+    /// Workers of each receiver, itself where it has none.
+    workers_each: usize,
+    /// Where emptied states of tasks go back to, by worker.
+    spares: Vec<Sender<Box<TaskStates>>>,
+    merging: Option<Merging<R>>,
+    end: RunEnd,
+    observer: &'a mut dyn Observer,
+    records: R,
+    config: &'a Config,
+    /// Frames and bytes of each receiver.
+    received: Vec<(u64, u64)>,
+    /// What the windows of each receiver that still goes on add up to: all that there is of it if it fails.
+    so_far: Vec<Option<ReceiverEnd>>,
+    total_bytes: Option<u64>,
+    unreported: u64,
+    link_downs: Option<u64>,
+    errors: Vec<SourceError>,
+    faults: Vec<String>,
+    stopped: bool,
+    steps: Vec<Steps>,
+}
+
+impl<'a, R: RecordSink> Hub<'a, R> {
+    /// Nothing has been said yet. Windows and the main way of records go to `observer` and `records`.
+    pub(super) fn new(
+        config: &'a Config,
+        plan: &Plan,
+        total_bytes: Option<u64>,
+        records: R,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        Self {
+            merger: Merger::new(plan.receivers, plan.counting(), config.key, config.top, config.parts.loss),
+            desk: None,
+            workers_each: plan.workers.max(1),
+            spares: Vec::new(),
+            merging: None,
+            end: RunEnd::default(),
+            observer,
+            records,
+            config,
+            received: vec![(0, 0); plan.receivers],
+            so_far: (0..plan.receivers).map(|_| None).collect(),
+            total_bytes,
+            unreported: 0,
+            link_downs: None,
+            errors: Vec::new(),
+            faults: Vec::new(),
+            stopped: false,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Flows are shares, which are merged here when a window closes.
+    pub(super) fn merging(mut self, merging: Merging<R>) -> Self {
+        self.merger = self.merger.merging(merging.shared.is_some());
+        self.merging = Some(merging);
+        self
+    }
+
+    /// Tasks are answered here. `spares`: where emptied states go back to, by worker.
+    pub(super) fn answering(mut self, desk: Desk, spares: Vec<Sender<Box<TaskStates>>>) -> Self {
+        (self.desk, self.spares) = (Some(desk), spares);
+        self
+    }
+
+    /// Tells the user.
+    pub(super) fn warning(&mut self, line: String) {
+        self.observer.warning(line);
+    }
+
+    /// Something that keeps the run from being whole.
+    pub(super) fn fault(&mut self, line: String) {
+        self.faults.push(line);
+    }
+
+    /// Nothing is merged or emptied here any more: workers must not wait for it.
+    pub(super) fn give_up(&mut self) {
+        self.spares.clear();
+        if let Some(Merging { shared: Some(shared), .. }) = self.merging.take() {
+            shared.give_up();
+        }
+    }
+
+    /// Takes what the threads say until all have ended.
+    pub(super) fn listen(&mut self, events: &Receiver<Event<R>>) {
+        for event in events {
+            match event {
+                Event::Header(receiver, first_worker, header) => {
+                    self.so_far[receiver] = Some(match self.so_far[receiver].take() {
+                        None => ReceiverEnd::of(&header),
+                        Some(sum) => sum.plus(ReceiverEnd::of(&header)),
+                    });
+                    self.merger.header(receiver, first_worker, *header);
+                }
+                Event::Part(worker, sealed) => self.sealed(worker, *sealed),
+                Event::Tasks(worker, window, states) => {
+                    let emptied = self.desk.as_mut().map(|desk| desk.part(worker, window, states));
+                    self.give_back(emptied);
+                }
+                Event::Comes(receiver, window) => {
+                    let emptied = self.desk.as_mut().map(|desk| {
+                        let workers = self.workers_each * receiver..self.workers_each * (receiver + 1);
+                        workers.flat_map(|worker| desk.comes(worker, window)).collect()
+                    });
+                    self.give_back(emptied);
+                }
+                Event::TasksOver(worker) => self.tasks_over(worker),
+                Event::Over(window) => self.over(window),
+                Event::Progress(receiver, received, done) => self.progress(receiver, received, done),
+                Event::Warning(line) => self.observer.warning(line),
+                Event::Steps(steps) => self.steps.push(steps),
+                Event::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
+                Event::WorkerFailed(worker) => {
+                    let emptied = self.desk.as_mut().map(|desk| desk.failed(worker));
+                    self.give_back(emptied);
+                    if self.merger.worker_failed(worker) {
+                        self.faults.push(format!(
+                            "worker {worker} failed; the others went on. Packets that it had not reported are counted as \
+                             worker_failed, its records are missing"
+                        ));
+                    }
+                }
+                Event::ReceiverEnded(receiver, end) => self.receiver_ended(receiver, *end),
+                Event::ReceiverFailed(receiver) => {
+                    self.merger.receiver_failed(receiver);
+                    if let Some(counted) = self.so_far[receiver].take() {
+                        self.end.receiver(counted);
+                    }
+                    let (received, _) = self.received[receiver];
+                    self.faults.push(format!(
+                        "receiver {receiver} failed after about {received} frames; those since its last window are in no \
+                         count"
+                    ));
+                }
+            }
+            self.pass_reports();
+        }
+    }
+
+    /// Nothing comes of this worker's tasks any more.
+    fn tasks_over(&mut self, worker: usize) {
+        let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
+        self.give_back(emptied);
+    }
+
+    /// A worker that has ended does not need its memory any more.
+    fn give_back(&mut self, emptied: Option<Vec<Emptied>>) {
+        for (worker, states) in emptied.into_iter().flatten() {
+            let _ = self.spares[worker].send(states);
+        }
+    }
+
+    /// A worker has sealed its flows of a window.
+    fn sealed(&mut self, worker: usize, sealed: Sealed) {
+        let Sealed { window, part, shares } = sealed;
+        if let (Some(mut shares), Some(merging)) = (shares, &mut self.merging) {
+            match self.merger.is_heard(worker) {
+                true => merging.worker.merge(&mut shares),
+                false => shares.forget(),
+            }
+            // It may have failed meanwhile.
+            let _ = merging.spares[worker].send(shares);
+        }
+        self.merger.part(worker, window, part);
+    }
+
+    /// All that there is of a window has been merged, or lies in the shared tables.
+    fn over(&mut self, window: u64) {
+        let Some(merging) = &mut self.merging else { return };
+        if let Some(shared) = &merging.shared {
+            merging.worker.merge_shared(shared);
+        }
+        if let Some(part) = merging.worker.close(window) {
+            self.merger.part(self.merger.merged(), window, part);
+        }
+    }
+
+    pub(super) fn worker_ended(&mut self, worker: usize, end: WorkerEnd<R>) {
+        for sealed in end.sealed {
+            self.sealed(worker, sealed);
+        }
+        self.end.worker(end.records_ended, end.active, end.memory_bytes, end.other);
+        self.records.absorb(end.records);
+        self.merger.worker_ended(worker);
+        // The one that merges counts no tasks.
+        if worker < self.spares.len() {
+            self.tasks_over(worker);
+        }
+    }
+
+    pub(super) fn receiver_ended(&mut self, receiver: usize, end: PollerEnd) {
+        let PollerEnd { counted, errors, stopped, link_downs, steps } = end;
+        self.link_downs = self.link_downs.into_iter().chain(link_downs).reduce(|a, b| a + b);
+        self.steps.extend(steps);
+        self.end.receiver(counted);
+        self.errors.extend(errors);
+        self.stopped |= stopped;
+        self.merger.receiver_ended(receiver);
+    }
+
+    fn progress(&mut self, receiver: usize, received: u64, done_bytes: u64) {
+        self.received[receiver] = (received, done_bytes);
+        self.observer.progress(Snapshot {
+            received: self.received.iter().map(|(received, _)| received).sum(),
+            flows: self.config.limits.flows_used() as u64,
+            done_bytes: self.received.iter().map(|(_, bytes)| bytes).sum(),
+            total_bytes: self.total_bytes,
+        });
+        self.records.warnings().into_iter().for_each(|line| self.observer.warning(line));
+    }
+
+    fn pass_reports(&mut self) {
+        while let Some((window, mut report, account)) = self.merger.take_report() {
+            if let Some(desk) = &mut self.desk {
+                report.tasks = desk.report(window, lost_before_tasks(&report.packets, report.loss.as_ref()));
+            }
+            self.records.account(account);
+            self.unreported += u64::from(!self.observer.window(report));
+        }
+    }
+
+    pub(super) fn finish(mut self, began: Instant) -> Outcome<R> {
+        if let Some(merging) = self.merging.take() {
+            self.worker_ended(self.merger.merged(), merging.worker.end(0));
+        }
+        self.pass_reports();
+        if let Some(other) = self.end.other.take() {
+            self.records.record(other);
+        }
+        let loss = self.end.loss.take().flatten();
+        // They came as threads ended.
+        self.steps.sort_by_key(|steps| steps.role);
+        Outcome {
+            ended: self.merger.end(self.end),
+            loss,
+            link_downs: self.link_downs,
+            errors: self.errors,
+            faults: self.faults,
+            stopped: self.stopped,
+            unreported: self.unreported,
+            elapsed: began.elapsed(),
+            steps: self.steps,
+            records: self.records,
+        }
+    }
+}
+
+/// Events of the calling thread's own receiver.
+pub(super) struct Local<'h, 'o, R>(pub(super) &'h mut Hub<'o, R>);
+
+impl<R: RecordSink> Events for Local<'_, '_, R> {
+    fn header(&mut self, header: WindowHeader) {
+        self.0.merger.header(0, 0, header);
+        self.0.pass_reports();
+    }
+    fn part(&mut self, sealed: Sealed) {
+        self.0.sealed(0, sealed);
+        self.0.pass_reports();
+    }
+    fn worker_failed(&mut self, _: usize) {}
+    fn progress(&mut self, received: u64, done_bytes: u64) {
+        self.0.progress(0, received, done_bytes);
+    }
+    fn warning(&mut self, line: String) {
+        self.0.observer.warning(line);
+    }
+}

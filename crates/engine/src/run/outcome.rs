@@ -1,0 +1,84 @@
+//! What a run tells while it goes on, and what it leaves behind.
+
+use crate::merger::Ended;
+use crate::steps::Steps;
+use port::SourceError;
+use record::report::{Counters, WindowReport};
+use std::fmt;
+use std::time::Duration;
+use summary::OutOfMemory;
+use summary::sketch::SketchError;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Frames received.
+    pub received: u64,
+    /// Flows in the tables.
+    pub flows: u64,
+    /// Bytes of the sources read.
+    pub done_bytes: u64,
+    /// Bytes there are, where that is known.
+    pub total_bytes: Option<u64>,
+}
+
+/// Who watches a run, on the thread that called: with one thread that is the measuring one, so it must not block for long.
+pub trait Observer {
+    /// A window is closed. False where the report could not be passed on.
+    fn window(&mut self, report: WindowReport) -> bool;
+    /// Comes every some thousand bursts, and when nothing arrives.
+    fn progress(&mut self, snapshot: Snapshot);
+    /// A line for the user.
+    fn warning(&mut self, line: String);
+}
+
+/// Why a run cannot begin.
+#[derive(Debug)]
+pub enum StartError {
+    /// No memory for flow tables.
+    Tables(OutOfMemory),
+    /// No memory for tasks.
+    Tasks(SketchError),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tables(error) => error.fmt(f),
+            Self::Tasks(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<OutOfMemory> for StartError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Tables(error)
+    }
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome<R> {
+    /// What was measured.
+    pub ended: Ended,
+    /// What the sources and rings lost; `None` where a source cannot know.
+    pub loss: Option<Counters>,
+    /// How often links were found to have gone down; `None` where no source has a link.
+    pub link_downs: Option<u64>,
+    /// What went wrong with sources.
+    pub errors: Vec<SourceError>,
+    /// Receivers and workers that failed, one line each.
+    pub faults: Vec<String>,
+    /// True where `stop` ended it.
+    pub stopped: bool,
+    /// Reports that the observer could not pass on.
+    pub unreported: u64,
+    /// Time that it took.
+    pub elapsed: Duration,
+    /// Where the time of each thread went, receivers first, if [`Config::timed`] asked for it.
+    pub steps: Vec<Steps>,
+    /// The record sink, to be finished.
+    pub records: R,
+}

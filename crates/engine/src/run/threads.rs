@@ -1,0 +1,427 @@
+//! The threads of a run: one that does all, or receivers and workers, each on its core.
+
+use super::events::{Event, Remote, outlet, send};
+use super::hub::{Hub, Local, Merging};
+use super::outcome::{Observer, Outcome, StartError};
+use crate::collector::RecordSink;
+use crate::config::Config;
+use crate::cooperative::Cooperative;
+use crate::cores;
+use crate::design::{Design, Plan};
+use crate::finish::{Finish, Receiving};
+use crate::gate::Gate;
+use crate::hand_over::{Fan, HandOver};
+use crate::hardware::Counting;
+use crate::keeping::{Keeping, Keepings};
+use crate::lane::{Inbox, Order, Parcel};
+use crate::memory::ring_bytes;
+use crate::poller::{Ends, Events, Poller, PollerEnd};
+use crate::quiet::Quiet;
+use crate::receiver::Downstream;
+use crate::shared::Shared;
+use crate::steps::{Role, Steps, Stopwatch};
+use crate::tables::Tables;
+use crate::window_gate::{Seat, WindowGate};
+use crate::worker::{Worker, WorkerEnd};
+use crate::worker_tasks::WorkerTasks;
+use port::{Filter, PacketSource, TimeBase};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use summary::prefetch_for_writing;
+use summary::sketch::SketchError;
+use task::{Desk, TaskStates, Tasks};
+
+/// How long a live source's worker may leave its ring as it is before it counts as failed. A replay waits for its workers as
+/// long as they live: they may be waiting for a slow output.
+const STALLED: Duration = Duration::from_secs(10);
+
+/// What every thread of a run is told.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'a> {
+    pub(super) filter: Option<&'a Filter>,
+    pub(super) config: &'a Config,
+    pub(super) plan: &'a Plan,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) quiet: &'a Quiet,
+    /// Flows are put together when a window closes.
+    pub(super) merges: bool,
+    pub(super) time_base: TimeBase,
+}
+
+/// What a receiving thread gives back when it ends, or fails: others wait for both.
+type Places<'a> = (Receiving<'a>, Option<Seat<'a>>);
+
+/// What one thread does.
+type Work<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+impl<'a> Run<'a> {
+    /// Measures `sources` until they end or the run does.
+    pub(super) fn measure<R: RecordSink + Send + 'static>(
+        self,
+        sources: &mut [Box<dyn PacketSource>],
+        keepings: Keepings,
+        records: R,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome<R>, StartError> {
+        let Self { config, plan, time_base, .. } = self;
+        let began = Instant::now();
+        let total_bytes = sources.iter().map(|source| source.progress()?.total).sum();
+        let Keepings { workers, spares, shared } = keepings;
+        let worker = |keeping, records| Worker::new(keeping, config, time_base, records);
+        let mut workers: Vec<_> =
+            workers.into_iter().map(|keeping| worker(keeping, records.sibling())).collect();
+        let merging = if self.merges {
+            let keeping = Keeping::Own(Box::new(Tables::new(config, &config.limits)?));
+            let shared = shared.clone();
+            Some(Merging { worker: worker(keeping, records.sibling()), spares, shared })
+        } else {
+            None
+        };
+        let mut hub = Hub::new(config, plan, total_bytes, records, observer);
+        if let Some(merging) = merging {
+            hub = hub.merging(merging);
+        }
+        if let Some(tasks) = &config.tasks {
+            let spares = set_tasks(tasks, &mut workers).map_err(StartError::Tasks)?;
+            hub = hub.answering(Desk::new(tasks.clone(), workers.len()), spares);
+        }
+        match workers.pop() {
+            // Merging and tasks need the calling thread for themselves.
+            Some(worker) if plan.threads() == 1 && !self.merges && config.tasks.is_none() => {
+                self.on_this_thread(sources, worker, &mut hub);
+            }
+            worker => {
+                workers.extend(worker);
+                self.on_threads(sources, workers, shared, &mut hub);
+            }
+        }
+        Ok(hub.finish(began))
+    }
+
+    fn on_this_thread<R: RecordSink>(
+        self,
+        sources: &mut [Box<dyn PacketSource>],
+        worker: Worker<R>,
+        hub: &mut Hub<'_, R>,
+    ) {
+        if let Some(warning) = self.pin(0) {
+            hub.warning(warning);
+        }
+        let (end, worker) = self.receive(sources, worker, Local(hub), None);
+        let worker = worker.end(end.counted.now);
+        hub.worker_ended(0, worker);
+        hub.receiver_ended(0, end);
+    }
+
+    fn on_threads<R: RecordSink + Send + 'static>(
+        self,
+        sources: &mut [Box<dyn PacketSource>],
+        workers: Vec<Worker<R>>,
+        shared: Option<Arc<Shared>>,
+        hub: &mut Hub<'_, R>,
+    ) {
+        let (events, received) = channel();
+        let mut workers = workers.into_iter();
+        let receivers = self.plan.receivers;
+        let mut queues: Vec<_> = shares(sources, receivers).collect();
+        let rings = ring_bytes(self.plan, self.config);
+        // They count into the run's memory even where that leaves less for the tables than they would like.
+        let taken = if self.config.limits.take_bytes(rings) { rings } else { 0 };
+        let finish = Finish::new(receivers, self.time_base);
+        let window_gate = self.merges.then(|| WindowGate::new(receivers));
+        // A live source goes on whether anybody polls it or not: nobody begins before all are there.
+        let gate = &Gate::new(self.plan.threads());
+        thread::scope(|scope| {
+            for (number, queues) in queues.iter_mut().enumerate() {
+                let seat = window_gate.as_ref().map(|gate| seat(gate, number, &events, shared.clone()));
+                let places = (finish.receiving(), seat);
+                let events = Remote {
+                    events: events.clone(),
+                    receiver: number,
+                    first_worker: number * self.plan.workers.max(1),
+                };
+                let threads = match self.plan.workers {
+                    0 => {
+                        let worker = workers.next();
+                        let work = move || self.receiver_thread(number, queues, worker, places, events);
+                        vec![Box::new(work) as Work<'_>]
+                    }
+                    _ => self.cluster(number, queues, &mut workers, places, events),
+                };
+                for thread in threads {
+                    let begin = move || {
+                        if gate.pass() {
+                            thread();
+                        }
+                    };
+                    if let Err(error) = thread::Builder::new().spawn_scoped(scope, begin) {
+                        gate.close();
+                        let threads = self.plan.threads();
+                        hub.fault(format!("cannot start {threads} threads: {error}; nothing was measured"));
+                        return;
+                    }
+                }
+            }
+            drop(events);
+            let listening = catch_unwind(AssertUnwindSafe(|| hub.listen(&received)));
+            if let Err(panic) = listening {
+                hub.give_up();
+                resume_unwind(panic);
+            }
+        });
+        self.config.limits.give_back_bytes(taken);
+    }
+
+    /// The threads of a receiver and the workers that it hands over to.
+    fn cluster<'t, R: RecordSink + Send + 'static>(
+        self,
+        number: usize,
+        queues: &'t mut [Box<dyn PacketSource>],
+        workers: &mut impl Iterator<Item = Worker<R>>,
+        places: Places<'t>,
+        events: Remote<R>,
+    ) -> Vec<Work<'t>>
+    where
+        'a: 't,
+    {
+        let (sender, first) = (events.events.clone(), events.first_worker);
+        let gave_up = Box::new(move |at| send(&sender, Event::WorkerFailed(first + at)));
+        let (fan, inboxes) =
+            Fan::new(self.plan.workers, self.hand_over(), gave_up, self.config, self.time_base);
+        let mut threads: Vec<Work<'t>> = Vec::new();
+        for (at, (inbox, worker)) in inboxes.into_iter().zip(workers).enumerate() {
+            let number = first + at;
+            let sender = events.events.clone();
+            threads.push(Box::new(move || self.worker_thread(number, inbox, worker, &sender)));
+        }
+        threads.push(Box::new(move || self.fan_thread(number, queues, fan, places, events)));
+        threads
+    }
+
+    fn hand_over(self) -> HandOver {
+        let in_lock_step = self.plan.design == Design::Sync;
+        HandOver {
+            parcels: self.config.hand_over_parcels,
+            in_lock_step,
+            // In lock step the receiver waits for its workers anyway, for what it told them in between too.
+            waits: self.time_base == TimeBase::Packets || in_lock_step,
+            // Where flows are merged, workers wait for that, however long it takes.
+            gives_up_after: (self.time_base == TimeBase::Clock && !self.merges).then_some(STALLED),
+            split: self.plan.split,
+        }
+    }
+
+    /// What ends a receiver, to be asked for once each.
+    fn ends(self) -> Ends<'a> {
+        Ends { stop: self.stop, quiet: self.quiet.place() }
+    }
+
+    /// Keeps the thread of this number on its core; what to say where that fails.
+    fn pin(&self, thread: usize) -> Option<String> {
+        self.plan.cores.get(thread).and_then(|&core| cores::pin(core).err())
+    }
+
+    /// Receives and counts on the calling thread.
+    fn receive<R: RecordSink>(
+        self,
+        sources: &mut [Box<dyn PacketSource>],
+        worker: Worker<R>,
+        events: impl Events,
+        seat: Option<Seat<'_>>,
+    ) -> (PollerEnd, Worker<R>) {
+        let Self { filter, config, time_base, .. } = self;
+        let ends = self.ends();
+        if self.plan.design == Design::Cooperative {
+            let down = Cooperative::new(worker, config.burst);
+            let (end, down, _) =
+                Poller::new(time_base, down, events, config, filter, ends, seat).run(sources);
+            (end, down.into_worker())
+        } else {
+            let (end, down, _) =
+                Poller::new(time_base, worker, events, config, filter, ends, seat).run(sources);
+            (end, down)
+        }
+    }
+
+    /// A receiver that counts what it receives.
+    fn receiver_thread<R: RecordSink + Send + 'static>(
+        self,
+        number: usize,
+        queues: &mut [Box<dyn PacketSource>],
+        worker: Option<Worker<R>>,
+        (receiving, seat): Places<'_>,
+        mut events: Remote<R>,
+    ) {
+        let Some(mut worker) = worker else { return };
+        let sender = events.events.clone();
+        worker.set_outlet(outlet(number, &sender), Arc::default());
+        self.pin(number).into_iter().for_each(|line| events.warning(line));
+        let work = AssertUnwindSafe(|| {
+            let (end, worker) = self.receive(queues, worker, events, seat);
+            // The others, whose end is waited for, may wait for answers that only lack this one.
+            send(&sender, Event::TasksOver(number));
+            let worker = worker.end(receiving.end(end.counted.now));
+            (worker, end)
+        });
+        let last = match catch_unwind(work) {
+            Ok((worker, end)) => {
+                send(&sender, Event::WorkerEnded(number, Box::new(worker)));
+                Event::ReceiverEnded(number, Box::new(end))
+            }
+            Err(_) => {
+                send(&sender, Event::WorkerFailed(number));
+                Event::ReceiverFailed(number)
+            }
+        };
+        send(&sender, last);
+    }
+
+    /// A receiver that hands over to workers.
+    fn fan_thread<R: RecordSink + Send + 'static>(
+        self,
+        number: usize,
+        queues: &mut [Box<dyn PacketSource>],
+        fan: Fan,
+        (receiving, seat): Places<'_>,
+        mut events: Remote<R>,
+    ) {
+        let Self { filter, config, time_base, .. } = self;
+        let ends = self.ends();
+        let sender = events.events.clone();
+        self.pin(number).into_iter().for_each(|line| events.warning(line));
+        let work = AssertUnwindSafe(|| {
+            let poller = Poller::new(time_base, fan, events, config, filter, ends, seat);
+            let (end, mut fan, mut events) = poller.run(queues);
+            if config.tasks.is_some() {
+                // As in `receiver_thread`, once its workers have said all.
+                fan.settle();
+                fan.take_failed().into_iter().for_each(|worker| events.worker_failed(worker));
+                events.tasks_over(self.plan.workers);
+            }
+            fan.end(receiving.end(end.counted.now));
+            fan.take_failed().into_iter().for_each(|worker| events.worker_failed(worker));
+            end
+        });
+        let last = match catch_unwind(work) {
+            Ok(end) => Event::ReceiverEnded(number, Box::new(end)),
+            Err(_) => Event::ReceiverFailed(number),
+        };
+        send(&sender, last);
+    }
+
+    /// A worker that counts what a receiver hands over.
+    fn worker_thread<R: RecordSink + Send + 'static>(
+        self,
+        number: usize,
+        inbox: Inbox,
+        worker: Worker<R>,
+        events: &Sender<Event<R>>,
+    ) {
+        if let Some(line) = self.pin(self.plan.receivers + number) {
+            send(events, Event::Warning(line));
+        }
+        let work = AssertUnwindSafe(|| self.work(number, inbox, worker, events));
+        let last = match catch_unwind(work).ok().flatten() {
+            Some(end) => Event::WorkerEnded(number, Box::new(end)),
+            None => Event::WorkerFailed(number),
+        };
+        send(events, last);
+    }
+
+    /// `None` where the receiver is gone.
+    fn work<R: RecordSink + Send + 'static>(
+        self,
+        number: usize,
+        mut inbox: Inbox,
+        mut worker: Worker<R>,
+        events: &Sender<Event<R>>,
+    ) -> Option<WorkerEnd<R>> {
+        worker.set_outlet(outlet(number, events), inbox.awaits_others());
+        let mut last = 0;
+        let mut stopwatch = Stopwatch::new(self.config.timed);
+        let mut steps = Steps { role: Role::Worker, ..Steps::default() };
+        let began = Instant::now();
+        let counting = stopwatch.is_on().then(Counting::start).flatten();
+        let has_ended = inbox.serve(|parcel| {
+            steps.packets += parcel.packets();
+            stopwatch.time(&mut steps.count, || self.parcel(&mut worker, parcel));
+            last = parcel.now;
+            while let Some(sealed) = worker.take_sealed() {
+                send(events, Event::Part(number, Box::new(sealed)));
+            }
+        });
+        if stopwatch.is_on() {
+            steps.elapsed = began.elapsed();
+            steps.hardware = counting.and_then(Counting::read);
+            send(events, Event::Steps(steps));
+        }
+        has_ended.then(|| worker.end(last))
+    }
+
+    fn parcel<R: RecordSink>(&self, worker: &mut Worker<R>, parcel: &Parcel) {
+        let Parcel { v4, v6, now, order } = parcel;
+        // As the receiver writes there next: asked for to be read, its own copies would have to be called back then.
+        prefetch_for_writing(v4.packets());
+        prefetch_for_writing(v6.packets());
+        worker.expect(v4.packets(), v6.packets());
+        worker.count(v4, v6, *now);
+        match (order, self.time_base) {
+            (Order::GoOn, TimeBase::Packets) => {
+                worker.sweep_replay(v4.packets().len() + v6.packets().len(), *now);
+            }
+            (Order::GoOn, TimeBase::Clock) => worker.sweep_live(*now),
+            (Order::Turn(window), _) => worker.turn(*window, *now),
+            (Order::Idle, _) => worker.idle(),
+            (Order::End, _) => {}
+        }
+    }
+}
+
+/// A receiver's place at the gate between windows, which says where it has come to, and which windows are over.
+fn seat<'a, R: Send + 'static>(
+    gate: &'a WindowGate,
+    receiver: usize,
+    events: &Sender<Event<R>>,
+    shared: Option<Arc<Shared>>,
+) -> Seat<'a> {
+    let (coming, over) = (events.clone(), events.clone());
+    let comes = move |window| send(&coming, Event::Comes(receiver, window));
+    gate.seat(receiver, comes, move |window| {
+        shared.iter().for_each(|shared| shared.change());
+        send(&over, Event::Over(window));
+    })
+}
+
+/// Gives each worker tasks, and says where their emptied states go back to.
+fn set_tasks<R: RecordSink>(
+    tasks: &Tasks,
+    workers: &mut [Worker<R>],
+) -> Result<Vec<Sender<Box<TaskStates>>>, SketchError> {
+    let mut spares = Vec::new();
+    for worker in workers {
+        let (back, spare) = channel();
+        let _ = back.send(Box::new(tasks.states()?));
+        worker.set_tasks(Some(WorkerTasks::new(tasks, Box::new(tasks.states()?), spare)));
+        spares.push(back);
+    }
+    Ok(spares)
+}
+
+/// The sources of each receiver.
+fn shares(
+    sources: &mut [Box<dyn PacketSource>],
+    receivers: usize,
+) -> impl Iterator<Item = &mut [Box<dyn PacketSource>]> {
+    let (least, more) = (sources.len() / receivers, sources.len() % receivers);
+    let mut rest = sources;
+    (0..receivers).map(move |number| {
+        let count = least + usize::from(number < more);
+        let (share, behind) = std::mem::take(&mut rest).split_at_mut(count);
+        rest = behind;
+        share
+    })
+}

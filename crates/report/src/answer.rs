@@ -1,0 +1,162 @@
+//! The answer of one query.
+
+mod json;
+mod rest;
+
+pub use rest::Rest;
+
+use crate::{Column, ColumnKind, Counters, PacketCounts, Span, Value, integer};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// Whether an answer, or a window, is whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// All of the window was watched, and all rows counted.
+    #[default]
+    Complete,
+    /// Rows were refused, or a node is missing.
+    Partial,
+    /// The window was watched only in part.
+    Cut,
+}
+
+/// How a query was executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// From window rows.
+    #[default]
+    Row,
+    /// From the packets of pinned keys.
+    Zoom,
+    /// From sketches.
+    Sketch,
+}
+
+/// How a task counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskNote {
+    /// The task as the user wrote it.
+    pub text: String,
+    /// The structure that counted, with its sizes.
+    pub structure: String,
+    /// Why that one.
+    pub why: String,
+    /// Memory of one such structure, all address families together, bytes.
+    #[serde(with = "integer")]
+    pub memory_bytes: u64,
+    /// What was counted in the window: packets, or bytes where the task is about them.
+    #[serde(with = "integer")]
+    pub total: u64,
+    /// Packets lost before the measurement, which bounds include; `None` where the source cannot count its loss.
+    #[serde(with = "integer::option")]
+    pub lost: Option<u64>,
+}
+
+/// The account of all frames of a window. In JSON its members are the answer's own: `packets` and `loss`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Frames received, measured and not measured.
+    pub packets: PacketCounts,
+    /// What the source lost; `None` where it cannot count its loss.
+    pub loss: Option<Counters>,
+}
+
+/// The answer of one query, for one window and node: a table under named columns.
+///
+/// JSON: an object with the members in this order, the columns, the reason, the task and the account last, and each row an object.
+/// Writing fails where a row does not fit the columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Name of the query.
+    pub query: String,
+    /// The observation point; `None` in answers across nodes.
+    pub node: Option<String>,
+    /// The window; `None` for the whole run.
+    pub window: Option<Span>,
+    /// Whether it is whole.
+    pub status: Status,
+    /// It came after its window's time for answers.
+    pub late: bool,
+    /// How often an answer of this query and window was replaced before.
+    pub revision: u64,
+    /// What was watched of a window that is cut.
+    pub watched: Option<Span>,
+    /// Of a run of empty windows: their number.
+    pub empty: Option<u64>,
+    /// Packets received, as a share of those received or lost before the table; `None` where the source cannot count its loss.
+    pub coverage: Option<f64>,
+    /// How it was computed.
+    pub class: Class,
+    /// What the rows hold.
+    pub columns: Vec<Column>,
+    /// The rows, in the order of the query; each has a value for each column.
+    pub rows: Vec<Vec<Value>>,
+    /// Groups that are in no row.
+    pub rest: Rest,
+    /// How far values may be off: `exact`, `certain`, a probability, `none`.
+    pub bounds: String,
+    /// What keeps it from being whole.
+    pub reason: Option<String>,
+    /// Of a task: how it counted.
+    pub task: Option<TaskNote>,
+    /// Of the query `totals` of a window: all frames.
+    pub account: Option<Account>,
+}
+
+impl Answer {
+    /// A complete, exact answer from window rows.
+    pub fn new(
+        query: impl Into<String>,
+        window: Option<Span>,
+        columns: Vec<Column>,
+        rows: Vec<Vec<Value>>,
+    ) -> Self {
+        Self {
+            query: query.into(),
+            node: None,
+            window,
+            status: Status::Complete,
+            late: false,
+            revision: 0,
+            watched: None,
+            empty: None,
+            coverage: None,
+            class: Class::Row,
+            columns,
+            rows,
+            rest: Rest::default(),
+            bounds: "exact".to_owned(),
+            reason: None,
+            task: None,
+            account: None,
+        }
+    }
+
+    /// The position of the column of this name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// The value of a row under the column of this name.
+    pub fn value(&self, row: usize, name: &str) -> Option<&Value> {
+        self.rows.get(row)?.get(self.column(name)?)
+    }
+
+    /// Replaces addresses: of a prefix those bits that it has. Estimates stay. Addresses that are bounds (the columns `lower` and
+    /// `upper`) become null, because their order does not survive.
+    pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
+        for row in &mut self.rows {
+            for (column, value) in self.columns.iter().zip(row) {
+                let is_bound = matches!(column.name.as_str(), "lower" | "upper");
+                if is_bound && column.kind == ColumnKind::Address {
+                    *value = Value::Null;
+                } else {
+                    value.map_addresses(f);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! An answer as JSON.
+
+use super::{Account, Answer, Class, Rest, Status, TaskNote};
+use crate::row::{self, Rows};
+use crate::{Column, Counters, PacketCounts, Span, integer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value as Json};
+
+/// The members in their order.
+#[derive(Serialize)]
+struct Written<'a> {
+    query: &'a str,
+    node: Option<&'a str>,
+    window: Option<Span>,
+    status: Status,
+    #[serde(skip_serializing_if = "is_false")]
+    late: bool,
+    #[serde(skip_serializing_if = "is_zero", with = "integer")]
+    revision: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    watched: Option<Span>,
+    #[serde(skip_serializing_if = "Option::is_none", with = "integer::option")]
+    empty: Option<u64>,
+    coverage: Option<f64>,
+    class: Class,
+    rows: Rows<'a>,
+    rest: &'a Rest,
+    bounds: &'a str,
+    columns: &'a [Column],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<&'a TaskNote>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packets: Option<&'a PacketCounts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loss: Option<Option<&'a Counters>>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Serialize for Answer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let account = self.account.as_ref();
+        let written = Written {
+            query: &self.query,
+            node: self.node.as_deref(),
+            window: self.window,
+            status: self.status,
+            late: self.late,
+            revision: self.revision,
+            watched: self.watched,
+            empty: self.empty,
+            coverage: self.coverage,
+            class: self.class,
+            rows: Rows { columns: &self.columns, rows: &self.rows },
+            rest: &self.rest,
+            bounds: &self.bounds,
+            columns: &self.columns,
+            reason: self.reason.as_deref(),
+            task: self.task.as_ref(),
+            packets: account.map(|account| &account.packets),
+            loss: account.map(|account| account.loss.as_ref()),
+        };
+        written.serialize(serializer)
+    }
+}
+
+/// The members as they are read: rows wait for their columns, which may come later.
+#[derive(Deserialize)]
+struct Read {
+    query: String,
+    node: Option<String>,
+    window: Option<Span>,
+    status: Status,
+    #[serde(default)]
+    late: bool,
+    #[serde(default, with = "integer")]
+    revision: u64,
+    watched: Option<Span>,
+    #[serde(default, with = "integer::option")]
+    empty: Option<u64>,
+    coverage: Option<f64>,
+    class: Class,
+    rows: Vec<Map<String, Json>>,
+    rest: Rest,
+    bounds: String,
+    columns: Vec<Column>,
+    reason: Option<String>,
+    task: Option<TaskNote>,
+    packets: Option<PacketCounts>,
+    loss: Option<Counters>,
+}
+
+impl<'de> Deserialize<'de> for Answer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = Read::deserialize(deserializer)?;
+        let rows = read.rows.iter().map(|members| row::read(&read.columns, members));
+        let rows = rows.collect::<Result<_, _>>().map_err(D::Error::custom)?;
+        let loss = read.loss;
+        Ok(Self {
+            query: read.query,
+            node: read.node,
+            window: read.window,
+            status: read.status,
+            late: read.late,
+            revision: read.revision,
+            watched: read.watched,
+            empty: read.empty,
+            coverage: read.coverage,
+            class: read.class,
+            columns: read.columns,
+            rows,
+            rest: read.rest,
+            bounds: read.bounds,
+            reason: read.reason,
+            task: read.task,
+            account: read.packets.map(|packets| Account { packets, loss }),
+        })
+    }
+}

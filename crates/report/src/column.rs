@@ -1,0 +1,58 @@
+//! What a column of an answer holds.
+
+use serde::{Deserialize, Serialize};
+
+/// The type of a column's values: how their JSON is read back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColumnKind {
+    /// Unsigned integers of 64 bits.
+    Unsigned,
+    /// Signed integers of 64 bits.
+    Signed,
+    /// Floating point numbers.
+    Float,
+    /// Text.
+    Text,
+    /// IPv4 and IPv6 addresses.
+    Address,
+    /// Address prefixes.
+    Prefix,
+    /// Times.
+    Time,
+    /// Values with bounds.
+    Estimate,
+}
+
+/// A column of an answer. Any column may hold nulls, and estimates in place of its own values: a count, for instance, is
+/// exact while memory lasts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name, unique within the answer.
+    pub name: String,
+    /// The type of its values.
+    pub kind: ColumnKind,
+    /// The unit of its values; empty where there is none.
+    pub unit: String,
+}
+
+impl Column {
+    /// A column.
+    pub fn new(name: impl Into<String>, kind: ColumnKind, unit: impl Into<String>) -> Self {
+        Self { name: name.into(), kind, unit: unit.into() }
+    }
+
+    /// The column of a field of the field table.
+    pub fn of_field(field: &flow::Field) -> Self {
+        let kind = match field.value {
+            flow::Value::Unsigned(..) | flow::Value::Optional(..) => ColumnKind::Unsigned,
+            flow::Value::Time(_) => ColumnKind::Time,
+            flow::Value::Address(_) => ColumnKind::Address,
+            flow::Value::Mac(_) | flow::Value::EndReason(_) | flow::Value::Node => ColumnKind::Text,
+            flow::Value::Float(_) => ColumnKind::Float,
+        };
+        // A time is text in JSON: its unit is that of the file formats.
+        let unit = if kind == ColumnKind::Time { "" } else { field.unit };
+        Self::new(field.name, kind, unit)
+    }
+}

@@ -1,0 +1,113 @@
+//! Named counters, and the account of all frames.
+
+use crate::integer::{self, Integer};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// Named counters, in an order that means something. JSON: an object of those that are not zero.
+///
+/// A counter that is zero and one that is not there are the same: two are equal where their nonzero counters are.
+#[derive(Clone, Debug, Default)]
+pub struct Counters(pub Vec<(String, u64)>);
+
+impl Counters {
+    /// The sum of all.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+
+    /// The counter of this name; 0 where it is not there.
+    pub fn get(&self, name: &str) -> u64 {
+        self.0.iter().find(|(own, _)| own == name).map_or(0, |(_, count)| *count)
+    }
+
+    /// Those that are not zero.
+    pub fn nonzero(&self) -> impl Iterator<Item = (&str, u64)> + '_ {
+        self.0.iter().map(|(name, count)| (name.as_str(), *count)).filter(|&(_, count)| count != 0)
+    }
+
+    /// What was added since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        self.0.iter().map(|(name, count)| (name.clone(), count.saturating_sub(before.get(name)))).collect()
+    }
+}
+
+impl PartialEq for Counters {
+    fn eq(&self, other: &Self) -> bool {
+        self.nonzero().eq(other.nonzero())
+    }
+}
+
+impl Eq for Counters {}
+
+impl<N: Into<String>> FromIterator<(N, u64)> for Counters {
+    fn from_iter<I: IntoIterator<Item = (N, u64)>>(counters: I) -> Self {
+        Self(counters.into_iter().map(|(name, count)| (name.into(), count)).collect())
+    }
+}
+
+impl Serialize for Counters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, count) in self.nonzero() {
+            map.serialize_entry(name, &Integer(count))?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Counters {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(CountersVisitor).map(Self)
+    }
+}
+
+struct CountersVisitor;
+
+impl<'de> Visitor<'de> for CountersVisitor {
+    type Value = Vec<(String, u64)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of unsigned integers")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut counters: Self::Value = Vec::new();
+        while let Some((name, Integer(count))) = map.next_entry::<String, Integer>()? {
+            if counters.iter().any(|(own, _)| *own == name) {
+                return Err(A::Error::custom(format!("the counter {name} is there twice")));
+            }
+            counters.push((name, count));
+        }
+        Ok(counters)
+    }
+}
+
+/// Frames: `received` = `measured` + the sum of `not_measured`, always.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PacketCounts {
+    /// Frames taken from the source.
+    #[serde(with = "integer")]
+    pub received: u64,
+    /// Frames counted in a flow record, the record `other` included.
+    #[serde(with = "integer")]
+    pub measured: u64,
+    /// Frames not measured, by reason.
+    pub not_measured: Counters,
+    /// What else is known of the frames, measured or not: `time_backwards`, `ports_truncated`, …
+    pub remarks: Counters,
+}
+
+impl PacketCounts {
+    /// What was added since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            received: self.received.saturating_sub(before.received),
+            measured: self.measured.saturating_sub(before.measured),
+            not_measured: self.not_measured.since(&before.not_measured),
+            remarks: self.remarks.since(&before.remarks),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Events: what standing queries report when their conditions change.
+
+use crate::{Column, Span, Value, rfc3339};
+use serde::de::Error;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value as Json};
+use std::net::IpAddr;
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EventKind {
+    /// A condition became true.
+    Fired,
+    /// It is false again.
+    Resolved,
+    /// Too many windows are missing to tell.
+    NoData,
+    /// A chain did not end within its time.
+    Timeout,
+    /// A key was not seen for many windows.
+    Expired,
+    /// Too many keys fired at once; this one starts nothing.
+    Suppressed,
+    /// The task came too late for its window.
+    Missed,
+}
+
+/// A named value of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Its name, kind and unit.
+    pub column: Column,
+    /// The value.
+    pub value: Value,
+}
+
+/// An event.
+///
+/// JSON: an object with these members in this order, and then `columns`: the kind and unit of each member of `key`, then of each of
+/// `values`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// A hash of query, version, key, node and window: the same in every run.
+    pub event: String,
+    /// What happened.
+    pub kind: EventKind,
+    /// The query whose state changed.
+    pub query: String,
+    /// The query whose answer did it; `None` where it is the query itself.
+    pub fired_by: Option<String>,
+    /// The group.
+    pub key: Vec<Item>,
+    /// The observation point; `None` for answers across nodes.
+    pub node: Option<String>,
+    /// Stream time, nanoseconds since the epoch: the window's end.
+    pub at_ns: u64,
+    /// The window.
+    pub window: Option<Span>,
+    /// The values that the condition was about.
+    pub values: Vec<Item>,
+    /// What they were compared with, where that is one number.
+    pub threshold: Option<f64>,
+    /// The window was late.
+    pub late: bool,
+    /// The answer's coverage; `None` where the source cannot count its loss.
+    pub coverage: Option<f64>,
+    /// The event that started the query.
+    pub parent: Option<String>,
+}
+
+impl Event {
+    /// Replaces addresses in the key and in the values.
+    pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
+        self.key.iter_mut().chain(&mut self.values).for_each(|item| item.value.map_addresses(f));
+    }
+}
+
+/// The members in their order.
+#[derive(Serialize)]
+struct Written<'a> {
+    event: &'a str,
+    kind: EventKind,
+    query: &'a str,
+    fired_by: Option<&'a str>,
+    key: Items<'a>,
+    node: Option<&'a str>,
+    #[serde(with = "rfc3339")]
+    at: u64,
+    window: Option<Span>,
+    values: Items<'a>,
+    threshold: Option<f64>,
+    late: bool,
+    coverage: Option<f64>,
+    parent: Option<&'a str>,
+    columns: Vec<&'a Column>,
+}
+
+struct Items<'a>(&'a [Item]);
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for Item { column, value } in self.0 {
+            map.serialize_entry(&column.name, value)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let written = Written {
+            event: &self.event,
+            kind: self.kind,
+            query: &self.query,
+            fired_by: self.fired_by.as_deref(),
+            key: Items(&self.key),
+            node: self.node.as_deref(),
+            at: self.at_ns,
+            window: self.window,
+            values: Items(&self.values),
+            threshold: self.threshold,
+            late: self.late,
+            coverage: self.coverage,
+            parent: self.parent.as_deref(),
+            columns: self.key.iter().chain(&self.values).map(|item| &item.column).collect(),
+        };
+        written.serialize(serializer)
+    }
+}
+
+#[derive(Deserialize)]
+struct Read {
+    event: String,
+    kind: EventKind,
+    query: String,
+    fired_by: Option<String>,
+    key: Map<String, Json>,
+    node: Option<String>,
+    #[serde(with = "rfc3339")]
+    at: u64,
+    window: Option<Span>,
+    values: Map<String, Json>,
+    threshold: Option<f64>,
+    late: bool,
+    coverage: Option<f64>,
+    parent: Option<String>,
+    columns: Vec<Column>,
+}
+
+fn items(columns: Vec<Column>, members: &Map<String, Json>) -> Result<Vec<Item>, String> {
+    let item = |column: Column| {
+        let json = members.get(&column.name).ok_or_else(|| format!("{} has no value", column.name))?;
+        Ok(Item { value: Value::from_json(json, column.kind)?, column })
+    };
+    columns.into_iter().map(item).collect()
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = Read::deserialize(deserializer)?;
+        let mut columns = read.columns;
+        if columns.len() != read.key.len() + read.values.len() {
+            return Err(D::Error::custom("the event does not have a column for each value"));
+        }
+        let of_values = columns.split_off(read.key.len());
+        Ok(Self {
+            event: read.event,
+            kind: read.kind,
+            query: read.query,
+            fired_by: read.fired_by,
+            key: items(columns, &read.key).map_err(D::Error::custom)?,
+            node: read.node,
+            at_ns: read.at,
+            window: read.window,
+            values: items(of_values, &read.values).map_err(D::Error::custom)?,
+            threshold: read.threshold,
+            late: read.late,
+            coverage: read.coverage,
+            parent: read.parent,
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! Answers, windows and the run report as owned, serialisable data; their JSON; their form on a terminal.
+//!
+//! The crate knows nothing of how an answer was computed. An [`Answer`] is a table of typed [`Value`]s under named
+//! [`Column`]s; a [`Window`] has the answers of one window; a [`RunReport`] those of the whole run. What is written as JSON
+//! and read again is equal. `docs/report.md` describes the JSON, `docs/schema` holds its schemas.
+//!
+//! ```
+//! use report::{Answer, Column, ColumnKind, Span, Value};
+//!
+//! let columns = vec![
+//!     Column::new("dst_addr", ColumnKind::Address, ""),
+//!     Column::new("total_byte", ColumnKind::Unsigned, "bytes"),
+//! ];
+//! let window = Span { start_ns: 1_795_534_800_000_000_000, end_ns: 1_795_534_810_000_000_000 };
+//! let address = Value::Address("192.0.2.7".parse()?);
+//! let rows = vec![vec![address, Value::Unsigned(u64::MAX)]];
+//! let answer = Answer::new("q1", Some(window), columns, rows);
+//!
+//! let json = serde_json::to_string(&answer)?;
+//! assert!(json.contains(r#""window":{"start":"2026-11-24T15:40:00.000000000Z","end":"2026-11-24T15:40:10.000000000Z"}"#));
+//! assert!(json.contains(r#""rows":[{"dst_addr":"192.0.2.7","total_byte":"18446744073709551615"}]"#));
+//! assert_eq!(serde_json::from_str::<Answer>(&json)?, answer);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod answer;
+mod column;
+mod counters;
+mod event;
+mod integer;
+mod prefix;
+mod rfc3339;
+mod row;
+mod run;
+mod span;
+mod value;
+mod window;
+
+pub use answer::{Account, Answer, Class, Rest, Status, TaskNote};
+pub use column::{Column, ColumnKind};
+pub use counters::{Counters, PacketCounts};
+pub use event::{Event, EventKind, Item};
+pub use prefix::network;
+pub use rfc3339::{format_time, parse_time};
+pub use run::{DesignReport, FlowCounts, Rates, RunReport, WireReport};
+pub use span::Span;
+pub use value::Value;
+pub use window::{Window, WindowCounts, WindowEnd};

@@ -1,0 +1,86 @@
+//! The whole run.
+
+mod design;
+mod flows;
+mod rates;
+mod sources;
+mod wire;
+
+pub use design::DesignReport;
+pub use flows::FlowCounts;
+pub use rates::Rates;
+pub use wire::WireReport;
+
+use crate::{Answer, Counters, Event, PacketCounts, Span, WindowCounts, integer, rfc3339};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// The whole run: what `--report` writes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// What was measured, as the user called it. JSON: a name, or a list of them.
+    #[serde(with = "sources")]
+    pub source: Vec<String>,
+    /// Name of the observation point.
+    pub node: String,
+    /// Stream time of the first frame, nanoseconds since the epoch; `None` without frames.
+    #[serde(rename = "started", with = "rfc3339::option")]
+    pub started_ns: Option<u64>,
+    /// Stream time of the last frame.
+    #[serde(rename = "ended", with = "rfc3339::option")]
+    pub ended_ns: Option<u64>,
+    /// The windows.
+    pub windows: WindowCounts,
+    /// The frames.
+    pub packets: PacketCounts,
+    /// What the source lost; `None` where it cannot count its loss.
+    pub loss: Option<Counters>,
+    /// The flow records.
+    pub flows: FlowCounts,
+    /// Averages over the run.
+    pub rates: Rates,
+    /// Memory of tables and queues at its most, bytes.
+    #[serde(with = "integer")]
+    pub memory_bytes: u64,
+    /// The answers: those of the whole run, then those of its last windows.
+    pub answers: Vec<Answer>,
+    /// The events, oldest first.
+    pub events: Vec<Event>,
+    /// Edison's version.
+    pub version: String,
+    /// The command line.
+    pub command_line: Vec<String>,
+    /// Time that the run took, seconds.
+    pub elapsed_seconds: f64,
+    /// How often links were found to have gone down; `None` where there is no link.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
+    pub link_down: Option<u64>,
+    /// How the work was divided.
+    pub design: DesignReport,
+    /// What the software wire saw, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireReport>,
+    /// What went wrong, one line each.
+    pub faults: Vec<String>,
+    /// Windows whose answers were not kept for `answers`.
+    #[serde(with = "integer")]
+    pub answers_unlisted: u64,
+}
+
+impl RunReport {
+    /// Stream time from the first to the last frame; `None` without frames.
+    pub fn span(&self) -> Option<Span> {
+        Some(Span { start_ns: self.started_ns?, end_ns: self.ended_ns? })
+    }
+
+    /// The answer of this query over the whole run.
+    pub fn answer(&self, query: &str) -> Option<&Answer> {
+        self.answers.iter().find(|answer| answer.query == query && answer.window.is_none())
+    }
+
+    /// Replaces addresses in all answers and events.
+    pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
+        self.answers.iter_mut().for_each(|answer| answer.map_addresses(f));
+        self.events.iter_mut().for_each(|event| event.map_addresses(f));
+    }
+}

@@ -1,0 +1,36 @@
+//! What a software wire saw of its receivers.
+
+use crate::integer;
+use serde::{Deserialize, Serialize};
+
+/// What a software wire saw of its receivers. The sums are over all queues, the longest absence is one queue's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireReport {
+    /// Packets that arrived.
+    #[serde(with = "integer")]
+    pub offered: u64,
+    /// Packets that were received.
+    #[serde(with = "integer")]
+    pub delivered: u64,
+    /// Packets that found a ring full.
+    #[serde(with = "integer")]
+    pub imissed: u64,
+    /// Packets that would have arrived if the wire's clock had stopped while a receiver was off its core.
+    #[serde(with = "integer")]
+    pub offered_clock_stopped: u64,
+    /// Packets that would have found a ring full under the same condition.
+    #[serde(with = "integer")]
+    pub imissed_clock_stopped: u64,
+    /// The number of noticeable times that a receiver was off its core.
+    #[serde(with = "integer")]
+    pub gaps: u64,
+    /// Their length together, nanoseconds.
+    #[serde(with = "integer")]
+    pub gap_ns: u64,
+    /// The longest of them, nanoseconds.
+    #[serde(with = "integer")]
+    pub longest_gap_ns: u64,
+    /// Times that the pool had no mbuf for a packet, which then waited in its ring. 0 without mbufs.
+    #[serde(with = "integer")]
+    pub rx_nombuf: u64,
+}

@@ -1,0 +1,189 @@
+//! One value of an answer.
+
+use crate::rfc3339::{format_time, parse_time};
+use crate::{ColumnKind, integer, prefix};
+use flow::FlowKey;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::Value as Json;
+use std::net::IpAddr;
+
+/// One value of an answer.
+///
+/// A value is written as JSON by itself and read back by the kind of its column. Numbers that are not finite are null in
+/// JSON: a [`Value::Float`] that is not finite is read back as [`Value::Null`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// No value.
+    #[default]
+    Null,
+    /// An unsigned integer.
+    Unsigned(u64),
+    /// A signed integer.
+    Signed(i64),
+    /// A floating point number.
+    Float(f64),
+    /// Text.
+    Text(String),
+    /// An address.
+    Address(IpAddr),
+    /// An address prefix.
+    Prefix {
+        /// Its first address.
+        address: IpAddr,
+        /// Its length in bits, at most that of the address.
+        length: u8,
+    },
+    /// A time, nanoseconds since the epoch.
+    Time(u64),
+    /// A value between bounds. The answer's `bounds` states how sure they are.
+    Estimate {
+        /// The most likely value.
+        value: f64,
+        /// The truth is not less than this; −∞ where nothing is known.
+        lower: f64,
+        /// The truth is not more than this; ∞ where nothing is known.
+        upper: f64,
+    },
+}
+
+impl From<flow::Estimate> for Value {
+    fn from(estimate: flow::Estimate) -> Self {
+        let bounds = estimate.bounds.map(|bounds| (bounds.lower, bounds.upper));
+        let (lower, upper) = bounds.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+        Self::Estimate { value: estimate.value, lower, upper }
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, T::into)
+    }
+}
+
+macro_rules! value_from {
+    ($($from:ty => $variant:ident),*) => {
+        $(impl From<$from> for Value {
+            fn from(value: $from) -> Self {
+                Self::$variant(value.into())
+            }
+        })*
+    };
+}
+value_from!(u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned, i64 => Signed, f64 => Float);
+value_from!(&str => Text, String => Text, IpAddr => Address);
+
+impl Value {
+    /// A member of a flow key by its field name: null where the key lacks it, `None` where the name is no member's.
+    pub fn of_key(key: &FlowKey, member: &str) -> Option<Self> {
+        Some(match member {
+            "src_addr" => key.src_addr.into(),
+            "dst_addr" => key.dst_addr.into(),
+            "protocol" => key.protocol.into(),
+            "src_port" => key.src_port.into(),
+            "dst_port" => key.dst_port.into(),
+            "vlan" => key.vlan.into(),
+            "ip_tos" => key.ip_tos.into(),
+            _ => return None,
+        })
+    }
+
+    /// Whether a column of this kind may hold the value.
+    pub fn fits(&self, kind: ColumnKind) -> bool {
+        match self {
+            Self::Null | Self::Estimate { .. } => true,
+            Self::Unsigned(_) => kind == ColumnKind::Unsigned,
+            Self::Signed(_) => kind == ColumnKind::Signed,
+            Self::Float(_) => kind == ColumnKind::Float,
+            Self::Text(_) => kind == ColumnKind::Text,
+            Self::Address(_) => kind == ColumnKind::Address,
+            Self::Prefix { .. } => kind == ColumnKind::Prefix,
+            Self::Time(_) => kind == ColumnKind::Time,
+        }
+    }
+
+    /// The unsigned integer, if it is one.
+    pub fn as_unsigned(&self) -> Option<u64> {
+        if let Self::Unsigned(number) = self { Some(*number) } else { None }
+    }
+
+    /// Replaces addresses. A prefix keeps its length.
+    pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
+        match self {
+            Self::Address(address) => *address = f(*address),
+            // The bits beyond the length are replaced too, and would look like a host's.
+            Self::Prefix { address, length } => *address = prefix::network(f(*address), *length),
+            _ => {}
+        }
+    }
+
+    /// Reads a value of a column of this kind.
+    pub(crate) fn from_json(json: &Json, kind: ColumnKind) -> Result<Self, String> {
+        let read = match (json, kind) {
+            (Json::Null, _) => Some(Self::Null),
+            (Json::Object(members), _) => estimate(members),
+            (Json::Number(number), ColumnKind::Unsigned) => number.as_u64().map(Self::Unsigned),
+            (Json::String(text), ColumnKind::Unsigned) => text.parse().ok().map(Self::Unsigned),
+            (Json::Number(number), ColumnKind::Signed) => number.as_i64().map(Self::Signed),
+            (Json::String(text), ColumnKind::Signed) => text.parse().ok().map(Self::Signed),
+            (Json::Number(number), ColumnKind::Float) => number.as_f64().map(Self::Float),
+            (Json::String(text), ColumnKind::Text) => Some(Self::Text(text.clone())),
+            (Json::String(text), ColumnKind::Address) => text.parse().ok().map(Self::Address),
+            (Json::String(text), ColumnKind::Prefix) => {
+                prefix::parse(text).map(|(address, length)| Self::Prefix { address, length })
+            }
+            (Json::String(text), ColumnKind::Time) => parse_time(text).map(Self::Time),
+            _ => None,
+        };
+        read.ok_or_else(|| format!("{json} is no value of the kind {kind:?}"))
+    }
+}
+
+/// Reads an estimate. A bound that is null is infinite, a value that is null is not a number.
+fn estimate(members: &serde_json::Map<String, Json>) -> Option<Value> {
+    let number = |name, missing| match members.get(name)? {
+        Json::Null => Some(missing),
+        other => other.as_f64(),
+    };
+    Some(Value::Estimate {
+        value: number("value", f64::NAN)?,
+        lower: number("lower", f64::NEG_INFINITY)?,
+        upper: number("upper", f64::INFINITY)?,
+    })
+}
+
+/// A number of an estimate: an integer where it is whole and a double is exact, null where it is not finite.
+struct Number(f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(number) = *self;
+        if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
+            serializer.serialize_i64(number as i64)
+        } else {
+            serializer.serialize_f64(number)
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Unsigned(number) => integer::serialize(number, serializer),
+            Self::Signed(number) => integer::serialize_signed(*number, serializer),
+            Self::Float(number) => serializer.serialize_f64(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Address(address) => serializer.collect_str(address),
+            Self::Prefix { address, length } => serializer.collect_str(&format_args!("{address}/{length}")),
+            Self::Time(ns) => serializer.serialize_str(&format_time(*ns)),
+            Self::Estimate { value, lower, upper } => {
+                let mut map = serializer.serialize_map(Some(3))?;
+                map.serialize_entry("value", &Number(*value))?;
+                map.serialize_entry("lower", &Number(*lower))?;
+                map.serialize_entry("upper", &Number(*upper))?;
+                map.end()
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What one window gave, and how many windows there were.
+
+use crate::{Answer, Counters, PacketCounts, Span, Status, integer};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// What one window gave, or a run of empty windows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// The number of the window in this run, from 0 on.
+    #[serde(with = "integer")]
+    pub index: u64,
+    /// Its time; all of them in a run of empty windows.
+    #[serde(rename = "window")]
+    pub span: Span,
+    /// Whether it was watched from its start to its end, and all was counted.
+    pub status: Status,
+    /// What was watched of a window that is cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Span>,
+    /// Of a run of empty windows: their number.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
+    pub empty: Option<u64>,
+    /// Its frames.
+    pub packets: PacketCounts,
+    /// What the source lost in it; `None` where the source cannot count its loss.
+    pub loss: Option<Counters>,
+    /// Packets in the record `other`.
+    #[serde(with = "integer")]
+    pub table_full: u64,
+    /// Its answers.
+    pub answers: Vec<Answer>,
+}
+
+impl Window {
+    /// The answer of this query.
+    pub fn answer(&self, query: &str) -> Option<&Answer> {
+        self.answers.iter().find(|answer| answer.query == query)
+    }
+
+    /// Replaces addresses in all answers.
+    pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
+        self.answers.iter_mut().for_each(|answer| answer.map_addresses(f));
+    }
+}
+
+/// Why a window was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowEnd {
+    /// Its time, or its number of packets, was over.
+    Full,
+    /// Time advanced past at least one whole window.
+    Jump,
+    /// The run ended in it.
+    RunEnd,
+}
+
+/// The number of windows, by how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowCounts {
+    /// All of them.
+    #[serde(with = "integer")]
+    pub count: u64,
+    /// Whose time or packets were over.
+    #[serde(with = "integer")]
+    pub full: u64,
+    /// Closed by a jump in time.
+    #[serde(with = "integer")]
+    pub jump: u64,
+    /// Closed by the end of the run.
+    #[serde(with = "integer")]
+    pub run_end: u64,
+    /// Windows that were not shown, because their reader was too slow.
+    #[serde(with = "integer")]
+    pub unreported: u64,
+}
+
+impl WindowCounts {
+    /// Counts one more.
+    pub fn add(&mut self, ended_by: WindowEnd) {
+        self.count += 1;
+        *match ended_by {
+            WindowEnd::Full => &mut self.full,
+            WindowEnd::Jump => &mut self.jump,
+            WindowEnd::RunEnd => &mut self.run_end,
+        } += 1;
+    }
+}
