@@ -3,7 +3,7 @@
 //! CSV headers, JSON names, the Parquet schema, `--fields` and `edison fields` are all read from [`FIELDS`], so a
 //! new field is one new entry.
 
-use crate::{EndReason, FlowRecord, Loss};
+use crate::{EndReason, FlowRecord, Loss, RowValue};
 use std::net::IpAddr;
 
 /// How a field is read from a record, which also decides its type in every format.
@@ -148,6 +148,8 @@ pub struct Field {
     pub value: Value,
     /// The unit; empty where there is none.
     pub unit: &'static str,
+    /// Where window rows have it.
+    pub row: RowValue,
     /// How values come together.
     pub aggregation: Aggregation,
     /// One line on what it says.
@@ -230,6 +232,7 @@ impl Field {
             name,
             value,
             unit: "",
+            row: if matches!(aggregation, Aggregation::Key) { RowValue::Key } else { RowValue::Absent },
             aggregation,
             meaning,
             paper: None,
@@ -237,6 +240,10 @@ impl Field {
             standard: "",
             part: Part::Plain,
         }
+    }
+
+    const fn row(self, row: RowValue) -> Self {
+        Self { row, ..self }
     }
 
     const fn unit(self, unit: &'static str) -> Self {
@@ -335,10 +342,12 @@ pub const FIELDS: &[Field] = &[
         .ipfix(&[element("observationDomainName", 300)])
         .standard("RFC 7011"),
     Field::new("stime", Value::Time(|r| r.stime), Min, "time of the earliest packet, since the epoch (UTC)")
+    .row(RowValue::First)
         .unit("ns")
         .paper()
         .ipfix(&[element("flowStartNanoseconds", 156), element("flowStartMilliseconds", 152)]),
     Field::new("ltime", Value::Time(|r| r.ltime), Max, "time of the latest packet, since the epoch (UTC)")
+    .row(RowValue::Last)
         .unit("ns")
         .paper()
         .ipfix(&[element("flowEndNanoseconds", 157), element("flowEndMilliseconds", 153)]),
@@ -348,14 +357,17 @@ pub const FIELDS: &[Field] = &[
         First,
         "source MAC address; null where the link has none, and where it is all zero",
     )
+    .row(RowValue::SourceMac)
     .paper()
     .ipfix(&[element("sourceMacAddress", 56)])
     .standard("IEEE 802.3"),
     Field::new("dmac", Value::Mac(|r| r.dmac), First, "destination MAC address; null as in smac")
+    .row(RowValue::DestinationMac)
         .paper()
         .ipfix(&[element("destinationMacAddress", 80)])
         .standard("IEEE 802.3"),
     Field::new("ip_ttl", Value::Unsigned(8, |r| r.ip_ttl.into()), Last, "time to live (IPv6: hop limit)")
+    .row(RowValue::IpTtl)
         .unit("hops")
         .paper()
         .ipfix(&[element("ipTTL", 192)])
@@ -366,6 +378,7 @@ pub const FIELDS: &[Field] = &[
         Last,
         "type of service (IPv6: traffic class): DSCP in the upper six bits, ECN in the lower two",
     )
+    .row(RowValue::IpTos)
     .paper()
     .ipfix(&[element("ipClassOfService", 5)])
     .standard("RFC 2474, RFC 3168"),
@@ -375,6 +388,7 @@ pub const FIELDS: &[Field] = &[
         Last,
         "TCP sequence number; 0 where the protocol is not TCP",
     )
+    .row(RowValue::TcpSeq)
     .paper()
     .ipfix(&[element("tcpSequenceNumber", 184)])
     .standard("RFC 9293"),
@@ -384,6 +398,7 @@ pub const FIELDS: &[Field] = &[
         Last,
         "TCP acknowledgement number; 0 where the protocol is not TCP",
     )
+    .row(RowValue::TcpAck)
     .paper()
     .ipfix(&[element("tcpAcknowledgementNumber", 185)])
     .standard("RFC 9293"),
@@ -393,11 +408,13 @@ pub const FIELDS: &[Field] = &[
         Last,
         "TCP window as the header states it, unscaled; 0 where the protocol is not TCP",
     )
+    .row(RowValue::TcpWin)
     .unit("bytes")
     .paper()
     .ipfix(&[element("tcpWindowSize", 186)])
     .standard("RFC 9293"),
     Field::new("total_count", Value::Unsigned(64, |r| r.total_count), Sum, "packets")
+    .row(RowValue::Packets)
         .unit("packets")
         .paper()
         .ipfix(&[element("packetDeltaCount", 2)]),
@@ -407,6 +424,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "layer-3 bytes as the IP headers state them: headers and payload, no padding",
     )
+    .row(RowValue::Bytes)
     .unit("bytes")
     .paper()
     .ipfix(&[element("octetDeltaCount", 1)])
@@ -417,6 +435,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "bytes of the frames on the wire, without the frame check sequence",
     )
+    .row(RowValue::WireBytes)
     .unit("bytes")
     .ipfix(&[element("layer2OctetDeltaCount", 352)])
     .standard("IEEE 802.3"),
@@ -426,6 +445,7 @@ pub const FIELDS: &[Field] = &[
         Or,
         "TCP flags that any packet had: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128; 0 where not TCP",
     )
+    .row(RowValue::TcpFlags)
     .ipfix(&[element("tcpControlBits", 6)])
     .standard("RFC 9293, RFC 3168"),
     Field::new(
@@ -434,6 +454,7 @@ pub const FIELDS: &[Field] = &[
         First,
         "VLAN identifier of the outermost tag; null where untagged",
     )
+    .row(RowValue::Vlan)
     .ipfix(&[element("vlanId", 58)])
     .standard("IEEE 802.1Q"),
     Field::new(
@@ -451,6 +472,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "bytes lost before the observation point, repaired later or not",
     )
+    .row(RowValue::PlossByte)
     .paper()
     .ipfix(&[own("ploss_byte", 1)]),
     Field::loss(
@@ -460,6 +482,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "segments that repaired them, or would have",
     )
+    .row(RowValue::PlossCount)
     .paper()
     .ipfix(&[own("ploss_count", 2)]),
     Field::loss(
@@ -469,6 +492,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "segments that came late, but within the reordering window",
     )
+    .row(RowValue::ReorderCount)
     .ipfix(&[own("reorder_count", 3)]),
     Field::loss(
         "retrans_count",
@@ -477,6 +501,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "segments with sequence numbers that were seen before",
     )
+    .row(RowValue::RetransCount)
     .ipfix(&[own("retrans_count", 4)]),
     Field::loss(
         "retrans_byte",
@@ -485,6 +510,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "their bytes that were seen before: lost after the observation point, or sent without need",
     )
+    .row(RowValue::RetransByte)
     .ipfix(&[own("retrans_byte", 5)]),
     Field::loss(
         "unseen_byte",
@@ -493,6 +519,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "bytes that the peer acknowledged but that were not seen here: the tap lost them",
     )
+    .row(RowValue::UnseenByte)
     .ipfix(&[own("unseen_byte", 6)]),
     Field::loss(
         "zero_window_count",
@@ -501,6 +528,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "segments that announced a window of zero",
     )
+    .row(RowValue::ZeroWindowCount)
     .ipfix(&[own("zero_window_count", 7)]),
     Field::loss(
         "hole_count",
@@ -509,6 +537,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "times that sequence numbers skipped ahead",
     )
+    .row(RowValue::HoleCount)
     .ipfix(&[own("hole_count", 8)]),
     Field::loss(
         "resync_count",
@@ -517,6 +546,7 @@ pub const FIELDS: &[Field] = &[
         Sum,
         "times that sequence numbers made no sense and tracking began anew",
     )
+    .row(RowValue::ResyncCount)
     .ipfix(&[own("resync_count", 9)]),
     Field::loss(
         "rtt_min",
@@ -525,6 +555,8 @@ pub const FIELDS: &[Field] = &[
         Min,
         "least round-trip time from here to the receiver and back; null where none was measured",
     )
+    .row(RowValue::RttMin)
     .ipfix(&[own("rtt_min", 10)]),
-    Field::loss("rtt_avg", |r| r.loss()?.rtt_avg, "ns", Mean, "mean of it").ipfix(&[own("rtt_avg", 11)]),
+    Field::loss("rtt_avg", |r| r.loss()?.rtt_avg, "ns", Mean, "mean of it")
+    .row(RowValue::RttAvg).ipfix(&[own("rtt_avg", 11)]),
 ];

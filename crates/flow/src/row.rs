@@ -85,3 +85,127 @@ impl<K> Rows<K> {
         self.losses.get(at)
     }
 }
+
+/// What stands for no value in a column of numbers: no field holds it.
+pub const NULL: u64 = u64::MAX;
+
+/// Where a row has the value of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum RowValue {
+    /// In its key.
+    Key,
+    /// In no row: it is of a record, or of the observation point.
+    Absent,
+    /// [`WindowRow::packets`].
+    Packets,
+    /// [`WindowRow::bytes`].
+    Bytes,
+    /// [`WindowRow::wire_bytes`].
+    WireBytes,
+    /// [`WindowRow::first_ns`].
+    First,
+    /// [`WindowRow::last_ns`].
+    Last,
+    /// [`WindowRow::tcp_seq`].
+    TcpSeq,
+    /// [`WindowRow::tcp_ack`].
+    TcpAck,
+    /// [`WindowRow::tcp_win`].
+    TcpWin,
+    /// [`WindowRow::tcp_flags`].
+    TcpFlags,
+    /// [`WindowRow::ip_ttl`].
+    IpTtl,
+    /// [`WindowRow::ip_tos`].
+    IpTos,
+    /// [`WindowRow::vlan`].
+    Vlan,
+    /// The source address in [`WindowRow::macs`], as a number; null where it is zero.
+    SourceMac,
+    /// The destination address there.
+    DestinationMac,
+    /// [`LossCounts::ploss_byte`].
+    PlossByte,
+    /// [`LossCounts::ploss_count`].
+    PlossCount,
+    /// [`LossCounts::reorder_count`].
+    ReorderCount,
+    /// [`LossCounts::retrans_count`].
+    RetransCount,
+    /// [`LossCounts::retrans_byte`].
+    RetransByte,
+    /// [`LossCounts::unseen_byte`].
+    UnseenByte,
+    /// [`LossCounts::zero_window_count`].
+    ZeroWindowCount,
+    /// [`LossCounts::hole_count`].
+    HoleCount,
+    /// [`LossCounts::resync_count`].
+    ResyncCount,
+    /// [`LossCounts::rtt_min_ns`]; null where no round trip was measured.
+    RttMin,
+    /// [`LossCounts::rtt_avg_ns`]; null likewise.
+    RttAvg,
+    /// [`LossCounts::rtt_sum_ns`].
+    RttSum,
+    /// [`LossCounts::rtt_count`].
+    RttCount,
+}
+
+impl RowValue {
+    /// How many there are: they number from 0 on.
+    pub const COUNT: usize = Self::RttCount as usize + 1;
+
+    /// Appends the value of each row; nothing for what is not in rows as a number.
+    pub fn extract<K>(self, rows: &Rows<K>, values: &mut Vec<u64>) {
+        macro_rules! of_rows {
+            (|$row:ident| $value:expr) => {
+                values.extend(rows.rows.iter().map(|$row| $value))
+            };
+        }
+        macro_rules! of_losses {
+            (|$loss:ident| $value:expr) => {{
+                values.extend(rows.losses.iter().map(|$loss| $value));
+                // Without loss tracking there are none.
+                values.resize(values.len() + rows.rows.len() - rows.losses.len(), NULL);
+            }};
+        }
+        let mac = |mac: &[u8]| match mac.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)) {
+            0 => NULL,
+            number => number,
+        };
+        match self {
+            Self::Key | Self::Absent => {}
+            Self::Packets => of_rows!(|row| row.packets),
+            Self::Bytes => of_rows!(|row| row.bytes),
+            Self::WireBytes => of_rows!(|row| row.wire_bytes),
+            Self::First => of_rows!(|row| row.first_ns),
+            Self::Last => of_rows!(|row| row.last_ns),
+            Self::TcpSeq => of_rows!(|row| u64::from(row.tcp_seq)),
+            Self::TcpAck => of_rows!(|row| u64::from(row.tcp_ack)),
+            Self::TcpWin => of_rows!(|row| u64::from(row.tcp_win)),
+            Self::TcpFlags => of_rows!(|row| u64::from(row.tcp_flags)),
+            Self::IpTtl => of_rows!(|row| u64::from(row.ip_ttl)),
+            Self::IpTos => of_rows!(|row| u64::from(row.ip_tos)),
+            Self::Vlan => {
+                of_rows!(|row| if row.vlan == WindowRow::<K>::NO_VLAN { NULL } else { row.vlan.into() });
+            }
+            Self::SourceMac => of_rows!(|row| mac(&row.macs[6..])),
+            Self::DestinationMac => of_rows!(|row| mac(&row.macs[..6])),
+            Self::PlossByte => of_losses!(|loss| loss.ploss_byte),
+            Self::PlossCount => of_losses!(|loss| u64::from(loss.ploss_count)),
+            Self::ReorderCount => of_losses!(|loss| u64::from(loss.reorder_count)),
+            Self::RetransCount => of_losses!(|loss| u64::from(loss.retrans_count)),
+            Self::RetransByte => of_losses!(|loss| loss.retrans_byte),
+            Self::UnseenByte => of_losses!(|loss| loss.unseen_byte),
+            Self::ZeroWindowCount => of_losses!(|loss| u64::from(loss.zero_window_count)),
+            Self::HoleCount => of_losses!(|loss| u64::from(loss.hole_count)),
+            Self::ResyncCount => of_losses!(|loss| u64::from(loss.resync_count)),
+            Self::RttMin => of_losses!(|loss| if loss.rtt_count == 0 { NULL } else { loss.rtt_min_ns }),
+            Self::RttAvg => of_losses!(|loss| loss.rtt_avg_ns().unwrap_or(NULL)),
+            Self::RttSum => of_losses!(|loss| loss.rtt_sum_ns),
+            Self::RttCount => of_losses!(|loss| u64::from(loss.rtt_count)),
+        }
+    }
+}

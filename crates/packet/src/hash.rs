@@ -61,6 +61,21 @@ impl Seed {
     }
 }
 
+impl Seed {
+    /// Hash of any number of words. Of two and of five it is that of a key with these words.
+    #[inline(always)]
+    pub fn hash_words<const N: usize>(&self, words: &[u64; N]) -> u64 {
+        match N {
+            2 => self.hash2([words[0], words[1]]),
+            5 => self.hash5([words[0], words[1], words[2], words[3], words[4]]),
+            _ => words.chunks(4).fold(N as u64, |hash, chunk| {
+                let word = |at: usize| chunk.get(at).copied().unwrap_or(0);
+                self.hash5([word(0), word(1), word(2), word(3), hash])
+            }),
+        }
+    }
+}
+
 /// A seed is a secret: never printed.
 impl std::fmt::Debug for Seed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -39,12 +39,62 @@ pub trait MaskedKey: Key {
     /// What is left of it under `spec`, which asks for no more than the key has ([`KeySpec::lacks`]).
     #[must_use]
     fn masked(&self, spec: &KeySpec) -> Self;
+    /// Words of the key.
+    const WORDS: usize;
+    /// The key in memory's order; as bytes, its order is that of addresses (source first), ports and protocol.
+    fn words(&self) -> &[u64];
+    /// The key of [`MaskedKey::words`]; missing words are zero.
+    fn of_words(words: &[u64]) -> Self;
+    /// Source and destination address as numbers: IPv6's own, and of IPv4 the mapped one (RFC 4291, section 2.5.5.2).
+    fn addresses(&self) -> [u128; 2];
+    /// Source and destination port.
+    fn ports(&self) -> [u16; 2];
+    /// IP protocol number.
+    fn protocol(&self) -> u8;
+    /// What it has behind the addresses, which is the same for both families.
+    fn without_addresses(&self) -> KeyV4;
 }
+
+/// The network of IPv4-mapped addresses, `::ffff:0:0/96`.
+const MAPPED: u128 = 0xffff << 32;
 
 impl MaskedKey for KeyV4 {
     #[inline(always)]
     fn masked(&self, spec: &KeySpec) -> Self {
         Self([self.0[0] & spec.v4[0], self.0[1] & spec.v4[1]])
+    }
+
+    const WORDS: usize = 2;
+
+    #[inline(always)]
+    fn words(&self) -> &[u64] {
+        &self.0
+    }
+
+    #[inline(always)]
+    fn of_words(words: &[u64]) -> Self {
+        Self(std::array::from_fn(|at| words.get(at).copied().unwrap_or(0)))
+    }
+
+    #[inline(always)]
+    fn addresses(&self) -> [u128; 2] {
+        let both = u64::from_be(self.0[0]);
+        [MAPPED | u128::from(both >> 32), MAPPED | u128::from(both as u32)]
+    }
+
+    #[inline(always)]
+    fn ports(&self) -> [u16; 2] {
+        Transport(self.0[1]).ports()
+    }
+
+    #[inline(always)]
+    fn protocol(&self) -> u8 {
+        Transport(self.0[1]).protocol()
+    }
+
+    #[inline(always)]
+    fn without_addresses(&self) -> KeyV4 {
+        Self([0, self.0[1]])
     }
 }
 
@@ -52,6 +102,39 @@ impl MaskedKey for KeyV6 {
     #[inline(always)]
     fn masked(&self, spec: &KeySpec) -> Self {
         Self(std::array::from_fn(|word| self.0[word] & spec.v6[word]))
+    }
+
+    const WORDS: usize = 5;
+
+    #[inline(always)]
+    fn words(&self) -> &[u64] {
+        &self.0
+    }
+
+    #[inline(always)]
+    fn of_words(words: &[u64]) -> Self {
+        Self(std::array::from_fn(|at| words.get(at).copied().unwrap_or(0)))
+    }
+
+    #[inline(always)]
+    fn addresses(&self) -> [u128; 2] {
+        let [s0, s1, d0, d1, _] = self.0.map(u64::from_be);
+        [u128::from(s0) << 64 | u128::from(s1), u128::from(d0) << 64 | u128::from(d1)]
+    }
+
+    #[inline(always)]
+    fn ports(&self) -> [u16; 2] {
+        Transport(self.0[4]).ports()
+    }
+
+    #[inline(always)]
+    fn protocol(&self) -> u8 {
+        Transport(self.0[4]).protocol()
+    }
+
+    #[inline(always)]
+    fn without_addresses(&self) -> KeyV4 {
+        KeyV4([0, self.0[4]])
     }
 }
 
@@ -172,12 +255,6 @@ impl KeyV6 {
     pub(crate) fn of_spec(src: &[u8; 16], dst: &[u8; 16], rest: Transport, spec: &KeySpec) -> Self {
         let whole = [word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest.0];
         Self(std::array::from_fn(|i| whole[i] & spec.v6[i]))
-    }
-
-    /// What it has behind the addresses, which is the same for both families.
-    #[inline(always)]
-    pub fn without_addresses(&self) -> KeyV4 {
-        KeyV4([0, self.0[4]])
     }
 
     /// All of the key, in memory's order.

@@ -47,6 +47,9 @@ pub struct KeySpec {
 }
 
 impl KeySpec {
+    /// No field: all keys are one.
+    pub const NOTHING: Self = Self { v4: [0; 2], v6: [0; 5], fields: 0 };
+
     /// Addresses, ports, protocol.
     pub const FIVE_TUPLE: Self = {
         let rest = ports([0xff; 4]) | 0xff << 32;
@@ -150,6 +153,25 @@ impl KeySpec {
         let field = KEY_FIELDS.iter().find(|field| field.name == name && field.rest == 0)?;
         let bits = self.address(field).map(|word| word.count_ones() as u8);
         (self.fields & field.bit != 0).then_some([bits[0], bits[1] + bits[2]])
+    }
+
+    /// Keys of one of its members alone, with the prefix that it has; `None` where there is no such member.
+    pub fn only(&self, name: &str) -> Option<Self> {
+        let field = KEY_FIELDS.iter().find(|field| field.name == name && self.fields & field.bit != 0)?;
+        let mut spec = Self { fields: field.bit, ..Self::NOTHING };
+        if field.rest == 0 {
+            let word = usize::from(field.bit == DST_ADDR);
+            let side = if word == 0 {
+                [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]
+            } else {
+                [0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]
+            };
+            spec.v4[0] = self.v4[0] & u64::from_ne_bytes(side);
+            spec.v6[2 * word..][..2].copy_from_slice(&self.v6[2 * word..][..2]);
+        } else {
+            (spec.v4[1], spec.v6[4]) = (field.rest, field.rest);
+        }
+        Some(spec)
     }
 
     /// All that either of the two asks for.

@@ -8,6 +8,7 @@ use crate::report::{
     Counters, DesignReport, LossAnswer, PacketCounts, RankedAddress, RankedFlow, RunReport, Span, Totals,
     WindowReport, WireReport,
 };
+use flow::protocol_name;
 use packet::{FlowKey, KeySpec};
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -81,29 +82,6 @@ fn scaled(value: f64, unit: &str) -> String {
 
 fn share(part: u64, whole: u64) -> String {
     if whole == 0 { String::new() } else { format!("{:.1} %", part as f64 * 100.0 / whole as f64) }
-}
-
-/// An IP protocol's short name (IANA), or its number.
-pub fn protocol_name(number: u8) -> String {
-    let name = match number {
-        1 => "icmp",
-        2 => "igmp",
-        4 => "ipip",
-        6 => "tcp",
-        17 => "udp",
-        41 => "6in4",
-        47 => "gre",
-        50 => "esp",
-        51 => "ah",
-        58 => "icmp6",
-        89 => "ospf",
-        103 => "pim",
-        112 => "vrrp",
-        132 => "sctp",
-        136 => "udplite",
-        _ => return number.to_string(),
-    };
-    name.to_owned()
 }
 
 /// What the columns of a table of flows show of their keys.

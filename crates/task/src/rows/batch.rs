@@ -1,0 +1,55 @@
+//! Rows in columns: what the operators of a query work on.
+
+use flow::{RowValue, Rows};
+
+/// Keys and columns of some rows of one address family.
+#[derive(Debug)]
+pub(crate) struct Batch<K> {
+    pub(crate) keys: Vec<K>,
+    /// By [`RowValue`]; those that no query needs are empty.
+    columns: [Vec<u64>; RowValue::COUNT],
+}
+
+impl<K> Default for Batch<K> {
+    fn default() -> Self {
+        Self { keys: Vec::new(), columns: [const { Vec::new() }; RowValue::COUNT] }
+    }
+}
+
+impl<K: Copy> Batch<K> {
+    /// Fills it with rows, and with these columns of them.
+    pub(crate) fn fill(&mut self, rows: &Rows<K>, columns: &[RowValue]) {
+        self.keys.clear();
+        self.keys.extend(rows.rows.iter().map(|row| row.key));
+        for &column in columns {
+            let values = &mut self.columns[column as usize];
+            values.clear();
+            column.extract(rows, values);
+        }
+    }
+
+    /// Leaves it empty.
+    pub(crate) fn clear(&mut self) {
+        self.keys.clear();
+        self.columns.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Adds a row, whose values are those of `columns`.
+    pub(crate) fn push(&mut self, key: K, columns: &[RowValue], values: &[u64]) {
+        self.keys.push(key);
+        for (column, value) in columns.iter().zip(values) {
+            self.columns[*column as usize].push(*value);
+        }
+    }
+
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The values of a column, by row.
+    #[inline(always)]
+    pub(crate) fn column(&self, column: RowValue) -> &[u64] {
+        &self.columns[column as usize]
+    }
+}

@@ -1,0 +1,178 @@
+//! Runs queries over the rows of windows, each as a whole of its own, and over the whole run.
+
+use super::answer::Unplaced;
+use super::batch::Batch;
+use super::merged::MergedRows;
+use super::plan::Plan;
+use super::query::{Over, RowQuery};
+use super::refusal::Refusal;
+use super::site::Site;
+use super::state::QueryState;
+use crate::Generation;
+use flow::{RowValue, Rows};
+use packet::{KeyV4, KeyV6, MaskedKey};
+use report::{Answer, Span};
+
+/// Queries over window rows, ready for the rows of a site: one set of them, of one generation.
+#[derive(Clone, Debug)]
+pub struct RowQueries {
+    generation: Generation,
+    site: Site,
+    window: Vec<Plan>,
+    run: Vec<Plan>,
+    /// Columns that queries of windows read.
+    window_columns: Vec<RowValue>,
+}
+
+impl RowQueries {
+    /// Makes queries ready.
+    ///
+    /// # Errors
+    /// All refusals, each with the name of its query.
+    pub fn plan(
+        generation: Generation,
+        queries: &[RowQuery],
+        site: &Site,
+    ) -> Result<Self, Vec<(String, Refusal)>> {
+        let (mut window, mut run, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
+        for query in queries {
+            match Plan::new(query, site) {
+                Ok(plan) if query.over == Over::Run => run.push(plan),
+                Ok(plan) => window.push(plan),
+                Err(all) => refusals.extend(all.into_iter().map(|refusal| (query.name.clone(), refusal))),
+            }
+        }
+        if !refusals.is_empty() {
+            return Err(refusals);
+        }
+        let window_columns = columns(&window);
+        Ok(Self { generation, site: site.clone(), window, run, window_columns })
+    }
+
+    /// Which set this is.
+    pub fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    /// Nothing counted yet of a window.
+    pub fn window(&self) -> RowPartials {
+        self.partials(&self.window)
+    }
+
+    fn partials(&self, plans: &[Plan]) -> RowPartials {
+        let states = plans.iter().map(|plan| QueryState::new(plan, &self.site)).collect();
+        RowPartials { generation: self.generation, states }
+    }
+
+    /// Nothing counted yet of the run; `None` where no query asks for it.
+    pub fn run(&self) -> Option<MergedRows> {
+        (!self.run.is_empty()).then(|| MergedRows::new(columns(&self.run), &self.site))
+    }
+
+    /// The answers over the whole run. `outside`: packets that are in no row.
+    pub fn run_answers(&self, rows: &MergedRows, outside: &Unplaced) -> Vec<Answer> {
+        let mut partials = self.partials(&self.run);
+        rows.each_batch(
+            |batch: &Batch<KeyV4>| partials.add_batch(&self.run, batch),
+            |_| (),
+        );
+        rows.each_batch(
+            |_: &Batch<KeyV4>| (),
+            |batch: &Batch<KeyV6>| partials.add_batch(&self.run, batch),
+        );
+        let mut answers = partials.answers(&self.run, &self.site, None, outside);
+        answers.iter_mut().for_each(|answer| rows.remark(answer));
+        answers
+    }
+}
+
+fn columns(plans: &[Plan]) -> Vec<RowValue> {
+    let mut columns: Vec<_> = plans.iter().flat_map(|plan| plan.columns.iter().copied()).collect();
+    columns.sort_unstable_by_key(|column| *column as u8);
+    columns.dedup();
+    columns
+}
+
+/// What all queries of a set have of one window: partial answers, which merge with those of other cores and nodes.
+#[derive(Debug)]
+pub struct RowPartials {
+    generation: Generation,
+    states: Vec<QueryState>,
+}
+
+/// Memory that windows have in common, for rows in columns.
+#[derive(Debug, Default)]
+pub struct RowScratch {
+    v4: Batch<KeyV4>,
+    v6: Batch<KeyV6>,
+}
+
+/// Partial answers of different sets of queries have nothing to do with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherGeneration {
+    /// That of the partial answers that were to take the others.
+    pub ours: Generation,
+    /// That of the others.
+    pub theirs: Generation,
+}
+
+impl std::fmt::Display for OtherGeneration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "partial answers of generation {} cannot take those of {}", self.ours, self.theirs)
+    }
+}
+
+impl std::error::Error for OtherGeneration {}
+
+impl RowPartials {
+    /// Which set of queries it is of.
+    pub fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    /// Takes IPv4 rows of the window.
+    pub fn add_v4(&mut self, queries: &RowQueries, rows: &Rows<KeyV4>, scratch: &mut RowScratch) {
+        scratch.v4.fill(rows, &queries.window_columns);
+        self.add_batch(&queries.window, &scratch.v4);
+    }
+
+    /// Takes IPv6 rows of the window.
+    pub fn add_v6(&mut self, queries: &RowQueries, rows: &Rows<KeyV6>, scratch: &mut RowScratch) {
+        scratch.v6.fill(rows, &queries.window_columns);
+        self.add_batch(&queries.window, &scratch.v6);
+    }
+
+    fn add_batch<K: MaskedKey>(&mut self, plans: &[Plan], batch: &Batch<K>) {
+        self.states.iter_mut().zip(plans).for_each(|(state, plan)| state.add(plan, batch));
+    }
+
+    /// Adds what another core or node has of the same window.
+    ///
+    /// # Errors
+    /// Where the other is of another generation; nothing has changed then.
+    pub fn merge(&mut self, queries: &RowQueries, other: &Self) -> Result<(), OtherGeneration> {
+        if self.generation != other.generation || queries.generation != other.generation {
+            return Err(OtherGeneration { ours: self.generation, theirs: other.generation });
+        }
+        for ((state, other), plan) in self.states.iter_mut().zip(&other.states).zip(&queries.window) {
+            state.merge(plan, other);
+        }
+        Ok(())
+    }
+
+    /// The answers of the window. `outside`: packets that are in no row.
+    pub fn window_answers(mut self, queries: &RowQueries, span: Span, outside: &Unplaced) -> Vec<Answer> {
+        self.answers(&queries.window, &queries.site, Some(span), outside)
+    }
+
+    fn answers(
+        &mut self,
+        plans: &[Plan],
+        site: &Site,
+        window: Option<Span>,
+        outside: &Unplaced,
+    ) -> Vec<Answer> {
+        let answer = |(state, plan): (&mut QueryState, _)| state.answer(plan, site, window, outside);
+        self.states.iter_mut().zip(plans).map(answer).collect()
+    }
+}

@@ -1,0 +1,214 @@
+//! Groups by parts of the flow key and by values, each address family in a table of its own where keys have addresses.
+
+use super::batch::Batch;
+use super::plan::{MOST_EXTRAS, Parts};
+use super::site::Site;
+use flow::FlowKey;
+use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
+use summary::{GroupTable, NO_GROUP};
+
+/// Words of a group's key with values beside the flow key.
+const WIDE: usize = 5 + MOST_EXTRAS;
+
+/// All groups of a query.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    /// Of IPv4, and of both families where groups have no addresses.
+    v4: Table,
+    v6: Table,
+}
+
+/// A table by the words that its keys take.
+#[derive(Debug)]
+enum Table {
+    Two(GroupTable<2>),
+    Five(GroupTable<5>),
+    Wide(Box<GroupTable<WIDE>>),
+}
+
+macro_rules! each_table {
+    ($table:expr, $groups:ident => $work:expr) => {
+        match $table {
+            Table::Two($groups) => $work,
+            Table::Five($groups) => $work,
+            Table::Wide($groups) => $work,
+        }
+    };
+}
+
+/// Puts a key's words at the front.
+#[inline(always)]
+pub(crate) fn base<K: MaskedKey>(key: &K, words: &mut [u64]) {
+    for (word, own) in words.iter_mut().zip(key.words()) {
+        *word = *own;
+    }
+}
+
+/// Set in the number of a group of IPv6.
+const OF_V6: u64 = 1 << 32;
+
+impl Groups {
+    pub(crate) fn new(parts: &Parts, initial: &[u64], site: &Site) -> Self {
+        let Site { seed, limits, .. } = site;
+        let is_wide = !parts.extras.is_empty();
+        let wide = || Table::Wide(Box::new(GroupTable::new(initial, *seed, limits)));
+        Self {
+            v4: if is_wide { wide() } else { Table::Two(GroupTable::new(initial, *seed, limits)) },
+            v6: if is_wide { wide() } else { Table::Five(GroupTable::new(initial, *seed, limits)) },
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        each_table!(&self.v4, table => table.len()) + each_table!(&self.v6, table => table.len())
+    }
+
+    /// Gives the state of its group, or of each of its groups, to `update` with each selected row and the group's number; none
+    /// where there is no memory for the group.
+    pub(crate) fn add<K: MaskedKey>(
+        &mut self,
+        parts: &Parts,
+        batch: &Batch<K>,
+        selected: &[u32],
+        found: &mut Vec<u32>,
+        mut update: impl FnMut(Option<&mut [u64]>, usize, u64),
+    ) {
+        let has_addresses = parts.spec().has_addresses();
+        let (table, flag) = match K::WORDS == KeyV6::WORDS && has_addresses {
+            true => (&mut self.v6, OF_V6),
+            false => (&mut self.v4, 0),
+        };
+        each_table!(table, table => {
+            match has_addresses {
+                true => add_to(table, parts, batch, |key: &K| *key, selected, found, flag, &mut update),
+                false => add_to(table, parts, batch, K::without_addresses, selected, found, flag, &mut update),
+            }
+        });
+    }
+
+    /// Merges each of the other's groups into the group with its key: `merge` gets the number of the group here, both states, and
+    /// the number there. Gives the states of those for which there was no memory.
+    pub(crate) fn merge(
+        &mut self,
+        other: &Self,
+        merge: &mut impl FnMut(u64, &mut [u64], &[u64], u64),
+    ) -> Vec<Vec<u64>> {
+        let mut lost = Vec::new();
+        for (ours, theirs, flag) in [(&mut self.v4, &other.v4, 0), (&mut self.v6, &other.v6, OF_V6)] {
+            match (ours, theirs) {
+                (Table::Two(ours), Table::Two(theirs)) => merge_tables(ours, theirs, flag, merge, &mut lost),
+                (Table::Five(ours), Table::Five(theirs)) => merge_tables(ours, theirs, flag, merge, &mut lost),
+                (Table::Wide(ours), Table::Wide(theirs)) => merge_tables(ours, theirs, flag, merge, &mut lost),
+                _ => {}
+            }
+        }
+        lost
+    }
+
+    /// Calls `each` with the number, the key's words and the state of every group.
+    pub(crate) fn each(&self, mut each: impl FnMut(u64, &[u64], &[u64])) {
+        for (table, flag) in [(&self.v4, 0), (&self.v6, OF_V6)] {
+            each_table!(table, table => {
+                for group in 0..table.len() as u32 {
+                    each(u64::from(group) | flag, table.key(group), table.state(group));
+                }
+            });
+        }
+    }
+
+    /// The words of a group's key, and its state.
+    pub(crate) fn get(&self, number: u64) -> (&[u64], &[u64]) {
+        let (table, group) = (if number & OF_V6 == 0 { &self.v4 } else { &self.v6 }, number as u32);
+        each_table!(table, table => (table.key(group).as_slice(), table.state(group)))
+    }
+}
+
+/// The flow key that the words of group `number` stand for.
+pub(crate) fn flow_key(number: u64, words: &[u64], spec: &KeySpec) -> FlowKey {
+    use packet::Key;
+    match number & OF_V6 == 0 {
+        true => KeyV4::of_words(words).flow_key(spec),
+        false => KeyV6::of_words(words).flow_key(spec),
+    }
+}
+
+/// Words of the flow key in a group's key: values come behind them.
+pub(crate) fn key_words(number: u64) -> usize {
+    if number & OF_V6 == 0 { KeyV4::WORDS } else { KeyV6::WORDS }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one loop for all kinds of tables and keys")]
+#[inline(always)]
+fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
+    table: &mut GroupTable<N>,
+    parts: &Parts,
+    batch: &Batch<K>,
+    key_of: impl Fn(&K) -> Q,
+    selected: &[u32],
+    found: &mut Vec<u32>,
+    flag: u64,
+    update: &mut impl FnMut(Option<&mut [u64]>, usize, u64),
+) {
+    /// Rows that are looked up together.
+    const ROWS: usize = 256;
+    let mut words = [[0; N]; ROWS];
+    let mut rows = [0; ROWS];
+    let mut take = |words: &[[u64; N]], rows: &[usize]| {
+        table.groups(words, found);
+        for (row, group) in rows.iter().zip(found.iter()) {
+            match *group {
+                NO_GROUP => update(None, *row, u64::MAX),
+                group => update(Some(table.state_mut(group)), *row, u64::from(group) | flag),
+            }
+        }
+    };
+    for selected in selected.chunks(ROWS / 2) {
+        let mut len = 0;
+        for &row in selected {
+            let row = row as usize;
+            let key = key_of(&batch.keys[row]);
+            let plain = if parts.is_conversation { key.pair().0 } else { key }.masked(&parts.plain);
+            let mut group = [0; N];
+            base(&plain, &mut group);
+            for (word, column) in group.iter_mut().skip(Q::WORDS).zip(&parts.extras) {
+                *word = batch.column(*column)[row];
+            }
+            let Some(either) = &parts.either else {
+                (words[len], rows[len]) = (group, row);
+                len += 1;
+                continue;
+            };
+            let with = |key: Q| {
+                let mut words = group;
+                words.iter_mut().zip(key.masked(either).words()).for_each(|(word, own)| *word |= own);
+                words
+            };
+            let sides = [with(key), with(key.reversed())];
+            // Both ends in one group are one row of it.
+            for side in &sides[..if sides[0] == sides[1] { 1 } else { 2 }] {
+                (words[len], rows[len]) = (*side, row);
+                len += 1;
+            }
+        }
+        take(&words[..len], &rows[..len]);
+    }
+}
+
+fn merge_tables<const N: usize>(
+    ours: &mut GroupTable<N>,
+    theirs: &GroupTable<N>,
+    flag: u64,
+    merge: &mut impl FnMut(u64, &mut [u64], &[u64], u64),
+    lost: &mut Vec<Vec<u64>>,
+) {
+    let mut found = Vec::new();
+    ours.groups(theirs.keys(), &mut found);
+    for (number, group) in (0..).zip(found) {
+        let state = theirs.state(number);
+        match group {
+            NO_GROUP => lost.push(state.to_vec()),
+            group => {
+                merge(u64::from(group) | flag, ours.state_mut(group), state, u64::from(number) | flag);
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Why a query over rows cannot be answered at a site.
+
+use std::fmt;
+
+/// Why a query over rows cannot be answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No field has this name.
+    Unknown {
+        /// What was written.
+        field: String,
+    },
+    /// The field is of records, not of window rows.
+    NotInRows {
+        /// The field.
+        field: String,
+    },
+    /// The flow keys of the site do not have the field, or not with so long a prefix.
+    NotInKey {
+        /// The field.
+        field: String,
+    },
+    /// The site does not track losses.
+    NeedsLoss {
+        /// The field.
+        field: String,
+    },
+    /// The field cannot be used like this: compared with a value of another type, ordered, or added up.
+    WrongType {
+        /// The field.
+        field: String,
+    },
+    /// Two fields of a grouping exclude each other.
+    Conflict {
+        /// One field.
+        field: String,
+        /// The other one.
+        other: String,
+    },
+    /// More fields that are not in the key than a group can have.
+    TooManyFields {
+        /// As many are possible.
+        most: usize,
+    },
+    /// Nothing is computed.
+    NoItems,
+    /// An order refers to an item that is not there.
+    NoSuchItem {
+        /// Its position.
+        item: usize,
+    },
+    /// Two columns have one name.
+    SameName {
+        /// The name.
+        name: String,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { field } => write!(f, "there is no field {field}"),
+            Self::NotInRows { field } => write!(f, "{field} is not in window rows"),
+            Self::NotInKey { field } => write!(f, "the flow key does not have {field}, or not so long a prefix of it"),
+            Self::NeedsLoss { field } => write!(f, "{field} needs TCP losses to be tracked"),
+            Self::WrongType { field } => write!(f, "{field} cannot be used like this: its type is another one"),
+            Self::Conflict { field, other } => write!(f, "a group cannot have both {field} and {other}"),
+            Self::TooManyFields { most } => write!(f, "a group has at most {most} fields that are not in the key"),
+            Self::NoItems => f.write_str("the query computes nothing"),
+            Self::NoSuchItem { item } => write!(f, "there is no item {item} to order by"),
+            Self::SameName { name } => write!(f, "two columns are named {name}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,41 @@
+//! What rows are like where queries run.
+
+use super::refusal::Refusal;
+use flow::{Field, Part, RowValue};
+use packet::{KeySpec, Seed};
+use summary::Limits;
+
+/// What a query may refer to, and the memory that it may take.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// What the rows' keys consist of.
+    pub key: KeySpec,
+    /// Rows have losses.
+    pub tracks_loss: bool,
+    /// Seed of the group tables' hash.
+    pub seed: Seed,
+    /// Memory of all group tables.
+    pub limits: Limits,
+}
+
+impl Site {
+    /// The column of a field that rows have as a number.
+    pub(crate) fn column(&self, field: &str) -> Result<RowValue, Refusal> {
+        let field = field.to_owned();
+        let Some(known) = Field::named(&field) else { return Err(Refusal::Unknown { field }) };
+        match known.row {
+            RowValue::Absent => Err(Refusal::NotInRows { field }),
+            RowValue::Key => Err(Refusal::WrongType { field }),
+            _ if known.part == Part::Loss && !self.tracks_loss => Err(Refusal::NeedsLoss { field }),
+            column => Ok(column),
+        }
+    }
+
+    /// Requires a member of the key.
+    pub(crate) fn needs(&self, member: &str) -> Result<(), Refusal> {
+        match self.key.columns().any(|column| column == member) {
+            true => Ok(()),
+            false => Err(Refusal::NotInKey { field: member.to_owned() }),
+        }
+    }
+}
