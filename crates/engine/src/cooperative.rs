@@ -2,6 +2,7 @@
 //! counted, all at once.
 
 use crate::collector::RecordSink;
+use crate::ids::WindowId;
 use crate::keeping::Sealed;
 use crate::receiver::Downstream;
 use crate::worker::Worker;
@@ -55,7 +56,7 @@ impl<R: RecordSink> Downstream for Cooperative<R> {
         }
     }
 
-    fn turn(&mut self, window: u64, now: u64) {
+    fn turn(&mut self, window: WindowId, now: u64) {
         self.monitor();
         self.worker.turn(window, now);
     }

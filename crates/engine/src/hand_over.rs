@@ -3,6 +3,7 @@
 
 use crate::config::Config;
 use crate::design::Split;
+use crate::ids::WindowId;
 use crate::lane::{Inbox, Lane, Order, Parcel};
 use crate::patience::Patience;
 use crate::receiver::{Downstream, EXPECTED, Refused};
@@ -276,7 +277,7 @@ impl Downstream for Fan {
         self.hand_over.waits = waits;
     }
 
-    fn turn(&mut self, window: u64, now: u64) {
+    fn turn(&mut self, window: WindowId, now: u64) {
         self.order(Order::Turn(window), now);
     }
 
@@ -435,7 +436,7 @@ mod tests {
                     fan.count(&mut parser, burst as u64);
                     assert!(parser.v4.packets().is_empty() && parser.v6.packets().is_empty());
                     if burst % 100 == 99 {
-                        fan.turn(burst as u64 / 100, burst as u64);
+                        fan.turn(WindowId::new(burst as u64 / 100), burst as u64);
                         handed_over
                             .iter_mut()
                             .zip(fan.take_handed_over())
@@ -451,8 +452,9 @@ mod tests {
                 assert!(is_ascending(&lane.v4) && is_ascending(&lane.v6));
                 let packets = (lane.v4.len() + lane.v6.len()) as u64;
                 assert_eq!(packets, lane_handed_over);
+                let turn = |window| Order::Turn(WindowId::new(window));
                 let orders: Vec<_> = lane.orders.iter().map(|(order, _)| *order).collect();
-                assert_eq!(orders, [Order::Turn(0), Order::Turn(1), Order::Turn(2), Order::End]);
+                assert_eq!(orders, [turn(0), turn(1), turn(2), Order::End]);
                 assert_eq!(lane.orders[3].1, packets);
                 all.extend(
                     lane.v4.iter().map(|(_, number)| number).chain(lane.v6.iter().map(|(_, number)| number)),
@@ -593,7 +595,10 @@ mod tests {
                 assert_eq!(first.map(|(_, now)| now), Some(now), "the time before its first packet");
             }
             assert!(orders.iter().all(|(packets, ..)| packets.is_empty()));
-            assert_eq!(orders.iter().map(|order| order.2).collect::<Vec<_>>(), [Order::Turn(0), Order::End]);
+            assert_eq!(
+                orders.iter().map(|order| order.2).collect::<Vec<_>>(),
+                [Order::Turn(WindowId::default()), Order::End]
+            );
             // Held for too long, the last ones are gone before anything is ordered.
             let is_late = bursts.iter().all(|(_, now)| last >= now + HELD_NS);
             assert!(!is_late || handed_over_before_end == all);
@@ -626,7 +631,7 @@ mod tests {
         assert_eq!(live.fan.refused(), Refused::default());
         let got: Vec<_> = got.iter().map(|(packets, _, order)| (packets.len(), *order)).collect();
         let packets = [70, 70, 60].map(|packets| (packets, Order::GoOn));
-        assert_eq!(got, [&packets[..], &[(0, Order::Turn(0)), (0, Order::End)]].concat());
+        assert_eq!(got, [&packets[..], &[(0, Order::Turn(WindowId::default())), (0, Order::End)]].concat());
     }
 
     #[test]
@@ -669,7 +674,7 @@ mod tests {
                     (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
                     fan.count(&mut parser, 0);
                 }
-                fan.turn(0, 0);
+                fan.turn(WindowId::default(), 0);
                 handed_over += fan.take_handed_over().iter().sum::<u64>();
                 assert_eq!(fan.take_failed(), [1]);
                 assert!(fan.take_failed().is_empty());
@@ -702,7 +707,7 @@ mod tests {
                     (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
                     fan.count(&mut parser, 0);
                 }
-                fan.turn(0, 0);
+                fan.turn(WindowId::default(), 0);
                 assert_eq!(fan.take_failed(), [1]);
                 assert!(fan.take_failed().is_empty());
                 fan.end(0);
@@ -749,7 +754,7 @@ mod tests {
                     (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
                     fan.count(&mut parser, 0);
                 }
-                fan.turn(0, 0);
+                fan.turn(WindowId::default(), 0);
                 fan.end(0);
                 (fan.take_handed_over(), serving.join().expect("no panic"))
             });

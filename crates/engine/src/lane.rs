@@ -1,6 +1,7 @@
 //! A ring each way between a receiver and one of its workers: parcels of parsed packets go through one and come back empty
 //! through the other.
 
+use crate::ids::WindowId;
 use crate::patience::Patience;
 use packet::{KeyBurst, KeyV4, KeyV6};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -12,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) enum Order {
     /// Go on: sweep for so many frames (replay), or by the clock (live).
     GoOn,
-    /// Turn away from the window of this number.
-    Turn(u64),
+    /// Turn away from this window.
+    Turn(WindowId),
     /// Finish what waits to be finished: nothing comes just now.
     Idle,
     /// End every flow.

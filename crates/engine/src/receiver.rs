@@ -2,6 +2,7 @@
 //! to it.
 
 use crate::config::{Config, Every};
+use crate::ids::WindowId;
 use crate::keeping::Sealed;
 use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
@@ -27,8 +28,8 @@ pub(crate) trait Downstream {
     fn count_last(&mut self, parser: &mut BurstParser, now: u64) {
         self.count(parser, now);
     }
-    /// The window of this number is over, at stream time `now`.
-    fn turn(&mut self, window: u64, now: u64);
+    /// The window is over, at stream time `now`.
+    fn turn(&mut self, window: WindowId, now: u64);
     /// A burst of `frames` of a replay is counted; stream time is `now`.
     fn sweep_replay(&mut self, frames: usize, now: u64);
     /// The clock of a live source says `now`.
@@ -41,7 +42,7 @@ pub(crate) trait Downstream {
     fn take_sealed(&mut self) -> Option<Sealed> {
         None
     }
-    /// Workers that were found to have failed since the last call.
+    /// Workers that were found to have failed since the last call, by lane.
     fn take_failed(&mut self) -> Vec<usize> {
         Vec::new()
     }

@@ -2,6 +2,7 @@
 
 use crate::collector::{Collector, RecordSink, WindowPart};
 use crate::config::Config;
+use crate::ids::WindowId;
 use crate::keeping::{Keeping, Sealed};
 use crate::receiver::Downstream;
 use crate::shared::Shared;
@@ -36,7 +37,7 @@ pub(crate) struct Worker<R> {
     now: u64,
     sweep: Sweep,
     /// The window that has been turned away from and is being sealed.
-    closing: Option<u64>,
+    closing: Option<WindowId>,
     /// Windows whose flows are all sealed, oldest first.
     sealed: Vec<Sealed>,
     limits: Limits,
@@ -135,8 +136,8 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// The window of this number is over: its flows are sealed from now on, or passed on where they are merged. Numbers grow.
-    pub(crate) fn turn(&mut self, window: u64, now: u64) {
+    /// The window is over: its flows are sealed from now on, or passed on where they are merged. Numbers grow.
+    pub(crate) fn turn(&mut self, window: WindowId, now: u64) {
         self.finish_closing();
         self.now = self.now.max(now);
         self.closing = Some(window);
@@ -173,8 +174,8 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// Turns away from the window of this number and seals it at once.
-    pub(crate) fn close(&mut self, window: u64) -> Option<WindowPart> {
+    /// Turns away from the window and seals it at once.
+    pub(crate) fn close(&mut self, window: WindowId) -> Option<WindowPart> {
         self.turn(window, self.now);
         self.finish_closing();
         self.sealed.pop().map(|sealed| sealed.part)
@@ -294,7 +295,7 @@ impl<R: RecordSink> Downstream for Worker<R> {
         parser.clear();
     }
 
-    fn turn(&mut self, window: u64, now: u64) {
+    fn turn(&mut self, window: WindowId, now: u64) {
         Self::turn(self, window, now);
     }
 

@@ -8,9 +8,11 @@ mod field;
 mod key;
 mod record;
 mod statistic;
+mod window;
 
 pub use estimate::{Bounds, Estimate};
 pub use field::{Aggregation, FIELDS, Field, InformationElement, Part, Value};
 pub use key::FlowKey;
 pub use record::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
 pub use statistic::{Metric, Statistic, StatisticKind};
+pub use window::WindowId;

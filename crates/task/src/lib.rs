@@ -16,9 +16,12 @@ mod spec;
 mod state;
 mod structure;
 mod tasks;
+mod worker_id;
 
 pub use desk::{Desk, Emptied};
+pub use flow::WindowId;
 pub use planner::{Choice, Setting, size_text};
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
 pub use tasks::{TaskCounter, TaskStates, Tasks};
+pub use worker_id::WorkerId;

@@ -4,7 +4,7 @@
 use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, KeyV6, MaskedKey, PacketFields, Seed};
 use record::report::{EstimatedFlow, TaskAnswer, TaskRows};
 use std::collections::{HashMap, HashSet};
-use task::{Desk, Setting, TaskCounter, TaskSpec, Tasks};
+use task::{Desk, Setting, TaskCounter, TaskSpec, Tasks, WindowId, WorkerId};
 
 pub(crate) const SEED: u64 = 7;
 const BURST: usize = 64;
@@ -116,12 +116,13 @@ pub(crate) fn answers(tasks: &Tasks, windows: &[&[Packet]]) -> Vec<Vec<TaskAnswe
     let (mut desk, mut counter) = (Desk::new(tasks.clone(), 1), counter(tasks));
     let mut empty = Some(Box::new(tasks.states().expect("memory")));
     (0..)
+        .map(WindowId::new)
         .zip(windows)
-        .map(|(number, packets)| {
+        .map(|(window, packets)| {
             count(&mut counter, packets);
             let states = counter.turn(empty.take().expect("states come back"));
-            empty = desk.part(0, number, states).pop().map(|(_, states)| states);
-            desk.report(number, Some(0))
+            empty = desk.part(WorkerId::new(0), window, states).pop().map(|(_, states)| states);
+            desk.report(window, Some(0))
         })
         .collect()
 }
