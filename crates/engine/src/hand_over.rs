@@ -160,11 +160,11 @@ impl Fan {
     fn pass_on(&mut self, parser: &mut BurstParser, now: u64) {
         match self.take(0, self.hand_over.waits) {
             Some(mut parcel) => {
-                swap(&mut parcel.v4, &mut parser.v4);
-                swap(&mut parcel.v6, &mut parser.v6);
+                swap(&mut parcel.bursts.v4, &mut parser.bursts.v4);
+                swap(&mut parcel.bursts.v6, &mut parser.bursts.v6);
                 self.lanes[0].keep(parcel, now);
             }
-            None => self.refuse(0, (parser.v4.packets().len() + parser.v6.packets().len()) as u64),
+            None => self.refuse(0, parser.bursts.len() as u64),
         }
     }
 
@@ -245,8 +245,8 @@ impl Downstream for Fan {
     fn make_ready(&mut self, parser: &BurstParser, frames: usize) {
         // With several workers the parser's memory is nobody else's.
         if self.lanes.len() == 1 {
-            ready_behind(&parser.v4, frames);
-            ready_behind(&parser.v6, frames);
+            ready_behind(&parser.bursts.v4, frames);
+            ready_behind(&parser.bursts.v6, frames);
         }
     }
 
@@ -261,8 +261,8 @@ impl Downstream for Fan {
         if self.lanes.len() == 1 {
             self.pass_on(parser, now);
         } else {
-            self.scatter(&parser.v4, now, |parcel| &mut parcel.v4);
-            self.scatter(&parser.v6, now, |parcel| &mut parcel.v6);
+            self.scatter(&parser.bursts.v4, now, |parcel| &mut parcel.bursts.v4);
+            self.scatter(&parser.bursts.v6, now, |parcel| &mut parcel.bursts.v6);
         }
         self.lanes.iter_mut().for_each(Lane::send_open);
         parser.clear();
@@ -376,11 +376,11 @@ mod tests {
         if number % 5 < 3 {
             let key = KeyV4::new([10, 0, 0, flow, 10, 9, 9, 9], [1, 2, 3, 4], 6);
             let key = if number.is_multiple_of(2) { key } else { key.reversed() };
-            parser.v4.push_keyed(&KeyedPacket::new(key, fields, true, &seed), None);
+            parser.bursts.v4.push_keyed(&KeyedPacket::new(key, fields, true, &seed), None);
         } else {
             let key = KeyV6::new(&[flow; 16], &[200; 16], [1, 2, 3, 4], 17);
             let key = if number.is_multiple_of(2) { key } else { key.reversed() };
-            parser.v6.push_keyed(&KeyedPacket::new(key, fields, true, &seed), None);
+            parser.bursts.v6.push_keyed(&KeyedPacket::new(key, fields, true, &seed), None);
         }
     }
 
@@ -400,8 +400,8 @@ mod tests {
                     .iter()
                     .map(|packet| (packet.key.min(packet.key.reversed()), packet.fields.time_ns))
             }
-            self.v4.extend(numbered(&parcel.v4));
-            self.v6.extend(numbered(&parcel.v6));
+            self.v4.extend(numbered(&parcel.bursts.v4));
+            self.v6.extend(numbered(&parcel.bursts.v6));
             if parcel.order != Order::GoOn {
                 self.orders.push((parcel.order, (self.v4.len() + self.v6.len()) as u64));
             }
@@ -434,7 +434,7 @@ mod tests {
                     let length = burst % (BURST + 1);
                     numbers.by_ref().take(length).for_each(|number| push(&mut parser, number));
                     fan.count(&mut parser, burst as u64);
-                    assert!(parser.v4.packets().is_empty() && parser.v6.packets().is_empty());
+                    assert!(parser.bursts.is_empty());
                     if burst % 100 == 99 {
                         fan.turn(WindowId::new(burst as u64 / 100), burst as u64);
                         handed_over
@@ -485,7 +485,7 @@ mod tests {
                 let key = KeyV4::new([10, 0, 0, 1, 10, 9, 9, 9], [1, 2, 3, 4], 6);
                 for at in 0..length {
                     let fields = PacketFields { time_ns: burst * 100 + at, ..PacketFields::default() };
-                    parser.v4.push_keyed(&KeyedPacket { key, hash: 7, fields }, None);
+                    parser.bursts.v4.push_keyed(&KeyedPacket { key, hash: 7, fields }, None);
                 }
                 fan.count(&mut parser, burst);
             }
@@ -494,7 +494,8 @@ mod tests {
             let mut portions = vec![0; workers];
             for (inbox, portions) in inboxes.iter_mut().zip(&mut portions) {
                 inbox.serve(|parcel| {
-                    let numbers: Vec<_> = parcel.v4.packets().iter().map(|p| p.fields.time_ns).collect();
+                    let numbers: Vec<_> =
+                        parcel.bursts.v4.packets().iter().map(|p| p.fields.time_ns).collect();
                     // What lies together stays together, in portions that differ by one at the most.
                     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1));
                     let least = length as usize / workers;
@@ -519,8 +520,8 @@ mod tests {
     fn received(inbox: &mut Inbox) -> Vec<(Vec<u32>, u64, Order)> {
         let mut all = Vec::new();
         inbox.serve(|parcel| {
-            let v4 = parcel.v4.packets().iter().map(|packet| packet.fields.number);
-            let v6 = parcel.v6.packets().iter().map(|packet| packet.fields.number);
+            let v4 = parcel.bursts.v4.packets().iter().map(|packet| packet.fields.number);
+            let v6 = parcel.bursts.v6.packets().iter().map(|packet| packet.fields.number);
             let mut numbers: Vec<_> = v4.chain(v6).collect();
             numbers.sort_unstable();
             all.push((numbers, parcel.now, parcel.order));

@@ -1,6 +1,7 @@
 //! Tasks that a worker counts beside its flow tables.
 
 use crate::ids::WindowId;
+use packet::Bursts;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -33,12 +34,8 @@ impl WorkerTasks {
 
     /// Counts packets.
     #[inline]
-    pub(crate) fn count(
-        &mut self,
-        v4: &packet::KeyBurst<packet::KeyV4>,
-        v6: &packet::KeyBurst<packet::KeyV6>,
-    ) {
-        self.counter.count(v4, v6);
+    pub(crate) fn count(&mut self, bursts: &Bursts) {
+        self.counter.count(bursts);
     }
 
     /// The window is over.

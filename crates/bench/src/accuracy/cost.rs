@@ -121,11 +121,11 @@ impl Plain {
 
     fn time(&mut self, window: &Window) -> f64 {
         let began = thread_time();
-        for parcel in &window.parcels {
-            self.v4.expect(parcel.v4.packets());
-            self.v6.expect(parcel.v6.packets());
-            self.v4.update_burst(&parcel.v4, &mut self.records);
-            self.v6.update_burst(&parcel.v6, &mut self.records);
+        for bursts in &window.bursts {
+            self.v4.expect(bursts.v4.packets());
+            self.v6.expect(bursts.v6.packets());
+            self.v4.update_burst(&bursts.v4, &mut self.records);
+            self.v6.update_burst(&bursts.v6, &mut self.records);
         }
         thread_time() - began
     }

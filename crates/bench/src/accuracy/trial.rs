@@ -104,5 +104,5 @@ pub(super) fn run(
 
 /// Counts all packets of a window.
 pub(super) fn count(counter: &mut TaskCounter, window: &Window) {
-    window.parcels.iter().for_each(|parcel| counter.count(&parcel.v4, &parcel.v6));
+    window.bursts.iter().for_each(|bursts| counter.count(bursts));
 }

@@ -363,15 +363,15 @@ impl<'a> Run<'a> {
     }
 
     fn parcel<R: RecordSink>(&self, worker: &mut Worker<R>, parcel: &Parcel) {
-        let Parcel { v4, v6, now, order } = parcel;
+        let Parcel { bursts, now, order } = parcel;
         // As the receiver writes there next: asked for to be read, its own copies would have to be called back then.
-        prefetch_for_writing(v4.packets());
-        prefetch_for_writing(v6.packets());
-        worker.expect(v4.packets(), v6.packets());
-        worker.count(v4, v6, *now);
+        prefetch_for_writing(bursts.v4.packets());
+        prefetch_for_writing(bursts.v6.packets());
+        worker.expect(bursts.packets());
+        worker.count(bursts, *now);
         match (order, self.time_base) {
             (Order::GoOn, TimeBase::Packets) => {
-                worker.sweep_replay(v4.packets().len() + v6.packets().len(), *now);
+                worker.sweep_replay(bursts.len(), *now);
             }
             (Order::GoOn, TimeBase::Clock) => worker.sweep_live(*now),
             (Order::Turn(window), _) => worker.turn(*window, *now),

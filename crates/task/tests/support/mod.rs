@@ -1,7 +1,7 @@
 //! A stream of packets, counted by tasks and by maps.
 #![allow(dead_code)] // Each test takes what it needs.
 
-use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, KeyV6, MaskedKey, PacketFields, Seed};
+use packet::{Bursts, FlowKey, Key, KeySpec, KeyV4, KeyV6, MaskedKey, PacketFields, Seed};
 use record::report::{EstimatedFlow, TaskAnswer, TaskRows};
 use std::collections::{HashMap, HashSet};
 use task::{Desk, Setting, TaskCounter, TaskSpec, Tasks, WindowId, WorkerId};
@@ -91,19 +91,18 @@ pub(crate) fn tasks(specs: &[&str], setting: &Setting) -> Tasks {
 
 /// Counts packets as a worker does.
 pub(crate) fn count(counter: &mut TaskCounter, packets: &[Packet]) {
-    let (mut four, mut six) = (KeyBurst::with_capacity(BURST), KeyBurst::with_capacity(BURST));
+    let mut bursts = Bursts::with_capacity(BURST);
     let seed = Seed::new(SEED);
     for packets in packets.chunks(BURST) {
-        four.clear();
-        six.clear();
+        bursts.clear();
         for packet in packets {
             let fields = PacketFields { total_byte: packet.bytes, ..PacketFields::default() };
             match packet.key {
-                AnyKey::V4(key) => four.push(key, fields, &seed),
-                AnyKey::V6(key) => six.push(key, fields, &seed),
+                AnyKey::V4(key) => bursts.v4.push(key, fields, &seed),
+                AnyKey::V6(key) => bursts.v6.push(key, fields, &seed),
             }
         }
-        counter.count(&four, &six);
+        counter.count(&bursts);
     }
 }
 
