@@ -51,8 +51,8 @@ fn burst_parser_agrees(frame: &Frame<'_>, tunnel: Tunnel, parsed: &Result<Packet
                 remarks[remark as usize] += 1;
             }
             remarks[Remark::InnerUnparsed as usize] += u64::from(packet.inner_unparsed);
-            let v4 = burst.v4.packets().iter().map(|p| (PacketKey::V4(p.key), p.hash, p.fields));
-            let v6 = burst.v6.packets().iter().map(|p| (PacketKey::V6(p.key), p.hash, p.fields));
+            let v4 = burst.bursts.v4.packets().iter().map(|p| (PacketKey::V4(p.key), p.hash, p.fields));
+            let v6 = burst.bursts.v6.packets().iter().map(|p| (PacketKey::V6(p.key), p.hash, p.fields));
             let hash = match packet.key {
                 PacketKey::V4(key) => key.hash(&seed),
                 PacketKey::V6(key) => key.hash(&seed),
@@ -61,7 +61,7 @@ fn burst_parser_agrees(frame: &Frame<'_>, tunnel: Tunnel, parsed: &Result<Packet
         }
         Err(reason) => {
             not_measured[*reason as usize] += 1;
-            assert!(burst.v4.packets().is_empty() && burst.v6.packets().is_empty());
+            assert!(burst.bursts.is_empty());
         }
     }
     assert_eq!((burst.not_measured, burst.remarks), (not_measured, remarks));

@@ -164,11 +164,12 @@ impl Path {
                 self.parser.push::<true>(&frame, 0);
             }
             if step == Step::Parse {
-                let bytes = self.parser.v4.packets().iter().map(|packet| u64::from(packet.fields.total_byte));
+                let bytes =
+                    self.parser.bursts.v4.packets().iter().map(|packet| u64::from(packet.fields.total_byte));
                 self.parsed_byte += bytes.sum::<u64>();
             } else {
-                self.v4.expect(self.parser.v4.packets());
-                self.v4.update_burst(&self.parser.v4, &mut self.sink);
+                self.v4.expect(self.parser.bursts.v4.packets());
+                self.v4.update_burst(&self.parser.bursts.v4, &mut self.sink);
             }
             self.parser.clear();
         }

@@ -2,10 +2,11 @@
 //! counted, all at once.
 
 use crate::collector::RecordSink;
+use crate::ids::WindowId;
 use crate::keeping::Sealed;
 use crate::receiver::Downstream;
 use crate::worker::Worker;
-use packet::{BurstParser, KeyBurst, KeyV4, KeyV6};
+use packet::{BurstParser, Bursts};
 
 /// Bursts received in a turn: with 64 packets each, 8 are some 40 KiB, which L2 holds.
 const BURSTS: usize = 8;
@@ -14,14 +15,15 @@ const BURSTS: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Cooperative<R> {
     worker: Worker<R>,
-    waiting: Vec<(KeyBurst<KeyV4>, KeyBurst<KeyV6>, u64)>,
+    /// With the stream time before the first packet of each.
+    waiting: Vec<(Bursts, u64)>,
     /// The first so many wait.
     len: usize,
 }
 
 impl<R: RecordSink> Cooperative<R> {
     pub(crate) fn new(worker: Worker<R>, burst: usize) -> Self {
-        let empty = || (KeyBurst::with_capacity(burst), KeyBurst::with_capacity(burst), 0);
+        let empty = || (Bursts::with_capacity(burst), 0);
         Self { worker, waiting: (0..BURSTS).map(|_| empty()).collect(), len: 0 }
     }
 
@@ -33,11 +35,10 @@ impl<R: RecordSink> Cooperative<R> {
 
     /// Counts what waits.
     fn monitor(&mut self) {
-        for (v4, v6, now) in &mut self.waiting[..self.len] {
-            self.worker.expect(v4.packets(), v6.packets());
-            self.worker.count(v4, v6, *now);
-            v4.clear();
-            v6.clear();
+        for (bursts, now) in &mut self.waiting[..self.len] {
+            self.worker.expect(bursts.packets());
+            self.worker.count(bursts, *now);
+            bursts.clear();
         }
         self.len = 0;
     }
@@ -45,9 +46,8 @@ impl<R: RecordSink> Cooperative<R> {
 
 impl<R: RecordSink> Downstream for Cooperative<R> {
     fn count(&mut self, parser: &mut BurstParser, now: u64) {
-        let (v4, v6, at) = &mut self.waiting[self.len];
-        std::mem::swap(v4, &mut parser.v4);
-        std::mem::swap(v6, &mut parser.v6);
+        let (bursts, at) = &mut self.waiting[self.len];
+        std::mem::swap(bursts, &mut parser.bursts);
         *at = now;
         self.len += 1;
         if self.len == BURSTS {
@@ -55,7 +55,7 @@ impl<R: RecordSink> Downstream for Cooperative<R> {
         }
     }
 
-    fn turn(&mut self, window: u64, now: u64) {
+    fn turn(&mut self, window: WindowId, now: u64) {
         self.monitor();
         self.worker.turn(window, now);
     }

@@ -3,6 +3,7 @@
 
 use crate::config::Config;
 use crate::design::Split;
+use crate::ids::WindowId;
 use crate::lane::{Inbox, Lane, Order, Parcel};
 use crate::patience::Patience;
 use crate::receiver::{Downstream, EXPECTED, Refused};
@@ -159,11 +160,11 @@ impl Fan {
     fn pass_on(&mut self, parser: &mut BurstParser, now: u64) {
         match self.take(0, self.hand_over.waits) {
             Some(mut parcel) => {
-                swap(&mut parcel.v4, &mut parser.v4);
-                swap(&mut parcel.v6, &mut parser.v6);
+                swap(&mut parcel.bursts.v4, &mut parser.bursts.v4);
+                swap(&mut parcel.bursts.v6, &mut parser.bursts.v6);
                 self.lanes[0].keep(parcel, now);
             }
-            None => self.refuse(0, (parser.v4.packets().len() + parser.v6.packets().len()) as u64),
+            None => self.refuse(0, parser.bursts.len() as u64),
         }
     }
 
@@ -244,8 +245,8 @@ impl Downstream for Fan {
     fn make_ready(&mut self, parser: &BurstParser, frames: usize) {
         // With several workers the parser's memory is nobody else's.
         if self.lanes.len() == 1 {
-            ready_behind(&parser.v4, frames);
-            ready_behind(&parser.v6, frames);
+            ready_behind(&parser.bursts.v4, frames);
+            ready_behind(&parser.bursts.v6, frames);
         }
     }
 
@@ -260,8 +261,8 @@ impl Downstream for Fan {
         if self.lanes.len() == 1 {
             self.pass_on(parser, now);
         } else {
-            self.scatter(&parser.v4, now, |parcel| &mut parcel.v4);
-            self.scatter(&parser.v6, now, |parcel| &mut parcel.v6);
+            self.scatter(&parser.bursts.v4, now, |parcel| &mut parcel.bursts.v4);
+            self.scatter(&parser.bursts.v6, now, |parcel| &mut parcel.bursts.v6);
         }
         self.lanes.iter_mut().for_each(Lane::send_open);
         parser.clear();
@@ -276,7 +277,7 @@ impl Downstream for Fan {
         self.hand_over.waits = waits;
     }
 
-    fn turn(&mut self, window: u64, now: u64) {
+    fn turn(&mut self, window: WindowId, now: u64) {
         self.order(Order::Turn(window), now);
     }
 
@@ -375,11 +376,11 @@ mod tests {
         if number % 5 < 3 {
             let key = KeyV4::new([10, 0, 0, flow, 10, 9, 9, 9], [1, 2, 3, 4], 6);
             let key = if number.is_multiple_of(2) { key } else { key.reversed() };
-            parser.v4.push_keyed(&KeyedPacket::new(key, fields, true, &seed), None);
+            parser.bursts.v4.push_keyed(&KeyedPacket::new(key, fields, true, &seed), None);
         } else {
             let key = KeyV6::new(&[flow; 16], &[200; 16], [1, 2, 3, 4], 17);
             let key = if number.is_multiple_of(2) { key } else { key.reversed() };
-            parser.v6.push_keyed(&KeyedPacket::new(key, fields, true, &seed), None);
+            parser.bursts.v6.push_keyed(&KeyedPacket::new(key, fields, true, &seed), None);
         }
     }
 
@@ -399,8 +400,8 @@ mod tests {
                     .iter()
                     .map(|packet| (packet.key.min(packet.key.reversed()), packet.fields.time_ns))
             }
-            self.v4.extend(numbered(&parcel.v4));
-            self.v6.extend(numbered(&parcel.v6));
+            self.v4.extend(numbered(&parcel.bursts.v4));
+            self.v6.extend(numbered(&parcel.bursts.v6));
             if parcel.order != Order::GoOn {
                 self.orders.push((parcel.order, (self.v4.len() + self.v6.len()) as u64));
             }
@@ -433,9 +434,9 @@ mod tests {
                     let length = burst % (BURST + 1);
                     numbers.by_ref().take(length).for_each(|number| push(&mut parser, number));
                     fan.count(&mut parser, burst as u64);
-                    assert!(parser.v4.packets().is_empty() && parser.v6.packets().is_empty());
+                    assert!(parser.bursts.is_empty());
                     if burst % 100 == 99 {
-                        fan.turn(burst as u64 / 100, burst as u64);
+                        fan.turn(WindowId::new(burst as u64 / 100), burst as u64);
                         handed_over
                             .iter_mut()
                             .zip(fan.take_handed_over())
@@ -451,8 +452,9 @@ mod tests {
                 assert!(is_ascending(&lane.v4) && is_ascending(&lane.v6));
                 let packets = (lane.v4.len() + lane.v6.len()) as u64;
                 assert_eq!(packets, lane_handed_over);
+                let turn = |window| Order::Turn(WindowId::new(window));
                 let orders: Vec<_> = lane.orders.iter().map(|(order, _)| *order).collect();
-                assert_eq!(orders, [Order::Turn(0), Order::Turn(1), Order::Turn(2), Order::End]);
+                assert_eq!(orders, [turn(0), turn(1), turn(2), Order::End]);
                 assert_eq!(lane.orders[3].1, packets);
                 all.extend(
                     lane.v4.iter().map(|(_, number)| number).chain(lane.v6.iter().map(|(_, number)| number)),
@@ -483,7 +485,7 @@ mod tests {
                 let key = KeyV4::new([10, 0, 0, 1, 10, 9, 9, 9], [1, 2, 3, 4], 6);
                 for at in 0..length {
                     let fields = PacketFields { time_ns: burst * 100 + at, ..PacketFields::default() };
-                    parser.v4.push_keyed(&KeyedPacket { key, hash: 7, fields }, None);
+                    parser.bursts.v4.push_keyed(&KeyedPacket { key, hash: 7, fields }, None);
                 }
                 fan.count(&mut parser, burst);
             }
@@ -492,7 +494,8 @@ mod tests {
             let mut portions = vec![0; workers];
             for (inbox, portions) in inboxes.iter_mut().zip(&mut portions) {
                 inbox.serve(|parcel| {
-                    let numbers: Vec<_> = parcel.v4.packets().iter().map(|p| p.fields.time_ns).collect();
+                    let numbers: Vec<_> =
+                        parcel.bursts.v4.packets().iter().map(|p| p.fields.time_ns).collect();
                     // What lies together stays together, in portions that differ by one at the most.
                     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1));
                     let least = length as usize / workers;
@@ -517,8 +520,8 @@ mod tests {
     fn received(inbox: &mut Inbox) -> Vec<(Vec<u32>, u64, Order)> {
         let mut all = Vec::new();
         inbox.serve(|parcel| {
-            let v4 = parcel.v4.packets().iter().map(|packet| packet.fields.number);
-            let v6 = parcel.v6.packets().iter().map(|packet| packet.fields.number);
+            let v4 = parcel.bursts.v4.packets().iter().map(|packet| packet.fields.number);
+            let v6 = parcel.bursts.v6.packets().iter().map(|packet| packet.fields.number);
             let mut numbers: Vec<_> = v4.chain(v6).collect();
             numbers.sort_unstable();
             all.push((numbers, parcel.now, parcel.order));
@@ -593,7 +596,10 @@ mod tests {
                 assert_eq!(first.map(|(_, now)| now), Some(now), "the time before its first packet");
             }
             assert!(orders.iter().all(|(packets, ..)| packets.is_empty()));
-            assert_eq!(orders.iter().map(|order| order.2).collect::<Vec<_>>(), [Order::Turn(0), Order::End]);
+            assert_eq!(
+                orders.iter().map(|order| order.2).collect::<Vec<_>>(),
+                [Order::Turn(WindowId::default()), Order::End]
+            );
             // Held for too long, the last ones are gone before anything is ordered.
             let is_late = bursts.iter().all(|(_, now)| last >= now + HELD_NS);
             assert!(!is_late || handed_over_before_end == all);
@@ -626,7 +632,7 @@ mod tests {
         assert_eq!(live.fan.refused(), Refused::default());
         let got: Vec<_> = got.iter().map(|(packets, _, order)| (packets.len(), *order)).collect();
         let packets = [70, 70, 60].map(|packets| (packets, Order::GoOn));
-        assert_eq!(got, [&packets[..], &[(0, Order::Turn(0)), (0, Order::End)]].concat());
+        assert_eq!(got, [&packets[..], &[(0, Order::Turn(WindowId::default())), (0, Order::End)]].concat());
     }
 
     #[test]
@@ -669,7 +675,7 @@ mod tests {
                     (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
                     fan.count(&mut parser, 0);
                 }
-                fan.turn(0, 0);
+                fan.turn(WindowId::default(), 0);
                 handed_over += fan.take_handed_over().iter().sum::<u64>();
                 assert_eq!(fan.take_failed(), [1]);
                 assert!(fan.take_failed().is_empty());
@@ -702,7 +708,7 @@ mod tests {
                     (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
                     fan.count(&mut parser, 0);
                 }
-                fan.turn(0, 0);
+                fan.turn(WindowId::default(), 0);
                 assert_eq!(fan.take_failed(), [1]);
                 assert!(fan.take_failed().is_empty());
                 fan.end(0);
@@ -749,7 +755,7 @@ mod tests {
                     (burst * 16..burst * 16 + 16).for_each(|number| push(&mut parser, number));
                     fan.count(&mut parser, 0);
                 }
-                fan.turn(0, 0);
+                fan.turn(WindowId::default(), 0);
                 fan.end(0);
                 (fan.take_handed_over(), serving.join().expect("no panic"))
             });

@@ -3,6 +3,7 @@
 use crate::collector::WindowPart;
 use crate::config::Config;
 use crate::design::{Plan, State};
+use crate::ids::WindowId;
 use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::tally::Tally;
@@ -32,8 +33,7 @@ pub(crate) enum Keeping {
 /// What a worker says of a window when it has sealed it.
 #[derive(Debug)]
 pub(crate) struct Sealed {
-    /// Its number.
-    pub(crate) window: u64,
+    pub(crate) window: WindowId,
     pub(crate) part: WindowPart,
     /// Its flows, where they are shares to be merged.
     pub(crate) shares: Option<Box<Tables>>,

@@ -1,8 +1,9 @@
 //! A ring each way between a receiver and one of its workers: parcels of parsed packets go through one and come back empty
 //! through the other.
 
+use crate::ids::WindowId;
 use crate::patience::Patience;
-use packet::{KeyBurst, KeyV4, KeyV6};
+use packet::{Bursts, KeyV4, KeyV6};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) enum Order {
     /// Go on: sweep for so many frames (replay), or by the clock (live).
     GoOn,
-    /// Turn away from the window of this number.
-    Turn(u64),
+    /// Turn away from this window.
+    Turn(WindowId),
     /// Finish what waits to be finished: nothing comes just now.
     Idle,
     /// End every flow.
@@ -23,8 +24,7 @@ pub(crate) enum Order {
 /// What goes through a ring.
 #[derive(Debug)]
 pub(crate) struct Parcel {
-    pub(crate) v4: KeyBurst<KeyV4>,
-    pub(crate) v6: KeyBurst<KeyV6>,
+    pub(crate) bursts: Bursts,
     /// Stream time before the first of the packets, or of the order; [`Parcel::NO_TIME`] in an empty one.
     pub(crate) now: u64,
     pub(crate) order: Order,
@@ -34,23 +34,17 @@ impl Parcel {
     const NO_TIME: u64 = u64::MAX;
 
     fn new(burst: usize) -> Box<Self> {
-        Box::new(Self {
-            v4: KeyBurst::with_capacity(burst),
-            v6: KeyBurst::with_capacity(burst),
-            now: Self::NO_TIME,
-            order: Order::GoOn,
-        })
+        Box::new(Self { bursts: Bursts::with_capacity(burst), now: Self::NO_TIME, order: Order::GoOn })
     }
 
     fn clear(&mut self) {
-        self.v4.clear();
-        self.v6.clear();
+        self.bursts.clear();
         self.now = Self::NO_TIME;
         self.order = Order::GoOn;
     }
 
     pub(crate) fn packets(&self) -> u64 {
-        (self.v4.packets().len() + self.v6.packets().len()) as u64
+        self.bursts.len() as u64
     }
 }
 

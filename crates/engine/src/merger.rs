@@ -1,6 +1,7 @@
 //! Puts together what receivers and workers say of each window, and of the run.
 
 use crate::collector::{WindowPart, add_totals, merge_other};
+use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::receiver::{ReceiverEnd, WORKER_FAILED};
 use crate::window::WindowHeader;
 use flow::{FlowRecord, Loss};
@@ -18,14 +19,14 @@ struct Pending {
     header: Option<WindowHeader>,
     part: WindowPart,
     /// Packets handed to workers, by worker.
-    handed_over: Vec<(usize, u64)>,
+    handed_over: Vec<(WorkerId, u64)>,
 }
 
 /// How far somebody has come: windows are spoken of in the order of their numbers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reached {
     /// The last window spoken of.
-    window: Option<u64>,
+    window: Option<WindowId>,
     /// Nothing comes any more.
     ended: bool,
     /// It ended before it was through.
@@ -33,7 +34,7 @@ struct Reached {
 }
 
 impl Reached {
-    fn is_behind(&self, window: u64) -> bool {
+    fn is_behind(&self, window: WindowId) -> bool {
         self.ended || self.window.is_some_and(|reached| reached >= window)
     }
 }
@@ -50,7 +51,7 @@ pub(crate) struct Merger {
     workers: Vec<Reached>,
     /// Flows are in one place, and not any worker's.
     is_shared: bool,
-    pending: BTreeMap<u64, Pending>,
+    pending: BTreeMap<WindowId, Pending>,
     windows: WindowCounts,
     totals: Totals,
     table_full: u64,
@@ -99,11 +100,11 @@ impl Merger {
     }
 
     /// The number that merging has among the workers.
-    pub(crate) fn merged(&self) -> usize {
-        self.workers.len() - 1
+    pub(crate) fn merged(&self) -> WorkerId {
+        WorkerId::new(self.workers.len() - 1)
     }
 
-    fn pending(&mut self, window: u64) -> &mut Pending {
+    fn pending(&mut self, window: WindowId) -> &mut Pending {
         let lines = self.lines;
         self.pending.entry(window).or_insert_with(|| Pending {
             header: None,
@@ -113,10 +114,10 @@ impl Merger {
     }
 
     /// A receiver has turned away from a window. `first_worker`: the first one of those that it hands packets to.
-    pub(crate) fn header(&mut self, receiver: usize, first_worker: usize, mut header: WindowHeader) {
-        self.receivers[receiver].window = Some(header.number);
+    pub(crate) fn header(&mut self, receiver: ReceiverId, first_worker: WorkerId, mut header: WindowHeader) {
+        self.receivers[receiver.index()].window = Some(header.number);
         let pending = self.pending(header.number);
-        pending.handed_over.extend((first_worker..).zip(header.handed_over.drain(..)));
+        pending.handed_over.extend((0..).map(|at| first_worker.plus(at)).zip(header.handed_over.drain(..)));
         match &mut pending.header {
             Some(sum) => merge_headers(sum, header),
             none => *none = Some(header),
@@ -124,37 +125,37 @@ impl Merger {
     }
 
     /// False where what this worker says counts no more: its packets are counted as those of a failed one already.
-    pub(crate) fn is_heard(&self, worker: usize) -> bool {
-        !self.workers[worker].failed
+    pub(crate) fn is_heard(&self, worker: WorkerId) -> bool {
+        !self.workers[worker.index()].failed
     }
 
     /// A worker has sealed its flows of a window.
-    pub(crate) fn part(&mut self, worker: usize, window: u64, part: WindowPart) {
+    pub(crate) fn part(&mut self, worker: WorkerId, window: WindowId, part: WindowPart) {
         if !self.is_heard(worker) {
             return;
         }
-        self.workers[worker].window = Some(window);
+        self.workers[worker.index()].window = Some(window);
         self.pending(window).part.merge(part);
     }
 
     /// Nothing comes from this receiver any more.
-    pub(crate) fn receiver_ended(&mut self, receiver: usize) {
-        self.receivers[receiver].ended = true;
+    pub(crate) fn receiver_ended(&mut self, receiver: ReceiverId) {
+        self.receivers[receiver.index()].ended = true;
     }
 
     /// This receiver is gone, with what it had not counted.
-    pub(crate) fn receiver_failed(&mut self, receiver: usize) {
-        (self.receivers[receiver].ended, self.receivers[receiver].failed) = (true, true);
+    pub(crate) fn receiver_failed(&mut self, receiver: ReceiverId) {
+        (self.receivers[receiver.index()].ended, self.receivers[receiver.index()].failed) = (true, true);
     }
 
     /// Nothing comes from this worker any more.
-    pub(crate) fn worker_ended(&mut self, worker: usize) {
-        self.workers[worker].ended = true;
+    pub(crate) fn worker_ended(&mut self, worker: WorkerId) {
+        self.workers[worker.index()].ended = true;
     }
 
     /// This worker is gone, with what it had not sealed. False where that was known, or it had ended well.
-    pub(crate) fn worker_failed(&mut self, worker: usize) -> bool {
-        let reached = &mut self.workers[worker];
+    pub(crate) fn worker_failed(&mut self, worker: WorkerId) -> bool {
+        let reached = &mut self.workers[worker.index()];
         let is_news = !reached.ended;
         if is_news {
             (reached.ended, reached.failed) = (true, true);
@@ -163,7 +164,7 @@ impl Merger {
     }
 
     /// The next window of which everybody has spoken: its number, its report, and what exporters are told of it.
-    pub(crate) fn take_report(&mut self) -> Option<(u64, WindowReport, Account)> {
+    pub(crate) fn take_report(&mut self) -> Option<(WindowId, WindowReport, Account)> {
         let (window, header, part, handed_over) = loop {
             let &window = self.pending.first_key_value()?.0;
             if !self.receivers.iter().chain(&self.workers).all(|reached| reached.is_behind(window)) {
@@ -176,8 +177,8 @@ impl Merger {
             }
         };
         let ended_by = self.ended_by(window, header.ended_by);
-        let is_missing = |worker: usize| {
-            let reached = self.workers[worker];
+        let is_missing = |worker: WorkerId| {
+            let reached = self.workers[worker.index()];
             reached.failed && reached.window.is_none_or(|last| last < window)
         };
         let missing = handed_over.iter().filter(|(worker, _)| is_missing(*worker));
@@ -232,9 +233,9 @@ impl Merger {
 
     /// Why a window ended that all are behind, and that ended so for those who were in it: for the others, time may have
     /// gone on elsewhere.
-    fn ended_by(&self, window: u64, ended_by: WindowEnd) -> WindowEnd {
+    fn ended_by(&self, window: WindowId, ended_by: WindowEnd) -> WindowEnd {
         match self.pending.first_key_value() {
-            Some((&next, _)) if next == window + 1 => WindowEnd::Full,
+            Some((&next, _)) if next == window.next() => WindowEnd::Full,
             Some(_) if ended_by == WindowEnd::RunEnd => WindowEnd::Jump,
             _ => ended_by,
         }
@@ -379,13 +380,25 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn r(number: usize) -> ReceiverId {
+        ReceiverId::new(number)
+    }
+
+    fn w(number: usize) -> WorkerId {
+        WorkerId::new(number)
+    }
+
+    fn at(number: u64) -> WindowId {
+        WindowId::new(number)
+    }
+
     fn merger(receivers: usize, workers: usize) -> Merger {
         Merger::new(receivers, workers, KeySpec::FIVE_TUPLE, 3, false)
     }
 
     fn header(number: u64, ended_by: WindowEnd, received: u64, handed_over: &[u64]) -> WindowHeader {
         WindowHeader {
-            number,
+            number: at(number),
             span: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
             ended_by,
             packets: PacketCounts { received, ..PacketCounts::default() },
@@ -414,21 +427,21 @@ mod tests {
             let mut merger = merger(2, 3);
             let mut order = said;
             order.rotate_left(rotation);
-            for (at, (is_header, who)) in order.into_iter().enumerate() {
+            for (said, (is_header, who)) in order.into_iter().enumerate() {
                 match is_header {
-                    true => merger.header(who, who, header(7, Full, 10, &[10])),
-                    false => merger.part(who, 7, WindowPart::new(3)),
+                    true => merger.header(r(who), w(who), header(7, Full, 10, &[10])),
+                    false => merger.part(w(who), at(7), WindowPart::new(3)),
                 }
-                let expected = if at == 4 { vec![(0, 7, Full, 20, 0)] } else { Vec::new() };
-                assert_eq!(ready(&mut merger), expected, "rotation {rotation}, word {at}");
+                let expected = if said == 4 { vec![(0, 7, Full, 20, 0)] } else { Vec::new() };
+                assert_eq!(ready(&mut merger), expected, "rotation {rotation}, word {said}");
             }
             // The second window comes with the ends only.
-            merger.header(0, 0, header(8, RunEnd, 1, &[1]));
-            merger.receiver_ended(0);
-            merger.receiver_ended(1);
-            (0..2).for_each(|worker| merger.worker_ended(worker));
+            merger.header(r(0), w(0), header(8, RunEnd, 1, &[1]));
+            merger.receiver_ended(r(0));
+            merger.receiver_ended(r(1));
+            (0..2).for_each(|worker| merger.worker_ended(w(worker)));
             assert_eq!(ready(&mut merger), []);
-            merger.worker_ended(2);
+            merger.worker_ended(w(2));
             assert_eq!(ready(&mut merger), [(1, 8, RunEnd, 1, 0)]);
         }
     }
@@ -447,10 +460,10 @@ mod tests {
             (1, 9, Jump),
             (1, 12, RunEnd),
         ] {
-            merger.header(receiver, 0, header(number, ended_by, 1, &[]));
+            merger.header(r(receiver), w(0), header(number, ended_by, 1, &[]));
         }
-        (0..2).for_each(|receiver| merger.receiver_ended(receiver));
-        merger.worker_ended(0);
+        (0..2).for_each(|receiver| merger.receiver_ended(r(receiver)));
+        merger.worker_ended(w(0));
         let ends: Vec<_> = ready(&mut merger).into_iter().map(|(_, at, end, ..)| (at, end)).collect();
         assert_eq!(ends, [(1, Full), (2, Jump), (5, Full), (6, Jump), (9, Jump), (12, RunEnd)]);
         let windows = merger.end(super::RunEnd::default()).windows;
@@ -462,20 +475,20 @@ mod tests {
         use WindowEnd::Full;
         let mut merger = merger(1, 2);
         for number in 1..=3 {
-            merger.header(0, 0, header(number, Full, 30, &[10, 20]));
-            merger.part(0, number, WindowPart::new(3));
+            merger.header(r(0), w(0), header(number, Full, 30, &[10, 20]));
+            merger.part(w(0), at(number), WindowPart::new(3));
         }
-        merger.part(1, 1, WindowPart::new(3));
-        assert!(merger.worker_failed(1));
-        assert!(!merger.worker_failed(1), "it was known");
+        merger.part(w(1), at(1), WindowPart::new(3));
+        assert!(merger.worker_failed(w(1)));
+        assert!(!merger.worker_failed(w(1)), "it was known");
         // Too late: it counts as failed already.
-        merger.part(1, 2, WindowPart::new(3));
+        merger.part(w(1), at(2), WindowPart::new(3));
         let failed: Vec<_> = std::iter::from_fn(|| merger.take_report())
             .map(|(_, report, _)| report.packets.not_measured.total())
             .collect();
         assert_eq!(failed, [0, 20, 20]);
-        merger.worker_ended(0);
-        assert!(!merger.worker_failed(0), "it had ended well");
+        merger.worker_ended(w(0));
+        assert!(!merger.worker_failed(w(0)), "it had ended well");
         assert_eq!(merger.end(super::RunEnd::default()).packets.not_measured.total(), 40);
     }
 
@@ -491,25 +504,25 @@ mod tests {
         use WindowEnd::Full;
         let mut merger = merger(2, 2).merging(true);
         for (receiver, worker) in [(0, 0), (1, 1)] {
-            merger.header(receiver, worker, header(1, Full, 10, &[10]));
-            merger.part(worker, 1, WindowPart::new(3));
+            merger.header(r(receiver), w(worker), header(1, Full, 10, &[10]));
+            merger.part(w(worker), at(1), WindowPart::new(3));
         }
         assert_eq!(ready(&mut merger), [], "the shared tables are not read yet");
-        merger.part(merger.merged(), 1, measured(20));
+        merger.part(merger.merged(), at(1), measured(20));
         assert_eq!(ready(&mut merger), [(0, 1, Full, 20, 20)]);
         // Seven packets of the failed worker are missing, three of them were counted.
-        merger.header(0, 0, header(2, Full, 10, &[10]));
-        merger.header(1, 1, header(2, Full, 10, &[10]));
-        merger.part(0, 2, WindowPart::new(3));
-        assert!(merger.worker_failed(1));
-        merger.part(merger.merged(), 2, measured(13));
+        merger.header(r(0), w(0), header(2, Full, 10, &[10]));
+        merger.header(r(1), w(1), header(2, Full, 10, &[10]));
+        merger.part(w(0), at(2), WindowPart::new(3));
+        assert!(merger.worker_failed(w(1)));
+        merger.part(merger.merged(), at(2), measured(13));
         let (_, report, _) = merger.take_report().expect("all have spoken");
         assert_eq!((report.packets.measured, report.packets.not_measured.total()), (13, 7));
         // Of the failed receiver, five packets are there that it had not told of.
-        merger.header(0, 0, header(3, Full, 10, &[10]));
-        merger.part(0, 3, WindowPart::new(3));
-        merger.receiver_failed(1);
-        merger.part(merger.merged(), 3, measured(15));
+        merger.header(r(0), w(0), header(3, Full, 10, &[10]));
+        merger.part(w(0), at(3), WindowPart::new(3));
+        merger.receiver_failed(r(1));
+        merger.part(merger.merged(), at(3), measured(15));
         let (_, report, account) = merger.take_report().expect("all have spoken");
         assert_eq!((report.packets.received, report.packets.measured), (15, 15));
         assert_eq!((account.received, account.measured), (55, 48));
@@ -522,23 +535,23 @@ mod tests {
     #[test]
     fn a_window_that_nobody_heads_keeps_no_other_one() {
         let mut merger = merger(2, 2);
-        merger.part(0, 1, WindowPart::new(3));
-        merger.header(1, 1, header(2, WindowEnd::RunEnd, 5, &[5]));
-        merger.receiver_ended(1);
-        merger.worker_ended(1);
+        merger.part(w(0), at(1), WindowPart::new(3));
+        merger.header(r(1), w(1), header(2, WindowEnd::RunEnd, 5, &[5]));
+        merger.receiver_ended(r(1));
+        merger.worker_ended(w(1));
         assert_eq!(ready(&mut merger), []);
         // The receiver that sent its worker on failed before it told of the window.
-        merger.receiver_ended(0);
-        assert!(merger.worker_failed(0));
+        merger.receiver_ended(r(0));
+        assert!(merger.worker_failed(w(0)));
         assert_eq!(ready(&mut merger), [(0, 2, WindowEnd::RunEnd, 5, 0)]);
     }
 
     #[test]
     fn nothing_is_known_of_losses_where_one_does_not_know() {
         let mut merger = merger(2, 1);
-        merger.header(0, 0, header(1, WindowEnd::Full, 1, &[]));
-        merger.header(1, 0, WindowHeader { loss: None, ..header(1, WindowEnd::Full, 1, &[]) });
-        merger.part(0, 1, WindowPart::new(3));
+        merger.header(r(0), w(0), header(1, WindowEnd::Full, 1, &[]));
+        merger.header(r(1), w(0), WindowHeader { loss: None, ..header(1, WindowEnd::Full, 1, &[]) });
+        merger.part(w(0), at(1), WindowPart::new(3));
         let (_, report, account) = merger.take_report().expect("all have spoken");
         assert_eq!((report.loss, account.lost), (None, None));
     }

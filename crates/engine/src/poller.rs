@@ -24,8 +24,8 @@ pub(crate) trait Events {
     fn header(&mut self, header: WindowHeader);
     /// Its own worker has sealed a window.
     fn part(&mut self, sealed: Sealed);
-    /// One of its workers does not answer.
-    fn worker_failed(&mut self, worker: usize);
+    /// One of its workers, the one behind this lane, does not answer.
+    fn worker_failed(&mut self, lane: usize);
     /// So many frames and bytes of its sources have come so far. Comes every some thousand bursts, and
     /// now and then while nothing arrives.
     fn progress(&mut self, received: u64, done_bytes: u64);

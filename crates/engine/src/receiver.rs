@@ -2,11 +2,12 @@
 //! to it.
 
 use crate::config::{Config, Every};
+use crate::ids::WindowId;
 use crate::keeping::Sealed;
 use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
 use crate::window_gate::Seat;
-use packet::{BurstParser, Frame, KeyV4, KeyV6, KeyedPacket, NotMeasured, ParserConfig, Remark};
+use packet::{BurstParser, Frame, NotMeasured, Packets, ParserConfig, Remark};
 use port::{Burst, Filter, TimeBase};
 use record::report::{Counters, PacketCounts, Span, WindowEnd};
 use std::time::Duration;
@@ -20,15 +21,15 @@ pub(crate) trait Downstream {
         false
     }
     /// These were parsed just now and are counted with the rest of their burst: time for their memory to come.
-    fn expect(&mut self, _: &[KeyedPacket<KeyV4>], _: &[KeyedPacket<KeyV6>]) {}
+    fn expect(&mut self, _: Packets<'_>) {}
     /// Takes the parser's burst, which is to be left empty. `now`: stream time before its first packet.
     fn count(&mut self, parser: &mut BurstParser, now: u64);
     /// The same before an order, which waits for its way to be free: so does what comes before it.
     fn count_last(&mut self, parser: &mut BurstParser, now: u64) {
         self.count(parser, now);
     }
-    /// The window of this number is over, at stream time `now`.
-    fn turn(&mut self, window: u64, now: u64);
+    /// The window is over, at stream time `now`.
+    fn turn(&mut self, window: WindowId, now: u64);
     /// A burst of `frames` of a replay is counted; stream time is `now`.
     fn sweep_replay(&mut self, frames: usize, now: u64);
     /// The clock of a live source says `now`.
@@ -41,7 +42,7 @@ pub(crate) trait Downstream {
     fn take_sealed(&mut self) -> Option<Sealed> {
         None
     }
-    /// Workers that were found to have failed since the last call.
+    /// Workers that were found to have failed since the last call, by lane.
     fn take_failed(&mut self) -> Vec<usize> {
         Vec::new()
     }
@@ -259,7 +260,7 @@ impl<'a> Receiver<'a> {
             let (frames, behind) = rest.split(EXPECTED as u64);
             rest = behind;
             down.make_ready(&self.parser, frames.len());
-            let parsed = (self.parser.v4.packets().len(), self.parser.v6.packets().len());
+            let parsed = self.parser.bursts.lengths();
             for frame in frames.frames() {
                 if frame.time_ns >= self.turn_at {
                     self.received += std::mem::take(&mut pending);
@@ -278,10 +279,8 @@ impl<'a> Receiver<'a> {
                     self.parser.skip(NotMeasured::Filter);
                 }
             }
-            let BurstParser { v4, v6, .. } = &self.parser;
             // A turn may have emptied the burst.
-            let (v4, v6) = (v4.packets().get(parsed.0..), v6.packets().get(parsed.1..));
-            down.expect(v4.unwrap_or_default(), v6.unwrap_or_default());
+            down.expect(self.parser.bursts.packets_since(parsed));
         }
         self.received += pending;
         self.backwards += backwards;
@@ -291,7 +290,7 @@ impl<'a> Receiver<'a> {
     /// Packets in the parser's burst.
     #[inline(always)]
     fn parsed(&self) -> usize {
-        self.parser.v4.packets().len() + self.parser.v6.packets().len()
+        self.parser.bursts.len()
     }
 
     /// Passes on what is parsed, if anything is.

@@ -4,7 +4,7 @@ use crate::collector::{Collector, RecordSink};
 use crate::config::Config;
 use crate::patience::Patience;
 use crate::tables::Tables;
-use packet::{KeyBurst, KeyV4, KeyV6};
+use packet::{Bursts, KeyV4, KeyV6};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 use summary::{FlowSink, Limits, OutOfMemory, SharedTable};
@@ -63,11 +63,11 @@ impl Shared {
 
     /// Counts parsed packets, whatever other workers count at the same time.
     #[inline]
-    pub(crate) fn count(&self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>, sink: &mut impl FlowSink) {
+    pub(crate) fn count(&self, bursts: &Bursts, sink: &mut impl FlowSink) {
         let open = &self.sets[self.open.load(Ordering::Acquire)];
         let set = open.read().unwrap_or_else(PoisonError::into_inner);
-        set.v4.update_burst(v4, sink);
-        set.v6.update_burst(v6, sink);
+        set.v4.update_burst(&bursts.v4, sink);
+        set.v6.update_burst(&bursts.v6, sink);
     }
 
     /// Opens the other set, once that is merged. Nobody may be counting.

@@ -2,7 +2,7 @@
 
 use crate::collector::{Collector, RecordSink};
 use crate::config::Config;
-use packet::{KeyBurst, KeyV4, KeyV6};
+use packet::{Bursts, KeyV4, KeyV6, Packets};
 use summary::{FlowSink, FlowTable, Limits, OutOfMemory, TableConfig};
 
 /// See the module's head.
@@ -24,10 +24,17 @@ impl Tables {
         self.v4.len() + self.v6.len()
     }
 
+    /// Prefetches the index lines of packets that are counted next.
     #[inline]
-    pub(crate) fn count(&mut self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>, sink: &mut impl FlowSink) {
-        self.v4.update_burst(v4, sink);
-        self.v6.update_burst(v6, sink);
+    pub(crate) fn expect(&self, packets: Packets<'_>) {
+        self.v4.expect(packets.v4);
+        self.v6.expect(packets.v6);
+    }
+
+    #[inline]
+    pub(crate) fn count(&mut self, bursts: &Bursts, sink: &mut impl FlowSink) {
+        self.v4.update_burst(&bursts.v4, sink);
+        self.v6.update_burst(&bursts.v6, sink);
     }
 
     pub(crate) fn advance(&mut self, now: u64) {

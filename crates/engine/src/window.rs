@@ -1,14 +1,13 @@
 //! Where one window ends and the next begins.
 
 use crate::config::Every;
+use crate::ids::WindowId;
 use record::report::{Counters, PacketCounts, Span, WindowEnd};
 
 /// The open window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenWindow {
-    /// Windows by time are numbered from the epoch on, so that several receivers mean the same by it; those by packets from
-    /// the run's beginning.
-    pub(crate) number: u64,
+    pub(crate) number: WindowId,
     pub(crate) start_ns: u64,
     /// Stream time at which it is over; `u64::MAX` where packets end it.
     pub(crate) end_ns: u64,
@@ -23,10 +22,10 @@ impl OpenWindow {
             Every::Time(length) => {
                 let start_ns = now - now % length;
                 let end_ns = start_ns.saturating_add(length);
-                Self { number: now / length, start_ns, end_ns, frames_left: u64::MAX }
+                Self { number: WindowId::new(now / length), start_ns, end_ns, frames_left: u64::MAX }
             }
             Every::Packets(frames) => {
-                Self { number: index, start_ns: now, end_ns: u64::MAX, frames_left: frames }
+                Self { number: WindowId::new(index), start_ns: now, end_ns: u64::MAX, frames_left: frames }
             }
         }
     }
@@ -47,8 +46,7 @@ impl OpenWindow {
 /// What a receiver says of a window that is over.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowHeader {
-    /// As in [`OpenWindow`].
-    pub(crate) number: u64,
+    pub(crate) number: WindowId,
     pub(crate) span: Span,
     pub(crate) ended_by: WindowEnd,
     /// Its frames; `measured` comes from the tables.

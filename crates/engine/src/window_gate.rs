@@ -2,6 +2,7 @@
 //! `--state shared`): nobody counts in a window before everybody is done with those before it. So one set of tables is enough
 //! beside the one that is being merged, however far receivers are apart.
 
+use crate::ids::{ReceiverId, WindowId};
 use crate::patience::Patience;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,17 +16,17 @@ pub(crate) struct WindowGate {
 #[derive(Debug)]
 struct Places {
     /// The window that each receiver is in, or the first that it may still come to.
-    at: Vec<u64>,
+    at: Vec<WindowId>,
     /// The window that somebody was in last.
-    open: Option<u64>,
+    open: Option<WindowId>,
 }
 
 /// Nothing comes from a receiver any more.
-const ENDED: u64 = u64::MAX;
+const ENDED: WindowId = WindowId::MAX;
 
 impl WindowGate {
     pub(crate) fn new(receivers: usize) -> Self {
-        Self { places: Mutex::new(Places { at: vec![0; receivers], open: None }) }
+        Self { places: Mutex::new(Places { at: vec![WindowId::default(); receivers], open: None }) }
     }
 
     /// The place of a receiver, to be asked for once each. One of them will call `over` with the number of each window that is
@@ -33,9 +34,9 @@ impl WindowGate {
     /// enter a window: nothing comes from it any more of those before.
     pub(crate) fn seat<'a>(
         &'a self,
-        receiver: usize,
-        comes: impl Fn(u64) + Send + 'a,
-        over: impl Fn(u64) + Send + 'a,
+        receiver: ReceiverId,
+        comes: impl Fn(WindowId) + Send + 'a,
+        over: impl Fn(WindowId) + Send + 'a,
     ) -> Seat<'a> {
         Seat { gate: self, receiver, comes: Box::new(comes), over: Box::new(over) }
     }
@@ -48,9 +49,9 @@ impl WindowGate {
 /// A receiver's place; it is free when dropped.
 pub(crate) struct Seat<'a> {
     gate: &'a WindowGate,
-    receiver: usize,
-    comes: Box<dyn Fn(u64) + Send + 'a>,
-    over: Box<dyn Fn(u64) + Send + 'a>,
+    receiver: ReceiverId,
+    comes: Box<dyn Fn(WindowId) + Send + 'a>,
+    over: Box<dyn Fn(WindowId) + Send + 'a>,
 }
 
 impl fmt::Debug for Seat<'_> {
@@ -61,13 +62,13 @@ impl fmt::Debug for Seat<'_> {
 
 impl Seat<'_> {
     /// Comes to a window, and waits until the others are done with those before it.
-    pub(crate) fn enter(&self, window: u64) {
+    pub(crate) fn enter(&self, window: WindowId) {
         (self.comes)(window);
         let mut patience = Patience::default();
         loop {
             let mut places = self.gate.places();
-            debug_assert!(window >= places.at[self.receiver], "windows are entered in their order");
-            places.at[self.receiver] = window;
+            debug_assert!(window >= places.at[self.receiver.index()], "windows are entered in their order");
+            places.at[self.receiver.index()] = window;
             if places.at.iter().all(|&at| at >= window) {
                 if let Some(open) = places.open.filter(|&open| open != window) {
                     (self.over)(open);
@@ -81,8 +82,8 @@ impl Seat<'_> {
     }
 
     /// Is done with a window, and so are its workers.
-    pub(crate) fn leave(&self, window: u64) {
-        self.gate.places().at[self.receiver] = window.saturating_add(1);
+    pub(crate) fn leave(&self, window: WindowId) {
+        self.gate.places().at[self.receiver.index()] = window.next();
     }
 }
 
@@ -90,7 +91,7 @@ impl Seat<'_> {
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut places = self.gate.places();
-        places.at[self.receiver] = ENDED;
+        places.at[self.receiver.index()] = ENDED;
         if places.at.iter().all(|&at| at == ENDED)
             && let Some(open) = places.open.take()
         {
@@ -113,11 +114,12 @@ mod tests {
         let (said, heard) = channel();
         thread::scope(|scope| {
             for (receiver, windows) in windows.iter().enumerate() {
+                let receiver = ReceiverId::new(receiver);
                 let over = said.clone();
                 let seat = gate.seat(receiver, |_| (), move |window| over.send((window, true)).unwrap());
                 let said = said.clone();
                 scope.spawn(move || {
-                    for &window in *windows {
+                    for window in windows.iter().copied().map(WindowId::new) {
                         seat.enter(window);
                         said.send((window, false)).unwrap();
                         seat.leave(window);
@@ -129,7 +131,8 @@ mod tests {
         // Each window is over once, in order, and behind all that was counted in it.
         let said: Vec<_> = heard.into_iter().collect();
         assert!(said.is_sorted(), "{said:?}");
-        let over: Vec<_> = said.iter().filter(|(_, is_over)| *is_over).map(|&(window, _)| window).collect();
+        let over: Vec<_> =
+            said.iter().filter(|(_, is_over)| *is_over).map(|(window, _)| window.number()).collect();
         assert_eq!(over, [1, 2, 3, 4, 5, 9, 10, 11, 12]);
         assert_eq!(said.len() - over.len(), windows.concat().len());
     }
@@ -137,9 +140,10 @@ mod tests {
     #[test]
     fn a_receiver_that_fails_keeps_nobody_waiting() {
         let gate = WindowGate::new(2);
-        let (failing, going_on) = (gate.seat(0, |_| (), |_| ()), gate.seat(1, |_| (), |_| ()));
-        going_on.leave(2);
-        failing.enter(3);
+        let seat = |receiver| gate.seat(ReceiverId::new(receiver), |_| (), |_| ());
+        let (failing, going_on) = (seat(0), seat(1));
+        going_on.leave(WindowId::new(2));
+        failing.enter(WindowId::new(3));
         thread::scope(|scope| {
             let failed = scope.spawn(move || {
                 let _seat = failing;
@@ -147,6 +151,6 @@ mod tests {
             });
             assert!(failed.join().is_err());
         });
-        going_on.enter(7);
+        going_on.enter(WindowId::new(7));
     }
 }

@@ -2,13 +2,14 @@
 
 use crate::collector::{Collector, RecordSink, WindowPart};
 use crate::config::Config;
+use crate::ids::WindowId;
 use crate::keeping::{Keeping, Sealed};
 use crate::receiver::Downstream;
 use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::worker_tasks::{Outlet, WorkerTasks};
 use flow::FlowRecord;
-use packet::{BurstParser, KeyBurst, KeyV4, KeyV6, KeyedPacket};
+use packet::{BurstParser, Bursts, Packets};
 use port::TimeBase;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +37,7 @@ pub(crate) struct Worker<R> {
     now: u64,
     sweep: Sweep,
     /// The window that has been turned away from and is being sealed.
-    closing: Option<u64>,
+    closing: Option<WindowId>,
     /// Windows whose flows are all sealed, oldest first.
     sealed: Vec<Sealed>,
     limits: Limits,
@@ -107,36 +108,35 @@ impl<R: RecordSink> Worker<R> {
 
     /// These are counted next: time for their memory to come.
     #[inline]
-    pub(crate) fn expect(&self, v4: &[KeyedPacket<KeyV4>], v6: &[KeyedPacket<KeyV6>]) {
+    pub(crate) fn expect(&self, packets: Packets<'_>) {
         if let Keeping::Own(tables) | Keeping::Shares { open: tables, .. } = &self.keeping {
-            tables.v4.expect(v4);
-            tables.v6.expect(v6);
+            tables.expect(packets);
         }
     }
 
     /// Counts parsed packets that were expected. `now`: stream time before the first of them.
     #[inline]
-    pub(crate) fn count(&mut self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>, now: u64) {
+    pub(crate) fn count(&mut self, bursts: &Bursts, now: u64) {
         self.now = self.now.max(now);
         if let Some(tasks) = &mut self.tasks {
-            tasks.count(v4, v6);
+            tasks.count(bursts);
         }
         match &mut self.keeping {
             Keeping::Own(tables) => {
                 tables.advance(self.now);
-                tables.count(v4, v6, &mut self.collector);
+                tables.count(bursts, &mut self.collector);
             }
-            Keeping::Shares { open, .. } => open.count(v4, v6, &mut self.collector),
-            Keeping::Shared(shared) => shared.count(v4, v6, &mut self.collector),
+            Keeping::Shares { open, .. } => open.count(bursts, &mut self.collector),
+            Keeping::Shared(shared) => shared.count(bursts, &mut self.collector),
             Keeping::Tally(tally) => {
-                tally.count(v4, v6);
-                self.collector.tallied(v4.packets().len() + v6.packets().len());
+                tally.count(bursts);
+                self.collector.tallied(bursts.len());
             }
         }
     }
 
-    /// The window of this number is over: its flows are sealed from now on, or passed on where they are merged. Numbers grow.
-    pub(crate) fn turn(&mut self, window: u64, now: u64) {
+    /// The window is over: its flows are sealed from now on, or passed on where they are merged. Numbers grow.
+    pub(crate) fn turn(&mut self, window: WindowId, now: u64) {
         self.finish_closing();
         self.now = self.now.max(now);
         self.closing = Some(window);
@@ -173,8 +173,8 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// Turns away from the window of this number and seals it at once.
-    pub(crate) fn close(&mut self, window: u64) -> Option<WindowPart> {
+    /// Turns away from the window and seals it at once.
+    pub(crate) fn close(&mut self, window: WindowId) -> Option<WindowPart> {
         self.turn(window, self.now);
         self.finish_closing();
         self.sealed.pop().map(|sealed| sealed.part)
@@ -284,17 +284,17 @@ impl<R: RecordSink> Worker<R> {
 /// On the receiver's own core.
 impl<R: RecordSink> Downstream for Worker<R> {
     #[inline]
-    fn expect(&mut self, v4: &[KeyedPacket<KeyV4>], v6: &[KeyedPacket<KeyV6>]) {
-        Self::expect(self, v4, v6);
+    fn expect(&mut self, packets: Packets<'_>) {
+        Self::expect(self, packets);
     }
 
     #[inline]
     fn count(&mut self, parser: &mut BurstParser, now: u64) {
-        Self::count(self, &parser.v4, &parser.v6, now);
+        Self::count(self, &parser.bursts, now);
         parser.clear();
     }
 
-    fn turn(&mut self, window: u64, now: u64) {
+    fn turn(&mut self, window: WindowId, now: u64) {
         Self::turn(self, window, now);
     }
 

@@ -1,5 +1,7 @@
 //! Tasks that a worker counts beside its flow tables.
 
+use crate::ids::WindowId;
+use packet::Bursts;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -7,7 +9,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use task::{TaskCounter, TaskStates, Tasks};
 
 /// Where what was counted of a window goes.
-pub(crate) type Outlet = Box<dyn Fn(u64, Box<TaskStates>) + Send>;
+pub(crate) type Outlet = Box<dyn Fn(WindowId, Box<TaskStates>) + Send>;
 
 /// What one worker counts. When a window turns it goes on in states that were emptied elsewhere, and waits for them where the
 /// window before is not answered yet: there are two for each worker.
@@ -32,16 +34,12 @@ impl WorkerTasks {
 
     /// Counts packets.
     #[inline]
-    pub(crate) fn count(
-        &mut self,
-        v4: &packet::KeyBurst<packet::KeyV4>,
-        v6: &packet::KeyBurst<packet::KeyV6>,
-    ) {
-        self.counter.count(v4, v6);
+    pub(crate) fn count(&mut self, bursts: &Bursts) {
+        self.counter.count(bursts);
     }
 
-    /// The window of this number is over.
-    pub(crate) fn turn(&mut self, window: u64) {
+    /// The window is over.
+    pub(crate) fn turn(&mut self, window: WindowId) {
         // Nothing comes where whoever answers has failed, and the run with it.
         let (Some(outlet), Some(empty)) = (&self.outlet, self.emptied()) else { return };
         outlet(window, self.counter.turn(empty));

@@ -5,7 +5,7 @@
 mod support;
 
 use engine::{Plan, Split, State, Tally, run_tallies};
-use packet::{KeyBurst, KeyV4, KeyV6, Seed};
+use packet::{Bursts, KeyBurst, KeyV4, Seed};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use summary::sketch::{
@@ -31,9 +31,9 @@ fn updates(burst: &KeyBurst<KeyV4>) -> Vec<Update<KeyV4>> {
 struct Exact(Arc<Mutex<HashMap<KeyV4, u64>>>);
 
 impl Tally for Exact {
-    fn count(&mut self, v4: &KeyBurst<KeyV4>, _: &KeyBurst<KeyV6>) {
+    fn count(&mut self, bursts: &Bursts) {
         let mut counts = self.0.lock().expect("one worker");
-        v4.packets().iter().for_each(|packet| *counts.entry(packet.key).or_default() += 1);
+        bursts.v4.packets().iter().for_each(|packet| *counts.entry(packet.key).or_default() += 1);
     }
     fn end(self: Box<Self>) {}
 }
@@ -46,8 +46,8 @@ struct Own<P: Linear> {
 }
 
 impl<P: Linear> Tally for Own<P> {
-    fn count(&mut self, v4: &KeyBurst<KeyV4>, _: &KeyBurst<KeyV6>) {
-        self.array.update_burst(&updates(v4));
+    fn count(&mut self, bursts: &Bursts) {
+        self.array.update_burst(&updates(&bursts.v4));
     }
     fn end(self: Box<Self>) {
         self.ended.lock().expect("no worker fails").push(self.array);
@@ -59,8 +59,8 @@ impl<P: Linear> Tally for Own<P> {
 struct Common<P: Linear>(Arc<SharedArray<KeyV4, P>>);
 
 impl<P: Linear> Tally for Common<P> {
-    fn count(&mut self, v4: &KeyBurst<KeyV4>, _: &KeyBurst<KeyV6>) {
-        self.0.update_burst(&updates(v4));
+    fn count(&mut self, bursts: &Bursts) {
+        self.0.update_burst(&updates(&bursts.v4));
     }
     fn end(self: Box<Self>) {}
 }

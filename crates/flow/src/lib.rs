@@ -11,6 +11,7 @@ mod protocol;
 mod record;
 mod row;
 mod statistic;
+mod window;
 
 pub use estimate::{Bounds, Estimate};
 pub use field::{Aggregation, FIELDS, Field, InformationElement, Part, Value};
@@ -20,3 +21,4 @@ pub use protocol::protocol_name;
 pub use record::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
 pub use row::{NULL, RowValue, Rows, WindowRow};
 pub use statistic::{Metric, Statistic, StatisticKind};
+pub use window::WindowId;

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod burst;
+mod bursts;
 mod bytes;
 mod frame;
 mod hash;
@@ -20,6 +21,7 @@ mod toeplitz;
 mod tunnel;
 
 pub use burst::{KeyBurst, KeyedPacket, Numbers, PacketFields};
+pub use bursts::{Bursts, Packets};
 /// The readable form of a key, as [`Key::flow_key`] makes it.
 pub use flow::FlowKey;
 pub use frame::Frame;

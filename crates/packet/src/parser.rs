@@ -4,7 +4,7 @@ use crate::bytes::{Bytes, HeaderBudget, be16, be32};
 use crate::ip::{self, PacketKey, protocol};
 use crate::key::Transport;
 use crate::{
-    Frame, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, LinkType, NotMeasured, Numbers, PacketFields,
+    Bursts, Frame, Key, KeyBurst, KeySpec, KeyV4, KeyedPacket, LinkType, NotMeasured, Numbers, PacketFields,
     Remark, Seed, TcpSegment,
 };
 use crate::{link_header, tunnel};
@@ -167,7 +167,7 @@ fn fill_common(
     fields.macs = std::array::from_fn(|i| h[i]);
 }
 
-/// Parses bursts: measured packets go to one [`KeyBurst`] per address family, the others to their counter.
+/// Parses bursts: measured packets go to [`Bursts`], the others to their counter.
 #[derive(Debug)]
 pub struct BurstParser {
     seed: Seed,
@@ -176,10 +176,8 @@ pub struct BurstParser {
     is_five_tuple: bool,
     /// 5-tuples, paired, with segments: what loss tracking takes.
     is_tracked: bool,
-    /// The burst's IPv4 packets.
-    pub v4: KeyBurst<KeyV4>,
-    /// The burst's IPv6 packets.
-    pub v6: KeyBurst<KeyV6>,
+    /// The packets of the burst.
+    pub bursts: Bursts,
     /// Frames that were not measured, by [`NotMeasured`].
     pub not_measured: [u64; NotMeasured::ALL.len()],
     /// Remarks on measured frames, by [`Remark`].
@@ -195,8 +193,7 @@ impl BurstParser {
             config,
             is_five_tuple: config.key.is_five_tuple(),
             is_tracked: config.key.is_five_tuple() && config.paired && config.segments,
-            v4: KeyBurst::with_capacity(burst),
-            v6: KeyBurst::with_capacity(burst),
+            bursts: Bursts::with_capacity(burst),
             not_measured: [0; _],
             remarks: [0; _],
         }
@@ -205,15 +202,13 @@ impl BurstParser {
     /// Forgets the packets of the last burst; the counters stay.
     #[inline]
     pub fn clear(&mut self) {
-        self.v4.clear();
-        self.v6.clear();
+        self.bursts.clear();
     }
 
     /// The numbers of the next frames lie near this one ([`Numbers::near`]).
     #[inline]
     pub fn number_near(&mut self, number: u64) {
-        self.v4.set_numbers(Numbers::near(number));
-        self.v6.set_numbers(Numbers::near(number));
+        self.bursts.set_numbers(Numbers::near(number));
     }
 
     /// True where [`BurstParser::push`] may be told so: 5-tuples, hashed each for itself, without segments.
@@ -228,7 +223,7 @@ impl BurstParser {
         debug_assert!(!IS_PLAIN || self.is_plain());
         match common_headers(frame, self.config.tunnel) {
             Some(headers) => {
-                let Self { v4, config, seed, .. } = self;
+                let Self { bursts: Bursts { v4, .. }, config, seed, .. } = self;
                 // One question instead of three where losses are tracked.
                 if IS_PLAIN {
                     fill_common(v4.add(), headers, frame, None, false, seed, number);
@@ -253,7 +248,7 @@ impl BurstParser {
         // Without options, all of the header captured: most segments of some hosts. Anything else is read with care.
         let is_common = headers[23] == protocol::TCP && headers[46] >> 4 == 5 && total >= 40;
         if is_common && frame.data.len() >= 54 {
-            self.v4.add_segment(TcpSegment::of_payload(total - 40));
+            self.bursts.v4.add_segment(TcpSegment::of_payload(total - 40));
         } else {
             self.add_other_segment(headers, frame);
         }
@@ -268,7 +263,7 @@ impl BurstParser {
             TcpSegment::NONE
         };
         self.remarks[Remark::SegmentUnparsed as usize] += u64::from(segment.is_unparsed());
-        self.v4.add_segment(segment);
+        self.bursts.v4.add_segment(segment);
     }
 
     /// Counts a frame that is not to be parsed at all.
@@ -291,10 +286,10 @@ impl BurstParser {
                 let fields = PacketFields { number: number as u32, ..packet.fields };
                 match packet.key {
                     PacketKey::V4(key) => {
-                        add(&mut self.v4, key, fields, packet.segment, &self.config, &self.seed)
+                        add(&mut self.bursts.v4, key, fields, packet.segment, &self.config, &self.seed)
                     }
                     PacketKey::V6(key) => {
-                        add(&mut self.v6, key, fields, packet.segment, &self.config, &self.seed)
+                        add(&mut self.bursts.v6, key, fields, packet.segment, &self.config, &self.seed)
                     }
                 }
             }

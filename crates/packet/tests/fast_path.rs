@@ -151,22 +151,22 @@ proptest! {
                 Err(reason) => not_measured[reason as usize] += 1,
             }
         }
-        let at = |fields: &PacketFields| parser.v4.numbers().of(fields);
+        let at = |fields: &PacketFields| parser.bursts.v4.numbers().of(fields);
         let pushed: Vec<_> =
-            parser.v4.packets().iter().map(|p| (p.key, p.hash, at(&p.fields), p.fields)).collect();
+            parser.bursts.v4.packets().iter().map(|p| (p.key, p.hash, at(&p.fields), p.fields)).collect();
         prop_assert_eq!(pushed, v4);
-        let at = |fields: &PacketFields| parser.v6.numbers().of(fields);
+        let at = |fields: &PacketFields| parser.bursts.v6.numbers().of(fields);
         let pushed: Vec<_> =
-            parser.v6.packets().iter().map(|p| (p.key, p.hash, at(&p.fields), p.fields)).collect();
+            parser.bursts.v6.packets().iter().map(|p| (p.key, p.hash, at(&p.fields), p.fields)).collect();
         prop_assert_eq!(pushed, v6);
-        prop_assert_eq!(parser.v4.segments(), if segments { &v4_segments[..] } else { &[] });
-        prop_assert_eq!(parser.v6.segments(), if segments { &v6_segments[..] } else { &[] });
+        prop_assert_eq!(parser.bursts.v4.segments(), if segments { &v4_segments[..] } else { &[] });
+        prop_assert_eq!(parser.bursts.v6.segments(), if segments { &v6_segments[..] } else { &[] });
         prop_assert_eq!(parser.not_measured, not_measured);
         prop_assert_eq!(parser.remarks, remarks);
 
         // Cleared, it has no packet left and forgets no counter.
         parser.clear();
-        prop_assert!(parser.v4.packets().is_empty() && parser.v6.packets().is_empty());
+        prop_assert!(parser.bursts.v4.packets().is_empty() && parser.bursts.v6.packets().is_empty());
         prop_assert_eq!(parser.not_measured, not_measured);
     }
 }

@@ -104,19 +104,20 @@ proptest! {
             data: &data, wire_len: data.len() as u32, time_ns: 1, link: LinkType::Ethernet, stripped_vlan: None,
         };
         parser.push::<false>(&frame, 0);
-        let v4 = parser.v4.packets().iter().map(|p| (p.key.flow_key(&spec), p.hash, p.key.pair_hash(&seed)));
-        let v6 = parser.v6.packets().iter().map(|p| (p.key.flow_key(&spec), p.hash, p.key.pair_hash(&seed)));
+        let bursts = &parser.bursts;
+        let v4 = bursts.v4.packets().iter().map(|p| (p.key.flow_key(&spec), p.hash, p.key.pair_hash(&seed)));
+        let v6 = bursts.v6.packets().iter().map(|p| (p.key.flow_key(&spec), p.hash, p.key.pair_hash(&seed)));
         let keys: Vec<_> = v4.chain(v6).collect();
         prop_assert_eq!(keys.len(), 1);
-        let v4 = parser.v4.packets().iter().map(|p| (usize::from(p.fields.direction), p.key.direction()));
-        let v6 = parser.v6.packets().iter().map(|p| (usize::from(p.fields.direction), p.key.direction()));
+        let v4 = bursts.v4.packets().iter().map(|p| (usize::from(p.fields.direction), p.key.direction()));
+        let v6 = bursts.v6.packets().iter().map(|p| (usize::from(p.fields.direction), p.key.direction()));
         let agree = v4.chain(v6).all(|(noted, own)| noted == own * usize::from(paired));
         prop_assert!(agree);
         prop_assert_eq!(keys[0].0, expected);
         prop_assert_eq!(keys[0].1 == keys[0].2, paired || keys[0].1 == keys[0].2);
         // Without addresses both families share one table.
         if !has("src_addr") && !has("dst_addr") {
-            prop_assert_eq!(parser.v4.packets().len(), 1);
+            prop_assert_eq!(parser.bursts.v4.packets().len(), 1);
         }
         prop_assert!(spec.columns().eq(chosen.iter().copied()));
     }

@@ -130,7 +130,7 @@ fn finds_the_pair<P: Policy>() {
         let link = LinkType::Ethernet;
         parser.clear();
         parser.push::<false>(&Frame { data: &data, wire_len, time_ns: 0, link, stripped_vlan: None }, 0);
-        let [packet] = parser.v4.packets() else { panic!("one IPv4 packet") };
+        let [packet] = parser.bursts.v4.packets() else { panic!("one IPv4 packet") };
         tracked.update_burst(&[Update { key: packet.key, hash: packet.hash, weight: 1 }]);
     }
     let (found, estimate) = tracked.heaviest().expect("packets");

@@ -3,6 +3,8 @@
 use crate::answer::{self, Asked};
 use crate::state::State;
 use crate::tasks::{TaskStates, Tasks};
+use crate::worker_id::WorkerId;
+use flow::WindowId;
 use record::report::TaskAnswer;
 use std::collections::{BTreeMap, VecDeque};
 use summary::sketch::SketchError;
@@ -14,14 +16,14 @@ const REMEMBERED: usize = 64;
 #[derive(Debug)]
 struct Pending {
     /// Whose memory it is.
-    owner: usize,
+    owner: WorkerId,
     states: Box<TaskStates>,
 }
 
 /// How far a worker has come.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reached {
-    window: Option<u64>,
+    window: Option<WindowId>,
     /// Nothing comes any more.
     ended: bool,
 }
@@ -33,7 +35,7 @@ pub(crate) struct Past {
 }
 
 /// Empty states, and the worker that they belong to.
-pub type Emptied = (usize, Box<TaskStates>);
+pub type Emptied = (WorkerId, Box<TaskStates>);
 
 /// Takes parts of windows, in each worker's order, and answers a window as soon as everybody is past it: nobody has to wait
 /// for a report to get memory back.
@@ -41,15 +43,15 @@ pub type Emptied = (usize, Box<TaskStates>);
 pub struct Desk {
     tasks: Tasks,
     workers: Vec<Reached>,
-    pending: BTreeMap<u64, Pending>,
+    pending: BTreeMap<WindowId, Pending>,
     /// By task.
     past: Vec<Past>,
     /// The last window that was answered.
-    last: Option<u64>,
+    last: Option<WindowId>,
     /// Answers that wait for their reports.
-    answered: BTreeMap<u64, Vec<TaskAnswer>>,
+    answered: BTreeMap<WindowId, Vec<TaskAnswer>>,
     /// Packets lost, by window.
-    losses: BTreeMap<u64, Option<u64>>,
+    losses: BTreeMap<WindowId, Option<u64>>,
     /// What keeps answers from being whole.
     fault: Option<String>,
 }
@@ -72,12 +74,12 @@ impl Desk {
 
     /// What `worker` counted in the window of this number. Memory that is free again comes back. Of a worker that was given up
     /// nothing is heard any more: its windows may be answered already.
-    pub fn part(&mut self, worker: usize, window: u64, mut states: Box<TaskStates>) -> Vec<Emptied> {
-        if self.workers[worker].ended {
+    pub fn part(&mut self, worker: WorkerId, window: WindowId, mut states: Box<TaskStates>) -> Vec<Emptied> {
+        if self.workers[worker.index()].ended {
             states.reset();
             return vec![(worker, states)];
         }
-        self.workers[worker].window = Some(window);
+        self.workers[worker.index()].window = Some(window);
         let mut emptied = Vec::new();
         match self.pending.get_mut(&window) {
             None => {
@@ -96,25 +98,25 @@ impl Desk {
     }
 
     /// Nothing comes from this worker any more of the windows before this one.
-    pub fn comes(&mut self, worker: usize, window: u64) -> Vec<Emptied> {
-        let reached = &mut self.workers[worker].window;
-        *reached = (*reached).max(window.checked_sub(1));
+    pub fn comes(&mut self, worker: WorkerId, window: WindowId) -> Vec<Emptied> {
+        let reached = &mut self.workers[worker.index()].window;
+        *reached = (*reached).max(window.previous());
         let mut emptied = Vec::new();
         self.answer(&mut emptied);
         emptied
     }
 
     /// Nothing comes from this worker any more.
-    pub fn gone(&mut self, worker: usize) -> Vec<Emptied> {
-        self.workers[worker].ended = true;
+    pub fn gone(&mut self, worker: WorkerId) -> Vec<Emptied> {
+        self.workers[worker.index()].ended = true;
         let mut emptied = Vec::new();
         self.answer(&mut emptied);
         emptied
     }
 
     /// This worker has failed, with what it had counted since its last window.
-    pub fn failed(&mut self, worker: usize) -> Vec<Emptied> {
-        if !self.workers[worker].ended {
+    pub fn failed(&mut self, worker: WorkerId) -> Vec<Emptied> {
+        if !self.workers[worker.index()].ended {
             self.fault = Some("a worker failed: what it counted from then on is missing".to_owned());
         }
         self.gone(worker)
@@ -122,13 +124,13 @@ impl Desk {
 
     /// The answers of a window that is reported, in whose time so many packets were lost; `None` where a source cannot know.
     /// Windows come in order.
-    pub fn report(&mut self, window: u64, lost: Option<u64>) -> Vec<TaskAnswer> {
+    pub fn report(&mut self, window: WindowId, lost: Option<u64>) -> Vec<TaskAnswer> {
         // Windows that a failed receiver had not counted are in no report.
         self.answered = self.answered.split_off(&window);
         let answered = self.answered.remove(&window);
         let mut answers = answered.unwrap_or_else(|| self.of_nothing().unwrap_or_default());
         for (answer, task) in answers.iter_mut().zip(&self.tasks.tasks) {
-            let before = window.saturating_sub(task.spec.windows_back() as u64)..window;
+            let before = window.back(task.spec.windows_back() as u64)..window;
             let earlier = self.losses.range(before).map(|(_, lost)| *lost);
             let earlier = earlier.reduce(|sum, lost| Some(sum?.saturating_add(lost?))).unwrap_or(Some(0));
             answer::widen(answer, &task.spec, lost, earlier);
@@ -151,7 +153,7 @@ impl Desk {
         (0..).zip(&self.tasks.tasks).map(answer).collect()
     }
 
-    fn is_over(&self, window: u64) -> bool {
+    fn is_over(&self, window: WindowId) -> bool {
         let is_behind = |worker: &Reached| worker.ended || worker.window.is_some_and(|last| last >= window);
         self.workers.iter().all(is_behind)
     }
@@ -162,7 +164,7 @@ impl Desk {
             && self.is_over(window)
         {
             let Some((_, Pending { owner, mut states })) = self.pending.pop_first() else { break };
-            let skipped = self.last.map_or(0, |last| window.saturating_sub(last + 1));
+            let skipped = self.last.map_or(0, |last| window.windows_between(last));
             self.last = Some(window);
             let mut answers = Vec::new();
             for (at, task) in self.tasks.tasks.iter().enumerate() {

@@ -2,7 +2,7 @@
 //! once a burst, however many tasks count it.
 
 use crate::spec::{Quantity, Weight};
-use packet::{Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Seed};
+use packet::{Bursts, Key, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Packets, Seed};
 use summary::sketch::{Contact, Update};
 
 /// What a structure takes.
@@ -58,7 +58,8 @@ impl Feeder {
 
     /// Takes a burst.
     #[inline]
-    pub(crate) fn feed(&mut self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>) {
+    pub(crate) fn feed(&mut self, bursts: &Bursts) {
+        let Packets { v4, v6 } = bursts.packets();
         let Self { seed, hashed, feeds } = self;
         for (feed, fed) in feeds {
             fed.v4.clear();
@@ -66,34 +67,32 @@ impl Feeder {
             match feed {
                 Feed::Flows { key, weight } => {
                     let is_hashed = Some(*key) == *hashed;
-                    flows(v4.packets(), &mut fed.v4, seed, *weight, is_hashed, |packet| packet.masked(key));
+                    flows(v4, &mut fed.v4, seed, *weight, is_hashed, |packet| packet.masked(key));
                     if key.has_addresses() {
-                        flows(v6.packets(), &mut fed.v6, seed, *weight, is_hashed, |packet| {
-                            packet.masked(key)
-                        });
+                        flows(v6, &mut fed.v6, seed, *weight, is_hashed, |packet| packet.masked(key));
                     } else {
                         let masked = |packet: &KeyV6| packet.without_addresses().masked(key);
-                        flows(v6.packets(), &mut fed.v4, seed, *weight, false, masked);
+                        flows(v6, &mut fed.v4, seed, *weight, false, masked);
                     }
                 }
                 Feed::Contacts { key, pair } => {
                     let masked = |packet: &KeyV4| (packet.masked(key), packet.masked(pair));
-                    contacts(v4.packets(), &mut fed.v4, seed, masked);
+                    contacts(v4, &mut fed.v4, seed, masked);
                     if key.has_addresses() {
                         let masked = |packet: &KeyV6| (packet.masked(key), packet.masked(pair));
-                        contacts(v6.packets(), &mut fed.v6, seed, masked);
+                        contacts(v6, &mut fed.v6, seed, masked);
                     } else {
                         let masked =
                             |packet: &KeyV6| (packet.without_addresses().masked(key), packet.masked(pair));
-                        contacts(v6.packets(), &mut fed.v4, seed, masked);
+                        contacts(v6, &mut fed.v4, seed, masked);
                     }
                 }
                 Feed::Values(quantity) => {
-                    values(v4.packets(), &mut fed.v4, |packet| value_v4(packet, *quantity));
+                    values(v4, &mut fed.v4, |packet| value_v4(packet, *quantity));
                     if quantity.is_address() {
-                        values(v6.packets(), &mut fed.v6, |packet| value_v6(packet, *quantity));
+                        values(v6, &mut fed.v6, |packet| value_v6(packet, *quantity));
                     } else {
-                        values(v6.packets(), &mut fed.v4, |packet| value_v6(packet, *quantity));
+                        values(v6, &mut fed.v4, |packet| value_v6(packet, *quantity));
                     }
                 }
             }

@@ -4,7 +4,7 @@ use crate::feed::{Feed, Feeder};
 use crate::planner::{Choice, Question, Setting, choose, expected_packets};
 use crate::spec::{Kind, TaskSpec};
 use crate::state::{Maker, State};
-use packet::{KeyBurst, KeySpec, KeyV4, KeyV6, Seed};
+use packet::{Bursts, KeySpec, Seed};
 use summary::sketch::{SketchError, Unmergeable};
 
 /// A task that is to be counted.
@@ -190,9 +190,9 @@ impl TaskCounter {
     /// Counts parsed packets, whose hashes are by the run's seed. No allocation once buffers have the size of a burst, no lock, no
     /// clock.
     #[inline]
-    pub fn count(&mut self, v4: &KeyBurst<KeyV4>, v6: &KeyBurst<KeyV6>) {
+    pub fn count(&mut self, bursts: &Bursts) {
         let Self { states, feeder, feeds } = self;
-        feeder.feed(v4, v6);
+        feeder.feed(bursts);
         for (states, feeds) in states.states.iter_mut().zip(feeds) {
             for (state, feed) in states.iter_mut().zip(feeds) {
                 state.count(feeder.fed(*feed));

@@ -7,7 +7,10 @@ use packet::KeySpec;
 use record::report::TaskRows;
 use std::collections::HashMap;
 use support::*;
-use task::{Desk, Kind, Structure, Tasks, catalog};
+use task::{Desk, Kind, Structure, Tasks, WindowId, WorkerId, catalog};
+
+const FIRST: WorkerId = WorkerId::new(0);
+const SECOND: WorkerId = WorkerId::new(1);
 
 /// The change of each flow against the mean of what was before.
 fn changes(now: &[Packet], before: &[&[Packet]]) -> HashMap<packet::FlowKey, f64> {
@@ -78,9 +81,10 @@ fn windows_without_packets_count_as_nothing() {
     let (mut desk, mut counter) = (Desk::new(tasks.clone(), 1), counter(&tasks));
     let mut empty = Box::new(tasks.states().expect("memory"));
     for (number, has_changed) in [(10, false), (11, false), (13, true)] {
+        let window = WindowId::new(number);
         count(&mut counter, &packets);
-        empty = desk.part(0, number, counter.turn(empty)).remove(0).1;
-        let answer = desk.report(number, Some(0)).remove(0);
+        empty = desk.part(FIRST, window, counter.turn(empty)).remove(0).1;
+        let answer = desk.report(window, Some(0)).remove(0);
         assert_eq!(flows(&answer).is_empty(), !has_changed, "window {number}");
     }
 }
@@ -91,6 +95,7 @@ fn by_workers(tasks: &Tasks, windows: &[&[Packet]], workers: usize, by_flow: boo
     let mut counters: Vec<_> = (0..workers).map(|_| counter(tasks)).collect();
     let mut answers = Vec::new();
     for (number, packets) in (0..).zip(windows) {
+        let window = WindowId::new(number);
         let mut parts = vec![Vec::new(); workers];
         for (at, packet) in packets.iter().enumerate() {
             let flow = weights(std::slice::from_ref(packet), &KeySpec::FIVE_TUPLE, false);
@@ -103,7 +108,7 @@ fn by_workers(tasks: &Tasks, windows: &[&[Packet]], workers: usize, by_flow: boo
             let worker = (turn + number as usize) % workers;
             count(&mut counters[worker], &parts[worker]);
             let empty = Box::new(tasks.states().expect("memory"));
-            let back = desk.part(worker, number, counters[worker].turn(empty));
+            let back = desk.part(WorkerId::new(worker), window, counters[worker].turn(empty));
             // The first part is kept until the last one has come; then both are free.
             let expected = if turn == 0 {
                 0
@@ -115,7 +120,7 @@ fn by_workers(tasks: &Tasks, windows: &[&[Packet]], workers: usize, by_flow: boo
             assert_eq!(back.len(), expected);
         }
         answers.extend(
-            desk.report(number, Some(0)).iter().map(|answer| format!("{:?} {}", answer.rows, answer.status)),
+            desk.report(window, Some(0)).iter().map(|answer| format!("{:?} {}", answer.rows, answer.status)),
         );
     }
     answers
@@ -196,10 +201,11 @@ fn a_worker_that_is_gone_holds_up_nobody() {
     let (mut desk, mut first) = (Desk::new(tasks.clone(), 2), counter(&tasks));
     count(&mut first, &packets);
     let states = first.turn(Box::new(tasks.states().expect("memory")));
-    assert!(desk.part(0, 5, states).is_empty(), "the other one may still come");
-    assert_eq!(desk.gone(1).len(), 1);
-    assert_eq!(desk.report(5, Some(0)).len(), 1);
-    assert!(desk.report(6, Some(0)).is_empty(), "nobody counted anything");
+    let window = WindowId::new(5);
+    assert!(desk.part(FIRST, window, states).is_empty(), "the other one may still come");
+    assert_eq!(desk.gone(SECOND).len(), 1);
+    assert_eq!(desk.report(window, Some(0)).len(), 1);
+    assert!(desk.report(window.next(), Some(0)).is_empty(), "nobody counted anything");
 }
 
 #[test]
@@ -208,22 +214,22 @@ fn a_worker_that_was_given_up_is_not_heard_any_more() {
     let tasks = tasks(&["entropy"], &setting(1_000, 2, false));
     let states = || Box::new(tasks.states().expect("memory"));
     let (mut desk, mut first, mut late) = (Desk::new(tasks.clone(), 2), counter(&tasks), counter(&tasks));
-    for window in 5..7 {
+    for window in (5..7).map(WindowId::new) {
         count(&mut first, &packets);
-        desk.part(0, window, first.turn(states()));
+        desk.part(FIRST, window, first.turn(states()));
     }
-    assert_eq!(desk.failed(1).len(), 2);
+    assert_eq!(desk.failed(SECOND).len(), 2);
     // It awakes, and gets its memory back.
     count(&mut late, &packets);
-    let emptied = desk.part(1, 5, late.turn(states()));
-    assert_eq!(emptied.iter().map(|(worker, _)| *worker).collect::<Vec<_>>(), [1]);
-    for window in 5..7 {
+    let emptied = desk.part(SECOND, WindowId::new(5), late.turn(states()));
+    assert_eq!(emptied.iter().map(|(worker, _)| *worker).collect::<Vec<_>>(), [SECOND]);
+    for window in (5..7).map(WindowId::new) {
         let answers = desk.report(window, Some(0));
         assert_eq!(answers.len(), 1);
         assert!(answers[0].status.contains("a worker failed"), "{}", answers[0].status);
         assert_eq!(answers[0].note.total.0, 1_000, "what came late is not counted");
     }
-    let answers = desk.report(7, Some(3));
+    let answers = desk.report(WindowId::new(7), Some(3));
     assert_eq!((answers.len(), answers[0].note.lost), (1, Some(3)), "nobody counted, and that is said");
     assert!(answers[0].status.contains("a worker failed") && answers[0].rows.is_empty(), "{answers:?}");
 }
@@ -244,10 +250,10 @@ fn losses_widen_what_they_can_and_are_said() {
         let (mut desk, mut counter) = (Desk::new(tasks.clone(), 1), counter(&tasks));
         let mut empty = Box::new(tasks.states().expect("memory"));
         let mut last = Vec::new();
-        for ((number, packets), lost) in (0..).zip(&windows).zip(losses) {
+        for ((window, packets), lost) in (0..).map(WindowId::new).zip(&windows).zip(losses) {
             count(&mut counter, packets);
-            empty = desk.part(0, number, counter.turn(empty)).remove(0).1;
-            last = desk.report(number, lost);
+            empty = desk.part(FIRST, window, counter.turn(empty)).remove(0).1;
+            last = desk.report(window, lost);
         }
         last
     };

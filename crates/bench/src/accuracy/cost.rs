@@ -17,7 +17,9 @@ use record::report::{TaskAnswer, TaskRows};
 use serde_json::{Value, json};
 use summary::tcp::LossCounts;
 use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
-use task::{Choice, Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks, size_text};
+use task::{
+    Choice, Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks, WindowId, WorkerId, size_text,
+};
 
 /// What all six tasks may cost at most, in times the plain record.
 const ASKED_TIMES: f64 = 3.0;
@@ -77,8 +79,8 @@ impl Round {
     fn answers(self) -> (Vec<TaskAnswer>, u64) {
         let states = self.counter.into_states();
         let mut desk = Desk::new(self.tasks, 1);
-        desk.part(0, 0, states);
-        let answers = desk.report(0, Some(0));
+        desk.part(WorkerId::default(), WindowId::default(), states);
+        let answers = desk.report(WindowId::default(), Some(0));
         let bytes = answers.iter().map(|answer| answer.note.memory_bytes).sum();
         (answers, bytes)
     }
@@ -119,11 +121,11 @@ impl Plain {
 
     fn time(&mut self, window: &Window) -> f64 {
         let began = thread_time();
-        for parcel in &window.parcels {
-            self.v4.expect(parcel.v4.packets());
-            self.v6.expect(parcel.v6.packets());
-            self.v4.update_burst(&parcel.v4, &mut self.records);
-            self.v6.update_burst(&parcel.v6, &mut self.records);
+        for bursts in &window.bursts {
+            self.v4.expect(bursts.v4.packets());
+            self.v6.expect(bursts.v6.packets());
+            self.v4.update_burst(&bursts.v4, &mut self.records);
+            self.v6.update_burst(&bursts.v6, &mut self.records);
         }
         thread_time() - began
     }

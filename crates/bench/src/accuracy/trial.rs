@@ -5,7 +5,7 @@ use crate::compare::thread_time;
 use engine::Split;
 use packet::{KeySpec, Seed};
 use record::report::TaskAnswer;
-use task::{Desk, Setting, Structure, TaskCounter, TaskSpec, Tasks};
+use task::{Desk, Setting, Structure, TaskCounter, TaskSpec, Tasks, WindowId, WorkerId};
 
 /// How packets are shared out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,25 +83,26 @@ pub(super) fn run(
     let counters = (0..design.workers).map(|_| Ok(TaskCounter::new(&tasks, states()?)));
     let mut counters = counters.collect::<Result<Vec<_>, String>>()?;
     let mut desk = Desk::new(tasks.clone(), design.workers);
+    let before_now = WindowId::default();
     if let Some(before) = windows.before.as_ref().filter(|_| with_before) {
         for (worker, (counter, window)) in counters.iter_mut().zip(before).enumerate() {
             count(counter, window);
-            desk.part(worker, 0, counter.turn(states()?));
+            desk.part(WorkerId::new(worker), before_now, counter.turn(states()?));
         }
-        desk.report(0, Some(0));
+        desk.report(before_now, Some(0));
     }
     let mut ns = 0.0;
     for (worker, (mut counter, window)) in counters.into_iter().zip(&windows.now).enumerate() {
         let began = thread_time();
         count(&mut counter, window);
         ns += thread_time() - began;
-        desk.part(worker, 1, counter.into_states());
+        desk.part(WorkerId::new(worker), before_now.next(), counter.into_states());
     }
-    let answer = desk.report(1, Some(0)).pop().ok_or("the window was not answered")?;
+    let answer = desk.report(before_now.next(), Some(0)).pop().ok_or("the window was not answered")?;
     Ok(Outcome { answer, structure, ns })
 }
 
 /// Counts all packets of a window.
 pub(super) fn count(counter: &mut TaskCounter, window: &Window) {
-    window.parcels.iter().for_each(|parcel| counter.count(&parcel.v4, &parcel.v6));
+    window.bursts.iter().for_each(|bursts| counter.count(bursts));
 }

@@ -1,40 +1,28 @@
 //! A window's packets in memory, in bursts as workers get them.
 
 use engine::Split;
-use packet::{BurstParser, KeyBurst, KeyV4, KeyV6, PacketFields, PacketKey, Seed, Tunnel};
+use packet::{BurstParser, Bursts, KeyBurst, PacketFields, PacketKey, Seed, Tunnel};
 use port::{PacketSource, Poll};
 
 /// Packets of a burst.
 pub(super) const BURST: usize = 64;
 
-/// Parsed packets of both families.
-pub(super) struct Parcel {
-    pub(super) v4: KeyBurst<KeyV4>,
-    pub(super) v6: KeyBurst<KeyV6>,
-}
-
-impl Parcel {
-    fn packets(&self) -> usize {
-        self.v4.packets().len() + self.v6.packets().len()
-    }
-}
-
 /// All packets of a window, with their hashes by one seed.
 #[derive(Default)]
 pub(super) struct Window {
-    pub(super) parcels: Vec<Parcel>,
+    pub(super) bursts: Vec<Bursts>,
     pub(super) packets: u64,
 }
 
 impl Window {
     /// Adds a packet.
     pub(super) fn push(&mut self, key: &PacketKey, fields: PacketFields, seed: &Seed) {
-        if self.parcels.last().is_none_or(|last| last.packets() == BURST) {
+        if self.bursts.last().is_none_or(|last| last.len() == BURST) {
             // Most traffic is of one family: what the other needs grows by itself.
             let (v4, v6) = (KeyBurst::with_capacity(BURST), KeyBurst::with_capacity(1));
-            self.parcels.push(Parcel { v4, v6 });
+            self.bursts.push(Bursts { v4, v6 });
         }
-        let Some(last) = self.parcels.last_mut() else { return };
+        let Some(last) = self.bursts.last_mut() else { return };
         match key {
             PacketKey::V4(key) => last.v4.push(*key, fields, seed),
             PacketKey::V6(key) => last.v6.push(*key, fields, seed),
@@ -44,9 +32,9 @@ impl Window {
 
     /// Gives out every packet; within a burst those of IPv4 come first.
     pub(super) fn each(&self, mut packet: impl FnMut(PacketKey, &PacketFields)) {
-        for parcel in &self.parcels {
-            parcel.v4.packets().iter().for_each(|one| packet(PacketKey::V4(one.key), &one.fields));
-            parcel.v6.packets().iter().for_each(|one| packet(PacketKey::V6(one.key), &one.fields));
+        for bursts in &self.bursts {
+            bursts.v4.packets().iter().for_each(|one| packet(PacketKey::V4(one.key), &one.fields));
+            bursts.v6.packets().iter().for_each(|one| packet(PacketKey::V6(one.key), &one.fields));
         }
     }
 
@@ -61,10 +49,10 @@ impl Window {
     pub(super) fn split(&self, split: Split, workers: usize, seed: &Seed) -> Vec<Self> {
         let mut windows: Vec<Self> = (0..workers).map(|_| Self::default()).collect();
         let mut turn = 0;
-        for parcel in &self.parcels {
-            let v4 = parcel.v4.packets().iter().map(|one| (PacketKey::V4(one.key), one.hash, one.fields));
-            let v6 = parcel.v6.packets().iter().map(|one| (PacketKey::V6(one.key), one.hash, one.fields));
-            let packets = parcel.packets();
+        for bursts in &self.bursts {
+            let v4 = bursts.v4.packets().iter().map(|one| (PacketKey::V4(one.key), one.hash, one.fields));
+            let v6 = bursts.v6.packets().iter().map(|one| (PacketKey::V6(one.key), one.hash, one.fields));
+            let packets = bursts.len();
             for (at, (key, hash, fields)) in v4.chain(v6).enumerate() {
                 let worker = match split {
                     Split::Hash => Split::by_hash(hash, workers),
@@ -97,8 +85,8 @@ pub(super) fn read(
             Poll::Idle => continue,
             Poll::Ended => break,
         }
-        let v4 = parser.v4.packets().iter().map(|one| (PacketKey::V4(one.key), one.fields));
-        let v6 = parser.v6.packets().iter().map(|one| (PacketKey::V6(one.key), one.fields));
+        let v4 = parser.bursts.v4.packets().iter().map(|one| (PacketKey::V4(one.key), one.fields));
+        let v6 = parser.bursts.v6.packets().iter().map(|one| (PacketKey::V6(one.key), one.fields));
         for (key, fields) in v4.chain(v6) {
             if windows.last().is_none_or(|last| last.packets == packets) {
                 windows.push(Window::default());

@@ -2,8 +2,8 @@
 
 use crate::compare::{in_turn, median_ratio, ns};
 use crate::{Line, Points};
-use flow::{FlowRecord, WindowRow};
 use flow::Metric;
+use flow::{FlowRecord, WindowRow};
 use packet::{BurstParser, FlowKey, Frame, Key, KeySpec, KeyV4, LinkType, PacketFields, ParserConfig, Seed};
 use serde_json::json;
 use std::collections::HashMap;
@@ -250,8 +250,8 @@ fn round(variant: &Variant, trace: &mut Trace) -> (f64, u64, Vec<FlowRecord>) {
                 true => parse::<true>(&mut parser, burst, &mut number),
                 false => parse::<false>(&mut parser, burst, &mut number),
             }
-            table.expect(parser.v4.packets());
-            table.update_burst(&parser.v4, &mut sink);
+            table.expect(parser.bursts.v4.packets());
+            table.update_burst(&parser.bursts.v4, &mut sink);
             parser.clear();
             if variant.sweeps {
                 table.sweep(burst.len() / FRAMES_PER_SWEPT + 1, &mut sink);

@@ -8,7 +8,7 @@ use engine::{
     hardware_counters, run, run_tallies,
 };
 use flow::FlowRecord;
-use packet::{FlowKey, KeyBurst, KeySpec, KeyV4, PacketFields, Seed, Tunnel};
+use packet::{Bursts, FlowKey, KeySpec, KeyV4, PacketFields, Seed, Tunnel};
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll, SyntheticSource};
 use record::report::WindowReport;
@@ -140,17 +140,17 @@ fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
 fn reference(truth: &HashMap<[u8; 13], u64>, kind: Kind) -> Result<Asked, String> {
     let seed = Seed::new(SEED);
     let Run { mut tallies, ask } = Sketches { kind, state: State::Separate }.run(1, BURST, seed)?;
-    let (mut burst, no_burst) = (KeyBurst::with_capacity(BURST), KeyBurst::with_capacity(0));
+    let mut bursts = Bursts::with_capacity(BURST);
     let mut tally = tallies.pop().ok_or("a run has a worker")?;
     let packets = truth.iter().flat_map(|(identity, &count)| (0..count).map(move |_| key_of(identity)));
     for key in packets {
-        burst.push(key, PacketFields::default(), &seed);
-        if burst.packets().len() == BURST {
-            tally.count(&burst, &no_burst);
-            burst.clear();
+        bursts.v4.push(key, PacketFields::default(), &seed);
+        if bursts.len() == BURST {
+            tally.count(&bursts);
+            bursts.clear();
         }
     }
-    tally.count(&burst, &no_burst);
+    tally.count(&bursts);
     tally.end();
     ask()
 }

@@ -2,7 +2,7 @@
 //! the designs that they call X-Y-Z.
 
 use engine::{State, Tally};
-use packet::{KeyBurst, KeyV4, KeyV6, Seed};
+use packet::{Bursts, KeyBurst, KeyV4, Seed};
 use std::fmt::{Debug, Display};
 use std::sync::{Arc, Mutex, PoisonError};
 use summary::sketch::{
@@ -176,8 +176,8 @@ fn fill(updates: &mut Vec<Update<KeyV4>>, burst: &KeyBurst<KeyV4>) {
 }
 
 impl<S: Shareable> Tally for Own<S> {
-    fn count(&mut self, v4: &KeyBurst<KeyV4>, _: &KeyBurst<KeyV6>) {
-        fill(&mut self.updates, v4);
+    fn count(&mut self, bursts: &Bursts) {
+        fill(&mut self.updates, &bursts.v4);
         self.sketch.update_burst(&self.updates);
     }
 
@@ -187,8 +187,8 @@ impl<S: Shareable> Tally for Own<S> {
 }
 
 impl<S: Shareable> Tally for Common<S> {
-    fn count(&mut self, v4: &KeyBurst<KeyV4>, _: &KeyBurst<KeyV6>) {
-        fill(&mut self.updates, v4);
+    fn count(&mut self, bursts: &Bursts) {
+        fill(&mut self.updates, &bursts.v4);
         S::update(&self.shared, &self.updates);
     }
 

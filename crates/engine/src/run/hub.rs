@@ -5,6 +5,7 @@ use super::outcome::{Observer, Outcome, Snapshot};
 use crate::collector::RecordSink;
 use crate::config::Config;
 use crate::design::Plan;
+use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::keeping::Sealed;
 use crate::merger::{Merger, RunEnd};
 use crate::poller::{Events, PollerEnd};
@@ -131,7 +132,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         for event in events {
             match event {
                 Event::Header(receiver, first_worker, header) => {
-                    self.so_far[receiver] = Some(match self.so_far[receiver].take() {
+                    self.so_far[receiver.index()] = Some(match self.so_far[receiver.index()].take() {
                         None => ReceiverEnd::of(&header),
                         Some(sum) => sum.plus(ReceiverEnd::of(&header)),
                     });
@@ -144,8 +145,8 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                 }
                 Event::Comes(receiver, window) => {
                     let emptied = self.desk.as_mut().map(|desk| {
-                        let workers = self.workers_each * receiver..self.workers_each * (receiver + 1);
-                        workers.flat_map(|worker| desk.comes(worker, window)).collect()
+                        let first = receiver.first_worker(self.workers_each);
+                        (0..self.workers_each).flat_map(|at| desk.comes(first.plus(at), window)).collect()
                     });
                     self.give_back(emptied);
                 }
@@ -168,10 +169,10 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                 Event::ReceiverEnded(receiver, end) => self.receiver_ended(receiver, *end),
                 Event::ReceiverFailed(receiver) => {
                     self.merger.receiver_failed(receiver);
-                    if let Some(counted) = self.so_far[receiver].take() {
+                    if let Some(counted) = self.so_far[receiver.index()].take() {
                         self.end.receiver(counted);
                     }
-                    let (received, _) = self.received[receiver];
+                    let (received, _) = self.received[receiver.index()];
                     self.faults.push(format!(
                         "receiver {receiver} failed after about {received} frames; those since its last window are in no \
                          count"
@@ -183,7 +184,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     }
 
     /// Nothing comes of this worker's tasks any more.
-    fn tasks_over(&mut self, worker: usize) {
+    fn tasks_over(&mut self, worker: WorkerId) {
         let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
         self.give_back(emptied);
     }
@@ -191,12 +192,12 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     /// A worker that has ended does not need its memory any more.
     fn give_back(&mut self, emptied: Option<Vec<Emptied>>) {
         for (worker, states) in emptied.into_iter().flatten() {
-            let _ = self.spares[worker].send(states);
+            let _ = self.spares[worker.index()].send(states);
         }
     }
 
     /// A worker has sealed its flows of a window.
-    fn sealed(&mut self, worker: usize, sealed: Sealed) {
+    fn sealed(&mut self, worker: WorkerId, sealed: Sealed) {
         let Sealed { window, part, shares } = sealed;
         if let (Some(mut shares), Some(merging)) = (shares, &mut self.merging) {
             match self.merger.is_heard(worker) {
@@ -204,13 +205,13 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                 false => shares.forget(),
             }
             // It may have failed meanwhile.
-            let _ = merging.spares[worker].send(shares);
+            let _ = merging.spares[worker.index()].send(shares);
         }
         self.merger.part(worker, window, part);
     }
 
     /// All that there is of a window has been merged, or lies in the shared tables.
-    fn over(&mut self, window: u64) {
+    fn over(&mut self, window: WindowId) {
         let Some(merging) = &mut self.merging else { return };
         if let Some(shared) = &merging.shared {
             merging.worker.merge_shared(shared);
@@ -220,7 +221,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    pub(super) fn worker_ended(&mut self, worker: usize, end: WorkerEnd<R>) {
+    pub(super) fn worker_ended(&mut self, worker: WorkerId, end: WorkerEnd<R>) {
         for sealed in end.sealed {
             self.sealed(worker, sealed);
         }
@@ -228,12 +229,12 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self.records.absorb(end.records);
         self.merger.worker_ended(worker);
         // The one that merges counts no tasks.
-        if worker < self.spares.len() {
+        if worker.index() < self.spares.len() {
             self.tasks_over(worker);
         }
     }
 
-    pub(super) fn receiver_ended(&mut self, receiver: usize, end: PollerEnd) {
+    pub(super) fn receiver_ended(&mut self, receiver: ReceiverId, end: PollerEnd) {
         let PollerEnd { counted, errors, stopped, link_downs, steps } = end;
         self.link_downs = self.link_downs.into_iter().chain(link_downs).reduce(|a, b| a + b);
         self.steps.extend(steps);
@@ -243,8 +244,8 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self.merger.receiver_ended(receiver);
     }
 
-    fn progress(&mut self, receiver: usize, received: u64, done_bytes: u64) {
-        self.received[receiver] = (received, done_bytes);
+    fn progress(&mut self, receiver: ReceiverId, received: u64, done_bytes: u64) {
+        self.received[receiver.index()] = (received, done_bytes);
         self.observer.progress(Snapshot {
             received: self.received.iter().map(|(received, _)| received).sum(),
             flows: self.config.limits.flows_used() as u64,
@@ -295,16 +296,16 @@ pub(super) struct Local<'h, 'o, R>(pub(super) &'h mut Hub<'o, R>);
 
 impl<R: RecordSink> Events for Local<'_, '_, R> {
     fn header(&mut self, header: WindowHeader) {
-        self.0.merger.header(0, 0, header);
+        self.0.merger.header(ReceiverId::default(), WorkerId::default(), header);
         self.0.pass_reports();
     }
     fn part(&mut self, sealed: Sealed) {
-        self.0.sealed(0, sealed);
+        self.0.sealed(WorkerId::default(), sealed);
         self.0.pass_reports();
     }
     fn worker_failed(&mut self, _: usize) {}
     fn progress(&mut self, received: u64, done_bytes: u64) {
-        self.0.progress(0, received, done_bytes);
+        self.0.progress(ReceiverId::default(), received, done_bytes);
     }
     fn warning(&mut self, line: String) {
         self.0.observer.warning(line);

@@ -12,6 +12,7 @@ use crate::finish::{Finish, Receiving};
 use crate::gate::Gate;
 use crate::hand_over::{Fan, HandOver};
 use crate::hardware::Counting;
+use crate::ids::{ReceiverId, WorkerId};
 use crate::keeping::{Keeping, Keepings};
 use crate::lane::{Inbox, Order, Parcel};
 use crate::memory::ring_bytes;
@@ -113,8 +114,8 @@ impl<'a> Run<'a> {
         }
         let (end, worker) = self.receive(sources, worker, Local(hub), None);
         let worker = worker.end(end.counted.now);
-        hub.worker_ended(0, worker);
-        hub.receiver_ended(0, end);
+        hub.worker_ended(WorkerId::default(), worker);
+        hub.receiver_ended(ReceiverId::default(), end);
     }
 
     fn on_threads<R: RecordSink + Send + 'static>(
@@ -137,20 +138,21 @@ impl<'a> Run<'a> {
         let gate = &Gate::new(self.plan.threads());
         thread::scope(|scope| {
             for (number, queues) in queues.iter_mut().enumerate() {
-                let seat = window_gate.as_ref().map(|gate| seat(gate, number, &events, shared.clone()));
+                let receiver = ReceiverId::new(number);
+                let seat = window_gate.as_ref().map(|gate| seat(gate, receiver, &events, shared.clone()));
                 let places = (finish.receiving(), seat);
                 let events = Remote {
                     events: events.clone(),
-                    receiver: number,
-                    first_worker: number * self.plan.workers.max(1),
+                    receiver,
+                    first_worker: receiver.first_worker(self.plan.workers.max(1)),
                 };
                 let threads = match self.plan.workers {
                     0 => {
                         let worker = workers.next();
-                        let work = move || self.receiver_thread(number, queues, worker, places, events);
+                        let work = move || self.receiver_thread(queues, worker, places, events);
                         vec![Box::new(work) as Work<'_>]
                     }
-                    _ => self.cluster(number, queues, &mut workers, places, events),
+                    _ => self.cluster(queues, &mut workers, places, events),
                 };
                 for thread in threads {
                     let begin = move || {
@@ -179,7 +181,6 @@ impl<'a> Run<'a> {
     /// The threads of a receiver and the workers that it hands over to.
     fn cluster<'t, R: RecordSink + Send + 'static>(
         self,
-        number: usize,
         queues: &'t mut [Box<dyn PacketSource>],
         workers: &mut impl Iterator<Item = Worker<R>>,
         places: Places<'t>,
@@ -189,16 +190,16 @@ impl<'a> Run<'a> {
         'a: 't,
     {
         let (sender, first) = (events.events.clone(), events.first_worker);
-        let gave_up = Box::new(move |at| send(&sender, Event::WorkerFailed(first + at)));
+        let gave_up = Box::new(move |at| send(&sender, Event::WorkerFailed(first.plus(at))));
         let (fan, inboxes) =
             Fan::new(self.plan.workers, self.hand_over(), gave_up, self.config, self.time_base);
         let mut threads: Vec<Work<'t>> = Vec::new();
         for (at, (inbox, worker)) in inboxes.into_iter().zip(workers).enumerate() {
-            let number = first + at;
+            let number = first.plus(at);
             let sender = events.events.clone();
             threads.push(Box::new(move || self.worker_thread(number, inbox, worker, &sender)));
         }
-        threads.push(Box::new(move || self.fan_thread(number, queues, fan, places, events)));
+        threads.push(Box::new(move || self.fan_thread(queues, fan, places, events)));
         threads
     }
 
@@ -250,31 +251,31 @@ impl<'a> Run<'a> {
     /// A receiver that counts what it receives.
     fn receiver_thread<R: RecordSink + Send + 'static>(
         self,
-        number: usize,
         queues: &mut [Box<dyn PacketSource>],
         worker: Option<Worker<R>>,
         (receiving, seat): Places<'_>,
         mut events: Remote<R>,
     ) {
         let Some(mut worker) = worker else { return };
+        let (receiver, counting) = (events.receiver, events.first_worker);
         let sender = events.events.clone();
-        worker.set_outlet(outlet(number, &sender), Arc::default());
-        self.pin(number).into_iter().for_each(|line| events.warning(line));
+        worker.set_outlet(outlet(counting, &sender), Arc::default());
+        self.pin(receiver.index()).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
             let (end, worker) = self.receive(queues, worker, events, seat);
             // The others, whose end is waited for, may wait for answers that only lack this one.
-            send(&sender, Event::TasksOver(number));
+            send(&sender, Event::TasksOver(counting));
             let worker = worker.end(receiving.end(end.counted.now));
             (worker, end)
         });
         let last = match catch_unwind(work) {
             Ok((worker, end)) => {
-                send(&sender, Event::WorkerEnded(number, Box::new(worker)));
-                Event::ReceiverEnded(number, Box::new(end))
+                send(&sender, Event::WorkerEnded(counting, Box::new(worker)));
+                Event::ReceiverEnded(receiver, Box::new(end))
             }
             Err(_) => {
-                send(&sender, Event::WorkerFailed(number));
-                Event::ReceiverFailed(number)
+                send(&sender, Event::WorkerFailed(counting));
+                Event::ReceiverFailed(receiver)
             }
         };
         send(&sender, last);
@@ -283,16 +284,15 @@ impl<'a> Run<'a> {
     /// A receiver that hands over to workers.
     fn fan_thread<R: RecordSink + Send + 'static>(
         self,
-        number: usize,
         queues: &mut [Box<dyn PacketSource>],
         fan: Fan,
         (receiving, seat): Places<'_>,
         mut events: Remote<R>,
     ) {
         let Self { filter, config, time_base, .. } = self;
-        let ends = self.ends();
+        let (ends, receiver) = (self.ends(), events.receiver);
         let sender = events.events.clone();
-        self.pin(number).into_iter().for_each(|line| events.warning(line));
+        self.pin(receiver.index()).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
             let poller = Poller::new(time_base, fan, events, config, filter, ends, seat);
             let (end, mut fan, mut events) = poller.run(queues);
@@ -307,8 +307,8 @@ impl<'a> Run<'a> {
             end
         });
         let last = match catch_unwind(work) {
-            Ok(end) => Event::ReceiverEnded(number, Box::new(end)),
-            Err(_) => Event::ReceiverFailed(number),
+            Ok(end) => Event::ReceiverEnded(receiver, Box::new(end)),
+            Err(_) => Event::ReceiverFailed(receiver),
         };
         send(&sender, last);
     }
@@ -316,12 +316,12 @@ impl<'a> Run<'a> {
     /// A worker that counts what a receiver hands over.
     fn worker_thread<R: RecordSink + Send + 'static>(
         self,
-        number: usize,
+        number: WorkerId,
         inbox: Inbox,
         worker: Worker<R>,
         events: &Sender<Event<R>>,
     ) {
-        if let Some(line) = self.pin(self.plan.receivers + number) {
+        if let Some(line) = self.pin(self.plan.receivers + number.index()) {
             send(events, Event::Warning(line));
         }
         let work = AssertUnwindSafe(|| self.work(number, inbox, worker, events));
@@ -335,7 +335,7 @@ impl<'a> Run<'a> {
     /// `None` where the receiver is gone.
     fn work<R: RecordSink + Send + 'static>(
         self,
-        number: usize,
+        number: WorkerId,
         mut inbox: Inbox,
         mut worker: Worker<R>,
         events: &Sender<Event<R>>,
@@ -363,15 +363,15 @@ impl<'a> Run<'a> {
     }
 
     fn parcel<R: RecordSink>(&self, worker: &mut Worker<R>, parcel: &Parcel) {
-        let Parcel { v4, v6, now, order } = parcel;
+        let Parcel { bursts, now, order } = parcel;
         // As the receiver writes there next: asked for to be read, its own copies would have to be called back then.
-        prefetch_for_writing(v4.packets());
-        prefetch_for_writing(v6.packets());
-        worker.expect(v4.packets(), v6.packets());
-        worker.count(v4, v6, *now);
+        prefetch_for_writing(bursts.v4.packets());
+        prefetch_for_writing(bursts.v6.packets());
+        worker.expect(bursts.packets());
+        worker.count(bursts, *now);
         match (order, self.time_base) {
             (Order::GoOn, TimeBase::Packets) => {
-                worker.sweep_replay(v4.packets().len() + v6.packets().len(), *now);
+                worker.sweep_replay(bursts.len(), *now);
             }
             (Order::GoOn, TimeBase::Clock) => worker.sweep_live(*now),
             (Order::Turn(window), _) => worker.turn(*window, *now),
@@ -384,7 +384,7 @@ impl<'a> Run<'a> {
 /// A receiver's place at the gate between windows, which says where it has come to, and which windows are over.
 fn seat<'a, R: Send + 'static>(
     gate: &'a WindowGate,
-    receiver: usize,
+    receiver: ReceiverId,
     events: &Sender<Event<R>>,
     shared: Option<Arc<Shared>>,
 ) -> Seat<'a> {

@@ -24,10 +24,18 @@ pub struct Unplaced {
 
 impl QueryState {
     /// The answer, and an empty state.
-    pub(crate) fn answer(&mut self, plan: &Plan, site: &Site, window: Option<Span>, outside: &Unplaced) -> Answer {
+    pub(crate) fn answer(
+        &mut self,
+        plan: &Plan,
+        site: &Site,
+        window: Option<Span>,
+        outside: &Unplaced,
+    ) -> Answer {
         let columns = columns(plan, site);
         let row = |key: Vec<Value>, state: &[u64]| -> Vec<Value> {
-            key.into_iter().chain(plan.items.iter().map(|item| value(plan, item.kind, item.at, state))).collect()
+            key.into_iter()
+                .chain(plan.items.iter().map(|item| value(plan, item.kind, item.at, state)))
+                .collect()
         };
         let mut rest = vec![0; plan.items.len()];
         let mut groups_left = 0;
@@ -61,7 +69,8 @@ impl QueryState {
                     .iter()
                     .map(|top| {
                         let key = key(top);
-                        let members = plan.query.group.iter().map(|field| member(&key, &field.field, field, site));
+                        let members =
+                            plan.query.group.iter().map(|field| member(&key, &field.field, field, site));
                         row(members.collect(), &top.state)
                     })
                     .collect()
@@ -83,7 +92,13 @@ impl QueryState {
         };
         let mut answer = Answer::new(plan.query.name.clone(), window, columns, rows);
         if !matches!(plan.grouping, Grouping::All) {
-            let totals = plan.query.items.iter().zip(&plan.items).zip(&rest).filter(|((_, item), _)| is_total(item.kind));
+            let totals = plan
+                .query
+                .items
+                .iter()
+                .zip(&plan.items)
+                .zip(&rest)
+                .filter(|((_, item), _)| is_total(item.kind));
             let totals = totals.map(|((item, planned), rest)| {
                 (item.name.clone(), rest + self.unplaced[planned.at] + outside(planned.kind))
             });
@@ -143,7 +158,8 @@ fn columns(plan: &Plan, site: &Site) -> Vec<Column> {
             "conversation" => return Column::new(name, ColumnKind::Text, ""),
             name => name,
         };
-        let mut column = Field::named(known).map_or_else(|| Column::new("", ColumnKind::Text, ""), Column::of_field);
+        let mut column =
+            Field::named(known).map_or_else(|| Column::new("", ColumnKind::Text, ""), Column::of_field);
         if column.kind == ColumnKind::Address && prefix(field, known, site).is_some() {
             column.kind = ColumnKind::Prefix;
         }
@@ -189,7 +205,9 @@ fn group_values(number: u64, words: &[u64], parts: &Parts, plan: &Plan, site: &S
         "addr" => member(&key, "src_addr", field, site),
         "port" => member(&key, "src_port", field, site),
         "conversation" => Value::Text(conversation(&key)),
-        name @ ("src_addr" | "dst_addr" | "protocol" | "src_port" | "dst_port") => member(&key, name, field, site),
+        name @ ("src_addr" | "dst_addr" | "protocol" | "src_port" | "dst_port") => {
+            member(&key, name, field, site)
+        }
         name => extra(name, extras.next().copied().unwrap_or(NULL)),
     };
     plan.query.group.iter().map(of_field).collect()
@@ -205,7 +223,6 @@ fn conversation(key: &FlowKey) -> String {
     let protocol = key.protocol.map(flow::protocol_name).unwrap_or_default();
     format!("{} <-> {} {protocol}", end(key.src_addr, key.src_port), end(key.dst_addr, key.dst_port))
 }
-
 
 /// A value that is no member of the flow key.
 fn extra(name: &str, value: u64) -> Value {
@@ -232,11 +249,9 @@ fn value(plan: &Plan, kind: ItemKind, at: usize, state: &[u64]) -> Value {
         ItemKind::Distinct(..) if matches!(plan.grouping, Grouping::Rows) => Value::Unsigned(state[at]),
         ItemKind::Distinct(..) => match (state[at], state[at + 1]) {
             (count, 0) => Value::Unsigned(count),
-            (count, unsure) => Value::Estimate {
-                value: count as f64,
-                lower: count as f64,
-                upper: (count + unsure) as f64,
-            },
+            (count, unsure) => {
+                Value::Estimate { value: count as f64, lower: count as f64, upper: (count + unsure) as f64 }
+            }
         },
     }
 }

@@ -72,14 +72,8 @@ impl RowQueries {
     /// The answers over the whole run. `outside`: packets that are in no row.
     pub fn run_answers(&self, rows: &MergedRows, outside: &Unplaced) -> Vec<Answer> {
         let mut partials = self.partials(&self.run);
-        rows.each_batch(
-            |batch: &Batch<KeyV4>| partials.add_batch(&self.run, batch),
-            |_| (),
-        );
-        rows.each_batch(
-            |_: &Batch<KeyV4>| (),
-            |batch: &Batch<KeyV6>| partials.add_batch(&self.run, batch),
-        );
+        rows.each_batch(|batch: &Batch<KeyV4>| partials.add_batch(&self.run, batch), |_| ());
+        rows.each_batch(|_: &Batch<KeyV4>| (), |batch: &Batch<KeyV6>| partials.add_batch(&self.run, batch));
         let mut answers = partials.answers(&self.run, &self.site, None, outside);
         answers.iter_mut().for_each(|answer| rows.remark(answer));
         answers

@@ -96,8 +96,12 @@ impl Groups {
         for (ours, theirs, flag) in [(&mut self.v4, &other.v4, 0), (&mut self.v6, &other.v6, OF_V6)] {
             match (ours, theirs) {
                 (Table::Two(ours), Table::Two(theirs)) => merge_tables(ours, theirs, flag, merge, &mut lost),
-                (Table::Five(ours), Table::Five(theirs)) => merge_tables(ours, theirs, flag, merge, &mut lost),
-                (Table::Wide(ours), Table::Wide(theirs)) => merge_tables(ours, theirs, flag, merge, &mut lost),
+                (Table::Five(ours), Table::Five(theirs)) => {
+                    merge_tables(ours, theirs, flag, merge, &mut lost)
+                }
+                (Table::Wide(ours), Table::Wide(theirs)) => {
+                    merge_tables(ours, theirs, flag, merge, &mut lost)
+                }
                 _ => {}
             }
         }
@@ -136,6 +140,15 @@ pub(crate) fn key_words(number: u64) -> usize {
     if number & OF_V6 == 0 { KeyV4::WORDS } else { KeyV6::WORDS }
 }
 
+/// The direction of a key that begins with the lesser endpoint.
+fn lesser<K: MaskedKey>(key: K) -> K {
+    let reversed = key.reversed();
+    // A key's bytes are in the order of its members.
+    let is_less =
+        reversed.words().iter().map(|word| word.to_be()).lt(key.words().iter().map(|word| word.to_be()));
+    if is_less { reversed } else { key }
+}
+
 #[expect(clippy::too_many_arguments, reason = "one loop for all kinds of tables and keys")]
 #[inline(always)]
 fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
@@ -166,7 +179,7 @@ fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
         for &row in selected {
             let row = row as usize;
             let key = key_of(&batch.keys[row]);
-            let plain = if parts.is_conversation { key.pair().0 } else { key }.masked(&parts.plain);
+            let plain = if parts.is_conversation { lesser(key) } else { key }.masked(&parts.plain);
             let mut group = [0; N];
             base(&plain, &mut group);
             for (word, column) in group.iter_mut().skip(Q::WORDS).zip(&parts.extras) {

@@ -33,13 +33,10 @@ impl Plan {
             let ordering = value(a.state).cmp(&value(b.state));
             if order.descending { ordering.reverse() } else { ordering }
         });
-        by_items
-            .fold(Ordering::Equal, Ordering::then)
-            .then_with(|| a.is_v6.cmp(&b.is_v6))
-            .then_with(|| {
-                // A key's bytes are in the order of its members.
-                let pairs = a.words.iter().zip(b.words).map(|(a, b)| a.to_be().cmp(&b.to_be()));
-                pairs.fold(Ordering::Equal, Ordering::then)
-            })
+        by_items.fold(Ordering::Equal, Ordering::then).then_with(|| a.is_v6.cmp(&b.is_v6)).then_with(|| {
+            // A key's bytes are in the order of its members.
+            let pairs = a.words.iter().zip(b.words).map(|(a, b)| a.to_be().cmp(&b.to_be()));
+            pairs.fold(Ordering::Equal, Ordering::then)
+        })
     }
 }

@@ -139,9 +139,15 @@ impl Plan {
         }
         let is_missing = |at: &usize| *at >= query.items.len();
         refusals.extend(
-            query.order.iter().map(|order| order.item).filter(is_missing).map(|item| Refusal::NoSuchItem { item }),
+            query
+                .order
+                .iter()
+                .map(|order| order.item)
+                .filter(is_missing)
+                .map(|item| Refusal::NoSuchItem { item }),
         );
-        let names = query.group.iter().map(|field| &field.field).chain(query.items.iter().map(|item| &item.name));
+        let names =
+            query.group.iter().map(|field| &field.field).chain(query.items.iter().map(|item| &item.name));
         let mut names: Vec<_> = names.collect();
         names.sort_unstable();
         let twice = names.windows(2).find(|names| names[0] == names[1]);
@@ -167,7 +173,10 @@ fn grouping(fields: &[GroupField], site: &Site) -> Result<Grouping, Refusal> {
     let lower: Vec<_> = fields.iter().map(|field| field.field.to_ascii_lowercase()).collect();
     let has = |name: &str| lower.iter().any(|field| field == name);
     let is_whole = |field: &GroupField| field.prefix.is_none();
-    if fields.iter().all(is_whole) && site.key.columns().count() == fields.len() && site.key.columns().all(has) {
+    if fields.iter().all(is_whole)
+        && site.key.columns().count() == fields.len()
+        && site.key.columns().all(has)
+    {
         return Ok(Grouping::Rows);
     }
     for (one, other) in [

@@ -59,7 +59,12 @@ pub(crate) enum Test {
     Not(Box<Test>),
     Number(Source, Comparison, u64),
     /// Addresses (source, destination) of which one is in the prefix.
-    Address { sides: &'static [usize], mask: u128, bits: u128, is_in: bool },
+    Address {
+        sides: &'static [usize],
+        mask: u128,
+        bits: u128,
+        is_in: bool,
+    },
 }
 
 const BOTH: &[usize] = &[0, 1];
@@ -73,8 +78,7 @@ impl Test {
         refusals: &mut Vec<Refusal>,
     ) -> Option<Self> {
         let mut all = |parts: &[Predicate]| {
-            let tests: Vec<_> =
-                parts.iter().map(|part| Self::new(part, site, columns, refusals)).collect();
+            let tests: Vec<_> = parts.iter().map(|part| Self::new(part, site, columns, refusals)).collect();
             tests.into_iter().collect::<Option<Vec<_>>>()
         };
         Some(match predicate {
@@ -112,7 +116,8 @@ impl Test {
             for side in sides {
                 site.needs(["src_addr", "dst_addr"][*side])?;
             }
-            let (Literal::Prefix(address, length), Comparison::Equal | Comparison::NotEqual) = (value, comparison)
+            let (Literal::Prefix(address, length), Comparison::Equal | Comparison::NotEqual) =
+                (value, comparison)
             else {
                 return Err(Refusal::WrongType { field: field.to_owned() });
             };
@@ -121,7 +126,12 @@ impl Test {
                 IpAddr::V6(v6) => (v6.to_bits(), u32::from(length.min(128))),
             };
             let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
-            return Ok(Self::Address { sides, mask, bits: bits & mask, is_in: comparison == Comparison::Equal });
+            return Ok(Self::Address {
+                sides,
+                mask,
+                bits: bits & mask,
+                is_in: comparison == Comparison::Equal,
+            });
         }
         let Literal::Number(number) = value else {
             return Err(Refusal::WrongType { field: field.to_owned() });
@@ -148,8 +158,12 @@ impl Test {
 
     fn truth<K: MaskedKey>(&self, batch: &Batch<K>, row: usize) -> Truth {
         match self {
-            Self::And(tests) => tests.iter().fold(Truth::True, |truth, test| truth.and(test.truth(batch, row))),
-            Self::Or(tests) => tests.iter().fold(Truth::False, |truth, test| truth.or(test.truth(batch, row))),
+            Self::And(tests) => {
+                tests.iter().fold(Truth::True, |truth, test| truth.and(test.truth(batch, row)))
+            }
+            Self::Or(tests) => {
+                tests.iter().fold(Truth::False, |truth, test| truth.or(test.truth(batch, row)))
+            }
             Self::Not(test) => test.truth(batch, row).not(),
             Self::Address { sides, mask, bits, is_in } => {
                 let addresses = batch.keys[row].addresses();

@@ -61,11 +61,17 @@ impl fmt::Display for Refusal {
         match self {
             Self::Unknown { field } => write!(f, "there is no field {field}"),
             Self::NotInRows { field } => write!(f, "{field} is not in window rows"),
-            Self::NotInKey { field } => write!(f, "the flow key does not have {field}, or not so long a prefix of it"),
+            Self::NotInKey { field } => {
+                write!(f, "the flow key does not have {field}, or not so long a prefix of it")
+            }
             Self::NeedsLoss { field } => write!(f, "{field} needs TCP losses to be tracked"),
-            Self::WrongType { field } => write!(f, "{field} cannot be used like this: its type is another one"),
+            Self::WrongType { field } => {
+                write!(f, "{field} cannot be used like this: its type is another one")
+            }
             Self::Conflict { field, other } => write!(f, "a group cannot have both {field} and {other}"),
-            Self::TooManyFields { most } => write!(f, "a group has at most {most} fields that are not in the key"),
+            Self::TooManyFields { most } => {
+                write!(f, "a group has at most {most} fields that are not in the key")
+            }
             Self::NoItems => f.write_str("the query computes nothing"),
             Self::NoSuchItem { item } => write!(f, "there is no item {item} to order by"),
             Self::SameName { name } => write!(f, "two columns are named {name}"),

@@ -1,10 +1,10 @@
 //! A stream of packets, counted by tasks and by maps.
 #![allow(dead_code)] // Each test takes what it needs.
 
-use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, KeyV6, MaskedKey, PacketFields, Seed};
+use packet::{Bursts, FlowKey, Key, KeySpec, KeyV4, KeyV6, MaskedKey, PacketFields, Seed};
 use record::report::{EstimatedFlow, TaskAnswer, TaskRows};
 use std::collections::{HashMap, HashSet};
-use task::{Desk, Setting, TaskCounter, TaskSpec, Tasks};
+use task::{Desk, Setting, TaskCounter, TaskSpec, Tasks, WindowId, WorkerId};
 
 pub(crate) const SEED: u64 = 7;
 const BURST: usize = 64;
@@ -91,19 +91,18 @@ pub(crate) fn tasks(specs: &[&str], setting: &Setting) -> Tasks {
 
 /// Counts packets as a worker does.
 pub(crate) fn count(counter: &mut TaskCounter, packets: &[Packet]) {
-    let (mut four, mut six) = (KeyBurst::with_capacity(BURST), KeyBurst::with_capacity(BURST));
+    let mut bursts = Bursts::with_capacity(BURST);
     let seed = Seed::new(SEED);
     for packets in packets.chunks(BURST) {
-        four.clear();
-        six.clear();
+        bursts.clear();
         for packet in packets {
             let fields = PacketFields { total_byte: packet.bytes, ..PacketFields::default() };
             match packet.key {
-                AnyKey::V4(key) => four.push(key, fields, &seed),
-                AnyKey::V6(key) => six.push(key, fields, &seed),
+                AnyKey::V4(key) => bursts.v4.push(key, fields, &seed),
+                AnyKey::V6(key) => bursts.v6.push(key, fields, &seed),
             }
         }
-        counter.count(&four, &six);
+        counter.count(&bursts);
     }
 }
 
@@ -116,12 +115,13 @@ pub(crate) fn answers(tasks: &Tasks, windows: &[&[Packet]]) -> Vec<Vec<TaskAnswe
     let (mut desk, mut counter) = (Desk::new(tasks.clone(), 1), counter(tasks));
     let mut empty = Some(Box::new(tasks.states().expect("memory")));
     (0..)
+        .map(WindowId::new)
         .zip(windows)
-        .map(|(number, packets)| {
+        .map(|(window, packets)| {
             count(&mut counter, packets);
             let states = counter.turn(empty.take().expect("states come back"));
-            empty = desk.part(0, number, states).pop().map(|(_, states)| states);
-            desk.report(number, Some(0))
+            empty = desk.part(WorkerId::new(0), window, states).pop().map(|(_, states)| states);
+            desk.report(window, Some(0))
         })
         .collect()
 }

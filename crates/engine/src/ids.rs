@@ -1,0 +1,31 @@
+//! Numbers of those who take part in a run.
+
+use std::fmt;
+pub use task::{WindowId, WorkerId};
+
+/// The number of a receiver among all of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReceiverId(usize);
+
+impl ReceiverId {
+    /// The receiver of this number.
+    pub const fn new(number: usize) -> Self {
+        Self(number)
+    }
+
+    /// Its place in a list of all receivers.
+    pub const fn index(self) -> usize {
+        self.0
+    }
+
+    /// The first of its workers, where each receiver has `workers`. One that counts itself is its own worker: it has one.
+    pub const fn first_worker(self, workers: usize) -> WorkerId {
+        WorkerId::new(self.0 * workers)
+    }
+}
+
+impl fmt::Display for ReceiverId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

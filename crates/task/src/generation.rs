@@ -1,0 +1,28 @@
+//! Which set of tasks something was counted by.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The number of a task set in a run. What was counted by different sets is never merged, whatever their sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Generation(u64);
+
+impl Generation {
+    /// The generation of this number.
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The next one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Generation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,548 @@
+//! Queries against sums that the tests make of the rows with `BTreeMap`s of their own.
+
+use super::*;
+use crate::Generation;
+use flow::{FlowKey, LossCounts, Rows, WindowRow};
+use packet::{KeySpec, KeyV4, KeyV6, Seed};
+use proptest::prelude::*;
+use report::{Answer, Span, Status, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use summary::Limits;
+
+/// A row as the test knows it.
+#[derive(Clone, Debug)]
+struct Plain {
+    src: IpAddr,
+    dst: IpAddr,
+    ports: [u16; 2],
+    protocol: u8,
+    packets: u64,
+    bytes: u64,
+    vlan: Option<u16>,
+    rtt: Option<(u64, u32)>,
+    lost: u64,
+}
+
+impl Plain {
+    fn key(&self) -> FlowKey {
+        FlowKey::five_tuple((self.src, self.ports[0]), (self.dst, self.ports[1]), self.protocol)
+    }
+
+    fn row<K>(&self, key: K) -> (WindowRow<K>, LossCounts) {
+        let row = WindowRow {
+            key,
+            packets: self.packets,
+            bytes: self.bytes,
+            wire_bytes: self.bytes + 14 * self.packets,
+            first_ns: 5,
+            last_ns: 9,
+            tcp_seq: 1,
+            tcp_ack: 2,
+            tcp_win: 3,
+            vlan: self.vlan.unwrap_or(u16::MAX),
+            tcp_flags: 16,
+            ip_ttl: 64,
+            ip_tos: 0,
+            macs: [0; 12],
+        };
+        let mut loss = LossCounts { ploss_byte: self.lost, ..LossCounts::default() };
+        if let Some((sum, count)) = self.rtt {
+            loss.add_rtt(count, sum / u64::from(count), sum);
+        }
+        (row, loss)
+    }
+}
+
+fn rows() -> impl Strategy<Value = Vec<Plain>> {
+    let address = (any::<bool>(), 0u8..6).prop_map(|(is_v4, n)| match is_v4 {
+        true => IpAddr::from([10, 1, n / 3, n]),
+        false => IpAddr::from([0x2001, 0xdb8, 0, u16::from(n / 3), 0, 0, 0, u16::from(n)]),
+    });
+    let addresses = (address.clone(), address)
+        .prop_map(|(src, dst)| if src.is_ipv4() == dst.is_ipv4() { (src, dst) } else { (src, src) });
+    let row = (
+        addresses,
+        [0u16..4, 0u16..4],
+        prop::sample::select(vec![6u8, 17]),
+        (1u64..50, 40u64..9000),
+        prop::option::of(0u16..3),
+        prop::option::of((1u64..1000, 1u32..4)),
+        0u64..100,
+    );
+    let row = row.prop_map(|((src, dst), ports, protocol, (packets, bytes), vlan, rtt, lost)| Plain {
+        src,
+        dst,
+        ports,
+        protocol,
+        packets,
+        bytes,
+        vlan,
+        rtt,
+        lost,
+    });
+    // One row for each key.
+    prop::collection::vec(row, 0..400).prop_map(|rows| {
+        let mut keys = BTreeSet::new();
+        rows.into_iter().filter(|row| keys.insert(row.key())).collect()
+    })
+}
+
+/// Rows in blocks of either family.
+fn blocks(rows: &[Plain]) -> (Rows<KeyV4>, Rows<KeyV6>) {
+    let (mut v4, mut v6) = (Rows::default(), Rows::default());
+    for plain in rows {
+        let ports = [plain.ports[0].to_be_bytes(), plain.ports[1].to_be_bytes()].concat();
+        let ports = std::array::from_fn(|at| ports[at]);
+        match (plain.src, plain.dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                let both = [src.octets(), dst.octets()].concat();
+                let (row, loss) =
+                    plain.row(KeyV4::new(std::array::from_fn(|at| both[at]), ports, plain.protocol));
+                v4.rows.push(row);
+                v4.losses.push(loss);
+            }
+            (IpAddr::V6(src), IpAddr::V6(dst)) => {
+                let (row, loss) = plain.row(KeyV6::new(&src.octets(), &dst.octets(), ports, plain.protocol));
+                v6.rows.push(row);
+                v6.losses.push(loss);
+            }
+            _ => unreachable!("one family"),
+        }
+    }
+    (v4, v6)
+}
+
+fn site(memory: usize) -> Site {
+    Site {
+        key: KeySpec::FIVE_TUPLE,
+        tracks_loss: true,
+        seed: Seed::new(7),
+        limits: Limits::new(memory, usize::MAX),
+    }
+}
+
+const SPAN: Span = Span { start_ns: 0, end_ns: 10 };
+
+fn query(group: &[&str], items: Vec<Item>, limit: Option<usize>) -> RowQuery {
+    RowQuery {
+        name: "q".to_owned(),
+        filter: None,
+        group: group.iter().map(|field| GroupField::of(*field)).collect(),
+        items,
+        order: Vec::new(),
+        limit,
+        over: Over::Window,
+    }
+}
+
+/// The answer of a window whose rows come in two blocks of each family, as one or as two that merge.
+fn answer(query: &RowQuery, rows: &[Plain], merges: bool) -> Answer {
+    let queries = RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site(1 << 30))
+        .expect("a query");
+    let mut scratch = RowScratch::default();
+    let mut partials = queries.window();
+    let (first, second) = rows.split_at(rows.len() / 2);
+    let mut add = |partials: &mut RowPartials, rows: &[Plain]| {
+        let (v4, v6) = blocks(rows);
+        partials.add_v4(&queries, &v4, &mut scratch);
+        partials.add_v6(&queries, &v6, &mut scratch);
+    };
+    add(&mut partials, first);
+    if merges {
+        let mut other = queries.window();
+        add(&mut other, second);
+        partials.merge(&queries, &other).expect("one generation");
+    } else {
+        add(&mut partials, second);
+    }
+    partials.window_answers(&queries, SPAN, &Unplaced::default()).pop().expect("an answer")
+}
+
+type Groups = BTreeMap<Vec<String>, [u64; 3]>;
+
+/// Packets, bytes and rows by group.
+fn sums(rows: &[Plain], groups: impl Fn(&Plain) -> BTreeSet<Vec<String>>) -> Groups {
+    let mut sums = Groups::new();
+    for row in rows {
+        for group in groups(row) {
+            let sum = sums.entry(group).or_default();
+            *sum = [sum[0] + row.packets, sum[1] + row.bytes, sum[2] + 1];
+        }
+    }
+    sums
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Unsigned(number) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        Value::Address(address) => address.to_string(),
+        Value::Prefix { address, length } => format!("{address}/{length}"),
+        other => format!("{other:?}"),
+    }
+}
+
+fn shown(answer: &Answer, group: usize) -> Groups {
+    let row = |row: &Vec<Value>| {
+        let key = row[..group].iter().map(text).collect();
+        let numbers: Vec<u64> = row[group..].iter().filter_map(Value::as_unsigned).collect();
+        (key, [numbers[0], numbers[1], numbers[2]])
+    };
+    let shown: Groups = answer.rows.iter().map(row).collect();
+    assert_eq!(shown.len(), answer.rows.len(), "a group stands in one row");
+    shown
+}
+
+fn items() -> Vec<Item> {
+    let sum = |field: &str, name: &str| Item { name: name.to_owned(), ..Item::sum(field) };
+    vec![sum("total_count", "packets"), sum("total_byte", "bytes"), Item::count("flows")]
+}
+
+/// The groups of a row, by the texts of their values.
+fn groups_of(fields: &[&str], row: &Plain) -> BTreeSet<Vec<String>> {
+    let side = |address: IpAddr, port: u16| {
+        let value = |field: &&str| match *field {
+            "src_addr" => row.src.to_string(),
+            "dst_addr" => row.dst.to_string(),
+            "src_port" => row.ports[0].to_string(),
+            "dst_port" => row.ports[1].to_string(),
+            "protocol" => row.protocol.to_string(),
+            "vlan" => row.vlan.map_or("null".to_owned(), |vlan| vlan.to_string()),
+            "total_count" => row.packets.to_string(),
+            "addr" => address.to_string(),
+            "port" => port.to_string(),
+            other => unreachable!("{other}"),
+        };
+        fields.iter().map(value).collect::<Vec<_>>()
+    };
+    BTreeSet::from([side(row.src, row.ports[0]), side(row.dst, row.ports[1])])
+}
+
+const GROUPINGS: &[&[&str]] = &[
+    &["src_addr"],
+    &["dst_addr", "dst_port"],
+    &["dst_port"],
+    &["protocol", "vlan"],
+    &["vlan"],
+    &["vlan", "src_addr", "total_count"],
+    &["addr"],
+    &["addr", "protocol"],
+    &["port"],
+    &["addr", "port", "vlan"],
+    &["src_addr", "dst_addr", "protocol", "src_port", "dst_port"],
+    &["dst_port", "src_port", "protocol", "dst_addr", "src_addr"],
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn groups_have_the_sums_of_a_map(rows in rows(), merges: bool) {
+        for fields in GROUPINGS {
+            let answer = answer(&query(fields, items(), None), &rows, merges);
+            let expected = sums(&rows, |row| groups_of(fields, row));
+            prop_assert_eq!(&shown(&answer, fields.len()), &expected, "{:?}", fields);
+            prop_assert_eq!((answer.status, answer.rest.groups), (Status::Complete, 0));
+        }
+        let all = answer(&query(&[], items(), None), &rows, merges);
+        let expected = sums(&rows, |_| BTreeSet::from([Vec::new()]));
+        prop_assert_eq!(shown(&all, 0).pop_first().map(|(_, sums)| sums), Some(expected.into_values().next().unwrap_or_default()));
+    }
+
+    #[test]
+    fn the_first_are_those_of_a_sort_and_the_rest_is_exact(
+        rows in rows(),
+        merges: bool,
+        limit in 0usize..20,
+        at in 0..GROUPINGS.len(),
+    ) {
+        let fields = GROUPINGS[at];
+        let mut query = query(fields, items(), Some(limit));
+        query.order = vec![Order { item: 1, descending: true }];
+        let answer = answer(&query, &rows, merges);
+        let all = sums(&rows, |row| groups_of(fields, row));
+        let mut sorted: Vec<_> = all.values().map(|sums| sums[1]).collect();
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        sorted.truncate(limit);
+        let found: Vec<_> = answer.rows.iter().filter_map(|row| row[fields.len() + 1].as_unsigned()).collect();
+        prop_assert_eq!(&found, &sorted);
+        let first = shown(&answer, fields.len());
+        prop_assert!(first.iter().all(|(key, sums)| all[key] == *sums));
+        let rest: Vec<_> = (0..3)
+            .map(|at| all.values().map(|sums| sums[at]).sum::<u64>() - first.values().map(|sums| sums[at]).sum::<u64>())
+            .collect();
+        let shown: Vec<_> = answer.rest.totals.iter().map(|(_, total)| *total).collect();
+        prop_assert_eq!(answer.rest.groups as usize, all.len() - first.len());
+        prop_assert_eq!(shown, rest);
+        // Whatever the order of rows.
+        let mut reversed = rows.clone();
+        reversed.reverse();
+        prop_assert_eq!(self::answer(&query, &reversed, merges).rows, answer.rows);
+    }
+
+    #[test]
+    fn distinct_values_and_losses_are_those_of_sets(rows in rows(), merges: bool) {
+        let items = vec![
+            Item::distinct("src_addr", "sources"),
+            Item::distinct("dst_port", "ports"),
+            Item::distinct("vlan", "vlans"),
+            Item::sum("ploss_byte"),
+            Item { aggregate: Aggregate::Min("rtt_min".to_owned()), name: "rtt_min".to_owned() },
+            Item { aggregate: Aggregate::MeanRoundTrip, name: "rtt_avg".to_owned() },
+        ];
+        let answer = answer(&query(&["dst_addr"], items, None), &rows, merges);
+        let targets: BTreeSet<_> = rows.iter().map(|row| row.dst).collect();
+        prop_assert_eq!(answer.rows.len(), targets.len());
+        for row in &answer.rows {
+            let of_target: Vec<_> = rows.iter().filter(|plain| Value::Address(plain.dst) == row[0]).collect();
+            let count = |value: &dyn Fn(&Plain) -> Option<String>| {
+                Value::Unsigned(of_target.iter().filter_map(|plain| value(plain)).collect::<BTreeSet<_>>().len() as u64)
+            };
+            prop_assert_eq!(&row[1], &count(&|plain| Some(plain.src.to_string())));
+            prop_assert_eq!(&row[2], &count(&|plain| Some(plain.ports[1].to_string())));
+            prop_assert_eq!(&row[3], &count(&|plain| plain.vlan.map(|vlan| vlan.to_string())));
+            prop_assert_eq!(&row[4], &Value::Unsigned(of_target.iter().map(|plain| plain.lost).sum()));
+            let trips: Vec<_> = of_target.iter().filter_map(|plain| plain.rtt).collect();
+            prop_assert_eq!(&row[5], &trips.iter().map(|(sum, count)| sum / u64::from(*count)).min().into());
+            let (sum, number) =
+                trips.iter().fold((0, 0), |(sum, number), (s, n)| (sum + s, number + u64::from(*n)));
+            prop_assert_eq!(&row[6], &u64::checked_div(sum, number).into());
+        }
+    }
+
+    #[test]
+    fn filters_keep_what_is_true(rows in rows(), limit in 1u64..40, port in 0u64..4, n in 0u8..6) {
+        let compare = |field: &str, comparison, value| Predicate::Compare { field: field.to_owned(), comparison, value };
+        let network = IpAddr::from([10, 1, n / 3, 0]);
+        let in_network = |address: IpAddr| matches!(address, IpAddr::V4(v4) if v4.octets()[..3] == [10, 1, n / 3]);
+        let host = IpAddr::from([0x2001, 0xdb8, 0, u16::from(n / 3), 0, 0, 0, u16::from(n)]);
+        let cases: Vec<(Predicate, Box<dyn Fn(&Plain) -> bool>)> = vec![
+            (compare("total_count", Comparison::Greater, Literal::Number(limit)), Box::new(|row| row.packets > limit)),
+            (compare("src_addr", Comparison::Equal, Literal::Prefix(network, 24)), Box::new(|row| in_network(row.src))),
+            (compare("addr", Comparison::NotEqual, Literal::Prefix(network, 24)), Box::new(|row| !in_network(row.src) && !in_network(row.dst))),
+            (compare("addr", Comparison::Equal, Literal::Prefix(host, 128)), Box::new(|row| row.src == host || row.dst == host)),
+            (compare("port", Comparison::Equal, Literal::Number(port)), Box::new(|row| row.ports.contains(&(port as u16)))),
+            // Null is neither equal nor different.
+            (compare("vlan", Comparison::NotEqual, Literal::Number(1)), Box::new(|row| row.vlan.is_some_and(|vlan| vlan != 1))),
+            (
+                Predicate::Not(Box::new(compare("vlan", Comparison::Equal, Literal::Number(1)))),
+                Box::new(|row| row.vlan.is_some_and(|vlan| vlan != 1)),
+            ),
+            (
+                Predicate::Or(vec![
+                    compare("vlan", Comparison::Less, Literal::Number(1)),
+                    Predicate::And(vec![
+                        compare("protocol", Comparison::Equal, Literal::Number(6)),
+                        compare("dst_port", Comparison::LessOrEqual, Literal::Number(port)),
+                    ]),
+                ]),
+                Box::new(|row| row.vlan == Some(0) || row.protocol == 6 && u64::from(row.ports[1]) <= port),
+            ),
+        ];
+        for (filter, expected) in cases {
+            let query = RowQuery { filter: Some(filter), ..query(&["src_addr"], items(), None) };
+            let kept: Vec<_> = rows.iter().filter(|row| expected(row)).cloned().collect();
+            let answer = answer(&query, &rows, false);
+            prop_assert_eq!(shown(&answer, 1), sums(&kept, |row| groups_of(&["src_addr"], row)), "{:?}", query.filter);
+        }
+    }
+
+    #[test]
+    fn flows_are_merged_over_windows(windows in prop::collection::vec(rows(), 1..4)) {
+        let run = |group: &[&str]| RowQuery { over: Over::Run, ..query(group, items(), None) };
+        let names: [&[&str]; 3] = [&["src_addr", "dst_addr", "protocol", "src_port", "dst_port"], &["addr"], &[]];
+        let queries: Vec<_> = names.iter().map(|group| run(group)).collect();
+        let planned = RowQueries::plan(Generation::default(), &queries, &site(1 << 30)).expect("queries");
+        let mut merged = planned.run().expect("queries over the run");
+        let mut flows: BTreeMap<FlowKey, Plain> = BTreeMap::new();
+        for row in windows.iter().flatten() {
+            let flow = flows.entry(row.key()).or_insert(Plain { packets: 0, bytes: 0, ..row.clone() });
+            (flow.packets, flow.bytes) = (flow.packets + row.packets, flow.bytes + row.bytes);
+        }
+        for rows in &windows {
+            let (v4, v6) = blocks(rows);
+            merged.add_v4(&v4);
+            merged.add_v6(&v6);
+        }
+        let flows: Vec<_> = flows.into_values().collect();
+        let outside = Unplaced { packets: 3, bytes: 5, wire_bytes: 7 };
+        for (answer, group) in planned.run_answers(&merged, &outside).iter().zip(names) {
+            let expected = match group {
+                [] => {
+                    let mut sums = sums(&flows, |_| BTreeSet::from([Vec::new()]));
+                    let sum = sums.entry(Vec::new()).or_default();
+                    (sum[0], sum[1]) = (sum[0] + 3, sum[1] + 5);
+                    sums
+                }
+                group => sums(&flows, |row| groups_of(group, row)),
+            };
+            prop_assert_eq!(shown(answer, group.len()), expected);
+            if !group.is_empty() {
+                prop_assert_eq!(&answer.rest.totals[..2], &[("packets".to_owned(), 3), ("bytes".to_owned(), 5)]);
+            }
+        }
+    }
+}
+
+#[test]
+fn conversations_have_no_direction() {
+    let row = |src: [u8; 4], dst: [u8; 4], ports: [u16; 2]| Plain {
+        src: src.into(),
+        dst: dst.into(),
+        ports,
+        protocol: 6,
+        packets: 2,
+        bytes: 100,
+        vlan: None,
+        rtt: None,
+        lost: 0,
+    };
+    let rows = [
+        row([10, 0, 0, 2], [10, 0, 0, 1], [5000, 443]),
+        row([10, 0, 0, 1], [10, 0, 0, 2], [443, 5000]),
+        row([10, 0, 0, 1], [10, 0, 0, 2], [444, 5000]),
+    ];
+    let answer = answer(&query(&["conversation"], items(), None), &rows, false);
+    let expected = [
+        ("10.0.0.1:443 <-> 10.0.0.2:5000 tcp", [4, 200, 2]),
+        ("10.0.0.1:444 <-> 10.0.0.2:5000 tcp", [2, 100, 1]),
+    ];
+    let expected = expected.into_iter().map(|(text, sums)| (vec![text.to_owned()], sums)).collect();
+    assert_eq!(shown(&answer, 1), expected);
+}
+
+#[test]
+fn prefixes_print_as_prefixes() {
+    let rows: Vec<_> = (0..3)
+        .map(|n| Plain {
+            src: IpAddr::from([10, 1, n / 2, n]),
+            dst: IpAddr::from([10, 9, 9, 9]),
+            ports: [1, 2],
+            protocol: 17,
+            packets: 1,
+            bytes: 50,
+            vlan: None,
+            rtt: None,
+            lost: 0,
+        })
+        .collect();
+    let mut query = query(&["src_addr"], items(), None);
+    query.group[0].prefix = Some([24, 64]);
+    let answer = answer(&query, &rows, false);
+    let expected = [("10.1.0.0/24", [2, 100, 2]), ("10.1.1.0/24", [1, 50, 1])];
+    assert_eq!(
+        shown(&answer, 1),
+        expected.into_iter().map(|(text, sums)| (vec![text.to_owned()], sums)).collect()
+    );
+}
+
+#[test]
+fn generations_do_not_merge() {
+    let query = query(&["src_addr"], items(), None);
+    let plan = |number| {
+        RowQueries::plan(Generation::new(number), std::slice::from_ref(&query), &site(1 << 30))
+            .expect("a query")
+    };
+    let (one, two) = (plan(1), plan(2));
+    let mut partials = one.window();
+    let refused = partials.merge(&one, &two.window()).expect_err("another generation");
+    assert_eq!((refused.ours, refused.theirs), (Generation::new(1), Generation::new(2)));
+    assert!(partials.merge(&one, &one.window()).is_ok());
+}
+
+#[test]
+fn without_memory_rows_are_counted_and_the_answer_is_partial() {
+    let rows: Vec<_> = (0..5000u32)
+        .map(|n| Plain {
+            src: IpAddr::from((0x0a00_0000 + n).to_be_bytes()),
+            dst: IpAddr::from([10, 9, 9, 9]),
+            ports: [1, 2],
+            protocol: 17,
+            packets: 1,
+            bytes: 50,
+            vlan: None,
+            rtt: None,
+            lost: 0,
+        })
+        .collect();
+    let query = query(&["src_addr"], items(), None);
+    let site = site(64 << 10);
+    let queries = RowQueries::plan(Generation::default(), &[query], &site).expect("a query");
+    let mut partials = queries.window();
+    partials.add_v4(&queries, &blocks(&rows).0, &mut RowScratch::default());
+    let answer = partials.window_answers(&queries, SPAN, &Unplaced::default()).pop().expect("an answer");
+    let placed = answer.rows.len() as u64;
+    assert!(placed > 0 && placed < 5000);
+    assert_eq!(answer.status, Status::Partial);
+    assert_eq!(answer.reason, Some(format!("memory ran out: {} rows are in no group", 5000 - placed)));
+    // All the same, the totals are whole.
+    assert_eq!(
+        answer.rest.totals,
+        [
+            ("packets".to_owned(), 5000 - placed),
+            ("bytes".to_owned(), 50 * (5000 - placed)),
+            ("flows".to_owned(), 5000 - placed)
+        ]
+    );
+    assert_eq!(site.limits.bytes_used(), 0);
+}
+
+#[test]
+fn distinct_counts_beyond_memory_have_bounds() {
+    let rows: Vec<_> = (0..5000u32)
+        .map(|n| Plain {
+            src: IpAddr::from((0x0a00_0000 + n).to_be_bytes()),
+            dst: IpAddr::from([10, 9, 9, 9]),
+            ports: [1, 2],
+            protocol: 17,
+            packets: 1,
+            bytes: 50,
+            vlan: None,
+            rtt: None,
+            lost: 0,
+        })
+        .collect();
+    let query = query(&[], vec![Item::distinct("src_addr", "sources")], None);
+    let queries = RowQueries::plan(Generation::default(), &[query], &site(64 << 10)).expect("a query");
+    let mut partials = queries.window();
+    partials.add_v4(&queries, &blocks(&rows).0, &mut RowScratch::default());
+    let answer = partials.window_answers(&queries, SPAN, &Unplaced::default()).pop().expect("an answer");
+    let Value::Estimate { lower, upper, .. } = answer.rows[0][0] else { panic!("{:?}", answer.rows) };
+    assert!(lower < 5000.0 && upper == 5000.0, "{lower} {upper}");
+    assert_eq!(answer.bounds, "certain");
+}
+
+#[test]
+fn refusals_name_all_that_is_wrong() {
+    let mut wrong = query(
+        &["source", "addr", "src_addr", "end_reason"],
+        vec![
+            Item::sum("tcp_win"),
+            Item::sum("nothing"),
+            Item::count("flows"),
+            Item::distinct("vlan", "flows"),
+        ],
+        None,
+    );
+    wrong.order = vec![Order { item: 9, descending: true }];
+    wrong.filter = Some(Predicate::Compare {
+        field: "src_addr".to_owned(),
+        comparison: Comparison::Less,
+        value: Literal::Number(1),
+    });
+    let refusals =
+        RowQueries::plan(Generation::default(), &[wrong], &site(1 << 20)).expect_err("much is wrong");
+    let texts: Vec<_> = refusals.iter().map(|(_, refusal)| refusal.to_string()).collect();
+    for part in
+        ["src_addr cannot", "addr and src_addr", "tcp_win", "no field nothing", "no item 9", "named flows"]
+    {
+        assert!(texts.iter().any(|text| text.contains(part)), "{part}: {texts:?}");
+    }
+    assert!(texts.iter().all(|text| !text.contains("--") && !text.contains('\n')));
+    let without_loss = Site { tracks_loss: false, ..site(1 << 20) };
+    let loss = query(&[], vec![Item::sum("ploss_byte")], None);
+    let refusals = RowQueries::plan(Generation::default(), &[loss], &without_loss).expect_err("no losses");
+    assert_eq!(refusals[0].1, Refusal::NeedsLoss { field: "ploss_byte".to_owned() });
+}
