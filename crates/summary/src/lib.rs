@@ -25,7 +25,7 @@ mod timeouts;
 pub use arena::OutOfMemory;
 pub use entry::Counts;
 pub use flow_table::{FlowSink, FlowTable, TableConfig};
-pub use limits::Limits;
+pub use limits::{Lease, Limits};
 pub use parts::Parts;
 pub use prefetch::prefetch_for_writing;
 pub use share::{FlowShare, Marks};
