@@ -31,6 +31,9 @@ pub(crate) const LEAST_MEMORY: usize = 48 << 20;
 /// Measures what the options say.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let mut config = config(options)?;
+    // The exporter's queue; the least of the memory has room for it.
+    let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
+    let _export_queue = options.export.is_some().then(queue).flatten();
     let node = options.node.clone().unwrap_or_else(machine::host_name);
     let record_parts = parts::of_records(options, &config.parts);
     let selection = match &options.fields {
@@ -55,7 +58,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     // A port may have had fewer queues than were asked for, or spread flows over them in a way of its own.
     config.tasks = tasks::plan(&specs, &config, &plan, keeps_flows)?;
     let frames = wire.as_ref().map_or(0, |(_, bytes)| usize::try_from(*bytes).unwrap_or(usize::MAX));
-    tasks::take_memory(&config, &plan, frames)?;
+    let _tasks_and_frames = tasks::take_memory(&config, &plan, frames)?;
     let writers = writers(options, &node, &selection, time_base)?;
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
 
@@ -131,10 +134,6 @@ fn config(options: &RunOptions) -> Result<Config, Failure> {
     let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let flows = options.max_flows.map_or(usize::MAX, fits);
     let limits = Limits::new(fits(memory), flows);
-    if options.export.is_some() {
-        // The exporter's queue; the least of the memory has room for it.
-        limits.take_bytes(record::EXPORT_QUEUE_BYTES);
-    }
     Ok(Config {
         every: options.every,
         timeouts: Timeouts { idle_ns: options.idle_timeout, active_ns: options.active_timeout },

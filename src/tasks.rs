@@ -4,6 +4,7 @@ use crate::exit::{self, Failure};
 use engine::{Config, Every, Plan};
 use record::terminal;
 use std::process::ExitCode;
+use summary::Lease;
 use task::{Kind, Setting, TaskSpec, Tasks, catalog};
 
 /// The values of `--task`.
@@ -51,14 +52,15 @@ pub(crate) fn plan(
 }
 
 /// Counts what tasks take, and the frames on a wire, into the run's memory. Each of them may have half of it by itself, as what
-/// lies between cores may, which a run takes when it begins.
-pub(crate) fn take_memory(config: &Config, plan: &Plan, frames: usize) -> Result<(), Failure> {
+/// lies between cores may, which a run takes when it begins. The lease lasts as long as the run.
+pub(crate) fn take_memory(config: &Config, plan: &Plan, frames: usize) -> Result<Lease, Failure> {
     let tasks = config.tasks.as_ref().map_or(0, |tasks| tasks.bytes(plan.counting()));
     let outputs = config.limits.bytes_used();
     let between = engine::ring_bytes(plan, config).saturating_add(engine::merging_bytes(plan));
     let all = [tasks, frames, between, outputs].into_iter().fold(0, usize::saturating_add);
-    if all <= config.limits.bytes_allowed() && config.limits.take_bytes(tasks + frames) {
-        return Ok(());
+    let lease = if all <= config.limits.bytes_allowed() { config.limits.lease(tasks + frames) } else { None };
+    if let Some(lease) = lease {
+        return Ok(lease);
     }
     let mib = |bytes: usize| bytes.div_ceil(1 << 20);
     Err(Failure::usage(format!(

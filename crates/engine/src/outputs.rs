@@ -103,11 +103,9 @@ impl Outputs {
         let rotation = Arc::new(AtomicBool::new(false));
         let rotation_flag = Arc::clone(&rotation);
         let lines = config.top;
-        let limits = config.limits.clone();
-        let talkers = TalkerTable::new(&limits, config.seed);
+        let talkers = TalkerTable::new(&config.limits, config.seed);
         // The queue counts into the run's memory even where that leaves less for the tables than they would like.
-        let taken = (WAITING + 2) * BLOCK_BYTES;
-        let taken = if limits.take_bytes(taken) { taken } else { 0 };
+        let queue = config.limits.lease((WAITING + 2) * BLOCK_BYTES);
         let thread = std::thread::Builder::new().name("outputs".to_owned()).spawn(move || {
             let mut consumer = Consumer {
                 writers: writers.into_iter().map(Some).collect(),
@@ -121,7 +119,7 @@ impl Outputs {
                 result: OutputsResult::default(),
             };
             consumer.run(&filled);
-            limits.give_back_bytes(taken);
+            drop(queue);
             consumer.finish(lines)
         })?;
         let block_len = BLOCK_BYTES / record_bytes(&config.parts);

@@ -6,15 +6,16 @@ use packet::{Key, KeyV4, KeyV6, Seed};
 use record::Ranking;
 use record::report::{RankedAddress, Talkers, Totals};
 use std::net::IpAddr;
-use summary::Limits;
+use summary::{Lease, Limits};
 
 /// Exact sums per source and per destination address, within the run's memory.
 #[derive(Debug)]
 pub(crate) struct TalkerTable {
     sources: Addresses,
     destinations: Addresses,
-    limits: Limits,
-    taken: usize,
+    memory: Lease,
+    /// Addresses for which memory was taken.
+    room: usize,
     unlisted: u64,
 }
 
@@ -63,20 +64,20 @@ impl TalkerTable {
         Self {
             sources: Addresses::new(seed),
             destinations: Addresses::new(seed),
-            limits: limits.clone(),
-            taken: 0,
+            memory: limits.empty_lease(),
+            room: 0,
             unlisted: 0,
         }
     }
 
     pub(crate) fn add(&mut self, record: &FlowRecord) {
         let Some(key) = record.key else { return };
-        if self.sources.table.len() + self.destinations.table.len() + 2 > self.taken {
-            if !self.limits.take_bytes(STEP * BYTES_PER_ADDRESS) {
+        if self.sources.table.len() + self.destinations.table.len() + 2 > self.room {
+            if !self.memory.grow(STEP * BYTES_PER_ADDRESS) {
                 self.unlisted += 1;
                 return;
             }
-            self.taken += STEP;
+            self.room += STEP;
         }
         for (table, address) in [(&mut self.sources, key.src_addr), (&mut self.destinations, key.dst_addr)] {
             let Some(address) = address else { continue };
@@ -94,12 +95,6 @@ impl TalkerTable {
             destinations: by_flows(&self.destinations, lines),
             unlisted: self.unlisted,
         }
-    }
-}
-
-impl Drop for TalkerTable {
-    fn drop(&mut self) {
-        self.limits.give_back_bytes(self.taken * BYTES_PER_ADDRESS);
     }
 }
 

@@ -4,7 +4,7 @@
 //! groups came. A batch goes through in stages, each of which prefetches what the next one reads: three random lines a row
 //! then cost a fraction of what they cost one after the other.
 
-use crate::Limits;
+use crate::{Lease, Limits};
 use crate::prefetch::prefetch;
 use packet::Seed;
 
@@ -38,9 +38,7 @@ pub struct GroupTable<const K: usize> {
     width: usize,
     initial: Box<[u64]>,
     seed: Seed,
-    limits: Limits,
-    /// Bytes taken from the limits.
-    bytes: usize,
+    memory: Lease,
 }
 
 impl<const K: usize> GroupTable<K> {
@@ -53,8 +51,7 @@ impl<const K: usize> GroupTable<K> {
             width: initial.len(),
             initial: initial.into(),
             seed,
-            limits: limits.clone(),
-            bytes: 0,
+            memory: limits.empty_lease(),
         }
     }
 
@@ -70,7 +67,7 @@ impl<const K: usize> GroupTable<K> {
 
     /// Bytes of memory taken.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.memory.bytes()
     }
 
     /// The key of a group.
@@ -171,10 +168,9 @@ impl<const K: usize> GroupTable<K> {
         let slots = capacity * SLOTS_PER_GROUP;
         let bytes =
             slots * size_of::<Slot>() + capacity * (size_of::<[u64; K]>() + self.width * size_of::<u64>());
-        if !self.limits.take_bytes(bytes - self.bytes) {
+        if !self.memory.grow(bytes - self.memory.bytes()) {
             return false;
         }
-        self.bytes = bytes;
         self.keys.reserve_exact(capacity - self.keys.len());
         self.states.reserve_exact(capacity * self.width - self.states.len());
         let old = std::mem::replace(&mut self.index, vec![FREE; slots]);
@@ -196,12 +192,6 @@ impl<const K: usize> GroupTable<K> {
         }
         self.keys.clear();
         self.states.clear();
-    }
-}
-
-impl<const K: usize> Drop for GroupTable<K> {
-    fn drop(&mut self) {
-        self.limits.give_back_bytes(self.bytes);
     }
 }
 

@@ -27,7 +27,7 @@ pub use arena::OutOfMemory;
 pub use entry::Counts;
 pub use flow_table::{FlowSink, FlowTable, TableConfig};
 pub use group_table::{GroupTable, NO_GROUP};
-pub use limits::Limits;
+pub use limits::{Lease, Limits};
 pub use parts::Parts;
 pub use prefetch::prefetch_for_writing;
 pub use share::{FlowShare, Marks};

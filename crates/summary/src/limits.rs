@@ -1,4 +1,4 @@
-//! What all tables of a run may take together (`--memory`, `--max-flows`).
+//! What all tables of a run may take together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -57,13 +57,24 @@ impl Limits {
         self.flows.used.load(Relaxed)
     }
 
-    /// Takes `bytes` out of the account; false where they are not there.
-    pub fn take_bytes(&self, bytes: usize) -> bool {
+    /// Takes `bytes` out of the account until the lease is dropped; `None` where they are not there.
+    pub fn lease(&self, bytes: usize) -> Option<Lease> {
+        let mut lease = self.empty_lease();
+        lease.grow(bytes).then_some(lease)
+    }
+
+    /// A lease of nothing, to be grown.
+    pub fn empty_lease(&self) -> Lease {
+        Lease { account: Arc::clone(&self.bytes), bytes: 0 }
+    }
+
+    /// For an arena, whose bytes may go over to another one without coming back to the account.
+    pub(crate) fn take_bytes(&self, bytes: usize) -> bool {
         self.bytes.take(bytes)
     }
 
     /// Gives back what [`Limits::take_bytes`] took.
-    pub fn give_back_bytes(&self, bytes: usize) {
+    pub(crate) fn give_back_bytes(&self, bytes: usize) {
         self.bytes.give_back(bytes);
     }
 
@@ -78,5 +89,54 @@ impl Limits {
 
     pub(crate) fn give_back_flows(&self, flows: usize) {
         self.flows.give_back(flows);
+    }
+}
+
+/// Bytes out of the account of [`Limits`], which go back when it is dropped.
+#[derive(Debug)]
+#[must_use = "what is leased goes back when the lease is dropped"]
+pub struct Lease {
+    account: Arc<Account>,
+    bytes: usize,
+}
+
+impl Lease {
+    /// Takes `bytes` more; false where they are not there.
+    pub fn grow(&mut self, bytes: usize) -> bool {
+        let has_grown = self.account.take(bytes);
+        self.bytes += if has_grown { bytes } else { 0 };
+        has_grown
+    }
+
+    /// Bytes that it holds.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.account.give_back(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_holds_its_bytes_until_it_is_dropped() {
+        let limits = Limits::new(100, 0);
+        let mut lease = limits.lease(60).expect("room");
+        assert!(limits.lease(41).is_none());
+        assert!(!lease.grow(41) && lease.grow(30), "what does not fit is not taken");
+        let mut other = limits.clone().empty_lease();
+        assert!(other.grow(10) && !other.grow(1));
+        assert_eq!((lease.bytes(), other.bytes(), limits.bytes_used()), (90, 10, 100));
+        drop(lease);
+        assert_eq!(limits.bytes_used(), 10);
+        assert!(!other.grow(usize::MAX), "no overflow");
+        drop(other);
+        assert_eq!(limits.bytes_used(), 0);
     }
 }

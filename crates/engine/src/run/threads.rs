@@ -129,9 +129,8 @@ impl<'a> Run<'a> {
         let mut workers = workers.into_iter();
         let receivers = self.plan.receivers;
         let mut queues: Vec<_> = shares(sources, receivers).collect();
-        let rings = ring_bytes(self.plan, self.config);
         // They count into the run's memory even where that leaves less for the tables than they would like.
-        let taken = if self.config.limits.take_bytes(rings) { rings } else { 0 };
+        let _rings = self.config.limits.lease(ring_bytes(self.plan, self.config));
         let finish = Finish::new(receivers, self.time_base);
         let window_gate = self.merges.then(|| WindowGate::new(receivers));
         // A live source goes on whether anybody polls it or not: nobody begins before all are there.
@@ -175,7 +174,6 @@ impl<'a> Run<'a> {
                 resume_unwind(panic);
             }
         });
-        self.config.limits.give_back_bytes(taken);
     }
 
     /// The threads of a receiver and the workers that it hands over to.

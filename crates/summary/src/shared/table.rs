@@ -3,7 +3,7 @@
 use super::{Counter, Section, Slots};
 use crate::flow_table::FlowSink;
 use crate::share::{FlowShare, Marks};
-use crate::{Counts, Limits, OutOfMemory};
+use crate::{Counts, Lease, Limits, OutOfMemory};
 use packet::{Key, KeyBurst, KeyedPacket, Numbers};
 
 /// Packets that go through the table's stages together, as in [`crate::FlowTable`].
@@ -34,8 +34,8 @@ impl Flow {
 #[derive(Debug)]
 pub struct SharedTable<K: Key> {
     flows: Slots<K, Flow>,
-    limits: Limits,
-    bytes: usize,
+    /// Goes back with the table.
+    _memory: Lease,
 }
 
 impl<K: Key> SharedTable<K> {
@@ -45,10 +45,8 @@ impl<K: Key> SharedTable<K> {
     /// Where `limits` have no room for it.
     pub fn new(flows: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
         let bytes = Self::bytes_for(flows);
-        if !limits.take_bytes(bytes) {
-            return Err(OutOfMemory::of_limits(bytes));
-        }
-        Ok(Self { flows: Slots::new(flows, K::default(), Flow::new), limits: limits.clone(), bytes })
+        let memory = limits.lease(bytes).ok_or_else(|| OutOfMemory::of_limits(bytes))?;
+        Ok(Self { flows: Slots::new(flows, K::default(), Flow::new), _memory: memory })
     }
 
     /// Bytes that a table for `flows` flows takes.
@@ -87,11 +85,5 @@ impl<K: Key> SharedTable<K> {
             let marks = marks.enter(|marks| std::mem::replace(marks, Marks::NONE));
             take(&FlowShare { key: *key, counts, marks });
         });
-    }
-}
-
-impl<K: Key> Drop for SharedTable<K> {
-    fn drop(&mut self) {
-        self.limits.give_back_bytes(self.bytes);
     }
 }
