@@ -1,17 +1,29 @@
-//! What the tables give out, sorted into windows and records.
+//! What the tables give out: rows and records passed on, and their sums kept, by which every packet is accounted for.
 
-use flow::{EndReason, FlowRecord, Loss};
-use packet::{FlowKey, Key, KeySpec, PacketFields};
-use record::report::{RankedFlow, RankedLoss, Totals};
-use record::{Account, Ranking};
-use summary::tcp::LossCounts;
+use crate::closed::{ClosedWindow, Totals};
+use crate::ids::WindowId;
+use flow::{EndReason, FlowRecord, LossCounts, WindowRow};
+use packet::{Key, PacketFields};
+use record::Account;
 use summary::{Counts, FlowShare, FlowSink, FlowTable};
 
-/// Takes finished records, block by block; what it cannot take it counts.
+/// Takes finished records and window rows, block by block; what it cannot take it counts.
 pub trait RecordSink {
     /// One more finished record.
     fn record(&mut self, record: FlowRecord);
-    /// Passes on what has been gathered so far, where records are gathered.
+    /// One more row of the window that [`RecordSink::begin_rows`] named last.
+    fn row<K: Key>(&mut self, _row: WindowRow<K>, _loss: Option<&LossCounts>) {}
+    /// Rows from here on are of this window.
+    fn begin_rows(&mut self, _window: WindowId) {}
+    /// All rows of the window have come. Gives the number of those that were not taken.
+    fn end_rows(&mut self) -> u64 {
+        0
+    }
+    /// All workers are past a window, whose rows have all come. False where that could not be passed on.
+    fn window(&mut self, _window: ClosedWindow) -> bool {
+        true
+    }
+    /// Passes on the records that were gathered so far, where they are gathered.
     fn hand_over(&mut self) {}
     /// Tells what is known of the measurement beside records, when a window is closed. Most have no use for it.
     fn account(&mut self, _account: Account) {}
@@ -25,41 +37,36 @@ pub trait RecordSink {
     fn absorb(&mut self, sibling: Self);
 }
 
-/// The answers of one window while it is open or closing.
-#[derive(Debug)]
-pub(crate) struct WindowPart {
-    totals: Totals,
+/// What one worker, or all of them, counted in one window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WindowSums {
+    /// Of all rows.
+    pub(crate) totals: Totals,
     /// Packets for which the table had no place.
-    other: Totals,
-    bytes: Ranking<Option<FlowKey>, Totals>,
-    packets: Ranking<Option<FlowKey>, Totals>,
-    loss: LossCounts,
-    lossy: LossRanking,
+    pub(crate) other: Counts,
+    pub(crate) loss: LossCounts,
+    /// Rows that were not taken.
+    pub(crate) refused_rows: u64,
 }
 
-/// Flows by what was lost of them.
-pub(crate) type LossRanking = Ranking<Option<FlowKey>, (Totals, Loss)>;
+impl WindowSums {
+    /// Adds those of another worker.
+    pub(crate) fn merge(&mut self, more: &Self) {
+        self.totals.add(&more.totals);
+        self.other.packets += more.other.packets;
+        self.other.bytes += more.other.bytes;
+        self.other.wire += more.other.wire;
+        self.loss.add(&more.loss);
+        self.refused_rows += more.refused_rows;
+    }
 
-/// By what a flow is ranked among the lossy ones: all its bytes that did not go straight through.
-pub(crate) fn lossiness(loss: &Loss) -> u64 {
-    loss.ploss_byte + loss.retrans_byte + loss.unseen_byte
-}
-
-/// A line of the report.
-pub(crate) fn ranked_loss(key: Option<FlowKey>, (totals, loss): (Totals, Loss)) -> RankedLoss {
-    RankedLoss { key, totals, loss }
-}
-
-fn ranked(key: Option<FlowKey>, totals: Totals) -> RankedFlow {
-    RankedFlow { key, totals }
-}
-
-/// Adds to sums.
-pub(crate) fn add_totals(sum: &mut Totals, more: &Totals) {
-    sum.packets += more.packets;
-    sum.total_byte += more.total_byte;
-    sum.wire_byte += more.wire_byte;
-    sum.flows += more.flows;
+    /// Sums of all packets, those without a place too.
+    pub(crate) fn whole(&self) -> Totals {
+        let Counts { packets, bytes, wire } = self.other;
+        let mut totals = self.totals;
+        totals.add(&Totals { packets, bytes, wire_bytes: wire, flows: 0 });
+        totals
+    }
 }
 
 /// Adds up the records `other` of several workers.
@@ -75,86 +82,13 @@ pub(crate) fn merge_other(sum: &mut Option<FlowRecord>, more: FlowRecord) {
     sum.wire_byte += more.wire_byte;
 }
 
-impl WindowPart {
-    pub(crate) fn new(lines: usize) -> Self {
-        Self {
-            totals: Totals::default(),
-            other: Totals::default(),
-            bytes: Ranking::new(lines),
-            packets: Ranking::new(lines),
-            loss: LossCounts::default(),
-            lossy: Ranking::new(lines),
-        }
-    }
-
-    fn add_loss(&mut self, totals: Totals, counts: &LossCounts, key: impl FnOnce() -> Option<FlowKey>) {
-        self.loss.add(counts);
-        let loss = Loss::from(counts);
-        let value = lossiness(&loss);
-        if value != 0 && self.lossy.wants(value) {
-            self.lossy.offer(value, key(), (totals, loss));
-        }
-    }
-
-    pub(crate) fn add(&mut self, totals: Totals, key: impl FnOnce() -> Option<FlowKey>) {
-        add_totals(&mut self.totals, &totals);
-        if self.bytes.wants(totals.total_byte) || self.packets.wants(totals.packets) {
-            let key = key();
-            self.bytes.offer(totals.total_byte, key, totals);
-            self.packets.offer(totals.packets, key, totals);
-        }
-    }
-
-    /// Adds the same window's part of another worker, whose flows are others.
-    pub(crate) fn merge(&mut self, other: Self) {
-        add_totals(&mut self.totals, &other.totals);
-        add_totals(&mut self.other, &other.other);
-        self.bytes.merge(other.bytes);
-        self.packets.merge(other.packets);
-        self.loss.add(&other.loss);
-        self.lossy.merge(other.lossy);
-    }
-
-    /// The answers.
-    pub(crate) fn answer(mut self) -> WindowAnswer {
-        let other = self.other;
-        if other.packets != 0 {
-            self.add(other, || None);
-        }
-        WindowAnswer {
-            totals: self.totals,
-            other,
-            top_bytes: self.bytes.take(ranked),
-            top_packets: self.packets.take(ranked),
-            loss: self.loss,
-            top_loss: self.lossy.take(ranked_loss),
-        }
-    }
-}
-
-/// What one window answers.
-#[derive(Debug)]
-pub(crate) struct WindowAnswer {
-    /// Sums, `other` included.
-    pub(crate) totals: Totals,
-    pub(crate) other: Totals,
-    pub(crate) top_bytes: Vec<RankedFlow>,
-    pub(crate) top_packets: Vec<RankedFlow>,
-    pub(crate) loss: LossCounts,
-    pub(crate) top_loss: Vec<RankedLoss>,
-}
-
 /// The engine's [`FlowSink`].
 #[derive(Debug)]
 pub(crate) struct Collector<R> {
     pub(crate) records: R,
-    key: KeySpec,
-    /// Number of the open window, as the tables count.
-    window: u16,
-    open: WindowPart,
-    closing: WindowPart,
-    /// Lines in a ranking.
-    lines: usize,
+    /// Of the open window: what has no place is known at once, rows come when it is over.
+    open: WindowSums,
+    closing: WindowSums,
     /// The record of all packets that found no place.
     other: Option<FlowRecord>,
     /// Records ended, without `other`.
@@ -162,34 +96,26 @@ pub(crate) struct Collector<R> {
 }
 
 impl<R: RecordSink> Collector<R> {
-    pub(crate) fn new(records: R, key: KeySpec, lines: usize) -> Self {
-        Self {
-            records,
-            key,
-            window: 0,
-            open: WindowPart::new(lines),
-            closing: WindowPart::new(lines),
-            lines,
-            other: None,
-            ended: 0,
-        }
+    pub(crate) fn new(records: R) -> Self {
+        Self { records, open: WindowSums::default(), closing: WindowSums::default(), other: None, ended: 0 }
     }
 
-    /// The open window becomes the closing one, which must have been taken.
-    pub(crate) fn turn(&mut self) {
-        self.window = self.window.wrapping_add(1);
+    /// The open window, which has this number, becomes the closing one. The one before must have been taken.
+    pub(crate) fn turn(&mut self, window: WindowId) {
         std::mem::swap(&mut self.open, &mut self.closing);
+        self.records.begin_rows(window);
     }
 
-    /// So many packets were counted in something that gives out no counts of flows.
+    /// So many packets were counted in something that gives out no rows.
     #[inline]
     pub(crate) fn tallied(&mut self, packets: usize) {
         self.open.totals.packets += packets as u64;
     }
 
-    /// The answers of the closing window.
-    pub(crate) fn take_closing(&mut self) -> WindowPart {
-        std::mem::replace(&mut self.closing, WindowPart::new(self.lines))
+    /// The sums of the closing window, all rows of which have come.
+    pub(crate) fn take_closing(&mut self) -> WindowSums {
+        self.closing.refused_rows = self.records.end_rows();
+        std::mem::take(&mut self.closing)
     }
 
     /// Adds a share of a flow to the table where shares are merged, or to `other` where that has no place for it.
@@ -201,7 +127,9 @@ impl<R: RecordSink> Collector<R> {
 
     fn add_to_other(&mut self, counts: Counts, (stime, ltime): (u64, u64)) {
         let Counts { packets, bytes, wire } = counts;
-        add_totals(&mut self.open.other, &Totals { packets, total_byte: bytes, wire_byte: wire, flows: 0 });
+        self.open.other.packets += packets;
+        self.open.other.bytes += bytes;
+        self.open.other.wire += wire;
         let other =
             FlowRecord { total_count: packets, total_byte: bytes, wire_byte: wire, ..no_flow(stime, ltime) };
         merge_other(&mut self.other, other);
@@ -215,17 +143,17 @@ impl<R: RecordSink> Collector<R> {
 
 impl<R: RecordSink> FlowSink for Collector<R> {
     #[inline]
-    fn window_counts<K: Key>(&mut self, window: u16, key: &K, counts: Counts, loss: Option<&LossCounts>) {
-        let part = if window == self.window { &mut self.open } else { &mut self.closing };
-        let flows = u64::from(counts.packets != 0);
-        let totals =
-            Totals { packets: counts.packets, total_byte: counts.bytes, wire_byte: counts.wire, flows };
+    fn window_sealed<K: Key>(&mut self, _: u16, row: WindowRow<K>, loss: Option<&LossCounts>) {
+        // Rows come when their window is over: it is the closing one.
+        let sums = &mut self.closing;
+        sums.totals.packets += row.packets;
+        sums.totals.bytes += row.bytes;
+        sums.totals.wire_bytes += row.wire_bytes;
+        sums.totals.flows += u64::from(row.packets != 0);
         if let Some(loss) = loss {
-            part.add_loss(totals, loss, || Some(key.flow_key(&self.key)));
+            sums.loss.add(loss);
         }
-        if flows != 0 {
-            part.add(totals, || Some(key.flow_key(&self.key)));
-        }
+        self.records.row(row, loss);
     }
 
     #[inline]
@@ -234,7 +162,7 @@ impl<R: RecordSink> FlowSink for Collector<R> {
         self.records.record(record);
     }
 
-    fn table_full(&mut self, packet: &PacketFields) {
+    fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {
         let (bytes, wire) = (packet.total_byte.into(), packet.wire_byte.into());
         self.add_to_other(Counts { packets: 1, bytes, wire }, (packet.time_ns, packet.time_ns));
     }

@@ -1,36 +1,91 @@
-//! Where finished records go: a thread beside measuring writes them and ranks them.
+//! Where finished records and window rows go: a thread apart from measuring writes them and answers queries.
 //!
-//! Records travel in blocks through a bounded queue. A replay waits where the queue is full, since it can; a live
-//! source does not, and what the queue cannot take is counted as dropped.
+//! Records and rows travel in blocks through a bounded queue. A replay waits where the queue is full, since it can; a live
+//! source does not: what the queue cannot take is counted, and a window some of whose rows were refused is partial.
 
-use crate::collector::{LossRanking, RecordSink, lossiness, ranked_loss};
+mod answers;
+mod consumer;
+
+use crate::closed::ClosedWindow;
+use crate::collector::RecordSink;
 use crate::config::Config;
-use crate::talkers::TalkerTable;
-use flow::{FlowRecord, More};
-use packet::FlowKey;
+use crate::control::Control;
+use crate::ids::WindowId;
+use consumer::Consumer;
+use flow::{FlowRecord, LossCounts, More, Rows, WindowRow};
+use packet::{FamilyKey, Key, KeyV4, KeyV6};
 use port::TimeBase;
-use record::report::{RankedFlow, RankedLoss, Talkers, Totals};
-use record::{Account, Anonymizer, Ranking, RecordWriter};
+use record::{Account, Anonymizer, RecordWriter};
+use report::{Answer, Window};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 use summary::Parts;
 
-/// Bytes of records in a block: some thousand records make its hand-over free and still come soon.
-const BLOCK_BYTES: usize = 640 << 10;
-/// Blocks that may wait, 20 MiB: what a writer of a million records a second has in an eighth of a second.
-const WAITING: usize = 32;
-/// About how long a writer may hold records back.
-const FLUSH_AFTER: Duration = Duration::from_millis(200);
+/// Bytes of a block: some thousand records or rows make its hand-over free and still come soon.
+const BLOCK_BYTES: usize = 256 << 10;
+/// Blocks that may wait, 20 MiB: the rows of 200,000 flows, or what a writer of a million records a second has in an eighth of a
+/// second.
+const WAITING: usize = 80;
 
-type Block = Vec<FlowRecord>;
+/// Where windows go with their answers, on the outputs' thread. False where they cannot be passed on.
+pub type WindowOutlet = Box<dyn FnMut(Window) -> bool + Send>;
+
+/// Where window rows go besides queries (`--rows`).
+pub trait RowOutput: Send {
+    /// Takes rows of IPv4 of the window that begins at `start_ns`.
+    fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> std::io::Result<()>;
+    /// Takes rows of IPv6.
+    fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> std::io::Result<()>;
+    /// Nothing comes any more.
+    fn finish(self: Box<Self>) -> std::io::Result<()>;
+}
+
+/// What becomes of records, rows and windows.
+pub struct Destinations {
+    /// Take finished records.
+    pub writers: Vec<Box<dyn RecordWriter>>,
+    /// Takes window rows.
+    pub rows: Option<Box<dyn RowOutput>>,
+    /// Replaces addresses in all that leaves.
+    pub anonymizer: Option<Anonymizer>,
+    /// Takes windows with their answers.
+    pub windows: WindowOutlet,
+    /// Name of the observation point.
+    pub node: String,
+}
+
+impl std::fmt::Debug for Destinations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Destinations").field("node", &self.node).finish_non_exhaustive()
+    }
+}
+
+/// Rows of one window, of both address families.
+#[derive(Debug, Default)]
+struct RowBlock {
+    v4: Rows<KeyV4>,
+    v6: Rows<KeyV6>,
+}
+
+impl RowBlock {
+    fn len(&self) -> usize {
+        self.v4.len() + self.v6.len()
+    }
+
+    fn clear(&mut self) {
+        self.v4.clear();
+        self.v6.clear();
+    }
+}
 
 /// What goes to the thread.
 enum Message {
     /// The block comes back by the sender beside it.
-    Records(Block, Sender<Block>),
+    Records(Vec<FlowRecord>, Sender<Vec<FlowRecord>>),
+    Rows(WindowId, RowBlock, Sender<RowBlock>),
+    Window(Box<ClosedWindow>),
     Account(Account),
 }
 
@@ -42,17 +97,34 @@ fn record_bytes(parts: &Parts) -> usize {
     plain + more + if parts.biflow { size_of::<More>() + more } else { 0 }
 }
 
+/// Bytes of a row with its losses.
+fn row_bytes(parts: &Parts) -> usize {
+    size_of::<WindowRow<KeyV6>>() + if parts.loss { size_of::<LossCounts>() } else { 0 }
+}
+
+/// What of a sending half does not change.
+#[derive(Clone, Debug)]
+struct Setting {
+    /// Records in a full block; 0 where nothing takes records.
+    records: usize,
+    /// Rows in a full block.
+    rows: usize,
+    time_base: TimeBase,
+}
+
 /// The sending half: what a measuring thread holds. The first one made has the thread as well.
 #[derive(Debug)]
 pub struct Outputs {
-    block: Block,
-    /// Records in a full block.
-    block_len: usize,
+    setting: Setting,
     full: SyncSender<Message>,
-    empty: Receiver<Block>,
-    used: Sender<Block>,
+    block: Vec<FlowRecord>,
+    empty: (Sender<Vec<FlowRecord>>, Receiver<Vec<FlowRecord>>),
+    rows: RowBlock,
+    empty_rows: (Sender<RowBlock>, Receiver<RowBlock>),
+    /// The window of `rows`.
+    window: WindowId,
+    refused_rows: u64,
     thread: Option<(JoinHandle<OutputsResult>, Receiver<String>)>,
-    time_base: TimeBase,
     /// An account for which there was no room yet.
     unsent: Option<Account>,
     counters: Arc<HandOverCounters>,
@@ -73,14 +145,10 @@ pub struct OutputsResult {
     pub exported: u64,
     /// Records that it could not take in time, or that a writer failed to write.
     pub dropped: u64,
-    /// Records with the most bytes.
-    pub top_bytes: Vec<RankedFlow>,
-    /// Records with the most packets.
-    pub top_packets: Vec<RankedFlow>,
-    /// Addresses with the most flows.
-    pub talkers: Talkers,
-    /// Records of the flows with the most TCP loss.
-    pub top_loss: Vec<RankedLoss>,
+    /// Answers over the whole run.
+    pub answers: Vec<Answer>,
+    /// Windows that could not be passed on.
+    pub unreported: u64,
     /// Lines for the user.
     pub warnings: Vec<String>,
     /// What writers reported, one line each.
@@ -88,65 +156,54 @@ pub struct OutputsResult {
 }
 
 impl Outputs {
-    /// Starts the thread. Records are anonymised before anything is made of them.
+    /// Starts the thread. Everything is anonymised before anything is made of it.
     ///
     /// # Errors
     /// Where the machine gives no thread.
     pub fn start(
-        writers: Vec<Box<dyn RecordWriter>>,
-        anonymizer: Option<Anonymizer>,
+        destinations: Destinations,
         config: &Config,
+        control: &Control,
         time_base: TimeBase,
     ) -> std::io::Result<Self> {
         let (full, filled) = sync_channel(WAITING);
         let (warn, warnings) = channel();
         let rotation = Arc::new(AtomicBool::new(false));
-        let rotation_flag = Arc::clone(&rotation);
-        let lines = config.top;
-        let talkers = TalkerTable::new(&config.limits, config.seed);
+        let parts = &config.parts;
+        let setting = Setting {
+            records: if destinations.writers.is_empty() { 0 } else { BLOCK_BYTES / record_bytes(parts) },
+            rows: BLOCK_BYTES / row_bytes(parts),
+            time_base,
+        };
         // The queue counts into the run's memory even where that leaves less for the tables than they would like.
         let queue = config.limits.lease((WAITING + 2) * BLOCK_BYTES);
+        let consumer = Consumer::new(destinations, config, control.clone(), warn, Arc::clone(&rotation));
         let thread = std::thread::Builder::new().name("outputs".to_owned()).spawn(move || {
-            let mut consumer = Consumer {
-                writers: writers.into_iter().map(Some).collect(),
-                anonymizer,
-                top_bytes: Ranking::new(lines),
-                top_packets: Ranking::new(lines),
-                top_loss: Ranking::new(lines),
-                talkers,
-                warn,
-                rotation: rotation_flag,
-                result: OutputsResult::default(),
-            };
+            let mut consumer = consumer;
             consumer.run(&filled);
             drop(queue);
-            consumer.finish(lines)
+            consumer.finish()
         })?;
-        let block_len = BLOCK_BYTES / record_bytes(&config.parts);
         let counters = Arc::new(HandOverCounters::default());
-        Ok(Self {
-            thread: Some((thread, warnings)),
-            ..Self::half(block_len, full, time_base, counters, rotation)
-        })
+        Ok(Self { thread: Some((thread, warnings)), ..Self::half(setting, full, counters, rotation) })
     }
 
     fn half(
-        block_len: usize,
+        setting: Setting,
         full: SyncSender<Message>,
-        time_base: TimeBase,
         counters: Arc<HandOverCounters>,
         rotation: Arc<AtomicBool>,
     ) -> Self {
-        let (used, empty) = channel();
-        let block = Vec::with_capacity(block_len);
         Self {
-            block,
-            block_len,
+            setting,
             full,
-            empty,
-            used,
+            block: Vec::new(),
+            empty: channel(),
+            rows: RowBlock::default(),
+            empty_rows: channel(),
+            window: WindowId::default(),
+            refused_rows: 0,
             thread: None,
-            time_base,
             unsent: None,
             counters,
             rotation,
@@ -161,7 +218,7 @@ impl Outputs {
     /// Ends the thread when it has written everything; all siblings must have been absorbed.
     pub fn finish(mut self) -> OutputsResult {
         // At the end nothing is measured any more that waiting could harm.
-        self.time_base = TimeBase::Packets;
+        self.setting.time_base = TimeBase::Packets;
         self.hand_over();
         if let Some(account) = self.unsent.take() {
             self.account(account);
@@ -179,7 +236,7 @@ impl Outputs {
             }
             _ => OutputsResult {
                 dropped: handed_over + dropped,
-                faults: vec!["the output thread failed; records are missing".to_owned()],
+                faults: vec!["the output thread failed; records and answers are missing".to_owned()],
                 ..OutputsResult::default()
             },
         }
@@ -187,7 +244,7 @@ impl Outputs {
 
     /// Gives back what the queue had no room for, or nobody takes.
     fn send(&mut self, message: Message) -> Option<Message> {
-        match self.time_base {
+        match self.setting.time_base {
             TimeBase::Packets => self.full.send(message).err().map(|error| error.0),
             TimeBase::Clock => match self.full.try_send(message) {
                 Ok(()) => None,
@@ -196,35 +253,78 @@ impl Outputs {
         }
     }
 
-    fn lost(&mut self, mut block: Block) {
+    fn lost(&mut self, mut block: Vec<FlowRecord>) {
         self.counters.dropped.fetch_add(block.len() as u64, Relaxed);
         block.clear();
         self.block = block;
+    }
+
+    /// Passes on the rows that were gathered.
+    #[cold]
+    fn hand_over_rows(&mut self) {
+        if self.rows.len() == 0 {
+            return;
+        }
+        let block = std::mem::replace(&mut self.rows, self.empty_rows.1.try_recv().unwrap_or_default());
+        let back = self.empty_rows.0.clone();
+        if let Some(Message::Rows(_, mut block, _)) = self.send(Message::Rows(self.window, block, back)) {
+            self.refused_rows += block.len() as u64;
+            block.clear();
+            self.rows = block;
+        }
     }
 }
 
 impl RecordSink for Outputs {
     #[inline]
     fn record(&mut self, record: FlowRecord) {
+        if self.setting.records == 0 {
+            // Nothing takes records: what they would say is in rows too.
+            return;
+        }
         self.block.push(record);
-        if self.block.len() == self.block_len {
+        if self.block.len() == self.setting.records {
             self.hand_over();
         }
+    }
+
+    #[inline]
+    fn row<K: Key>(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
+        match row.key.family() {
+            FamilyKey::V4(key) => self.rows.v4.push(row.with_key(key), loss),
+            FamilyKey::V6(key) => self.rows.v6.push(row.with_key(key), loss),
+        }
+        if self.rows.len() >= self.setting.rows {
+            self.hand_over_rows();
+        }
+    }
+
+    fn begin_rows(&mut self, window: WindowId) {
+        self.window = window;
+    }
+
+    fn end_rows(&mut self) -> u64 {
+        self.hand_over_rows();
+        std::mem::take(&mut self.refused_rows)
+    }
+
+    fn window(&mut self, window: ClosedWindow) -> bool {
+        self.send(Message::Window(Box::new(window))).is_none()
     }
 
     fn hand_over(&mut self) {
         if self.block.is_empty() {
             return;
         }
-        let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(self.block_len));
+        let next = self.empty.1.try_recv().unwrap_or_else(|_| Vec::with_capacity(self.setting.records));
         let block = std::mem::replace(&mut self.block, next);
         let count = block.len() as u64;
-        match self.send(Message::Records(block, self.used.clone())) {
+        match self.send(Message::Records(block, self.empty.0.clone())) {
             None => {
                 self.counters.handed_over.fetch_add(count, Relaxed);
             }
             Some(Message::Records(block, _)) => self.lost(block),
-            Some(Message::Account(_)) => {}
+            Some(_) => {}
         }
     }
 
@@ -240,130 +340,12 @@ impl RecordSink for Outputs {
 
     fn sibling(&self) -> Self {
         let (counters, rotation) = (Arc::clone(&self.counters), Arc::clone(&self.rotation));
-        Self::half(self.block_len, self.full.clone(), self.time_base, counters, rotation)
+        Self::half(self.setting.clone(), self.full.clone(), counters, rotation)
     }
 
     fn absorb(&mut self, mut sibling: Self) {
         // At the end nothing is measured any more that waiting could harm.
-        sibling.time_base = TimeBase::Packets;
+        sibling.setting.time_base = TimeBase::Packets;
         sibling.hand_over();
-    }
-}
-
-struct Consumer {
-    /// `None` once it has failed.
-    writers: Vec<Option<Box<dyn RecordWriter>>>,
-    anonymizer: Option<Anonymizer>,
-    top_bytes: Ranking<Option<FlowKey>, Totals>,
-    top_packets: Ranking<Option<FlowKey>, Totals>,
-    top_loss: LossRanking,
-    talkers: TalkerTable,
-    warn: Sender<String>,
-    rotation: Arc<AtomicBool>,
-    result: OutputsResult,
-}
-
-impl Consumer {
-    fn run(&mut self, filled: &Receiver<Message>) {
-        // Since when a writer holds records back.
-        let mut held: Option<Instant> = None;
-        loop {
-            match filled.recv_timeout(FLUSH_AFTER) {
-                Ok(Message::Records(mut block, used)) => {
-                    self.take(&mut block);
-                    held.get_or_insert_with(Instant::now);
-                    block.clear();
-                    // The other side may have ended already.
-                    let _ = used.send(block);
-                }
-                Ok(Message::Account(account)) => self.each_writer(0, |writer| writer.account(&account)),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-            if self.rotation.swap(false, Relaxed) {
-                self.each_writer(0, |writer| writer.rotate());
-            }
-            if held.is_some_and(|since| since.elapsed() >= FLUSH_AFTER) {
-                self.each_writer(0, |writer| writer.flush());
-                held = None;
-            }
-        }
-    }
-
-    fn take(&mut self, block: &mut [FlowRecord]) {
-        if let Some(anonymizer) = &mut self.anonymizer {
-            block.iter_mut().for_each(|record| anonymizer.record(record));
-        }
-        for record in block.iter() {
-            self.rank(record);
-            if let Some(reverse) = record.reverse() {
-                self.rank(reverse);
-            }
-        }
-        self.each_writer(block.len() as u64, |writer| writer.write(block));
-    }
-
-    fn rank(&mut self, record: &FlowRecord) {
-        self.talkers.add(record);
-        let totals = || Totals {
-            packets: record.total_count,
-            total_byte: record.total_byte,
-            wire_byte: record.wire_byte,
-            flows: 1,
-        };
-        if self.top_bytes.wants(record.total_byte) {
-            self.top_bytes.offer(record.total_byte, record.key, totals());
-        }
-        if self.top_packets.wants(record.total_count) {
-            self.top_packets.offer(record.total_count, record.key, totals());
-        }
-        if let Some(loss) = record.loss()
-            && lossiness(loss) != 0
-        {
-            self.top_loss.offer(lossiness(loss), record.key, (totals(), *loss));
-        }
-    }
-
-    /// Calls every writer that still works. One that fails is given up; what it misses from here on is dropped.
-    fn each_writer(
-        &mut self,
-        records: u64,
-        mut call: impl FnMut(&mut Box<dyn RecordWriter>) -> std::io::Result<()>,
-    ) {
-        let mut missed = false;
-        for slot in &mut self.writers {
-            match slot {
-                Some(writer) => {
-                    let called = call(writer);
-                    // Nobody may be left to hear them.
-                    writer.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));
-                    if let Err(error) = called {
-                        self.result.faults.push(error.to_string());
-                        *slot = None;
-                        missed = true;
-                    }
-                }
-                None => missed = true,
-            }
-        }
-        self.result.dropped += if missed { records } else { 0 };
-    }
-
-    fn finish(mut self, lines: usize) -> OutputsResult {
-        for writer in self.writers.into_iter().flatten() {
-            match writer.finish() {
-                Ok(delivery) => {
-                    self.result.dropped += delivery.dropped;
-                    self.result.warnings.extend(delivery.warnings);
-                }
-                Err(error) => self.result.faults.push(error.to_string()),
-            }
-        }
-        let ranked = |key, totals| RankedFlow { key, totals };
-        self.result.top_bytes = self.top_bytes.take(ranked);
-        self.result.top_packets = self.top_packets.take(ranked);
-        self.result.top_loss = self.top_loss.take(ranked_loss);
-        self.result.talkers = self.talkers.finish(lines);
-        self.result
     }
 }

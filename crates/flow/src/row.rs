@@ -44,6 +44,29 @@ pub struct WindowRow<K> {
 impl<K> WindowRow<K> {
     /// The value of `vlan` for untagged frames: VLAN ids have 12 bits.
     pub const NO_VLAN: u16 = u16::MAX;
+
+    /// The same of another key.
+    #[inline(always)]
+    pub fn with_key<Q>(self, key: Q) -> WindowRow<Q> {
+        let Self { packets, bytes, wire_bytes, first_ns, last_ns, tcp_seq, tcp_ack, tcp_win, .. } = self;
+        let Self { vlan, tcp_flags, ip_ttl, ip_tos, macs, .. } = self;
+        WindowRow {
+            key,
+            packets,
+            bytes,
+            wire_bytes,
+            first_ns,
+            last_ns,
+            tcp_seq,
+            tcp_ack,
+            tcp_win,
+            vlan,
+            tcp_flags,
+            ip_ttl,
+            ip_tos,
+            macs,
+        }
+    }
 }
 
 /// Rows of one window and one address family, as they leave a table.
@@ -72,6 +95,13 @@ impl<K> Rows<K> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Adds a row, with its losses where these are tracked.
+    #[inline(always)]
+    pub fn push(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
+        self.rows.push(row);
+        self.losses.extend(loss);
     }
 
     /// Forgets all rows and keeps the memory.

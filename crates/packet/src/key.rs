@@ -14,6 +14,9 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
     /// The key in the form that records carry. `spec` says what it consists of.
     fn flow_key(&self, spec: &KeySpec) -> FlowKey;
 
+    /// The key with its family.
+    fn family(self) -> FamilyKey;
+
     /// The lesser of its pair's two directions, and which of them this is, 0 or 1.
     #[inline(always)]
     fn pair(&self) -> (Self, usize) {
@@ -32,6 +35,15 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
     fn pair_hash(&self, seed: &Seed) -> u64 {
         self.pair().0.hash(seed)
     }
+}
+
+/// A key of either address family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FamilyKey {
+    /// Of IPv4, and of both families where keys have no addresses.
+    V4(KeyV4),
+    /// Of IPv6.
+    V6(KeyV6),
 }
 
 /// A key of which a part can be taken.
@@ -276,6 +288,11 @@ impl KeyV6 {
 
 impl Key for KeyV4 {
     #[inline(always)]
+    fn family(self) -> FamilyKey {
+        FamilyKey::V4(self)
+    }
+
+    #[inline(always)]
     fn hash(&self, seed: &Seed) -> u64 {
         seed.hash2(self.0)
     }
@@ -305,6 +322,11 @@ impl Key for KeyV4 {
 }
 
 impl Key for KeyV6 {
+    #[inline(always)]
+    fn family(self) -> FamilyKey {
+        FamilyKey::V6(self)
+    }
+
     #[inline(always)]
     fn hash(&self, seed: &Seed) -> u64 {
         seed.hash5(self.0)

@@ -17,6 +17,7 @@ pub mod rows;
 mod spec;
 mod state;
 mod structure;
+mod task_set;
 mod tasks;
 mod worker_id;
 
@@ -26,5 +27,6 @@ pub use generation::Generation;
 pub use planner::{Choice, Setting, size_text};
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
+pub use task_set::TaskSet;
 pub use tasks::{TaskCounter, TaskStates, Tasks};
 pub use worker_id::WorkerId;

@@ -1,0 +1,60 @@
+//! A window that all workers are past: its frames and sums, before queries are answered.
+
+use crate::ids::WindowId;
+use flow::LossCounts;
+use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
+use task::rows::Unplaced;
+
+/// Sums over measured packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets.
+    pub packets: u64,
+    /// Layer-3 bytes.
+    pub bytes: u64,
+    /// Bytes of the frames on the wire.
+    pub wire_bytes: u64,
+    /// Flows: of a window, keys with packets in it; of a run, records.
+    pub flows: u64,
+}
+
+impl Totals {
+    /// Adds others.
+    pub fn add(&mut self, more: &Self) {
+        self.packets += more.packets;
+        self.bytes += more.bytes;
+        self.wire_bytes += more.wire_bytes;
+        self.flows += more.flows;
+    }
+}
+
+/// What is known of a window when all workers are past it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClosedWindow {
+    /// Which window.
+    pub window: WindowId,
+    /// Its number in this run, from 0 on.
+    pub index: u64,
+    /// Its time.
+    pub span: Span,
+    /// What was watched of it.
+    pub watched: Span,
+    /// Why it was closed.
+    pub ended_by: WindowEnd,
+    /// Windows of time without a frame between the window before and this one.
+    pub empty_before: u64,
+    /// Its frames.
+    pub packets: PacketCounts,
+    /// What the source lost in it; `None` where the source cannot know.
+    pub loss: Option<Counters>,
+    /// Sums of the tables, packets without a place included.
+    pub totals: Totals,
+    /// Packets without a place in the table: they are in no row.
+    pub unplaced: Unplaced,
+    /// Rows that were not taken.
+    pub refused_rows: u64,
+    /// TCP losses over all flows; `None` where they are not tracked.
+    pub tcp_loss: Option<LossCounts>,
+    /// What tasks that count packets answer.
+    pub answers: Vec<Answer>,
+}

@@ -1,0 +1,217 @@
+//! Answers of queries over rows: of each window when it is closed, and of the run at its end.
+
+use super::WindowOutlet;
+use crate::closed::{ClosedWindow, Totals};
+use crate::control::Control;
+use crate::ids::WindowId;
+use flow::{Field, Rows};
+use packet::{KeyV4, KeyV6};
+use record::Anonymizer;
+use report::{Account, Answer, Column, ColumnKind, Span, Status, Value, Window, WindowEnd};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use task::TaskSet;
+use task::rows::{MergedRows, RowPartials, RowScratch, Unplaced};
+
+/// See the module's head.
+pub(super) struct Answers {
+    control: Control,
+    anonymizer: Option<Anonymizer>,
+    node: String,
+    outlet: WindowOutlet,
+    /// Windows some rows of which have come.
+    open: BTreeMap<WindowId, (Arc<TaskSet>, RowPartials)>,
+    scratch: RowScratch,
+    /// The set that the run began with, which answers for the whole of it.
+    first: Arc<TaskSet>,
+    run: Option<MergedRows>,
+    run_unplaced: Unplaced,
+    run_refused: u64,
+    /// The last window's end, to say which were empty behind it.
+    last_end_ns: u64,
+}
+
+impl Answers {
+    pub(super) fn new(
+        control: Control,
+        anonymizer: Option<Anonymizer>,
+        node: String,
+        outlet: WindowOutlet,
+    ) -> Self {
+        let first = control.set(WindowId::default());
+        Self {
+            run: first.rows().run(),
+            first,
+            control,
+            anonymizer,
+            node,
+            outlet,
+            open: BTreeMap::new(),
+            scratch: RowScratch::default(),
+            run_unplaced: Unplaced::default(),
+            run_refused: 0,
+            last_end_ns: 0,
+        }
+    }
+
+    /// Takes rows of a window.
+    pub(super) fn rows(&mut self, window: WindowId, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
+        let Self { control, open, scratch, run, .. } = self;
+        let (set, partials) = open.entry(window).or_insert_with(|| {
+            let set = control.set(window);
+            let partials = set.rows().window();
+            (set, partials)
+        });
+        partials.add_v4(set.rows(), v4, scratch);
+        partials.add_v6(set.rows(), v6, scratch);
+        if let Some(run) = run {
+            run.add_v4(v4);
+            run.add_v6(v6);
+        }
+    }
+
+    /// Answers a window, all rows of which have come. False where it could not be passed on.
+    pub(super) fn window(&mut self, closed: ClosedWindow) -> bool {
+        let window = closed.window;
+        let empty_passed = closed.empty_before == 0 || (self.outlet)(self.empty(&closed));
+        self.last_end_ns = closed.span.end_ns;
+        // Windows of a receiver that failed are in no report: their rows go.
+        let later = self.open.split_off(&window.next());
+        let own = std::mem::replace(&mut self.open, later).remove(&window);
+        self.control.forget_before(window);
+        let (set, partials) = own.unwrap_or_else(|| {
+            let set = self.control.set(window);
+            let partials = set.rows().window();
+            (set, partials)
+        });
+        let Unplaced { packets, bytes, wire_bytes } = closed.unplaced;
+        self.run_unplaced.packets += packets;
+        self.run_unplaced.bytes += bytes;
+        self.run_unplaced.wire_bytes += wire_bytes;
+        self.run_refused += closed.refused_rows;
+        let mut answers = vec![totals(Some(closed.span), &closed.totals)];
+        answers[0].account = Some(Account { packets: closed.packets.clone(), loss: closed.loss.clone() });
+        answers.extend(partials.window_answers(set.rows(), closed.span, &closed.unplaced));
+        let rows_missing = missing(closed.refused_rows, closed.unplaced.packets);
+        for answer in &mut answers[1..] {
+            remark(answer, rows_missing.as_deref());
+        }
+        answers.extend(closed.answers);
+        let coverage = closed.loss.as_ref().map(|loss| {
+            let received = closed.packets.received as f64;
+            let all = received + loss.total() as f64;
+            if all == 0.0 { 1.0 } else { received / all }
+        });
+        let is_cut = closed.watched != closed.span;
+        for answer in &mut answers {
+            answer.node = Some(self.node.clone());
+            answer.coverage = coverage;
+            if is_cut {
+                answer.watched = Some(closed.watched);
+                if answer.status == Status::Complete {
+                    answer.status = Status::Cut;
+                }
+            }
+        }
+        let status = match (closed.refused_rows, is_cut) {
+            (0, false) => Status::Complete,
+            (0, true) => Status::Cut,
+            _ => Status::Partial,
+        };
+        let mut window = Window {
+            index: closed.index,
+            span: closed.span,
+            status,
+            watched: is_cut.then_some(closed.watched),
+            empty: None,
+            packets: closed.packets,
+            loss: closed.loss,
+            table_full: closed.unplaced.packets,
+            answers,
+        };
+        self.anonymize(|f| window.map_addresses(f));
+        (self.outlet)(window) && empty_passed
+    }
+
+    /// A run of windows without a frame, before the one that is closed.
+    fn empty(&self, closed: &ClosedWindow) -> Window {
+        let span = Span { start_ns: self.last_end_ns, end_ns: closed.span.start_ns };
+        let mut answer = totals(Some(span), &Totals::default());
+        answer.rows.clear();
+        answer.node = Some(self.node.clone());
+        answer.empty = Some(closed.empty_before);
+        answer.coverage = closed.loss.as_ref().map(|_| 1.0);
+        Window {
+            index: closed.index,
+            span,
+            status: Status::Complete,
+            watched: None,
+            empty: Some(closed.empty_before),
+            packets: report::PacketCounts::default(),
+            loss: closed.loss.as_ref().map(|_| report::Counters::default()),
+            table_full: 0,
+            answers: vec![answer],
+        }
+    }
+
+    /// The answers over the whole run.
+    pub(super) fn of_run(&mut self) -> Vec<Answer> {
+        let Some(run) = self.run.take() else { return Vec::new() };
+        let mut answers = self.first.rows().run_answers(&run, &self.run_unplaced);
+        let rows_missing = missing(self.run_refused, self.run_unplaced.packets);
+        for answer in &mut answers {
+            remark(answer, rows_missing.as_deref());
+            answer.node = Some(self.node.clone());
+        }
+        self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
+        answers
+    }
+
+    fn anonymize(&mut self, map: impl FnOnce(&mut dyn FnMut(std::net::IpAddr) -> std::net::IpAddr)) {
+        if let Some(anonymizer) = &mut self.anonymizer {
+            map(&mut |address| anonymizer.address(address));
+        }
+    }
+}
+
+/// What answers over rows lack.
+fn missing(refused_rows: u64, unplaced: u64) -> Option<String> {
+    let rows = (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"));
+    let packets =
+        (unplaced != 0).then(|| format!("{unplaced} packets had no place in the table: they are in no group"));
+    let all: Vec<_> = rows.into_iter().chain(packets).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// Says what an answer lacks.
+fn remark(answer: &mut Answer, missing: Option<&str>) {
+    if let Some(missing) = missing {
+        answer.status = Status::Partial;
+        answer.reason = Some(match answer.reason.take() {
+            None => missing.to_owned(),
+            Some(reason) => format!("{reason}; {missing}"),
+        });
+    }
+}
+
+/// The answer of the query `totals`.
+pub(crate) fn totals(window: Option<Span>, totals: &Totals) -> Answer {
+    let Totals { packets, bytes, wire_bytes, flows } = *totals;
+    let sum = |name| {
+        let unit = Field::named(name).map_or("", |field| field.unit);
+        Column::new(name, ColumnKind::Unsigned, unit)
+    };
+    let columns = vec![
+        sum("total_count"),
+        sum("total_byte"),
+        sum("wire_byte"),
+        Column::new("flows", ColumnKind::Unsigned, "flows"),
+    ];
+    let row = [packets, bytes, wire_bytes, flows].map(Value::from).to_vec();
+    Answer::new("totals", window, columns, vec![row])
+}
+
+/// Whether a window that ended like this was watched to its end.
+pub(crate) fn was_watched_to_its_end(ended_by: WindowEnd) -> bool {
+    ended_by != WindowEnd::RunEnd
+}

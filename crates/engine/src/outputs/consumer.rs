@@ -1,0 +1,146 @@
+//! The outputs' thread.
+
+use super::answers::Answers;
+use super::{Destinations, Message, OutputsResult, RowBlock, RowOutput};
+use crate::config::{Config, Every};
+use crate::control::Control;
+use crate::ids::WindowId;
+use flow::FlowRecord;
+use record::{Anonymizer, RecordWriter};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+/// About how long a writer may hold records back.
+const FLUSH_AFTER: Duration = Duration::from_millis(200);
+
+pub(super) struct Consumer {
+    /// `None` once it has failed.
+    writers: Vec<Option<Box<dyn RecordWriter>>>,
+    rows: Option<Box<dyn RowOutput>>,
+    /// Length of windows by time, nanoseconds.
+    window_ns: u64,
+    anonymizer: Option<Anonymizer>,
+    answers: Answers,
+    warn: Sender<String>,
+    rotation: Arc<AtomicBool>,
+    result: OutputsResult,
+}
+
+impl Consumer {
+    pub(super) fn new(
+        destinations: Destinations,
+        config: &Config,
+        control: Control,
+        warn: Sender<String>,
+        rotation: Arc<AtomicBool>,
+    ) -> Self {
+        let Destinations { writers, rows, anonymizer, windows, node } = destinations;
+        Self {
+            writers: writers.into_iter().map(Some).collect(),
+            rows,
+            window_ns: match config.every {
+                Every::Time(length) => length,
+                Every::Packets(_) => 0,
+            },
+            answers: Answers::new(control, anonymizer.clone(), node, windows),
+            anonymizer,
+            warn,
+            rotation,
+            result: OutputsResult::default(),
+        }
+    }
+
+    pub(super) fn run(&mut self, filled: &Receiver<Message>) {
+        // Since when a writer holds records back.
+        let mut held: Option<Instant> = None;
+        loop {
+            match filled.recv_timeout(FLUSH_AFTER) {
+                Ok(Message::Records(mut block, used)) => {
+                    self.take(&mut block);
+                    held.get_or_insert_with(Instant::now);
+                    block.clear();
+                    // The other side may have ended already.
+                    let _ = used.send(block);
+                }
+                Ok(Message::Rows(window, mut block, used)) => {
+                    self.answers.rows(window, &block.v4, &block.v6);
+                    self.write_rows(window, &block);
+                    block.clear();
+                    let _ = used.send(block);
+                }
+                Ok(Message::Window(window)) => self.result.unreported += u64::from(!self.answers.window(*window)),
+                Ok(Message::Account(account)) => self.each_writer(0, |writer| writer.account(&account)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if self.rotation.swap(false, Relaxed) {
+                self.each_writer(0, |writer| writer.rotate());
+            }
+            if held.is_some_and(|since| since.elapsed() >= FLUSH_AFTER) {
+                self.each_writer(0, |writer| writer.flush());
+                held = None;
+            }
+        }
+    }
+
+    fn take(&mut self, block: &mut [FlowRecord]) {
+        if let Some(anonymizer) = &mut self.anonymizer {
+            block.iter_mut().for_each(|record| anonymizer.record(record));
+        }
+        self.each_writer(block.len() as u64, |writer| writer.write(block));
+    }
+
+    fn write_rows(&mut self, window: WindowId, block: &RowBlock) {
+        let Some(rows) = &mut self.rows else { return };
+        let start_ns = window.number().saturating_mul(self.window_ns);
+        let written = rows.write_v4(start_ns, &block.v4).and_then(|()| rows.write_v6(start_ns, &block.v6));
+        if let Err(error) = written {
+            self.result.faults.push(error.to_string());
+            self.rows = None;
+        }
+    }
+
+    /// Calls every writer that still works. One that fails is given up; what it misses from here on is dropped.
+    fn each_writer(
+        &mut self,
+        records: u64,
+        mut call: impl FnMut(&mut Box<dyn RecordWriter>) -> std::io::Result<()>,
+    ) {
+        let mut missed = false;
+        for slot in &mut self.writers {
+            match slot {
+                Some(writer) => {
+                    let called = call(writer);
+                    // Nobody may be left to hear them.
+                    writer.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));
+                    if let Err(error) = called {
+                        self.result.faults.push(error.to_string());
+                        *slot = None;
+                        missed = true;
+                    }
+                }
+                None => missed = true,
+            }
+        }
+        self.result.dropped += if missed { records } else { 0 };
+    }
+
+    pub(super) fn finish(mut self) -> OutputsResult {
+        for writer in self.writers.into_iter().flatten() {
+            match writer.finish() {
+                Ok(delivery) => {
+                    self.result.dropped += delivery.dropped;
+                    self.result.warnings.extend(delivery.warnings);
+                }
+                Err(error) => self.result.faults.push(error.to_string()),
+            }
+        }
+        if let Some(Err(error)) = self.rows.map(RowOutput::finish) {
+            self.result.faults.push(error.to_string());
+        }
+        self.result.answers = self.answers.of_run();
+        self.result
+    }
+}
