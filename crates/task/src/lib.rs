@@ -16,6 +16,7 @@ mod spec;
 mod state;
 mod structure;
 mod tasks;
+mod watermark;
 mod worker_id;
 
 pub use desk::{Desk, Emptied};
@@ -24,4 +25,5 @@ pub use planner::{Choice, Setting, size_text};
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
 pub use tasks::{TaskCounter, TaskStates, Tasks};
+pub use watermark::{Watermark, Watermarks};
 pub use worker_id::WorkerId;
