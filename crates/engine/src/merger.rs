@@ -12,6 +12,7 @@ use record::report::{
 };
 use std::collections::BTreeMap;
 use summary::tcp::LossCounts;
+use task::Watermarks;
 
 /// A window that not all have spoken of yet.
 #[derive(Debug)]
@@ -22,23 +23,6 @@ struct Pending {
     handed_over: Vec<(WorkerId, u64)>,
 }
 
-/// How far somebody has come: windows are spoken of in the order of their numbers.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reached {
-    /// The last window spoken of.
-    window: Option<WindowId>,
-    /// Nothing comes any more.
-    ended: bool,
-    /// It ended before it was through.
-    failed: bool,
-}
-
-impl Reached {
-    fn is_behind(&self, window: WindowId) -> bool {
-        self.ended || self.window.is_some_and(|reached| reached >= window)
-    }
-}
-
 /// Merges windows of any number of receivers and workers. A window is reported when everybody is past it.
 #[derive(Debug)]
 pub(crate) struct Merger {
@@ -46,9 +30,9 @@ pub(crate) struct Merger {
     /// Lines in a ranking.
     lines: usize,
     tracks_loss: bool,
-    receivers: Vec<Reached>,
+    receivers: Watermarks,
     /// Where shares of flows are merged, that is one more, the last.
-    workers: Vec<Reached>,
+    workers: Watermarks,
     /// Flows are in one place, and not any worker's.
     is_shared: bool,
     pending: BTreeMap<WindowId, Pending>,
@@ -77,9 +61,9 @@ impl Merger {
             key,
             lines,
             tracks_loss,
-            receivers: vec![Reached::default(); receivers],
+            receivers: Watermarks::new(receivers),
             is_shared: false,
-            workers: vec![Reached::default(); workers],
+            workers: Watermarks::new(workers),
             pending: BTreeMap::new(),
             windows: WindowCounts::default(),
             totals: Totals::default(),
@@ -94,7 +78,7 @@ impl Merger {
 
     /// Flows are shares: of each window comes one more part, of what is merged. `is_shared`: the shares are no worker's.
     pub(crate) fn merging(mut self, is_shared: bool) -> Self {
-        self.workers.push(Reached::default());
+        self.workers.add();
         self.is_shared = is_shared;
         self
     }
@@ -115,7 +99,7 @@ impl Merger {
 
     /// A receiver has turned away from a window. `first_worker`: the first one of those that it hands packets to.
     pub(crate) fn header(&mut self, receiver: ReceiverId, first_worker: WorkerId, mut header: WindowHeader) {
-        self.receivers[receiver.index()].window = Some(header.number);
+        self.receivers[receiver.index()].complete(header.number);
         let pending = self.pending(header.number);
         pending.handed_over.extend((0..).map(|at| first_worker.plus(at)).zip(header.handed_over.drain(..)));
         match &mut pending.header {
@@ -126,7 +110,7 @@ impl Merger {
 
     /// False where what this worker says counts no more: its packets are counted as those of a failed one already.
     pub(crate) fn is_heard(&self, worker: WorkerId) -> bool {
-        !self.workers[worker.index()].failed
+        !self.workers[worker.index()].has_failed()
     }
 
     /// A worker has sealed its flows of a window.
@@ -134,40 +118,35 @@ impl Merger {
         if !self.is_heard(worker) {
             return;
         }
-        self.workers[worker.index()].window = Some(window);
+        self.workers[worker.index()].complete(window);
         self.pending(window).part.merge(part);
     }
 
     /// Nothing comes from this receiver any more.
     pub(crate) fn receiver_ended(&mut self, receiver: ReceiverId) {
-        self.receivers[receiver.index()].ended = true;
+        self.receivers[receiver.index()].end();
     }
 
     /// This receiver is gone, with what it had not counted.
     pub(crate) fn receiver_failed(&mut self, receiver: ReceiverId) {
-        (self.receivers[receiver.index()].ended, self.receivers[receiver.index()].failed) = (true, true);
+        self.receivers[receiver.index()].fail();
     }
 
     /// Nothing comes from this worker any more.
     pub(crate) fn worker_ended(&mut self, worker: WorkerId) {
-        self.workers[worker.index()].ended = true;
+        self.workers[worker.index()].end();
     }
 
     /// This worker is gone, with what it had not sealed. False where that was known, or it had ended well.
     pub(crate) fn worker_failed(&mut self, worker: WorkerId) -> bool {
-        let reached = &mut self.workers[worker.index()];
-        let is_news = !reached.ended;
-        if is_news {
-            (reached.ended, reached.failed) = (true, true);
-        }
-        is_news
+        self.workers[worker.index()].fail()
     }
 
     /// The next window of which everybody has spoken: its number, its report, and what exporters are told of it.
     pub(crate) fn take_report(&mut self) -> Option<(WindowId, WindowReport, Account)> {
         let (window, header, part, handed_over) = loop {
             let &window = self.pending.first_key_value()?.0;
-            if !self.receivers.iter().chain(&self.workers).all(|reached| reached.is_behind(window)) {
+            if !self.receivers.are_past(window) || !self.workers.are_past(window) {
                 return None;
             }
             let (_, Pending { header, part, handed_over }) = self.pending.pop_first()?;
@@ -177,16 +156,12 @@ impl Merger {
             }
         };
         let ended_by = self.ended_by(window, header.ended_by);
-        let is_missing = |worker: WorkerId| {
-            let reached = self.workers[worker.index()];
-            reached.failed && reached.window.is_none_or(|last| last < window)
-        };
-        let missing = handed_over.iter().filter(|(worker, _)| is_missing(*worker));
+        let missing = handed_over.iter().filter(|(worker, _)| self.workers[worker.index()].lacks(window));
         let mut failed: u64 = missing.map(|(_, packets)| packets).sum();
         let answer = part.answer();
         let handed_over: u64 = handed_over.iter().map(|(_, packets)| packets).sum();
         let mut surplus = 0;
-        if self.receivers.iter().chain(&self.workers).any(|reached| reached.failed) {
+        if self.receivers.has_failure() || self.workers.has_failure() {
             if self.is_shared {
                 // What a worker had counted before it failed is there.
                 failed = handed_over.saturating_sub(answer.totals.packets);

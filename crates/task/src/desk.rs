@@ -3,6 +3,7 @@
 use crate::answer::{self, Asked};
 use crate::state::State;
 use crate::tasks::{TaskStates, Tasks};
+use crate::watermark::Watermarks;
 use crate::worker_id::WorkerId;
 use flow::WindowId;
 use record::report::TaskAnswer;
@@ -20,14 +21,6 @@ struct Pending {
     states: Box<TaskStates>,
 }
 
-/// How far a worker has come.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reached {
-    window: Option<WindowId>,
-    /// Nothing comes any more.
-    ended: bool,
-}
-
 /// Windows that a task looks back upon, the oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
@@ -42,7 +35,7 @@ pub type Emptied = (WorkerId, Box<TaskStates>);
 #[derive(Debug)]
 pub struct Desk {
     tasks: Tasks,
-    workers: Vec<Reached>,
+    workers: Watermarks,
     pending: BTreeMap<WindowId, Pending>,
     /// By task.
     past: Vec<Past>,
@@ -62,7 +55,7 @@ impl Desk {
         let past = tasks.tasks.iter().map(|_| Past::default()).collect();
         Self {
             tasks,
-            workers: vec![Reached::default(); workers],
+            workers: Watermarks::new(workers),
             pending: BTreeMap::new(),
             past,
             last: None,
@@ -75,11 +68,11 @@ impl Desk {
     /// What `worker` counted in the window of this number. Memory that is free again comes back. Of a worker that was given up
     /// nothing is heard any more: its windows may be answered already.
     pub fn part(&mut self, worker: WorkerId, window: WindowId, mut states: Box<TaskStates>) -> Vec<Emptied> {
-        if self.workers[worker.index()].ended {
+        if self.workers[worker.index()].has_ended() {
             states.reset();
             return vec![(worker, states)];
         }
-        self.workers[worker.index()].window = Some(window);
+        self.workers[worker.index()].complete(window);
         let mut emptied = Vec::new();
         match self.pending.get_mut(&window) {
             None => {
@@ -99,8 +92,7 @@ impl Desk {
 
     /// Nothing comes from this worker any more of the windows before this one.
     pub fn comes(&mut self, worker: WorkerId, window: WindowId) -> Vec<Emptied> {
-        let reached = &mut self.workers[worker.index()].window;
-        *reached = (*reached).max(window.previous());
+        self.workers[worker.index()].enter(window);
         let mut emptied = Vec::new();
         self.answer(&mut emptied);
         emptied
@@ -108,7 +100,7 @@ impl Desk {
 
     /// Nothing comes from this worker any more.
     pub fn gone(&mut self, worker: WorkerId) -> Vec<Emptied> {
-        self.workers[worker.index()].ended = true;
+        self.workers[worker.index()].end();
         let mut emptied = Vec::new();
         self.answer(&mut emptied);
         emptied
@@ -116,7 +108,7 @@ impl Desk {
 
     /// This worker has failed, with what it had counted since its last window.
     pub fn failed(&mut self, worker: WorkerId) -> Vec<Emptied> {
-        if !self.workers[worker.index()].ended {
+        if self.workers[worker.index()].fail() {
             self.fault = Some("a worker failed: what it counted from then on is missing".to_owned());
         }
         self.gone(worker)
@@ -153,15 +145,10 @@ impl Desk {
         (0..).zip(&self.tasks.tasks).map(answer).collect()
     }
 
-    fn is_over(&self, window: WindowId) -> bool {
-        let is_behind = |worker: &Reached| worker.ended || worker.window.is_some_and(|last| last >= window);
-        self.workers.iter().all(is_behind)
-    }
-
     /// Answers all windows that everybody is past, oldest first.
     fn answer(&mut self, emptied: &mut Vec<Emptied>) {
         while let Some((&window, _)) = self.pending.first_key_value()
-            && self.is_over(window)
+            && self.workers.are_past(window)
         {
             let Some((_, Pending { owner, mut states })) = self.pending.pop_first() else { break };
             let skipped = self.last.map_or(0, |last| window.windows_between(last));

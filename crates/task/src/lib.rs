@@ -19,6 +19,7 @@ mod state;
 mod structure;
 mod task_set;
 mod tasks;
+mod watermark;
 mod worker_id;
 
 pub use desk::{Desk, Emptied};
@@ -29,4 +30,5 @@ pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
 pub use task_set::TaskSet;
 pub use tasks::{TaskCounter, TaskStates, Tasks};
+pub use watermark::{Watermark, Watermarks};
 pub use worker_id::WorkerId;
