@@ -1,6 +1,6 @@
 //! Where workers keep flows, and what they pass on of them when a window closes.
 
-use crate::collector::WindowPart;
+use crate::collector::WindowSums;
 use crate::config::Config;
 use crate::design::{Plan, State};
 use crate::ids::WindowId;
@@ -34,7 +34,7 @@ pub(crate) enum Keeping {
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub(crate) window: WindowId,
-    pub(crate) part: WindowPart,
+    pub(crate) sums: WindowSums,
     /// Its flows, where they are shares to be merged.
     pub(crate) shares: Option<Box<Tables>>,
 }

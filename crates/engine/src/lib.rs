@@ -4,8 +4,10 @@
 //! The crate knows nothing of DPDK, query text and transport.
 #![forbid(unsafe_code)]
 
+mod closed;
 mod collector;
 mod config;
+mod control;
 mod cooperative;
 mod cores;
 mod design;
@@ -27,22 +29,23 @@ mod run;
 mod shared;
 mod steps;
 mod tables;
-mod talkers;
 mod tally;
 mod window;
 mod window_gate;
 mod worker;
 mod worker_tasks;
 
+pub use closed::{ClosedWindow, Totals};
 pub use collector::RecordSink;
 pub use config::{Config, Every, HAND_OVER_PACKETS};
+pub use control::Control;
 pub use cores::{Topology, allowed as allowed_cores};
 pub use design::{Cores, Design, Plan, Split, State};
 pub use hardware::{HardwareCounts, hardware_counters};
 pub use ids::{ReceiverId, WindowId, WorkerId};
 pub use memory::{merging_bytes, ring_bytes};
 pub use merger::Ended;
-pub use outputs::{Outputs, OutputsResult};
+pub use outputs::{Destinations, Outputs, OutputsResult, RowOutput, WindowOutlet, totals};
 pub use run::{Observer, Outcome, Snapshot, StartError, run, run_tallies};
 pub use steps::{Role, Steps};
 pub use tally::Tally;

@@ -1,24 +1,24 @@
 //! Puts together what receivers and workers say of each window, and of the run.
 
-use crate::collector::{WindowPart, add_totals, merge_other};
+use crate::closed::{ClosedWindow, Totals};
+use crate::collector::{WindowSums, merge_other};
+use crate::config::Every;
 use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::receiver::{ReceiverEnd, WORKER_FAILED};
 use crate::window::WindowHeader;
-use flow::{FlowRecord, Loss};
-use packet::KeySpec;
+use flow::{FlowRecord, LossCounts};
 use record::Account;
-use record::report::{
-    Counters, FlowCounts, LossAnswer, PacketCounts, Span, Totals, WindowCounts, WindowEnd, WindowReport,
-};
+use report::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
 use std::collections::BTreeMap;
-use summary::tcp::LossCounts;
+use summary::Counts;
 use task::Watermarks;
+use task::rows::Unplaced;
 
 /// A window that not all have spoken of yet.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Pending {
     header: Option<WindowHeader>,
-    part: WindowPart,
+    sums: WindowSums,
     /// Packets handed to workers, by worker.
     handed_over: Vec<(WorkerId, u64)>,
 }
@@ -26,9 +26,8 @@ struct Pending {
 /// Merges windows of any number of receivers and workers. A window is reported when everybody is past it.
 #[derive(Debug)]
 pub(crate) struct Merger {
-    key: KeySpec,
-    /// Lines in a ranking.
-    lines: usize,
+    /// Windows are of time: their numbers say how many were left out.
+    is_by_time: bool,
     tracks_loss: bool,
     receivers: Watermarks,
     /// Where shares of flows are merged, that is one more, the last.
@@ -37,6 +36,8 @@ pub(crate) struct Merger {
     is_shared: bool,
     pending: BTreeMap<WindowId, Pending>,
     windows: WindowCounts,
+    /// The last window that was reported.
+    last: Option<WindowId>,
     totals: Totals,
     table_full: u64,
     tcp_loss: LossCounts,
@@ -50,17 +51,11 @@ pub(crate) struct Merger {
 }
 
 impl Merger {
-    pub(crate) fn new(
-        receivers: usize,
-        workers: usize,
-        key: KeySpec,
-        lines: usize,
-        tracks_loss: bool,
-    ) -> Self {
+    pub(crate) fn new(receivers: usize, workers: usize, every: Every, tracks_loss: bool) -> Self {
         Self {
-            key,
-            lines,
+            is_by_time: matches!(every, Every::Time(_)),
             tracks_loss,
+            last: None,
             receivers: Watermarks::new(receivers),
             is_shared: false,
             workers: Watermarks::new(workers),
@@ -89,12 +84,7 @@ impl Merger {
     }
 
     fn pending(&mut self, window: WindowId) -> &mut Pending {
-        let lines = self.lines;
-        self.pending.entry(window).or_insert_with(|| Pending {
-            header: None,
-            part: WindowPart::new(lines),
-            handed_over: Vec::new(),
-        })
+        self.pending.entry(window).or_default()
     }
 
     /// A receiver has turned away from a window. `first_worker`: the first one of those that it hands packets to.
@@ -114,12 +104,12 @@ impl Merger {
     }
 
     /// A worker has sealed its flows of a window.
-    pub(crate) fn part(&mut self, worker: WorkerId, window: WindowId, part: WindowPart) {
+    pub(crate) fn part(&mut self, worker: WorkerId, window: WindowId, sums: &WindowSums) {
         if !self.is_heard(worker) {
             return;
         }
         self.workers[worker.index()].complete(window);
-        self.pending(window).part.merge(part);
+        self.pending(window).sums.merge(sums);
     }
 
     /// Nothing comes from this receiver any more.
@@ -142,43 +132,43 @@ impl Merger {
         self.workers[worker.index()].fail()
     }
 
-    /// The next window of which everybody has spoken: its number, its report, and what exporters are told of it.
-    pub(crate) fn take_report(&mut self) -> Option<(WindowId, WindowReport, Account)> {
-        let (window, header, part, handed_over) = loop {
+    /// The next window of which everybody has spoken, and what exporters are told of it.
+    pub(crate) fn take_window(&mut self) -> Option<(ClosedWindow, Account)> {
+        let (window, header, sums, handed_over) = loop {
             let &window = self.pending.first_key_value()?.0;
             if !self.receivers.are_past(window) || !self.workers.are_past(window) {
                 return None;
             }
-            let (_, Pending { header, part, handed_over }) = self.pending.pop_first()?;
+            let (_, Pending { header, sums, handed_over }) = self.pending.pop_first()?;
             // Without a header its receiver failed before it could count it: it is in no count.
             if let Some(header) = header {
-                break (window, header, part, handed_over);
+                break (window, header, sums, handed_over);
             }
         };
         let ended_by = self.ended_by(window, header.ended_by);
         let missing = handed_over.iter().filter(|(worker, _)| self.workers[worker.index()].lacks(window));
         let mut failed: u64 = missing.map(|(_, packets)| packets).sum();
-        let answer = part.answer();
+        let totals = sums.whole();
         let handed_over: u64 = handed_over.iter().map(|(_, packets)| packets).sum();
         let mut surplus = 0;
         if self.receivers.has_failure() || self.workers.has_failure() {
             if self.is_shared {
                 // What a worker had counted before it failed is there.
-                failed = handed_over.saturating_sub(answer.totals.packets);
+                failed = handed_over.saturating_sub(totals.packets);
             }
-            surplus = (answer.totals.packets + failed).saturating_sub(handed_over);
+            surplus = (totals.packets + failed).saturating_sub(handed_over);
         }
         self.failed += failed;
         self.surplus += surplus;
         let index = self.windows.count;
         self.windows.add(ended_by);
-        add_totals(&mut self.totals, &answer.totals);
-        self.table_full += answer.other.packets;
-        self.tcp_loss.add(&answer.loss);
+        self.totals.add(&totals);
+        self.table_full += sums.other.packets;
+        self.tcp_loss.add(&sums.loss);
         let mut packets = header.packets;
-        packets.measured = answer.totals.packets;
+        packets.measured = totals.packets;
         packets.received += surplus;
-        add_counters(&mut packets.not_measured, Counters(vec![(WORKER_FAILED, failed)]));
+        packets.not_measured.add(&Counters(vec![(WORKER_FAILED.to_owned(), failed)]));
         self.received += packets.received;
         self.lost = header.loss.as_ref().and_then(|loss| Some(self.lost? + loss.total()));
         let account = Account {
@@ -187,23 +177,24 @@ impl Merger {
             measured: self.totals.packets,
             lost: self.lost,
         };
-        let report = WindowReport {
+        let last = self.last.replace(window).filter(|_| self.is_by_time);
+        let Counts { packets: unplaced, bytes, wire } = sums.other;
+        let closed = ClosedWindow {
+            window,
             index,
             span: header.span,
+            watched: header.watched,
             ended_by,
+            empty_before: last.map_or(0, |last| window.windows_between(last)),
             packets,
             loss: header.loss,
-            totals: answer.totals,
-            table_full: answer.other.packets,
-            key: self.key,
-            top_bytes: answer.top_bytes,
-            top_packets: answer.top_packets,
-            tcp_loss: self
-                .tracks_loss
-                .then(|| LossAnswer { sum: Loss::from(&answer.loss), flows: answer.top_loss }),
-            tasks: Vec::new(),
+            totals,
+            unplaced: Unplaced { packets: unplaced, bytes, wire_bytes: wire },
+            refused_rows: sums.refused_rows,
+            tcp_loss: self.tracks_loss.then_some(sums.loss),
+            answers: Vec::new(),
         };
-        Some((window, report, account))
+        Some((closed, account))
     }
 
     /// Why a window ended that all are behind, and that ended so for those who were in it: for the others, time may have
@@ -221,7 +212,7 @@ impl Merger {
         let mut packets = run.packets;
         packets.measured = self.totals.packets;
         packets.received += self.surplus;
-        add_counters(&mut packets.not_measured, Counters(vec![(WORKER_FAILED, self.failed)]));
+        packets.not_measured.add(&Counters(vec![(WORKER_FAILED.to_owned(), self.failed)]));
         Ended {
             windows: self.windows,
             packets,
@@ -234,7 +225,7 @@ impl Merger {
             },
             span: run.span,
             memory_bytes: run.memory_bytes,
-            tcp_loss: self.tracks_loss.then(|| Loss::from(&self.tcp_loss)),
+            tcp_loss: self.tracks_loss.then_some(self.tcp_loss),
         }
     }
 }
@@ -242,7 +233,7 @@ impl Merger {
 impl ReceiverEnd {
     /// Both together.
     pub(crate) fn plus(mut self, more: Self) -> Self {
-        add_packets(&mut self.packets, more.packets);
+        self.packets.add(&more.packets);
         self.loss = add_losses(self.loss, more.loss);
         self.span = join(self.span, more.span);
         self.now = self.now.max(more.now);
@@ -265,7 +256,7 @@ pub(crate) struct RunEnd {
 
 impl RunEnd {
     pub(crate) fn receiver(&mut self, end: ReceiverEnd) {
-        add_packets(&mut self.packets, end.packets);
+        self.packets.add(&end.packets);
         self.loss = Some(match self.loss.take() {
             None => end.loss,
             Some(sum) => add_losses(sum, end.loss),
@@ -299,18 +290,19 @@ pub struct Ended {
     /// Memory taken, bytes.
     pub memory_bytes: u64,
     /// TCP losses over all flows; `None` where they were not tracked.
-    pub tcp_loss: Option<Loss>,
+    pub tcp_loss: Option<LossCounts>,
 }
 
 fn merge_headers(sum: &mut WindowHeader, more: WindowHeader) {
     sum.span = around(sum.span, more.span);
+    sum.watched = around(sum.watched, more.watched);
     // Time went on where it went on for one of them.
     sum.ended_by = match (sum.ended_by, more.ended_by) {
         (WindowEnd::Full, _) | (_, WindowEnd::Full) => WindowEnd::Full,
         (WindowEnd::Jump, _) | (_, WindowEnd::Jump) => WindowEnd::Jump,
         (WindowEnd::RunEnd, WindowEnd::RunEnd) => WindowEnd::RunEnd,
     };
-    add_packets(&mut sum.packets, more.packets);
+    sum.packets.add(&more.packets);
     sum.loss = add_losses(sum.loss.take(), more.loss);
 }
 
@@ -325,27 +317,10 @@ fn around(a: Span, b: Span) -> Span {
     Span { start_ns: a.start_ns.min(b.start_ns), end_ns: a.end_ns.max(b.end_ns) }
 }
 
-fn add_packets(sum: &mut PacketCounts, more: PacketCounts) {
-    sum.received += more.received;
-    sum.measured += more.measured;
-    add_counters(&mut sum.not_measured, more.not_measured);
-    add_counters(&mut sum.remarks, more.remarks);
-}
-
-/// Adds by name.
-pub(crate) fn add_counters(sum: &mut Counters, more: Counters) {
-    for (name, count) in more.0 {
-        match sum.0.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, total)) => *total += count,
-            None => sum.0.push((name, count)),
-        }
-    }
-}
-
 /// Nothing is known where one of them does not know.
 fn add_losses(sum: Option<Counters>, more: Option<Counters>) -> Option<Counters> {
     let (mut sum, more) = (sum?, more?);
-    add_counters(&mut sum, more);
+    sum.add(&more);
     Some(sum)
 }
 
@@ -368,7 +343,7 @@ mod tests {
     }
 
     fn merger(receivers: usize, workers: usize) -> Merger {
-        Merger::new(receivers, workers, KeySpec::FIVE_TUPLE, 3, false)
+        Merger::new(receivers, workers, Every::Time(MS), false)
     }
 
     fn header(number: u64, ended_by: WindowEnd, received: u64, handed_over: &[u64]) -> WindowHeader {
@@ -377,17 +352,18 @@ mod tests {
             span: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
             ended_by,
             packets: PacketCounts { received, ..PacketCounts::default() },
-            loss: Some(Counters(vec![("imissed", 1)])),
+            watched: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
+            loss: Some(Counters(vec![("imissed".to_owned(), 1)])),
             handed_over: handed_over.to_vec(),
         }
     }
 
     /// Index, first millisecond, end, received and measured of each window that is ready.
     fn ready(merger: &mut Merger) -> Vec<(u64, u64, WindowEnd, u64, u64)> {
-        std::iter::from_fn(|| merger.take_report())
-            .map(|(_, report, account)| {
-                assert_eq!(account.time_ns, report.span.end_ns);
-                let WindowReport { index, span, ended_by, packets, .. } = report;
+        std::iter::from_fn(|| merger.take_window())
+            .map(|(closed, account)| {
+                assert_eq!(account.time_ns, closed.span.end_ns);
+                let ClosedWindow { index, span, ended_by, packets, .. } = closed;
                 (index, span.start_ns / MS, ended_by, packets.received, packets.measured)
             })
             .collect()
@@ -405,7 +381,7 @@ mod tests {
             for (said, (is_header, who)) in order.into_iter().enumerate() {
                 match is_header {
                     true => merger.header(r(who), w(who), header(7, Full, 10, &[10])),
-                    false => merger.part(w(who), at(7), WindowPart::new(3)),
+                    false => merger.part(w(who), at(7), &WindowSums::default()),
                 }
                 let expected = if said == 4 { vec![(0, 7, Full, 20, 0)] } else { Vec::new() };
                 assert_eq!(ready(&mut merger), expected, "rotation {rotation}, word {said}");
@@ -451,15 +427,15 @@ mod tests {
         let mut merger = merger(1, 2);
         for number in 1..=3 {
             merger.header(r(0), w(0), header(number, Full, 30, &[10, 20]));
-            merger.part(w(0), at(number), WindowPart::new(3));
+            merger.part(w(0), at(number), &WindowSums::default());
         }
-        merger.part(w(1), at(1), WindowPart::new(3));
+        merger.part(w(1), at(1), &WindowSums::default());
         assert!(merger.worker_failed(w(1)));
         assert!(!merger.worker_failed(w(1)), "it was known");
         // Too late: it counts as failed already.
-        merger.part(w(1), at(2), WindowPart::new(3));
-        let failed: Vec<_> = std::iter::from_fn(|| merger.take_report())
-            .map(|(_, report, _)| report.packets.not_measured.total())
+        merger.part(w(1), at(2), &WindowSums::default());
+        let failed: Vec<_> = std::iter::from_fn(|| merger.take_window())
+            .map(|(report, _)| report.packets.not_measured.total())
             .collect();
         assert_eq!(failed, [0, 20, 20]);
         merger.worker_ended(w(0));
@@ -468,10 +444,8 @@ mod tests {
     }
 
     /// A part in which so many packets are measured.
-    fn measured(packets: u64) -> WindowPart {
-        let mut part = WindowPart::new(3);
-        part.add(Totals { packets, ..Totals::default() }, || None);
-        part
+    fn measured(packets: u64) -> WindowSums {
+        WindowSums { totals: Totals { packets, ..Totals::default() }, ..WindowSums::default() }
     }
 
     #[test]
@@ -480,25 +454,25 @@ mod tests {
         let mut merger = merger(2, 2).merging(true);
         for (receiver, worker) in [(0, 0), (1, 1)] {
             merger.header(r(receiver), w(worker), header(1, Full, 10, &[10]));
-            merger.part(w(worker), at(1), WindowPart::new(3));
+            merger.part(w(worker), at(1), &WindowSums::default());
         }
         assert_eq!(ready(&mut merger), [], "the shared tables are not read yet");
-        merger.part(merger.merged(), at(1), measured(20));
+        merger.part(merger.merged(), at(1), &measured(20));
         assert_eq!(ready(&mut merger), [(0, 1, Full, 20, 20)]);
         // Seven packets of the failed worker are missing, three of them were counted.
         merger.header(r(0), w(0), header(2, Full, 10, &[10]));
         merger.header(r(1), w(1), header(2, Full, 10, &[10]));
-        merger.part(w(0), at(2), WindowPart::new(3));
+        merger.part(w(0), at(2), &WindowSums::default());
         assert!(merger.worker_failed(w(1)));
-        merger.part(merger.merged(), at(2), measured(13));
-        let (_, report, _) = merger.take_report().expect("all have spoken");
+        merger.part(merger.merged(), at(2), &measured(13));
+        let (report, _) = merger.take_window().expect("all have spoken");
         assert_eq!((report.packets.measured, report.packets.not_measured.total()), (13, 7));
         // Of the failed receiver, five packets are there that it had not told of.
         merger.header(r(0), w(0), header(3, Full, 10, &[10]));
-        merger.part(w(0), at(3), WindowPart::new(3));
+        merger.part(w(0), at(3), &WindowSums::default());
         merger.receiver_failed(r(1));
-        merger.part(merger.merged(), at(3), measured(15));
-        let (_, report, account) = merger.take_report().expect("all have spoken");
+        merger.part(merger.merged(), at(3), &measured(15));
+        let (report, account) = merger.take_window().expect("all have spoken");
         assert_eq!((report.packets.received, report.packets.measured), (15, 15));
         assert_eq!((account.received, account.measured), (55, 48));
         let run =
@@ -510,7 +484,7 @@ mod tests {
     #[test]
     fn a_window_that_nobody_heads_keeps_no_other_one() {
         let mut merger = merger(2, 2);
-        merger.part(w(0), at(1), WindowPart::new(3));
+        merger.part(w(0), at(1), &WindowSums::default());
         merger.header(r(1), w(1), header(2, WindowEnd::RunEnd, 5, &[5]));
         merger.receiver_ended(r(1));
         merger.worker_ended(w(1));
@@ -526,8 +500,8 @@ mod tests {
         let mut merger = merger(2, 1);
         merger.header(r(0), w(0), header(1, WindowEnd::Full, 1, &[]));
         merger.header(r(1), w(0), WindowHeader { loss: None, ..header(1, WindowEnd::Full, 1, &[]) });
-        merger.part(w(0), at(1), WindowPart::new(3));
-        let (_, report, account) = merger.take_report().expect("all have spoken");
+        merger.part(w(0), at(1), &WindowSums::default());
+        let (report, account) = merger.take_window().expect("all have spoken");
         assert_eq!((report.loss, account.lost), (None, None));
     }
 }

@@ -6,6 +6,8 @@
 mod answers;
 mod consumer;
 
+pub use answers::totals;
+
 use crate::closed::ClosedWindow;
 use crate::collector::RecordSink;
 use crate::config::Config;

@@ -9,7 +9,7 @@ use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
 use crate::window_gate::Seat;
 use port::{Filter, PacketSource, Poll, SourceError, TimeBase};
-use record::report::Counters;
+use report::Counters;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -261,7 +261,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
 fn lost(sources: &mut [Box<dyn PacketSource>]) -> Option<Counters> {
     let mut sum = Counters::default();
     for source in sources {
-        crate::merger::add_counters(&mut sum, Counters(source.lost()?));
+        sum.add(&source.lost()?.into_iter().collect());
     }
     Some(sum)
 }

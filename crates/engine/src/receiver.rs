@@ -9,7 +9,7 @@ use crate::window::{OpenWindow, WindowHeader};
 use crate::window_gate::Seat;
 use packet::{BurstParser, Frame, NotMeasured, Packets, ParserConfig, Remark};
 use port::{Burst, Filter, TimeBase};
-use record::report::{Counters, PacketCounts, Span, WindowEnd};
+use report::{Counters, PacketCounts, Span, WindowEnd};
 use std::time::Duration;
 
 /// Who takes what a receiver has parsed: tables on the same core, or the way to those on others.
@@ -374,10 +374,12 @@ impl<'a> Receiver<'a> {
             // All that was parsed went to the tables on the same core.
             handed_over.push(packets.received - packets.not_measured.total());
         }
+        let span = open.span(self.now);
         self.headers.push(WindowHeader {
             handed_over,
             number: open.number,
-            span: open.span(self.now),
+            span,
+            watched: self.watched(span, ended_by),
             ended_by,
             packets,
             loss: loss.as_ref().map(|loss| match &self.loss_before {
@@ -396,11 +398,23 @@ impl<'a> Receiver<'a> {
         }
     }
 
+    /// What is watched of a window: the first one from the first frame on, the last one up to the latest.
+    fn watched(&self, span: Span, ended_by: WindowEnd) -> Span {
+        let Span { mut start_ns, mut end_ns } = span;
+        if let Some(first_ns) = self.first_ns.filter(|first_ns| *first_ns > start_ns) {
+            start_ns = first_ns.min(end_ns);
+        }
+        if ended_by == WindowEnd::RunEnd {
+            end_ns = end_ns.min(self.now.saturating_add(1)).max(start_ns);
+        }
+        Span { start_ns, end_ns }
+    }
+
     /// What was lost so far before anybody could measure it.
     fn losses(&self) -> Option<Counters> {
         let mut loss = self.loss.clone()?;
         if self.refused.ring_full != 0 {
-            loss.0.push((RING_FULL, self.refused.ring_full));
+            loss.0.push((RING_FULL.to_owned(), self.refused.ring_full));
         }
         Some(loss)
     }
@@ -419,8 +433,8 @@ impl<'a> Receiver<'a> {
         PacketCounts {
             received: self.received - lost,
             measured: 0,
-            not_measured: Counters(reasons.chain(refused).collect()),
-            remarks: Counters(remarks.chain([("time_backwards", self.backwards)]).collect()),
+            not_measured: reasons.chain(refused).collect(),
+            remarks: remarks.chain([("time_backwards", self.backwards)]).collect(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::config::Every;
 use crate::ids::WindowId;
-use record::report::{Counters, PacketCounts, Span, WindowEnd};
+use report::{Counters, PacketCounts, Span, WindowEnd};
 
 /// The open window.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,8 @@ impl OpenWindow {
 pub(crate) struct WindowHeader {
     pub(crate) number: WindowId,
     pub(crate) span: Span,
+    /// What was watched of it.
+    pub(crate) watched: Span,
     pub(crate) ended_by: WindowEnd,
     /// Its frames; `measured` comes from the tables.
     pub(crate) packets: PacketCounts,

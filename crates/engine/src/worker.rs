@@ -1,6 +1,6 @@
 //! What one core keeps: flow tables, and what they give out sorted into windows and records. Reads no clock and no frame.
 
-use crate::collector::{Collector, RecordSink, WindowPart};
+use crate::collector::{Collector, RecordSink, WindowSums};
 use crate::config::Config;
 use crate::ids::WindowId;
 use crate::keeping::{Keeping, Sealed};
@@ -79,11 +79,11 @@ pub(crate) struct WorkerEnd<R> {
 
 impl<R: RecordSink> Worker<R> {
     pub(crate) fn new(keeping: Keeping, config: &Config, time_base: TimeBase, records: R) -> Self {
-        let Config { key, timeouts, .. } = *config;
+        let Config { timeouts, .. } = *config;
         Self {
             keeping,
             tasks: None,
-            collector: Collector::new(records, key, config.top),
+            collector: Collector::new(records),
             time_base,
             now: 0,
             sweep: Sweep { v4_done: true, v6_done: true, at: 0 },
@@ -143,7 +143,7 @@ impl<R: RecordSink> Worker<R> {
         if let Some(tasks) = &mut self.tasks {
             tasks.turn(window);
         }
-        self.collector.turn();
+        self.collector.turn(window);
         match &mut self.keeping {
             Keeping::Own(tables) => {
                 tables.v4.turn();
@@ -174,10 +174,10 @@ impl<R: RecordSink> Worker<R> {
     }
 
     /// Turns away from the window and seals it at once.
-    pub(crate) fn close(&mut self, window: WindowId) -> Option<WindowPart> {
+    pub(crate) fn close(&mut self, window: WindowId) -> Option<WindowSums> {
         self.turn(window, self.now);
         self.finish_closing();
-        self.sealed.pop().map(|sealed| sealed.part)
+        self.sealed.pop().map(|sealed| sealed.sums)
     }
 
     fn begin_sweep(&mut self) {
@@ -251,7 +251,7 @@ impl<R: RecordSink> Worker<R> {
     /// All flows of the closing window are sealed, or are in `shares`.
     fn seal(&mut self, shares: Option<Box<Tables>>) {
         if let Some(window) = self.closing.take() {
-            self.sealed.push(Sealed { window, part: self.collector.take_closing(), shares });
+            self.sealed.push(Sealed { window, sums: self.collector.take_closing(), shares });
         }
     }
 

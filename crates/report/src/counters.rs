@@ -28,6 +28,16 @@ impl Counters {
         self.0.iter().map(|(name, count)| (name.as_str(), *count)).filter(|&(_, count)| count != 0)
     }
 
+    /// Adds others, by name.
+    pub fn add(&mut self, more: &Self) {
+        for (name, count) in &more.0 {
+            match self.0.iter_mut().find(|(own, _)| own == name) {
+                Some((_, total)) => *total += count,
+                None => self.0.push((name.clone(), *count)),
+            }
+        }
+    }
+
     /// What was added since `before`.
     pub fn since(&self, before: &Self) -> Self {
         self.0.iter().map(|(name, count)| (name.clone(), count.saturating_sub(before.get(name)))).collect()
@@ -101,6 +111,14 @@ pub struct PacketCounts {
 }
 
 impl PacketCounts {
+    /// Adds others.
+    pub fn add(&mut self, more: &Self) {
+        self.received += more.received;
+        self.measured += more.measured;
+        self.not_measured.add(&more.not_measured);
+        self.remarks.add(&more.remarks);
+    }
+
     /// What was added since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {

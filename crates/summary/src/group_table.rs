@@ -4,8 +4,8 @@
 //! groups came. A batch goes through in stages, each of which prefetches what the next one reads: three random lines a row
 //! then cost a fraction of what they cost one after the other.
 
-use crate::{Lease, Limits};
 use crate::prefetch::prefetch;
+use crate::{Lease, Limits};
 use packet::Seed;
 
 /// The number of no group: there was no memory for one more.

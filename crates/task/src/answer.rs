@@ -13,10 +13,11 @@ pub(crate) use wire::widen;
 use crate::desk::Past;
 use crate::spec::{Kind, Limit, WHOLE_PPM, Weight};
 use crate::state::{Kept, State};
+use crate::task_answer::{EstimatedFlow, TaskAnswer, TaskRows};
 use crate::tasks::Task;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
-use record::report::{EstimatedFlow, TaskAnswer, TaskNote, TaskRows, Whole};
+use report::TaskNote;
 use summary::sketch::HeavyKeys;
 
 /// The longest packet by an IP header without a jumbo payload: what a lost packet may have had.
@@ -85,7 +86,7 @@ pub(crate) fn of(asked: &Asked<'_>) -> TaskAnswer {
             structure: text(asked.state()),
             why: task.maker.choice.why.clone(),
             memory_bytes: asked.states.iter().map(|state| state.bytes() as u64).sum(),
-            total: Whole(asked.state().total()),
+            total: asked.state().total(),
             lost: None,
         },
         status,

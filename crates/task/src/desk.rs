@@ -2,11 +2,11 @@
 
 use crate::answer::{self, Asked};
 use crate::state::State;
+use crate::task_answer::TaskAnswer;
 use crate::tasks::{TaskStates, Tasks};
 use crate::watermark::Watermarks;
 use crate::worker_id::WorkerId;
 use flow::WindowId;
-use record::report::TaskAnswer;
 use std::collections::{BTreeMap, VecDeque};
 use summary::sketch::SketchError;
 

@@ -17,6 +17,7 @@ pub mod rows;
 mod spec;
 mod state;
 mod structure;
+mod task_answer;
 mod task_set;
 mod tasks;
 mod watermark;
@@ -28,6 +29,9 @@ pub use generation::Generation;
 pub use planner::{Choice, Setting, size_text};
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
+pub use task_answer::{
+    EstimatedFlow, Point, QuantileRow, SizeClass, TaskAnswer, TaskRows, network_of, size_classes,
+};
 pub use task_set::TaskSet;
 pub use tasks::{TaskCounter, TaskStates, Tasks};
 pub use watermark::{Watermark, Watermarks};

@@ -13,13 +13,13 @@ use crate::compare::{in_turn, median_ratio, thread_time};
 use crate::line::to_digits;
 use flow::{FlowRecord, WindowRow};
 use packet::{Key, KeyV4, KeyV6, PacketFields, Seed};
-use record::report::{TaskAnswer, TaskRows};
 use serde_json::{Value, json};
 use summary::tcp::LossCounts;
 use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 use task::{
     Choice, Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks, WindowId, WorkerId, size_text,
 };
+use task::{TaskAnswer, TaskRows};
 
 /// What all six tasks may cost at most, in times the plain record.
 const ASKED_TIMES: f64 = 3.0;
@@ -296,7 +296,7 @@ fn three_of_a_size(
             packets: sample.now.packets,
             rounds_ns,
             memory_bytes: Some(bytes),
-            checked: answer.note.total.0 == sample.now.packets && score.get(Metric::F1).is_some(),
+            checked: answer.note.total == sample.now.packets && score.get(Metric::F1).is_some(),
             more,
         });
     }

@@ -4,7 +4,7 @@ use super::truth::Truth;
 use flow::Estimate;
 use hashbrown::{HashMap, HashSet};
 use packet::FlowKey;
-use record::report::{EstimatedFlow, Point, QuantileRow, TaskAnswer, TaskRows};
+use task::{EstimatedFlow, Point, QuantileRow, TaskAnswer, TaskRows};
 
 /// A measure, as `docs/accuracy.md` defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
     use flow::Estimate;
     use packet::KeySpec;
-    use record::report::{TaskNote, Whole};
+    use report::TaskNote;
     use std::net::{IpAddr, Ipv4Addr};
 
     fn answer(name: &'static str, rows: TaskRows) -> TaskAnswer {
@@ -231,7 +231,7 @@ mod tests {
             structure: String::new(),
             why: String::new(),
             memory_bytes: 0,
-            total: Whole(0),
+            total: 0,
             lost: Some(0),
         };
         TaskAnswer { name, note, status: "ok".to_owned(), rows }

@@ -4,7 +4,7 @@ use super::window::Window;
 use crate::compare::thread_time;
 use engine::Split;
 use packet::{KeySpec, Seed};
-use record::report::TaskAnswer;
+use task::TaskAnswer;
 use task::{Desk, Setting, Structure, TaskCounter, TaskSpec, Tasks, WindowId, WorkerId};
 
 /// How packets are shared out.

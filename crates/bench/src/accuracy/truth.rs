@@ -4,9 +4,9 @@ use super::question::Question;
 use super::window::Window;
 use hashbrown::{HashMap, HashSet};
 use packet::{FlowKey, Key, KeySpec, PacketFields, PacketKey};
-use record::report::Point;
 use std::net::{IpAddr, Ipv6Addr};
 use task::Kind;
+use task::Point;
 
 /// Bits of an IPv6 address that quantiles look at.
 const IPV6_BITS: u32 = 48;

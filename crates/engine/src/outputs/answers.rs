@@ -102,7 +102,7 @@ impl Answers {
             let all = received + loss.total() as f64;
             if all == 0.0 { 1.0 } else { received / all }
         });
-        let is_cut = closed.watched != closed.span;
+        let is_cut = closed.watched != closed.span || closed.ended_by == WindowEnd::RunEnd;
         for answer in &mut answers {
             answer.node = Some(self.node.clone());
             answer.coverage = coverage;
@@ -176,9 +176,10 @@ impl Answers {
 
 /// What answers over rows lack.
 fn missing(refused_rows: u64, unplaced: u64) -> Option<String> {
-    let rows = (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"));
-    let packets =
-        (unplaced != 0).then(|| format!("{unplaced} packets had no place in the table: they are in no group"));
+    let rows =
+        (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"));
+    let packets = (unplaced != 0)
+        .then(|| format!("{unplaced} packets had no place in the table: they are in no group"));
     let all: Vec<_> = rows.into_iter().chain(packets).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
@@ -195,7 +196,7 @@ fn remark(answer: &mut Answer, missing: Option<&str>) {
 }
 
 /// The answer of the query `totals`.
-pub(crate) fn totals(window: Option<Span>, totals: &Totals) -> Answer {
+pub fn totals(window: Option<Span>, totals: &Totals) -> Answer {
     let Totals { packets, bytes, wire_bytes, flows } = *totals;
     let sum = |name| {
         let unit = Field::named(name).map_or("", |field| field.unit);
@@ -209,9 +210,4 @@ pub(crate) fn totals(window: Option<Span>, totals: &Totals) -> Answer {
     ];
     let row = [packets, bytes, wire_bytes, flows].map(Value::from).to_vec();
     Answer::new("totals", window, columns, vec![row])
-}
-
-/// Whether a window that ended like this was watched to its end.
-pub(crate) fn was_watched_to_its_end(ended_by: WindowEnd) -> bool {
-    ended_by != WindowEnd::RunEnd
 }

@@ -70,7 +70,9 @@ impl Consumer {
                     block.clear();
                     let _ = used.send(block);
                 }
-                Ok(Message::Window(window)) => self.result.unreported += u64::from(!self.answers.window(*window)),
+                Ok(Message::Window(window)) => {
+                    self.result.unreported += u64::from(!self.answers.window(*window))
+                }
                 Ok(Message::Account(account)) => self.each_writer(0, |writer| writer.account(&account)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,

@@ -16,7 +16,7 @@ use crate::tables::Tables;
 use crate::window::WindowHeader;
 use crate::worker::{Worker, WorkerEnd};
 use port::SourceError;
-use record::report::{Counters, PacketCounts};
+use report::{Counters, PacketCounts};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
@@ -25,8 +25,7 @@ use task::{Desk, Emptied, TaskStates};
 /// Packets that tasks could not count: what sources lost, and what a ring or a worker that failed did. `None` where a source cannot
 /// know.
 fn lost_before_tasks(packets: &PacketCounts, loss: Option<&Counters>) -> Option<u64> {
-    let of = |name| packets.not_measured.0.iter().filter(move |(n, _)| *n == name).map(|(_, count)| count);
-    let refused: u64 = of(RING_FULL).chain(of(WORKER_FAILED)).sum();
+    let refused = packets.not_measured.get(RING_FULL) + packets.not_measured.get(WORKER_FAILED);
     loss.map(|loss| loss.total() + refused)
 }
 
@@ -75,7 +74,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         observer: &'a mut dyn Observer,
     ) -> Self {
         Self {
-            merger: Merger::new(plan.receivers, plan.counting(), config.key, config.top, config.parts.loss),
+            merger: Merger::new(plan.receivers, plan.counting(), config.every, config.parts.loss),
             desk: None,
             workers_each: plan.workers.max(1),
             spares: Vec::new(),
@@ -198,7 +197,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
 
     /// A worker has sealed its flows of a window.
     fn sealed(&mut self, worker: WorkerId, sealed: Sealed) {
-        let Sealed { window, part, shares } = sealed;
+        let Sealed { window, sums, shares } = sealed;
         if let (Some(mut shares), Some(merging)) = (shares, &mut self.merging) {
             match self.merger.is_heard(worker) {
                 true => merging.worker.merge(&mut shares),
@@ -207,7 +206,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             // It may have failed meanwhile.
             let _ = merging.spares[worker.index()].send(shares);
         }
-        self.merger.part(worker, window, part);
+        self.merger.part(worker, window, &sums);
     }
 
     /// All that there is of a window has been merged, or lies in the shared tables.
@@ -216,8 +215,8 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         if let Some(shared) = &merging.shared {
             merging.worker.merge_shared(shared);
         }
-        if let Some(part) = merging.worker.close(window) {
-            self.merger.part(self.merger.merged(), window, part);
+        if let Some(sums) = merging.worker.close(window) {
+            self.merger.part(self.merger.merged(), window, &sums);
         }
     }
 
@@ -256,12 +255,14 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     }
 
     fn pass_reports(&mut self) {
-        while let Some((window, mut report, account)) = self.merger.take_report() {
+        while let Some((mut closed, account)) = self.merger.take_window() {
             if let Some(desk) = &mut self.desk {
-                report.tasks = desk.report(window, lost_before_tasks(&report.packets, report.loss.as_ref()));
+                let lost = lost_before_tasks(&closed.packets, closed.loss.as_ref());
+                let answers = desk.report(closed.window, lost).into_iter();
+                closed.answers = answers.map(|answer| answer.into_answer(Some(closed.span))).collect();
             }
             self.records.account(account);
-            self.unreported += u64::from(!self.observer.window(report));
+            self.unreported += u64::from(!self.records.window(closed));
         }
     }
 

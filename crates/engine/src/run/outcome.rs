@@ -3,7 +3,7 @@
 use crate::merger::Ended;
 use crate::steps::Steps;
 use port::SourceError;
-use record::report::{Counters, WindowReport};
+use report::Counters;
 use std::fmt;
 use std::time::Duration;
 use summary::OutOfMemory;
@@ -24,8 +24,6 @@ pub struct Snapshot {
 
 /// Who watches a run, on the thread that called: with one thread that is the measuring one, so it must not block for long.
 pub trait Observer {
-    /// A window is closed. False where the report could not be passed on.
-    fn window(&mut self, report: WindowReport) -> bool;
     /// Comes every some thousand bursts, and when nothing arrives.
     fn progress(&mut self, snapshot: Snapshot);
     /// A line for the user.

@@ -4,9 +4,9 @@
 use super::{Asked, Rows, estimated, ranked};
 use crate::spec::Against;
 use crate::state::{Counted, Kept, Part, State};
+use crate::task_answer::{EstimatedFlow, TaskRows};
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
-use record::report::{EstimatedFlow, TaskRows};
 use std::collections::BTreeMap;
 use summary::sketch::{
     ExactCounts, FlowSample, Frequency, HeavyKeys, Merge, MvSketch, Policy, Signed, SignedCell, Summary,

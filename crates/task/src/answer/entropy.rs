@@ -2,9 +2,9 @@
 
 use super::{Asked, OK, Rows};
 use crate::state::{Counted, Kept, Part};
+use crate::task_answer::TaskRows;
 use flow::{Bounds, Estimate};
 use packet::Key;
-use record::report::TaskRows;
 
 pub(super) fn rows(asked: &Asked<'_>) -> Rows {
     let state = asked.state();

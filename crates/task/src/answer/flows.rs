@@ -2,10 +2,10 @@
 
 use super::{Asked, Found, Rows, estimated, ranked};
 use crate::state::{Counted, Kept, Part};
+use crate::task_answer::EstimatedFlow;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
 use record::Ranking;
-use record::report::EstimatedFlow;
 use summary::sketch::{ExactCounts, Frequency, HeavyKeys};
 
 /// Both families' flows with `threshold` or more; of each, those that are not among its `most` largest may only be counted.

@@ -2,10 +2,10 @@
 //! Srivastava, VLDB 2003; with a structure for each length, Mitzenmacher, Steinke, Thaler 2011).
 
 use super::{Asked, Rows, flows, ranked};
+use crate::task_answer::{EstimatedFlow, network_of};
 use crate::tasks::Level;
 use flow::{Bounds, Estimate};
 use packet::FlowKey;
-use record::report::{EstimatedFlow, network_of};
 use std::collections::BTreeMap;
 
 /// Heavy prefixes that no longer one covers yet.

@@ -5,9 +5,9 @@ use crate::Quantity;
 use crate::feed::IPV6_LEFT_OUT;
 use crate::spec::WHOLE_PPM;
 use crate::state::{Kept, Part};
+use crate::task_answer::{Point, QuantileRow, TaskRows};
 use flow::Estimate;
 use packet::Key;
-use record::report::{Point, QuantileRow, TaskRows};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub(super) fn rows(asked: &Asked<'_>) -> Rows {

@@ -2,8 +2,8 @@
 
 use super::{Asked, OK, Rows};
 use crate::state::{Counted, Kept, Part, State};
+use crate::task_answer::TaskRows;
 use packet::Key;
-use record::report::TaskRows;
 use summary::sketch::{SizeDistribution, Summary};
 
 pub(super) fn rows(asked: &Asked<'_>) -> Rows {

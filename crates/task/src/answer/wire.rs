@@ -3,8 +3,8 @@
 use super::{OK, weight_of};
 use crate::Kind;
 use crate::spec::TaskSpec;
+use crate::task_answer::{TaskAnswer, TaskRows};
 use flow::{Bounds, Estimate};
-use record::report::{TaskAnswer, TaskRows};
 
 /// `lost`: packets lost in the window, and, of a change, those lost in the windows that it is measured against. `None`, where a
 /// source cannot know, leaves the bounds as they are: of what was seen, which [`TaskAnswer::bounds`] says.

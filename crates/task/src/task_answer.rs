@@ -1,11 +1,8 @@
-//! Answers of measurement tasks (`--task`).
+//! What a measurement task answers of one window.
 
-use super::{Query, Span, json_integer, key_member};
-use crate::Anonymizer;
-use flow::Estimate;
+use flow::{Estimate, Field};
 use packet::{FlowKey, KeySpec};
-use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use report::{Answer, Class, Column, ColumnKind, Span, Status, TaskNote, Value};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -20,33 +17,6 @@ pub struct TaskAnswer {
     pub status: String,
     /// The answer.
     pub rows: TaskRows,
-}
-
-/// Where an answer comes from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TaskNote {
-    /// The task as it was asked for.
-    pub task: String,
-    /// The structure that counted, with its sizes.
-    pub structure: String,
-    /// Why that one.
-    pub why: String,
-    /// Memory of one such structure, all address families together, bytes.
-    pub memory_bytes: u64,
-    /// What was counted in the window: packets, or bytes where the task is about them.
-    pub total: Whole,
-    /// Packets lost before anybody could count them, which bounds include; `None` where the source cannot know.
-    pub lost: Option<u64>,
-}
-
-/// An integer that JSON readers get whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole(pub u64);
-
-impl Serialize for Whole {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        json_integer(self.0).serialize(serializer)
-    }
 }
 
 /// The rows of an answer.
@@ -136,17 +106,11 @@ pub enum Point {
     Address(IpAddr),
 }
 
-impl Point {
-    fn json(self) -> Value {
-        match self {
-            Self::Number(number) => json_integer(number),
-            Self::Address(address) => json!(address),
-        }
-    }
-
-    fn anonymize(&mut self, anonymizer: &mut Anonymizer) {
-        if let Self::Address(address) = self {
-            *address = anonymizer.address(*address);
+impl From<Point> for Value {
+    fn from(point: Point) -> Self {
+        match point {
+            Point::Number(number) => number.into(),
+            Point::Address(address) => address.into(),
         }
     }
 }
@@ -158,26 +122,6 @@ impl std::fmt::Display for Point {
             Self::Address(address) => write!(f, "{address}"),
         }
     }
-}
-
-/// A figure as JSON has it: whole where it is, `null` where it is not finite.
-fn figure(value: f64) -> Value {
-    if value.fract() == 0.0 && value.abs() < u64::MAX as f64 {
-        match json_integer(value.abs() as u64) {
-            Value::String(digits) if value < 0.0 => json!(format!("-{digits}")),
-            _ if value < 0.0 => json!(value as i64),
-            whole => whole,
-        }
-    } else {
-        json!(value)
-    }
-}
-
-/// A figure, its lower and its upper bound.
-fn figures(estimate: &Estimate) -> [Value; 3] {
-    let bounds = estimate.bounds.map(|bounds| [figure(bounds.lower), figure(bounds.upper)]);
-    let [lower, upper] = bounds.unwrap_or_default();
-    [figure(estimate.value), lower, upper]
 }
 
 /// By powers of two: 1, 2, 3 to 4, 5 to 8, …
@@ -229,19 +173,35 @@ impl TaskRows {
         self.len() == 0
     }
 
-    fn columns(&self) -> Vec<&'static str> {
+    fn columns(&self) -> Vec<Column> {
+        let estimate = |name: &str, unit: &str| Column::new(name, ColumnKind::Estimate, unit);
         match self {
             &Self::Flows { key, figure, is_hierarchy, .. } => {
-                let mut columns: Vec<_> = key.columns().collect();
-                columns.extend(is_hierarchy.then_some("prefix"));
-                columns.extend([figure, "lower", "upper"]);
-                columns
-                    .extend(is_hierarchy.then_some(["own", "own_lower", "own_upper"]).into_iter().flatten());
-                columns
+                let member = |name| {
+                    let column = Field::named(name).map(Column::of_field);
+                    let column = column.unwrap_or_else(|| Column::new(name, ColumnKind::Text, ""));
+                    match (column.kind, is_hierarchy) {
+                        (ColumnKind::Address, true) => Column { kind: ColumnKind::Prefix, ..column },
+                        _ => column,
+                    }
+                };
+                let unit = Field::named(figure).map_or("", |field| field.unit);
+                let own = is_hierarchy.then(|| estimate("own", unit));
+                key.columns().map(member).chain([estimate(figure, unit)]).chain(own).collect()
             }
-            Self::Sizes(_) => vec!["size_from", "size_to", "flows"],
-            Self::Entropy(_) => vec!["bits", "lower", "upper"],
-            Self::Quantiles { of, .. } => vec!["share", of, "lower", "upper"],
+            Self::Sizes(_) => vec![
+                Column::new("size_from", ColumnKind::Unsigned, "packets"),
+                Column::new("size_to", ColumnKind::Unsigned, "packets"),
+                Column::new("flows", ColumnKind::Float, "flows"),
+            ],
+            Self::Entropy(_) => vec![estimate("bits", "bits")],
+            &Self::Quantiles { of, .. } => {
+                let field = Field::named(of).map(Column::of_field);
+                let value = field.unwrap_or_else(|| Column::new(of, ColumnKind::Unsigned, ""));
+                let bound = |name: &str| Column { name: name.to_owned(), ..value.clone() };
+                let (lower, upper) = (bound("lower"), bound("upper"));
+                vec![Column::new("share", ColumnKind::Float, ""), value, lower, upper]
+            }
         }
     }
 
@@ -249,49 +209,29 @@ impl TaskRows {
         match self {
             Self::Flows { key, flows, .. } => {
                 let row = |flow: &EstimatedFlow| {
-                    let members = key.columns().map(|column| key_member(&flow.key, column));
-                    let prefix = flow.prefix.map(|length| json!(length));
-                    let own = flow.own.as_ref().map(figures).into_iter().flatten();
-                    members.chain(prefix).chain(figures(&flow.estimate)).chain(own).collect()
+                    let member =
+                        |name| match (Value::of_key(&flow.key, name).unwrap_or_default(), flow.prefix) {
+                            (Value::Address(address), Some(length)) => Value::Prefix { address, length },
+                            (value, _) => value,
+                        };
+                    let own = flow.own.map(Value::from);
+                    key.columns().map(member).chain([flow.estimate.into()]).chain(own).collect()
                 };
                 flows.iter().map(row).collect()
             }
             Self::Sizes(sizes) => {
-                let row = |class: SizeClass| {
-                    vec![json_integer(class.least), json_integer(class.most), json!(class.flows)]
-                };
+                let row = |class: SizeClass| vec![class.least.into(), class.most.into(), class.flows.into()];
                 size_classes(sizes).into_iter().map(row).collect()
             }
-            Self::Entropy(bits) => bits.iter().map(|bits| figures(bits).to_vec()).collect(),
+            Self::Entropy(bits) => bits.iter().map(|bits| vec![(*bits).into()]).collect(),
             Self::Quantiles { quantiles, .. } => {
                 let row = |row: &QuantileRow| {
-                    let bounds = row.bounds.map(|(lower, upper, _)| [lower.json(), upper.json()]);
+                    let bounds = row.bounds.map(|(lower, upper, _)| [lower.into(), upper.into()]);
                     let [lower, upper] = bounds.unwrap_or_default();
-                    vec![json!(row.share), row.value.json(), lower, upper]
+                    vec![row.share.into(), row.value.into(), lower, upper]
                 };
                 quantiles.iter().map(row).collect()
             }
-        }
-    }
-
-    /// Replaces addresses.
-    pub fn anonymize(&mut self, anonymizer: &mut Anonymizer) {
-        match self {
-            Self::Flows { flows, .. } => {
-                for flow in flows {
-                    anonymizer.flow_key(&mut flow.key);
-                    // Bits behind a prefix are replaced too, and would look like a host's.
-                    flow.key = flow.prefix.map_or(flow.key, |prefix| network_of(&flow.key, prefix));
-                }
-            }
-            Self::Quantiles { quantiles, .. } => {
-                for row in quantiles {
-                    row.value.anonymize(anonymizer);
-                    // Order does not survive: bounds would mean nothing.
-                    row.bounds = row.bounds.filter(|(lower, ..)| matches!(lower, Point::Number(_)));
-                }
-            }
-            Self::Sizes(_) | Self::Entropy(_) => {}
         }
     }
 }
@@ -309,17 +249,17 @@ impl TaskAnswer {
     }
 }
 
-impl Query {
-    /// A task's answer.
-    pub(super) fn task(window: Option<Span>, answer: &TaskAnswer) -> Self {
-        Self {
-            name: answer.name,
-            window,
-            columns: answer.rows.columns(),
-            rows: answer.rows.rows(),
-            status: answer.status.clone(),
-            bounds: answer.bounds(),
-            task: Some(answer.note.clone()),
+impl TaskAnswer {
+    /// The answer as reports have it.
+    pub fn into_answer(self, window: Option<Span>) -> Answer {
+        let mut answer = Answer::new(self.name, window, self.rows.columns(), self.rows.rows());
+        answer.class = Class::Sketch;
+        answer.bounds = self.bounds().into_owned();
+        if self.status != "ok" {
+            answer.status = Status::Partial;
+            answer.reason = Some(self.status);
         }
+        answer.task = Some(self.note);
+        answer
     }
 }
