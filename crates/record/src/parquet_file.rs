@@ -138,7 +138,7 @@ impl ParquetFile {
     }
 }
 
-/// How an unsigned integer of so many bits is held.
+/// The types that hold an unsigned integer of `bits` bits.
 pub(crate) fn integer(bits: u8) -> (Physical, Option<LogicalType>) {
     let physical = if bits > 32 { Physical::INT64 } else { Physical::INT32 };
     (physical, Some(LogicalType::integer(bits as i8, false)))
