@@ -120,7 +120,12 @@ pub(crate) const LATEST_COARSE: u32 = u32::MAX - 1;
 impl<K: Key> Hot<K> {
     /// A key without a record.
     pub(crate) fn vacant(key: K, window: u16) -> Self {
-        Self { state: State::new(window, 0), ltime: 0, start_coarse: 0, ..Self::empty(key, window) }
+        Self {
+            state: State::new(window, 0),
+            ltime: 0,
+            start_coarse: 0,
+            ..Self::empty(key, window)
+        }
     }
 
     /// A record without packets.

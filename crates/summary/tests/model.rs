@@ -7,7 +7,9 @@ use packet::{
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use summary::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
-use summary::{FlowSink, FlowTable, Limits, Parts, StatisticBlock, StatisticSpec, TableConfig, Timeouts};
+use summary::{
+    FlowSink, FlowTable, Limits, Parts, StatisticBlock, StatisticSpec, TableConfig, Timeouts,
+};
 
 /// Everything that a table gave out.
 #[derive(Default)]

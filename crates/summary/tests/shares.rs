@@ -21,12 +21,16 @@ struct Kept {
 }
 
 impl FlowSink for Kept {
-    fn window_sealed<K: Key>(&mut self, _: u16, row: WindowRow<K>, _: Option<&summary::tcp::LossCounts>) {
+    fn window_sealed<K: Key>(
+        &mut self,
+        _: u16,
+        row: WindowRow<K>,
+        _: Option<&summary::tcp::LossCounts>,
+    ) {
         add(&mut self.windows, Counts { packets: row.packets, bytes: row.bytes, wire: row.wire_bytes });
         // Without its key, whose type is any.
         let WindowRow { first_ns, last_ns, tcp_flags, .. } = row;
-        self.rows
-            .push(format!("{:?} {first_ns} {last_ns} {tcp_flags}", row.key.flow_key(&KeySpec::FIVE_TUPLE)));
+        self.rows.push(format!("{:?} {first_ns} {last_ns} {tcp_flags}", row.key.flow_key(&KeySpec::FIVE_TUPLE)));
     }
     fn flow_ended(&mut self, record: FlowRecord) {
         self.records.push(record);

@@ -2,8 +2,8 @@
 
 use crate::compare::{in_turn, median_ratio, ns};
 use crate::{Line, Points};
-use flow::Metric;
 use flow::{FlowRecord, WindowRow};
+use flow::Metric;
 use packet::{BurstParser, FlowKey, Frame, Key, KeySpec, KeyV4, LinkType, PacketFields, ParserConfig, Seed};
 use serde_json::json;
 use std::collections::HashMap;

@@ -1,6 +1,7 @@
 //! The path of every other segment: it opens, fills or decides holes, repeats, sets up, ends, or makes no sense.
 
 use super::cold::ColdStream;
+use flow::LossCounts;
 use super::holes::{Evidence, Hole};
 use super::reach::{self, SMALL};
 use super::segment::{Segment, flag};
@@ -9,7 +10,6 @@ use super::stream::{
     BY_TIMESTAMP, COLD, HOLES, HotStream, PENDING, PROBED, SCALE, SKIPPED, SYN_SEEN, Tracked, UNACKED,
     UNKNOWN, ZERO_WINDOW, track_open,
 };
-use flow::LossCounts;
 
 /// The reordering window is at least this long, nanoseconds: tshark's limit where it knows no round trip.
 const MIN_REORDERING_NS: u64 = 3_000_000;

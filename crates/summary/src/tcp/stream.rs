@@ -1,8 +1,8 @@
 //! The hot part of a stream, and the path of the ordinary segment, which touches nothing else.
 
+use flow::LossCounts;
 use super::segment::{Segment, flag};
 use super::serial::{distance, is_before};
-use flow::LossCounts;
 
 /// What most segments read and write of one stream: the bytes that one direction sends. One cache line. The
 /// default is a stream of which nothing is known.
