@@ -9,9 +9,13 @@ mod ipfix;
 mod line;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_file;
 mod ranking;
 pub mod report;
 mod rotation;
+#[cfg(feature = "parquet")]
+mod rows;
 mod selection;
 mod target;
 pub mod terminal;
@@ -23,5 +27,7 @@ pub use anonymize::Anonymizer;
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};
 pub use ranking::Ranking;
 pub use rotation::{Rotation, create_rotating};
+#[cfg(feature = "parquet")]
+pub use rows::{RowWindow, RowWriter};
 pub use selection::{Column, Parts, Selection, SelectionError};
 pub use writer::{Delivery, Format, RecordWriter, create};

@@ -1,6 +1,7 @@
 //! Apache Parquet, column by column from a row group's records, without Arrow in between.
 
 use crate::line::Line;
+use crate::parquet_file::{BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, integer, nanoseconds};
 use crate::target::Target;
 use crate::writer::Delivery;
 use crate::{Column, RecordWriter, Selection};
@@ -9,19 +10,11 @@ use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, T
 use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType};
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
-/// Records in a row group, held until it is full.
-const ROW_GROUP: usize = 128 << 10;
-/// Values handed to a column's encoder at a time: they stay in L2.
-const BATCH: usize = 1 << 10;
-/// A column's dictionary, beyond which its values are written plainly: a larger one misses the caches.
-const DICTIONARY: usize = 64 << 10;
 /// Bytes that a plain record takes, about.
 const GUESSED: u64 = 80;
 /// No text of a column is longer, but the node's name, which is not formatted.
@@ -29,93 +22,29 @@ const LONGEST: usize = 48;
 
 /// Writes records as Parquet. Holds a row group's records (`ROW_GROUP` of them) and one encoded column of it.
 pub(crate) struct ParquetWriter {
-    file: SerializedFileWriter<Target>,
+    file: ParquetFile,
     columns: Vec<Column>,
     node: ByteArray,
     pending: Vec<FlowRecord>,
-    whole: Vec<RowGroup>,
-}
-
-/// A row group whose bytes have all been taken.
-struct RowGroup {
-    metadata: RowGroupMetaData,
-    /// Where it ends in the file.
-    end: u64,
 }
 
 impl ParquetWriter {
     pub(crate) fn new(target: Target, node: &str, selection: &Selection) -> io::Result<Self> {
         let columns = selection.columns().to_vec();
-        let file = schema(&columns)
-            .and_then(|schema| {
-                SerializedFileWriter::new(target, Arc::new(schema), Arc::new(properties(&columns)))
-            })
-            .map_err(into_io)?;
-        Ok(Self {
-            file,
-            columns,
-            node: node.into(),
-            pending: Vec::with_capacity(ROW_GROUP),
-            whole: Vec::new(),
-        })
+        let schema = schema(&columns).map_err(io::Error::other)?;
+        let file = ParquetFile::new(target, schema, properties(&columns), "records")?;
+        Ok(Self { file, columns, node: node.into(), pending: Vec::with_capacity(ROW_GROUP) })
     }
 
     /// Writes what is pending as one row group.
     fn write_group(&mut self) -> io::Result<()> {
-        if let Err(error) = self.encode_group() {
-            return Err(self.salvage(error));
+        let Self { file, columns, node, pending } = self;
+        let result = file.write_group(|number, column| write_column(column, &columns[number], pending, node));
+        match result {
+            Ok(()) => pending.clear(),
+            Err(_) => *pending = Vec::new(),
         }
-        let metadata = self.file.flushed_row_groups().last().cloned();
-        let end = self.file.inner().len();
-        self.whole.extend(metadata.map(|metadata| RowGroup { metadata, end }));
-        self.pending.clear();
-        Ok(())
-    }
-
-    fn encode_group(&mut self) -> Result<()> {
-        let mut group = self.file.next_row_group()?;
-        for chosen in &self.columns {
-            let Some(mut column) = group.next_column()? else { break };
-            write_column(column.untyped(), chosen, &self.pending, &self.node)?;
-            column.close()?;
-        }
-        group.close()?;
-        Ok(self.file.flush()?)
-    }
-
-    /// After a failed write: cuts the file back to its last whole row group for which a footer fits and ends it
-    /// there, so that what was written can be read.
-    fn salvage(&mut self, error: ParquetError) -> io::Error {
-        while !self.whole.is_empty() && !self.end_file() {
-            self.whole.pop();
-        }
-        let records = self.whole.iter().map(|group| group.metadata.num_rows() as u64).sum();
-        let target = self.file.inner_mut();
-        target.close();
-        self.pending = Vec::new();
-        target.fault(into_io(error), records)
-    }
-
-    /// Puts a footer behind the whole row groups; false where it does not fit.
-    fn end_file(&mut self) -> bool {
-        let Some(last) = self.whole.last() else { return false };
-        let properties = self.file.properties();
-        let file = FileMetaData::new(
-            properties.writer_version().as_num(),
-            self.whole.iter().map(|group| group.metadata.num_rows()).sum(),
-            Some(properties.created_by().to_owned()),
-            None,
-            last.metadata.schema_descr_ptr(),
-            None,
-        );
-        let groups = self.whole.iter().map(|group| group.metadata.clone()).collect();
-        let mut footer = Vec::new();
-        if ParquetMetaDataWriter::new(&mut footer, &ParquetMetaData::new(file, groups)).finish().is_err() {
-            return false;
-        }
-        let end = last.end;
-        let target = self.file.inner_mut();
-        target.cut(end) && target.write_all(&footer).is_ok()
+        result
     }
 }
 
@@ -134,9 +63,8 @@ impl RecordWriter for ParquetWriter {
 
     /// What is pending is taken to need as much as what was written, or in the first row group [`GUESSED`] bytes a record.
     fn size(&self) -> u64 {
-        let bytes = self.file.inner().len();
-        let written: i64 = self.whole.iter().map(|group| group.metadata.num_rows()).sum();
-        let each = if written == 0 { GUESSED } else { bytes / written as u64 };
+        let (bytes, written) = (self.file.len(), self.file.rows());
+        let each = bytes.checked_div(written).unwrap_or(GUESSED);
         bytes + each * self.pending.len() as u64
     }
 
@@ -144,30 +72,12 @@ impl RecordWriter for ParquetWriter {
         if !self.pending.is_empty() {
             self.write_group()?;
         }
-        match self.file.finish() {
-            Ok(_) => self.file.inner_mut().complete().map(|()| Delivery::default()),
-            Err(error) => Err(self.salvage(error)),
-        }
-    }
-}
-
-/// The system's own error where there is one below.
-fn into_io(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(source) => match source.downcast::<io::Error>() {
-            Ok(error) => *error,
-            Err(source) => io::Error::other(source),
-        },
-        error => io::Error::other(error),
+        self.file.finish().map(|()| Delivery::default())
     }
 }
 
 fn schema(columns: &[Column]) -> Result<Type> {
     let columns = columns.iter().map(|chosen| {
-        let integer = |bits: u8| {
-            let physical = if bits > 32 { Physical::INT64 } else { Physical::INT32 };
-            (physical, Some(LogicalType::integer(bits as i8, false)))
-        };
         let (physical, logical) = match chosen.value() {
             Value::Unsigned(bits, _) | Value::Optional(bits, _) => integer(bits),
             Value::Time(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
@@ -187,7 +97,7 @@ fn schema(columns: &[Column]) -> Result<Type> {
 
 fn properties(columns: &[Column]) -> WriterProperties {
     let mut properties = WriterProperties::builder()
-        .set_created_by(concat!("edison ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_created_by(CREATED_BY.to_owned())
         .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::None)
         .set_dictionary_page_size_limit(DICTIONARY)
@@ -233,11 +143,8 @@ fn write_column(
         (ColumnWriter::Int64ColumnWriter(column), Value::Optional(_, get)) => {
             write_values(column, records, nullable, |r| get(chosen.record(r)?).map(|v| v as i64))
         }
-        // The type is signed: what lies beyond the year 2262 becomes its last nanosecond.
         (ColumnWriter::Int64ColumnWriter(column), Value::Time(get)) => {
-            write_values(column, records, nullable, |r| {
-                Some(i64::try_from(get(chosen.record(r)?)).unwrap_or(i64::MAX))
-            })
+            write_values(column, records, nullable, |r| Some(nanoseconds(get(chosen.record(r)?))))
         }
         (ColumnWriter::DoubleColumnWriter(column), Value::Float(at)) => {
             write_values(column, records, nullable, |r| {

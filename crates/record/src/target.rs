@@ -79,7 +79,12 @@ impl Target {
 
     /// The error that a writer gives: where, what, and how many records are whole there.
     pub(crate) fn fault(&self, error: io::Error, whole: u64) -> io::Error {
-        io::Error::new(error.kind(), format!("{}: {error}; {whole} records were written whole", self.name))
+        self.fault_of(error, whole, "records")
+    }
+
+    /// The same of something else than records.
+    pub(crate) fn fault_of(&self, error: io::Error, whole: u64, unit: &str) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}; {whole} {unit} were written whole", self.name))
     }
 
     /// Nothing was to be written: removes the part.

@@ -2,30 +2,14 @@
 
 mod ipfix;
 mod sample;
+mod tool;
 
 use flow::{FIELDS, Field, Part};
 use record::{Parts, Selection, SelectionError};
 use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-
-/// A directory of its own, removed at the end.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("edison-record-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use std::path::Path;
 
 fn create(path: &Path) -> std::io::Result<Box<dyn record::RecordWriter>> {
     record::create(path, "node", &Selection::all())
@@ -33,10 +17,10 @@ fn create(path: &Path) -> std::io::Result<Box<dyn record::RecordWriter>> {
 
 #[test]
 fn a_file_gets_its_name_when_it_is_complete() {
-    let directory = Directory::new("part");
+    let directory = tool::Directory::new("part");
     for name in ["a.csv", "b.jsonl", "c.parquet", "d.ipfix", "D.CSV"] {
-        let path = directory.0.join(name);
-        let part = directory.0.join(format!("{name}.part"));
+        let path = directory.path(name);
+        let part = directory.path(&format!("{name}.part"));
         let mut writer = create(&path).unwrap();
         writer.write(&sample::records(10)).unwrap();
         assert!(part.exists() && !path.exists(), "{name}");
@@ -53,13 +37,13 @@ fn a_file_gets_its_name_when_it_is_complete() {
 
 #[test]
 fn an_unknown_suffix_is_refused_with_the_known_ones() {
-    let directory = Directory::new("suffix");
-    let path = directory.0.join("flows.txt");
+    let directory = tool::Directory::new("suffix");
+    let path = directory.path("flows.txt");
     let error = create(&path).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let text = error.to_string();
     assert!(text.contains("flows.txt") && text.contains(".csv, .jsonl, .parquet, .ipfix"), "{text}");
-    assert!(!directory.0.join("flows.txt.part").exists());
+    assert!(!directory.path("flows.txt.part").exists());
 }
 
 #[test]
@@ -72,9 +56,9 @@ fn a_missing_directory_is_named() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_device_is_an_error_that_counts_whole_records() {
-    let directory = Directory::new("full");
+    let directory = tool::Directory::new("full");
     for name in ["full.csv", "full.jsonl", "full.parquet", "full.ipfix"] {
-        let path = directory.0.join(name);
+        let path = directory.path(name);
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();
         let mut writer = create(&path).unwrap();
         let result = writer.write(&sample::records(100));
@@ -90,36 +74,12 @@ fn a_full_device_is_an_error_that_counts_whole_records() {
     }
 }
 
-/// A file system of eight mebibytes; `None` where this process may not mount one.
-struct SmallDisk(Directory);
-
-impl SmallDisk {
-    fn new() -> Option<Self> {
-        let directory = Directory::new("disk");
-        let mounted = std::process::Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=8m", "edison-record"])
-            .arg(&directory.0)
-            .stderr(std::process::Stdio::null())
-            .status();
-        mounted.is_ok_and(|status| status.success()).then(|| Self(directory))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(&self.0.0).status();
-    }
-}
-
 #[test]
 fn a_disk_that_fills_keeps_what_was_written_whole() {
-    let Some(disk) = SmallDisk::new() else {
-        eprintln!("skipped: mounting a small file system needs root");
-        return;
-    };
+    let Some(disk) = tool::SmallDisk::new("disk") else { return };
     let records = sample::records(400_000);
     for name in ["a.csv", "a.jsonl", "a.parquet", "a.ipfix"] {
-        let path = disk.0.0.join(name);
+        let path = disk.path(name);
         let mut writer = record::create(&path, "node", &selection_for(name)).unwrap();
         let error = records.chunks(1000).try_for_each(|batch| writer.write(batch)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull, "{error}");
@@ -130,7 +90,7 @@ fn a_disk_that_fills_keeps_what_was_written_whole() {
         let text = error.to_string();
         let whole: usize = text.rsplit("; ").next().unwrap().split(' ').next().unwrap().parse().unwrap();
         assert!(whole > 0 && whole < records.len(), "{text}");
-        let part = disk.0.0.join(format!("{name}.part"));
+        let part = disk.path(&format!("{name}.part"));
         assert!(!path.exists());
         let bytes = fs::read(&part).unwrap();
         match name {

@@ -53,6 +53,36 @@ impl Drop for Directory {
     }
 }
 
+/// A file system of eight mebibytes.
+pub struct SmallDisk(Directory);
+
+impl SmallDisk {
+    /// `None` where this process may not mount one.
+    pub fn new(name: &str) -> Option<Self> {
+        let directory = Directory::new(name);
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=8m", "edison-record"])
+            .arg(&directory.0)
+            .stderr(Stdio::null())
+            .status();
+        let is_mounted = mounted.is_ok_and(|status| status.success());
+        if !is_mounted {
+            eprintln!("skipped: mounting a small file system needs root");
+        }
+        is_mounted.then(|| Self(directory))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path(name)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0.0).status();
+    }
+}
+
 /// What tshark finds: each field's values in their order.
 pub struct Read(HashMap<String, Vec<String>>);
 

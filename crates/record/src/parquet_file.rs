@@ -1,0 +1,161 @@
+//! A Parquet file that grows by row groups and, after a failed write, ends behind its last whole one.
+
+use crate::target::Target;
+use parquet::basic::{LogicalType, Type as Physical};
+use parquet::column::writer::ColumnWriter;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Rows in a row group, whose writer holds them until it is full.
+pub(crate) const ROW_GROUP: usize = 128 << 10;
+/// Values handed to a column's encoder at a time: they stay in L2.
+pub(crate) const BATCH: usize = 1 << 10;
+/// A column's dictionary, beyond which its values are written plainly: a larger one misses the caches.
+pub(crate) const DICTIONARY: usize = 64 << 10;
+/// The program that writes the file, as its footer names it.
+pub(crate) const CREATED_BY: &str = concat!("edison ", env!("CARGO_PKG_VERSION"));
+
+/// The file and those of its row groups that are whole.
+pub(crate) struct ParquetFile {
+    file: SerializedFileWriter<Target>,
+    /// What errors call a row.
+    unit: &'static str,
+    whole: Vec<RowGroup>,
+}
+
+/// A row group whose bytes have all been taken.
+struct RowGroup {
+    metadata: RowGroupMetaData,
+    /// Where it ends in the file.
+    end: u64,
+}
+
+impl ParquetFile {
+    /// `unit`: what errors call rows.
+    pub(crate) fn new(
+        target: Target,
+        schema: Type,
+        properties: WriterProperties,
+        unit: &'static str,
+    ) -> io::Result<Self> {
+        let file = SerializedFileWriter::new(target, Arc::new(schema), Arc::new(properties));
+        Ok(Self { file: file.map_err(into_io)?, unit, whole: Vec::new() })
+    }
+
+    /// Writes a row group. `write` gets the number of each column and what encodes it.
+    ///
+    /// After an error the file takes nothing more and, where one row group or more is whole, ends behind the last of them.
+    pub(crate) fn write_group(
+        &mut self,
+        write: impl FnMut(usize, &mut ColumnWriter<'_>) -> Result<()>,
+    ) -> io::Result<()> {
+        if let Err(error) = self.encode_group(write) {
+            return Err(self.salvage(error));
+        }
+        let metadata = self.file.flushed_row_groups().last().cloned();
+        let end = self.file.inner().len();
+        self.whole.extend(metadata.map(|metadata| RowGroup { metadata, end }));
+        Ok(())
+    }
+
+    fn encode_group(
+        &mut self,
+        mut write: impl FnMut(usize, &mut ColumnWriter<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut group = self.file.next_row_group()?;
+        let mut number = 0;
+        while let Some(mut column) = group.next_column()? {
+            write(number, column.untyped())?;
+            column.close()?;
+            number += 1;
+        }
+        group.close()?;
+        Ok(self.file.flush()?)
+    }
+
+    /// Bytes taken so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.file.inner().len()
+    }
+
+    /// Rows in whole row groups.
+    pub(crate) fn rows(&self) -> u64 {
+        self.whole.iter().map(|group| group.metadata.num_rows() as u64).sum()
+    }
+
+    /// Ends the file, which gets its name now.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        match self.file.finish() {
+            Ok(_) => self.file.inner_mut().complete(),
+            Err(error) => Err(self.salvage(error)),
+        }
+    }
+
+    /// The error of a file that takes nothing more.
+    pub(crate) fn closed(&self) -> io::Error {
+        self.fault(io::Error::other("closed after an earlier error"))
+    }
+
+    fn fault(&self, error: io::Error) -> io::Error {
+        self.file.inner().fault_of(error, self.rows(), self.unit)
+    }
+
+    /// After a failed write: cuts the file back to its last whole row group for which a footer fits and ends it
+    /// there, so that what was written can be read.
+    fn salvage(&mut self, error: ParquetError) -> io::Error {
+        while !self.whole.is_empty() && !self.end_file() {
+            self.whole.pop();
+        }
+        self.file.inner_mut().close();
+        self.fault(into_io(error))
+    }
+
+    /// Puts a footer behind the whole row groups; false where it does not fit.
+    fn end_file(&mut self) -> bool {
+        let Some(last) = self.whole.last() else { return false };
+        let properties = self.file.properties();
+        let file = FileMetaData::new(
+            properties.writer_version().as_num(),
+            self.rows() as i64,
+            Some(properties.created_by().to_owned()),
+            properties.key_value_metadata().cloned(),
+            last.metadata.schema_descr_ptr(),
+            None,
+        );
+        let groups = self.whole.iter().map(|group| group.metadata.clone()).collect();
+        let mut footer = Vec::new();
+        if ParquetMetaDataWriter::new(&mut footer, &ParquetMetaData::new(file, groups)).finish().is_err() {
+            return false;
+        }
+        let end = last.end;
+        let target = self.file.inner_mut();
+        target.cut(end) && target.write_all(&footer).is_ok()
+    }
+}
+
+/// The types that hold an unsigned integer of `bits` bits.
+pub(crate) fn integer(bits: u8) -> (Physical, Option<LogicalType>) {
+    let physical = if bits > 32 { Physical::INT64 } else { Physical::INT32 };
+    (physical, Some(LogicalType::integer(bits as i8, false)))
+}
+
+/// Nanoseconds in a signed type: what lies beyond the year 2262 becomes its last nanosecond.
+pub(crate) fn nanoseconds(time: u64) -> i64 {
+    i64::try_from(time).unwrap_or(i64::MAX)
+}
+
+/// The system's own error where there is one below.
+fn into_io(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(source) => io::Error::other(source),
+        },
+        error => io::Error::other(error),
+    }
+}

@@ -1,0 +1,552 @@
+//! Window rows as Parquet (`--rows`): one row for each flow key and window.
+//!
+//! Columns and types are those of the field table, but for what queries over many files need: addresses are 16 bytes,
+//! IPv4 as `::ffff:0:0/96`, in whose order a prefix is a range; times are plain nanoseconds, which every engine reads;
+//! the window's start stands in each row.
+
+use crate::Anonymizer;
+use crate::line::Line;
+use crate::parquet_file::{BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, integer, nanoseconds};
+use crate::target::Target;
+use crate::{Column, Parts, Selection};
+use flow::{EndReason, FlowKey, FlowRecord, Loss, LossCounts, Rows, Value, WindowRow};
+use packet::{Key, KeySpec};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::{ColumnPath, Type};
+use std::borrow::Cow;
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows that go into the columns at a time: as records they stay in L2.
+const BLOCK: usize = 128;
+/// A row group that [`RowWriter::flush`] ends has no fewer rows.
+const SHORTEST: usize = 8 << 10;
+/// Bytes of a MAC address as text.
+const MAC: usize = 17;
+/// IP protocol number.
+const TCP: u8 = 6;
+
+/// The window that rows are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowWindow {
+    /// Its start, nanoseconds since the epoch.
+    pub start_ns: u64,
+    /// Its end, which belongs to the next window. The file does not hold it.
+    pub end_ns: u64,
+}
+
+/// Writes window rows to a Parquet file, which is called `PATH.part` until [`RowWriter::finish`] gives it its name.
+///
+/// An error names the file and says how many rows are whole in it: those of whole row groups, behind which the file is
+/// ended, so that it can be read after renaming. After an error nothing more is taken.
+///
+/// Memory: the rows of one row group, 131,072, as columns: about 22 MB, with losses 37 MB.
+pub struct RowWriter {
+    file: ParquetFile,
+    key: KeySpec,
+    key_has_vlan: bool,
+    tracks_loss: bool,
+    anonymizer: Option<Anonymizer>,
+    columns: Vec<RowColumn>,
+    /// The rows of a block as records, of which the field table reads.
+    block: Vec<FlowRecord>,
+    /// Rows that the columns hold.
+    pending: usize,
+    rows: u64,
+    failed: bool,
+}
+
+impl RowWriter {
+    /// The number of the schema, as the metadata has it under `edison.schema`. It grows when a column changes its type or
+    /// meaning.
+    pub const SCHEMA: u32 = 1;
+
+    /// Opens `path`, which ends in `.parquet`. `node` is the observation point's name, `key` what keys consist of, and
+    /// `tracks_loss` says whether there are columns of losses.
+    ///
+    /// # Errors
+    /// One line: another suffix, or a file that cannot be made.
+    pub fn create(path: &Path, node: &str, key: KeySpec, tracks_loss: bool) -> io::Result<Self> {
+        if !path.as_os_str().to_string_lossy().to_ascii_lowercase().ends_with(".parquet") {
+            let reason = "window rows are written as Parquet only; give a name that ends in .parquet";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {reason}", path.display())));
+        }
+        let columns = columns(&key, node, tracks_loss);
+        let schema = schema(&columns).map_err(io::Error::other)?;
+        let properties = properties(&columns, metadata(node, &key));
+        Ok(Self {
+            file: ParquetFile::new(Target::open(path)?, schema, properties, "rows")?,
+            key,
+            key_has_vlan: key.columns().any(|member| member == "vlan"),
+            tracks_loss,
+            anonymizer: None,
+            columns,
+            block: Vec::new(),
+            pending: 0,
+            rows: 0,
+            failed: false,
+        })
+    }
+
+    /// Replaces addresses from here on: prefixes stay prefixes of the same length, and MAC addresses become null.
+    #[must_use]
+    pub fn with_anonymizer(self, anonymizer: Option<Anonymizer>) -> Self {
+        Self { anonymizer, ..self }
+    }
+
+    /// Takes rows of one window. Larger blocks cost less a row; a thousand are enough.
+    ///
+    /// # Errors
+    /// See [`RowWriter`].
+    pub fn write<K: Key>(&mut self, window: RowWindow, rows: &Rows<K>) -> io::Result<()> {
+        if self.failed {
+            return Err(self.file.closed());
+        }
+        let mut at = 0;
+        while at < rows.len() {
+            let end = rows.len().min(at + BLOCK).min(at + ROW_GROUP - self.pending);
+            for (place, number) in (at..end).enumerate() {
+                self.take(place, &rows.rows[number], rows.loss(number));
+            }
+            let block = &self.block[..end - at];
+            self.columns.iter_mut().for_each(|column| column.take(window, block));
+            self.pending += block.len();
+            self.rows += block.len() as u64;
+            at = end;
+            if self.pending == ROW_GROUP {
+                self.write_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the row group, so that the next window begins another one, unless it would be a short one of fewer than 8,192
+    /// rows. No reader can open the file before [`RowWriter::finish`].
+    ///
+    /// # Errors
+    /// See [`RowWriter`].
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self.pending {
+            _ if self.failed => Err(self.file.closed()),
+            SHORTEST.. => self.write_group(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Rows taken so far; after an error, those that are whole in the file.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Writes what is held back, ends the file and gives it its name. Returns how many rows it has.
+    ///
+    /// # Errors
+    /// See [`RowWriter`].
+    pub fn finish(mut self) -> io::Result<u64> {
+        if self.failed {
+            return Err(self.file.closed());
+        }
+        if self.pending != 0 {
+            self.write_group()?;
+        }
+        self.file.finish().map(|()| self.rows)
+    }
+
+    /// Puts a row into the block.
+    fn take<K: Key>(&mut self, place: usize, row: &WindowRow<K>, loss: Option<&LossCounts>) {
+        if place == self.block.len() {
+            let more = self.tracks_loss.then(Box::default);
+            self.block.push(FlowRecord { more, ..empty() });
+        }
+        let record = &mut self.block[place];
+        let key = row.key.flow_key(&self.key);
+        let mut more = record.more.take();
+        if let Some(more) = &mut more {
+            more.loss = loss.filter(|counts| is_measured(&key, counts)).map(Loss::from);
+        }
+        // A row without packets may know less of these than its key does.
+        let vlan = (!self.key_has_vlan && row.vlan != WindowRow::<K>::NO_VLAN).then_some(row.vlan);
+        *record = FlowRecord {
+            key: Some(key),
+            stime: row.first_ns,
+            ltime: row.last_ns,
+            total_count: row.packets,
+            total_byte: row.bytes,
+            wire_byte: row.wire_bytes,
+            tcp_seq: row.tcp_seq,
+            tcp_ack: row.tcp_ack,
+            tcp_win: row.tcp_win,
+            vlan,
+            smac: std::array::from_fn(|octet| row.macs[6 + octet]),
+            dmac: std::array::from_fn(|octet| row.macs[octet]),
+            tcp_flags: row.tcp_flags,
+            ip_ttl: row.ip_ttl,
+            ip_tos: key.ip_tos.unwrap_or(row.ip_tos),
+            end_reason: EndReason::End,
+            more,
+        };
+        if let Some(anonymizer) = &mut self.anonymizer {
+            anonymizer.record(record);
+        }
+    }
+
+    fn write_group(&mut self) -> io::Result<()> {
+        let Self { file, columns, pending, .. } = self;
+        let rows = std::mem::take(pending);
+        let result = file.write_group(|number, writer| columns[number].write(writer, rows));
+        match result {
+            Ok(()) => columns.iter_mut().for_each(RowColumn::clear),
+            Err(_) => {
+                // The memory is of no more use.
+                (self.failed, self.rows) = (true, file.rows());
+                *columns = Vec::new();
+            }
+        }
+        result
+    }
+}
+
+/// Losses are counted of TCP alone; of a key without a protocol, where there are any.
+fn is_measured(key: &FlowKey, counts: &LossCounts) -> bool {
+    key.protocol.map_or(!counts.is_empty(), |protocol| protocol == TCP)
+}
+
+/// The record that a block's place begins with.
+fn empty() -> FlowRecord {
+    FlowRecord {
+        key: None,
+        stime: 0,
+        ltime: 0,
+        total_count: 0,
+        total_byte: 0,
+        wire_byte: 0,
+        tcp_seq: 0,
+        tcp_ack: 0,
+        tcp_win: 0,
+        vlan: None,
+        smac: [0; 6],
+        dmac: [0; 6],
+        tcp_flags: 0,
+        ip_ttl: 0,
+        ip_tos: 0,
+        end_reason: EndReason::End,
+        more: None,
+    }
+}
+
+/// A column, with the values of the row group that is being filled.
+struct RowColumn {
+    name: Cow<'static, str>,
+    cells: Cells,
+    /// Whether each row has a value; empty where every row of every file has one.
+    levels: Vec<i16>,
+}
+
+/// How a column's values are read, and those that are there.
+enum Cells {
+    /// Microseconds.
+    WindowStart(Vec<i64>),
+    /// The same in every row.
+    Node(ByteArray),
+    /// Of up to 32 bits: how many, and the values.
+    Narrow(u8, fn(&FlowRecord) -> u64, Vec<i32>),
+    Wide(fn(&FlowRecord) -> u64, Vec<i64>),
+    OptionalNarrow(u8, fn(&FlowRecord) -> Option<u64>, Vec<i32>),
+    OptionalWide(fn(&FlowRecord) -> Option<u64>, Vec<i64>),
+    Time(fn(&FlowRecord) -> u64, Vec<i64>),
+    Address {
+        get: fn(&FlowRecord) -> Option<IpAddr>,
+        masks: Masks,
+        values: Vec<u128>,
+    },
+    Mac(fn(&FlowRecord) -> [u8; 6], Vec<[u8; 6]>),
+}
+
+/// The bits that count of an address as 16 bytes, of IPv4 and of IPv6.
+#[derive(Clone, Copy)]
+struct Masks {
+    v4: u128,
+    v6: u128,
+}
+
+impl Masks {
+    /// Of prefixes of these lengths.
+    fn new([v4, v6]: [u8; 2]) -> Self {
+        let prefix = |length: u8| u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
+        Self { v4: prefix(96 + v4), v6: prefix(v6) }
+    }
+
+    /// What counts of an address.
+    #[inline]
+    fn apply(self, address: IpAddr) -> u128 {
+        match address {
+            IpAddr::V4(address) => address.to_ipv6_mapped().to_bits() & self.v4,
+            IpAddr::V6(address) => address.to_bits() & self.v6,
+        }
+    }
+}
+
+impl Cells {
+    /// Those of a field; `None` where rows have no such thing.
+    fn of(column: &Column, node: &str) -> Option<Self> {
+        Some(match column.value() {
+            Value::Unsigned(bits @ ..=32, get) => Self::Narrow(bits, get, Vec::new()),
+            Value::Unsigned(_, get) => Self::Wide(get, Vec::new()),
+            Value::Optional(bits @ ..=32, get) => Self::OptionalNarrow(bits, get, Vec::new()),
+            Value::Optional(_, get) => Self::OptionalWide(get, Vec::new()),
+            Value::Time(get) => Self::Time(get, Vec::new()),
+            Value::Address(get) => {
+                let masks = Masks::new(column.prefix_lengths().unwrap_or([32, 128]));
+                Self::Address { get, masks, values: Vec::new() }
+            }
+            Value::Mac(get) => Self::Mac(get, Vec::new()),
+            Value::Node => Self::Node(node.into()),
+            Value::EndReason(_) | Value::Float(_) => return None,
+        })
+    }
+
+    /// Physical type, logical type, and whether a row may lack the value.
+    fn types(&self) -> (Physical, Option<LogicalType>, bool) {
+        let with = |(physical, logical): (_, _), is_optional| (physical, logical, is_optional);
+        let text = (Physical::BYTE_ARRAY, Some(LogicalType::String));
+        match self {
+            Self::WindowStart(_) => {
+                with((Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MICROS))), false)
+            }
+            Self::Node(_) => with(text, false),
+            Self::Narrow(bits, ..) => with(integer(*bits), false),
+            Self::Wide(..) => with(integer(64), false),
+            Self::OptionalNarrow(bits, ..) => with(integer(*bits), true),
+            Self::OptionalWide(..) => with(integer(64), true),
+            // Some engines refuse a timestamp of nanoseconds.
+            Self::Time(..) => with((Physical::INT64, None), false),
+            Self::Address { .. } => with((Physical::FIXED_LEN_BYTE_ARRAY, None), true),
+            Self::Mac(..) => with(text, true),
+        }
+    }
+}
+
+impl RowColumn {
+    fn new(name: impl Into<Cow<'static, str>>, cells: Cells) -> Self {
+        Self { name: name.into(), cells, levels: Vec::new() }
+    }
+
+    fn of(column: &Column, node: &str) -> Option<Self> {
+        let cells = Cells::of(column, node)?;
+        let unit = if let Cells::Time(..) = cells { "_ns" } else { "" };
+        Some(Self::new(format!("{}{unit}", column.name()), cells))
+    }
+
+    /// Takes the values of a block.
+    fn take(&mut self, window: RowWindow, block: &[FlowRecord]) {
+        let levels = &mut self.levels;
+        // A null has a level and no value.
+        let mut optional = |is_there: bool| levels.push(is_there.into());
+        match &mut self.cells {
+            Cells::WindowStart(values) => {
+                values.resize(values.len() + block.len(), (window.start_ns / 1000) as i64);
+            }
+            Cells::Node(_) => {}
+            Cells::Narrow(_, get, values) => values.extend(block.iter().map(|record| get(record) as i32)),
+            Cells::Wide(get, values) => values.extend(block.iter().map(|record| get(record) as i64)),
+            Cells::Time(get, values) => values.extend(block.iter().map(|record| nanoseconds(get(record)))),
+            Cells::OptionalNarrow(_, get, values) => values.extend(block.iter().filter_map(|record| {
+                let value = get(record);
+                optional(value.is_some());
+                value.map(|value| value as i32)
+            })),
+            Cells::OptionalWide(get, values) => values.extend(block.iter().filter_map(|record| {
+                let value = get(record);
+                optional(value.is_some());
+                value.map(|value| value as i64)
+            })),
+            Cells::Address { get, masks, values } => values.extend(block.iter().filter_map(|record| {
+                let value = get(record);
+                optional(value.is_some());
+                value.map(|address| masks.apply(address))
+            })),
+            Cells::Mac(get, values) => values.extend(block.iter().filter_map(|record| {
+                let value = get(record);
+                let is_there = value != [0; 6];
+                optional(is_there);
+                is_there.then_some(value)
+            })),
+        }
+    }
+
+    /// Forgets the values and keeps the memory.
+    fn clear(&mut self) {
+        self.levels.clear();
+        match &mut self.cells {
+            Cells::Node(_) => {}
+            Cells::Narrow(_, _, values) | Cells::OptionalNarrow(_, _, values) => values.clear(),
+            Cells::WindowStart(values)
+            | Cells::Wide(_, values)
+            | Cells::OptionalWide(_, values)
+            | Cells::Time(_, values) => values.clear(),
+            Cells::Address { values, .. } => values.clear(),
+            Cells::Mac(_, values) => values.clear(),
+        }
+    }
+
+    /// Writes the values of a row group.
+    fn write(&self, writer: &mut ColumnWriter<'_>, rows: usize) -> Result<()> {
+        let levels = (!self.levels.is_empty()).then_some(&self.levels[..]);
+        match (&self.cells, writer) {
+            (Cells::Node(node), ColumnWriter::ByteArrayColumnWriter(writer)) => {
+                let names = vec![node.clone(); rows.min(BATCH)];
+                for start in (0..rows).step_by(BATCH) {
+                    writer.write_batch(&names[..(rows - start).min(BATCH)], None, None)?;
+                }
+            }
+            (
+                Cells::Narrow(_, _, values) | Cells::OptionalNarrow(_, _, values),
+                ColumnWriter::Int32ColumnWriter(writer),
+            ) => {
+                writer.write_batch(values, levels, None)?;
+            }
+            (
+                Cells::WindowStart(values)
+                | Cells::Wide(_, values)
+                | Cells::OptionalWide(_, values)
+                | Cells::Time(_, values),
+                ColumnWriter::Int64ColumnWriter(writer),
+            ) => {
+                writer.write_batch(values, levels, None)?;
+            }
+            (Cells::Address { values, .. }, ColumnWriter::FixedLenByteArrayColumnWriter(writer)) => {
+                write_bytes(writer, &self.levels, values, |bits| bits.to_be_bytes())?;
+            }
+            (Cells::Mac(_, values), ColumnWriter::ByteArrayColumnWriter(writer)) => {
+                write_bytes(writer, &self.levels, values, |mac| {
+                    let mut text = [0; MAC + Line::SLACK];
+                    Line::after(&mut text, 0).mac(mac);
+                    std::array::from_fn::<u8, MAC, _>(|at| text[at])
+                })?;
+            }
+            _ => return Err(ParquetError::General("the schema does not match the columns".to_owned())),
+        }
+        Ok(())
+    }
+}
+
+/// Writes values of `N` bytes, which `format` gives.
+fn write_bytes<T, V, const N: usize>(
+    writer: &mut ColumnWriterImpl<'_, T>,
+    levels: &[i16],
+    values: &[V],
+    format: impl Fn(V) -> [u8; N],
+) -> Result<()>
+where
+    T: DataType,
+    T::T: From<ByteArray>,
+    V: Copy,
+{
+    let mut rest = values;
+    let mut batch = Vec::with_capacity(BATCH);
+    for levels in levels.chunks(BATCH) {
+        let (now, later) = rest.split_at(levels.iter().filter(|level| **level != 0).count());
+        rest = later;
+        // The values share it, and free it with the last of them.
+        let mut bytes = Vec::with_capacity(now.len() * N);
+        now.iter().for_each(|value| bytes.extend_from_slice(&format(*value)));
+        let bytes = ByteArray::from(bytes);
+        batch.clear();
+        batch.extend((0..now.len()).map(|at| T::T::from(bytes.slice(at * N, N))));
+        writer.write_batch(&batch, Some(levels), None)?;
+    }
+    Ok(())
+}
+
+/// The columns of a run: window and node, the key, then what is known of it, in the order of the field table.
+fn columns(key: &KeySpec, node: &str, tracks_loss: bool) -> Vec<RowColumn> {
+    let mut fields =
+        Selection::new(&Parts { key: *key, loss: tracks_loss, ..Parts::default() }).columns().to_vec();
+    let members: Vec<_> = key.columns().collect();
+    let place = |name: &str| members.iter().position(|member| *member == name).unwrap_or(members.len());
+    fields.sort_by_key(|column| (!matches!(column.value(), Value::Node), place(column.name())));
+    let mut columns = vec![RowColumn::new("window_start", Cells::WindowStart(Vec::new()))];
+    columns.extend(fields.iter().filter_map(|column| RowColumn::of(column, node)));
+    // Behind the node.
+    columns.insert(2, RowColumn::new("ip_version", Cells::OptionalNarrow(8, ip_version, Vec::new())));
+    columns
+}
+
+/// 4 or 6; `None` where the key has no address.
+fn ip_version(record: &FlowRecord) -> Option<u64> {
+    let key = record.key?;
+    key.src_addr.or(key.dst_addr).map(|address| if address.is_ipv4() { 4 } else { 6 })
+}
+
+fn schema(columns: &[RowColumn]) -> Result<Type> {
+    let columns = columns.iter().map(|column| {
+        let (physical, logical, is_optional) = column.cells.types();
+        let column = Type::primitive_type_builder(&column.name, physical)
+            .with_logical_type(logical)
+            .with_length(if physical == Physical::FIXED_LEN_BYTE_ARRAY { 16 } else { -1 })
+            .with_repetition(if is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED });
+        Ok(Arc::new(column.build()?))
+    });
+    Type::group_type_builder("window_row").with_fields(columns.collect::<Result<_>>()?).build()
+}
+
+fn properties(columns: &[RowColumn], metadata: Vec<KeyValue>) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_created_by(CREATED_BY.to_owned())
+        .set_key_value_metadata(Some(metadata))
+        .set_compression(Compression::SNAPPY)
+        // Ranges let readers skip row groups and files.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_dictionary_page_size_limit(DICTIONARY)
+        .set_offset_index_disabled(true);
+    for column in columns {
+        let path = ColumnPath::from(&*column.name);
+        match column.cells {
+            // Nearly all different, and close to one another.
+            Cells::Time(..) => {
+                properties = properties
+                    .set_column_dictionary_enabled(path.clone(), false)
+                    .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+            }
+            Cells::Address { .. } => properties = properties.set_column_dictionary_enabled(path, false),
+            // Sequence numbers, whose range says nothing.
+            Cells::Narrow(32, ..) => {
+                properties = properties
+                    .set_column_dictionary_enabled(path.clone(), false)
+                    .set_column_statistics_enabled(path, EnabledStatistics::None);
+            }
+            Cells::Mac(..) => {
+                properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+            }
+            _ => {}
+        }
+    }
+    properties.build()
+}
+
+/// What the file says of itself.
+fn metadata(node: &str, key: &KeySpec) -> Vec<KeyValue> {
+    let entry = |name: &str, value: String| KeyValue::new(format!("edison.{name}"), value);
+    vec![
+        entry("schema", RowWriter::SCHEMA.to_string()),
+        entry("version", env!("CARGO_PKG_VERSION").to_owned()),
+        entry("node", node.to_owned()),
+        entry("key", key_text(key)),
+    ]
+}
+
+/// A key's parts as [`KeySpec::parse`] reads them.
+fn key_text(key: &KeySpec) -> String {
+    let member = |name: &str| match key.prefix_lengths(name) {
+        None | Some([32, 128]) => name.to_owned(),
+        Some([v4, v6]) => format!("{name}/{v4}/{v6}"),
+    };
+    key.columns().map(member).collect::<Vec<_>>().join(",")
+}
