@@ -249,18 +249,11 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
     if let Some(metric) = metrics.iter().find(of_metric) {
         return unasked(if is_reverse && is_offered(plain) { "--biflow" } else { metric.option() });
     }
-    SelectionError::Unknown { name: name.to_owned(), nearest: nearest(&lower, offered) }
-}
-
-/// The column whose name is closest, unless none is close.
-fn nearest(name: &str, offered: &[Column]) -> Option<String> {
-    let unasked = FIELDS.iter().map(|field| field.name);
-    let names = offered.iter().map(Column::name).chain(unasked);
-    names
-        .map(|known| (strsim::normalized_damerau_levenshtein(name, known), known))
-        .filter(|(likeness, _)| *likeness >= 0.4)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known.to_owned())
+    let names = offered.iter().map(Column::name).chain(FIELDS.iter().map(|field| field.name));
+    SelectionError::Unknown {
+        name: name.to_owned(),
+        nearest: notation::nearest(name, names).map(str::to_owned),
+    }
 }
 
 /// Why a list of fields was refused.
@@ -272,7 +265,7 @@ pub enum SelectionError {
     Unknown {
         /// What was written.
         name: String,
-        /// The closest field name, if one is close.
+        /// The nearest field name, where one is near.
         nearest: Option<String>,
     },
     /// A field stands in the list more than once.

@@ -8,6 +8,7 @@ use crate::report::{
     Counters, DesignReport, LossAnswer, PacketCounts, RankedAddress, RankedFlow, RunReport, Span, Totals,
     WindowReport, WireReport,
 };
+use notation::{grouped, scaled, time_text};
 use packet::{FlowKey, KeySpec};
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -51,32 +52,6 @@ impl Table {
             line(&mut row.iter().map(String::as_str));
         }
     }
-}
-
-/// 1234567 as `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
-    for (at, digit) in digits.chars().enumerate() {
-        if at != 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A figure with a decimal prefix: `1.23 M`.
-fn scaled(value: f64, unit: &str) -> String {
-    let (scale, prefix) = match value {
-        v if v >= 1e12 => (1e12, "T"),
-        v if v >= 1e9 => (1e9, "G"),
-        v if v >= 1e6 => (1e6, "M"),
-        v if v >= 1e3 => (1e3, "k"),
-        _ => (1.0, ""),
-    };
-    let digits = if prefix.is_empty() { 0 } else { 2 };
-    format!("{:.digits$} {prefix}{unit}", value / scale)
 }
 
 fn share(part: u64, whole: u64) -> String {
@@ -231,8 +206,8 @@ fn wire_lines(wire: &WireReport) -> Vec<String> {
         lines.push(format!(
             "          receivers were off their core {} times, {} in all, {} at the longest: without that {} missed ({:.4} %)",
             grouped(wire.gaps),
-            time(wire.gap_ns),
-            time(wire.longest_gap_ns),
+            time_text(wire.gap_ns),
+            time_text(wire.longest_gap_ns),
             grouped(wire.imissed_clock_stopped),
             share(wire.imissed_clock_stopped, wire.offered_clock_stopped)
         ));
@@ -272,15 +247,6 @@ fn loss_lines(answer: &LossAnswer) -> Vec<String> {
     ]
 }
 
-/// Nanoseconds for people.
-fn time(ns: u64) -> String {
-    match ns {
-        0..1_000_000 => format!("{:.1} us", ns as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.2} ms", ns as f64 / 1e6),
-        _ => format!("{:.2} s", ns as f64 / 1e9),
-    }
-}
-
 fn loss_table(key: &KeySpec, answer: &LossAnswer) -> Table {
     let key = KeyColumns::new(key);
     let figures = [
@@ -299,7 +265,7 @@ fn loss_table(key: &KeySpec, answer: &LossAnswer) -> Table {
             grouped(loss.retrans_byte),
             grouped(loss.unseen_byte),
             grouped(loss.reorder_count),
-            loss.rtt_min.map(time).unwrap_or_default(),
+            loss.rtt_min.map(time_text).unwrap_or_default(),
         ];
         key.cells(flow.key).into_iter().chain(figures).collect()
     });
@@ -379,7 +345,7 @@ pub fn run_report(report: &RunReport) -> String {
         report
             .link_down
             .filter(|&downs| downs != 0)
-            .map(|downs| format!("link      went down {downs} time(s)")),
+            .map(|downs| format!("link      went down {downs} time_text(s)")),
     );
     head.extend(report.wire.iter().flat_map(wire_lines));
     head.extend(design_line(&report.design));
@@ -462,22 +428,6 @@ pub fn text_table(columns: &[&'static str], rows: Vec<Vec<String>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn groups_digits() {
-        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567"), (100000, "100,000")];
-        for (number, text) in cases {
-            assert_eq!(grouped(number), text);
-        }
-        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
-    }
-
-    #[test]
-    fn scales_with_a_prefix() {
-        assert_eq!(scaled(999.0, "bit/s"), "999 bit/s");
-        assert_eq!(scaled(12_345.0, "packet/s"), "12.35 kpacket/s");
-        assert_eq!(scaled(1.5e9, "bit/s"), "1.50 Gbit/s");
-    }
 
     #[test]
     fn aligns_columns() {

@@ -18,7 +18,7 @@ mod structure;
 mod tasks;
 
 pub use desk::{Desk, Emptied};
-pub use planner::{Choice, Setting, size_text};
+pub use planner::{Choice, Setting};
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
 pub use tasks::{TaskCounter, TaskStates, Tasks};

@@ -12,12 +12,13 @@ use crate::Line;
 use crate::compare::{in_turn, median_ratio, thread_time};
 use crate::line::to_digits;
 use flow::FlowRecord;
+use notation::size_text;
 use packet::{Key, KeyV4, KeyV6, PacketFields, Seed};
 use record::report::{TaskAnswer, TaskRows};
 use serde_json::{Value, json};
 use summary::tcp::LossCounts;
 use summary::{Counts, FlowSink, FlowTable, Limits, TableConfig, Timeouts};
-use task::{Choice, Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks, size_text};
+use task::{Choice, Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks};
 
 /// What all six tasks may cost at most, in times the plain record.
 const ASKED_TIMES: f64 = 3.0;

@@ -1,10 +1,11 @@
 //! Answers of tasks as people read them.
 
-use super::{Align, KeyColumns, Right, Table, grouped};
+use super::{Align, KeyColumns, Right, Table};
 use crate::report::{
     EstimatedFlow, QuantileRow, RunReport, SizeClass, TaskAnswer, TaskRows, WindowReport, size_classes,
 };
 use flow::Estimate;
+use notation::grouped;
 
 /// Rows of an answer that are shown; reports have all.
 const MOST_ROWS: usize = 20;
