@@ -23,5 +23,5 @@ pub use anonymize::Anonymizer;
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};
 pub use ranking::Ranking;
 pub use rotation::{Rotation, create_rotating};
-pub use selection::{Column, Parts, Selection, SelectionError};
+pub use selection::{Column, Needed, Parts, Selection, SelectionError};
 pub use writer::{Delivery, Format, RecordWriter, create};

@@ -222,7 +222,7 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
         Some(rest) => (rest, true),
         None => (lower.as_str(), false),
     };
-    let unasked = |option: &'static str| SelectionError::NotAsked { name: name.to_owned(), option };
+    let unasked = |needs| SelectionError::NotAsked { name: name.to_owned(), needs };
     if let Some(field) = Field::named(plain) {
         let is_plain_offered = offered.iter().any(|column| column.name == field.name);
         return match (field.aggregation, is_reverse) {
@@ -233,8 +233,8 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
             (_, true) if is_plain_offered && offered.iter().any(|column| column.is_reverse) => {
                 SelectionError::SameInBoth { name: name.to_owned(), plain: field.name }
             }
-            (_, true) if is_plain_offered => unasked("--biflow"),
-            _ => unasked(field.part.option()),
+            (_, true) if is_plain_offered => unasked(Needed::Biflow),
+            _ => unasked(Needed::Part(field.part)),
         };
     }
     let is_offered = |plain: &str| offered.iter().any(|column| column.name == plain);
@@ -247,12 +247,38 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
         })
     };
     if let Some(metric) = metrics.iter().find(of_metric) {
-        return unasked(if is_reverse && is_offered(plain) { "--biflow" } else { metric.option() });
+        return unasked(if is_reverse && is_offered(plain) {
+            Needed::Biflow
+        } else {
+            Needed::Metric(*metric)
+        });
     }
     let names = offered.iter().map(Column::name).chain(FIELDS.iter().map(|field| field.name));
     SelectionError::Unknown {
         name: name.to_owned(),
         nearest: notation::nearest(name, names).map(str::to_owned),
+    }
+}
+
+/// What fills a field that the plain record does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needed {
+    /// A part of the record.
+    Part(Part),
+    /// Statistics of this.
+    Metric(Metric),
+    /// The other direction.
+    Biflow,
+}
+
+impl fmt::Display for Needed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Part(Part::Plain) => f.write_str("nothing"),
+            Self::Part(Part::Loss) => f.write_str("the TCP losses of flows"),
+            Self::Metric(metric) => write!(f, "statistics of `{}`", metric.name()),
+            Self::Biflow => f.write_str("both directions in one record"),
+        }
     }
 }
 
@@ -274,8 +300,8 @@ pub enum SelectionError {
     NotAsked {
         /// What was written.
         name: String,
-        /// The option that gives it.
-        option: &'static str,
+        /// What fills it.
+        needs: Needed,
     },
     /// The run's flow key has no such member.
     NotInKey(String),
@@ -301,10 +327,8 @@ impl fmt::Display for SelectionError {
                 write!(f, "unknown field `{name}`: `edison fields` lists all")
             }
             Self::Twice(name) => write!(f, "field `{name}` is named twice"),
-            Self::NotAsked { name, option } => write!(f, "field `{name}` needs the option {option}"),
-            Self::NotInKey(name) => {
-                write!(f, "field `{name}` is no part of this run's flow key; see the option --key")
-            }
+            Self::NotAsked { name, needs } => write!(f, "field `{name}` needs {needs}"),
+            Self::NotInKey(name) => write!(f, "field `{name}` is no part of this run's flow key"),
             Self::SameInBoth { name, plain } => {
                 write!(f, "there is no field `{name}`: `{plain}` holds for both directions")
             }
