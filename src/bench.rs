@@ -2,6 +2,7 @@
 
 use crate::cli::BenchOptions;
 use crate::exit::{self, Failure};
+use crate::wording;
 use bench::{BENCHES, Bench, Line, PRESETS, Points, Preset};
 use port::{CaptureSource, PacketSource, SourceError};
 use std::process::ExitCode;
@@ -33,7 +34,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
             )));
         }
         // What cannot be read is known before anything is measured.
-        let unreadable = |error: SourceError| Failure::usage(error.to_string());
+        let unreadable = |error: SourceError| Failure::usage(wording::of_source(&error));
         CaptureSource::open(capture, 1).map_err(unreadable)?.rx_burst().map_err(unreadable)?;
     }
     let tables = match (options.markdown, bench.tables) {

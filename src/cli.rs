@@ -5,7 +5,7 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::{Cores, Design, Every, Split, State};
 use packet::KeySpec;
-use port::Rate;
+use port::Pacing;
 use port::wire::WireSpec;
 use record::{Collector, Rotation};
 use std::path::PathBuf;
@@ -130,16 +130,16 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EDISON_JSON", value_parser = BoolishValueParser::new())]
     pub(crate) json: bool,
     /// Begin a new record for a flow that is this old, or off
-    #[arg(long, value_name = "TIME", env = "EDISON_ACTIVE_TIMEOUT", default_value = "30min", value_parser = quantity::timeout)]
+    #[arg(long, value_name = "TIME", env = "EDISON_ACTIVE_TIMEOUT", default_value = "30min", value_parser = notation::timeout_ns)]
     pub(crate) active_timeout: u64,
     /// End a record when no packet came for longer than this, or off
-    #[arg(long, value_name = "TIME", env = "EDISON_IDLE_TIMEOUT", default_value = "30s", value_parser = quantity::timeout)]
+    #[arg(long, value_name = "TIME", env = "EDISON_IDLE_TIMEOUT", default_value = "30s", value_parser = notation::timeout_ns)]
     pub(crate) idle_timeout: u64,
     /// The most memory for tables and queues [default: half of the machine's or the control group's]
-    #[arg(long, value_name = "SIZE", env = "EDISON_MEMORY", value_parser = quantity::bytes)]
+    #[arg(long, value_name = "SIZE", env = "EDISON_MEMORY", value_parser = notation::bytes)]
     pub(crate) memory: Option<u64>,
     /// The most flows at a time; packets of more are counted in the record "other" [default: as memory allows]
-    #[arg(long, value_name = "N", env = "EDISON_MAX_FLOWS", value_parser = quantity::count)]
+    #[arg(long, value_name = "N", env = "EDISON_MAX_FLOWS", value_parser = notation::count)]
     pub(crate) max_flows: Option<u64>,
     /// Which header of a tunnelled packet is measured
     #[arg(long, value_name = "WHICH", env = "EDISON_TUNNEL", default_value = "outer")]
@@ -179,7 +179,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "N", env = "EDISON_QUEUES", value_parser = clap::value_parser!(u16).range(1..=128))]
     pub(crate) queues: Option<u16>,
     /// Mbufs of the pool that each receive queue of a DPDK port has
-    #[arg(long, value_name = "N", env = "EDISON_MEMPOOL", default_value = "16383", value_parser = quantity::count)]
+    #[arg(long, value_name = "N", env = "EDISON_MEMPOOL", default_value = "16383", value_parser = notation::count)]
     pub(crate) mempool: u64,
     /// Receive descriptors of each queue of a DPDK port; packets that may wait between a receiver and each worker [default: 4096;
     /// 16384]
@@ -193,13 +193,13 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EDISON_NO_PROMISCUOUS", value_parser = BoolishValueParser::new())]
     pub(crate) no_promiscuous: bool,
     /// End after so much time of the stream
-    #[arg(long, value_name = "TIME", env = "EDISON_DURATION", value_parser = quantity::duration)]
+    #[arg(long, value_name = "TIME", env = "EDISON_DURATION", value_parser = notation::duration)]
     pub(crate) duration: Option<Duration>,
     /// End after so many received packets
-    #[arg(long, value_name = "N", env = "EDISON_PACKETS", value_parser = quantity::count)]
+    #[arg(long, value_name = "N", env = "EDISON_PACKETS", value_parser = notation::count)]
     pub(crate) packets: Option<u64>,
     /// End when nothing arrives for so long
-    #[arg(long, value_name = "TIME", env = "EDISON_IDLE_EXIT", value_parser = quantity::duration)]
+    #[arg(long, value_name = "TIME", env = "EDISON_IDLE_EXIT", value_parser = notation::duration)]
     pub(crate) idle_exit: Option<Duration>,
     /// Take options from a TOML file
     #[arg(long, value_name = "FILE", env = "EDISON_CONFIG")]
@@ -245,8 +245,8 @@ pub(crate) struct GenerateOptions {
     #[arg(long, value_name = "ARGS", allow_hyphen_values = true, requires = "port")]
     pub(crate) eal: Option<String>,
     /// How fast to send: 100kpps, 1Gbps (with preamble, check sequence and gap), times (as the time stamps say), or max
-    #[arg(long, value_name = "RATE", default_value = "max", value_parser = quantity::rate)]
-    pub(crate) rate: Rate,
+    #[arg(long, value_name = "RATE", default_value = "max")]
+    pub(crate) rate: Pacing,
     /// Where the truth goes [default: beside the capture; of what was sent, nowhere]
     #[arg(long, value_name = "PATH")]
     pub(crate) truth: Option<PathBuf>,
@@ -288,10 +288,10 @@ pub(crate) struct BenchOptions {
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
     /// Only with this many packets
-    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    #[arg(long, value_name = "N", value_parser = notation::count)]
     pub(crate) packets: Option<u64>,
     /// Only with this many flows
-    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    #[arg(long, value_name = "N", value_parser = notation::count)]
     pub(crate) flows: Option<u64>,
     /// Only with this skew; 0 is uniform
     #[arg(long, value_name = "S")]

@@ -64,8 +64,11 @@ fn of_file(command: &Command, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Fai
         let run = command.find_subcommand("run").expect("the command line has `run`");
         let names = || run.get_arguments().filter_map(|a| a.get_long()).filter(|&name| name != "config");
         if !names().any(|name| name == key) {
-            let nearest = names().max_by(|a, b| strsim::jaro(a, &key).total_cmp(&strsim::jaro(b, &key)));
-            return Err(fail(format!("unknown key '{key}'; did you mean '{}'?", nearest.unwrap_or("every"))));
+            let hint = match notation::nearest(&key, names()) {
+                Some(nearest) => format!("did you mean '{nearest}'?"),
+                None => "`edison run --help` lists all options".to_owned(),
+            };
+            return Err(fail(format!("unknown key '{key}'; {hint}")));
         }
         let argument = run.get_arguments().find(|a| a.get_long() == Some(&key)).expect("its name was found");
         let values = texts(&value)

@@ -1,5 +1,6 @@
 //! How the program ends: one line for people, a code for scripts.
 
+use crate::wording;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -37,14 +38,14 @@ impl Failure {
 
 impl From<port::SourceError> for Failure {
     fn from(error: port::SourceError) -> Self {
-        Self { code: code_of(&error), message: error.to_string() }
+        Self { code: code_of(&error), message: wording::of_source(&error) }
     }
 }
 
 /// The exit code of a source's error.
 pub(crate) fn code_of(error: &port::SourceError) -> u8 {
     match error {
-        port::SourceError::Open(_) => USAGE,
+        port::SourceError::Open(_) | port::SourceError::Refused(..) => USAGE,
         port::SourceError::Fault(_) => FAULT,
         port::SourceError::Damaged(_) => EARLY,
     }

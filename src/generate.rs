@@ -4,8 +4,7 @@ mod send;
 
 use crate::cli::GenerateOptions;
 use crate::exit::{self, Failure, say};
-use port::CaptureWriter;
-use port::Rate;
+use port::{CaptureWriter, Pacing};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,7 +30,7 @@ pub(crate) fn generate(options: &GenerateOptions) -> Result<ExitCode, Failure> {
             ))),
         };
     }
-    if options.rate != Rate::Unlimited {
+    if options.rate != Pacing::Unlimited {
         return Err(Failure::usage(
             "--rate is for -i and --port; the times in a capture come from rate= in the specification",
         ));

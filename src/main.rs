@@ -19,6 +19,7 @@ mod screen;
 mod signals;
 mod sources;
 mod tasks;
+mod wording;
 
 use clap::{CommandFactory, FromArgMatches};
 use cli::{Cli, Command};

@@ -9,6 +9,7 @@ use crate::screen::{Screen, Show};
 use crate::signals;
 use crate::sources::{self, Sources};
 use crate::tasks;
+use crate::wording;
 use engine::{Config, HAND_OVER_PACKETS, Outcome, Outputs, OutputsResult};
 use packet::{KeySpec, Seed, Tunnel};
 use port::TimeBase;
@@ -37,7 +38,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let node = options.node.clone().unwrap_or_else(machine::host_name);
     let record_parts = parts::of_records(options, &config.parts);
     let selection = match &options.fields {
-        Some(list) => Selection::parse(list, &record_parts).map_err(Failure::usage)?,
+        Some(list) => Selection::parse(list, &record_parts)
+            .map_err(|error| Failure::usage(wording::of_selection(&error)))?,
         None => Selection::new(&record_parts),
     };
     if options.fields.is_some() && options.flows.is_none() && options.export.is_none() {
@@ -80,7 +82,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         None => signals::stop_on(&[SIGHUP], &stop)?,
     }
     let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
-        .map_err(Failure::fault)?;
+        .map_err(|error| Failure::fault(wording::of_start(&error)))?;
     let shown = screen.finish();
     outcome.errors.extend(damage);
 
@@ -195,7 +197,7 @@ struct Verdict {
 impl Verdict {
     fn of(outcome: &Outcome<Outputs>, are_captures: bool) -> Self {
         let mut code = outcome.errors.iter().map(exit::code_of).max().unwrap_or(0);
-        let mut lines: Vec<String> = outcome.errors.iter().map(ToString::to_string).collect();
+        let mut lines: Vec<String> = outcome.errors.iter().map(wording::of_source).collect();
         // A port that is gone is gone for all its queues.
         lines.dedup();
         if !outcome.faults.is_empty() {

@@ -4,7 +4,7 @@ use super::{fault, write_json};
 use crate::cli::GenerateOptions;
 use crate::exit::{self, EARLY, Failure, say};
 use crate::signals;
-use port::{InterfaceSink, PacketSink, Rate, Sent, SystemClock};
+use port::{InterfaceSink, Pacing, PacketSink, Sent, SystemClock};
 use serde::Serialize;
 use signal_hook::consts::SIGHUP;
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ pub(super) fn send(options: &GenerateOptions, spec: Spec) -> Result<ExitCode, Fa
     }
 }
 
-fn sending(to: &str, rate: Rate, sent: &Sent, lost: BTreeMap<&'static str, u64>) -> Sending {
+fn sending(to: &str, pacing: Pacing, sent: &Sent, lost: BTreeMap<&'static str, u64>) -> Sending {
     Sending {
         to: to.to_owned(),
         frames: sent.frames,
@@ -90,7 +90,7 @@ fn sending(to: &str, rate: Rate, sent: &Sent, lost: BTreeMap<&'static str, u64>)
         lost,
         packets_per_second: sent.packets_per_second(),
         bits_per_second: sent.bits_per_second(),
-        kept_rate: (rate != Rate::Unlimited).then(|| sent.kept_rate()),
+        kept_rate: (pacing != Pacing::Unlimited).then(|| sent.kept_rate()),
         stopped: sent.stopped || sent.fault.is_some(),
     }
 }

@@ -318,7 +318,7 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
         key: KeySpec::FIVE_TUPLE,
         parts: Parts::default(),
         seed: Seed::new(1),
-        top: 10,
+        control: None,
         burst: BURST,
         tasks: None,
         hand_over_parcels: 32,

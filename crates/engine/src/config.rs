@@ -1,5 +1,6 @@
 //! What a run is told.
 
+use crate::control::Control;
 use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
@@ -39,8 +40,8 @@ pub struct Config {
     pub tasks: Option<Tasks>,
     /// Seed of the tables' hash.
     pub seed: Seed,
-    /// Lines in a ranking.
-    pub top: usize,
+    /// Says which task set answers which window, where any does.
+    pub control: Option<Control>,
     /// The most frames in a burst.
     pub burst: usize,
     /// Bursts that may wait between a receiver and each of its workers.

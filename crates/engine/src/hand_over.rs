@@ -347,7 +347,7 @@ mod tests {
             key: KeySpec::FIVE_TUPLE,
             parts: Parts::default(),
             seed: Seed::new(3),
-            top: 0,
+            control: None,
             burst: BURST,
             tasks: None,
             hand_over_parcels: 2,

@@ -2,6 +2,7 @@
 //! to it.
 
 use crate::config::{Config, Every};
+use crate::control::Control;
 use crate::ids::WindowId;
 use crate::keeping::Sealed;
 use crate::steps::Stopwatch;
@@ -78,6 +79,7 @@ pub(crate) struct Refused {
 #[derive(Debug)]
 pub(crate) struct Receiver<'a> {
     every: Every,
+    control: Option<Control>,
     duration_ns: u64,
     time_base: TimeBase,
     parser: BurstParser,
@@ -122,6 +124,7 @@ impl<'a> Receiver<'a> {
         let parsed = ParserConfig { tunnel, key, paired: parts.are_paired(), segments: parts.loss };
         Self {
             every: config.every,
+            control: config.control.clone(),
             duration_ns: config
                 .duration
                 .map_or(u64::MAX, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
@@ -347,6 +350,9 @@ impl<'a> Receiver<'a> {
         let open = OpenWindow::at(self.turned, self.now, self.every);
         if let Some(seat) = &self.seat {
             seat.enter(open.number);
+        }
+        if let Some(control) = &self.control {
+            control.enter(open.number);
         }
         self.first_ns.get_or_insert(self.now);
         if self.time_base == TimeBase::Packets {

@@ -1,6 +1,6 @@
 //! The field table: every field of a flow record, declared once.
 //!
-//! CSV headers, JSON names, the Parquet schema, `--fields` and `edison fields` are all read from [`FIELDS`], so a
+//! CSV headers, JSON names, the Parquet schema, the choice of fields and the table that users see are all read from [`FIELDS`], so a
 //! new field is one new entry.
 
 use crate::{EndReason, FlowRecord, Loss, RowValue};
@@ -96,18 +96,8 @@ impl Aggregation {
 pub enum Part {
     /// Nothing: every record has it.
     Plain,
-    /// `--loss`.
+    /// The TCP losses of the flow.
     Loss,
-}
-
-impl Part {
-    /// The option that gives it; empty for the plain record.
-    pub const fn option(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Loss => "--loss",
-        }
-    }
 }
 
 /// An IPFIX information element.
@@ -166,49 +156,6 @@ pub struct Field {
 }
 
 impl Field {
-    /// The headings of [`Field::describe`].
-    pub const HEADINGS: [&'static str; 8] =
-        ["name", "type", "unit", "aggregation", "nullable", "option", "meaning", "source"];
-
-    /// One row of `edison fields`.
-    pub fn describe(&self) -> [String; 8] {
-        [
-            self.name.to_owned(),
-            self.value.type_name().to_owned(),
-            self.unit.to_owned(),
-            self.aggregation.name().to_owned(),
-            if self.value.nullable() { "yes" } else { "no" }.to_owned(),
-            self.part.option().to_owned(),
-            self.meaning.to_owned(),
-            self.source(),
-        ]
-    }
-
-    /// The rows for the columns whose names depend on the run: statistics, and the other direction.
-    pub fn describe_patterns() -> [[String; 8]; 2] {
-        let statistic = [
-            "{gap,size,iat}_{mean,stddev,pN}",
-            "float64",
-            "packets, bytes, ns",
-            "none",
-            "yes",
-            "--gap, --packet-size, --inter-arrival",
-            "mean, standard deviation, percentile N of the interleaving gap, the packet size, the inter-arrival time",
-            "paper: Zhang et al., FloWatcher-DPDK, TNSM 2019, section III.D",
-        ];
-        let reverse = [
-            "reverse_*",
-            "as the field",
-            "as the field",
-            "as the field",
-            "yes",
-            "--biflow",
-            "every field that is no part of the key, of the packets in the other direction",
-            "RFC 5103",
-        ];
-        [statistic, reverse].map(|row| row.map(str::to_owned))
-    }
-
     /// Paper, IPFIX information elements and standards, as far as the field has them.
     pub fn source(&self) -> String {
         let elements = self.elements.iter().map(|element| match element.enterprise {
@@ -337,7 +284,7 @@ pub const FIELDS: &[Field] = &[
     .paper()
     .ipfix(&[element("destinationTransportPort", 11)])
     .standard("RFC 9293, RFC 768, RFC 9260, RFC 792, RFC 4443"),
-    Field::new("node_id", Value::Node, Constant, "name of the observation point (--node)")
+    Field::new("node_id", Value::Node, Constant, "name of the observation point")
         .paper()
         .ipfix(&[element("observationDomainName", 300)])
         .standard("RFC 7011"),

@@ -31,15 +31,6 @@ impl Metric {
             Self::InterArrival => "ns",
         }
     }
-
-    /// The option that gives it.
-    pub const fn option(self) -> &'static str {
-        match self {
-            Self::Gap => "--gap",
-            Self::Size => "--packet-size",
-            Self::InterArrival => "--inter-arrival",
-        }
-    }
 }
 
 /// What is said of the samples.

@@ -23,6 +23,6 @@ pub use filter::Filter;
 pub use frame::{Burst, FrameDescriptor};
 pub use interface::{InterfaceInfo, InterfaceOptions, InterfaceSource, interfaces};
 pub use packet::Frame;
-pub use send::{InterfaceSink, Pace, PacketSink, Rate, SendClock, Sent, SystemClock, transmit};
-pub use source::{PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};
+pub use send::{InterfaceSink, Pace, Pacing, PacketSink, SendClock, Sent, SystemClock, transmit};
+pub use source::{PacketSource, Poll, Progress, Setting, SourceCounter, SourceError, TimeBase};
 pub use synthetic::SyntheticSource;

@@ -82,18 +82,54 @@ pub trait PacketSource: Send {
 /// Why a source cannot be opened or cannot go on. `Display` gives one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceError {
-    /// It does not exist, cannot be opened, or was asked for wrongly (exit code 2).
+    /// It does not exist or cannot be opened (exit code 2).
     Open(String),
+    /// It was asked for what it cannot do (exit code 2): the setting to change, and why. The program says how users change it.
+    Refused(Setting, String),
     /// It failed while running: an interface that vanished, a read error (exit code 1).
     Fault(String),
     /// The capture is damaged, truncated, empty or foreign: what was read stands (exit code 3).
     Damaged(String),
 }
 
+/// What decides how a source is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// The name of a capture; what has this name may be an interface or a DPDK port.
+    CaptureName,
+    /// Standard input, on which a capture is piped into the program.
+    StandardInput,
+    /// The specification of synthetic traffic.
+    Synthetic,
+    /// The specification of a software wire.
+    Wire,
+    /// The devargs of DPDK ports.
+    Devargs,
+    /// Mbufs in the pool of each receive queue of a DPDK port.
+    Mbufs,
+    /// The arguments of DPDK's environment.
+    Eal,
+    /// How much DPDK's environment logs, which would show the reason.
+    EalLog,
+}
+
+impl SourceError {
+    /// The same error where this setting is to blame for [`SourceError::Open`].
+    #[must_use]
+    pub(crate) fn blame(self, setting: Setting) -> Self {
+        match self {
+            Self::Open(reason) => Self::Refused(setting, reason),
+            other => other,
+        }
+    }
+}
+
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open(text) | Self::Fault(text) | Self::Damaged(text) => f.write_str(text),
+            Self::Open(text) | Self::Refused(_, text) | Self::Fault(text) | Self::Damaged(text) => {
+                f.write_str(text)
+            }
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Generated frames as a source: nothing is read, nothing can be lost.
 
-use crate::{Burst, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};
+use crate::{
+    Burst, FrameDescriptor, PacketSource, Poll, Progress, Setting, SourceCounter, SourceError, TimeBase,
+};
+use notation::SpecError;
 use packet::LinkType;
 use traffic::{Generator, Spec};
 
@@ -17,13 +20,14 @@ pub struct SyntheticSource {
 }
 
 impl SyntheticSource {
-    /// Reads the specification (`--synthetic`); bursts of at most `burst` frames, at least one.
+    /// Reads the specification ; bursts of at most `burst` frames, at least one.
     ///
     /// # Errors
     /// What is wrong with the specification.
     pub fn open(spec: &str, burst: usize) -> Result<Self, SourceError> {
-        let parsed: Spec =
-            spec.parse().map_err(|error| SourceError::Open(format!("--synthetic: {error}")))?;
+        let parsed: Spec = spec
+            .parse()
+            .map_err(|error: SpecError| SourceError::Refused(Setting::Synthetic, error.to_string()))?;
         Ok(Self::new(spec, Generator::new(parsed), burst))
     }
 

@@ -1,8 +1,8 @@
 //! A wrong EAL argument: an error, not an exit; and EAL's usage text does not land on standard output.
 #![cfg(feature = "dpdk")]
 
-use port::SourceError;
 use port::dpdk::{Eal, EalConfig};
+use port::{Setting, SourceError};
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd};
 
@@ -21,7 +21,7 @@ fn a_wrong_argument_is_an_error() {
     unsafe { libc::dup2(kept, 1) };
 
     let error = result.expect_err("EAL refuses it");
-    assert!(matches!(&error, SourceError::Open(text) if !text.contains('\n')), "{error:?}");
+    assert!(matches!(&error, SourceError::Refused(Setting::Eal, text) if !text.contains('\n')), "{error:?}");
     // SAFETY: the pipe's reading end is ours, and nobody else's.
     let mut reader = unsafe { std::fs::File::from_raw_fd(ends[0]) };
     let mut text = [0; 64];

@@ -3,7 +3,7 @@
 mod wire_fixture;
 
 use port::wire::{Length, Trace, Wire, WireSpec};
-use port::{PacketSource, Poll, SourceError, SyntheticSource, TimeBase};
+use port::{PacketSource, Poll, Setting, SourceError, SyntheticSource, TimeBase};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wire_fixture::{EPOCH_NS, Frames, LIMIT, Received, TestClock, drain, synthetic, udp};
@@ -211,7 +211,7 @@ fn the_machines_clock_drives_it_too() {
 #[test]
 fn what_is_not_possible_is_refused_in_one_line() {
     let load = |source: &mut dyn PacketSource, limit| match Trace::load(source, 1, limit) {
-        Err(SourceError::Open(line)) => {
+        Err(SourceError::Refused(Setting::Wire, line)) => {
             assert!(!line.contains('\n'));
             line
         }

@@ -3,13 +3,14 @@
 
 mod wire_fixture;
 
+use notation::Rate;
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use traffic::{Arrivals, Rate, Schedule};
+use traffic::{Arrivals, Schedule};
 use wire_fixture::{EPOCH_NS, Received, TestClock, synthetic};
 
 const START_NS: u64 = 5_000_000_000;

@@ -11,23 +11,19 @@ mod line;
 mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_file;
-mod ranking;
-pub mod report;
 mod rotation;
 #[cfg(feature = "parquet")]
 mod rows;
 mod selection;
 mod target;
-pub mod terminal;
 mod text;
 mod writer;
 
 pub use account::Account;
 pub use anonymize::Anonymizer;
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};
-pub use ranking::Ranking;
 pub use rotation::{Rotation, create_rotating};
 #[cfg(feature = "parquet")]
 pub use rows::{RowWindow, RowWriter};
-pub use selection::{Column, Parts, Selection, SelectionError};
+pub use selection::{Column, Needed, Parts, Selection, SelectionError};
 pub use writer::{Delivery, Format, RecordWriter, create};

@@ -37,10 +37,10 @@ pub fn create_rotating(
     let refused =
         |reason: &str| Err(Error::new(ErrorKind::InvalidInput, format!("{}: {reason}", path.display())));
     if matches!(rotation, Rotation::Time(0) | Rotation::Size(0)) {
-        return refused("--rotate needs a time or a size above zero");
+        return refused("rotation needs a time or a size above zero");
     }
     if target::is_stdout(path) || target::is_special(path) {
-        return refused("--rotate makes several files, and this is none; name a file, or leave --rotate out");
+        return refused("rotation makes several files, and this is none: name a file, or leave rotation out");
     }
     let format = Format::of(path)?;
     // That no file can be made here is said now, not when the first record comes.

@@ -222,7 +222,7 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
         Some(rest) => (rest, true),
         None => (lower.as_str(), false),
     };
-    let unasked = |option: &'static str| SelectionError::NotAsked { name: name.to_owned(), option };
+    let unasked = |needs| SelectionError::NotAsked { name: name.to_owned(), needs };
     if let Some(field) = Field::named(plain) {
         let is_plain_offered = offered.iter().any(|column| column.name == field.name);
         return match (field.aggregation, is_reverse) {
@@ -233,8 +233,8 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
             (_, true) if is_plain_offered && offered.iter().any(|column| column.is_reverse) => {
                 SelectionError::SameInBoth { name: name.to_owned(), plain: field.name }
             }
-            (_, true) if is_plain_offered => unasked("--biflow"),
-            _ => unasked(field.part.option()),
+            (_, true) if is_plain_offered => unasked(Needed::Biflow),
+            _ => unasked(Needed::Part(field.part)),
         };
     }
     let is_offered = |plain: &str| offered.iter().any(|column| column.name == plain);
@@ -247,20 +247,39 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
         })
     };
     if let Some(metric) = metrics.iter().find(of_metric) {
-        return unasked(if is_reverse && is_offered(plain) { "--biflow" } else { metric.option() });
+        return unasked(if is_reverse && is_offered(plain) {
+            Needed::Biflow
+        } else {
+            Needed::Metric(*metric)
+        });
     }
-    SelectionError::Unknown { name: name.to_owned(), nearest: nearest(&lower, offered) }
+    let names = offered.iter().map(Column::name).chain(FIELDS.iter().map(|field| field.name));
+    SelectionError::Unknown {
+        name: name.to_owned(),
+        nearest: notation::nearest(name, names).map(str::to_owned),
+    }
 }
 
-/// The column whose name is closest, unless none is close.
-fn nearest(name: &str, offered: &[Column]) -> Option<String> {
-    let unasked = FIELDS.iter().map(|field| field.name);
-    let names = offered.iter().map(Column::name).chain(unasked);
-    names
-        .map(|known| (strsim::normalized_damerau_levenshtein(name, known), known))
-        .filter(|(likeness, _)| *likeness >= 0.4)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known.to_owned())
+/// What fills a field that the plain record does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needed {
+    /// A part of the record.
+    Part(Part),
+    /// Statistics of this.
+    Metric(Metric),
+    /// The other direction.
+    Biflow,
+}
+
+impl fmt::Display for Needed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Part(Part::Plain) => f.write_str("nothing"),
+            Self::Part(Part::Loss) => f.write_str("the TCP losses of flows"),
+            Self::Metric(metric) => write!(f, "statistics of `{}`", metric.name()),
+            Self::Biflow => f.write_str("both directions in one record"),
+        }
+    }
 }
 
 /// Why a list of fields was refused.
@@ -272,7 +291,7 @@ pub enum SelectionError {
     Unknown {
         /// What was written.
         name: String,
-        /// The closest field name, if one is close.
+        /// The nearest field name, where one is near.
         nearest: Option<String>,
     },
     /// A field stands in the list more than once.
@@ -281,8 +300,8 @@ pub enum SelectionError {
     NotAsked {
         /// What was written.
         name: String,
-        /// The option that gives it.
-        option: &'static str,
+        /// What fills it.
+        needs: Needed,
     },
     /// The run's flow key has no such member.
     NotInKey(String),
@@ -308,10 +327,8 @@ impl fmt::Display for SelectionError {
                 write!(f, "unknown field `{name}`: `edison fields` lists all")
             }
             Self::Twice(name) => write!(f, "field `{name}` is named twice"),
-            Self::NotAsked { name, option } => write!(f, "field `{name}` needs the option {option}"),
-            Self::NotInKey(name) => {
-                write!(f, "field `{name}` is no part of this run's flow key; see the option --key")
-            }
+            Self::NotAsked { name, needs } => write!(f, "field `{name}` needs {needs}"),
+            Self::NotInKey(name) => write!(f, "field `{name}` is no part of this run's flow key"),
             Self::SameInBoth { name, plain } => {
                 write!(f, "there is no field `{name}`: `{plain}` holds for both directions")
             }

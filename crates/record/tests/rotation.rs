@@ -161,7 +161,7 @@ fn what_cannot_rotate_is_refused_with_the_reason() {
     };
     for path in ["-", "/dev/stdout", "/dev/null"] {
         let error = refused(Path::new(path), Rotation::Time(MINUTE));
-        assert!(error.starts_with(path) && error.contains("--rotate"), "{error}");
+        assert!(error.starts_with(path) && error.contains("rotation makes several files"), "{error}");
     }
     assert!(refused(&directory.path("flows.txt"), Rotation::Size(1)).contains("unknown suffix"));
     assert!(refused(&directory.path("missing/flows.csv"), Rotation::Size(1)).contains("missing/flows.csv"));

@@ -34,6 +34,11 @@ impl OutOfMemory {
     pub(crate) fn of_limits(bytes: usize) -> Self {
         Self { bytes, cause: None }
     }
+
+    /// Whether the limits refused it, rather than the machine.
+    pub fn is_of_limits(&self) -> bool {
+        self.cause.is_none()
+    }
 }
 
 impl fmt::Display for OutOfMemory {
@@ -41,10 +46,16 @@ impl fmt::Display for OutOfMemory {
         let mib = self.bytes.div_ceil(1 << 20);
         match &self.cause {
             Some(cause) => {
-                write!(f, "cannot reserve {mib} MiB of address space: {cause}; lower --memory or --max-flows")
+                write!(
+                    f,
+                    "cannot reserve {mib} MiB of address space: {cause}; lower the limits of memory or flows"
+                )
             }
             None => {
-                write!(f, "--memory leaves no {mib} MiB for shared state: raise it, or lower --max-flows")
+                write!(
+                    f,
+                    "the limit of memory leaves no {mib} MiB for shared state: raise it, or lower that of flows"
+                )
             }
         }
     }

@@ -82,7 +82,7 @@ pub(crate) fn of(asked: &Asked<'_>) -> TaskAnswer {
     TaskAnswer {
         name: task.spec.kind.query(),
         note: TaskNote {
-            task: task.spec.to_string(),
+            text: task.spec.to_string(),
             structure: text(asked.state()),
             why: task.maker.choice.why.clone(),
             memory_bytes: asked.states.iter().map(|state| state.bytes() as u64).sum(),

@@ -13,6 +13,7 @@ mod desk;
 mod feed;
 mod generation;
 mod planner;
+mod ranking;
 pub mod rows;
 mod spec;
 mod state;
@@ -26,7 +27,7 @@ mod worker_id;
 pub use desk::{Desk, Emptied};
 pub use flow::WindowId;
 pub use generation::Generation;
-pub use planner::{Choice, Setting, size_text};
+pub use planner::{Choice, Setting};
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
 pub use task_answer::{

@@ -12,8 +12,8 @@ use crate::catalog;
 use crate::spec::{Against, Kind, Limit, Size, TaskSpec, WHOLE_PPM, Weight};
 use crate::{Quantity, Structure};
 use error_bound::{capacity, error_bound};
+use notation::{grouped, size_text};
 use packet::{Key, KeySpec, KeyV4, KeyV6, Seed};
-use record::terminal::grouped;
 
 /// Memory for each address family where the user said nothing.
 const USUAL_BYTES: usize = 64 << 20;
@@ -196,15 +196,6 @@ fn choice(structure: Structure, bytes: usize, question: &Question<'_>, why: Stri
 
 fn percent(part: f64) -> String {
     if part >= 0.0995 { format!("{:.0} %", part * 100.0) } else { format!("{:.2} %", part * 100.0) }
-}
-
-/// Bytes in the largest unit that leaves a whole number: `1 MiB`, `1536 KiB`, `1000 bytes`.
-pub fn size_text(bytes: usize) -> String {
-    match bytes {
-        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
-        _ => format!("{bytes} bytes"),
-    }
 }
 
 /// The smallest memory up to `most` where `fits` holds, which then holds of all larger ones; `None` where there is none.

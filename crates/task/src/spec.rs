@@ -6,10 +6,10 @@ pub use kind::{Kind, Quantity};
 
 use crate::Structure;
 use crate::catalog;
+use notation::{SpecError, pairs, unknown_key};
 use packet::KeySpec;
 use std::fmt;
 use std::str::FromStr;
-use traffic::{SpecError, pairs, parse_bytes, parse_count, parse_share_ppm, unknown_key};
 
 /// Shares, and relative errors, are parts of a million.
 pub(crate) const WHOLE_PPM: f64 = 1e6;
@@ -97,7 +97,7 @@ fn key(text: &str) -> Result<KeySpec, SpecError> {
     // Commas part the pairs of a task, so that fields are joined by a plus.
     KeySpec::parse(&text.replace('+', ",")).map_err(|error| {
         let line = error.to_string().lines().next().unwrap_or_default().to_owned();
-        SpecError::from(format!(
+        SpecError::new(format!(
             "key={text}: {line}; fields are src_addr, dst_addr, protocol, src_port, dst_port, vlan, ip_tos, joined by +, \
              addresses with prefixes as src_addr/24/64"
         ))
@@ -144,19 +144,19 @@ impl TaskSpec {
     }
 
     fn set(&mut self, name: &str, text: &str) -> Result<(), SpecError> {
-        let refused = |why: String| SpecError::from(format!("{}: {name}={text}: {why}", self.kind));
+        let refused = |why: String| SpecError::new(format!("{}: {name}={text}: {why}", self.kind));
         let not = |expected: &str| refused(format!("not {expected}"));
         let known = self.kind.keys();
         if !COMMON.contains(&name) && !known.contains(&name) {
             let all: Vec<_> = known.iter().chain(&COMMON).copied().collect();
             return Err(unknown_key(&format!("{}: unknown key", self.kind), name, &all));
         }
-        let count = |least: u64, most: u64| match parse_count(text) {
+        let count = |least: u64, most: u64| match notation::count(text) {
             Ok(count) if (least..=most).contains(&count) => Ok(count),
             Ok(_) => Err(refused(format!("must be from {least} to {most}"))),
-            Err(expected) => Err(not(expected)),
+            Err(error) => Err(not(error.expected())),
         };
-        let share = || match parse_share_ppm(text) {
+        let share = || match notation::share_ppm(text) {
             Ok(0) => Err(refused("must be more than nothing; the least is 0.0001%".to_owned())),
             Ok(ppm) => Ok(ppm),
             Err(_) => Err(refused("not a share up to 100% such as 0.2% or 0.002".to_owned())),
@@ -190,7 +190,8 @@ impl TaskSpec {
             }
             "windows" => self.against = Against::Average(count(2, MOST_WINDOWS)? as usize),
             "at" => {
-                let ppm = |text: &str| parse_share_ppm(text).map_err(|_| not("shares such as 50%/99%/0.999"));
+                let ppm =
+                    |text: &str| notation::share_ppm(text).map_err(|_| not("shares such as 50%/99%/0.999"));
                 self.at_ppm = text.split('/').map(ppm).collect::<Result<_, _>>()?;
             }
             "structure" => {
@@ -200,7 +201,7 @@ impl TaskSpec {
                 self.structure = Some(found.ok_or_else(unknown)?);
             }
             "memory" => {
-                let bytes = parse_bytes(text).map_err(not)?;
+                let bytes = notation::bytes(text).map_err(|error| not(error.expected()))?;
                 self.size = Size::Memory(usize::try_from(bytes).unwrap_or(usize::MAX));
             }
             "error" => self.size = Size::ErrorPpm(share()?),
@@ -212,7 +213,7 @@ impl TaskSpec {
     /// What depends on several keys.
     fn check(&mut self, given: &[(&str, &str)]) -> Result<(), SpecError> {
         let is_given = |key: &str| given.iter().any(|(given, _)| *given == key);
-        let refused = |why: &str| Err(SpecError::from(format!("{}: {why}", self.kind)));
+        let refused = |why: &str| Err(SpecError::new(format!("{}: {why}", self.kind)));
         if is_given("share") && is_given("count") {
             return refused("share and count both say who is in the answer: give one");
         }

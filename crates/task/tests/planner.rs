@@ -3,7 +3,7 @@
 mod support;
 
 use support::*;
-use task::{Structure, Tasks, size_text};
+use task::{Structure, Tasks};
 
 fn chosen(text: &str, packets: u64, workers: usize) -> Result<(Structure, usize, String), String> {
     let specs = [spec(text)];
@@ -95,10 +95,4 @@ fn says_what_a_window_was_taken_to_have() {
     };
     assert!(why("entropy").contains("taken to have 10,000,000 packets"), "{}", why("entropy"));
     assert!(!why("entropy:packets=5M").contains("taken to have"));
-}
-
-#[test]
-fn bytes_are_said_in_the_largest_unit_that_is_whole() {
-    let said = [0, 999, 1 << 10, 3 << 19, 5 << 30].map(size_text);
-    assert_eq!(said, ["0 MiB", "999 bytes", "1 KiB", "1536 KiB", "5120 MiB"]);
 }

@@ -19,14 +19,11 @@ mod spec;
 mod tcp;
 mod truth;
 
-pub use arrival::{ArrivalTimes, Arrivals, Bursts, Even, Rate, Schedule, Table, line_bytes};
+pub use arrival::{ArrivalTimes, Arrivals, Bursts, Even, Schedule, Table, line_bytes};
 pub use event::EventKind;
 pub use generator::{GeneratedFrame, Generator, Origin};
 pub use key_stream::KeyStream;
 pub use path::{Path, PathSpec, PathTruth, TapFrame, TapTruth};
 pub use ranks::RankDraw;
-pub use spec::{
-    EventSpec, SizeShare, Spec, SpecError, TcpStyle, pairs, unknown_key, value::bytes as parse_bytes,
-    value::count as parse_count, value::share_ppm as parse_share_ppm,
-};
+pub use spec::{EventSpec, SizeShare, Spec, TcpStyle};
 pub use truth::{EventTruth, FlowCount, FlowTruth, LossTruth, Totals, Truth};

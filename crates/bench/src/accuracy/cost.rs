@@ -12,14 +12,15 @@ use crate::Line;
 use crate::compare::{in_turn, median_ratio, thread_time};
 use crate::line::to_digits;
 use flow::{FlowRecord, WindowRow};
+use notation::size_text;
 use packet::{Key, KeyV4, KeyV6, PacketFields, Seed};
 use serde_json::{Value, json};
 use summary::tcp::LossCounts;
 use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 use task::{
-    Choice, Desk, Kind, Structure, TaskCounter, TaskSpec, TaskStates, Tasks, WindowId, WorkerId, size_text,
+    Choice, Desk, Kind, Structure, TaskAnswer, TaskCounter, TaskRows, TaskSpec, TaskStates, Tasks, WindowId,
+    WorkerId,
 };
-use task::{TaskAnswer, TaskRows};
 
 /// What all six tasks may cost at most, in times the plain record.
 const ASKED_TIMES: f64 = 3.0;

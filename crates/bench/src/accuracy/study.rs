@@ -9,9 +9,10 @@ use super::truth::{Counted, Truth};
 use crate::Line;
 use crate::compare;
 use crate::line::to_digits;
+use notation::size_text;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use task::{Kind, Structure, size_text};
+use task::{Kind, Structure};
 
 /// Digits behind the point of a measure.
 const DIGITS: i32 = 5;

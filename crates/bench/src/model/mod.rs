@@ -29,10 +29,10 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         return Err("bench model needs an x86-64 processor: its fence and its time stamp counter".to_owned());
     }
     if let Some(flows) = points.flows.filter(|flows| !(1..=points::MOST).contains(flows)) {
-        return Err(format!("--flows {flows}: bench model takes 1 to {} (a table of 512 MiB)", points::MOST));
+        return Err(format!("{flows} flows: bench model takes 1 to {} (a table of 512 MiB)", points::MOST));
     }
     if let Some(skew) = points.zipf.filter(|skew| !(0.0..=10.0).contains(skew)) {
-        return Err(format!("--zipf {skew}: bench model takes 0 (uniform) to 10"));
+        return Err(format!("a Zipf exponent of {skew}: bench model takes 0 (uniform) to 10"));
     }
     let machine = Machine::measured(out)?;
     let fitted = points::run(points, &machine, out)?;

@@ -7,9 +7,9 @@ use super::{ONE_WINDOW, loads, packets, rounded, settings, wire, xyz};
 use crate::preset::{Load, Preset};
 use crate::{Line, Points};
 use engine::{Plan, Split, State};
+use notation::Rate;
 use port::wire::Length;
 use serde_json::json;
-use traffic::Rate;
 
 const ROUNDS: usize = 3;
 /// Flows for which shared tables are made: their memory, about 1.3 kB a flow for two sets of both families, is taken whole.

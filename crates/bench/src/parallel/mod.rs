@@ -16,8 +16,9 @@ pub(crate) use scale::run as scale;
 
 use crate::Points;
 use crate::preset::{Load, OWN, Preset};
+use notation::Rate;
 use port::wire::{Length, WireSpec};
-use traffic::{Arrivals, Rate};
+use traffic::Arrivals;
 
 /// One window for the whole run.
 const ONE_WINDOW: engine::Every = engine::Every::Time(1 << 62);

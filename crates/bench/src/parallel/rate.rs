@@ -7,9 +7,9 @@ use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
 use crate::preset::{Load, Preset};
 use crate::{Line, Points};
 use engine::Plan;
+use notation::Rate;
 use port::wire::Length;
 use serde_json::json;
-use traffic::Rate;
 
 /// Share of the packets that may be lost.
 const BOUND: f64 = 1e-5;

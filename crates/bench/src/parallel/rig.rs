@@ -329,7 +329,7 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         key: KeySpec::FIVE_TUPLE,
         parts: Parts::default(),
         seed: Seed::new(SEED),
-        top: 10,
+        control: None,
         burst: setting.burst,
         tasks: None,
         hand_over_parcels: setting.between_cores.div_ceil(setting.burst).max(2),

@@ -73,7 +73,8 @@ impl Answers {
     /// Answers a window, all rows of which have come. False where it could not be passed on.
     pub(super) fn window(&mut self, closed: ClosedWindow) -> bool {
         let window = closed.window;
-        let empty_passed = closed.empty_before == 0 || (self.outlet)(self.empty(&closed));
+        let empty = (closed.empty_before != 0).then(|| self.empty(&closed));
+        let empty_passed = empty.is_none_or(|empty| (self.outlet)(empty));
         self.last_end_ns = closed.span.end_ns;
         // Windows of a receiver that failed are in no report: their rows go.
         let later = self.open.split_off(&window.next());

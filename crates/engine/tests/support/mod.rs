@@ -27,7 +27,7 @@ pub(crate) fn config() -> Config {
         key: KeySpec::FIVE_TUPLE,
         parts: Parts::default(),
         seed: Seed::new(7),
-        top: 5,
+        control: None,
         burst: BURST,
         tasks: None,
         hand_over_parcels: 4,

@@ -1,6 +1,6 @@
 //! Opening what holds a capture: a file, a pipe, standard input.
 
-use crate::SourceError;
+use crate::{Setting, SourceError};
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::os::fd::{AsFd, AsRawFd};
@@ -30,17 +30,20 @@ impl Read for Pipe {
 pub(super) fn open(path: &str) -> Result<(Box<dyn Read + Send>, Option<u64>), SourceError> {
     let cannot = |error: io::Error| {
         let advice = match error.kind() {
-            ErrorKind::NotFound => "check the name; an interface is named by -i, a DPDK port by --port",
+            ErrorKind::NotFound => "check the name",
             ErrorKind::PermissionDenied => "its owner must allow reading",
             _ => "check the name and the disk",
         };
-        SourceError::Open(format!("cannot open the capture file '{path}': {error}: {advice}"))
+        let text = format!("cannot open the capture file '{path}': {error}: {advice}");
+        match error.kind() {
+            ErrorKind::NotFound => SourceError::Refused(Setting::CaptureName, text),
+            _ => SourceError::Open(text),
+        }
     };
     let file = if path == STANDARD_INPUT {
         if io::stdin().is_terminal() {
-            let text =
-                "standard input is a terminal: pipe a capture into it, as in `tcpdump -w - | edison run -`";
-            return Err(SourceError::Open(text.into()));
+            let text = "standard input is a terminal: pipe a capture into it";
+            return Err(SourceError::Refused(Setting::StandardInput, text.into()));
         }
         File::from(io::stdin().as_fd().try_clone_to_owned().map_err(cannot)?)
     } else {

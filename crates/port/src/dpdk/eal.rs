@@ -5,7 +5,7 @@ use super::device::Device;
 use super::hugepages::Hugepages;
 use super::pool::mbuf_bytes;
 use super::port::PortOptions;
-use crate::SourceError;
+use crate::{Setting, SourceError};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,10 +107,8 @@ impl Eal {
             // SAFETY: reads a thread-local number.
             let code = unsafe { dpdk_sys::shim_errno() };
             remove(runtime_directory);
-            return Err(SourceError::Open(format!(
-                "DPDK's EAL does not start: {}; see --eal's arguments, and 'edison ports' for rights and hugepages",
-                reason(&log, code)
-            )));
+            let text = format!("DPDK's EAL does not start: {}", reason(&log, code));
+            return Err(SourceError::Refused(Setting::Eal, text));
         }
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = true;
         Ok(Arc::new(Self {

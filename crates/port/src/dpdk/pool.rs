@@ -50,7 +50,7 @@ impl Pool {
             // SAFETY: reads a thread-local number.
             let code = unsafe { dpdk_sys::shim_errno() };
             return Err(SourceError::Open(format!(
-                "no pool of {count} mbufs of {room} bytes ({} MiB): {}; set fewer with --mempool or give DPDK more memory",
+                "no pool of {count} mbufs of {room} bytes ({} MiB): {}; set fewer mbufs or give DPDK more memory",
                 (u64::from(count) * mbuf_bytes(data)) >> 20,
                 reason(&log, code)
             )));

@@ -6,7 +6,7 @@ use super::kernel_socket::KernelSockets;
 use super::pool::Pool;
 use super::spread::{Rss, Spread};
 use super::tally::{Losses, Tally};
-use crate::{SourceCounter, SourceError, kernel_link};
+use crate::{Setting, SourceCounter, SourceError, kernel_link};
 use dpdk_sys::{NO_PORT, RTE_ETH_RX_OFFLOAD_SCATTER, rte_mbuf, shim_port_info};
 use std::ffi::{CString, c_int};
 use std::ops::RangeInclusive;
@@ -258,16 +258,18 @@ impl Port {
         })?;
         let least = u32::from(rx) + u32::from(options.burst) + POOL_CACHE;
         if options.mbufs < least {
-            return Err(SourceError::Open(format!(
-                "port {}: {} mbufs are too few for a ring of {rx}: set at least {least} with --mempool",
+            let text = format!(
+                "port {}: {} mbufs are too few for a ring of {rx}: set at least {least}",
                 self.device.devargs, options.mbufs
-            )));
+            );
+            return Err(SourceError::Refused(Setting::Mbufs, text));
         }
         let data = options.buffer_bytes(&self.device, info.min_rx_bufsize);
         let cache = POOL_CACHE.min(options.mbufs / 4);
         let socket = info.socket_id as u32;
         for queue in 0..queues {
-            let pool = Pool::new(&self.eal, options.mbufs, cache, data, info.socket_id)?;
+            let pool = Pool::new(&self.eal, options.mbufs, cache, data, info.socket_id)
+                .map_err(|error| error.blame(Setting::Mbufs))?;
             let raw = pool.as_ptr();
             self.pools.push(pool);
             // SAFETY: as above, and the pool lives until the port is closed.
@@ -462,18 +464,20 @@ fn probe(eal: &Eal, device: &Device) -> Result<String, SourceError> {
         .iter()
         .filter_map(|key| device.argument(key))
         .find(|name| !interface_exists(name));
+    let is_silent = telling(&log).next().is_none();
     let hint = match missing {
         Some(name) => format!("; there is no interface '{name}': 'ip link' lists them"),
         None if log.contains("failed to parse device") => {
             "; no installed DPDK driver has this name: see 'edison ports'".into()
         }
-        None if telling(&log).next().is_none() => format!(
-            "; the driver refused it: check its arguments in DPDK's guide, or see why by --eal --log-level=debug{}",
-            rights_hint()
-        ),
+        None if is_silent => {
+            format!("; the driver refused it: check its arguments in DPDK's guide{}", rights_hint())
+        }
         None => rights_hint().to_owned(),
     };
-    Err(SourceError::Open(format!("port {}: cannot open it: {}{hint}", device.devargs, reason(&log, result))))
+    let error =
+        SourceError::Open(format!("port {}: cannot open it: {}{hint}", device.devargs, reason(&log, result)));
+    Err(if missing.is_none() && is_silent { error.blame(Setting::EalLog) } else { error })
 }
 
 /// What to do where a driver only says that something failed.

@@ -4,7 +4,7 @@ use super::eal::Eal;
 use super::port::{Port, PortOptions, RxQueue};
 use super::source::{DpdkSource, Timestamps};
 use super::spread::Spread;
-use crate::SourceError;
+use crate::{Setting, SourceError};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ impl ProbedPorts {
     /// `Open` with what is wrong and what to do.
     pub fn probe(eal: &Arc<Eal>, devargs: &[String]) -> Result<Self, SourceError> {
         if devargs.is_empty() {
-            return Err(SourceError::Open("no DPDK port is named: give its devargs to --port".into()));
+            let text = "no DPDK port is named: give its devargs";
+            return Err(SourceError::Refused(Setting::Devargs, text.into()));
         }
         // Before the first port starts: net_pcap writes times only where the field is known.
         let timestamps = Timestamps::register();

@@ -5,7 +5,7 @@ use super::pool::{Pool, mbuf_bytes};
 use super::source::describe;
 use crate::prefetch::prefetch;
 use crate::wire::{Buffers, SystemClock, Trace, Wire, WireClock, WireQueue, WireSpec};
-use crate::{FrameDescriptor, SourceError};
+use crate::{FrameDescriptor, Setting, SourceError};
 use dpdk_sys::{RTE_MBUF_F_RX_RSS_HASH, RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf, rte_mempool_cache};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Wire {
     /// The queues of a wire that hands its frames out in mbufs, `mbufs=` of them for each queue.
     ///
     /// # Errors
-    /// `Open`: as [`Wire::open`]; a pool that is too small for its ring, a frame that no mbuf can hold, too little memory.
+    /// `Refused`: as [`Wire::open`]; a pool that is too small for its ring, a frame that no mbuf can hold, too little memory.
     pub fn open_mbufs(
         eal: &Arc<Eal>,
         name: &str,
@@ -47,16 +47,19 @@ impl Wire {
         let least = spec.ring + burst.max(1);
         let mbufs = spec.mbufs.unwrap_or(DEFAULT_MBUFS);
         if (mbufs as usize) < least {
-            return Err(SourceError::Open(format!(
-                "--wire mbufs={mbufs}: too few for a ring of {}: set at least {least}",
-                spec.ring
-            )));
+            return Err(SourceError::Refused(
+                Setting::Wire,
+                format!("mbufs={mbufs}: too few for a ring of {}: set at least {least}", spec.ring),
+            ));
         }
         if trace.longest() > u32::from(u16::MAX) {
-            return Err(SourceError::Open(format!(
-                "--wire mbufs: a frame of {} bytes does not fit an mbuf: leave mbufs out, or cut frames (snap)",
-                trace.longest()
-            )));
+            return Err(SourceError::Refused(
+                Setting::Wire,
+                format!(
+                    "mbufs: a frame of {} bytes does not fit an mbuf: leave mbufs out, or cut frames (snap)",
+                    trace.longest()
+                ),
+            ));
         }
         let queues = Self::open_with(name, &WireSpec { mbufs: None, ..*spec }, trace, burst, clock)?;
         queues
@@ -100,7 +103,7 @@ unsafe impl Send for MbufRing {}
 impl MbufRing {
     fn new(eal: &Arc<Eal>, mbufs: u32, ring: usize, burst: usize) -> Result<Self, SourceError> {
         // The pool has no caches of its own: the receiver need not be an lcore.
-        let pool = Pool::new(eal, mbufs, 0, BUFFER_BYTES, -1)?;
+        let pool = Pool::new(eal, mbufs, 0, BUFFER_BYTES, -1).map_err(|error| error.blame(Setting::Wire))?;
         let cache = Cache::new(pool, CACHE.min(mbufs / 4))?;
         let mut ready = vec![std::ptr::null_mut(); ring].into_boxed_slice();
         if !cache.get(&mut ready) {

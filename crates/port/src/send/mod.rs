@@ -7,7 +7,7 @@ mod transmit;
 
 pub use clock::{SendClock, SystemClock};
 pub use interface::InterfaceSink;
-pub use pace::{Pace, Rate};
+pub use pace::{Pace, Pacing};
 pub use transmit::{Sent, transmit};
 
 use crate::{SourceCounter, SourceError};

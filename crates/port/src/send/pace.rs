@@ -1,16 +1,30 @@
 //! When each frame is due.
 
+use notation::{QuantityError, Rate};
+use std::str::FromStr;
+
 /// How fast frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rate {
+pub enum Pacing {
     /// As fast as they are taken.
     Unlimited,
-    /// So many frames a second, evenly spaced.
-    Packets(u64),
-    /// So many bits a second on an Ethernet link: with preamble, check sequence and the gap between frames.
-    Bits(u64),
+    /// Evenly, at a rate.
+    Rate(Rate),
     /// As their time stamps say.
     Times,
+}
+
+impl FromStr for Pacing {
+    type Err = QuantityError;
+
+    /// Reads `max`, `times` or a rate.
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        match text {
+            "max" => Ok(Self::Unlimited),
+            "times" => Ok(Self::Times),
+            _ => text.parse().map(Self::Rate),
+        }
+    }
 }
 
 /// What a frame takes on an Ethernet link beside its bytes: preamble and start delimiter 8, check sequence 4, gap 12
@@ -23,7 +37,7 @@ const SECOND_NS: u128 = 1_000_000_000;
 /// beginning, so that nothing adds up, however long it lasts.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    rate: Rate,
+    pacing: Pacing,
     /// Frames, or bits, before the next frame.
     before: u128,
     first_time_ns: Option<u64>,
@@ -32,18 +46,20 @@ pub struct Pace {
 
 impl Pace {
     /// A schedule that begins now.
-    pub fn new(rate: Rate) -> Self {
-        Self { rate, before: 0, first_time_ns: None, end_ns: 0 }
+    pub fn new(pacing: Pacing) -> Self {
+        Self { pacing, before: 0, first_time_ns: None, end_ns: 0 }
     }
 
     /// When the next frame is due, nanoseconds since the run's beginning. `wire_len` is its length without check
     /// sequence, `time_ns` its time stamp.
     pub fn next(&mut self, wire_len: u32, time_ns: u64) -> u64 {
-        let (due, end) = match self.rate {
-            Rate::Unlimited => (0, 0),
-            Rate::Packets(rate) => self.advance(1, rate),
-            Rate::Bits(rate) => self.advance((u128::from(wire_len) + u128::from(OVERHEAD)) * 8, rate),
-            Rate::Times => {
+        let (due, end) = match self.pacing {
+            Pacing::Unlimited => (0, 0),
+            Pacing::Rate(Rate::Packets(rate)) => self.advance(1, rate),
+            Pacing::Rate(Rate::Bits(rate)) => {
+                self.advance((u128::from(wire_len) + u128::from(OVERHEAD)) * 8, rate)
+            }
+            Pacing::Times => {
                 let due = time_ns.saturating_sub(*self.first_time_ns.get_or_insert(time_ns));
                 (due, due)
             }
@@ -70,9 +86,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn reads_rates() {
+        assert_eq!("100kpps".parse(), Ok(Pacing::Rate(Rate::Packets(100_000))));
+        assert_eq!(("times".parse(), "max".parse()), (Ok(Pacing::Times), Ok(Pacing::Unlimited)));
+        assert!("100".parse::<Pacing>().is_err());
+    }
+
+    #[test]
     fn packets_are_evenly_spaced_and_nothing_adds_up() {
         // A third of a microsecond: no whole number of nanoseconds.
-        let mut pace = Pace::new(Rate::Packets(3_000_000));
+        let mut pace = Pace::new(Pacing::Rate(Rate::Packets(3_000_000)));
         let due: Vec<u64> = (0..7).map(|_| pace.next(60, 0)).collect();
         assert_eq!(due, [0, 333, 666, 1000, 1333, 1666, 2000]);
         (7..3_000_000).for_each(|_| {
@@ -85,24 +108,24 @@ mod tests {
     fn bits_are_those_of_the_link() {
         // 14,880,952 smallest frames a second make 10 Gbit/s, 812,743 largest ones.
         for (wire_len, frames) in [(60, 14_880_952), (1514, 812_743)] {
-            let mut pace = Pace::new(Rate::Bits(10_000_000_000));
+            let mut pace = Pace::new(Pacing::Rate(Rate::Bits(10_000_000_000)));
             (0..frames).for_each(|_| {
                 pace.next(wire_len, 0);
             });
             assert!((999_990_000..=1_000_000_000).contains(&pace.end_ns()), "{}", pace.end_ns());
         }
-        let mut pace = Pace::new(Rate::Bits(1_000_000_000));
+        let mut pace = Pace::new(Pacing::Rate(Rate::Bits(1_000_000_000)));
         assert_eq!([60, 1514, 60].map(|length| pace.next(length, 0)), [0, 672, 672 + 12_304]);
     }
 
     #[test]
     fn times_are_kept_and_without_a_rate_all_is_due() {
-        let mut pace = Pace::new(Rate::Times);
+        let mut pace = Pace::new(Pacing::Times);
         assert_eq!([5000, 5700, 5699, 9000].map(|time| pace.next(60, time)), [0, 700, 699, 4000]);
-        let mut pace = Pace::new(Rate::Unlimited);
+        let mut pace = Pace::new(Pacing::Unlimited);
         assert_eq!([5000, 5700].map(|time| pace.next(60, time)), [0, 0]);
         assert_eq!(pace.end_ns(), 0);
-        let mut slowest = Pace::new(Rate::Packets(1));
+        let mut slowest = Pace::new(Pacing::Rate(Rate::Packets(1)));
         assert_eq!([slowest.next(60, 0), slowest.next(60, 0)], [0, 1_000_000_000]);
     }
 }

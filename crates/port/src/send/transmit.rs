@@ -1,6 +1,6 @@
 //! From the generator to a sink, each frame when it is due.
 
-use super::{Pace, PacketSink, Rate, SendClock, pace::OVERHEAD};
+use super::{Pace, Pacing, PacketSink, SendClock, pace::OVERHEAD};
 use crate::SourceError;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use traffic::{GeneratedFrame, Generator};
@@ -97,11 +97,11 @@ impl Batch {
 pub fn transmit(
     generator: &mut Generator,
     sink: &mut dyn PacketSink,
-    rate: Rate,
+    pacing: Pacing,
     clock: &mut dyn SendClock,
     stop: &AtomicBool,
 ) -> Sent {
-    let mut pace = Pace::new(rate);
+    let mut pace = Pace::new(pacing);
     let mut batch = Batch::new(generator);
     let mut sent = Sent::default();
     let began = clock.now_ns();
@@ -180,6 +180,7 @@ pub fn transmit(
 mod tests {
     use super::*;
     use crate::SourceCounter;
+    use notation::Rate;
     use std::cell::Cell;
     use std::rc::Rc;
 
@@ -237,7 +238,7 @@ mod tests {
     const SPEC: &str = "packets=1000,flows=50,size=64:1/1518:1,rate=2000";
 
     fn run(
-        rate: Rate,
+        pacing: Pacing,
         look_ns: u64,
         change: impl FnOnce(&mut FakeSink),
         stop: bool,
@@ -254,7 +255,7 @@ mod tests {
         change(&mut sink);
         let mut generator = Generator::with_truth(SPEC.parse().unwrap());
         let mut clock = FakeClock { now, look_ns };
-        let sent = transmit(&mut generator, &mut sink, rate, &mut clock, &AtomicBool::new(stop));
+        let sent = transmit(&mut generator, &mut sink, pacing, &mut clock, &AtomicBool::new(stop));
         (sent, sink.taken, generator)
     }
 
@@ -272,25 +273,30 @@ mod tests {
     #[test]
     fn each_frame_leaves_when_it_is_due() {
         let expected = frames();
-        for rate in [Rate::Packets(100_000), Rate::Bits(1_000_000_000), Rate::Packets(20), Rate::Times] {
-            let (sent, taken, _) = run(rate, 0, |_| {}, false);
-            let mut pace = Pace::new(rate);
-            assert_eq!((sent.frames, taken.len()), (1000, 1000), "{rate:?}");
+        for pacing in [
+            Pacing::Rate(Rate::Packets(100_000)),
+            Pacing::Rate(Rate::Bits(1_000_000_000)),
+            Pacing::Rate(Rate::Packets(20)),
+            Pacing::Times,
+        ] {
+            let (sent, taken, _) = run(pacing, 0, |_| {}, false);
+            let mut pace = Pace::new(pacing);
+            assert_eq!((sent.frames, taken.len()), (1000, 1000), "{pacing:?}");
             for ((frame, bytes), (at, got)) in expected.iter().zip(&taken) {
-                assert_eq!(*at, 77_000 + pace.next(frame.wire_len, frame.time_ns), "{rate:?}");
+                assert_eq!(*at, 77_000 + pace.next(frame.wire_len, frame.time_ns), "{pacing:?}");
                 assert_eq!(bytes, got);
             }
             assert_eq!(sent.elapsed_ns, pace.end_ns());
             assert!(sent.kept_rate());
         }
-        let (sent, ..) = run(Rate::Packets(100_000), 0, |_| {}, false);
+        let (sent, ..) = run(Pacing::Rate(Rate::Packets(100_000)), 0, |_| {}, false);
         assert_eq!(sent.packets_per_second(), Some(100_000.0));
     }
 
     #[test]
     fn a_sink_without_room_gets_every_frame_in_order() {
         let (sent, taken, generator) =
-            run(Rate::Unlimited, 100, |sink| sink.takes = vec![3, 0, 0, 64, 1], false);
+            run(Pacing::Unlimited, 100, |sink| sink.takes = vec![3, 0, 0, 64, 1], false);
         assert_eq!(sent.frames, 1000);
         assert!(frames().iter().map(|(_, bytes)| bytes).eq(taken.iter().map(|(_, bytes)| bytes)));
         let count = generator.truth().unwrap().totals.count;
@@ -301,18 +307,20 @@ mod tests {
     #[test]
     fn a_rate_that_cannot_be_kept_is_known() {
         // Five microseconds go by for each frame where one is asked for.
-        let (sent, ..) = run(Rate::Packets(1_000_000), 2_500, |sink| sink.takes = vec![1], false);
+        let (sent, ..) =
+            run(Pacing::Rate(Rate::Packets(1_000_000)), 2_500, |sink| sink.takes = vec![1], false);
         assert_eq!((sent.frames, sent.scheduled_ns), (1000, 1_000_000));
         assert!(sent.elapsed_ns >= 2_500_000, "{}", sent.elapsed_ns);
         // Within the ten milliseconds of a short run nothing is said.
         assert!(sent.kept_rate());
-        let (sent, ..) = run(Rate::Packets(1_000_000), 25_000, |sink| sink.takes = vec![1], false);
+        let (sent, ..) =
+            run(Pacing::Rate(Rate::Packets(1_000_000)), 25_000, |sink| sink.takes = vec![1], false);
         assert!(!sent.kept_rate() && sent.packets_per_second() < Some(50_000.0), "{sent:?}");
     }
 
     #[test]
     fn what_is_too_long_is_left_out_and_counted() {
-        let (sent, taken, generator) = run(Rate::Unlimited, 0, |sink| sink.longest = 1500, false);
+        let (sent, taken, generator) = run(Pacing::Unlimited, 0, |sink| sink.longest = 1500, false);
         let short: Vec<_> = frames().into_iter().filter(|(frame, _)| frame.wire_len == 60).collect();
         assert_eq!(sent.too_long, 1000 - short.len() as u64);
         assert!(short.iter().map(|(_, bytes)| bytes).eq(taken.iter().map(|(_, bytes)| bytes)));
@@ -323,18 +331,19 @@ mod tests {
 
     #[test]
     fn an_early_end_has_the_truth_of_what_was_sent() {
-        let (sent, taken, generator) = run(Rate::Packets(1000), 0, |sink| sink.fails_at = 100, false);
+        let (sent, taken, generator) =
+            run(Pacing::Rate(Rate::Packets(1000)), 0, |sink| sink.fails_at = 100, false);
         assert_eq!((sent.frames, taken.len()), (100, 100));
         assert!(matches!(&sent.fault, Some(SourceError::Fault(text)) if text == "gone"));
         assert_eq!(generator.truth().unwrap().totals.count.packets, 100);
         assert_eq!(sent.scheduled_ns, 100_000_000);
 
-        let (sent, _, generator) = run(Rate::Unlimited, 0, |_| {}, true);
+        let (sent, _, generator) = run(Pacing::Unlimited, 0, |_| {}, true);
         assert!(sent.stopped && sent.frames == 0 && sent.packets_per_second().is_none());
         assert_eq!(generator.truth().unwrap().totals.count.packets, 0);
 
         // Nobody takes anything: given up after a second, not never.
-        let (sent, ..) = run(Rate::Unlimited, 0, |sink| sink.takes = vec![0], false);
+        let (sent, ..) = run(Pacing::Unlimited, 0, |sink| sink.takes = vec![0], false);
         assert!(
             matches!(&sent.fault, Some(SourceError::Fault(text)) if text.contains("no frame for a second"))
         );

@@ -23,7 +23,7 @@ pub use queue::WireQueue;
 pub use spec::{Length, WireSpec};
 pub use trace::Trace;
 
-use crate::SourceError;
+use crate::{Setting, SourceError};
 use counters::SharedCounters;
 use queue::Line;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Wire {
     /// frames. With a rate the clock starts with the first poll of any of them, or with [`Wire::start`].
     ///
     /// # Errors
-    /// `Open`: what is not possible, and what is.
+    /// `Refused`: what is not possible, and what is.
     pub fn open(
         name: &str,
         spec: &WireSpec,
@@ -69,8 +69,9 @@ impl Wire {
         burst: usize,
     ) -> Result<Vec<WireQueue>, SourceError> {
         if spec.mbufs.is_some() {
-            return Err(SourceError::Open(
-                "--wire mbufs= hands frames out in DPDK's mbufs, which this wire was not opened with: leave it out"
+            return Err(SourceError::Refused(
+                Setting::Wire,
+                "mbufs= hands frames out in DPDK's mbufs, which this wire was not opened with: leave it out"
                     .into(),
             ));
         }
@@ -89,11 +90,10 @@ impl Wire {
         mut clock: impl FnMut() -> C,
     ) -> Result<Vec<WireQueue<C>>, SourceError> {
         if spec.queues != trace.queues() {
-            return Err(SourceError::Open(format!(
-                "--wire has {} queues, but its frames were spread over {}",
-                spec.queues,
-                trace.queues()
-            )));
+            return Err(SourceError::Refused(
+                Setting::Wire,
+                format!("it has {} queues, but its frames were spread over {}", spec.queues, trace.queues()),
+            ));
         }
         let (schedule, packets) = match spec.rate {
             None => (None, replayed(spec, trace)?),
@@ -137,14 +137,18 @@ fn replayed(spec: &WireSpec, trace: &Trace) -> Result<u64, SourceError> {
     match spec.length {
         Length::Once => Ok(trace.frames()),
         Length::Packets(packets) if trace.can_replay(packets) => Ok(packets),
-        Length::Packets(packets) => Err(SourceError::Open(format!(
-            "--wire packets={packets}: each lap over the {} frames is later than the one before by {} ns, which leads beyond the last \
+        Length::Packets(packets) => Err(SourceError::Refused(
+            Setting::Wire,
+            format!(
+                "packets={packets}: each lap over the {} frames is later than the one before by {} ns, which leads beyond the last \
              time there is; give fewer packets, or a rate",
-            trace.frames(),
-            trace.lap_ns()
-        ))),
-        Length::Nanoseconds(_) => Err(SourceError::Open(
-            "--wire seconds= needs a rate: a replay goes as fast as it is taken; give packets=".into(),
+                trace.frames(),
+                trace.lap_ns()
+            ),
+        )),
+        Length::Nanoseconds(_) => Err(SourceError::Refused(
+            Setting::Wire,
+            "seconds= needs a rate: a replay goes as fast as it is taken; give packets=".into(),
         )),
     }
 }
@@ -158,9 +162,10 @@ fn packets(spec: &WireSpec, schedule: &Schedule, trace: &Trace) -> Result<u64, S
     };
     let possible = schedule.arrived(Schedule::MOST_NS, &mut 0);
     if packets > possible {
-        return Err(SourceError::Open(format!(
-            "--wire: {packets} packets at this rate last longer than ten days: there is time for {possible}"
-        )));
+        return Err(SourceError::Refused(
+            Setting::Wire,
+            format!("{packets} packets at this rate last longer than ten days: there is time for {possible}"),
+        ));
     }
     Ok(packets)
 }

@@ -1,8 +1,9 @@
 //! `--wire`: the specification of a software wire.
 
+use notation::{QuantityError, Rate, SpecError, count, pairs, unknown_key};
 use std::fmt;
 use std::str::FromStr;
-use traffic::{Arrivals, Rate, SpecError, pairs, parse_count, unknown_key};
+use traffic::{Arrivals, Schedule};
 
 /// How long a wire replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,23 +43,29 @@ impl WireSpec {
     /// Descriptors of a ring.
     pub const RINGS: std::ops::RangeInclusive<usize> = 64..=65_536;
     const MOST_PACKETS: u64 = 1_000_000_000_000;
-    const MOST_SECONDS: u64 = traffic::Schedule::MOST_NS / 1_000_000_000;
+    const MOST_SECONDS: u64 = Schedule::MOST_NS / 1_000_000_000;
     const MBUFS: std::ops::RangeInclusive<u64> = 128..=1 << 24;
 
     fn set(&mut self, key: &str, text: &str) -> Result<(), SpecError> {
-        let refused = |expected: String| SpecError::from(format!("{key}={text}: {expected}"));
-        let whole = |least: u64, most: u64| match parse_count(text) {
+        let refused = |expected: String| SpecError::new(format!("{key}={text}: {expected}"));
+        let whole = |least: u64, most: u64| match count(text) {
             Ok(count) if (least..=most).contains(&count) => Ok(count),
             Ok(_) => Err(refused(format!("must be from {least} to {most}"))),
-            Err(expected) => Err(refused(format!("not {expected}"))),
+            Err(error) => Err(refused(format!("not {}", error.expected()))),
         };
         match key {
-            "rate" => self.rate = Some(text.parse()?),
+            "rate" => {
+                let rate = text
+                    .parse()
+                    .map_err(|error: QuantityError| refused(format!("not {}", error.expected())))?;
+                Schedule::check(rate).map_err(|error| refused(error.to_string()))?;
+                self.rate = Some(rate);
+            }
             "arrivals" => self.arrivals = text.parse()?,
             "queues" => self.queues = whole(1, Self::MOST_QUEUES as u64)? as usize,
             "ring" => {
                 let (least, most) = Self::RINGS.into_inner();
-                self.ring = match parse_count(text).map(|count| count as usize) {
+                self.ring = match count(text).map(|count| count as usize) {
                     Ok(count) if Self::RINGS.contains(&count) && count.is_power_of_two() => count,
                     Ok(count) => {
                         let nearest = count.clamp(least, most).next_power_of_two();
@@ -66,7 +73,7 @@ impl WireSpec {
                             "a ring has a power of two of descriptors, from {least} to {most}; the next one is {nearest}"
                         )));
                     }
-                    Err(expected) => return Err(refused(format!("not {expected}"))),
+                    Err(error) => return Err(refused(format!("not {}", error.expected()))),
                 };
             }
             "packets" => self.length = Length::Packets(whole(1, Self::MOST_PACKETS)?),
@@ -87,12 +94,12 @@ impl WireSpec {
     fn check(&self, given: &[(&str, &str)]) -> Result<(), SpecError> {
         let given = |key: &str| given.iter().any(|(given, _)| *given == key);
         if given("packets") && given("seconds") {
-            return Err(SpecError::from("packets and seconds both say how long: give one".to_owned()));
+            return Err(SpecError::new("packets and seconds both say how long: give one"));
         }
         if self.rate.is_none()
             && let Some(key) = ["arrivals", "seconds", "ring", "seed"].into_iter().find(|key| given(key))
         {
-            return Err(SpecError::from(format!(
+            return Err(SpecError::new(format!(
                 "{key} needs a rate such as rate=25Mpps: without one the trace is replayed as fast as it is taken"
             )));
         }

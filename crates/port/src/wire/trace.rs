@@ -2,7 +2,7 @@
 
 use super::memory::{self, FrameMemory};
 use super::spec::WireSpec;
-use crate::{Burst, Frame, FrameDescriptor, PacketSource, Poll, SourceError, TimeBase};
+use crate::{Burst, Frame, FrameDescriptor, PacketSource, Poll, Setting, SourceError, TimeBase};
 use packet::Toeplitz;
 
 /// Entries of the redirection table: the hash's low bits choose one.
@@ -57,14 +57,14 @@ impl Trace {
     /// before the damage.
     ///
     /// # Errors
-    /// `Open`: a live source, no frames, or more than the limit. And what the source fails with: `Damaged` only where that
+    /// `Refused`: a live source, no frames, or more than the limit. And what the source fails with: `Damaged` only where that
     /// leaves no frame.
     pub fn load(source: &mut dyn PacketSource, queues: usize, limit: u64) -> Result<Self, SourceError> {
         if source.time_base() == TimeBase::Clock {
-            return Err(SourceError::Open(format!(
-                "--wire replays captures and synthetic traffic: {} is live already",
-                source.name()
-            )));
+            return Err(SourceError::Refused(
+                Setting::Wire,
+                format!("it replays captures and synthetic traffic: {} is live already", source.name()),
+            ));
         }
         let mut loading = Loading::new(queues, limit)?;
         loop {
@@ -248,11 +248,14 @@ impl Loading {
         let queue = &mut self.trace.queues[owner as usize];
         let bytes = self.trace.bytes + Trace::BYTES_BESIDE + queue.memory.needs(frame.data.len()) as u64;
         if bytes > self.limit || self.trace.owners.len() == u32::MAX as usize {
-            return Err(SourceError::Open(format!(
-                "--wire holds its frames in memory, and {name} has more than fit into {}: {} were read; give a shorter source, or one that cuts frames (snap)",
-                megabytes(self.limit),
-                self.trace.owners.len()
-            )));
+            return Err(SourceError::Refused(
+                Setting::Wire,
+                format!(
+                    "it holds its frames in memory, and {name} has more than fit into {}: {} were read; give a shorter source, or one that cuts frames (snap)",
+                    megabytes(self.limit),
+                    self.trace.owners.len()
+                ),
+            ));
         }
         self.trace.bytes = bytes;
         self.trace.longest = self.trace.longest.max(frame.data.len() as u32);
@@ -275,9 +278,10 @@ impl Loading {
 
     fn finish(mut self, name: &str) -> Result<Trace, SourceError> {
         if self.trace.owners.is_empty() {
-            return Err(SourceError::Open(format!(
-                "{name} has no frames: there is nothing to put on the wire"
-            )));
+            return Err(SourceError::Refused(
+                Setting::Wire,
+                format!("{name} has no frames: there is nothing to put on the wire"),
+            ));
         }
         self.trace.owners.shrink_to_fit();
         let is_only = self.trace.queues.len() == 1;

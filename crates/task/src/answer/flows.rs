@@ -1,11 +1,11 @@
 //! Flows with much, and keys with many others.
 
 use super::{Asked, Found, Rows, estimated, ranked};
+use crate::ranking::Ranking;
 use crate::state::{Counted, Kept, Part};
 use crate::task_answer::EstimatedFlow;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
-use record::Ranking;
 use summary::sketch::{ExactCounts, Frequency, HeavyKeys};
 
 /// Both families' flows with `threshold` or more; of each, those that are not among its `most` largest may only be counted.

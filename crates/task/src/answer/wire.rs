@@ -14,7 +14,7 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
     if (lost, earlier) == (0, 0) {
         return;
     }
-    let total = answer.note.total.0 as f64;
+    let total = answer.note.total as f64;
     let weight = weight_of(lost, spec.weight);
     match &mut answer.rows {
         TaskRows::Flows { flows, .. } => {

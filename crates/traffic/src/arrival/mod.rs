@@ -7,19 +7,10 @@
 mod interval;
 mod poisson;
 
-use crate::spec::{SpecError, unknown_key, value};
 use interval::Interval;
+use notation::{Rate, SpecError, unknown_key};
 use std::fmt;
 use std::str::FromStr;
-
-/// How much is offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rate {
-    /// Packets per second.
-    Packets(u64),
-    /// Bits per second on an Ethernet line, see [`line_bytes`].
-    Bits(u64),
-}
 
 /// How arrivals are spread at the same mean rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -39,49 +30,6 @@ pub fn line_bytes(wire_len: u32) -> u64 {
     (u64::from(wire_len) + 4).max(64) + 20
 }
 
-impl Rate {
-    /// Packets per second.
-    const PACKETS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
-    /// Bits per second: from 1 Mbit/s to 1,000 Gbit/s.
-    const BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
-}
-
-impl FromStr for Rate {
-    type Err = SpecError;
-
-    /// Reads `25Mpps` or `100Gbps`.
-    fn from_str(text: &str) -> Result<Self, SpecError> {
-        let bad = |expected: &str| SpecError(format!("rate={text}: {expected}"));
-        let (number, bits) = match (text.strip_suffix("pps"), text.strip_suffix("bps")) {
-            (Some(number), _) => (number, false),
-            (_, Some(number)) => (number, true),
-            _ => return Err(bad("not a rate such as 25Mpps (packets) or 100Gbps (bits per second)")),
-        };
-        let number =
-            value::count(number).map_err(|_| bad("not a whole number of packets or bits per second"))?;
-        match bits {
-            false if Self::PACKETS.contains(&number) => Ok(Self::Packets(number)),
-            false => Err(bad("must be from 1pps to 1000Mpps")),
-            true if Self::BITS.contains(&number) => Ok(Self::Bits(number)),
-            true => Err(bad("must be from 1Mbps to 1000Gbps")),
-        }
-    }
-}
-
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (number, unit) = match *self {
-            Self::Packets(number) => (number, "pps"),
-            Self::Bits(number) => (number, "bps"),
-        };
-        let scales = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
-        match scales.iter().find(|(scale, _)| number % scale == 0) {
-            Some((scale, prefix)) => write!(f, "{}{prefix}{unit}", number / scale),
-            None => write!(f, "{number}{unit}"),
-        }
-    }
-}
-
 impl FromStr for Arrivals {
     type Err = SpecError;
 
@@ -90,9 +38,9 @@ impl FromStr for Arrivals {
         match text.split_once(':').unwrap_or((text, "")) {
             ("constant", "") => Ok(Self::Constant),
             ("poisson", "") => Ok(Self::Poisson),
-            ("bursts", count) => match value::count(count) {
+            ("bursts", count) => match notation::count(count) {
                 Ok(count @ 1..=1_000_000) => Ok(Self::Bursts(count as u32)),
-                _ => Err(SpecError(format!(
+                _ => Err(SpecError::new(format!(
                     "arrivals={text}: say how many packets come together, from 1 to 1000000, as in bursts:32"
                 ))),
             },
@@ -140,8 +88,29 @@ impl Schedule {
     /// The longest time that can be asked for: ten days. Within it every count of a schedule's units fits 62 bits.
     pub const MOST_NS: u64 = 864_000_000_000_000;
 
+    /// Packets per second that a schedule can have.
+    const PACKETS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
+    /// Bits per second: from 1 Mbit/s to 1,000 Gbit/s.
+    const BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
+
+    /// Checks that a schedule can have this rate: within these bounds its times are exact.
+    ///
+    /// # Errors
+    /// The rate is out of bounds, which the error names.
+    pub fn check(rate: Rate) -> Result<(), SpecError> {
+        match rate {
+            Rate::Packets(number) if !Self::PACKETS.contains(&number) => {
+                Err(SpecError::new("must be from 1pps to 1000Mpps"))
+            }
+            Rate::Bits(number) if !Self::BITS.contains(&number) => {
+                Err(SpecError::new("must be from 1Mbps to 1000Gbps"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The schedule of a trace with frames of these lengths on the wire (without check sequence). At least one frame, fewer
-    /// than 2³². A rate in bits gives bursts and random arrivals the packet rate that the trace's mean frame makes of it.
+    /// than 2³²; a rate that [`Schedule::check`] accepts. A rate in bits gives bursts and random arrivals the packet rate that the trace's mean frame makes of it.
     pub fn new(
         arrivals: Arrivals,
         rate: Rate,

@@ -1,6 +1,6 @@
 //! The specification of a path.
 
-use crate::spec::{SpecError, pairs, unknown_key, value};
+use notation::{SpecError, pairs, unknown_key};
 use std::fmt;
 use std::str::FromStr;
 
@@ -44,19 +44,21 @@ impl Default for PathSpec {
 
 impl PathSpec {
     fn set(&mut self, key: &str, text: &str) -> Result<(), SpecError> {
-        let bad = |expected: &str| SpecError(format!("{key}={text}: not {expected}"));
-        let whole = |least: u64, most: u64| match value::count(text) {
+        let bad = |expected: &str| SpecError::new(format!("{key}={text}: not {expected}"));
+        let whole = |least: u64, most: u64| match notation::count(text) {
             Ok(count) if (least..=most).contains(&count) => Ok(count as u32),
-            Ok(_) => Err(SpecError(format!("{key}={text}: must be from {least} to {most}"))),
-            Err(expected) => Err(bad(expected)),
+            Ok(_) => Err(SpecError::new(format!("{key}={text}: must be from {least} to {most}"))),
+            Err(error) => Err(bad(error.expected())),
         };
         match key {
             "connections" => self.connections = whole(1, 10_000)?,
             "segments" => self.segments = whole(1, 1_000_000)?,
             "hops" => self.hops = whole(1, 16)?,
             "lossy" => self.lossy = whole(1, 16)?,
-            "loss" => self.loss_ppm = value::share_ppm(text).map_err(bad)?,
-            "reorder" => self.reorder_ppm = value::share_ppm(text).map_err(bad)?,
+            "loss" => self.loss_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?,
+            "reorder" => {
+                self.reorder_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?
+            }
             // Below 16 ms a quarter of it is less than the 3 ms within which a segment counts as reordered.
             "rtt" => self.rtt_us = whole(16_000, 1_000_000)?,
             "seed" => self.seed = text.parse().map_err(|_| bad("a whole number below 2^64"))?,
@@ -69,10 +71,10 @@ impl PathSpec {
 impl PathSpec {
     pub(crate) fn check_shares(&self) -> Result<(), SpecError> {
         if self.loss_ppm > 200_000 {
-            return Err(SpecError("loss: at most 20%: more stalls every connection".to_owned()));
+            return Err(SpecError::new("loss: at most 20%: more stalls every connection"));
         }
         if self.reorder_ppm > 200_000 {
-            return Err(SpecError("reorder: at most 20%".to_owned()));
+            return Err(SpecError::new("reorder: at most 20%"));
         }
         Ok(())
     }
@@ -88,7 +90,7 @@ impl FromStr for PathSpec {
             spec.set(key, text)?;
         }
         if spec.lossy > spec.hops {
-            return Err(SpecError(format!("lossy={}: there are only {} hops", spec.lossy, spec.hops)));
+            return Err(SpecError::new(format!("lossy={}: there are only {} hops", spec.lossy, spec.hops)));
         }
         spec.check_shares()?;
         Ok(spec)

@@ -1,7 +1,7 @@
 //! `plant=`: the events of a specification.
 
-use super::{SpecError, unknown_key, value};
 use crate::{EventKind, PathSpec};
+use notation::{SpecError, unknown_key};
 use std::fmt;
 
 const EVERYTHING_PPM: u32 = 1_000_000;
@@ -105,18 +105,24 @@ impl EventSpec {
     fn set(&mut self, pair: &str) -> Result<(), SpecError> {
         let name = self.kind.name();
         let (key, text) = pair.split_once('=').unwrap_or((pair, ""));
-        let bad = |expected| SpecError(format!("plant: {name}:{key}={text}: not {expected}"));
+        let bad = |expected| SpecError::new(format!("plant: {name}:{key}={text}: not {expected}"));
         if self.kind.is_path() {
             return self.set_path(key, text);
         }
         match (key, self.kind.members()) {
-            ("share", _) => self.share_ppm = value::share_ppm(text).map_err(bad)?,
-            ("start", _) => self.start_ppm = value::share_ppm(text).map_err(bad)?,
-            ("end", _) => self.end_ppm = value::share_ppm(text).map_err(bad)?,
+            ("share", _) => {
+                self.share_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?
+            }
+            ("start", _) => {
+                self.start_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?
+            }
+            ("end", _) => self.end_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?,
             (_, Some((members, _, most))) if key == members => {
-                let count = value::count(text).map_err(bad)?;
+                let count = notation::count(text).map_err(|error| bad(error.expected()))?;
                 if count == 0 || count > most {
-                    return Err(SpecError(format!("plant: {name}:{key}={text}: {key} are from 1 to {most}")));
+                    return Err(SpecError::new(format!(
+                        "plant: {name}:{key}={text}: {key} are from 1 to {most}"
+                    )));
                 }
                 self.members = Some(count);
             }
@@ -131,17 +137,21 @@ impl EventSpec {
 
     fn set_path(&mut self, key: &str, text: &str) -> Result<(), SpecError> {
         let name = self.kind.name();
-        let bad = |expected| SpecError(format!("plant: {name}:{key}={text}: not {expected}"));
-        let whole = |most: u64| match value::count(text).map_err(bad)? {
+        let bad = |expected| SpecError::new(format!("plant: {name}:{key}={text}: not {expected}"));
+        let whole = |most: u64| match notation::count(text).map_err(|error| bad(error.expected()))? {
             count if (1..=most).contains(&count) => Ok(count as u32),
-            _ => Err(SpecError(format!("plant: {name}:{key}={text}: {key} are from 1 to {most}"))),
+            _ => Err(SpecError::new(format!("plant: {name}:{key}={text}: {key} are from 1 to {most}"))),
         };
         match key {
-            "start" => self.start_ppm = value::share_ppm(text).map_err(bad)?,
+            "start" => self.start_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?,
             "connections" => self.path.connections = whole(10_000)?,
             "segments" => self.path.segments = whole(1_000_000)?,
-            "loss" => self.path.loss_ppm = value::share_ppm(text).map_err(bad)?,
-            "reorder" => self.path.reorder_ppm = value::share_ppm(text).map_err(bad)?,
+            "loss" => {
+                self.path.loss_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?
+            }
+            "reorder" => {
+                self.path.reorder_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?
+            }
             _ => {
                 let known = ["start", "connections", "segments", "loss", "reorder"];
                 return Err(unknown_key(&format!("plant: {name}: unknown key"), key, &known));
@@ -153,9 +163,9 @@ impl EventSpec {
     fn check_path(&self) -> Result<(), SpecError> {
         let name = self.kind.name();
         let PathPlant { connections, segments, .. } = self.path;
-        self.path(0).0.check_shares().map_err(|error| SpecError(format!("plant: {name}: {error}")))?;
+        self.path(0).0.check_shares().map_err(|error| SpecError::new(format!("plant: {name}: {error}")))?;
         if u64::from(connections) * u64::from(segments) > MOST_SEGMENTS {
-            return Err(SpecError(format!(
+            return Err(SpecError::new(format!(
                 "plant: {name}: {connections} connections of {segments} segments are too many: at most {MOST_SEGMENTS} in all"
             )));
         }
@@ -168,15 +178,15 @@ impl EventSpec {
             return self.check_path();
         }
         if self.start_ppm >= self.end_ppm {
-            return Err(SpecError(format!("plant: {name}: its start must come before its end")));
+            return Err(SpecError::new(format!("plant: {name}: its start must come before its end")));
         }
         if self.share_ppm == 0 {
-            return Err(SpecError(format!(
+            return Err(SpecError::new(format!(
                 "plant: {name}: a share of 0 plants nothing; leave the event out"
             )));
         }
         if self.share_ppm > self.end_ppm - self.start_ppm {
-            return Err(SpecError(format!(
+            return Err(SpecError::new(format!(
                 "plant: {name}: {} of all packets do not fit between {} and {} of the run",
                 Percent(self.share_ppm),
                 Percent(self.start_ppm),
@@ -192,7 +202,7 @@ impl EventSpec {
         if self.kind.is_path() {
             return match packets <= run {
                 true => Ok(()),
-                false => Err(SpecError(format!(
+                false => Err(SpecError::new(format!(
                     "plant: {name}: {} connections of {} segments may have {packets} packets, and the run has {run}",
                     self.path.connections, self.path.segments
                 ))),
@@ -200,14 +210,14 @@ impl EventSpec {
         }
         if packets == 0 {
             let share = Percent(self.share_ppm);
-            return Err(SpecError(format!(
+            return Err(SpecError::new(format!(
                 "plant: {name}: {share} of {run} packets is none; ask for more packets or a larger share"
             )));
         }
         if let Some(members) = self.members
             && members > packets
         {
-            return Err(SpecError(format!(
+            return Err(SpecError::new(format!(
                 "plant: {name}: {members} flows need as many packets, its share is {packets}"
             )));
         }

@@ -1,11 +1,11 @@
 //! The specification of a run, read from one line of text.
 
 pub(crate) mod event;
-pub(crate) mod value;
 
 pub use event::EventSpec;
 
 use event::Percent;
+use notation::{SpecError, pairs, unknown_key};
 use std::fmt;
 use std::str::FromStr;
 
@@ -59,14 +59,14 @@ impl TcpStyle {
         match (name, segments) {
             ("streams", None) => Ok(Self::Streams),
             ("handshake", None) => Ok(Self::Handshake { segments: Self::USUAL_SEGMENTS }),
-            ("handshake", Some(number)) => match value::count(number) {
+            ("handshake", Some(number)) => match notation::count(number) {
                 Ok(count @ 1..=Self::MOST_SEGMENTS) => Ok(Self::Handshake { segments: count as u32 }),
-                _ => Err(SpecError(format!(
+                _ => Err(SpecError::new(format!(
                     "tcp={text}: the segments of a connection are from 1 to {}",
                     Self::MOST_SEGMENTS
                 ))),
             },
-            _ => Err(SpecError(format!("tcp={text}: not streams, handshake or handshake:SEGMENTS"))),
+            _ => Err(SpecError::new(format!("tcp={text}: not streams, handshake or handshake:SEGMENTS"))),
         }
     }
 }
@@ -79,24 +79,6 @@ impl fmt::Display for TcpStyle {
         }
     }
 }
-
-/// Why a specification cannot be used: one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecError(pub(crate) String);
-
-impl From<String> for SpecError {
-    fn from(line: String) -> Self {
-        Self(line)
-    }
-}
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SpecError {}
 
 const KEYS: [&str; 11] =
     ["packets", "flows", "zipf", "size", "ipv6", "seed", "rate", "start", "snap", "tcp", "plant"];
@@ -193,11 +175,11 @@ impl Spec {
     }
 
     fn set(&mut self, key: &str, text: &str) -> Result<(), SpecError> {
-        let bad = |expected: &str| SpecError(format!("{key}={text}: not {expected}"));
-        let whole = |least: u64, most: u64| match value::count(text) {
+        let bad = |expected: &str| SpecError::new(format!("{key}={text}: not {expected}"));
+        let whole = |least: u64, most: u64| match notation::count(text) {
             Ok(count) if (least..=most).contains(&count) => Ok(count),
-            Ok(_) => Err(SpecError(format!("{key}={text}: must be from {least} to {most}"))),
-            Err(expected) => Err(bad(expected)),
+            Ok(_) => Err(SpecError::new(format!("{key}={text}: must be from {least} to {most}"))),
+            Err(error) => Err(bad(error.expected())),
         };
         match key {
             "packets" => self.packets = whole(0, MOST_PACKETS)?,
@@ -209,16 +191,16 @@ impl Spec {
                 self.zipf = zipf.ok_or_else(|| bad(expected))?;
             }
             "size" => self.sizes = sizes(text)?,
-            "ipv6" => self.ipv6_ppm = value::share_ppm(text).map_err(bad)?,
+            "ipv6" => self.ipv6_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?,
             "seed" => self.seed = text.parse().map_err(|_| bad("a whole number below 2^64"))?,
             "rate" => self.rate = Some(whole(1, MOST_RATE)?),
-            "start" => self.start_ns = value::time_ns(text).map_err(bad)?,
+            "start" => self.start_ns = notation::time_ns(text).map_err(|error| bad(error.expected()))?,
             "snap" => self.snap = whole(1, 65_535)? as u32,
             "tcp" => self.tcp = TcpStyle::parse(text)?,
             "plant" => {
                 self.events = text.split('/').map(EventSpec::parse).collect::<Result<_, _>>()?;
                 if self.events.len() > MOST_EVENTS {
-                    return Err(SpecError(format!("plant: at most {MOST_EVENTS} events")));
+                    return Err(SpecError::new(format!("plant: at most {MOST_EVENTS} events")));
                 }
             }
             _ => return Err(unknown_key("unknown key", key, &KEYS)),
@@ -230,8 +212,8 @@ impl Spec {
     fn check(&self) -> Result<(), SpecError> {
         let span_ns = u128::from(self.packets) * 1_000_000_000 / u128::from(self.rate());
         if u128::from(self.start_ns) + span_ns > i64::MAX as u128 {
-            return Err(SpecError(
-                "the run would end after the year 2262: choose an earlier start or a higher rate".into(),
+            return Err(SpecError::new(
+                "the run would end after the year 2262: choose an earlier start or a higher rate",
             ));
         }
         for event in &self.events {
@@ -239,7 +221,7 @@ impl Spec {
         }
         let planted: u64 = self.events.iter().map(|event| event.packets(self.packets)).sum();
         if planted > self.packets {
-            return Err(SpecError("plant: the events have more than 100% of the packets together".into()));
+            return Err(SpecError::new("plant: the events have more than 100% of the packets together"));
         }
         Ok(())
     }
@@ -250,10 +232,10 @@ fn sizes(text: &str) -> Result<Vec<SizeShare>, SpecError> {
     let list: Vec<SizeShare> = text
         .split('/')
         .map(|item| {
-            let bad = |expected: &str| SpecError(format!("size={text}: {item:?} is not {expected}"));
+            let bad = |expected: &str| SpecError::new(format!("size={text}: {item:?} is not {expected}"));
             let (size, weight) = item.split_once(':').unwrap_or((item, "1"));
-            let size = value::count(size).map_err(bad)?;
-            let weight = value::count(weight).map_err(bad)?;
+            let size = notation::count(size).map_err(|error| bad(error.expected()))?;
+            let weight = notation::count(weight).map_err(|error| bad(error.expected()))?;
             if !SIZES.contains(&size) {
                 let (least, most) = SIZES.into_inner();
                 return Err(bad(&format!("a size from {least} to {most} (with the 4 bytes of FCS)")));
@@ -265,37 +247,9 @@ fn sizes(text: &str) -> Result<Vec<SizeShare>, SpecError> {
         })
         .collect::<Result<_, _>>()?;
     if list.len() > MOST_SIZES {
-        return Err(SpecError(format!("size={text}: at most {MOST_SIZES} sizes")));
+        return Err(SpecError::new(format!("size={text}: at most {MOST_SIZES} sizes")));
     }
     Ok(list)
-}
-
-/// Says what is meant most likely, or everything that there is.
-pub fn unknown_key(what: &str, key: &str, known: &[&str]) -> SpecError {
-    let distance = |name: &&&str| strsim::damerau_levenshtein(key, name);
-    let nearest = known.iter().min_by_key(distance).filter(|name| distance(name) <= 2);
-    let list = known.join(", ");
-    SpecError(match nearest {
-        Some(name) => format!("{what} {key:?}: did you mean {name:?}? There are: {list}"),
-        None => format!("{what} {key:?}. There are: {list}"),
-    })
-}
-
-/// The pairs of `key=value,key=value,…`, none of whose keys may come twice; a key alone has an empty value.
-///
-/// # Errors
-/// The key that comes twice.
-pub fn pairs(text: &str) -> Result<Vec<(&str, &str)>, SpecError> {
-    let mut pairs: Vec<(&str, &str)> = Vec::new();
-    for pair in text.split(',').filter(|_| !text.trim().is_empty()) {
-        let pair = pair.trim();
-        let (key, text) = pair.split_once('=').unwrap_or((pair, ""));
-        if pairs.iter().any(|(seen, _)| *seen == key) {
-            return Err(SpecError(format!("{key} is given twice")));
-        }
-        pairs.push((key, text));
-    }
-    Ok(pairs)
 }
 
 impl FromStr for Spec {

@@ -1,0 +1,77 @@
+//! Quantities as reports print them.
+
+/// 1234567 as `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
+    for (at, digit) in digits.chars().enumerate() {
+        if at != 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A figure with a decimal prefix: `1.23 Mbit/s`.
+pub fn scaled(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match value {
+        v if v >= 1e12 => (1e12, "T"),
+        v if v >= 1e9 => (1e9, "G"),
+        v if v >= 1e6 => (1e6, "M"),
+        v if v >= 1e3 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    let digits = if prefix.is_empty() { 0 } else { 2 };
+    format!("{:.digits$} {prefix}{unit}", value / scale)
+}
+
+/// Nanoseconds in the unit that suits them: `12.3 us`, `1.50 ms`, `2.00 s`.
+pub fn time_text(ns: u64) -> String {
+    match ns {
+        0..1_000_000 => format!("{:.1} us", ns as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.2} ms", ns as f64 / 1e6),
+        _ => format!("{:.2} s", ns as f64 / 1e9),
+    }
+}
+
+/// Bytes in the largest unit that leaves a whole number: `1 MiB`, `1536 KiB`, `1000 bytes`.
+pub fn size_text(bytes: usize) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_digits() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567"), (100000, "100,000")];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn scales_with_a_prefix() {
+        assert_eq!(scaled(999.0, "bit/s"), "999 bit/s");
+        assert_eq!(scaled(12_345.0, "packet/s"), "12.35 kpacket/s");
+        assert_eq!(scaled(1.5e9, "bit/s"), "1.50 Gbit/s");
+    }
+
+    #[test]
+    fn times_have_the_unit_that_suits_them() {
+        assert_eq!([12_345, 1_500_000, 2_000_000_000].map(time_text), ["12.3 us", "1.50 ms", "2.00 s"]);
+    }
+
+    #[test]
+    fn bytes_are_said_in_the_largest_unit_that_is_whole() {
+        let said = [0, 999, 1 << 10, 3 << 19, 5 << 30].map(size_text);
+        assert_eq!(said, ["0 MiB", "999 bytes", "1 KiB", "1536 KiB", "5120 MiB"]);
+    }
+}
