@@ -1,0 +1,303 @@
+//! Random answers, events, windows and reports.
+
+use proptest::collection::vec;
+use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
+use proptest::option;
+use proptest::prelude::*;
+use report::{
+    Account, Answer, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind, FlowCounts, Item,
+    PacketCounts, Rates, Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts, WireReport,
+};
+use std::net::IpAddr;
+
+/// Any integer, and often one near those that matter.
+fn integer() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        0..10_u64,
+        (1_u64 << 53) - 2..(1 << 53) + 3,
+        Just(u64::MAX),
+        Just(i64::MAX as u64),
+        any::<u64>()
+    ]
+}
+
+fn signed() -> impl Strategy<Value = i64> {
+    let edge = 1_i64 << 53;
+    prop_oneof![
+        -10..10_i64,
+        -edge - 2..-edge + 3,
+        edge - 2..edge + 3,
+        Just(i64::MIN),
+        Just(i64::MAX),
+        any::<i64>()
+    ]
+}
+
+fn float() -> impl Strategy<Value = f64> {
+    prop_oneof![NORMAL | SUBNORMAL | ZERO | POSITIVE | NEGATIVE, (-10..10_i32).prop_map(f64::from)]
+}
+
+fn bound(unknown: f64) -> impl Strategy<Value = f64> {
+    prop_oneof![3 => float().boxed(), 1 => Just(unknown).boxed()]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z_()/ ]{0,12}", any::<String>()]
+}
+
+fn address() -> impl Strategy<Value = IpAddr> {
+    any::<IpAddr>()
+}
+
+fn prefix() -> impl Strategy<Value = Value> {
+    (address(), any::<u8>()).prop_map(|(address, length)| {
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        Value::Prefix { address, length: length % (most + 1) }
+    })
+}
+
+fn estimate() -> impl Strategy<Value = Value> {
+    (float(), bound(f64::NEG_INFINITY), bound(f64::INFINITY))
+        .prop_map(|(value, lower, upper)| Value::Estimate { value, lower, upper })
+}
+
+fn kind() -> impl Strategy<Value = ColumnKind> {
+    use ColumnKind::{Address, Estimate, Float, Prefix, Signed, Text, Time, Unsigned};
+    proptest::sample::select(vec![Unsigned, Signed, Float, Text, Address, Prefix, Time, Estimate])
+}
+
+fn value(kind: ColumnKind) -> impl Strategy<Value = Value> {
+    let own = match kind {
+        ColumnKind::Unsigned => integer().prop_map(Value::Unsigned).boxed(),
+        ColumnKind::Signed => signed().prop_map(Value::Signed).boxed(),
+        ColumnKind::Float => float().prop_map(Value::Float).boxed(),
+        ColumnKind::Text => text().prop_map(Value::Text).boxed(),
+        ColumnKind::Address => address().prop_map(Value::Address).boxed(),
+        ColumnKind::Prefix => prefix().boxed(),
+        ColumnKind::Time => integer().prop_map(Value::Time).boxed(),
+        ColumnKind::Estimate => estimate().boxed(),
+    };
+    prop_oneof![6 => own, 1 => Just(Value::Null), 1 => estimate()]
+}
+
+fn names(count: usize) -> impl Strategy<Value = Vec<String>> {
+    vec(text(), count).prop_map(|names| {
+        names.into_iter().enumerate().map(|(at, name)| format!("{name}{at}")).collect::<Vec<_>>()
+    })
+}
+
+fn columns() -> impl Strategy<Value = Vec<Column>> {
+    vec((kind(), text()), 0..5).prop_flat_map(|columns| {
+        names(columns.len()).prop_map(move |names| {
+            let columns = names.into_iter().zip(&columns);
+            columns.map(|(name, (kind, unit))| Column::new(name, *kind, unit)).collect()
+        })
+    })
+}
+
+fn row(columns: &[Column]) -> BoxedStrategy<Vec<Value>> {
+    columns.iter().map(|column| value(column.kind).boxed()).collect::<Vec<_>>().boxed()
+}
+
+fn table() -> impl Strategy<Value = (Vec<Column>, Vec<Vec<Value>>)> {
+    columns().prop_flat_map(|columns| (Just(columns.clone()), vec(row(&columns), 0..4)))
+}
+
+fn named() -> impl Strategy<Value = Vec<(String, u64)>> {
+    vec(integer(), 0..4)
+        .prop_flat_map(|counts| (names(counts.len()), Just(counts)))
+        .prop_map(|(names, counts)| names.into_iter().zip(counts).collect())
+}
+
+fn counters() -> impl Strategy<Value = Counters> {
+    named().prop_map(Counters)
+}
+
+fn packets() -> impl Strategy<Value = PacketCounts> {
+    (integer(), integer(), counters(), counters()).prop_map(|(received, measured, not_measured, remarks)| {
+        PacketCounts { received, measured, not_measured, remarks }
+    })
+}
+
+fn span() -> impl Strategy<Value = Span> {
+    (integer(), integer()).prop_map(|(start_ns, end_ns)| Span { start_ns, end_ns })
+}
+
+/// A status, and what was watched where it is cut.
+fn status() -> impl Strategy<Value = (Status, Option<Span>)> {
+    prop_oneof![
+        Just((Status::Complete, None)),
+        Just((Status::Partial, None)),
+        span().prop_map(|span| (Status::Cut, Some(span)))
+    ]
+}
+
+fn task() -> impl Strategy<Value = TaskNote> {
+    (text(), text(), text(), integer(), integer(), option::of(integer())).prop_map(
+        |(text, structure, why, memory_bytes, total, lost)| TaskNote {
+            text,
+            structure,
+            why,
+            memory_bytes,
+            total,
+            lost,
+        },
+    )
+}
+
+fn coverage() -> impl Strategy<Value = Option<f64>> {
+    option::of(0.0..=1.0)
+}
+
+/// An answer.
+pub(crate) fn answer() -> impl Strategy<Value = Answer> {
+    let head = (text(), option::of(text()), option::of(span()), status(), any::<bool>(), integer());
+    let class = proptest::sample::select(vec![Class::Row, Class::Zoom, Class::Sketch]);
+    let middle = (option::of(integer().prop_map(|n| n.max(1))), coverage(), class, table());
+    let account = (packets(), option::of(counters())).prop_map(|(packets, loss)| Account { packets, loss });
+    let tail = (integer(), named(), text(), option::of(text()), option::of(task()), option::of(account));
+    (head, middle, tail).prop_map(|(head, middle, tail)| {
+        let (query, node, window, (status, watched), late, revision) = head;
+        let (empty, coverage, class, (columns, rows)) = middle;
+        let (groups, totals, bounds, reason, task, account) = tail;
+        let rest = Rest { groups, totals };
+        Answer {
+            query,
+            node,
+            window,
+            status,
+            late,
+            revision,
+            watched,
+            empty,
+            coverage,
+            class,
+            columns,
+            rows,
+            rest,
+            bounds,
+            reason,
+            task,
+            account,
+        }
+    })
+}
+
+fn items() -> impl Strategy<Value = Vec<Item>> {
+    columns().prop_flat_map(|columns| (Just(columns.clone()), row(&columns))).prop_map(|(columns, row)| {
+        columns.into_iter().zip(row).map(|(column, value)| Item { column, value }).collect()
+    })
+}
+
+/// An event.
+pub(crate) fn event() -> impl Strategy<Value = Event> {
+    use EventKind::{Expired, Fired, Missed, NoData, Resolved, Suppressed, Timeout};
+    let kinds = vec![Fired, Resolved, NoData, Timeout, Expired, Suppressed, Missed];
+    let head = (text(), proptest::sample::select(kinds), text(), option::of(text()), items());
+    let tail = (option::of(text()), integer(), option::of(span()), items(), option::of(float()));
+    (head, tail, any::<bool>(), coverage(), option::of(text())).prop_map(
+        |(head, tail, late, coverage, parent)| {
+            let (event, kind, query, fired_by, key) = head;
+            let (node, at_ns, window, values, threshold) = tail;
+            Event {
+                event,
+                kind,
+                query,
+                fired_by,
+                key,
+                node,
+                at_ns,
+                window,
+                values,
+                threshold,
+                late,
+                coverage,
+                parent,
+            }
+        },
+    )
+}
+
+/// A window.
+pub(crate) fn window() -> impl Strategy<Value = Window> {
+    let head = (integer(), span(), status(), option::of(integer()));
+    let tail = (packets(), option::of(counters()), integer(), vec(answer(), 0..3));
+    (head, tail).prop_map(|((index, span, (status, watched), empty), tail)| {
+        let (packets, loss, table_full, answers) = tail;
+        Window { index, span, status, watched, empty, packets, loss, table_full, answers }
+    })
+}
+
+fn wire() -> impl Strategy<Value = WireReport> {
+    proptest::array::uniform9(integer()).prop_map(
+        |[
+            offered,
+            delivered,
+            imissed,
+            offered_clock_stopped,
+            imissed_clock_stopped,
+            gaps,
+            gap_ns,
+            longest_gap_ns,
+            rx_nombuf,
+        ]| WireReport {
+            offered,
+            delivered,
+            imissed,
+            offered_clock_stopped,
+            imissed_clock_stopped,
+            gaps,
+            gap_ns,
+            longest_gap_ns,
+            rx_nombuf,
+        },
+    )
+}
+
+fn design() -> impl Strategy<Value = DesignReport> {
+    let sizes = (0..100_usize, 0..100_usize, vec(0..256_usize, 0..4), any::<bool>());
+    (text(), sizes, text()).prop_map(|(name, (receivers, workers, cores, oversubscribed), why)| {
+        let (split, state) = ("hash".to_owned(), "separate".to_owned());
+        DesignReport { name, receivers, workers, split, state, cores, oversubscribed, why }
+    })
+}
+
+/// A report.
+pub(crate) fn run_report() -> impl Strategy<Value = RunReport> {
+    let rate = || option::of(0.0..1e15);
+    let head = (vec(text(), 0..3), text(), option::of(integer()), option::of(integer()), packets());
+    let counts = proptest::array::uniform10(integer());
+    let rates = (rate(), rate(), rate(), 0.0..1e9);
+    let lists = (vec(answer(), 0..3), vec(event(), 0..3), vec(text(), 0..3), vec(text(), 0..3));
+    let parts =
+        (option::of(counters()), integer(), integer(), option::of(integer()), design(), option::of(wire()));
+    (head, counts, rates, lists, parts).prop_map(|(head, counts, rates, lists, parts)| {
+        let (source, node, started_ns, ended_ns, packets) = head;
+        let [count, full, jump, run_end, unreported, seen, active, exported, dropped, table_full] = counts;
+        let (packets_per_second, bits_per_second, processed_per_second, elapsed_seconds) = rates;
+        let (answers, events, command_line, faults) = lists;
+        let (loss, memory_bytes, answers_unlisted, link_down, design, wire) = parts;
+        RunReport {
+            source,
+            node,
+            started_ns,
+            ended_ns,
+            windows: WindowCounts { count, full, jump, run_end, unreported },
+            packets,
+            loss,
+            flows: FlowCounts { seen, active, exported, dropped, table_full },
+            rates: Rates { packets_per_second, bits_per_second, processed_per_second },
+            memory_bytes,
+            answers,
+            events,
+            version: "0.1.0".to_owned(),
+            command_line,
+            elapsed_seconds,
+            link_down,
+            design,
+            wire,
+            faults,
+            answers_unlisted,
+        }
+    })
+}
