@@ -110,6 +110,9 @@ pub(crate) struct RunOptions {
     /// Write flow records; the suffix chooses the format: .csv, .jsonl, .parquet, .ipfix
     #[arg(long, value_name = "PATH", env = "EDISON_FLOWS")]
     pub(crate) flows: Option<PathBuf>,
+    /// Write window rows, what each flow counted in each window, as Parquet; the path ends in .parquet
+    #[arg(long, value_name = "PATH", env = "EDISON_ROWS")]
+    pub(crate) rows: Option<PathBuf>,
     /// Begin a new file after so much stream time (1h) or so many bytes (100MiB), and on SIGHUP (hup: only then); times
     /// stand in the names
     #[arg(long, value_name = "TIME|SIZE|hup", env = "EDISON_ROTATE", value_parser = quantity::rotation)]

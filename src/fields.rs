@@ -3,7 +3,7 @@
 use crate::exit::{self, Failure};
 use crate::wording;
 use flow::{FIELDS, Field};
-use record::terminal;
+use report::terminal;
 use std::process::ExitCode;
 
 const HEADINGS: [&str; 8] =

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use engine::{Config, Cores, Design, Every, Plan, Split, State};
 use packet::{KeySpec, Tunnel};
 use port::wire::WireSpec;
-use record::report::DesignReport;
+use report::DesignReport;
 
 /// The value of `--wire`.
 pub(crate) fn wire(text: &str) -> Result<WireSpec, String> {

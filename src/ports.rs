@@ -1,7 +1,7 @@
 //! `edison ports`.
 
 use crate::exit::{self, Failure};
-use record::terminal;
+use report::terminal;
 use std::process::ExitCode;
 
 /// Prints what can be measured here.

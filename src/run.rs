@@ -5,17 +5,21 @@ use crate::exit::{self, EARLY, FAULT, Failure, say};
 use crate::machine;
 use crate::parallel;
 use crate::parts;
+use crate::queries::{self, Asked};
 use crate::screen::{Screen, Show};
 use crate::signals;
 use crate::sources::{self, Sources};
 use crate::tasks;
 use crate::wording;
-use engine::{Config, HAND_OVER_PACKETS, Outcome, Outputs, OutputsResult};
-use packet::{KeySpec, Seed, Tunnel};
+use engine::{
+    Config, Control, Destinations, Every, HAND_OVER_PACKETS, Outcome, Outputs, OutputsResult, RowOutput,
+};
+use flow::Rows;
+use packet::{KeyV4, KeyV6, Seed, Tunnel};
 use port::TimeBase;
 use port::wire::WireCounters;
-use record::report::{DesignReport, FlowCounts, LossAnswer, RunReport, WindowCounts, WireReport};
-use record::{Anonymizer, Patience, RecordWriter, Selection, terminal};
+use record::{Anonymizer, Patience, RecordWriter, RowWindow, RowWriter, Selection};
+use report::{DesignReport, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
 use signal_hook::consts::SIGHUP;
 use std::fs::{self, File};
 use std::io::Write;
@@ -24,6 +28,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use summary::{Limits, Timeouts};
+use task::rows::Site;
+use task::{Generation, TaskSet};
 
 /// The least that a run may have, bytes: three arenas for each address family begin with 2 MiB; outputs wait in 21 MiB, the exporter
 /// in 8 MiB.
@@ -73,9 +79,13 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
-    let mut screen =
-        Screen::start(show, time_base, anonymizer.clone(), Arc::clone(&stop)).map_err(no_thread)?;
-    let outputs = Outputs::start(writers, anonymizer, &config, time_base).map_err(no_thread)?;
+    let control = Control::new(Arc::new(task_set(options, &config, show)?));
+    config.control = Some(control.clone());
+    let mut screen = Screen::start(show, time_base, Arc::clone(&stop)).map_err(no_thread)?;
+    let rows = row_output(options, &config, &node, anonymizer.as_ref())?;
+    let destinations =
+        Destinations { writers, rows, anonymizer, windows: screen.outlet(), node: node.clone() };
+    let outputs = Outputs::start(destinations, &config, &control, time_base).map_err(no_thread)?;
     // Who asks for several files begins the next one by SIGHUP; to anybody else it is the terminal that went away.
     match options.rotate {
         Some(_) => signals::set_on(SIGHUP, outputs.rotation())?,
@@ -83,7 +93,6 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     }
     let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
         .map_err(|error| Failure::fault(wording::of_start(&error)))?;
-    let shown = screen.finish();
     outcome.errors.extend(damage);
 
     // The queues of a wire have one name.
@@ -94,14 +103,13 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         names.clone_from(&options.words);
     }
     let verdict = Verdict::of(&outcome, are_captures);
-    let (mut report, failed) = report(outcome, names, node, config.key);
+    let (mut report, failed) = report(outcome, names, node);
+    let shown = screen.finish();
     report.design = parallel::report(&plan);
     report.wire = wire.map(|(wire, _)| wire_report(wire.total()));
     report.faults.extend(shown.fault);
-    let answers = shown.answers.into_iter();
-    report.tasks =
-        answers.flat_map(|(span, answers)| answers.into_iter().map(move |answer| (span, answer))).collect();
-    report.tasks_unlisted = shown.unlisted;
+    report.answers.extend(shown.answers.into_iter().flatten());
+    report.answers_unlisted = shown.unlisted;
     finish(options, report, report_file, &verdict, failed)
 }
 
@@ -148,7 +156,7 @@ fn config(options: &RunOptions) -> Result<Config, Failure> {
         parts: parts::of(options)?,
         tasks: None,
         seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
-        top: options.top,
+        control: None,
         burst: usize::from(options.burst),
         hand_over_parcels: options
             .ring
@@ -179,6 +187,68 @@ fn writers(
     let export =
         options.export.as_ref().map(|collector| record::export(collector, node, selection, patience));
     file.into_iter().chain(export).map(|writer| writer.map_err(Failure::usage)).collect()
+}
+
+/// What is answered of each window and of the run.
+fn task_set(options: &RunOptions, config: &Config, show: Show) -> Result<TaskSet, Failure> {
+    let asked = Asked {
+        key: config.key,
+        tracks_loss: config.parts.loss,
+        top: options.top,
+        of_windows: matches!(show, Show::Json | Show::Tables),
+        of_run: !options.json || options.report.is_some(),
+    };
+    let site = Site {
+        key: config.key,
+        tracks_loss: config.parts.loss,
+        seed: config.seed,
+        limits: config.limits.clone(),
+    };
+    TaskSet::plan(Generation::default(), &queries::standing(&asked), None, &site).map_err(|refusals| {
+        let lines = refusals.iter().map(|(query, refusal)| format!("{query}: {refusal}"));
+        Failure::usage(lines.collect::<Vec<_>>().join("; "))
+    })
+}
+
+/// The file of `--rows`.
+fn row_output(
+    options: &RunOptions,
+    config: &Config,
+    node: &str,
+    anonymizer: Option<&Anonymizer>,
+) -> Result<Option<Box<dyn RowOutput>>, Failure> {
+    let Some(path) = &options.rows else { return Ok(None) };
+    let Every::Time(window_ns) = options.every else {
+        return Err(Failure::usage(
+            "--rows needs windows of time, which its column window_start names: give --every a time, as 10s",
+        ));
+    };
+    let writer = RowWriter::create(path, node, config.key, config.parts.loss).map_err(Failure::usage)?;
+    Ok(Some(Box::new(RowFile { writer: writer.with_anonymizer(anonymizer.cloned()), window_ns })))
+}
+
+/// `--rows`.
+struct RowFile {
+    writer: RowWriter,
+    window_ns: u64,
+}
+
+impl RowFile {
+    fn window(&self, start_ns: u64) -> RowWindow {
+        RowWindow { start_ns, end_ns: start_ns.saturating_add(self.window_ns) }
+    }
+}
+
+impl RowOutput for RowFile {
+    fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> std::io::Result<()> {
+        self.writer.write(self.window(start_ns), rows)
+    }
+    fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> std::io::Result<()> {
+        self.writer.write(self.window(start_ns), rows)
+    }
+    fn finish(self: Box<Self>) -> std::io::Result<()> {
+        self.writer.finish().map(|_| ())
+    }
 }
 
 /// Reads the key of `--anonymize`, and says where others could too.
@@ -222,36 +292,35 @@ impl Verdict {
 }
 
 /// The report, and whether outputs failed.
-fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String, key: KeySpec) -> (RunReport, bool) {
+fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> (RunReport, bool) {
     let ended = outcome.ended;
-    let OutputsResult { exported, dropped, top_bytes, top_packets, top_loss, talkers, warnings, faults } =
-        outcome.records.finish();
+    let OutputsResult { exported, dropped, answers, unreported, warnings, faults } = outcome.records.finish();
     warnings.iter().for_each(|line| say(line));
     let failed = !faults.is_empty();
+    let mut totals = engine::totals(None, &ended.totals);
+    totals.node = Some(node.clone());
+    let elapsed_seconds = outcome.elapsed.as_secs_f64();
     let report = RunReport {
-        version: env!("CARGO_PKG_VERSION"),
-        command_line: std::env::args().collect(),
         source,
         node,
-        span: ended.span,
-        elapsed_seconds: outcome.elapsed.as_secs_f64(),
-        windows: WindowCounts { unreported: outcome.unreported, ..ended.windows },
+        started_ns: ended.span.map(|span| span.start_ns),
+        ended_ns: ended.span.map(|span| span.end_ns),
+        windows: WindowCounts { unreported: outcome.unreported + unreported, ..ended.windows },
+        rates: Rates::new(ended.packets.received, ended.totals.wire_bytes, ended.span, elapsed_seconds),
         packets: ended.packets,
         loss: outcome.loss,
+        flows: FlowCounts { exported, dropped, ..ended.flows },
+        memory_bytes: ended.memory_bytes,
+        answers: [totals].into_iter().chain(answers).collect(),
+        events: Vec::new(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: std::env::args().collect(),
+        elapsed_seconds,
         link_down: outcome.link_downs,
         design: DesignReport::default(),
         wire: None,
-        flows: FlowCounts { exported, dropped, ..ended.flows },
-        memory_bytes: ended.memory_bytes,
-        totals: ended.totals,
-        key,
-        top_bytes,
-        top_packets,
-        talkers,
-        tcp_loss: ended.tcp_loss.map(|sum| LossAnswer { sum, flows: top_loss }),
-        tasks: Vec::new(),
-        tasks_unlisted: 0,
         faults,
+        answers_unlisted: 0,
     };
     (report, failed)
 }

@@ -2,11 +2,9 @@
 //! that a slow terminal or pipe never stops measuring.
 
 use crate::exit::say;
-use engine::{Observer, Snapshot};
+use engine::{Observer, Snapshot, WindowOutlet};
 use port::TimeBase;
-use record::Anonymizer;
-use record::report::{Span, TaskAnswer, WindowReport};
-use record::terminal;
+use report::{Answer, Class, Window, terminal};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -41,13 +39,13 @@ pub(crate) struct Shown {
     /// What went wrong with standard output, if anything did.
     pub(crate) fault: Option<String>,
     /// What tasks answered of the last windows, oldest first.
-    pub(crate) answers: VecDeque<(Span, Vec<TaskAnswer>)>,
+    pub(crate) answers: VecDeque<Vec<Answer>>,
     /// Windows before those.
     pub(crate) unlisted: u64,
 }
 
 enum Event {
-    Window(Box<WindowReport>),
+    Window(Box<Window>),
     Warning(String),
 }
 
@@ -64,17 +62,11 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// Starts the thread. `stop` is set when nobody reads the answers any more.
-    pub(crate) fn start(
-        show: Show,
-        time_base: TimeBase,
-        anonymizer: Option<Anonymizer>,
-        stop: Arc<AtomicBool>,
-    ) -> io::Result<Self> {
+    pub(crate) fn start(show: Show, time_base: TimeBase, stop: Arc<AtomicBool>) -> io::Result<Self> {
         let (events, received) = sync_channel(WAITING);
         let snapshot = Arc::new(Mutex::new(Snapshot::default()));
         let painter = Painter {
             show,
-            anonymizer,
             snapshot: Arc::clone(&snapshot),
             progress: io::stderr().is_terminal() && show != Show::Tables,
             redraw: io::stdout().is_terminal() && show == Show::Tables,
@@ -88,7 +80,20 @@ impl Screen {
         Ok(Self { events, snapshot, time_base, show, thread, unsaid: Vec::new() })
     }
 
-    /// Ends the thread.
+    /// Where windows go, from whichever thread answers them.
+    pub(crate) fn outlet(&self) -> WindowOutlet {
+        let (events, show, time_base) = (self.events.clone(), self.show, self.time_base);
+        Box::new(move |window| {
+            let event = Event::Window(Box::new(window));
+            match (show, time_base) {
+                (Show::Nothing, _) => true,
+                (_, TimeBase::Packets) => events.send(event).is_ok(),
+                (_, TimeBase::Clock) => events.try_send(event).is_ok(),
+            }
+        })
+    }
+
+    /// Ends the thread, once the outlets are gone.
     pub(crate) fn finish(self) -> Shown {
         drop(self.events);
         let failed = || Shown { fault: Some("the screen's thread failed".to_owned()), ..Shown::default() };
@@ -99,15 +104,6 @@ impl Screen {
 }
 
 impl Observer for Screen {
-    fn window(&mut self, report: WindowReport) -> bool {
-        let event = Event::Window(Box::new(report));
-        match (self.show, self.time_base) {
-            (Show::Nothing, _) => true,
-            (_, TimeBase::Packets) => self.events.send(event).is_ok(),
-            (_, TimeBase::Clock) => self.events.try_send(event).is_ok(),
-        }
-    }
-
     fn progress(&mut self, snapshot: Snapshot) {
         // A figure that is missed is replaced soon.
         if let Ok(mut shown) = self.snapshot.try_lock() {
@@ -127,8 +123,6 @@ impl Observer for Screen {
 
 struct Painter {
     show: Show,
-    /// For the keys in windows' rankings.
-    anonymizer: Option<Anonymizer>,
     snapshot: Arc<Mutex<Snapshot>>,
     /// Draw a line of progress on standard error.
     progress: bool,
@@ -145,10 +139,9 @@ impl Painter {
     fn run(mut self, events: &Receiver<Event>) -> Shown {
         loop {
             match events.recv_timeout(REFRESH) {
-                Ok(Event::Window(mut report)) => {
-                    self.anonymize(&mut report);
-                    self.window(&report);
-                    self.keep(*report);
+                Ok(Event::Window(window)) => {
+                    self.window(&window);
+                    self.keep(*window);
                 }
                 Ok(Event::Warning(line)) => {
                     self.wipe();
@@ -163,37 +156,31 @@ impl Painter {
     }
 
     /// Keeps what tasks answered, for the report.
-    fn keep(&mut self, report: WindowReport) {
-        if report.tasks.is_empty() {
+    fn keep(&mut self, window: Window) {
+        let is_task = |answer: &Answer| answer.class == Class::Sketch;
+        let answers: Vec<_> = window.answers.into_iter().filter(is_task).collect();
+        if answers.is_empty() {
             return;
         }
-        self.shown.answers.push_back((report.span, report.tasks));
+        self.shown.answers.push_back(answers);
         if self.shown.answers.len() > KEPT_WINDOWS {
             self.shown.answers.pop_front();
             self.shown.unlisted += 1;
         }
     }
 
-    fn anonymize(&mut self, report: &mut WindowReport) {
-        let Some(anonymizer) = &mut self.anonymizer else { return };
-        let flows = report.top_bytes.iter_mut().chain(&mut report.top_packets).map(|flow| &mut flow.key);
-        let lossy = report.tcp_loss.iter_mut().flat_map(|answer| &mut answer.flows).map(|flow| &mut flow.key);
-        flows.chain(lossy).flatten().for_each(|key| anonymizer.flow_key(key));
-        report.tasks.iter_mut().for_each(|answer| answer.rows.anonymize(anonymizer));
-    }
-
-    fn window(&mut self, report: &WindowReport) {
+    fn window(&mut self, window: &Window) {
         let text = match self.show {
-            Show::Json => match serde_json::to_string(report) {
-                Ok(line) => line + "\n",
-                Err(error) => return self.shown.fault = Some(format!("window {}: {error}", report.index)),
+            Show::Json => match json_lines(window) {
+                Ok(lines) => lines,
+                Err(error) => return self.shown.fault = Some(format!("window {}: {error}", window.index)),
             },
             Show::Tables => {
                 // Home and clear: the view stays where it is.
                 let start = if self.redraw { "\x1b[H\x1b[2J" } else { "" };
-                format!("{start}{}\n", terminal::window_report(report))
+                format!("{start}{}\n", terminal::window_report(window))
             }
-            Show::Tasks => format!("{}\n", terminal::window_tasks(report)),
+            Show::Tasks => format!("{}\n", terminal::window_answers(window)),
             Show::Nothing => return,
         };
         if self.is_closed {
@@ -230,4 +217,14 @@ impl Painter {
             eprint!("\r\x1b[K");
         }
     }
+}
+
+/// An object for each answer, a line each.
+fn json_lines(window: &Window) -> serde_json::Result<String> {
+    let mut lines = String::new();
+    for answer in &window.answers {
+        lines.push_str(&serde_json::to_string(answer)?);
+        lines.push('\n');
+    }
+    Ok(lines)
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::{self, Failure};
 use engine::{Config, Every, Plan};
-use record::terminal;
+use report::terminal;
 use std::process::ExitCode;
 use summary::Lease;
 use task::{Kind, Setting, TaskSpec, Tasks, catalog};

@@ -8,7 +8,6 @@ use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot};
 use flow::FlowRecord;
 use packet::{FlowKey, KeySpec, Seed, Tunnel};
 use port::{CaptureSource, CaptureWriter};
-use record::report::WindowReport;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
@@ -288,9 +287,6 @@ struct MemoryWatch {
 }
 
 impl Observer for MemoryWatch {
-    fn window(&mut self, _: WindowReport) -> bool {
-        true
-    }
     // Every 4096 bursts and at the end, while the tables still stand.
     fn progress(&mut self, _: Snapshot) {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

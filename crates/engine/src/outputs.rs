@@ -293,8 +293,9 @@ impl RecordSink for Outputs {
     #[inline]
     fn row<K: Key>(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
         match row.key.family() {
-            FamilyKey::V4(key) => self.rows.v4.push(row.with_key(key), loss),
-            FamilyKey::V6(key) => self.rows.v6.push(row.with_key(key), loss),
+            Some(FamilyKey::V4(key)) => self.rows.v4.push(row.with_key(key), loss),
+            Some(FamilyKey::V6(key)) => self.rows.v6.push(row.with_key(key), loss),
+            None => {}
         }
         if self.rows.len() >= self.setting.rows {
             self.hand_over_rows();

@@ -101,12 +101,19 @@ fn tasks() {
     let spec = "packets=5k,flows=400,ipv6=30%,rate=5000,plant=flood/scan/elephant";
     let config = with_tasks(Config { every: Every::Time(200 * MS), ..config() });
     let run = all_alike(&every_design(), spec, None, &config);
-    assert!(run.windows.len() >= 5 && run.windows.iter().all(|window| window.tasks.len() == 7));
+    assert!(run.windows.len() >= 5 && run.windows.iter().all(|window| window.answers.len() == 7));
     // More windows in a burst than states: counting waits for answers.
     let config = Config { every: Every::Time(2 * MS), ..config };
     let run = all_alike(&["rss/2", "async/3", "2x1"], "packets=400,flows=60,rate=500", None, &config);
     assert_eq!(run.windows.len(), 400);
-    assert!(run.windows.iter().all(|window| window.tasks.iter().all(|answer| answer.note.total.0 > 0)));
+    assert!(
+        run.windows.iter().all(|window| window.answers.iter().all(|answer| answer
+            .task
+            .as_ref()
+            .expect("a task")
+            .total
+            > 0))
+    );
     // Directions that have one record and one hash in common are two flows for tasks: nothing changes but the records.
     let spec = "packets=3k,flows=300,rate=5000,tcp=handshake";
     let run_with = |biflow| {
@@ -119,7 +126,7 @@ fn tasks() {
     let rows = |run: &Run| -> Vec<String> {
         run.windows
             .iter()
-            .flat_map(|window| &window.tasks)
+            .flat_map(|window| &window.answers)
             .map(|answer| format!("{:?}", answer.rows))
             .collect()
     };
@@ -239,7 +246,7 @@ fn a_full_table_keeps_the_sums() {
             (packets + record.total_count, bytes + record.total_byte, wire + record.wire_byte)
         });
         let totals = &ended.totals;
-        assert_eq!(sums, (totals.packets, totals.total_byte, totals.wire_byte), "{}", plan.design);
+        assert_eq!(sums, (totals.packets, totals.bytes, totals.wire_bytes), "{}", plan.design);
     }
 }
 
@@ -300,7 +307,7 @@ proptest! {
         ipv6 in 0u8..=100,
         (window_us, idle_us, active_us) in (500u64..100_000, 1000u64..300_000, 1000u64..300_000),
         (burst, hand_over_parcels) in (1usize..80, 1usize..4),
-        (loss, biflow, top) in (any::<bool>(), any::<bool>(), 0usize..4),
+        (loss, biflow) in (any::<bool>(), any::<bool>()),
         (receivers, workers, kind, keeps_timeouts) in (1usize..4, 1usize..4, 0u8..5, any::<bool>()),
     ) {
         let spec = format!("packets={packets},flows={flows},seed={seed},ipv6={ipv6}%,rate=2000");
@@ -315,7 +322,6 @@ proptest! {
             parts: Parts { loss: loss && keeps_timeouts, biflow: biflow && keeps_timeouts, ..Parts::default() },
             burst,
             hand_over_parcels,
-            top,
             ..config()
         };
         let design = match kind {

@@ -3,10 +3,10 @@
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
+use engine::ClosedWindow;
 use engine::{Config, Every, Plan, Split, State};
 use flow::{EndReason, FlowRecord};
 use port::{PacketSource, TimeBase};
-use record::report::WindowReport;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -99,10 +99,12 @@ fn a_worker_that_dies_leaves_tasks_to_the_others() {
         let sink = Kept::new(|worker, record| assert!((worker, record) != (0, 20), "this worker dies here"));
         let run = Run::new(&mut sources(&plan), None, &with_tasks(busy()), &plan, sink);
         run.is_consistent();
-        let answered = run.windows.iter().filter(|window| window.tasks.len() == 7).count();
+        let answered = run.windows.iter().filter(|window| window.answers.len() == 7).count();
         assert_eq!((answered, run.windows.len()), (20, 20), "{design}: the others counted in all windows");
-        let counted = |window: &WindowReport| window.tasks.first().map_or(0, |answer| answer.note.total.0);
-        let missing = |window: &WindowReport| count(&window.packets.not_measured, "worker_failed");
+        let counted = |window: &ClosedWindow| {
+            window.answers.first().map_or(0, |answer| answer.task.as_ref().expect("a task").total)
+        };
+        let missing = |window: &ClosedWindow| count(&window.packets.not_measured, "worker_failed");
         assert!(
             run.windows.iter().any(|window| counted(window) > 0 && missing(window) > 0) || design == "rss/2"
         );
@@ -183,11 +185,12 @@ fn hangs(design: &'static str, hung: usize) {
     let mut incomplete = 0;
     for window in &run.windows {
         let failed = count(&window.packets.not_measured, "worker_failed");
-        assert_eq!(window.tasks.len(), 7, "{design}, also where nobody is left to count");
-        for answer in &window.tasks {
-            let is_said = answer.status.contains("a worker failed");
-            assert!(is_said || failed == 0, "{design}: {failed} {}", answer.status);
-            assert!(answer.note.lost >= Some(failed), "{design}: {:?}", answer.note);
+        assert_eq!(window.answers.len(), 7, "{design}, also where nobody is left to count");
+        for answer in &window.answers {
+            let is_said = answer.reason.as_ref().is_some_and(|reason| reason.contains("a worker failed"));
+            assert!(is_said || failed == 0, "{design}: {failed} {:?}", answer.reason);
+            let note = answer.task.as_ref().expect("a task");
+            assert!(note.lost >= Some(failed), "{design}: {note:?}");
             incomplete += usize::from(is_said);
         }
     }

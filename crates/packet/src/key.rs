@@ -14,8 +14,11 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
     /// The key in the form that records carry. `spec` says what it consists of.
     fn flow_key(&self, spec: &KeySpec) -> FlowKey;
 
-    /// The key with its family.
-    fn family(self) -> FamilyKey;
+    /// The key with its family; `None` for keys that are of neither, which only benches have.
+    #[inline(always)]
+    fn family(self) -> Option<FamilyKey> {
+        None
+    }
 
     /// The lesser of its pair's two directions, and which of them this is, 0 or 1.
     #[inline(always)]
@@ -288,8 +291,8 @@ impl KeyV6 {
 
 impl Key for KeyV4 {
     #[inline(always)]
-    fn family(self) -> FamilyKey {
-        FamilyKey::V4(self)
+    fn family(self) -> Option<FamilyKey> {
+        Some(FamilyKey::V4(self))
     }
 
     #[inline(always)]
@@ -323,8 +326,8 @@ impl Key for KeyV4 {
 
 impl Key for KeyV6 {
     #[inline(always)]
-    fn family(self) -> FamilyKey {
-        FamilyKey::V6(self)
+    fn family(self) -> Option<FamilyKey> {
+        Some(FamilyKey::V6(self))
     }
 
     #[inline(always)]

@@ -227,7 +227,7 @@ mod tests {
 
     fn answer(name: &'static str, rows: TaskRows) -> TaskAnswer {
         let note = TaskNote {
-            task: String::new(),
+            text: String::new(),
             structure: String::new(),
             why: String::new(),
             memory_bytes: 0,

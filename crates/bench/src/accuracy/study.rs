@@ -62,7 +62,7 @@ impl Trials {
                 self.times.push(ns);
                 self.chosen = Some(structure);
                 self.memory_bytes = Some(answer.note.memory_bytes);
-                self.complete += usize::from(answer.note.total.0 == packets);
+                self.complete += usize::from(answer.note.total == packets);
                 self.status = self.status.take().or((answer.status != "ok").then_some(answer.status));
             }
             Err(why) => self.refused = Some(why),

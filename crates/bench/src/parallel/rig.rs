@@ -11,7 +11,6 @@ use flow::FlowRecord;
 use packet::{Bursts, FlowKey, KeySpec, KeyV4, PacketFields, Seed, Tunnel};
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll, SyntheticSource};
-use record::report::WindowReport;
 use serde_json::{Value, json};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -455,9 +454,6 @@ struct Watch {
 }
 
 impl Observer for Watch {
-    fn window(&mut self, _: WindowReport) -> bool {
-        true
-    }
     fn progress(&mut self, snapshot: Snapshot) {
         if self.warm.offered == 0 && self.warm_up != 0 && snapshot.received >= self.warm_up {
             self.warm = self.wire.total();

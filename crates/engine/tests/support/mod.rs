@@ -1,12 +1,12 @@
 //! Runs of the engine whose every word is kept.
 
-use engine::{Config, Every, Observer, Outcome, Plan, RecordSink, Snapshot};
-use flow::FlowRecord;
-use packet::{KeySpec, Seed, Tunnel};
+use engine::{ClosedWindow, Config, Every, Observer, Outcome, Plan, RecordSink, Snapshot, WindowId};
+use flow::{FlowRecord, LossCounts, WindowRow};
+use packet::{Key, KeySpec, Seed, Tunnel};
 use port::wire::{Trace, Wire, WireSpec};
 use port::{Filter, PacketSource, Poll, SourceCounter, SourceError, SyntheticSource, TimeBase};
 use record::Account;
-use record::report::{Counters, PacketCounts, WindowReport};
+use report::{Counters, PacketCounts};
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -71,6 +71,10 @@ pub(crate) type Tagged = (Option<usize>, FlowRecord);
 #[derive(Clone)]
 pub(crate) struct Kept {
     records: Arc<Mutex<Vec<Tagged>>>,
+    rows: Arc<Mutex<Vec<String>>>,
+    /// The window of the rows that come now.
+    window: WindowId,
+    windows: Vec<ClosedWindow>,
     accounts: Vec<Account>,
     siblings: Arc<AtomicUsize>,
     worker: Option<usize>,
@@ -82,6 +86,9 @@ impl Kept {
     pub(crate) fn new(deed: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         Self {
             records: Arc::default(),
+            rows: Arc::default(),
+            window: WindowId::default(),
+            windows: Vec::new(),
             accounts: Vec::new(),
             siblings: Arc::default(),
             worker: None,
@@ -105,28 +112,35 @@ impl RecordSink for Kept {
         self.count += 1;
         self.records.lock().unwrap_or_else(PoisonError::into_inner).push((self.worker, record));
     }
+    fn row<K: Key>(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
+        let key = row.key.flow_key(&KeySpec::FIVE_TUPLE);
+        let line = format!("{} {key:?} {:?} {loss:?}", self.window, row.with_key(()));
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+    fn begin_rows(&mut self, window: WindowId) {
+        self.window = window;
+    }
+    fn window(&mut self, window: ClosedWindow) -> bool {
+        self.windows.push(window);
+        true
+    }
     fn account(&mut self, account: Account) {
         self.accounts.push(account);
     }
     fn sibling(&self) -> Self {
         let worker = Some(self.siblings.fetch_add(1, Relaxed));
-        Self { worker, count: 0, accounts: Vec::new(), ..self.clone() }
+        Self { worker, count: 0, accounts: Vec::new(), windows: Vec::new(), ..self.clone() }
     }
     fn absorb(&mut self, _: Self) {}
 }
 
-/// Keeps windows.
+/// Keeps warnings.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    pub(crate) windows: Vec<WindowReport>,
     pub(crate) warnings: Vec<String>,
 }
 
 impl Observer for Watch {
-    fn window(&mut self, report: WindowReport) -> bool {
-        self.windows.push(report);
-        true
-    }
     fn progress(&mut self, _: Snapshot) {}
     fn warning(&mut self, line: String) {
         self.warnings.push(line);
@@ -137,7 +151,7 @@ impl Observer for Watch {
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) outcome: Outcome<Kept>,
-    pub(crate) windows: Vec<WindowReport>,
+    pub(crate) windows: Vec<ClosedWindow>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -153,7 +167,8 @@ impl Run {
         let stop = AtomicBool::new(false);
         let outcome = engine::run(sources, filter, config, plan, &stop, sink, &mut watch)
             .expect("there is memory for the tables");
-        Self { outcome, windows: watch.windows, warnings: watch.warnings }
+        let windows = outcome.records.windows.clone();
+        Self { outcome, windows, warnings: watch.warnings }
     }
 
     /// Its records, each with its worker.
@@ -186,12 +201,12 @@ impl Run {
             last = Some(window.span.start_ns);
             assert_eq!(window.totals.packets, window.packets.measured);
             totals.0 += window.totals.packets;
-            totals.1 += window.totals.total_byte;
-            totals.2 += window.totals.wire_byte;
+            totals.1 += window.totals.bytes;
+            totals.2 += window.totals.wire_bytes;
             sum.received += window.packets.received;
             sum.measured += window.packets.measured;
-            add(&mut sum.not_measured, &window.packets.not_measured);
-            add(&mut sum.remarks, &window.packets.remarks);
+            sum.not_measured.add(&window.packets.not_measured);
+            sum.remarks.add(&window.packets.remarks);
             lost = lost.zip(window.loss.as_ref()).map(|(mut lost, more)| {
                 more.nonzero().for_each(|(name, count)| *lost.entry(name).or_insert(0) += count);
                 lost
@@ -206,7 +221,7 @@ impl Run {
         }
         accounted_for(&ended.packets, "the run");
         assert_eq!(shown(&sum), shown(&ended.packets), "the windows together and the run");
-        assert_eq!(totals, (ended.totals.packets, ended.totals.total_byte, ended.totals.wire_byte));
+        assert_eq!(totals, (ended.totals.packets, ended.totals.bytes, ended.totals.wire_bytes));
         if !self.windows.is_empty() {
             let loss = self.outcome.loss.as_ref().map(|loss| loss.nonzero().collect::<BTreeMap<_, _>>());
             assert_eq!(lost, loss, "losses of the windows together and of the run");
@@ -225,25 +240,16 @@ fn accounted_for(packets: &PacketCounts, what: &str) {
     assert_eq!(packets.received, packets.measured + packets.not_measured.total(), "{what}: {packets:?}");
 }
 
-fn add(sum: &mut Counters, more: &Counters) {
-    for &(name, count) in &more.0 {
-        match sum.0.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, total)) => *total += count,
-            None => sum.0.push((name, count)),
-        }
-    }
-}
-
 /// One of the counters; 0 where it is not there.
 pub(crate) fn count(counters: &Counters, name: &str) -> u64 {
-    counters.0.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
+    counters.get(name)
 }
 
 /// Frames in a form that does not hang on the order of counters.
 pub(crate) fn shown(packets: &PacketCounts) -> String {
-    let named = |counters: &Counters| counters.nonzero().collect::<BTreeMap<_, _>>();
+    let named = |counters: &Counters| format!("{:?}", counters.nonzero().collect::<BTreeMap<_, _>>());
     let PacketCounts { received, measured, not_measured, remarks } = packets;
-    format!("{received} {measured} {:?} {:?}", named(not_measured), named(remarks))
+    format!("{received} {measured} {} {}", named(not_measured), named(remarks))
 }
 
 /// All that two runs on the same input must have in common, line by line.
@@ -251,15 +257,18 @@ pub(crate) fn answers(run: &Run) -> Vec<String> {
     let ended = &run.outcome.ended;
     let mut lines = run.record_lines();
     lines.extend(run.windows.iter().map(|window| {
-        let WindowReport { index, span, ended_by, packets, loss, totals, .. } = window;
-        let WindowReport { table_full, top_bytes, top_packets, tcp_loss, tasks, .. } = window;
-        let tasks: Vec<_> = tasks.iter().map(|answer| (&answer.rows, &answer.status)).collect();
+        let ClosedWindow { index, span, watched, ended_by, empty_before, packets, loss, .. } = window;
+        let ClosedWindow { totals, unplaced, tcp_loss, answers, .. } = window;
+        let answers: Vec<_> = answers.iter().map(|answer| (&answer.rows, &answer.status)).collect();
         format!(
-            "{index} {span:?} {ended_by:?} {} {:?} {totals:?} {table_full} {top_bytes:?} {top_packets:?} {tcp_loss:?} {tasks:?}",
+            "{index} {span:?} {watched:?} {ended_by:?} {empty_before} {} {:?} {totals:?} {unplaced:?} {tcp_loss:?} {answers:?}",
             shown(packets),
             loss.as_ref().map(Counters::total)
         )
     }));
+    let mut rows = run.outcome.records.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    rows.sort_unstable();
+    lines.extend(rows);
     lines.push(format!(
         "{:?} {} {:?} {:?} {:?} {:?}",
         ended.windows,

@@ -45,7 +45,8 @@ impl QueryState {
             ItemKind::Sum(flow::RowValue::WireBytes) => outside.wire_bytes,
             _ => 0,
         };
-        let is_total = |kind: ItemKind| matches!(kind, ItemKind::Sum(_) | ItemKind::Count);
+        let is_total =
+            |kind: ItemKind| matches!(kind, ItemKind::Sum(_) | ItemKind::SumOf(_) | ItemKind::Count);
         let rows = match (&mut self.groups, &plan.grouping) {
             (Kinds::All(state), _) => {
                 for item in &plan.items {
@@ -166,9 +167,12 @@ fn columns(plan: &Plan, site: &Site) -> Vec<Column> {
         Column { name, ..column }
     });
     let items = plan.query.items.iter().map(|item| {
-        use super::query::Aggregate::{Count, CountDistinct, MeanRoundTrip, Min, Sum};
+        use super::query::Aggregate::{Count, CountDistinct, MeanRoundTrip, Min, Sum, SumOf};
         let unit = match &item.aggregate {
             Sum(field) | Min(field) => Field::named(field).map_or("", |field| field.unit),
+            SumOf(fields) => {
+                fields.first().and_then(|field| Field::named(field)).map_or("", |field| field.unit)
+            }
             Count => "flows",
             CountDistinct(_) => "",
             MeanRoundTrip => "ns",
@@ -241,7 +245,7 @@ fn extra(name: &str, value: u64) -> Value {
 
 fn value(plan: &Plan, kind: ItemKind, at: usize, state: &[u64]) -> Value {
     match kind {
-        ItemKind::Sum(_) | ItemKind::Count => Value::Unsigned(state[at]),
+        ItemKind::Sum(_) | ItemKind::SumOf(_) | ItemKind::Count => Value::Unsigned(state[at]),
         ItemKind::Min(_) if state[at] == NULL => Value::Null,
         ItemKind::Min(_) => Value::Unsigned(state[at]),
         ItemKind::MeanRoundTrip => state[at].checked_div(state[at + 1]).into(),

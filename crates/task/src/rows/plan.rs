@@ -65,6 +65,7 @@ pub(crate) struct PlannedItem {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ItemKind {
     Sum(RowValue),
+    SumOf([Option<RowValue>; 3]),
     Min(RowValue),
     Count,
     /// Two words: values counted, and rows whose values may be new or not. The number of the set of values.
@@ -115,6 +116,10 @@ impl Plan {
             match kind {
                 ItemKind::Sum(column) => {
                     columns.push(column);
+                    initial.push(0);
+                }
+                ItemKind::SumOf(parts) => {
+                    columns.extend(parts.iter().flatten());
                     initial.push(0);
                 }
                 ItemKind::Min(column) => {
@@ -243,13 +248,16 @@ fn grouping(fields: &[GroupField], site: &Site) -> Result<Grouping, Refusal> {
 fn kind(aggregate: &Aggregate, site: &Site, sets: &mut usize) -> Result<ItemKind, Refusal> {
     Ok(match aggregate {
         Aggregate::Count => ItemKind::Count,
-        Aggregate::Sum(field) => {
-            let column = site.column(field)?;
-            let is_sum = Field::named(field).is_some_and(|field| field.aggregation == Aggregation::Sum);
-            match is_sum {
-                true => ItemKind::Sum(column),
-                false => return Err(Refusal::WrongType { field: field.clone() }),
+        Aggregate::Sum(field) => ItemKind::Sum(summed(field, site)?),
+        Aggregate::SumOf(fields) => {
+            let mut parts = [None; 3];
+            if fields.len() > parts.len() {
+                return Err(Refusal::TooManyFields { most: parts.len() });
             }
+            for (part, field) in parts.iter_mut().zip(fields) {
+                *part = Some(summed(field, site)?);
+            }
+            ItemKind::SumOf(parts)
         }
         Aggregate::Min(field) => ItemKind::Min(site.column(field)?),
         Aggregate::MeanRoundTrip => site.column("rtt_avg").map(|_| ItemKind::MeanRoundTrip)?,
@@ -266,4 +274,13 @@ fn kind(aggregate: &Aggregate, site: &Site, sets: &mut usize) -> Result<ItemKind
             ItemKind::Distinct(*sets - 1, of)
         }
     })
+}
+
+/// The column of a field whose values add up.
+fn summed(field: &str, site: &Site) -> Result<RowValue, Refusal> {
+    let column = site.column(field)?;
+    match Field::named(field).is_some_and(|field| field.aggregation == Aggregation::Sum) {
+        true => Ok(column),
+        false => Err(Refusal::WrongType { field: field.to_owned() }),
+    }
 }

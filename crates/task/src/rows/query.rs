@@ -84,6 +84,8 @@ impl Item {
 pub enum Aggregate {
     /// The sum of a field; nulls do not count.
     Sum(String),
+    /// The sum of up to three fields together; nulls do not count.
+    SumOf(Vec<String>),
     /// The least value of a field; null where all are.
     Min(String),
     /// The number of rows.

@@ -37,7 +37,7 @@ pub enum Refusal {
         /// The other one.
         other: String,
     },
-    /// More fields that are not in the key than a group can have.
+    /// More fields than a group can have beyond the key, or a sum can have.
     TooManyFields {
         /// As many are possible.
         most: usize,
@@ -70,7 +70,7 @@ impl fmt::Display for Refusal {
             }
             Self::Conflict { field, other } => write!(f, "a group cannot have both {field} and {other}"),
             Self::TooManyFields { most } => {
-                write!(f, "a group has at most {most} fields that are not in the key")
+                write!(f, "at most {most} fields are possible here")
             }
             Self::NoItems => f.write_str("the query computes nothing"),
             Self::NoSuchItem { item } => write!(f, "there is no item {item} to order by"),

@@ -127,6 +127,12 @@ fn update<K: MaskedKey>(
                 NULL => {}
                 value => state[item.at] += value,
             },
+            ItemKind::SumOf(parts) => {
+                for column in parts.into_iter().flatten() {
+                    let value = batch.column(column)[row];
+                    state[item.at] += if value == NULL { 0 } else { value };
+                }
+            }
             ItemKind::Min(column) => state[item.at] = state[item.at].min(batch.column(column)[row]),
             ItemKind::Count => state[item.at] += 1,
             ItemKind::Distinct(set, of) => {
@@ -169,7 +175,7 @@ pub(crate) fn merge_states(plan: &Plan, state: &mut [u64], other: &[u64]) {
     for item in &plan.items {
         let at = item.at;
         match item.kind {
-            ItemKind::Sum(_) | ItemKind::Count => state[at] += other[at],
+            ItemKind::Sum(_) | ItemKind::SumOf(_) | ItemKind::Count => state[at] += other[at],
             ItemKind::Min(_) => state[at] = state[at].min(other[at]),
             ItemKind::MeanRoundTrip => {
                 state[at] += other[at];

@@ -48,6 +48,10 @@ impl TopRows {
                     NULL => [0, 0],
                     value => [value, 0],
                 },
+                ItemKind::SumOf(parts) => {
+                    let values = parts.iter().flatten().map(|column| batch.column(*column)[row]);
+                    [values.filter(|value| *value != NULL).sum(), 0]
+                }
                 ItemKind::Min(column) => [batch.column(column)[row], 0],
                 // One row has one value at the most.
                 ItemKind::Count | ItemKind::Distinct(..) => [1, 0],
