@@ -34,6 +34,7 @@ mod rfc3339;
 mod row;
 mod run;
 mod span;
+pub mod terminal;
 mod value;
 mod window;
 

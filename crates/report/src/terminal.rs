@@ -1,0 +1,20 @@
+//! Answers, windows and reports as people read them: lines, and aligned tables.
+
+mod answer;
+mod cell;
+mod head;
+mod layout;
+mod number;
+mod protocol;
+mod report;
+mod table;
+#[cfg(test)]
+mod tests;
+mod totals;
+
+pub use answer::answer;
+pub use number::grouped;
+pub use protocol::protocol_name;
+pub use report::{run_report, window_answers, window_report};
+pub use table::text_table;
+pub use totals::Totals;

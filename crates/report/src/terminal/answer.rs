@@ -1,0 +1,144 @@
+//! An answer as a table.
+
+use super::cell::{Form, KeyCells, align};
+use super::layout::{self, KEY, Shown};
+use super::number::{grouped, share};
+use super::table::{Align, Table};
+use super::totals::Totals;
+use crate::{Answer, Status, Value, format_time};
+
+/// An answer as a table with at most `most` rows. `totals` is what its packets and bytes are shares of.
+pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
+    let columns: Vec<_> =
+        layout::columns(answer, totals).iter().flat_map(|shown| cells(answer, shown)).collect();
+    let row = |row: &Vec<Value>| {
+        let mut cells: Vec<String> = columns.iter().map(|column| column.cell(answer, row)).collect();
+        if is_other(answer, row)
+            && let Some(first) = cells.first_mut()
+        {
+            *first = "other (table full)".to_owned();
+        }
+        cells
+    };
+    let rows = answer.rows.iter().take(most).map(row).collect();
+    let heading = ["  ".to_owned() + &layout::heading(answer)].into_iter().chain(status(answer));
+    let heading = heading.collect::<Vec<_>>().join("\n");
+    let columns = columns.iter().map(|column| (column.heading.clone(), column.align)).collect();
+    let mut text = String::new();
+    Table { heading, columns, rows }.render(&mut text);
+    let more = answer.rows.len().saturating_sub(most);
+    if more > 0 {
+        text.push_str(&format!("  … and {} more\n", grouped(more as u64)));
+    }
+    if answer.rest.groups > 0 {
+        let total =
+            |(name, total): &(String, u64)| format!(", {} {}", layout::column_heading(name), grouped(*total));
+        let totals: String = answer.rest.totals.iter().map(total).collect();
+        text.push_str(&format!("  rest: {} groups{totals}\n", grouped(answer.rest.groups)));
+    }
+    text
+}
+
+/// What keeps the answer from being whole.
+fn status(answer: &Answer) -> Option<String> {
+    let watched = answer.watched.map(|watched| {
+        format!("watched from {} to {}", format_time(watched.start_ns), format_time(watched.end_ns))
+    });
+    let why = [watched, answer.reason.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let status = match answer.status {
+        Status::Complete => "",
+        Status::Partial => "partial",
+        Status::Cut => "cut",
+    };
+    match (status, why.as_str()) {
+        ("", "") => None,
+        ("", why) => Some(format!("  {why}")),
+        (status, "") => Some(format!("  {status}")),
+        (status, why) => Some(format!("  {status}: {why}")),
+    }
+}
+
+/// A row without a key in a ranking of flows. A frame without a tag lacks a VLAN identifier alone.
+fn is_other(answer: &Answer, row: &[Value]) -> bool {
+    let is_key = |name: &str| name != "vlan" && KEY.contains(&name);
+    let mut key = answer.columns.iter().zip(row).filter(|(column, _)| is_key(&column.name)).peekable();
+    layout::is_standing(&answer.query) && key.peek().is_some() && key.all(|(_, value)| *value == Value::Null)
+}
+
+/// A column of the table.
+struct TableColumn {
+    heading: String,
+    align: Align,
+    at: usize,
+    content: Content,
+}
+
+/// What its cells say of the value at a position of the row.
+enum Content {
+    Value(Form),
+    Lower(Form),
+    Upper(Form),
+    Share(u64),
+    /// An address, and the port of this column with it.
+    Endpoint(&'static str),
+    Protocol,
+    /// Sizes from the value to that of the next column.
+    Sizes,
+}
+
+impl TableColumn {
+    fn cell(&self, answer: &Answer, row: &[Value]) -> String {
+        let value = &row[self.at];
+        match self.content {
+            Content::Value(form) => form.text(value),
+            Content::Lower(form) => {
+                let [lower, _] = form.bounds(value);
+                lower
+            }
+            Content::Upper(form) => {
+                let [_, upper] = form.bounds(value);
+                upper
+            }
+            Content::Share(whole) => value.as_unsigned().map_or_else(String::new, |part| share(part, whole)),
+            Content::Endpoint(port) => KeyCells::new(answer, row).endpoint(value, port),
+            Content::Protocol => KeyCells::new(answer, row).protocol(value),
+            Content::Sizes => {
+                let (from, to) = (Form::Grouped(0).text(value), Form::Grouped(0).text(&row[self.at + 1]));
+                if from == to { from } else { format!("{from} to {to}") }
+            }
+        }
+    }
+}
+
+/// The columns of the table that show a column of the answer: none where another shows it too.
+fn cells(answer: &Answer, shown: &Shown) -> Vec<TableColumn> {
+    let at = shown.at;
+    let has = |name| answer.column(name).is_some();
+    let has_sizes = |from: usize| {
+        let names = answer.columns.iter().skip(from).map(|column| column.name.as_str());
+        names.take(2).eq(["size_from", "size_to"])
+    };
+    let column =
+        |heading: &str, align, content| TableColumn { heading: heading.to_owned(), align, at, content };
+    let named = |content| vec![column(&shown.heading, align(&answer.columns[at]), content)];
+    match answer.columns[at].name.as_str() {
+        "src_port" if has("src_addr") => vec![],
+        "dst_port" if has("dst_addr") => vec![],
+        "size_to" if at > 0 && has_sizes(at - 1) => vec![],
+        "src_addr" => named(Content::Endpoint("src_port")),
+        "dst_addr" => named(Content::Endpoint("dst_port")),
+        "protocol" => named(Content::Protocol),
+        "size_from" if has_sizes(at) => vec![column("packets of a flow", Align::Right, Content::Sizes)],
+        _ => {
+            let form = Form::of(answer, at);
+            let mut columns = named(Content::Value(form));
+            if answer.rows.iter().any(|row| matches!(row[at], Value::Estimate { .. })) {
+                columns.push(column("at least", Align::Right, Content::Lower(form)));
+                columns.push(column("at most", Align::Right, Content::Upper(form)));
+            } else if let Some(whole) = shown.whole {
+                columns.push(column("", Align::Right, Content::Share(whole)));
+            }
+            columns
+        }
+    }
+}

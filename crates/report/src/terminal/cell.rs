@@ -1,0 +1,157 @@
+//! Values as the cells of a table.
+
+use super::number::{decimal, grouped, signed, time};
+use super::protocol::{has_ports, with_type};
+use super::table::Align;
+use crate::{Answer, Column, ColumnKind, Value, format_time};
+
+/// How the values of a column are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Digits in groups of three, and this many decimals.
+    Grouped(usize),
+    /// Digits alone: ports and other numbers that name something.
+    Digits,
+    /// A time that passes.
+    Duration,
+    /// A share of one, in percent.
+    Percent,
+    /// The value's own text.
+    Text,
+}
+
+/// Fields whose numbers count nothing.
+const NAMES: [&str; 7] = ["src_port", "dst_port", "vlan", "ip_tos", "tcp_seq", "tcp_ack", "tcp_flags"];
+
+impl Form {
+    /// The form of a column by its name, kind, unit and values. Bounds have the form of what they bound.
+    pub(super) fn of(answer: &Answer, at: usize) -> Self {
+        let column = &answer.columns[at];
+        let is_number = matches!(
+            column.kind,
+            ColumnKind::Unsigned | ColumnKind::Signed | ColumnKind::Float | ColumnKind::Estimate
+        );
+        match column.name.as_str() {
+            _ if !is_number => Self::Text,
+            "lower" | "upper" if at > 0 => {
+                let bounded =
+                    (0..at).rev().find(|&at| !matches!(&*answer.columns[at].name, "lower" | "upper"));
+                bounded.map_or(Self::Grouped(0), |at| Self::of(answer, at))
+            }
+            "share" => Self::Percent,
+            name if NAMES.contains(&name) => Self::Digits,
+            _ if column.unit == "ns" => Self::Duration,
+            _ => Self::Grouped(decimals(column, answer.rows.iter().map(|row| &row[at]))),
+        }
+    }
+
+    fn number(self, number: f64) -> String {
+        match self {
+            Self::Grouped(decimals) => decimal(number, decimals),
+            Self::Duration => time(number),
+            Self::Percent => format!("{} %", (number * 1e6).round() / 1e4),
+            Self::Digits | Self::Text if number.is_finite() => number.to_string(),
+            Self::Digits | Self::Text => "?".to_owned(),
+        }
+    }
+
+    /// The text of a value; empty for null.
+    pub(super) fn text(self, value: &Value) -> String {
+        match value {
+            Value::Null => String::new(),
+            Value::Unsigned(number) => match self {
+                Self::Grouped(_) => grouped(*number),
+                Self::Digits | Self::Text => number.to_string(),
+                Self::Duration | Self::Percent => self.number(*number as f64),
+            },
+            Value::Signed(number) => match self {
+                Self::Grouped(_) => signed(*number),
+                Self::Digits | Self::Text => number.to_string(),
+                Self::Duration | Self::Percent => self.number(*number as f64),
+            },
+            Value::Float(number) => self.number(*number),
+            Value::Text(text) => text.chars().map(printable).collect(),
+            Value::Address(address) => address.to_string(),
+            Value::Prefix { address, length } => format!("{address}/{length}"),
+            Value::Time(ns) => format_time(*ns),
+            Value::Estimate { value, .. } => self.number(*value),
+        }
+    }
+
+    /// The texts of a value's bounds: of a value that is exact, its own.
+    pub(super) fn bounds(self, value: &Value) -> [String; 2] {
+        match value {
+            Value::Estimate { lower, upper, .. } => [self.number(*lower), self.number(*upper)],
+            exact => [self.text(exact), self.text(exact)],
+        }
+    }
+}
+
+/// Text from packets and files must not move the cursor.
+fn printable(character: char) -> char {
+    if character.is_control() { char::REPLACEMENT_CHARACTER } else { character }
+}
+
+/// Decimals of a column: none for counts and whole numbers.
+fn decimals<'a>(column: &Column, values: impl Iterator<Item = &'a Value>) -> usize {
+    let is_count = match column.kind {
+        ColumnKind::Estimate => !matches!(column.unit.as_str(), "" | "bits"),
+        _ => column.unit == "flows",
+    };
+    if column.unit == "bits" {
+        return 4;
+    }
+    let numbers = values.flat_map(|value| match *value {
+        Value::Float(number) => [number, 0.0, 0.0],
+        Value::Estimate { value, lower, upper } => [value, lower, upper],
+        _ => [0.0; 3],
+    });
+    let mut numbers = numbers.filter(|number| number.is_finite());
+    if is_count || numbers.all(|number| number.fract() == 0.0) { 0 } else { 4 }
+}
+
+/// The side that a column's values are aligned to.
+pub(super) fn align(column: &Column) -> Align {
+    let is_text =
+        matches!(column.kind, ColumnKind::Text | ColumnKind::Address | ColumnKind::Prefix | ColumnKind::Time);
+    if is_text || column.name == "protocol" { Align::Left } else { Align::Right }
+}
+
+/// What a row says of its flow key, where the answer has these columns.
+pub(super) struct KeyCells<'a> {
+    answer: &'a Answer,
+    row: &'a [Value],
+}
+
+impl<'a> KeyCells<'a> {
+    pub(super) fn new(answer: &'a Answer, row: &'a [Value]) -> Self {
+        Self { answer, row }
+    }
+
+    fn number(&self, column: &str) -> Option<u64> {
+        self.row[self.answer.column(column)?].as_unsigned()
+    }
+
+    /// The address and the port: of a protocol without ports, the address alone.
+    pub(super) fn endpoint(&self, address: &Value, port: &str) -> String {
+        let protocol_has_ports = self.number("protocol").is_none_or(has_ports);
+        let text = Form::Text.text(address);
+        let is_ipv6 = match address {
+            Value::Address(address) | Value::Prefix { address, .. } => address.is_ipv6(),
+            _ => return text,
+        };
+        match self.number(port).filter(|_| protocol_has_ports) {
+            None => text,
+            Some(port) if is_ipv6 => format!("[{text}]:{port}"),
+            Some(port) => format!("{text}:{port}"),
+        }
+    }
+
+    /// The protocol's name.
+    pub(super) fn protocol(&self, value: &Value) -> String {
+        match value.as_unsigned() {
+            Some(number) => with_type(number, self.number("dst_port")),
+            None => Form::Digits.text(value),
+        }
+    }
+}

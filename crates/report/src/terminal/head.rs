@@ -1,0 +1,133 @@
+//! Lines at the head of a report.
+
+use super::number::{grouped, scaled, time};
+use super::totals::Totals;
+use crate::{Answer, Counters, DesignReport, PacketCounts, Value, WireReport};
+
+/// The traffic over this many seconds of stream time.
+pub(super) fn traffic(totals: &Totals, packets: u64, seconds: f64) -> String {
+    let rates = if seconds > 0.0 {
+        let bits = totals.wire_bytes as f64 * 8.0 / seconds;
+        format!(", {}, {}", scaled(packets as f64 / seconds, "packet/s"), scaled(bits, "bit/s"))
+    } else {
+        String::new()
+    };
+    format!(
+        "traffic   {} bytes in {} flows over {seconds:.3} s{rates}",
+        grouped(totals.bytes),
+        grouped(totals.flows)
+    )
+}
+
+/// The account of all frames.
+pub(super) fn account(packets: &PacketCounts, loss: Option<&Counters>) -> Vec<String> {
+    let mut lines = vec![format!(
+        "packets   {} received = {} measured + {} not measured",
+        grouped(packets.received),
+        grouped(packets.measured),
+        grouped(packets.not_measured.total())
+    )];
+    lines.extend(counters("          not measured: ", &packets.not_measured));
+    lines.extend(counters("          remarks: ", &packets.remarks));
+    lines.push(match loss {
+        None => "loss      unknown: this source does not count it".to_owned(),
+        Some(loss) => counters("loss      ", loss).unwrap_or_else(|| "loss      none".to_owned()),
+    });
+    lines
+}
+
+fn counters(label: &str, counters: &Counters) -> Option<String> {
+    let list: Vec<_> = counters.nonzero().map(|(name, count)| format!("{name} {}", grouped(count))).collect();
+    (!list.is_empty()).then(|| format!("{label}{}", list.join(", ")))
+}
+
+/// Packets in the record `other`, where there are any.
+pub(super) fn table_full(packets: u64) -> Option<String> {
+    (packets != 0).then(|| format!("          {} packets came when the table was full", grouped(packets)))
+}
+
+/// How the work was divided, where it was.
+pub(super) fn design(design: &DesignReport) -> Option<String> {
+    if design.receivers * (1 + design.workers) <= 1 && design.state != "shared" {
+        return None;
+    }
+    let workers = match design.workers {
+        0 => String::new(),
+        workers => format!(", {workers} worker(s) each"),
+    };
+    let split = if design.split == "position" { ", bursts split by position" } else { "" };
+    let state = if design.state == "shared" { ", shared state" } else { "" };
+    let over = if design.oversubscribed { ", oversubscribed: more threads than cores" } else { "" };
+    let cores = design.cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let cores = if cores.is_empty() { cores } else { format!(" on cores {cores}") };
+    Some(format!(
+        "design    {}: {} receiver(s){workers}{cores}{split}{state}{over} ({})",
+        design.name, design.receivers, design.why
+    ))
+}
+
+/// What the software wire says of its receivers.
+pub(super) fn wire(wire: &WireReport) -> Vec<String> {
+    let share = |missed: u64, offered: u64| 100.0 * missed as f64 / offered.max(1) as f64;
+    let mut lines = vec![format!(
+        "wire      {} packets arrived, {} missed ({:.4} %)",
+        grouped(wire.offered),
+        grouped(wire.imissed),
+        share(wire.imissed, wire.offered)
+    )];
+    if wire.gaps != 0 {
+        lines.push(format!(
+            "          receivers were off their core {} times, {} in all, {} at the longest: without that {} missed ({:.4} %)",
+            grouped(wire.gaps),
+            time(wire.gap_ns as f64),
+            time(wire.longest_gap_ns as f64),
+            grouped(wire.imissed_clock_stopped),
+            share(wire.imissed_clock_stopped, wire.offered_clock_stopped)
+        ));
+    }
+    if wire.rx_nombuf != 0 {
+        lines.push(format!(
+            "          {} times there was no mbuf for a packet, which waited: more mbufs= may help",
+            grouped(wire.rx_nombuf)
+        ));
+    }
+    lines
+}
+
+/// The answer `tcp_loss`: what was lost before this point, and what behind it.
+pub(super) fn tcp_loss(answer: &Answer) -> Vec<String> {
+    let sum = |column| answer.value(0, column).and_then(Value::as_unsigned).unwrap_or(0);
+    let mut more = vec![
+        format!("{} segments reordered", grouped(sum("reorder_count"))),
+        format!("{} bytes unseen here", grouped(sum("unseen_byte"))),
+        format!("{} zero windows", grouped(sum("zero_window_count"))),
+    ];
+    if sum("resync_count") != 0 {
+        more.push(format!("{} times taken anew", grouped(sum("resync_count"))));
+    }
+    vec![
+        format!(
+            "tcp loss  {} bytes ({} segments) lost before here",
+            grouped(sum("ploss_byte")),
+            grouped(sum("ploss_count"))
+        ),
+        format!(
+            "          {} bytes ({} segments) sent again, lost behind here or without need",
+            grouped(sum("retrans_byte")),
+            grouped(sum("retrans_count"))
+        ),
+        format!("          {}", more.join(", ")),
+    ]
+}
+
+/// What counted each task, and why.
+pub(super) fn tasks(answers: &[Answer]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for task in answers.iter().filter_map(|answer| answer.task.as_ref()) {
+        let line = format!("task      {}: {}", task.text, task.why);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}

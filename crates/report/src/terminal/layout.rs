@@ -1,0 +1,131 @@
+//! What a table shows of an answer: which columns, under which headings, and with which shares.
+
+use super::totals::Totals;
+use crate::Answer;
+
+/// A column of the answer in the table.
+pub(super) struct Shown {
+    /// Its position in the answer.
+    pub(super) at: usize,
+    /// The heading in the table.
+    pub(super) heading: String,
+    /// What its values are shares of.
+    pub(super) whole: Option<u64>,
+}
+
+/// The standing queries: what their tables are called, and the columns that follow the key.
+struct Standing {
+    query: &'static str,
+    heading: &'static str,
+    figures: &'static [Figure],
+}
+
+struct Figure {
+    column: &'static str,
+    heading: &'static str,
+    has_share: bool,
+}
+
+const fn figure(column: &'static str, heading: &'static str, has_share: bool) -> Figure {
+    Figure { column, heading, has_share }
+}
+
+const FLOW_FIGURES: &[Figure] =
+    &[figure("total_count", "packets", true), figure("total_byte", "bytes", true)];
+const ADDRESS_FIGURES: &[Figure] = &[
+    figure("flows", "flows", true),
+    figure("total_count", "packets", false),
+    figure("total_byte", "bytes", false),
+];
+const LOSS_FIGURES: &[Figure] = &[
+    figure("total_count", "packets", false),
+    figure("ploss_byte", "lost before", false),
+    figure("retrans_byte", "sent again", false),
+    figure("unseen_byte", "unseen", false),
+    figure("reorder_count", "reordered", false),
+    figure("rtt_min", "round trip", false),
+];
+
+const STANDING: &[Standing] = &[
+    Standing { query: "top_bytes", heading: "Flows with the most bytes", figures: FLOW_FIGURES },
+    Standing { query: "top_packets", heading: "Flows with the most packets", figures: FLOW_FIGURES },
+    Standing {
+        query: "top_loss",
+        heading: "Flows with the most TCP loss (bytes; least round trip from here)",
+        figures: LOSS_FIGURES,
+    },
+    Standing {
+        query: "top_sources",
+        heading: "Sources with the most flows (a scan stands out here)",
+        figures: ADDRESS_FIGURES,
+    },
+    Standing {
+        query: "top_destinations",
+        heading: "Destinations with the most flows (a flood stands out here)",
+        figures: ADDRESS_FIGURES,
+    },
+];
+
+/// Queries that lines at the head show, instead of a table.
+pub(super) const HEAD: [&str; 2] = ["totals", "tcp_loss"];
+
+fn standing(query: &str) -> Option<&'static Standing> {
+    STANDING.iter().find(|standing| standing.query == query)
+}
+
+/// Whether the table of the query is one of those that every run shows.
+pub(super) fn is_standing(query: &str) -> bool {
+    standing(query).is_some()
+}
+
+/// The members of flow keys, by field name.
+pub(super) const KEY: [&str; 7] =
+    ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "vlan", "ip_tos"];
+
+/// The heading of a table.
+pub(super) fn heading(answer: &Answer) -> String {
+    if let Some(standing) = standing(&answer.query) {
+        return standing.heading.to_owned();
+    }
+    match &answer.task {
+        Some(task) => format!("{}  [{}; bounds: {}]", task.text, task.structure, answer.bounds),
+        None if answer.bounds == "exact" => answer.query.clone(),
+        None => format!("{}  [bounds: {}]", answer.query, answer.bounds),
+    }
+}
+
+/// The heading of a column.
+pub(super) fn column_heading(name: &str) -> &str {
+    match name {
+        "src_addr" => "source",
+        "dst_addr" => "destination",
+        "total_count" => "packets",
+        "total_byte" => "bytes",
+        "lower" => "at least",
+        "upper" => "at most",
+        other => other,
+    }
+}
+
+/// The columns of a table: of a standing query the key and its figures, of any other all.
+pub(super) fn columns(answer: &Answer, totals: Option<&Totals>) -> Vec<Shown> {
+    let whole = |name: &str| match (name, totals?) {
+        ("total_count", totals) => Some(totals.packets),
+        ("total_byte", totals) => Some(totals.bytes),
+        ("flows", totals) => Some(totals.flows),
+        _ => None,
+    };
+    let all = answer.columns.iter().enumerate();
+    let plain = |(at, column): (usize, &crate::Column)| {
+        let has_share = matches!(column.name.as_str(), "total_count" | "total_byte");
+        let whole = whole(&column.name).filter(|_| has_share);
+        Shown { at, heading: column_heading(&column.name).to_owned(), whole }
+    };
+    let Some(standing) = standing(&answer.query) else { return all.map(plain).collect() };
+    let key = all.filter(|(_, column)| KEY.contains(&column.name.as_str())).map(plain);
+    let figures = standing.figures.iter().filter_map(|figure| {
+        let whole = whole(figure.column).filter(|_| figure.has_share);
+        Some(Shown { at: answer.column(figure.column)?, heading: figure.heading.to_owned(), whole })
+    });
+    key.chain(figures).collect()
+}

@@ -1,0 +1,110 @@
+//! Numbers for people.
+
+/// 1234567 as `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    group_digits(&number.to_string())
+}
+
+fn group_digits(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
+    for (at, digit) in digits.chars().enumerate() {
+        if at != 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number of any size with its digits grouped, rounded to this many decimals; `?` where it is not finite.
+pub(super) fn decimal(number: f64, decimals: usize) -> String {
+    if !number.is_finite() {
+        return "?".to_owned();
+    }
+    let text = format!("{:.decimals$}", number.abs());
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    let sign = if number < 0.0 && !is_zero { "-" } else { "" };
+    format!("{sign}{}{fraction}", group_digits(whole))
+}
+
+/// A signed integer with its digits grouped.
+pub(super) fn signed(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
+}
+
+/// A number with a decimal prefix: `1.23 Mbit/s`.
+pub(super) fn scaled(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match value {
+        v if v >= 1e12 => (1e12, "T"),
+        v if v >= 1e9 => (1e9, "G"),
+        v if v >= 1e6 => (1e6, "M"),
+        v if v >= 1e3 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    let digits = if prefix.is_empty() { 0 } else { 2 };
+    format!("{:.digits$} {prefix}{unit}", value / scale)
+}
+
+/// A part of a whole; empty where there is no whole.
+pub(super) fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { String::new() } else { format!("{:.1} %", part as f64 * 100.0 / whole as f64) }
+}
+
+/// Nanoseconds.
+pub(super) fn time(ns: f64) -> String {
+    match ns.abs() {
+        _ if !ns.is_finite() => "?".to_owned(),
+        size if size < 1e6 => format!("{:.1} us", ns / 1e3),
+        size if size < 1e9 => format!("{:.2} ms", ns / 1e6),
+        _ => format!("{:.2} s", ns / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_digits() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567"), (100000, "100,000")];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(signed(i64::MIN), "-9,223,372,036,854,775,808");
+        assert_eq!(signed(-999), "-999");
+    }
+
+    #[test]
+    fn rounds_to_decimals() {
+        let cases = [
+            (-1234.4, 0, "-1,234"),
+            (1234.5678, 2, "1,234.57"),
+            (-0.4, 0, "0"),
+            (-0.4, 1, "-0.4"),
+            (999.6, 0, "1,000"),
+            (f64::INFINITY, 0, "?"),
+            (f64::NAN, 4, "?"),
+        ];
+        for (number, decimals, text) in cases {
+            assert_eq!(decimal(number, decimals), text);
+        }
+    }
+
+    #[test]
+    fn scales_with_a_prefix() {
+        assert_eq!(scaled(999.0, "bit/s"), "999 bit/s");
+        assert_eq!(scaled(12_345.0, "packet/s"), "12.35 kpacket/s");
+        assert_eq!(scaled(1.5e9, "bit/s"), "1.50 Gbit/s");
+    }
+
+    #[test]
+    fn times_have_a_unit_of_their_size() {
+        let cases = [(0.0, "0.0 us"), (999_900.0, "999.9 us"), (1e6, "1.00 ms"), (2.5e9, "2.50 s")];
+        for (ns, text) in cases {
+            assert_eq!(time(ns), text);
+        }
+    }
+}

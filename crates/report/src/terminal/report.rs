@@ -1,0 +1,105 @@
+//! Windows and whole runs.
+
+use super::answer::answer;
+use super::head;
+use super::layout::{self, HEAD};
+use super::number::{grouped, scaled};
+use super::totals::Totals;
+use crate::{Answer, RunReport, Status, Window, format_time};
+
+/// Rows of an answer that are shown. The rankings of every run have a limit of their own and are shown whole; JSON has all.
+const MOST_ROWS: usize = 20;
+
+/// The whole run on a terminal: lines, and the answers about the whole run as tables.
+pub fn run_report(report: &RunReport) -> String {
+    let totals = report.answer("totals").map(Totals::from_answer);
+    let mut lines = vec![format!("source    {}", report.source.join(", "))];
+    if let (Some(totals), Some(span)) = (&totals, report.span()) {
+        lines.push(head::traffic(totals, report.packets.received, span.seconds()));
+    }
+    lines.extend(head::account(&report.packets, report.loss.as_ref()));
+    let downs = report.link_down.filter(|&downs| downs != 0);
+    lines.extend(downs.map(|downs| format!("link      went down {downs} time(s)")));
+    lines.extend(report.wire.iter().flat_map(head::wire));
+    lines.extend(head::design(&report.design));
+    lines.extend(report.answer("tcp_loss").into_iter().flat_map(head::tcp_loss));
+    lines.extend(head::tasks(&report.answers));
+    let flows = &report.flows;
+    lines.push(format!("flows     {} seen, {} open at the end", grouped(flows.seen), grouped(flows.active)));
+    lines.extend(head::table_full(flows.table_full));
+    if flows.dropped != 0 {
+        lines.push(format!("          {} records were dropped by outputs", grouped(flows.dropped)));
+    }
+    let speed = report.rates.processed_per_second.map(|rate| scaled(rate, "packet/s") + ", ");
+    lines.push(format!(
+        "took      {:.3} s, {}{} MiB of tables and queues",
+        report.elapsed_seconds,
+        speed.unwrap_or_default(),
+        report.memory_bytes.div_ceil(1 << 20)
+    ));
+    if report.windows.unreported != 0 {
+        lines.push(format!("          {} window reports were not shown", grouped(report.windows.unreported)));
+    }
+    let of_run = report.answers.iter().filter(|answer| answer.window.is_none());
+    text(lines) + &tables(of_run, totals.as_ref())
+}
+
+/// One window on a terminal: lines, and all its answers as tables.
+pub fn window_report(window: &Window) -> String {
+    if let Some(line) = empty(window) {
+        return line;
+    }
+    let totals = window.answer("totals").map(Totals::from_answer);
+    let watched = window.watched.unwrap_or(window.span);
+    let status = match window.status {
+        Status::Complete => "",
+        Status::Partial => ", partial",
+        Status::Cut => ", cut",
+    };
+    let mut lines = vec![format!("window    {}{status}", window.index)];
+    lines.extend(
+        totals.iter().map(|totals| head::traffic(totals, window.packets.received, watched.seconds())),
+    );
+    lines.extend(head::account(&window.packets, window.loss.as_ref()));
+    lines.extend(head::table_full(window.table_full));
+    lines.extend(window.answer("tcp_loss").into_iter().flat_map(head::tcp_loss));
+    text(lines) + &tables(window.answers.iter(), totals.as_ref())
+}
+
+/// One window of a replay on a terminal: the answers that its report at the end does not have.
+pub fn window_answers(window: &Window) -> String {
+    if let Some(line) = empty(window) {
+        return line;
+    }
+    let totals = window.answer("totals").map(Totals::from_answer);
+    let watched = window.watched.unwrap_or(window.span);
+    let packets = grouped(window.packets.received);
+    let own = window.answers.iter().filter(|answer| !layout::is_standing(&answer.query));
+    format!("window    {}: {packets} packets over {:.3} s\n", window.index, watched.seconds())
+        + &tables(own, totals.as_ref())
+}
+
+/// A run of empty windows in one line.
+fn empty(window: &Window) -> Option<String> {
+    let count = grouped(window.empty?);
+    let (start, end) = (format_time(window.span.start_ns), format_time(window.span.end_ns));
+    Some(format!("window    {}: {count} empty, from {start} to {end}\n", window.index))
+}
+
+fn text(lines: Vec<String>) -> String {
+    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
+}
+
+/// The answers as tables; rankings without rows are left out.
+fn tables<'a>(answers: impl Iterator<Item = &'a Answer>, totals: Option<&Totals>) -> String {
+    let mut text = String::new();
+    for one in answers.filter(|answer| !HEAD.contains(&answer.query.as_str())) {
+        let is_standing = layout::is_standing(&one.query);
+        if is_standing && one.rows.is_empty() {
+            continue;
+        }
+        text.push('\n');
+        text.push_str(&answer(one, totals, if is_standing { usize::MAX } else { MOST_ROWS }));
+    }
+    text
+}

@@ -1,0 +1,467 @@
+//! What a terminal shows, to the letter.
+
+use super::*;
+use crate::{
+    Answer, Column, ColumnKind, Counters, DesignReport, FlowCounts, PacketCounts, Rates, Rest, RunReport,
+    Span, Status, TaskNote, Value, Window, WindowCounts, WireReport,
+};
+
+const START: u64 = 1_795_534_800_000_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+fn span(seconds: u64) -> Span {
+    Span { start_ns: START, end_ns: START + seconds * SECOND }
+}
+
+/// The column of a field, or of an unsigned integer.
+fn column(name: &str) -> Column {
+    let field = flow::Field::named(name).map(Column::of_field);
+    field.unwrap_or_else(|| Column::new(name, ColumnKind::Unsigned, ""))
+}
+
+fn table(query: &str, columns: &[&str], rows: Vec<Vec<Value>>) -> Answer {
+    Answer::new(query, None, columns.iter().map(|name| column(name)).collect(), rows)
+}
+
+fn numbers<const N: usize>(numbers: [u64; N]) -> Vec<Value> {
+    numbers.map(Value::Unsigned).into()
+}
+
+fn address(text: &str) -> Value {
+    Value::Address(text.parse().expect("an address"))
+}
+
+/// The text without the line break that sets it off.
+fn lines(text: &'static str) -> &'static str {
+    text.strip_prefix('\n').unwrap_or(text)
+}
+
+fn totals() -> Answer {
+    let columns = ["total_count", "total_byte", "wire_byte", "flows"];
+    table("totals", &columns, vec![numbers([2000, 1_000_000, 1_250_000, 40])])
+}
+
+fn flows(query: &str) -> Answer {
+    let columns = [
+        "src_addr",
+        "dst_addr",
+        "protocol",
+        "src_port",
+        "dst_port",
+        "total_count",
+        "total_byte",
+        "wire_byte",
+    ];
+    let row = |src: &str, dst: &str, rest: [u64; 6]| {
+        let mut row = vec![address(src), address(dst)];
+        row.extend(numbers(rest));
+        row
+    };
+    let mut other = vec![Value::Null; 5];
+    other.extend(numbers([20, 10_000, 11_000]));
+    let rows = vec![
+        row("192.0.2.1", "198.51.100.77", [6, 54_321, 443, 1500, 900_000, 921_000]),
+        row("2001:db8::1", "2001:db8::2", [17, 53, 40_000, 30, 30_000, 31_000]),
+        row("192.0.2.1", "192.0.2.2", [1, 0, 2048, 2, 128, 168]),
+        row("192.0.2.1", "192.0.2.2", [47, 0, 0, 1, 64, 84]),
+        other,
+    ];
+    table(query, &columns, rows)
+}
+
+#[test]
+fn a_ranking_of_flows() {
+    let expected = "
+  Flows with the most bytes
+  source              destination          protocol  packets            bytes
+  192.0.2.1:54321     198.51.100.77:443    tcp         1,500  75.0 %  900,000  90.0 %
+  [2001:db8::1]:53    [2001:db8::2]:40000  udp            30   1.5 %   30,000   3.0 %
+  192.0.2.1           192.0.2.2            icmp 8/0        2   0.1 %      128   0.0 %
+  192.0.2.1           192.0.2.2            gre             1   0.1 %       64   0.0 %
+  other (table full)                                      20   1.0 %   10,000   1.0 %
+";
+    let whole = Totals::from_answer(&totals());
+    assert_eq!(answer(&flows("top_bytes"), Some(&whole), usize::MAX), lines(expected));
+}
+
+#[test]
+fn a_flow_without_a_tag_is_not_the_record_other() {
+    let rows = vec![vec![Value::Null, Value::Unsigned(7), Value::Unsigned(420)]];
+    let expected = "
+  Flows with the most packets
+  vlan  packets  bytes
+              7    420
+";
+    let untagged = table("top_packets", &["vlan", "total_count", "total_byte"], rows);
+    assert_eq!(answer(&untagged, None, usize::MAX), lines(expected));
+}
+
+#[test]
+fn a_query_of_a_user() {
+    let mut columns = vec![Column::new("dst_addr/24", ColumnKind::Prefix, ""), column("dst_port")];
+    columns.extend(["total_byte", "count(*)", "stime"].map(column));
+    columns.push(Column::new("ratio", ColumnKind::Float, ""));
+    columns.push(Column::new("change", ColumnKind::Signed, "packets"));
+    columns.push(Column::new("name", ColumnKind::Text, ""));
+    let row = |last: u8, port: u64, name: &str| {
+        let mut row = vec![Value::Prefix { address: [10, 0, last, 0].into(), length: 24 }];
+        row.extend(numbers([port, 250_000, 1234]));
+        row.extend([Value::Time(START + 1), Value::Float(0.125), Value::Signed(-1_000), name.into()]);
+        row
+    };
+    let cut = Answer {
+        status: Status::Cut,
+        watched: Some(span(3)),
+        reason: Some("7 blocks of rows were refused".to_owned()),
+        rest: Rest {
+            groups: 1500,
+            totals: vec![("total_byte".to_owned(), 4321), ("count(*)".to_owned(), 9)],
+        },
+        ..Answer::new("q1", None, columns, vec![row(1, 8080, "a\u{1b}[2J"), row(2, 53, ""), row(3, 1, "")])
+    };
+    let expected = "
+  q1
+  cut: watched from 2026-11-24T15:40:00.000000000Z to 2026-11-24T15:40:03.000000000Z; 7 blocks of rows were refused
+  dst_addr/24  dst_port    bytes          count(*)  stime                            ratio  change  name
+  10.0.1.0/24      8080  250,000  25.0 %     1,234  2026-11-24T15:40:00.000000001Z  0.1250  -1,000  a\u{fffd}[2J
+  10.0.2.0/24        53  250,000  25.0 %     1,234  2026-11-24T15:40:00.000000001Z  0.1250  -1,000
+  … and 1 more
+  rest: 1,500 groups, bytes 4,321, count(*) 9
+";
+    let whole = Totals::from_answer(&totals());
+    assert_eq!(answer(&cut, Some(&whole), 2), lines(expected));
+}
+
+#[test]
+fn an_answer_that_is_not_whole_says_why() {
+    let plain = table("q1", &["total_count"], vec![]);
+    let shown = |status, reason: Option<&str>| {
+        let reason = reason.map(str::to_owned);
+        answer(&Answer { status, reason, ..plain.clone() }, None, 1)
+    };
+    assert_eq!(shown(Status::Complete, None), "  q1\n  packets\n");
+    assert_eq!(shown(Status::Complete, Some("a remark")), "  q1\n  a remark\n  packets\n");
+    assert_eq!(shown(Status::Partial, None), "  q1\n  partial\n  packets\n");
+    assert_eq!(
+        shown(Status::Partial, Some("memory ran out")),
+        "  q1\n  partial: memory ran out\n  packets\n"
+    );
+    let sketch = Answer { bounds: "certain".to_owned(), ..plain.clone() };
+    assert_eq!(answer(&sketch, None, 1), "  q1  [bounds: certain]\n  packets\n");
+}
+
+fn task(query: &str, bounds: &str, columns: Vec<Column>, rows: Vec<Vec<Value>>) -> Answer {
+    let note = TaskNote {
+        text: "some:task".to_owned(),
+        structure: "a table".to_owned(),
+        why: "it is exact".to_owned(),
+        memory_bytes: 1,
+        total: 7,
+        lost: None,
+    };
+    Answer {
+        task: Some(note),
+        bounds: bounds.to_owned(),
+        ..Answer::new(query, Some(span(10)), columns, rows)
+    }
+}
+
+fn estimate(value: f64, lower: f64, upper: f64) -> Value {
+    Value::Estimate { value, lower, upper }
+}
+
+#[test]
+fn estimates_have_their_bounds_next_to_them() {
+    let columns = vec![
+        Column::new("src_addr", ColumnKind::Prefix, ""),
+        Column::new("total_count", ColumnKind::Estimate, "packets"),
+        Column::new("own", ColumnKind::Estimate, "packets"),
+    ];
+    let prefix = Value::Prefix { address: [10, 0, 0, 0].into(), length: 8 };
+    let row = vec![
+        prefix,
+        estimate(1234.4, 1000.0, f64::INFINITY),
+        estimate(-5.0, f64::NEG_INFINITY, 12_345_678.9),
+    ];
+    let expected = "
+  some:task  [a table; bounds: each with a probability of 0.950]
+  source      packets  at least  at most  own  at least     at most
+  10.0.0.0/8    1,234     1,000        ?   -5         ?  12,345,679
+";
+    let heavy = task("heavy_hitters", "each with a probability of 0.950", columns, vec![row]);
+    assert_eq!(answer(&heavy, Some(&Totals::from_answer(&totals())), 20), lines(expected));
+}
+
+#[test]
+fn a_count_is_exact_while_memory_lasts() {
+    let rows = vec![vec![Value::Unsigned(999_999)], vec![estimate(2e6, 1.9e6, 2.1e6)]];
+    let count = Answer::new("q", None, vec![Column::new("n", ColumnKind::Unsigned, "flows")], rows);
+    let expected = "
+  q
+          n   at least    at most
+    999,999    999,999    999,999
+  2,000,000  1,900,000  2,100,000
+";
+    assert_eq!(answer(&count, None, 20), lines(expected));
+}
+
+#[test]
+fn the_entropy_of_traffic() {
+    let columns = vec![Column::new("bits", ColumnKind::Estimate, "bits")];
+    let entropy = task("entropy", "exact", columns, vec![vec![estimate(1.5, 1.5, 1.5)]]);
+    let expected = "
+  some:task  [a table; bounds: exact]
+    bits  at least  at most
+  1.5000    1.5000   1.5000
+";
+    assert_eq!(answer(&entropy, None, 20), lines(expected));
+}
+
+#[test]
+fn flows_by_size() {
+    let mut columns: Vec<_> = ["size_from", "size_to"].map(column).into();
+    columns.push(Column::new("flows", ColumnKind::Float, "flows"));
+    let row = |from: u64, to: u64, flows: f64| vec![from.into(), to.into(), flows.into()];
+    let sizes = task("flow_sizes", "none", columns, vec![row(1, 1, 12_345.0), row(1025, 2048, 2.6)]);
+    let expected = "
+  some:task  [a table; bounds: none]
+  packets of a flow   flows
+                  1  12,345
+     1,025 to 2,048       3
+";
+    assert_eq!(answer(&sizes, None, 20), lines(expected));
+}
+
+#[test]
+fn quantiles_of_ports_and_of_addresses() {
+    let share = || Column::new("share", ColumnKind::Float, "");
+    let row = vec![Value::Float(0.995), Value::Unsigned(44_300), Value::Unsigned(44_000), Value::Null];
+    let columns = vec![share(), column("src_port"), column("lower"), column("upper")];
+    let expected = "
+  some:task  [a table; bounds: certain]
+   share  src_port  at least  at most
+  99.5 %     44300     44000
+";
+    assert_eq!(answer(&task("quantiles", "certain", columns, vec![row]), None, 20), lines(expected));
+    let kinds = ["src_addr", "lower", "upper"].map(|name| Column::new(name, ColumnKind::Address, ""));
+    let columns = [share()].into_iter().chain(kinds).collect();
+    let row = vec![Value::Float(0.5), address("10.0.0.1"), address("10.0.0.0"), address("10.0.0.9")];
+    let expected = "
+  some:task  [a table; bounds: certain]
+  share  source    at least  at most
+   50 %  10.0.0.1  10.0.0.0  10.0.0.9
+";
+    assert_eq!(answer(&task("quantiles", "certain", columns, vec![row]), None, 20), lines(expected));
+}
+
+fn loss_answers() -> [Answer; 2] {
+    let columns = [
+        "ploss_byte",
+        "ploss_count",
+        "reorder_count",
+        "retrans_count",
+        "retrans_byte",
+        "unseen_byte",
+        "zero_window_count",
+        "hole_count",
+        "resync_count",
+        "rtt_min",
+        "rtt_avg",
+    ];
+    let mut sum = numbers([14_600, 10, 2, 3, 4380, 0, 1, 2, 0]);
+    sum.extend([Value::Null, Value::Null]);
+    let of_flow =
+        [&["src_addr", "src_port", "total_count", "total_byte", "wire_byte"][..], &columns].concat();
+    let mut row = vec![address("192.0.2.1")];
+    row.extend(numbers([
+        443, 1500, 900_000, 921_000, 14_600, 10, 2, 3, 4380, 0, 1, 2, 0, 2_340_000, 3_000_000,
+    ]));
+    [table("tcp_loss", &columns, vec![sum]), table("top_loss", &of_flow, vec![row])]
+}
+
+fn packets() -> PacketCounts {
+    PacketCounts {
+        received: 2100,
+        measured: 2000,
+        not_measured: [("arp", 60), ("filter", 40)].into_iter().collect(),
+        remarks: [("ports_truncated", 3)].into_iter().collect(),
+    }
+}
+
+#[test]
+fn a_run() {
+    let addresses = |query: &str, column: &str| {
+        let mut row = vec![address("192.0.2.1")];
+        row.extend(numbers([30, 1600, 950_000, 990_000]));
+        table(query, &[column, "flows", "total_count", "total_byte", "wire_byte"], vec![row])
+    };
+    let mut sources = addresses("top_sources", "src_addr");
+    sources.status = Status::Partial;
+    sources.reason = Some("memory ran out, 5 records are in no row".to_owned());
+    let mut answers = vec![totals(), flows("top_bytes"), table("top_packets", &["total_count"], vec![])];
+    answers[1].rows.truncate(1);
+    answers.extend(loss_answers());
+    answers.extend([sources, addresses("top_destinations", "dst_addr")]);
+    answers.extend([task("entropy", "exact", vec![], vec![]), task("entropy", "exact", vec![], vec![])]);
+    let report = RunReport {
+        source: vec!["a.pcap".to_owned(), "b.pcap".to_owned()],
+        started_ns: Some(START),
+        ended_ns: Some(START + 10 * SECOND),
+        packets: packets(),
+        loss: Some(Counters(vec![("imissed".to_owned(), 0)])),
+        link_down: Some(2),
+        wire: Some(WireReport {
+            offered: 2_200,
+            delivered: 2_100,
+            imissed: 100,
+            offered_clock_stopped: 2_000,
+            imissed_clock_stopped: 1,
+            gaps: 4,
+            gap_ns: 12_000_000,
+            longest_gap_ns: 900_000,
+            rx_nombuf: 5,
+        }),
+        design: DesignReport {
+            name: "rss".to_owned(),
+            receivers: 2,
+            workers: 1,
+            split: "position".to_owned(),
+            state: "shared".to_owned(),
+            cores: vec![0, 1],
+            oversubscribed: true,
+            why: "as asked".to_owned(),
+        },
+        flows: FlowCounts { seen: 40, active: 3, exported: 40, dropped: 1, table_full: 20 },
+        rates: Rates::new(2100, 1_250_000, Some(span(10)), 0.5),
+        memory_bytes: (64 << 20) - 1,
+        elapsed_seconds: 0.5,
+        windows: WindowCounts { count: 2, unreported: 1, ..WindowCounts::default() },
+        answers,
+        ..RunReport::default()
+    };
+    let expected = "
+source    a.pcap, b.pcap
+traffic   1,000,000 bytes in 40 flows over 10.000 s, 210 packet/s, 1.00 Mbit/s
+packets   2,100 received = 2,000 measured + 100 not measured
+          not measured: arp 60, filter 40
+          remarks: ports_truncated 3
+loss      none
+link      went down 2 time(s)
+wire      2,200 packets arrived, 100 missed (4.5455 %)
+          receivers were off their core 4 times, 12.00 ms in all, 900.0 us at the longest: without that 1 missed (0.0500 %)
+          5 times there was no mbuf for a packet, which waited: more mbufs= may help
+design    rss: 2 receiver(s), 1 worker(s) each on cores 0,1, bursts split by position, shared state, oversubscribed: more threads than cores (as asked)
+tcp loss  14,600 bytes (10 segments) lost before here
+          4,380 bytes (3 segments) sent again, lost behind here or without need
+          2 segments reordered, 0 bytes unseen here, 1 zero windows
+task      some:task: it is exact
+flows     40 seen, 3 open at the end
+          20 packets came when the table was full
+          1 records were dropped by outputs
+took      0.500 s, 4.20 kpacket/s, 64 MiB of tables and queues
+          1 window reports were not shown
+
+  Flows with the most bytes
+  source           destination        protocol  packets            bytes
+  192.0.2.1:54321  198.51.100.77:443  tcp         1,500  75.0 %  900,000  90.0 %
+
+  Flows with the most TCP loss (bytes; least round trip from here)
+  source         packets  lost before  sent again  unseen  reordered  round trip
+  192.0.2.1:443    1,500       14,600       4,380       0          2     2.34 ms
+
+  Sources with the most flows (a scan stands out here)
+  partial: memory ran out, 5 records are in no row
+  source     flows          packets    bytes
+  192.0.2.1     30  75.0 %    1,600  950,000
+
+  Destinations with the most flows (a flood stands out here)
+  destination  flows          packets    bytes
+  192.0.2.1       30  75.0 %    1,600  950,000
+";
+    assert_eq!(run_report(&report), lines(expected));
+}
+
+#[test]
+fn a_run_without_frames() {
+    let report = RunReport { source: vec!["a.pcap".to_owned()], ..RunReport::default() };
+    let expected = "
+source    a.pcap
+packets   0 received = 0 measured + 0 not measured
+loss      unknown: this source does not count it
+flows     0 seen, 0 open at the end
+took      0.000 s, 0 MiB of tables and queues
+";
+    assert_eq!(run_report(&report), lines(expected));
+}
+
+fn window(answers: Vec<Answer>) -> Window {
+    Window {
+        index: 3,
+        span: span(10),
+        status: Status::Complete,
+        watched: None,
+        empty: None,
+        packets: packets(),
+        loss: Some([("imissed", 7), ("rx_nombuf", 1)].into_iter().collect()),
+        table_full: 20,
+        answers,
+    }
+}
+
+#[test]
+fn a_window() {
+    let rows = (100..122).map(|number| vec![Value::Unsigned(number)]).collect();
+    let many = table("q1", &["n"], rows);
+    let mut short = flows("top_bytes");
+    short.rows.truncate(1);
+    let [sum, _] = loss_answers();
+    let cut = Window {
+        status: Status::Cut,
+        watched: Some(span(5)),
+        ..window(vec![totals(), short, flows("top_packets"), sum, many])
+    };
+    let shown = window_report(&cut);
+    let expected = "
+window    3, cut
+traffic   1,000,000 bytes in 40 flows over 5.000 s, 420 packet/s, 2.00 Mbit/s
+packets   2,100 received = 2,000 measured + 100 not measured
+          not measured: arp 60, filter 40
+          remarks: ports_truncated 3
+loss      imissed 7, rx_nombuf 1
+          20 packets came when the table was full
+tcp loss  14,600 bytes (10 segments) lost before here
+          4,380 bytes (3 segments) sent again, lost behind here or without need
+          2 segments reordered, 0 bytes unseen here, 1 zero windows
+
+  Flows with the most bytes
+  source           destination        protocol  packets            bytes
+  192.0.2.1:54321  198.51.100.77:443  tcp         1,500  75.0 %  900,000  90.0 %
+
+  Flows with the most packets
+";
+    assert!(shown.starts_with(lines(expected)), "{shown}");
+    assert!(shown.ends_with("  118\n  119\n  … and 2 more\n"), "{shown}");
+}
+
+#[test]
+fn the_answers_of_a_window_of_a_replay() {
+    let rows = vec![vec![Value::Unsigned(500), Value::Unsigned(1)]];
+    let own = table("q1", &["total_count", "n"], rows);
+    let expected = "
+window    3: 2,100 packets over 10.000 s
+
+  q1
+  packets          n
+      500  25.0 %  1
+";
+    assert_eq!(window_answers(&window(vec![totals(), flows("top_bytes"), own])), lines(expected));
+}
+
+#[test]
+fn empty_windows_are_one_line() {
+    let many = Window { empty: Some(1234), ..window(vec![]) };
+    let line =
+        "window    3: 1,234 empty, from 2026-11-24T15:40:00.000000000Z to 2026-11-24T15:40:10.000000000Z\n";
+    assert_eq!(window_report(&many), line);
+    assert_eq!(window_answers(&many), line);
+}

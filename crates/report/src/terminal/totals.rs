@@ -1,0 +1,29 @@
+//! The whole that rows are shares of.
+
+use crate::{Answer, Value};
+
+/// Sums over all measured packets: what the query `totals` answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets.
+    pub packets: u64,
+    /// Their layer-3 bytes.
+    pub bytes: u64,
+    /// Their bytes on the wire.
+    pub wire_bytes: u64,
+    /// Flow records that they belong to.
+    pub flows: u64,
+}
+
+impl Totals {
+    /// The sums in the one row of the answer `totals`; 0 where a column is missing.
+    pub fn from_answer(answer: &Answer) -> Self {
+        let sum = |column| answer.value(0, column).and_then(Value::as_unsigned).unwrap_or(0);
+        Self {
+            packets: sum("total_count"),
+            bytes: sum("total_byte"),
+            wire_bytes: sum("wire_byte"),
+            flows: sum("flows"),
+        }
+    }
+}
