@@ -1,5 +1,6 @@
 //! The JSON of answers, events, windows and reports: what is written, that it is read back, and that the schemas hold.
 
+mod examples;
 mod literal;
 mod round_trip;
 mod schema;

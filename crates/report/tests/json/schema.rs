@@ -30,11 +30,11 @@ fn refusal(validator: &Validator, json: &Json) -> Option<String> {
     validator.validate(json).err().map(|error| format!("{error} at {}: {json:#}", error.instance_path()))
 }
 
-fn of_line(json: &Json) -> Option<String> {
+pub(crate) fn of_line(json: &Json) -> Option<String> {
     refusal(&VALIDATORS[0], json)
 }
 
-fn of_report(json: &Json) -> Option<String> {
+pub(crate) fn of_report(json: &Json) -> Option<String> {
     refusal(&VALIDATORS[1], json)
 }
 
