@@ -1,5 +1,6 @@
 //! Events: what standing queries report when their conditions change.
 
+use crate::value::Number;
 use crate::{Column, Span, Value, rfc3339};
 use serde::de::Error;
 use serde::ser::SerializeMap;
@@ -90,7 +91,7 @@ struct Written<'a> {
     at: u64,
     window: Option<Span>,
     values: Items<'a>,
-    threshold: Option<f64>,
+    threshold: Option<Number>,
     late: bool,
     coverage: Option<f64>,
     parent: Option<&'a str>,
@@ -121,7 +122,7 @@ impl Serialize for Event {
             at: self.at_ns,
             window: self.window,
             values: Items(&self.values),
-            threshold: self.threshold,
+            threshold: self.threshold.map(Number),
             late: self.late,
             coverage: self.coverage,
             parent: self.parent.as_deref(),

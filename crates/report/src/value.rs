@@ -152,8 +152,8 @@ fn estimate(members: &serde_json::Map<String, Json>) -> Option<Value> {
     })
 }
 
-/// A number of an estimate: an integer where it is whole and a double is exact, null where it is not finite.
-struct Number(f64);
+/// A number of an estimate or a threshold: an integer where it is whole and a double is exact, null where it is not finite.
+pub(crate) struct Number(pub(crate) f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
