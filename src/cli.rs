@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{parallel, parts, quantity};
+use crate::quantity;
 use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::{Cores, Design, Every, Split, State};
@@ -84,22 +84,22 @@ pub(crate) struct RunOptions {
     pub(crate) synthetic: Option<String>,
     /// Let the file's or the generated frames arrive as on a wire: rate=25Mpps or 100Gbps, queues=2, ring=4096,
     /// arrivals=poisson, packets=N or seconds=S, mbufs=N; without a rate nothing is lost
-    #[arg(long, value_name = "SPEC", env = "EDISON_WIRE", value_parser = parallel::wire)]
+    #[arg(long, value_name = "SPEC", env = "EDISON_WIRE")]
     pub(crate) wire: Option<WireSpec>,
     /// Cores to measure on: how many (2), or which (0,2-3)
-    #[arg(long, value_name = "N|LIST", env = "EDISON_CORES", value_parser = parallel::cores)]
+    #[arg(long, value_name = "N|LIST", env = "EDISON_CORES")]
     pub(crate) cores: Option<Cores>,
     /// How cores share the work: rss, sync, async, pipeline, cooperative, or NxM (N queues with M workers each)
     /// [default: rss where the source has a queue for each core, else async]
-    #[arg(long, value_name = "DESIGN", env = "EDISON_DESIGN", value_parser = parallel::design)]
+    #[arg(long, value_name = "DESIGN", env = "EDISON_DESIGN")]
     pub(crate) design: Option<Design>,
     /// How a receiver shares a burst out among its workers: hash (a flow stays on one core), or position (portions in turn;
     /// flows are merged when a window closes, and timeouts must be off)
-    #[arg(long, value_name = "hash|position", env = "EDISON_SPLIT", default_value_t, value_parser = parallel::split)]
+    #[arg(long, value_name = "hash|position", env = "EDISON_SPLIT", default_value_t)]
     pub(crate) split: Split,
     /// Where flows are kept: separate (each core for itself), or shared (in tables of a fixed size that all cores update;
     /// timeouts must be off)
-    #[arg(long, value_name = "separate|shared", env = "EDISON_STATE", default_value_t, value_parser = parallel::state)]
+    #[arg(long, value_name = "separate|shared", env = "EDISON_STATE", default_value_t)]
     pub(crate) state: State,
     /// Length of a window: a time (10s), or a number of received packets (1Mp)
     #[arg(long, value_name = "TIME|PACKETSp", env = "EDISON_EVERY", default_value = "10s", value_parser = quantity::every)]
@@ -151,19 +151,19 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "NAME", env = "EDISON_NODE")]
     pub(crate) node: Option<String>,
     /// What a flow is: fields, and prefixes of addresses for IPv4 and IPv6 (src_addr/24/64,dst_port)
-    #[arg(long, value_name = "FIELDS", env = "EDISON_KEY", default_value = "src_addr,dst_addr,protocol,src_port,dst_port", value_parser = parts::key, hide_default_value = true)]
+    #[arg(long, value_name = "FIELDS", env = "EDISON_KEY", default_value = "src_addr,dst_addr,protocol,src_port,dst_port", value_parser = KeySpec::parse, hide_default_value = true)]
     pub(crate) key: KeySpec,
     /// Track TCP losses, retransmissions and round-trip times
     #[arg(long, env = "EDISON_LOSS", value_parser = BoolishValueParser::new())]
     pub(crate) loss: bool,
     /// Statistics of the interleaving gap, the frames received between two packets of a flow: mean,stddev,p50,p99.9
-    #[arg(long, value_name = "LIST", env = "EDISON_GAP", value_parser = parts::statistics)]
+    #[arg(long, value_name = "LIST", env = "EDISON_GAP")]
     pub(crate) gap: Option<StatisticSpec>,
     /// Statistics of packet sizes (layer-3 bytes), as --gap
-    #[arg(long, value_name = "LIST", env = "EDISON_PACKET_SIZE", value_parser = parts::statistics)]
+    #[arg(long, value_name = "LIST", env = "EDISON_PACKET_SIZE")]
     pub(crate) packet_size: Option<StatisticSpec>,
     /// Statistics of the time between two packets of a flow (nanoseconds), as --gap
-    #[arg(long, value_name = "LIST", env = "EDISON_INTER_ARRIVAL", value_parser = parts::statistics)]
+    #[arg(long, value_name = "LIST", env = "EDISON_INTER_ARRIVAL")]
     pub(crate) inter_arrival: Option<StatisticSpec>,
     /// Put both directions of a flow into one record (RFC 5103)
     #[arg(long, env = "EDISON_BIFLOW", value_parser = BoolishValueParser::new())]

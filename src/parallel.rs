@@ -2,35 +2,9 @@
 
 use crate::cli::RunOptions;
 use crate::exit::Failure;
-use engine::{Config, Cores, Design, Every, Plan, Split, State};
+use engine::{Config, Cores, Design, Every, Plan};
 use packet::{KeySpec, Tunnel};
-use port::wire::WireSpec;
 use report::DesignReport;
-
-/// The value of `--wire`.
-pub(crate) fn wire(text: &str) -> Result<WireSpec, String> {
-    text.parse::<WireSpec>().map_err(|error| error.to_string())
-}
-
-/// The value of `--cores`.
-pub(crate) fn cores(text: &str) -> Result<Cores, String> {
-    text.parse()
-}
-
-/// The value of `--design`.
-pub(crate) fn design(text: &str) -> Result<Design, String> {
-    text.parse()
-}
-
-/// The value of `--split`.
-pub(crate) fn split(text: &str) -> Result<Split, String> {
-    text.parse()
-}
-
-/// The value of `--state`.
-pub(crate) fn state(text: &str) -> Result<State, String> {
-    text.parse()
-}
 
 /// The design for what is to be measured, as far as that is known before it is opened. What a design cannot do is refused
 /// with the reason.

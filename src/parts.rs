@@ -4,20 +4,9 @@ use crate::cli::RunOptions;
 use crate::exit::Failure;
 use flow::Metric;
 use flow::StatisticKind;
-use packet::KeySpec;
 use summary::{Parts, Statistic, StatisticSpec};
 
-/// The value of `--key`.
-pub(crate) fn key(text: &str) -> Result<KeySpec, String> {
-    KeySpec::parse(text).map_err(|error| error.to_string())
-}
-
-/// The value of `--gap` and its like.
-pub(crate) fn statistics(list: &str) -> Result<StatisticSpec, String> {
-    list.parse().map_err(|error: summary::StatisticError| error.to_string())
-}
-
-/// The same for those who write records.
+/// What records carry.
 pub(crate) fn of_records(options: &RunOptions, parts: &Parts) -> record::Parts {
     let statistics = parts.statistics.iter().flatten().flat_map(|&(metric, ref spec)| {
         spec.statistics().iter().map(move |statistic| {

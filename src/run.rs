@@ -31,10 +31,6 @@ use summary::{Limits, Timeouts};
 use task::rows::Site;
 use task::{Generation, TaskSet};
 
-/// The least that a run may have, bytes: three arenas for each address family begin with 2 MiB; outputs wait in 21 MiB, the exporter
-/// in 8 MiB.
-pub(crate) const LEAST_MEMORY: usize = 48 << 20;
-
 /// Measures what the options say.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let mut config = config(options)?;
@@ -138,8 +134,11 @@ fn finish(
 
 fn config(options: &RunOptions) -> Result<Config, Failure> {
     let memory = options.memory.unwrap_or_else(machine::half_of_memory);
-    if memory < LEAST_MEMORY as u64 {
-        return Err(Failure::usage(format!("--memory {memory}: the least is {} MiB", LEAST_MEMORY >> 20)));
+    if memory < machine::LEAST_MEMORY as u64 {
+        return Err(Failure::usage(format!(
+            "--memory {memory}: the least is {} MiB",
+            machine::LEAST_MEMORY >> 20
+        )));
     }
     let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let flows = options.max_flows.map_or(usize::MAX, fits);

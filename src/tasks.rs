@@ -1,6 +1,7 @@
 //! Tasks: from options to what a run counts, and the list of what there is.
 
 use crate::exit::{self, Failure};
+use crate::machine;
 use engine::{Config, Every, Plan};
 use report::terminal;
 use std::process::ExitCode;
@@ -72,7 +73,7 @@ pub(crate) fn take_memory(config: &Config, plan: &Plan, frames: usize) -> Result
         mib(between),
         mib(outputs),
         // What is left is for tables and queues, as in a run without all this.
-        mib(all.saturating_add(crate::run::LEAST_MEMORY))
+        mib(all.saturating_add(machine::LEAST_MEMORY))
     )))
 }
 

@@ -1,5 +1,6 @@
 //! A burst of parsed packets, as the tables take it.
 
+use crate::transport::Transport;
 use crate::{Key, Seed, TcpSegment};
 
 /// What a flow record keeps of one packet, besides its key. 48 bytes.
@@ -36,7 +37,7 @@ pub struct PacketFields {
 
 impl PacketFields {
     /// The value of `vlan` for an untagged frame (VLAN ids have 12 bits).
-    pub const NO_VLAN: u16 = u16::MAX;
+    pub const NO_VLAN: u16 = Transport::NO_VLAN;
 
     /// Destination MAC address.
     pub fn dmac(&self) -> [u8; 6] {

@@ -1,8 +1,8 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) headers down to the ports.
 
 use crate::bytes::{Bytes, HeaderBudget, Short, be16, be32};
-use crate::key::Transport;
 use crate::link_header::Announced;
+use crate::transport::Transport;
 use crate::{KeySpec, KeyV4, KeyV6, NotMeasured, PacketFields, Remark, TcpSegment};
 
 /// IP protocol numbers that are told apart here.

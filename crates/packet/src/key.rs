@@ -2,6 +2,7 @@
 
 use crate::Seed;
 use crate::key_spec::KeySpec;
+use crate::transport::Transport;
 use flow::FlowKey;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -168,48 +169,8 @@ fn flow_key(spec: &KeySpec, addresses: impl FnOnce() -> (IpAddr, IpAddr), rest: 
         src_port: spec.has_src_port().then_some(src_port),
         dst_port: spec.has_dst_port().then_some(dst_port),
         protocol: spec.has_protocol().then_some(rest.protocol()),
-        vlan: spec.has_vlan().then_some(rest.vlan()).filter(|&vlan| vlan != crate::PacketFields::NO_VLAN),
+        vlan: spec.has_vlan().then_some(rest.vlan()).filter(|&vlan| vlan != Transport::NO_VLAN),
         ip_tos: spec.has_ip_tos().then_some(rest.ip_tos()),
-    }
-}
-
-/// What a key holds behind the addresses, in one word: ports in network order (source first), protocol, type of service,
-/// VLAN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Transport(pub(crate) u64);
-
-impl Transport {
-    #[inline(always)]
-    pub(crate) fn new(ports: [u8; 4], protocol: u8, ip_tos: u8, vlan: u16) -> Self {
-        Self(
-            u64::from(u32::from_ne_bytes(ports))
-                | u64::from(protocol) << 32
-                | u64::from(ip_tos) << 40
-                | u64::from(vlan) << 48,
-        )
-    }
-
-    fn ports(self) -> [u16; 2] {
-        let p = (self.0 as u32).to_ne_bytes();
-        [u16::from_be_bytes([p[0], p[1]]), u16::from_be_bytes([p[2], p[3]])]
-    }
-
-    fn protocol(self) -> u8 {
-        (self.0 >> 32) as u8
-    }
-
-    fn ip_tos(self) -> u8 {
-        (self.0 >> 40) as u8
-    }
-
-    fn vlan(self) -> u16 {
-        (self.0 >> 48) as u16
-    }
-
-    /// With the ports in each other's place.
-    #[inline(always)]
-    fn reversed(word: u64) -> u64 {
-        word & !0xffff_ffff | u64::from((word as u32).rotate_left(16))
     }
 }
 

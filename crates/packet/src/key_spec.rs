@@ -2,7 +2,7 @@
 //!
 //! A key of any choice is the whole key under a mask, so that it costs one `and` per word and no branch.
 
-use crate::key::Transport;
+use crate::transport::Transport;
 use std::fmt;
 
 /// A field that a key may have.

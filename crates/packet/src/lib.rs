@@ -18,6 +18,7 @@ mod reason;
 mod rss;
 mod segment;
 mod toeplitz;
+mod transport;
 mod tunnel;
 
 pub use burst::{KeyBurst, KeyedPacket, Numbers, PacketFields};

@@ -2,7 +2,7 @@
 
 use crate::bytes::{Bytes, HeaderBudget, be16, be32};
 use crate::ip::{self, PacketKey, protocol};
-use crate::key::Transport;
+use crate::transport::Transport;
 use crate::{
     Bursts, Frame, Key, KeyBurst, KeySpec, KeyV4, KeyedPacket, LinkType, NotMeasured, Numbers, PacketFields,
     Remark, Seed, TcpSegment,

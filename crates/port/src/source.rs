@@ -113,6 +113,7 @@ pub enum Setting {
     EalLog,
 }
 
+#[cfg(feature = "dpdk")]
 impl SourceError {
     /// The same error where this setting is to blame for [`SourceError::Open`].
     #[must_use]

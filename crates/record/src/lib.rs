@@ -5,6 +5,7 @@
 
 mod account;
 mod anonymize;
+mod format;
 mod ipfix;
 mod line;
 #[cfg(feature = "parquet")]
@@ -21,9 +22,10 @@ mod writer;
 
 pub use account::Account;
 pub use anonymize::Anonymizer;
+pub use format::{Format, create};
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};
 pub use rotation::{Rotation, create_rotating};
 #[cfg(feature = "parquet")]
 pub use rows::{RowWindow, RowWriter};
 pub use selection::{Column, Needed, Parts, Selection, SelectionError};
-pub use writer::{Delivery, Format, RecordWriter, create};
+pub use writer::{Delivery, RecordWriter};

@@ -1,12 +1,8 @@
-//! The one trait of all writers, and the choice of one by a file's suffix.
+//! The one trait of all writers.
 
-use crate::ipfix::IpfixWriter;
-use crate::target::{self, Target};
-use crate::text::{Dialect, TextWriter};
-use crate::{Account, Selection};
+use crate::Account;
 use flow::FlowRecord;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io;
 
 /// Takes flow records and puts them somewhere.
 ///
@@ -58,90 +54,4 @@ pub struct Delivery {
     pub dropped: u64,
     /// As [`RecordWriter::warnings`].
     pub warnings: Vec<String>,
-}
-
-/// A file format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// Comma-separated values with a header line (RFC 4180).
-    Csv,
-    /// One JSON object a line.
-    JsonLines,
-    /// Apache Parquet.
-    #[cfg(feature = "parquet")]
-    Parquet,
-    /// IPFIX messages (RFC 5655).
-    Ipfix,
-}
-
-impl Format {
-    /// All that this build can write.
-    pub const ALL: &[Self] = &[
-        Self::Csv,
-        Self::JsonLines,
-        #[cfg(feature = "parquet")]
-        Self::Parquet,
-        Self::Ipfix,
-    ];
-
-    /// The suffix that chooses it.
-    pub const fn suffix(self) -> &'static str {
-        match self {
-            Self::Csv => ".csv",
-            Self::JsonLines => ".jsonl",
-            #[cfg(feature = "parquet")]
-            Self::Parquet => ".parquet",
-            Self::Ipfix => ".ipfix",
-        }
-    }
-
-    /// The format of a path, by its suffix. Standard output (`-`), pipes and devices without one get CSV.
-    pub fn of(path: &Path) -> io::Result<Self> {
-        let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
-        if let Some(format) = Self::ALL.iter().find(|format| name.ends_with(format.suffix())) {
-            return Ok(*format);
-        }
-        if target::is_stdout(path) || target::is_special(path) {
-            return Ok(Self::Csv);
-        }
-        let suffixes: Vec<_> = Self::ALL.iter().map(|format| format.suffix()).collect();
-        Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("{}: unknown suffix; the formats are {}", path.display(), suffixes.join(", ")),
-        ))
-    }
-
-    /// A writer of this format to any sink. `node` is the observation point's name.
-    pub fn writer(
-        self,
-        out: Box<dyn Write + Send>,
-        node: &str,
-        selection: &Selection,
-    ) -> io::Result<Box<dyn RecordWriter>> {
-        self.to_target(Target::stream(out), node, selection)
-    }
-
-    pub(crate) fn to_target(
-        self,
-        out: Target,
-        node: &str,
-        selection: &Selection,
-    ) -> io::Result<Box<dyn RecordWriter>> {
-        Ok(match self {
-            Self::Csv => Box::new(TextWriter::new(out, &Dialect::CSV, node, selection)),
-            Self::JsonLines => Box::new(TextWriter::new(out, &Dialect::JSON_LINES, node, selection)),
-            #[cfg(feature = "parquet")]
-            Self::Parquet => Box::new(crate::parquet::ParquetWriter::new(out, node, selection)?),
-            Self::Ipfix => Box::new(IpfixWriter::new(out, node, selection)),
-        })
-    }
-}
-
-/// Opens a writer for `path`, its format chosen by the suffix. `node` is the observation point's name.
-///
-/// A regular file is written as `PATH.part` and renamed when [`RecordWriter::finish`] has succeeded; `-`,
-/// `/dev/stdout`, pipes and devices are written directly.
-pub fn create(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<dyn RecordWriter>> {
-    let format = Format::of(path)?;
-    format.to_target(Target::open(path)?, node, selection)
 }

@@ -90,7 +90,7 @@ impl<T: Copy> Arena<T> {
         let (region, base) =
             Region::reserve(size, limits).map_err(|cause| OutOfMemory { bytes: size, cause: Some(cause) })?;
         let region = Arc::new(region);
-        populate::add(&region);
+        populate::add(region.clone());
         // The first values are no reason to stop either.
         region.pay_ahead();
         Ok(Self { base: base.cast(), len: 0, committed: 0, watched: 0, region })

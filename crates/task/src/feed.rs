@@ -1,7 +1,7 @@
 //! Packets in the forms in which structures take them. Tasks that want the same form share it: a key is masked and hashed
 //! once a burst, however many tasks count it.
 
-use crate::spec::{Quantity, Weight};
+use crate::spec::{IPV6_LEFT_OUT, Quantity, Weight};
 use packet::{Bursts, Key, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Packets, Seed};
 use summary::sketch::{Contact, Update};
 
@@ -162,9 +162,6 @@ fn value_v4(packet: &KeyedPacket<KeyV4>, quantity: Quantity) -> u64 {
         Quantity::Size => packet.fields.total_byte.into(),
     }
 }
-
-/// Bits that are left out of an IPv6 address: with the others `f64` is exact.
-pub(crate) const IPV6_LEFT_OUT: u32 = 16;
 
 #[inline(always)]
 fn value_v6(packet: &KeyedPacket<KeyV6>, quantity: Quantity) -> u64 {

@@ -2,6 +2,7 @@
 
 mod kind;
 
+pub(crate) use kind::IPV6_LEFT_OUT;
 pub use kind::{Kind, Quantity};
 
 use crate::Structure;

@@ -2,6 +2,7 @@
 
 use crate::event::Plan;
 use crate::flow::{Flow, Flows, TCP};
+use crate::frame::{GeneratedFrame, Origin};
 use crate::headers::{self, Position};
 use crate::path::{Path, PlantedPaths, TapFrame};
 use crate::ranks::RankDraw;
@@ -14,35 +15,6 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 /// Ranks are drawn so many at a time.
 pub(crate) const DRAWN_AHEAD: usize = 64;
-
-/// Where a frame comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The background: the flow of this rank.
-    Rank(u32),
-    /// A planted event: its place in the specification, and which of its flows.
-    Event {
-        /// Place in the specification.
-        event: usize,
-        /// Number of the flow within the event.
-        member: u64,
-    },
-}
-
-/// What [`Generator::next_frame`] wrote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GeneratedFrame {
-    /// Time stamp, nanoseconds since the epoch.
-    pub time_ns: u64,
-    /// Bytes written.
-    pub captured: u32,
-    /// Length on the wire without the check sequence.
-    pub wire_len: u32,
-    /// Length that the IP header states.
-    pub total_byte: u32,
-    /// Whose frame it is.
-    pub origin: Origin,
-}
 
 /// What a seed determines besides the frames: used by everything that draws flows.
 pub(crate) struct Draws {

@@ -8,10 +8,13 @@
 
 mod arrival;
 mod event;
+mod event_kind;
 mod flow;
+mod frame;
 mod generator;
 mod headers;
 mod key_stream;
+mod loss_truth;
 mod path;
 mod permutation;
 mod ranks;
@@ -20,10 +23,12 @@ mod tcp;
 mod truth;
 
 pub use arrival::{ArrivalTimes, Arrivals, Bursts, Even, Schedule, Table, line_bytes};
-pub use event::EventKind;
-pub use generator::{GeneratedFrame, Generator, Origin};
+pub use event_kind::EventKind;
+pub use frame::{GeneratedFrame, Origin};
+pub use generator::Generator;
 pub use key_stream::KeyStream;
+pub use loss_truth::LossTruth;
 pub use path::{Path, PathSpec, PathTruth, TapFrame, TapTruth};
 pub use ranks::RankDraw;
 pub use spec::{EventSpec, SizeShare, Spec, TcpStyle};
-pub use truth::{EventTruth, FlowCount, FlowTruth, LossTruth, Totals, Truth};
+pub use truth::{EventTruth, FlowCount, FlowTruth, Totals, Truth};

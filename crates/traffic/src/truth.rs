@@ -1,12 +1,14 @@
 //! What was generated, exactly.
 
-use crate::event::{EventKind, Planted};
+use crate::event::Planted;
+use crate::event_kind::EventKind;
 use crate::flow::{Flow, Flows, TCP};
-use crate::generator::{GeneratedFrame, Origin};
+use crate::frame::{GeneratedFrame, Origin};
+use crate::loss_truth::{LossTruth, json_integer};
 use crate::path::PlantedPath;
 use crate::spec::Spec;
 use packet::FlowKey;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -105,35 +107,6 @@ pub struct Totals {
     pub last_ns: u64,
     /// What `--loss` must find in all; `None` where not all frames came.
     pub tcp_loss: Option<LossTruth>,
-}
-
-/// What a tap must find of losses (`docs/loss.md`), all directions and connections together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct LossTruth {
-    /// Bytes lost before it.
-    #[serde(serialize_with = "json_integer")]
-    pub ploss_byte: u64,
-    /// Segments that repaired them.
-    pub ploss_count: u64,
-    /// Segments that were overtaken before it.
-    pub reorder_count: u64,
-    /// Bytes that it saw and that were sent again, because they were lost behind it.
-    #[serde(serialize_with = "json_integer")]
-    pub retrans_byte: u64,
-    /// Segments that did.
-    pub retrans_count: u64,
-}
-
-impl LossTruth {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            ploss_byte: self.ploss_byte + other.ploss_byte,
-            ploss_count: self.ploss_count + other.ploss_count,
-            reorder_count: self.reorder_count + other.reorder_count,
-            retrans_byte: self.retrans_byte + other.retrans_byte,
-            retrans_count: self.retrans_count + other.retrans_count,
-        }
-    }
 }
 
 /// One planted event.
@@ -327,9 +300,4 @@ fn top(flows: &HashMap<FlowKey, FlowCount>, by: impl Fn(&FlowCount) -> u64) -> V
 fn flow_truth(key: FlowKey, count: FlowCount) -> FlowTruth {
     let FlowKey { src_addr, dst_addr, src_port, dst_port, protocol, .. } = key;
     FlowTruth { src_addr, dst_addr, src_port, dst_port, protocol, count }
-}
-
-/// Integers beyond 2⁵³ as text: a reader that takes numbers as doubles would round them.
-fn json_integer<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    if *value <= 1 << 53 { serializer.serialize_u64(*value) } else { serializer.collect_str(value) }
 }

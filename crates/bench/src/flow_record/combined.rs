@@ -2,9 +2,9 @@
 
 use super::bucket::{BUCKETS, Pair, hash_of, high, low};
 use super::counted::Counted;
-use super::flows::Flow;
+use super::flows::{Flow, Packets};
 use super::list::{Link, Lists};
-use super::table::{Entries, Knows, Packets, Table};
+use super::table::{Entries, Knows, Table};
 
 /// A bucket in a cache line of its own: two entries, and a list of those that came later.
 #[derive(Clone, Copy, Debug, Default)]

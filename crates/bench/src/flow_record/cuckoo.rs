@@ -1,7 +1,8 @@
 //! Edison's table beside FloWatcher's, which do not hash keys.
 
 use super::counted::Counted;
-use super::table::{Entries, Knows, Packets, Table};
+use super::flows::Packets;
+use super::table::{Entries, Knows, Table};
 use crate::cuckoo::Cuckoo;
 use crate::tuple::Tuple;
 

@@ -1,7 +1,8 @@
 //! FloWatcher's double hash (section III.B, figure 3a).
 
 use super::bucket::{BUCKETS, Pair, hash_of, high, low};
-use super::table::{Entries, Knows, Packets, Table};
+use super::flows::Packets;
+use super::table::{Entries, Knows, Table};
 
 /// A bucket in a cache line of its own.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,10 +1,22 @@
 //! The flows of a key stream and their exact counts, in the order of arrival.
 
-use super::table::Packets;
 use crate::tuple::Tuple;
 use hashbrown::HashMap;
 use packet::{KeyV4, Toeplitz};
 use traffic::{KeyStream, Spec};
+
+/// Packets as a card hands them over: keys from the header, RSS hashes from the descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packets<'a> {
+    pub(super) keys: &'a [KeyV4],
+    pub(super) hashes: &'a [u32],
+}
+
+impl Packets<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+}
 
 /// A flow and how often it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

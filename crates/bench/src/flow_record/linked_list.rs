@@ -2,9 +2,9 @@
 
 use super::bucket::{BUCKETS, hash_of, high, low};
 use super::counted::Counted;
-use super::flows::Flow;
+use super::flows::{Flow, Packets};
 use super::list::{Link, Lists};
-use super::table::{Entries, Knows, Packets, Table};
+use super::table::{Entries, Knows, Table};
 use packet::KeyV4;
 
 /// 2^16 lists whose entries are known by `T`.

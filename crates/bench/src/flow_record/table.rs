@@ -1,21 +1,8 @@
 //! What the tables of one comparison have in common.
 
 use super::counted::Counted;
-use super::flows::Flow;
+use super::flows::{Flow, Packets};
 use packet::KeyV4;
-
-/// Packets as a card hands them over: keys from the header, RSS hashes from the descriptor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Packets<'a> {
-    pub(super) keys: &'a [KeyV4],
-    pub(super) hashes: &'a [u32],
-}
-
-impl Packets<'_> {
-    pub(super) fn len(&self) -> usize {
-        self.keys.len()
-    }
-}
 
 /// By what a table knows a flow, and so which flows it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use super::combined::Combined;
 use super::counted::Counted;
 use super::double::Double;
-use super::flows::{Arrival, Flow, Traffic};
+use super::flows::{Arrival, Flow, Packets, Traffic};
 use super::linked_list::{LinkedList, LinkedListFullKeys};
 use super::miscount::{Miscount, Model};
-use super::table::{Entries, Packets, Table};
+use super::table::{Entries, Table};
 use crate::cuckoo::Cuckoo;
 use packet::KeyV4;
 use proptest::prelude::*;

@@ -2,11 +2,11 @@
 
 use super::fit::{Fitted, fit};
 use super::rig::{Measured, Setting, Traffic, expect, measure};
-use super::sketches::Sketches;
+use super::row::Row;
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire, xyz};
 use crate::preset::{Load, Preset};
 use crate::{Line, Points};
-use engine::{Plan, Split, State};
+use engine::State;
 use notation::Rate;
 use port::wire::Length;
 use serde_json::json;
@@ -28,24 +28,6 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         measure_load(points, preset, &rows, load, out)?;
     }
     Ok(())
-}
-
-/// What is measured beside others.
-pub(super) struct Row {
-    pub(super) variant: String,
-    pub(super) case: Fitted,
-    /// What counts in the place of flow tables, if not these.
-    pub(super) sketches: Option<Sketches>,
-    /// Share of packets dropped and nanoseconds of an update, in the paper's table.
-    pub(super) paper: Option<[f64; 2]>,
-}
-
-impl Row {
-    fn of_tables(case: Fitted) -> Self {
-        let Plan { design, split, state, .. } = &case.plan;
-        let variant = format!("{design}_{}{}", case.plan.threads(), way(*split, *state));
-        Self { variant, case, sketches: None, paper: None }
-    }
 }
 
 /// All rows at one load, in turn, as in every comparison.
@@ -130,15 +112,5 @@ fn line(preset: &Preset, row: &Row, load: Load, mut measured: Vec<Measured>) -> 
         memory_bytes: row.sketches.is_none().then_some(median.memory_bytes),
         checked,
         more,
-    }
-}
-
-/// How packets are split and flows kept, where not by hash and separate.
-fn way(split: Split, state: State) -> &'static str {
-    match (split, state) {
-        (Split::Hash, State::Separate) => "",
-        (Split::Position, State::Separate) => "_position",
-        (Split::Hash, State::Shared) => "_shared",
-        (Split::Position, State::Shared) => "_position_shared",
     }
 }

@@ -6,6 +6,7 @@ mod designs;
 mod fit;
 mod rate;
 mod rig;
+mod row;
 mod scale;
 mod sketches;
 mod xyz;

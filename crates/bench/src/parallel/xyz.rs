@@ -1,7 +1,7 @@
 //! The designs that Wu et al. (2016) call X-Y-Z: parallel design, state, sketch. Their Tables 3 and 4, for `edison bench designs`.
 
-use super::designs::Row;
 use super::fit::{Fitted, fit};
+use super::row::Row;
 use super::sketches::{Kind, Sketches};
 use engine::{Design, Split, State};
 

@@ -1,9 +1,9 @@
 //! How right structures are that have the same memory: heavy flows found, and the error over all flows.
 
-use super::BENCH;
 use super::contender::{Contender, Edison};
 use super::keyed;
 use super::stream::Stream;
+use super::{BENCH, BYTES};
 use crate::compare::{self, thread_time};
 use crate::line::to_digits;
 use crate::{Line, Points};
@@ -15,8 +15,6 @@ use summary::sketch::{
     TrackedConfig,
 };
 
-/// What each structure may take.
-pub(super) const BYTES: usize = 128 << 10;
 /// Streams, and seeds of the structures.
 const SEEDS: u64 = 10;
 /// Shares of the packets from which on a flow is heavy.

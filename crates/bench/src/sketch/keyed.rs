@@ -1,11 +1,11 @@
 //! Structures that keep keys: what they are compared with, and which of them are asked how right they are.
 
-use super::accuracy::BYTES;
+use super::BYTES;
+use super::comparison::{Check, Comparison};
 use super::contender::{Contender, Edison};
 use super::plain_hash_table::{Checked, Entry, PlainHashTable, Published};
 use super::plain_heap::PlainHeap;
 use super::reversible::{PlainReversible, Reversible};
-use super::speed::{Check, Comparison};
 use super::stream::Stream;
 use crate::tuple::Tuple;
 use packet::{KeyV4, Seed};

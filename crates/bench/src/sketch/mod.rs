@@ -1,6 +1,7 @@
 //! `edison bench sketch`: sketches beside plain versions of them (speed), and at the same memory beside each other (accuracy).
 
 mod accuracy;
+mod comparison;
 mod contender;
 mod keyed;
 mod plain_count_min;
@@ -13,6 +14,8 @@ mod stream;
 use crate::{Line, Points};
 
 const BENCH: &str = "sketch";
+/// What each structure may take where they are compared at the same memory.
+const BYTES: usize = 128 << 10;
 
 /// Runs both parts.
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {

@@ -1,7 +1,8 @@
 //! How many times as fast as a plain scalar version, on the same packets, in turn.
 
 use super::BENCH;
-use super::contender::{Contender, Edison};
+use super::comparison::Comparison;
+use super::contender::Edison;
 use super::keyed;
 use super::plain_count_min::PlainCountMin;
 use super::stream::Stream;
@@ -9,20 +10,8 @@ use crate::compare::{in_turn, median_ratio, thread_time};
 use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::Seed;
-use serde_json::{Value, json};
+use serde_json::json;
 use summary::sketch::{ArrayConfig, CountMin, CounterArray};
-
-/// Whether the answers about all flows are such as the structure promises.
-pub(super) type Check = Box<dyn Fn(&dyn Contender, &Stream) -> bool>;
-
-/// Contenders that do the same; the first is the plain one.
-pub(super) struct Comparison {
-    pub(super) params: Vec<(&'static str, Value)>,
-    pub(super) contenders: Vec<Box<dyn Contender>>,
-    pub(super) check: Check,
-    /// How many times as fast as the plain one the others are asked to be, if anything is.
-    pub(super) asked_times: Option<f64>,
-}
 
 fn comparisons() -> Result<Vec<Comparison>, String> {
     let count_min = [(1 << 10, 4.0), (1 << 16, 4.0), (1 << 20, 6.0)];

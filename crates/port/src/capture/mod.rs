@@ -9,6 +9,7 @@ mod compression;
 mod format;
 mod gzip;
 mod input;
+mod pass;
 mod pcap;
 mod pcapng;
 mod stream;
@@ -18,7 +19,8 @@ mod zstandard;
 pub use writer::CaptureWriter;
 
 use crate::{Burst, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};
-use format::{Format, Parsed, Stop, Warnings};
+use format::Format;
+use pass::{Parsed, Stop, Warnings};
 use std::io::Read;
 use stream::{Filled, Stream};
 
@@ -119,7 +121,7 @@ impl CaptureSource {
         if matches!(self.format, Format::Unknown) {
             return Err(match rest.len() {
                 0 => self.damaged("not a capture file: it is empty"),
-                1..4 => self.damaged(&format::foreign(rest)),
+                1..4 => self.damaged(&pass::foreign(rest)),
                 have => self
                     .damaged(&format!("the capture is cut short: its header has {have} bytes of {needed}")),
             });

@@ -1,7 +1,7 @@
 //! The pcap format: a file header, then records.
 
 use super::byte_order::ByteOrder;
-use super::format::{MAX_CAPTURED, Parsed, Stop, frame_lengths};
+use super::pass::{MAX_CAPTURED, Parsed, Stop, frame_lengths};
 use crate::FrameDescriptor;
 use packet::LinkType;
 
@@ -69,7 +69,7 @@ impl PcapReader {
         link_type: impl FnOnce(u16) -> LinkType,
     ) -> Result<(Self, u64), String> {
         let Some((flavour, order)) = header.first_chunk::<4>().and_then(|magic| flavour(*magic)) else {
-            return Err(super::format::foreign(header));
+            return Err(super::pass::foreign(header));
         };
         let lengths = match (order.u16(header, 4), order.u16(header, 6)) {
             (2, 4) => LengthOrder::CapturedFirst,

@@ -2,7 +2,7 @@
 
 use super::byte_order::ByteOrder;
 use super::clock::Clock;
-use super::format::{MAX_CAPTURED, Parsed, Stop, Warnings, frame_lengths};
+use super::pass::{MAX_CAPTURED, Parsed, Stop, Warnings, frame_lengths};
 use super::stream::BLOCK;
 use crate::{FrameDescriptor, SourceCounter};
 use packet::LinkType;

@@ -3,8 +3,6 @@
 use super::arguments::{Given, Memory, eal_arguments};
 use super::device::Device;
 use super::hugepages::Hugepages;
-use super::pool::mbuf_bytes;
-use super::port::PortOptions;
 use crate::{Setting, SourceError};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::PathBuf;
@@ -27,24 +25,6 @@ pub struct EalConfig {
     pub memory_bytes: u64,
     /// The user's own arguments; they come after ours.
     pub arguments: Vec<String>,
-}
-
-impl EalConfig {
-    /// The configuration for opening these ports.
-    pub fn for_ports(devices: &[String], options: &PortOptions, arguments: &[String]) -> Self {
-        let bytes = |devargs: &String| match Device::parse(devargs) {
-            Ok(device) => {
-                let queues = u64::from(device.fixed_queues().unwrap_or(options.queues));
-                queues * u64::from(options.mbufs) * mbuf_bytes(options.buffer_bytes(&device, 0))
-            }
-            Err(_) => 0,
-        };
-        Self {
-            devices: devices.to_vec(),
-            memory_bytes: devices.iter().map(bytes).sum(),
-            arguments: arguments.to_vec(),
-        }
-    }
 }
 
 /// The running EAL. Everything made in it holds it; it is cleaned up when the last holder is gone.

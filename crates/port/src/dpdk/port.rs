@@ -1,9 +1,9 @@
 //! One Ethernet port: from devargs to started receive queues, its loss counters, its end.
 
 use super::device::Device;
-use super::eal::{Eal, reason, telling};
+use super::eal::{Eal, EalConfig, reason, telling};
 use super::kernel_socket::KernelSockets;
-use super::pool::Pool;
+use super::pool::{Pool, mbuf_bytes};
 use super::spread::{Rss, Spread};
 use super::tally::{Losses, Tally};
 use crate::{Setting, SourceCounter, SourceError, kernel_link};
@@ -65,6 +65,24 @@ impl PortOptions {
             )));
         }
         Ok(())
+    }
+}
+
+impl EalConfig {
+    /// The configuration for opening these ports.
+    pub fn for_ports(devices: &[String], options: &PortOptions, arguments: &[String]) -> Self {
+        let bytes = |devargs: &String| match Device::parse(devargs) {
+            Ok(device) => {
+                let queues = u64::from(device.fixed_queues().unwrap_or(options.queues));
+                queues * u64::from(options.mbufs) * mbuf_bytes(options.buffer_bytes(&device, 0))
+            }
+            Err(_) => 0,
+        };
+        Self {
+            devices: devices.to_vec(),
+            memory_bytes: devices.iter().map(bytes).sum(),
+            arguments: arguments.to_vec(),
+        }
     }
 }
 

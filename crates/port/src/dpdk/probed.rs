@@ -129,3 +129,18 @@ impl ProbedPorts {
         Ok((sources, spread))
     }
 }
+
+impl DpdkSource {
+    /// Opens the ports that these devargs name, all their queues as one source. PCI devices must have been named to
+    /// [`Eal::init`].
+    ///
+    /// # Errors
+    /// `Open` with what is wrong and what to do.
+    pub fn open(eal: &Arc<Eal>, devargs: &[String], options: &PortOptions) -> Result<Self, SourceError> {
+        let ports = ProbedPorts::probe(eal, devargs)?;
+        let possible = ports.queues()?;
+        let queues = usize::from(options.queues).clamp(*possible.start(), *possible.end());
+        let (mut sources, _) = ports.start(queues, 1, options)?;
+        sources.pop().ok_or_else(|| SourceError::Open("the ports have no receive queue".into()))
+    }
+}

@@ -2,8 +2,7 @@
 
 use super::eal::Eal;
 use super::lcore;
-use super::port::{PortOptions, RxQueue};
-use super::probed::ProbedPorts;
+use super::port::RxQueue;
 use crate::kernel_link::LinkWatch;
 use crate::prefetch::prefetch;
 use crate::{Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, TimeBase};
@@ -18,7 +17,7 @@ const HEADER_BYTES: usize = 256;
 /// What is copied together of a frame whose first segment is shorter.
 const SCRATCH_BYTES: usize = 1024;
 
-/// One observation point of one or several ports, or some of their receive queues ([`ProbedPorts::start`]), polled in turn.
+/// One observation point of one or several ports, or some of their receive queues ([`ProbedPorts::start`](super::ProbedPorts::start)), polled in turn.
 ///
 /// Frames have the clock's time, read once per burst: a card's own timestamps count device ticks. The exception
 /// is a source of nothing but net_pcap ports with `rx_pcap=`: a replay, with the file's times in microseconds.
@@ -52,19 +51,6 @@ pub struct DpdkSource {
 unsafe impl Send for DpdkSource {}
 
 impl DpdkSource {
-    /// Opens the ports that these devargs name, all their queues as one source. PCI devices must have been named to
-    /// [`Eal::init`].
-    ///
-    /// # Errors
-    /// `Open` with what is wrong and what to do.
-    pub fn open(eal: &Arc<Eal>, devargs: &[String], options: &PortOptions) -> Result<Self, SourceError> {
-        let ports = ProbedPorts::probe(eal, devargs)?;
-        let possible = ports.queues()?;
-        let queues = usize::from(options.queues).clamp(*possible.start(), *possible.end());
-        let (mut sources, _) = ports.start(queues, 1, options)?;
-        sources.pop().ok_or_else(|| SourceError::Open("the ports have no receive queue".into()))
-    }
-
     /// A source of these queues.
     pub(super) fn polling(
         eal: &Arc<Eal>,

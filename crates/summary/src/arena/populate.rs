@@ -5,8 +5,8 @@
 //! requests it looks less and less often, and after half a second it sleeps until the next one, which then does
 //! wake it. So does an arena that has come to a step before its pages were touched.
 
-use super::region::Region;
 use crate::Limits;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
@@ -19,8 +19,27 @@ const POLL: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 8;
 const DOUBLINGS: u32 = 6;
 
+/// The steps of an arena as the thread and other arenas see them.
+pub(super) trait Populate: Send + Sync {
+    /// Whether there is anything to prepare, and if so how long it can wait: the fewer steps the sooner.
+    fn urgency(&self) -> Option<u32>;
+
+    /// The memory node that the owner ran on when it last paid for steps ahead.
+    fn node(&self) -> u32;
+
+    /// For the populating thread: opens all steps that are paid for or, where they are open, populates one.
+    fn prepare(&self);
+
+    /// Whether both take from one account, as far as it shows. A mistake would cost a step ahead, no more.
+    fn shares(&self, limits: &Limits) -> bool;
+
+    /// Frees a step ahead. Its bytes stay taken out of the limits and are the caller's then; false where there is
+    /// none.
+    fn take_back(&self) -> bool;
+}
+
 /// Arenas that exist.
-static REGIONS: Mutex<Vec<Arc<Region>>> = Mutex::new(Vec::new());
+static REGIONS: Mutex<Vec<Arc<dyn Populate>>> = Mutex::new(Vec::new());
 /// Requests so far.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 /// True while the thread sleeps until it is woken.
@@ -28,18 +47,18 @@ static IS_ASLEEP: AtomicBool = AtomicBool::new(false);
 /// The thread; `None` where it could not be started. Arenas then grow without it.
 static THREAD: OnceLock<Option<Thread>> = OnceLock::new();
 
-fn regions() -> MutexGuard<'static, Vec<Arc<Region>>> {
+fn regions() -> MutexGuard<'static, Vec<Arc<dyn Populate>>> {
     REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// From now on the arena may ask.
-pub(super) fn add(region: &Arc<Region>) {
-    regions().push(Arc::clone(region));
+pub(super) fn add(region: Arc<dyn Populate>) {
+    regions().push(region);
 }
 
 /// Forgets an arena that is closed.
-pub(super) fn remove(region: &Arc<Region>) {
-    regions().retain(|other| !Arc::ptr_eq(other, region));
+pub(super) fn remove<R: Populate>(region: &Arc<R>) {
+    regions().retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(region)));
 }
 
 /// Requests so far: it stays the same as long as nobody takes steps ahead.
@@ -94,7 +113,7 @@ fn run() {
     }
 }
 
-fn most_urgent() -> Option<Arc<Region>> {
+fn most_urgent() -> Option<Arc<dyn Populate>> {
     let regions = regions();
     let urgent = regions.iter().filter_map(|region| Some((region.urgency()?, region)));
     urgent.min_by_key(|(urgency, _)| *urgency).map(|(_, region)| Arc::clone(region))

@@ -4,7 +4,7 @@
 //! atomic operations alone; the populating thread opens those (makes them writable) and touches their pages. Where
 //! it is late the owner opens its step itself, and page faults come where they come.
 
-use super::populate;
+use super::populate::{self, Populate};
 use crate::Limits;
 use std::io;
 use std::ptr::{NonNull, null_mut};
@@ -109,11 +109,6 @@ impl Region {
         self.steps().paid as usize * STEP
     }
 
-    /// The memory node that the owner ran on when it last paid for steps ahead.
-    pub(super) fn node(&self) -> u32 {
-        self.node.load(Relaxed)
-    }
-
     fn layout(&self) -> MutexGuard<'_, Layout> {
         self.layout.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -177,41 +172,6 @@ impl Region {
         }
     }
 
-    /// Whether there is anything to prepare, and if so how long it can wait: the fewer steps the sooner.
-    pub(super) fn urgency(&self) -> Option<u32> {
-        let Steps { used, paid } = self.steps();
-        let populated = self.populated.load(SeqCst);
-        let is_open = self.open.load(SeqCst) >= paid || !self.can_populate.load(Relaxed);
-        // Opening comes first: it is quick, and a step that is not open stops its owner at any rate.
-        (populated < paid).then(|| if is_open { 1 + populated.saturating_sub(used) } else { 0 })
-    }
-
-    /// For the populating thread: opens all steps that are paid for or, where they are open, populates one.
-    pub(super) fn prepare(&self) {
-        let mut layout = self.layout();
-        if layout.reservation.is_none() {
-            return;
-        }
-        let Steps { used, paid } = self.steps();
-        let is_done = if !self.can_populate.load(Relaxed) {
-            !self.open_touched(&mut layout, paid)
-        } else if self.open.load(SeqCst) < paid {
-            !self.open_to(&mut layout, paid)
-        } else {
-            // Steps in use are the owner's, who touches them at once.
-            let step = self.populated.load(SeqCst).max(used);
-            if step < paid {
-                self.can_populate.store(layout.populate(step), Relaxed);
-                self.populated.store(step + 1, SeqCst);
-            }
-            step + 1 >= paid
-        };
-        // Also where a step could not be opened: its owner may try again, if it gets there.
-        if is_done {
-            self.populated.fetch_max(paid, SeqCst);
-        }
-    }
-
     /// Opens the next step and touches its pages before the owner may: for a kernel that does not populate. False
     /// where none is left.
     fn open_touched(&self, layout: &mut Layout, paid: u32) -> bool {
@@ -244,14 +204,60 @@ impl Region {
         })
     }
 
-    /// Whether both take from one account, as far as it shows. A mistake would cost a step ahead, no more.
-    pub(super) fn shares(&self, limits: &Limits) -> bool {
+    /// Unmaps all and gives back what was paid; waits for a step that is being populated.
+    pub(super) fn close(&self) {
+        if let Some((start, length)) = self.layout().reservation.take() {
+            // SAFETY: the whole reservation is this region's own. Its owner is done with it, and whoever else
+            // works on it holds the lock and looks first whether there is a reservation.
+            unsafe { libc::munmap(start, length) };
+            self.limits.give_back_bytes(Steps::from_word(self.steps.swap(0, SeqCst)).paid as usize * STEP);
+        }
+    }
+}
+
+impl Populate for Region {
+    fn urgency(&self) -> Option<u32> {
+        let Steps { used, paid } = self.steps();
+        let populated = self.populated.load(SeqCst);
+        let is_open = self.open.load(SeqCst) >= paid || !self.can_populate.load(Relaxed);
+        // Opening comes first: it is quick, and a step that is not open stops its owner at any rate.
+        (populated < paid).then(|| if is_open { 1 + populated.saturating_sub(used) } else { 0 })
+    }
+
+    fn node(&self) -> u32 {
+        self.node.load(Relaxed)
+    }
+
+    fn prepare(&self) {
+        let mut layout = self.layout();
+        if layout.reservation.is_none() {
+            return;
+        }
+        let Steps { used, paid } = self.steps();
+        let is_done = if !self.can_populate.load(Relaxed) {
+            !self.open_touched(&mut layout, paid)
+        } else if self.open.load(SeqCst) < paid {
+            !self.open_to(&mut layout, paid)
+        } else {
+            // Steps in use are the owner's, who touches them at once.
+            let step = self.populated.load(SeqCst).max(used);
+            if step < paid {
+                self.can_populate.store(layout.populate(step), Relaxed);
+                self.populated.store(step + 1, SeqCst);
+            }
+            step + 1 >= paid
+        };
+        // Also where a step could not be opened: its owner may try again, if it gets there.
+        if is_done {
+            self.populated.fetch_max(paid, SeqCst);
+        }
+    }
+
+    fn shares(&self, limits: &Limits) -> bool {
         self.limits.bytes_allowed() == limits.bytes_allowed()
     }
 
-    /// Frees a step ahead. Its bytes stay taken out of the limits and are the caller's then; false where there is
-    /// none.
-    pub(super) fn take_back(&self) -> bool {
+    fn take_back(&self) -> bool {
         let mut layout = self.layout();
         loop {
             let Steps { used, paid } = self.steps();
@@ -278,16 +284,6 @@ impl Region {
             if self.steps.fetch_update(SeqCst, SeqCst, less).is_ok() {
                 return true;
             }
-        }
-    }
-
-    /// Unmaps all and gives back what was paid; waits for a step that is being populated.
-    pub(super) fn close(&self) {
-        if let Some((start, length)) = self.layout().reservation.take() {
-            // SAFETY: the whole reservation is this region's own. Its owner is done with it, and whoever else
-            // works on it holds the lock and looks first whether there is a reservation.
-            unsafe { libc::munmap(start, length) };
-            self.limits.give_back_bytes(Steps::from_word(self.steps.swap(0, SeqCst)).paid as usize * STEP);
         }
     }
 }

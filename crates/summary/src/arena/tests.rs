@@ -1,5 +1,6 @@
 //! Arenas with the thread that populates them.
 
+use super::populate::Populate;
 use super::*;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -2,9 +2,10 @@
 
 use super::chernoff;
 use super::confidence::{CONFIDENCE, DEVIATIONS};
-use super::grid::{BURST, Grid, GridConfig};
+use super::grid::{Grid, GridConfig};
 use super::memory::{filled, prefetch};
 use super::row_hash::{RowHash, place};
+use super::summary::BURST;
 use super::{
     Cardinality, Configuration, Estimate, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };

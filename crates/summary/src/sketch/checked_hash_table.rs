@@ -1,10 +1,11 @@
 //! The Simple Hash Table with the key checked: a counter for the first flow of an entry, another for all others.
 
 use super::counters::{add, grow};
-use super::grid::{BURST, Grid, GridConfig};
+use super::grid::{Grid, GridConfig};
 use super::memory::{filled, prefetch};
 use super::row_hash::{RowHash, place};
 use super::simple_hash_table::PURPOSE;
+use super::summary::BURST;
 use super::{Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Unmergeable, Update};
 use super::{Estimate, SketchError, UpdateBurst};
 use packet::Key;

@@ -1,9 +1,10 @@
 //! Distinct sampling (Gibbons, VLDB 2001) of pairs: with how many different others each key has to do.
 
 use super::confidence::CONFIDENCE;
-use super::grid::{BURST, Grid, GridConfig};
+use super::grid::{Grid, GridConfig};
 use super::memory::{filled, prefetch};
 use super::row_hash::place;
+use super::summary::BURST;
 use super::{
     Configuration, Contact, ContactBurst, Estimate, HeavyKeys, Merge, SketchError, Spreaders, Summary,
     Unmergeable, chernoff,

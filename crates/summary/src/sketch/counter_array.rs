@@ -28,10 +28,9 @@ mod shared;
 mod update;
 
 pub use cell::{Cell, SignedCell};
+pub use inner_product::InnerProduct;
 pub use places::Place;
-pub use policy::{
-    Conservative, CountMin, CountSketch, InnerProduct, KAry, Linear, Policy, Signed, Turnstile,
-};
+pub use policy::{Conservative, CountMin, CountSketch, KAry, Linear, Policy, Signed, Turnstile};
 pub use shared::SharedArray;
 pub(super) use update::Observer;
 

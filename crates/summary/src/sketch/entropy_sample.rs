@@ -2,11 +2,12 @@
 //! network traffic", SIGMETRICS 2006).
 
 use super::confidence::{CONFIDENCE, DEVIATIONS};
-use super::grid::{BURST, Grid, GridConfig};
+use super::grid::{Grid, GridConfig};
 use super::key_index::KeyIndex;
 use super::memory::filled;
 use super::reservoir::Reservoir;
 use super::row_hash::RowHash;
+use super::summary::BURST;
 use super::{Configuration, Estimate, SketchError, Summary, Unmergeable, Update, UpdateBurst};
 use packet::Key;
 

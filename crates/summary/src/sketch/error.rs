@@ -1,6 +1,5 @@
 //! Why a structure cannot be made, or two cannot be merged.
 
-use super::Configuration;
 use std::fmt;
 
 /// Why a structure cannot be made.
@@ -93,7 +92,7 @@ pub struct Unmergeable {
 
 impl Unmergeable {
     /// Refuses configurations that differ.
-    pub fn check<C: Configuration>(ours: &C, theirs: &C) -> Result<(), Self> {
+    pub fn check<C: PartialEq + fmt::Display>(ours: &C, theirs: &C) -> Result<(), Self> {
         if ours == theirs {
             return Ok(());
         }

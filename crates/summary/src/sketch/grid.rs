@@ -1,14 +1,12 @@
 //! Structures that consist of rows of equal cells: their configuration, and where a key lies in them.
 
 use super::row_hash::{MAX_ROWS, RowHash, place};
+use super::summary::BURST;
 use super::{Configuration, SketchError, Update};
 use packet::Seed;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
-
-/// Updates whose memory is on its way at a time.
-pub(crate) const BURST: usize = 64;
 
 /// A structure of rows × width cells.
 pub trait Grid {

@@ -1,9 +1,10 @@
 //! HyperLogLog (Flajolet, Fusy, Gandouet, Meunier, AofA 2007): distinct counts of any size in a few kilobytes.
 
 use super::confidence::{CONFIDENCE, DEVIATIONS};
-use super::grid::{BURST, Grid, GridConfig};
+use super::grid::{Grid, GridConfig};
 use super::memory::{filled, prefetch};
 use super::row_hash::{RowHash, place};
+use super::summary::BURST;
 use super::{
     Cardinality, Configuration, Estimate, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };

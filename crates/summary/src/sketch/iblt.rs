@@ -1,9 +1,10 @@
 //! Invertible Bloom lookup table (Goodrich, Mitzenmacher, Allerton 2011): every flow of a small window, and what one of two points did not
 //! see.
 
-use super::grid::{BURST, Grid, GridConfig, Places, Rows};
+use super::grid::{Grid, GridConfig, Places, Rows};
 use super::memory::{filled, prefetch};
 use super::row_hash::MAX_ROWS;
+use super::summary::BURST;
 use super::{ByteKey, Configuration, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst};
 use packet::Seed;
 use std::fmt;

@@ -2,9 +2,10 @@
 //! changes are read off the sketch.
 
 use super::counters::add;
-use super::grid::{BURST, Grid, GridConfig, Places, Rows};
+use super::grid::{Grid, GridConfig, Places, Rows};
 use super::memory::{filled, prefetch};
 use super::row_hash::MAX_ROWS;
+use super::summary::BURST;
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
 use super::{Unmergeable, Update, UpdateBurst};
 use packet::Key;

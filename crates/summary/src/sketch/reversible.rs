@@ -4,8 +4,9 @@ mod mangling;
 
 use super::count_min::count_min;
 use super::counters::{Counters, View, Weights};
-use super::grid::{BURST, Grid, GridConfig, Places};
+use super::grid::{Grid, GridConfig, Places};
 use super::row_hash::{MAX_ROWS, RowHash, place};
+use super::summary::BURST;
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
 use super::{Unmergeable, Update, UpdateBurst};
 use mangling::Mangling;

@@ -1,10 +1,11 @@
 //! One Simple Hash Table for all cores, as Wu et al. 2016 have it: an entry gets its key once (Algorithm 5), and its counter by
 //! compare-and-swap (Algorithm 4).
 
-use super::grid::{BURST, GridConfig};
+use super::grid::GridConfig;
 use super::memory::{filled_with, prefetch};
 use super::row_hash::{RowHash, place};
 use super::simple_hash_table::{PURPOSE, SimpleHashTable};
+use super::summary::BURST;
 use super::{SketchError, Summary, Update};
 use crate::shared::Counter;
 use crate::sync::{AtomicU32, Ordering, UnsafeCell, spin_loop};

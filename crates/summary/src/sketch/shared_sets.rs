@@ -1,9 +1,10 @@
 //! One Reversible sketch with sets for all cores, as Wu et al. 2016 have it: counters by Algorithm 4, values put into sets by
 //! Algorithm 5.
 
-use super::grid::{BURST, GridConfig, Rows};
+use super::grid::{GridConfig, Rows};
 use super::memory::{filled_with, prefetch};
 use super::row_hash::MAX_ROWS;
+use super::summary::BURST;
 use super::word_sets::{self, ReversibleSets};
 use super::{ByteKey, SketchError, Summary, Update};
 use crate::shared::Counter;

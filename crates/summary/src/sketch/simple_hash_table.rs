@@ -3,9 +3,10 @@
 
 use super::count_min::count_min;
 use super::counters::{Counters, View, Weights, add};
-use super::grid::{BURST, Grid, GridConfig};
+use super::grid::{Grid, GridConfig};
 use super::memory::filled;
 use super::row_hash::{RowHash, place};
+use super::summary::BURST;
 use super::{Configuration, SketchError};
 use super::{Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Unmergeable, Update, UpdateBurst};
 use packet::Key;

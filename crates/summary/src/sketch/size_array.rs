@@ -4,9 +4,10 @@
 mod compound_poisson;
 
 use super::counter_array::Cell;
-use super::grid::{BURST, Grid, GridConfig};
+use super::grid::{Grid, GridConfig};
 use super::memory::{filled, prefetch};
 use super::row_hash::{RowHash, place};
+use super::summary::BURST;
 use super::{Configuration, Merge, SizeDistribution, SketchError, Summary, Unmergeable, Update, UpdateBurst};
 
 /// One row of counters that a flow's packets are added to; no key is kept, so that flows that share a counter are one to it.

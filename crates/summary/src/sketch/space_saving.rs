@@ -8,10 +8,11 @@ mod tests;
 pub use heap::Heap;
 pub use stream_summary::StreamSummary;
 
-use super::grid::{BURST, Grid, GridConfig};
+use super::grid::{Grid, GridConfig};
 use super::key_index::KeyIndex;
 use super::memory::{filled, prefetch};
 use super::row_hash::RowHash;
+use super::summary::BURST;
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
 use super::{Unmergeable, Update, UpdateBurst};
 use packet::Key;

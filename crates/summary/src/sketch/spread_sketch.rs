@@ -2,10 +2,11 @@
 //! with many different others are read off the sketch.
 
 use super::confidence::CONFIDENCE;
-use super::grid::{BURST, Grid, GridConfig, Rows};
+use super::grid::{Grid, GridConfig, Rows};
 use super::hyper_log_log::{estimate, off};
 use super::memory::{filled, prefetch};
 use super::row_hash::{MAX_ROWS, RowHash, place};
+use super::summary::BURST;
 use super::{
     Configuration, Contact, ContactBurst, Estimate, HeavyKeys, Merge, SketchError, Spreaders, Summary,
     Unmergeable,

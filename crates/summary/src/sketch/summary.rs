@@ -1,9 +1,11 @@
 //! The traits: what every structure does, and what can be asked of some.
 
-use super::grid::BURST;
 use super::{Estimate, SketchError, Unmergeable};
 use packet::{Key, Seed};
 use std::fmt;
+
+/// Updates whose memory is on its way at a time.
+pub(crate) const BURST: usize = 64;
 
 /// A packet as summaries take it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

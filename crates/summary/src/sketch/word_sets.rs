@@ -215,7 +215,7 @@ impl<K: ByteKey> Summary for ReversibleSets<K> {
 impl<K: ByteKey> UpdateBurst<K> for ReversibleSets<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
         let stride = stride(K::BYTES);
-        let mut places = [[0; MAX_ROWS]; super::grid::BURST];
+        let mut places = [[0; MAX_ROWS]; super::summary::BURST];
         for burst in burst.chunks(BURST) {
             self.rows.locate(burst, &mut places, |place| {
                 // A line at a time, and the last word, which may be in one more.

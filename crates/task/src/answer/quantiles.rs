@@ -2,8 +2,7 @@
 
 use super::{Asked, OK, Rows};
 use crate::Quantity;
-use crate::feed::IPV6_LEFT_OUT;
-use crate::spec::WHOLE_PPM;
+use crate::spec::{IPV6_LEFT_OUT, WHOLE_PPM};
 use crate::state::{Kept, Part};
 use crate::task_answer::{Point, QuantileRow, TaskRows};
 use flow::Estimate;

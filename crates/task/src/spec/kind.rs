@@ -1,6 +1,5 @@
 //! The kinds of tasks, and what quantiles are of.
 
-use crate::feed::IPV6_LEFT_OUT;
 use std::fmt;
 use std::str::FromStr;
 
@@ -74,6 +73,9 @@ impl fmt::Display for Kind {
         f.write_str(self.name())
     }
 }
+
+/// Bits that are left out of an IPv6 address: with the others `f64` is exact.
+pub(crate) const IPV6_LEFT_OUT: u32 = 16;
 
 /// What quantiles are of. Packets are counted in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

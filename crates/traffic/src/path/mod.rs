@@ -12,7 +12,7 @@ pub(crate) use planted::{PlantedPath, PlantedPaths};
 pub use simulation::{Path, TapFrame};
 pub use spec::PathSpec;
 
-use crate::truth::LossTruth;
+use crate::loss_truth::LossTruth;
 use serde::Serialize;
 
 /// What was lost, and what each tap must find of it.

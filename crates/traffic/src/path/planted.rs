@@ -1,8 +1,8 @@
 //! Planted paths: what one tap sees of each, put among the other frames by time.
 
 use super::{Path, TapFrame};
+use crate::loss_truth::LossTruth;
 use crate::spec::Spec;
-use crate::truth::LossTruth;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::RngCore;
 

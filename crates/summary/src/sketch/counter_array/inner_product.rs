@@ -1,9 +1,19 @@
 //! Σ a·b over all flows of two streams: the size of a join; with itself, the second moment.
 
 use super::bounds::around_product;
-use super::policy::{InnerProduct, Policy, median_of};
-use super::{Cell, CounterArray, MAX_ROWS};
+use super::cell::{Cell, SignedCell};
+use super::policy::{CountMin, CountSketch, KAry, Linear, Policy, median_of};
+use super::{CounterArray, MAX_ROWS};
 use crate::sketch::{Estimate, Unmergeable};
+
+/// Products of rows say something of the streams' inner product.
+pub trait InnerProduct: Linear {
+    /// A row's product, less what flows that share counters are expected to add.
+    fn row_product(product: f64, left: &CounterArray<Self>, right: &CounterArray<Self>) -> f64;
+
+    /// The answer to [`CounterArray::inner_product`].
+    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate;
+}
 
 impl<P: InnerProduct> CounterArray<P> {
     /// The sum over all keys of what they had here times what they had there.
@@ -24,6 +34,37 @@ impl<P: InnerProduct> CounterArray<P> {
     }
 }
 
+impl<C: Cell> InnerProduct for CountMin<C> {
+    fn row_product(product: f64, _: &CounterArray<Self>, _: &CounterArray<Self>) -> f64 {
+        product
+    }
+
+    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate {
+        least_product(left, right)
+    }
+}
+
+impl<C: SignedCell> InnerProduct for CountSketch<C> {
+    fn row_product(product: f64, _: &CounterArray<Self>, _: &CounterArray<Self>) -> f64 {
+        product
+    }
+
+    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate {
+        bounded_median_product(left, right, left.configuration.width as f64)
+    }
+}
+
+impl<C: SignedCell> InnerProduct for KAry<C> {
+    fn row_product(product: f64, left: &CounterArray<Self>, right: &CounterArray<Self>) -> f64 {
+        let width = left.configuration.width as f64;
+        (width * product - left.total() * right.total()) / (width - 1.0)
+    }
+
+    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate {
+        bounded_median_product(left, right, left.configuration.width as f64 - 1.0)
+    }
+}
+
 /// The product of each row; `None` where a counter is at its limit.
 fn row_products<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> Option<[f64; MAX_ROWS]> {
     let mut products = [0.0; MAX_ROWS];
@@ -39,7 +80,7 @@ fn row_products<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> O
 }
 
 /// The least row's product, for counters that only count too much.
-pub(super) fn least_product<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> Estimate {
+fn least_product<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> Estimate {
     let depth = left.configuration.depth;
     let Some(products) = row_products(left, right) else { return Estimate::unbounded(f64::INFINITY) };
     let value = products[..depth].iter().copied().fold(f64::INFINITY, f64::min);
@@ -62,7 +103,7 @@ fn median_product<P: InnerProduct>(
 }
 
 /// The median with its bound; `width` is what the variance goes by.
-pub(super) fn bounded_median_product<P: InnerProduct>(
+fn bounded_median_product<P: InnerProduct>(
     left: &CounterArray<P>,
     right: &CounterArray<P>,
     width: f64,

@@ -3,7 +3,6 @@
 use super::CounterArray;
 use super::bounds;
 use super::cell::{Cell, SignedCell};
-use super::inner_product::{bounded_median_product, least_product};
 use super::places::Place;
 use crate::sketch::Estimate;
 use crate::sketch::count_min::noise;
@@ -48,15 +47,6 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
 
 /// Counters are sums over the packets, so that arrays can be added: all but [`Conservative`].
 pub trait Linear: Policy {}
-
-/// Products of rows say something of the streams' inner product.
-pub trait InnerProduct: Linear {
-    /// A row's product, less what flows that share counters are expected to add.
-    fn row_product(product: f64, left: &CounterArray<Self>, right: &CounterArray<Self>) -> f64;
-
-    /// The answer to [`CounterArray::inner_product`].
-    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate;
-}
 
 /// Counters may fall, so that packets can be taken away, and arrays be subtracted.
 pub trait Signed: Linear
@@ -191,16 +181,6 @@ impl<C: Cell> Policy for CountMin<C> {
 
 impl<C: Cell> Linear for CountMin<C> {}
 
-impl<C: Cell> InnerProduct for CountMin<C> {
-    fn row_product(product: f64, _: &CounterArray<Self>, _: &CounterArray<Self>) -> f64 {
-        product
-    }
-
-    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate {
-        least_product(left, right)
-    }
-}
-
 impl<C: Cell> Policy for Conservative<C> {
     type Cell = C;
     const KIND: &'static str = "conservative_update";
@@ -272,16 +252,6 @@ impl<C: SignedCell> Policy for CountSketch<C> {
 
 impl<C: SignedCell> Linear for CountSketch<C> {}
 
-impl<C: SignedCell> InnerProduct for CountSketch<C> {
-    fn row_product(product: f64, _: &CounterArray<Self>, _: &CounterArray<Self>) -> f64 {
-        product
-    }
-
-    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate {
-        bounded_median_product(left, right, left.configuration.width as f64)
-    }
-}
-
 impl<C: SignedCell> Signed for CountSketch<C> {
     fn remove(array: &mut CounterArray<Self>, hash: u64, weight: u64) -> bool {
         let places = array.places_of(hash);
@@ -324,17 +294,6 @@ impl<C: SignedCell> Policy for KAry<C> {
 }
 
 impl<C: SignedCell> Linear for KAry<C> {}
-
-impl<C: SignedCell> InnerProduct for KAry<C> {
-    fn row_product(product: f64, left: &CounterArray<Self>, right: &CounterArray<Self>) -> f64 {
-        let width = left.configuration.width as f64;
-        (width * product - left.total() * right.total()) / (width - 1.0)
-    }
-
-    fn inner_product(left: &CounterArray<Self>, right: &CounterArray<Self>) -> Estimate {
-        bounded_median_product(left, right, left.configuration.width as f64 - 1.0)
-    }
-}
 
 impl<C: SignedCell> Signed for KAry<C> {
     fn remove(array: &mut CounterArray<Self>, hash: u64, weight: u64) -> bool {

@@ -91,7 +91,7 @@ impl<K: Key> Summary for SampleAndHold<K> {
 impl<K: Key> UpdateBurst<K> for SampleAndHold<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
         let p = self.config.probability();
-        let mut tags = [0; crate::sketch::grid::BURST];
+        let mut tags = [0; crate::sketch::summary::BURST];
         for burst in burst.chunks(tags.len()) {
             for (tag, update) in tags.iter_mut().zip(burst) {
                 *tag = self.table.tag(update.hash);

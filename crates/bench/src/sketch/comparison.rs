@@ -1,0 +1,17 @@
+//! What a comparison of speed consists of.
+
+use super::contender::Contender;
+use super::stream::Stream;
+use serde_json::Value;
+
+/// Whether the answers about all flows are such as the structure promises.
+pub(super) type Check = Box<dyn Fn(&dyn Contender, &Stream) -> bool>;
+
+/// Contenders that do the same; the first is the plain one.
+pub(super) struct Comparison {
+    pub(super) params: Vec<(&'static str, Value)>,
+    pub(super) contenders: Vec<Box<dyn Contender>>,
+    pub(super) check: Check,
+    /// How many times as fast as the plain one the others are asked to be, if anything is.
+    pub(super) asked_times: Option<f64>,
+}

@@ -1,0 +1,85 @@
+//! What the readers of both formats share: how a pass over the block ended, and what it warns of.
+
+use packet::LinkType;
+use std::collections::BTreeSet;
+
+/// Captured bytes of one frame beyond which a record is damaged: the limit of libpcap for all supported link
+/// types.
+pub(super) const MAX_CAPTURED: u32 = 256 << 10;
+
+/// Distinct unsupported link types that are warned of; a damaged file can hold thousands.
+const MAX_WARNINGS: usize = 16;
+
+/// One pass of a reader over the bytes in memory.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// Descriptors that were filled.
+    pub(super) frames: usize,
+    /// Bytes stepped over; more than were there where a block is skipped.
+    pub(super) consumed: u64,
+    pub(super) stop: Stop,
+}
+
+/// Why a pass ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The burst is full.
+    Full,
+    /// The next record needs at least this many bytes in one piece.
+    Short(usize),
+    /// The next record is damaged, for this reason.
+    Damaged(String),
+}
+
+/// Removes the frame check sequence and straightens the lengths: `(captured, wire)`.
+#[inline(always)]
+pub(super) fn frame_lengths(captured: u32, wire: u32, fcs_len: u32) -> (u32, u32) {
+    let wire = wire.max(captured);
+    let wire = wire - fcs_len.min(wire);
+    (captured.min(wire), wire)
+}
+
+/// Warnings for the user, and what has been warned of.
+#[derive(Default)]
+pub(super) struct Warnings {
+    pub(super) texts: Vec<String>,
+    link_types: BTreeSet<u16>,
+    pub(super) untimed: bool,
+}
+
+impl Warnings {
+    /// The link type of this number, with a warning the first time that it is not supported.
+    pub(super) fn link_type(&mut self, name: &str, number: u16) -> LinkType {
+        let link = LinkType::from(u32::from(number));
+        if link == LinkType::Unsupported
+            && self.link_types.len() < MAX_WARNINGS
+            && self.link_types.insert(number)
+        {
+            self.texts
+                .push(format!("{name}: link type {number} is not supported: its frames are not measured"));
+        }
+        link
+    }
+
+    /// Says once that frames have no time of their own.
+    pub(super) fn untimed(&mut self, name: &str) {
+        if !self.untimed {
+            self.untimed = true;
+            self.texts.push(format!(
+                "{name}: some frames carry no time (simple packet blocks): each takes that of the frame before"
+            ));
+        }
+    }
+}
+
+/// Why a file with these first bytes is no capture.
+pub(super) fn foreign(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    let mut text = "not a capture file: it starts with".to_string();
+    for byte in bytes.iter().take(4) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, " {byte:02x}");
+    }
+    text.push_str(" (pcap or pcapng is read, plain or in gzip or zstd)");
+    text
+}

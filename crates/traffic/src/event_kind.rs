@@ -1,0 +1,76 @@
+//! The kinds of planted events.
+
+use crate::flow::CLIENTS;
+use serde::Serialize;
+
+/// Spoofed sources are drawn from 64.0.0.0/3.
+pub(crate) const SPOOFED_BITS: u32 = 29;
+
+/// What can be planted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EventKind {
+    /// TCP SYNs from many spoofed sources to one destination and port.
+    Flood,
+    /// TCP SYNs from one source to one port of many destinations.
+    Scan,
+    /// TCP SYNs from one source to many ports of one destination.
+    Portscan,
+    /// One TCP flow of full-sized packets.
+    Elephant,
+    /// TCP connections that lose segments before they come by.
+    Loss,
+    /// TCP connections that lose segments after they came by.
+    Retransmission,
+    /// TCP connections of which segments overtake others.
+    Reorder,
+}
+
+impl EventKind {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Flood,
+        Self::Scan,
+        Self::Portscan,
+        Self::Elephant,
+        Self::Loss,
+        Self::Retransmission,
+        Self::Reorder,
+    ];
+
+    /// The name in specifications and in the truth.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flood => "flood",
+            Self::Scan => "scan",
+            Self::Portscan => "portscan",
+            Self::Elephant => "elephant",
+            Self::Loss => "loss",
+            Self::Retransmission => "retransmission",
+            Self::Reorder => "reorder",
+        }
+    }
+
+    /// What the event has many of (the key of a specification), how many unless told, and at most.
+    pub(crate) const fn members(self) -> Option<(&'static str, u64, u64)> {
+        match self {
+            Self::Flood => Some(("sources", 40_000, 1 << SPOOFED_BITS)),
+            Self::Scan => Some(("targets", 20_000, CLIENTS as u64)),
+            Self::Portscan => Some(("ports", 10_000, 65_535)),
+            Self::Elephant | Self::Loss | Self::Retransmission | Self::Reorder => None,
+        }
+    }
+
+    /// Whether it is one tap of a simulated path, which has times of its own.
+    pub(crate) const fn is_path(self) -> bool {
+        matches!(self, Self::Loss | Self::Retransmission | Self::Reorder)
+    }
+
+    /// Length of its packets as the IP header states it.
+    pub(crate) const fn total_byte(self) -> u32 {
+        match self {
+            Self::Flood | Self::Scan | Self::Portscan => 40,
+            // The full segments of a path; its other packets are shorter.
+            Self::Elephant | Self::Loss | Self::Retransmission | Self::Reorder => 1500,
+        }
+    }
+}

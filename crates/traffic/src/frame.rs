@@ -1,0 +1,30 @@
+//! What is said of a generated frame.
+
+/// Where a frame comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The background: the flow of this rank.
+    Rank(u32),
+    /// A planted event: its place in the specification, and which of its flows.
+    Event {
+        /// Place in the specification.
+        event: usize,
+        /// Number of the flow within the event.
+        member: u64,
+    },
+}
+
+/// What [`Generator::next_frame`](crate::Generator::next_frame) wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeneratedFrame {
+    /// Time stamp, nanoseconds since the epoch.
+    pub time_ns: u64,
+    /// Bytes written.
+    pub captured: u32,
+    /// Length on the wire without the check sequence.
+    pub wire_len: u32,
+    /// Length that the IP header states.
+    pub total_byte: u32,
+    /// Whose frame it is.
+    pub origin: Origin,
+}

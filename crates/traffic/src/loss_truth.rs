@@ -1,0 +1,37 @@
+//! What must be found of TCP losses.
+
+use serde::{Serialize, Serializer};
+
+/// What a tap must find of losses (`docs/loss.md`), all directions and connections together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LossTruth {
+    /// Bytes lost before it.
+    #[serde(serialize_with = "json_integer")]
+    pub ploss_byte: u64,
+    /// Segments that repaired them.
+    pub ploss_count: u64,
+    /// Segments that were overtaken before it.
+    pub reorder_count: u64,
+    /// Bytes that it saw and that were sent again, because they were lost behind it.
+    #[serde(serialize_with = "json_integer")]
+    pub retrans_byte: u64,
+    /// Segments that did.
+    pub retrans_count: u64,
+}
+
+impl LossTruth {
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            ploss_byte: self.ploss_byte + other.ploss_byte,
+            ploss_count: self.ploss_count + other.ploss_count,
+            reorder_count: self.reorder_count + other.reorder_count,
+            retrans_byte: self.retrans_byte + other.retrans_byte,
+            retrans_count: self.retrans_count + other.retrans_count,
+        }
+    }
+}
+
+/// Integers beyond 2⁵³ as text: a reader that takes numbers as doubles would round them.
+pub(crate) fn json_integer<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    if *value <= 1 << 53 { serializer.serialize_u64(*value) } else { serializer.collect_str(value) }
+}
