@@ -10,7 +10,7 @@ mod wire;
 
 pub(crate) use wire::widen;
 
-use crate::desk::Past;
+use crate::past::Past;
 use crate::spec::{Kind, Limit, WHOLE_PPM, Weight};
 use crate::state::{Kept, State};
 use crate::task_answer::{EstimatedFlow, TaskAnswer, TaskRows};

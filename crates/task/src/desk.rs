@@ -1,13 +1,13 @@
 //! Where what workers counted of a window comes together and is answered.
 
 use crate::answer::{self, Asked};
-use crate::state::State;
+use crate::past::Past;
 use crate::task_answer::TaskAnswer;
 use crate::tasks::{TaskStates, Tasks};
 use crate::watermark::Watermarks;
 use crate::worker_id::WorkerId;
 use flow::WindowId;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use summary::sketch::SketchError;
 
 /// Windows whose loss is remembered: as many as a change can be measured against, and more.
@@ -19,12 +19,6 @@ struct Pending {
     /// Whose memory it is.
     owner: WorkerId,
     states: Box<TaskStates>,
-}
-
-/// Windows that a task looks back upon, the oldest first.
-#[derive(Debug, Default)]
-pub(crate) struct Past {
-    pub(crate) windows: VecDeque<Vec<State>>,
 }
 
 /// Empty states, and the worker that they belong to.
@@ -172,38 +166,5 @@ impl Desk {
             states.reset();
             emptied.push((owner, states));
         }
-    }
-}
-
-impl Past {
-    /// So many windows had no packets.
-    fn skip(&mut self, skipped: u64, tasks: &Tasks, task: usize) -> Result<(), SketchError> {
-        let most = tasks.tasks[task].spec.windows_back();
-        for _ in 0..skipped.min(most as u64) {
-            let mut empty = self.other(most, tasks, task)?;
-            empty.iter_mut().for_each(State::reset);
-            self.windows.push_back(empty);
-        }
-        Ok(())
-    }
-
-    /// Keeps what was counted and leaves something else in its place, which is to be emptied.
-    fn keep(&mut self, states: &mut Vec<State>, tasks: &Tasks, task: usize) -> Result<(), SketchError> {
-        let most = tasks.tasks[task].spec.windows_back();
-        if most > 0 {
-            let other = self.other(most, tasks, task)?;
-            self.windows.push_back(std::mem::replace(states, other));
-        }
-        Ok(())
-    }
-
-    /// The oldest one's memory where there are as many as there may be, else new memory.
-    fn other(&mut self, most: usize, tasks: &Tasks, task: usize) -> Result<Vec<State>, SketchError> {
-        if self.windows.len() >= most
-            && let Some(oldest) = self.windows.pop_front()
-        {
-            return Ok(oldest);
-        }
-        tasks.states_of(task)
     }
 }

@@ -12,6 +12,7 @@ pub mod catalog;
 mod desk;
 mod feed;
 mod generation;
+mod past;
 mod planner;
 mod ranking;
 pub mod rows;

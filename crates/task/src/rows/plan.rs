@@ -165,6 +165,22 @@ impl Plan {
         }
     }
 
+    /// Adds a state to another. Distinct counts are left to the sets of values, but for what is unsure.
+    pub(crate) fn merge_states(&self, state: &mut [u64], other: &[u64]) {
+        for item in &self.items {
+            let at = item.at;
+            match item.kind {
+                ItemKind::Sum(_) | ItemKind::SumOf(_) | ItemKind::Count => state[at] += other[at],
+                ItemKind::Min(_) => state[at] = state[at].min(other[at]),
+                ItemKind::MeanRoundTrip => {
+                    state[at] += other[at];
+                    state[at + 1] += other[at + 1];
+                }
+                ItemKind::Distinct(..) => state[at + 1] += other[at + 1],
+            }
+        }
+    }
+
     /// Sets of distinct values.
     pub(crate) fn sets(&self) -> usize {
         self.items.iter().filter(|item| matches!(item.kind, ItemKind::Distinct(..))).count()

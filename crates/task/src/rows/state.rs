@@ -90,10 +90,10 @@ impl QueryState {
     pub(crate) fn merge(&mut self, plan: &Plan, other: &Self) {
         self.unplaced_rows += other.unplaced_rows;
         let Self { groups, distinct, unplaced, .. } = self;
-        merge_states(plan, unplaced, &other.unplaced);
+        plan.merge_states(unplaced, &other.unplaced);
         // Values of each of the other's groups by the numbers that groups have here.
         let mut renumbered = |group: u64, state: &mut [u64], theirs: &[u64], number: u64| {
-            merge_states(plan, state, theirs);
+            plan.merge_states(state, theirs);
             distinct.merge(&other.distinct, plan, state, group, number);
         };
         match (groups, &other.groups) {
@@ -103,7 +103,7 @@ impl QueryState {
                 let lost = groups.merge(theirs, &mut renumbered);
                 for state in lost {
                     self.unplaced_rows += 1;
-                    merge_states(plan, &mut self.unplaced, &state);
+                    plan.merge_states(&mut self.unplaced, &state);
                 }
             }
             _ => {}
@@ -166,22 +166,6 @@ fn update<K: MaskedKey>(
                     state[item.at + 1] += count;
                 }
             }
-        }
-    }
-}
-
-/// Adds a state to another. Distinct counts are left to [`Distinct::merge`], but for what is unsure.
-pub(crate) fn merge_states(plan: &Plan, state: &mut [u64], other: &[u64]) {
-    for item in &plan.items {
-        let at = item.at;
-        match item.kind {
-            ItemKind::Sum(_) | ItemKind::SumOf(_) | ItemKind::Count => state[at] += other[at],
-            ItemKind::Min(_) => state[at] = state[at].min(other[at]),
-            ItemKind::MeanRoundTrip => {
-                state[at] += other[at];
-                state[at + 1] += other[at + 1];
-            }
-            ItemKind::Distinct(..) => state[at + 1] += other[at + 1],
         }
     }
 }

@@ -118,7 +118,7 @@ impl TopRows {
 
     pub(crate) fn merge(&mut self, plan: &Plan, other: &Self) {
         self.rows += other.rows;
-        super::state::merge_states(plan, &mut self.totals, &other.totals);
+        plan.merge_states(&mut self.totals, &other.totals);
         for item in &plan.items {
             if matches!(item.kind, ItemKind::Distinct(..)) {
                 self.totals[item.at] += other.totals[item.at];

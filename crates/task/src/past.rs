@@ -1,0 +1,55 @@
+//! Windows that were answered and are still compared with.
+
+use crate::state::State;
+use crate::tasks::Tasks;
+use std::collections::VecDeque;
+use summary::sketch::SketchError;
+
+/// Windows that a task looks back upon, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    pub(crate) windows: VecDeque<Vec<State>>,
+}
+
+impl Past {
+    /// So many windows had no packets.
+    pub(crate) fn skip(&mut self, skipped: u64, tasks: &Tasks, task: usize) -> Result<(), SketchError> {
+        let most = tasks.tasks[task].spec.windows_back();
+        for _ in 0..skipped.min(most as u64) {
+            let mut empty = self.other(most, tasks, task)?;
+            empty.iter_mut().for_each(State::reset);
+            self.windows.push_back(empty);
+        }
+        Ok(())
+    }
+
+    /// Keeps what was counted and leaves something else in its place, which is to be emptied.
+    pub(crate) fn keep(
+        &mut self,
+        states: &mut Vec<State>,
+        tasks: &Tasks,
+        task: usize,
+    ) -> Result<(), SketchError> {
+        let most = tasks.tasks[task].spec.windows_back();
+        if most > 0 {
+            let other = self.other(most, tasks, task)?;
+            self.windows.push_back(std::mem::replace(states, other));
+        }
+        Ok(())
+    }
+
+    /// The oldest one's memory where there are as many as there may be, else new memory.
+    pub(crate) fn other(
+        &mut self,
+        most: usize,
+        tasks: &Tasks,
+        task: usize,
+    ) -> Result<Vec<State>, SketchError> {
+        if self.windows.len() >= most
+            && let Some(oldest) = self.windows.pop_front()
+        {
+            return Ok(oldest);
+        }
+        tasks.states_of(task)
+    }
+}
