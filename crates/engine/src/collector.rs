@@ -11,6 +11,11 @@ use summary::{Counts, FlowShare, FlowSink, FlowTable};
 pub trait RecordSink {
     /// One more finished record.
     fn record(&mut self, record: FlowRecord);
+    /// False where records go nowhere, so that they need not be made.
+    #[inline]
+    fn takes_records(&self) -> bool {
+        true
+    }
     /// One more row of the window that [`RecordSink::begin_rows`] named last.
     fn row<K: Key>(&mut self, _row: WindowRow<K>, _loss: Option<&LossCounts>) {}
     /// Rows from here on are of this window.
@@ -160,6 +165,15 @@ impl<R: RecordSink> FlowSink for Collector<R> {
     fn flow_ended(&mut self, record: FlowRecord) {
         self.ended += 1;
         self.records.record(record);
+    }
+
+    #[inline]
+    fn takes_records(&self) -> bool {
+        self.records.takes_records()
+    }
+
+    fn flow_ended_unmade(&mut self) {
+        self.ended += 1;
     }
 
     fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {

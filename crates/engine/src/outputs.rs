@@ -280,14 +280,18 @@ impl Outputs {
 impl RecordSink for Outputs {
     #[inline]
     fn record(&mut self, record: FlowRecord) {
-        if self.setting.records == 0 {
-            // Nothing takes records: what they would say is in rows too.
+        if !self.takes_records() {
             return;
         }
         self.block.push(record);
         if self.block.len() == self.setting.records {
             self.hand_over();
         }
+    }
+
+    #[inline]
+    fn takes_records(&self) -> bool {
+        self.setting.records != 0
     }
 
     #[inline]

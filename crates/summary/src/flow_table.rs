@@ -12,7 +12,7 @@ use crate::statistic_part::StatisticPart;
 use crate::tally::Spills;
 use crate::tcp::LossCounts;
 use crate::timeouts::{Stale, Timeouts};
-use flow::{EndReason, FlowRecord, Metric, WindowRow};
+use flow::{EndReason, FlowRecord, Loss, Metric, WindowRow};
 use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment};
 use std::cell::Cell;
 
@@ -24,6 +24,13 @@ pub trait FlowSink {
     fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>);
     /// A finished record.
     fn flow_ended(&mut self, record: FlowRecord);
+    /// False where records need not be made: [`FlowSink::flow_ended_unmade`] is told of each instead.
+    #[inline]
+    fn takes_records(&self) -> bool {
+        true
+    }
+    /// A record has ended that was not made.
+    fn flow_ended_unmade(&mut self) {}
     /// A packet of a new flow for which there was no place: it is counted nowhere else.
     fn no_place<K: Key>(&mut self, key: &K, packet: &PacketFields);
 }
@@ -590,6 +597,14 @@ impl<K: Key> FlowTable<K> {
     fn end(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> usize {
         let other = slot ^ 1;
         let is_pair = self.config.parts.biflow && self.hot[other].is_live();
+        if !sink.takes_records() {
+            for slot in [Some(slot), is_pair.then_some(other)].into_iter().flatten() {
+                self.enter_window(slot, sink);
+                self.leave(slot);
+            }
+            sink.flow_ended_unmade();
+            return 1 + usize::from(is_pair);
+        }
         let record = if is_pair {
             let (first, second) = if self.hot[slot].is_second() { (other, slot) } else { (slot, other) };
             let reverse = self.end_slot(second, reason, sink);
@@ -612,18 +627,26 @@ impl<K: Key> FlowTable<K> {
             let mean = |metric| self.mean_by_record(metric, slot, &record);
             record.more.get_or_insert_default().statistics = statistics.values(slot, mean);
         }
-        if let Some(loss) = &mut self.loss {
+        let loss = self.leave(slot);
+        if loss.is_some() && record.key.is_some_and(|key| key.protocol == Some(TCP)) {
+            record.more.get_or_insert_default().loss = loss;
+        }
+        record
+    }
+
+    /// Ends the record in `slot`, and gives what was booked of its losses. What it counted in the open window stays to be
+    /// sealed.
+    fn leave(&mut self, slot: usize) -> Option<Loss> {
+        let loss = self.loss.as_mut().map(|loss| {
             let of_record = loss.end(slot);
-            if record.key.is_some_and(|key| key.protocol == Some(TCP)) {
-                record.more.get_or_insert_default().loss = Some(of_record);
-            }
             if loss.has_open(slot) {
                 self.hot[slot].set_left();
             }
-        }
+            of_record
+        });
         self.slot(slot).end();
         self.len -= 1;
-        record
+        loss
     }
 
     /// The mean of a metric, where the record in `slot` tells it ([`is_of_record`](crate::parts::is_of_record)); NaN where there is

@@ -92,6 +92,11 @@ impl<const K: usize> GroupTable<K> {
         &mut self.states[group as usize * self.width..][..self.width]
     }
 
+    /// The states of some groups, one behind the other.
+    pub fn states(&self, groups: std::ops::Range<usize>) -> &[u64] {
+        &self.states[groups.start * self.width..groups.end * self.width]
+    }
+
     /// Finds the group of each key, or makes it; [`NO_GROUP`] where there is no memory for it.
     pub fn groups(&mut self, keys: &[[u64; K]], groups: &mut Vec<u32>) {
         groups.clear();

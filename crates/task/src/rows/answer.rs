@@ -134,13 +134,27 @@ impl QueryState {
 
 /// The numbers of the groups in the answer, in its order.
 fn first(groups: &Groups, plan: &Plan) -> Vec<u64> {
-    let mut numbers = Vec::with_capacity(groups.len());
-    groups.each(|number, _, _| numbers.push(number));
+    let limit = plan.query.limit.unwrap_or(MOST_GROUPS);
+    if limit == 0 {
+        return Vec::new();
+    }
+    let order = plan.first_order();
+    // By the order's first item alone, as a number that is the less the earlier it comes: few groups are compared further.
+    let mut ranks = Vec::with_capacity(groups.len());
+    groups.each(|number, _, state| {
+        let value = plan.value(order.item, state);
+        ranks.push((if order.descending { !value } else { value }, number));
+    });
+    let mut numbers: Vec<u64> = if limit < ranks.len() {
+        let (_, &mut (last, _), _) = ranks.select_nth_unstable_by_key(limit - 1, |(rank, _)| *rank);
+        ranks.iter().filter(|(rank, _)| *rank <= last).map(|(_, number)| *number).collect()
+    } else {
+        ranks.iter().map(|(_, number)| *number).collect()
+    };
     let ranked = |number: &u64| {
         let (words, state) = groups.get(*number);
         Ranked { state, is_v6: key_words(*number) == KeyV6::WORDS, words }
     };
-    let limit = plan.query.limit.unwrap_or(MOST_GROUPS);
     let by_rank = |a: &u64, b: &u64| plan.compare(&ranked(a), &ranked(b));
     if limit < numbers.len() {
         numbers.select_nth_unstable_by(limit, by_rank);

@@ -28,17 +28,14 @@ impl<K: Copy> Batch<K> {
         }
     }
 
-    /// Leaves it empty.
-    pub(crate) fn clear(&mut self) {
+    /// Fills it with keys, and with rows of values: each row has one of each of these columns.
+    pub(crate) fn refill(&mut self, keys: impl Iterator<Item = K>, columns: &[RowValue], rows: &[u64]) {
         self.keys.clear();
-        self.columns.iter_mut().for_each(Vec::clear);
-    }
-
-    /// Adds a row, whose values are those of `columns`.
-    pub(crate) fn push(&mut self, key: K, columns: &[RowValue], values: &[u64]) {
-        self.keys.push(key);
-        for (column, value) in columns.iter().zip(values) {
-            self.columns[*column as usize].push(*value);
+        self.keys.extend(keys);
+        for (at, &column) in columns.iter().enumerate() {
+            let values = &mut self.columns[column as usize];
+            values.clear();
+            values.extend(rows[at..].iter().step_by(columns.len()));
         }
     }
 

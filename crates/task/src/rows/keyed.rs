@@ -62,15 +62,15 @@ impl Groups {
         each_table!(&self.v4, table => table.len()) + each_table!(&self.v6, table => table.len())
     }
 
-    /// Gives the state of its group, or of each of its groups, to `update` with each selected row and the group's number; none
-    /// where there is no memory for the group.
+    /// Finds the groups of selected rows, each row's one or, where groups are of either direction, its two, and gives them to
+    /// `taker`: the states, rows, and the group of each row, [`NO_GROUP`] where there is no memory for it.
     pub(crate) fn add<K: MaskedKey>(
         &mut self,
         parts: &Parts,
         batch: &Batch<K>,
         selected: &[u32],
         found: &mut Vec<u32>,
-        mut update: impl FnMut(Option<&mut [u64]>, usize, u64),
+        taker: &mut impl TakeGroups,
     ) {
         let has_addresses = parts.spec().has_addresses();
         let (table, flag) = match K::WORDS == KeyV6::WORDS && has_addresses {
@@ -79,8 +79,8 @@ impl Groups {
         };
         each_table!(table, table => {
             match has_addresses {
-                true => add_to(table, parts, batch, |key: &K| *key, selected, found, flag, &mut update),
-                false => add_to(table, parts, batch, K::without_addresses, selected, found, flag, &mut update),
+                true => add_to(table, parts, batch, |key: &K| *key, selected, found, flag, taker),
+                false => add_to(table, parts, batch, K::without_addresses, selected, found, flag, taker),
             }
         });
     }
@@ -149,6 +149,31 @@ fn lesser<K: MaskedKey>(key: K) -> K {
     if is_less { reversed } else { key }
 }
 
+/// States by the numbers of their groups.
+pub(crate) trait States {
+    /// The state of a group, and the group's number among those of all families.
+    fn state_of(&mut self, group: u32) -> (&mut [u64], u64);
+}
+
+/// A table of one family.
+#[derive(Debug)]
+pub(crate) struct OfFamily<'a, const N: usize> {
+    table: &'a mut GroupTable<N>,
+    flag: u64,
+}
+
+impl<const N: usize> States for OfFamily<'_, N> {
+    #[inline(always)]
+    fn state_of(&mut self, group: u32) -> (&mut [u64], u64) {
+        (self.table.state_mut(group), u64::from(group) | self.flag)
+    }
+}
+
+/// What takes rows whose groups were found.
+pub(crate) trait TakeGroups {
+    fn take(&mut self, states: &mut impl States, rows: &[u32], found: &[u32]);
+}
+
 #[expect(clippy::too_many_arguments, reason = "one loop for all kinds of tables and keys")]
 #[inline(always)]
 fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
@@ -159,31 +184,21 @@ fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
     selected: &[u32],
     found: &mut Vec<u32>,
     flag: u64,
-    update: &mut impl FnMut(Option<&mut [u64]>, usize, u64),
+    taker: &mut impl TakeGroups,
 ) {
     /// Rows that are looked up together.
     const ROWS: usize = 256;
     let mut words = [[0; N]; ROWS];
     let mut rows = [0; ROWS];
-    let mut take = |words: &[[u64; N]], rows: &[usize]| {
-        table.groups(words, found);
-        for (row, group) in rows.iter().zip(found.iter()) {
-            match *group {
-                NO_GROUP => update(None, *row, u64::MAX),
-                group => update(Some(table.state_mut(group)), *row, u64::from(group) | flag),
-            }
-        }
-    };
     for selected in selected.chunks(ROWS / 2) {
         let mut len = 0;
         for &row in selected {
-            let row = row as usize;
-            let key = key_of(&batch.keys[row]);
+            let key = key_of(&batch.keys[row as usize]);
             let plain = if parts.is_conversation { lesser(key) } else { key }.masked(&parts.plain);
             let mut group = [0; N];
             base(&plain, &mut group);
             for (word, column) in group.iter_mut().skip(Q::WORDS).zip(&parts.extras) {
-                *word = batch.column(*column)[row];
+                *word = batch.column(*column)[row as usize];
             }
             let Some(either) = &parts.either else {
                 (words[len], rows[len]) = (group, row);
@@ -202,7 +217,8 @@ fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
                 len += 1;
             }
         }
-        take(&words[..len], &rows[..len]);
+        table.groups(&words[..len], found);
+        taker.take(&mut OfFamily { table, flag }, &rows[..len], found);
     }
 }
 

@@ -39,8 +39,9 @@ impl MergedRows {
             }
         };
         let rules: Vec<_> = columns.iter().map(rule).collect();
-        // Nothing yet; the first row sets what does not add up.
-        let initial = vec![NULL; columns.len()];
+        // Sums begin with nothing; the first row sets all else.
+        let initial: Vec<_> =
+            rules.iter().map(|rule| if *rule == Aggregation::Sum { 0 } else { NULL }).collect();
         Self {
             v4: GroupTable::new(&initial, site.seed, &site.limits),
             v6: GroupTable::new(&initial, site.seed, &site.limits),
@@ -96,25 +97,29 @@ fn add<K: MaskedKey, const N: usize>(
             words.copy_from_slice(key.words());
         }
         table.groups(&keys[..rows.len()], found);
-        for (row, group) in rows.zip(found.iter()) {
-            if *group == NO_GROUP {
-                unplaced += 1;
-                continue;
-            }
-            for ((merged, column), rule) in table.state_mut(*group).iter_mut().zip(columns).zip(rules) {
-                let value = batch.column(*column)[row];
-                *merged = match (*merged, value) {
-                    (merged, NULL) => merged,
-                    (NULL, value) => value,
-                    (merged, value) => match rule {
-                        Aggregation::Sum => merged + value,
-                        Aggregation::Min => merged.min(value),
-                        Aggregation::Max => merged.max(value),
-                        Aggregation::Or => merged | value,
-                        Aggregation::First | Aggregation::Key | Aggregation::Constant => merged,
-                        Aggregation::Last | Aggregation::Mean => value,
-                    },
-                };
+        unplaced += found.iter().filter(|group| **group == NO_GROUP).count() as u64;
+        for (at, (column, rule)) in columns.iter().zip(rules).enumerate() {
+            let values = &batch.column(*column)[rows.clone()];
+            let mut each = |merge: fn(u64, u64) -> u64| {
+                for (value, group) in values.iter().zip(found.iter()) {
+                    if *group != NO_GROUP && *value != NULL {
+                        let merged = &mut table.state_mut(*group)[at];
+                        *merged = merge(*merged, *value);
+                    }
+                }
+            };
+            // What is asked of the rule is asked once for all rows.
+            match rule {
+                Aggregation::Sum => each(|merged, value| merged + value),
+                Aggregation::Min => each(u64::min),
+                Aggregation::Max => {
+                    each(|merged, value| if merged == NULL { value } else { merged.max(value) })
+                }
+                Aggregation::Or => each(|merged, value| if merged == NULL { value } else { merged | value }),
+                Aggregation::First | Aggregation::Key | Aggregation::Constant => {
+                    each(|merged, value| if merged == NULL { value } else { merged });
+                }
+                Aggregation::Last | Aggregation::Mean => each(|_, value| value),
             }
         }
     }
@@ -127,12 +132,10 @@ fn each<K: MaskedKey, const N: usize>(
     give: &mut impl FnMut(&Batch<K>),
 ) {
     let mut batch = Batch::default();
-    for (number, words) in table.keys().iter().enumerate() {
-        batch.push(K::of_words(words), columns, table.state(number as u32));
-        if batch.len() == ROWS {
-            give(&batch);
-            batch.clear();
-        }
+    for start in (0..table.len()).step_by(ROWS) {
+        let rows = start..table.len().min(start + ROWS);
+        let keys = table.keys()[rows.clone()].iter().map(|words| K::of_words(words));
+        batch.refill(keys, columns, table.states(rows));
+        give(&batch);
     }
-    give(&batch);
 }

@@ -18,19 +18,23 @@ impl Plan {
         self.query.order.first().copied().unwrap_or(Order { item: 0, descending: true })
     }
 
+    /// By what item number `item` of a group is ordered.
+    pub(crate) fn value(&self, item: usize, state: &[u64]) -> u64 {
+        let item = &self.items[item];
+        match item.kind {
+            // Without round trips there is no mean: the least.
+            ItemKind::MeanRoundTrip => state[item.at].checked_div(state[item.at + 1]).unwrap_or(0),
+            _ => state[item.at],
+        }
+    }
+
     /// Which of two groups comes first: by the order's items, and where they are equal by key, so that an answer does not depend on
     /// the order of rows.
     pub(crate) fn compare(&self, a: &Ranked<'_>, b: &Ranked<'_>) -> Ordering {
         let first = [self.first_order()];
         let orders = if self.query.order.is_empty() { &first[..] } else { &self.query.order };
         let by_items = orders.iter().map(|order| {
-            let item = &self.items[order.item];
-            let value = |state: &[u64]| match item.kind {
-                // Without round trips there is no mean: last.
-                ItemKind::MeanRoundTrip => state[item.at].checked_div(state[item.at + 1]).unwrap_or(0),
-                _ => state[item.at],
-            };
-            let ordering = value(a.state).cmp(&value(b.state));
+            let ordering = self.value(order.item, a.state).cmp(&self.value(order.item, b.state));
             if order.descending { ordering.reverse() } else { ordering }
         });
         by_items.fold(Ordering::Equal, Ordering::then).then_with(|| a.is_v6.cmp(&b.is_v6)).then_with(|| {

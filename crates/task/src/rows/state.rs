@@ -1,11 +1,11 @@
 //! What one query has of one window: partial answers that merge.
 
 use super::batch::Batch;
-use super::keyed::{Groups, base};
+use super::keyed::{Groups, States, TakeGroups, base};
 use super::plan::{DistinctOf, Grouping, ItemKind, Plan};
 use super::site::Site;
 use super::top_rows::TopRows;
-use flow::NULL;
+use flow::{NULL, RowValue};
 use packet::MaskedKey;
 use summary::{GroupTable, NO_GROUP};
 
@@ -66,21 +66,16 @@ impl QueryState {
             Some(test) => test.select(batch, selected),
             None => selected.extend(0..batch.len() as u32),
         }
+        let is_whole = selected.len() == batch.len();
         match (groups, &plan.grouping) {
             (Kinds::All(state), _) => {
-                for &row in selected.iter() {
-                    update(plan, state, batch, row as usize, 0, distinct);
-                }
+                let mut places = AllPlaces(state);
+                update(plan, &mut places, batch, selected, distinct);
             }
-            (Kinds::Rows(top), _) => top.add(plan, batch, selected),
+            (Kinds::Rows(top), _) => top.add(plan, batch, selected, is_whole),
             (Kinds::Parts(groups), Grouping::Parts(parts)) => {
-                groups.add(parts, batch, selected, found, |state, row, group| match state {
-                    Some(state) => update(plan, state, batch, row, group, distinct),
-                    None => {
-                        *unplaced_rows += 1;
-                        update(plan, unplaced, batch, row, u64::MAX, distinct);
-                    }
-                });
+                let mut taker = Taker { plan, batch, distinct, unplaced, unplaced_rows };
+                groups.add(parts, batch, selected, found, &mut taker);
             }
             (Kinds::Parts(_), _) => {}
         }
@@ -111,63 +106,128 @@ impl QueryState {
     }
 }
 
-/// Adds a row to a state.
+/// Where the states of some rows are.
+trait Places {
+    /// The state of the group of the row at this place, and the group's number.
+    fn state(&mut self, at: usize) -> (&mut [u64], u64);
+}
+
+/// All rows are one group.
+struct AllPlaces<'a>(&'a mut [u64]);
+
+impl Places for AllPlaces<'_> {
+    #[inline(always)]
+    fn state(&mut self, _: usize) -> (&mut [u64], u64) {
+        (self.0, 0)
+    }
+}
+
+/// Each row has a group of a table, or none.
+struct GroupPlaces<'a, T> {
+    table: &'a mut T,
+    found: &'a [u32],
+    unplaced: &'a mut [u64],
+}
+
+impl<T: States> Places for GroupPlaces<'_, T> {
+    #[inline(always)]
+    fn state(&mut self, at: usize) -> (&mut [u64], u64) {
+        match self.found[at] {
+            NO_GROUP => (self.unplaced, u64::MAX),
+            group => self.table.state_of(group),
+        }
+    }
+}
+
+/// Adds rows to the states of their groups.
+struct Taker<'a, K> {
+    plan: &'a Plan,
+    batch: &'a Batch<K>,
+    distinct: &'a mut Distinct,
+    unplaced: &'a mut [u64],
+    unplaced_rows: &'a mut u64,
+}
+
+impl<K: MaskedKey> TakeGroups for Taker<'_, K> {
+    #[inline(always)]
+    fn take(&mut self, states: &mut impl States, rows: &[u32], found: &[u32]) {
+        *self.unplaced_rows += found.iter().filter(|group| **group == NO_GROUP).count() as u64;
+        let mut places = GroupPlaces { table: states, found, unplaced: self.unplaced };
+        update(self.plan, &mut places, self.batch, rows, self.distinct);
+    }
+}
+
+/// Adds rows to their states, one item after the other: what an item does is asked once for all of them.
 #[inline(always)]
 fn update<K: MaskedKey>(
     plan: &Plan,
-    state: &mut [u64],
+    places: &mut impl Places,
     batch: &Batch<K>,
-    row: usize,
-    group: u64,
+    rows: &[u32],
     distinct: &mut Distinct,
 ) {
+    let rows = || rows.iter().map(|row| *row as usize).enumerate();
     for item in &plan.items {
+        let at = item.at;
+        let mut add = |values: &[u64]| {
+            for (place, row) in rows() {
+                let value = values[row];
+                places.state(place).0[at] += if value == NULL { 0 } else { value };
+            }
+        };
         match item.kind {
-            ItemKind::Sum(column) => match batch.column(column)[row] {
-                NULL => {}
-                value => state[item.at] += value,
-            },
-            ItemKind::SumOf(parts) => {
-                for column in parts.into_iter().flatten() {
-                    let value = batch.column(column)[row];
-                    state[item.at] += if value == NULL { 0 } else { value };
+            ItemKind::Sum(column) => add(batch.column(column)),
+            ItemKind::SumOf(parts) => parts.iter().flatten().for_each(|column| add(batch.column(*column))),
+            ItemKind::Min(column) => {
+                let values = batch.column(column);
+                for (place, row) in rows() {
+                    let least = &mut places.state(place).0[at];
+                    *least = (*least).min(values[row]);
                 }
             }
-            ItemKind::Min(column) => state[item.at] = state[item.at].min(batch.column(column)[row]),
-            ItemKind::Count => state[item.at] += 1,
+            ItemKind::Count => rows().for_each(|(place, _)| places.state(place).0[at] += 1),
             ItemKind::Distinct(set, of) => {
-                let mut value = [0; VALUE_WORDS];
-                match of {
-                    // The families' addresses differ, whatever their words; ports do not.
-                    DistinctOf::Key(spec) if spec.has_addresses() => {
-                        base(&batch.keys[row].masked(&spec), &mut value[1..]);
-                        value[7] = K::WORDS as u64;
+                for (place, row) in rows() {
+                    let (state, group) = places.state(place);
+                    if let Some(value) = value_of(of, batch, row) {
+                        match distinct.add(set, group, value) {
+                            Seen::New => state[at] += 1,
+                            Seen::Known => {}
+                            Seen::Unsure => state[at + 1] += 1,
+                        }
                     }
-                    DistinctOf::Key(spec) => {
-                        base(&batch.keys[row].without_addresses().masked(&spec), &mut value[1..]);
-                    }
-                    DistinctOf::Column(column) => match batch.column(column)[row] {
-                        NULL => continue,
-                        number => value[1] = number,
-                    },
-                }
-                let counts = &mut state[item.at..item.at + 2];
-                match distinct.add(set, group, value) {
-                    Seen::New => counts[0] += 1,
-                    Seen::Known => {}
-                    Seen::Unsure => counts[1] += 1,
                 }
             }
             ItemKind::MeanRoundTrip => {
-                use flow::RowValue::{RttCount, RttSum};
-                let (sum, count) = (batch.column(RttSum)[row], batch.column(RttCount)[row]);
-                if count != NULL {
-                    state[item.at] += sum;
-                    state[item.at + 1] += count;
+                let (sums, counts) = (batch.column(RowValue::RttSum), batch.column(RowValue::RttCount));
+                for (place, row) in rows() {
+                    if counts[row] != NULL {
+                        let state = places.state(place).0;
+                        state[at] += sums[row];
+                        state[at + 1] += counts[row];
+                    }
                 }
             }
         }
     }
+}
+
+/// A row's value of what is counted once, as the sets have it; nothing where it is null.
+fn value_of<K: MaskedKey>(of: DistinctOf, batch: &Batch<K>, row: usize) -> Option<[u64; VALUE_WORDS]> {
+    let mut value = [0; VALUE_WORDS];
+    match of {
+        // The families' addresses differ, whatever their words; ports do not.
+        DistinctOf::Key(spec) if spec.has_addresses() => {
+            base(&batch.keys[row].masked(&spec), &mut value[1..]);
+            value[7] = K::WORDS as u64;
+        }
+        DistinctOf::Key(spec) => base(&batch.keys[row].without_addresses().masked(&spec), &mut value[1..]),
+        DistinctOf::Column(column) => match batch.column(column)[row] {
+            NULL => return None,
+            number => value[1] = number,
+        },
+    }
+    Some(value)
 }
 
 /// The distinct values of all groups, by item.

@@ -5,7 +5,7 @@ use super::keyed::base;
 use super::order::Ranked;
 use super::plan::{ItemKind, Plan};
 use super::query::MOST_GROUPS;
-use flow::NULL;
+use flow::{NULL, RowValue};
 use packet::{KeyV6, MaskedKey};
 
 /// The rows that are first so far, and the totals of all.
@@ -38,60 +38,91 @@ impl TopRows {
         Self { kept: Vec::new(), limit, least: None, totals: plan.initial.clone(), rows: 0 }
     }
 
-    pub(crate) fn add<K: MaskedKey>(&mut self, plan: &Plan, batch: &Batch<K>, selected: &[u32]) {
-        let order = plan.first_order();
+    /// Takes selected rows of a batch. `is_whole`: they are all.
+    pub(crate) fn add<K: MaskedKey>(
+        &mut self,
+        plan: &Plan,
+        batch: &Batch<K>,
+        selected: &[u32],
+        is_whole: bool,
+    ) {
         self.rows += selected.len() as u64;
-        for &row in selected {
-            let row = row as usize;
-            let value = |kind: ItemKind| match kind {
-                ItemKind::Sum(column) => match batch.column(column)[row] {
-                    NULL => [0, 0],
-                    value => [value, 0],
-                },
-                ItemKind::SumOf(parts) => {
-                    let values = parts.iter().flatten().map(|column| batch.column(*column)[row]);
-                    [values.filter(|value| *value != NULL).sum(), 0]
-                }
-                ItemKind::Min(column) => [batch.column(column)[row], 0],
-                // One row has one value at the most.
-                ItemKind::Count | ItemKind::Distinct(..) => [1, 0],
-                ItemKind::MeanRoundTrip => {
-                    use flow::RowValue::{RttCount, RttSum};
-                    match (batch.column(RttSum)[row], batch.column(RttCount)[row]) {
-                        (_, NULL) => [0, 0],
-                        (sum, count) => [sum, count],
-                    }
+        for item in &plan.items {
+            let total = |values: &[u64]| -> u64 {
+                let count = |value: u64| if value == NULL { 0 } else { value };
+                match is_whole {
+                    true => values.iter().map(|value| count(*value)).sum(),
+                    false => selected.iter().map(|row| count(values[*row as usize])).sum(),
                 }
             };
-            for item in &plan.items {
-                let [one, two] = value(item.kind);
-                match item.kind {
-                    ItemKind::Min(_) => self.totals[item.at] = self.totals[item.at].min(one),
-                    ItemKind::MeanRoundTrip => {
-                        self.totals[item.at] += one;
-                        self.totals[item.at + 1] += two;
-                    }
-                    _ => self.totals[item.at] += one,
+            let at = item.at;
+            match item.kind {
+                ItemKind::Sum(column) => self.totals[at] += total(batch.column(column)),
+                ItemKind::SumOf(parts) => {
+                    self.totals[at] +=
+                        parts.iter().flatten().map(|column| total(batch.column(*column))).sum::<u64>();
+                }
+                ItemKind::Min(column) => {
+                    let values = batch.column(column);
+                    let least = selected.iter().map(|row| values[*row as usize]).min();
+                    self.totals[at] = self.totals[at].min(least.unwrap_or(NULL));
+                }
+                // One row has one value at the most.
+                ItemKind::Count | ItemKind::Distinct(..) => self.totals[at] += selected.len() as u64,
+                ItemKind::MeanRoundTrip => {
+                    self.totals[at] += total(batch.column(RowValue::RttSum));
+                    self.totals[at + 1] += total(batch.column(RowValue::RttCount));
                 }
             }
-            let (first, descending) = (value(plan.items[order.item].kind)[0], order.descending);
-            let is_behind = |least: u64| if descending { first < least } else { first > least };
-            if self.limit == 0 || self.least.is_some_and(is_behind) {
-                continue;
-            }
-            let mut state = plan.initial.clone();
-            for item in &plan.items {
-                let words = &mut state[item.at..];
-                let [one, two] = value(item.kind);
-                words[0] = one;
-                if matches!(item.kind, ItemKind::MeanRoundTrip) {
-                    words[1] = two;
-                }
-            }
-            let mut key = [0; KeyV6::WORDS];
-            base(&batch.keys[row], &mut key);
-            self.keep(plan, TopRow { key, is_v6: K::WORDS == KeyV6::WORDS, state });
         }
+        if self.limit == 0 {
+            return;
+        }
+        let order = plan.first_order();
+        // Most rows are behind the first ones, which one column says nearly always.
+        match plan.items[order.item].kind {
+            ItemKind::Sum(column) if order.descending => {
+                let values = batch.column(column);
+                for &row in selected {
+                    if values[row as usize] >= self.least.unwrap_or(0) {
+                        self.take(plan, batch, row as usize);
+                    }
+                }
+            }
+            _ => selected.iter().for_each(|row| self.take(plan, batch, *row as usize)),
+        }
+    }
+
+    /// Keeps a row if it may be among the first.
+    fn take<K: MaskedKey>(&mut self, plan: &Plan, batch: &Batch<K>, row: usize) {
+        let mut state = plan.initial.clone();
+        let value = |column: RowValue| match batch.column(column)[row] {
+            NULL => 0,
+            value => value,
+        };
+        for item in &plan.items {
+            let words = &mut state[item.at..];
+            match item.kind {
+                ItemKind::Sum(column) => words[0] = value(column),
+                ItemKind::SumOf(parts) => {
+                    words[0] = parts.iter().flatten().map(|column| value(*column)).sum()
+                }
+                ItemKind::Min(column) => words[0] = batch.column(column)[row],
+                ItemKind::Count | ItemKind::Distinct(..) => words[0] = 1,
+                ItemKind::MeanRoundTrip => {
+                    (words[0], words[1]) = (value(RowValue::RttSum), value(RowValue::RttCount));
+                }
+            }
+        }
+        let order = plan.first_order();
+        let first = state[plan.items[order.item].at];
+        let is_behind = |least: u64| if order.descending { first < least } else { first > least };
+        if self.least.is_some_and(is_behind) {
+            return;
+        }
+        let mut key = [0; KeyV6::WORDS];
+        base(&batch.keys[row], &mut key);
+        self.keep(plan, TopRow { key, is_v6: K::WORDS == KeyV6::WORDS, state });
     }
 
     fn keep(&mut self, plan: &Plan, row: TopRow) {
