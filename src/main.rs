@@ -14,6 +14,7 @@ mod parts;
 mod ports;
 mod positional;
 mod quantity;
+mod refusal;
 mod run;
 mod screen;
 mod signals;

@@ -4,6 +4,7 @@
 //! The crate knows nothing of DPDK, query text and transport.
 #![forbid(unsafe_code)]
 
+pub mod admission;
 mod collector;
 mod config;
 mod cooperative;
@@ -20,9 +21,11 @@ mod memory;
 mod merger;
 mod outputs;
 mod patience;
+mod plan;
 mod poller;
 mod quiet;
 mod receiver;
+mod refusal;
 mod run;
 mod shared;
 mod steps;
@@ -36,13 +39,14 @@ mod worker_tasks;
 
 pub use collector::RecordSink;
 pub use config::{Config, Every, HAND_OVER_PACKETS};
-pub use cores::{Topology, allowed as allowed_cores};
-pub use design::{Cores, Design, Plan, Split, State};
+pub use cores::{Nearness, Topology, allowed as allowed_cores};
+pub use design::{Cores, Design, Split, State};
 pub use hardware::{HardwareCounts, hardware_counters};
 pub use ids::{ReceiverId, WindowId, WorkerId};
 pub use memory::{merging_bytes, ring_bytes};
 pub use merger::Ended;
 pub use outputs::{Outputs, OutputsResult};
+pub use plan::Plan;
 pub use run::{Observer, Outcome, Snapshot, StartError, run, run_tallies};
 pub use steps::{Role, Steps};
 pub use tally::Tally;
