@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use engine::admission::{self, Admission, OneReceiver, Ordered, Refusal, Site};
-use engine::{Config, Plan, State};
+use engine::{Config, Plan, StartError, State};
 use task::TaskSpec;
 
 /// Admits a run, or says all reasons why not.
@@ -18,6 +18,18 @@ pub(crate) fn admit(
 /// Wrong usage, with a line for each reason.
 pub(crate) fn failure(refusals: &[Refusal]) -> Failure {
     Failure::usages(refusals.iter().map(words))
+}
+
+/// Why a run that was admitted cannot begin.
+pub(crate) fn not_begun(error: &StartError) -> Failure {
+    let StartError::Tables(memory) = error else { return Failure::fault(error) };
+    Failure::fault(match memory.cause() {
+        Some(_) => format!("{memory}; lower --memory or --max-flows"),
+        None => {
+            let mib = mib(memory.bytes());
+            format!("--memory leaves no {mib} MiB for shared state: raise it, or lower --max-flows")
+        }
+    })
 }
 
 fn mib(bytes: usize) -> usize {

@@ -77,7 +77,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         None => signals::stop_on(&[SIGHUP], &stop)?,
     }
     let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
-        .map_err(Failure::fault)?;
+        .map_err(|error| refusal::not_begun(&error))?;
     let shown = screen.finish();
     outcome.errors.extend(damage);
 

@@ -34,18 +34,24 @@ impl OutOfMemory {
     pub(crate) fn of_limits(bytes: usize) -> Self {
         Self { bytes, cause: None }
     }
+
+    /// Bytes that were asked for.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Why the machine did not give address space; `None` where the limits had no room.
+    pub fn cause(&self) -> Option<&io::Error> {
+        self.cause.as_ref()
+    }
 }
 
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = self.bytes.div_ceil(1 << 20);
         match &self.cause {
-            Some(cause) => {
-                write!(f, "cannot reserve {mib} MiB of address space: {cause}; lower --memory or --max-flows")
-            }
-            None => {
-                write!(f, "--memory leaves no {mib} MiB for shared state: raise it, or lower --max-flows")
-            }
+            Some(cause) => write!(f, "cannot reserve {mib} MiB of address space: {cause}"),
+            None => write!(f, "the memory that is allowed leaves no {mib} MiB for shared state"),
         }
     }
 }
