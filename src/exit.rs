@@ -1,4 +1,4 @@
-//! How the program ends: one line for people, a code for scripts.
+//! How the program ends: a line for people, or one for each reason, and a code for scripts.
 
 use crate::wording;
 use std::io::{ErrorKind, Write};
@@ -8,7 +8,8 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     code: u8,
-    message: String,
+    /// One line each.
+    messages: Vec<String>,
 }
 
 /// A fault while running.
@@ -21,24 +22,29 @@ pub(crate) const EARLY: u8 = 3;
 impl Failure {
     /// The user asked for what cannot be.
     pub(crate) fn usage(message: impl ToString) -> Self {
-        Self { code: USAGE, message: message.to_string() }
+        Self::usages([message.to_string()])
+    }
+
+    /// The same for several reasons at once.
+    pub(crate) fn usages(messages: impl IntoIterator<Item = String>) -> Self {
+        Self { code: USAGE, messages: messages.into_iter().collect() }
     }
 
     /// Something failed while running.
     pub(crate) fn fault(message: impl ToString) -> Self {
-        Self { code: FAULT, message: message.to_string() }
+        Self { code: FAULT, messages: vec![message.to_string()] }
     }
 
     /// Says so on standard error.
     pub(crate) fn report(&self) -> ExitCode {
-        say(&format!("error: {}", self.message));
+        self.messages.iter().for_each(|message| say(&format!("error: {message}")));
         ExitCode::from(self.code)
     }
 }
 
 impl From<port::SourceError> for Failure {
     fn from(error: port::SourceError) -> Self {
-        Self { code: code_of(&error), message: wording::of_source(&error) }
+        Self { code: code_of(&error), messages: vec![wording::of_source(&error)] }
     }
 }
 

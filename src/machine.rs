@@ -3,10 +3,6 @@
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// The least that a run may have, bytes: three arenas for each address family begin with 2 MiB; outputs wait in 21 MiB, the exporter
-/// in 8 MiB.
-pub(crate) const LEAST_MEMORY: usize = 48 << 20;
-
 /// Half of the machine's memory, or of the control group's where that is less. Bytes.
 pub(crate) fn half_of_memory() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {

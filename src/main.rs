@@ -15,6 +15,7 @@ mod ports;
 mod positional;
 mod quantity;
 mod queries;
+mod refusal;
 mod run;
 mod screen;
 mod signals;

@@ -1,7 +1,6 @@
 //! What records carry beyond the plain ones: from options to the engine's terms.
 
 use crate::cli::RunOptions;
-use crate::exit::Failure;
 use flow::Metric;
 use flow::StatisticKind;
 use summary::{Parts, Statistic, StatisticSpec};
@@ -27,18 +26,9 @@ pub(crate) fn of_records(options: &RunOptions, parts: &Parts) -> record::Parts {
 }
 
 /// All optional parts that the options ask for.
-pub(crate) fn of(options: &RunOptions) -> Result<Parts, Failure> {
-    let key = &options.key;
-    if options.loss && !key.is_five_tuple() {
-        return Err(Failure::usage("--loss follows TCP connections: leave out --key, whose flows are none"));
-    }
-    if options.biflow
-        && let Some(reason) = key.why_not_symmetric()
-    {
-        return Err(Failure::usage(format!("--biflow joins two directions: {reason}")));
-    }
+pub(crate) fn of(options: &RunOptions) -> Parts {
     let metric = |metric, spec: Option<StatisticSpec>| spec.map(|spec| (metric, spec));
-    Ok(Parts {
+    Parts {
         statistics: [
             metric(Metric::Gap, options.gap),
             metric(Metric::Size, options.packet_size),
@@ -48,5 +38,5 @@ pub(crate) fn of(options: &RunOptions) -> Result<Parts, Failure> {
         loss: options.loss,
         // That is for the design to say.
         shares: false,
-    })
+    }
 }

@@ -6,11 +6,13 @@ use crate::machine;
 use crate::parallel;
 use crate::parts;
 use crate::queries::{self, Asked};
+use crate::refusal;
 use crate::screen::{Screen, Show};
 use crate::signals;
 use crate::sources::{self, Sources};
 use crate::tasks;
 use crate::wording;
+use engine::admission::Admission;
 use engine::{
     Config, Control, Destinations, Every, HAND_OVER_PACKETS, Outcome, Outputs, OutputsResult, RowOutput,
 };
@@ -33,7 +35,7 @@ use task::{Generation, TaskSet};
 
 /// Measures what the options say.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
-    let mut config = config(options)?;
+    let mut config = config(options);
     // The exporter's queue; the least of the memory has room for it.
     let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
     let _export_queue = options.export.is_some().then(queue).flatten();
@@ -56,13 +58,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     // Before a source is opened: a mistake in it must not start a port.
     let plan = parallel::plan(options, &config)?;
     let specs = tasks::specs(&options.task)?;
-    tasks::plan(&specs, &config, &plan, true)?;
-    let opened = sources::open(options, &config, plan)?;
-    let Sources { mut sources, plan, keeps_flows, filter, time_base, are_captures, wire, damage } = opened;
+    refusal::admit(&config, &plan, &specs, &parallel::site(options))?;
+    let opened = sources::open(options, &config, plan, &specs)?;
+    let Sources { mut sources, plan, site, filter, time_base, are_captures, wire, damage } = opened;
     // A port may have had fewer queues than were asked for, or spread flows over them in a way of its own.
-    config.tasks = tasks::plan(&specs, &config, &plan, keeps_flows)?;
-    let frames = wire.as_ref().map_or(0, |(_, bytes)| usize::try_from(*bytes).unwrap_or(usize::MAX));
-    let _tasks_and_frames = tasks::take_memory(&config, &plan, frames)?;
+    let Admission { tasks, memory: _tasks_and_frames } = refusal::admit(&config, &plan, &specs, &site)?;
+    config.tasks = tasks;
     let writers = writers(options, &node, &selection, time_base)?;
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
 
@@ -88,7 +89,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         None => signals::stop_on(&[SIGHUP], &stop)?,
     }
     let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
-        .map_err(|error| Failure::fault(wording::of_start(&error)))?;
+        .map_err(|error| refusal::not_begun(&error))?;
     outcome.errors.extend(damage);
 
     // The queues of a wire have one name.
@@ -102,7 +103,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let (mut report, failed) = report(outcome, names, node);
     let shown = screen.finish();
     report.design = parallel::report(&plan);
-    report.wire = wire.map(|(wire, _)| wire_report(wire.total()));
+    report.wire = wire.map(|wire| wire_report(wire.total()));
     report.faults.extend(shown.fault);
     report.answers.extend(shown.answers.into_iter().flatten());
     report.answers_unlisted = shown.unlisted;
@@ -132,18 +133,12 @@ fn finish(
     Ok(ExitCode::from(code))
 }
 
-fn config(options: &RunOptions) -> Result<Config, Failure> {
+fn config(options: &RunOptions) -> Config {
     let memory = options.memory.unwrap_or_else(machine::half_of_memory);
-    if memory < machine::LEAST_MEMORY as u64 {
-        return Err(Failure::usage(format!(
-            "--memory {memory}: the least is {} MiB",
-            machine::LEAST_MEMORY >> 20
-        )));
-    }
     let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let flows = options.max_flows.map_or(usize::MAX, fits);
     let limits = Limits::new(fits(memory), flows);
-    Ok(Config {
+    Config {
         every: options.every,
         timeouts: Timeouts { idle_ns: options.idle_timeout, active_ns: options.active_timeout },
         limits,
@@ -152,7 +147,7 @@ fn config(options: &RunOptions) -> Result<Config, Failure> {
             TunnelChoice::Inner => Tunnel::Inner,
         },
         key: options.key,
-        parts: parts::of(options)?,
+        parts: parts::of(options),
         tasks: None,
         seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
         control: None,
@@ -166,7 +161,7 @@ fn config(options: &RunOptions) -> Result<Config, Failure> {
         duration: options.duration,
         packets: options.packets,
         idle_exit: options.idle_exit,
-    })
+    }
 }
 
 fn writers(

@@ -2,7 +2,9 @@
 
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
+use crate::parallel;
 use crate::positional::{self, Words};
+use engine::admission::Site;
 use engine::{Config, Plan};
 use port::wire::{Trace, Wire, WireQueue, WireSpec};
 use port::{
@@ -10,26 +12,32 @@ use port::{
     TimeBase,
 };
 use std::sync::Arc;
+use task::TaskSpec;
 
 /// What is to be measured.
 pub(crate) struct Sources {
     pub(crate) sources: Vec<Box<dyn PacketSource>>,
     /// How the work is divided.
     pub(crate) plan: Plan,
-    /// All packets of a flow come to one receiver.
-    pub(crate) keeps_flows: bool,
+    /// What is known of them for the engine.
+    pub(crate) site: Site,
     pub(crate) filter: Option<Filter>,
     pub(crate) time_base: TimeBase,
     /// True where all are capture files: ending one early is exit code 3.
     pub(crate) are_captures: bool,
-    /// The wire that the sources are queues of, and what its frames take in memory.
-    pub(crate) wire: Option<(Wire, u64)>,
+    /// The wire that the sources are queues of.
+    pub(crate) wire: Option<Wire>,
     /// Why the wire has only the first part of a damaged capture.
     pub(crate) damage: Option<SourceError>,
 }
 
 /// Opens everything that the options name. `plan`: made before anything was open; ports may settle it anew.
-pub(crate) fn open(options: &RunOptions, config: &Config, mut plan: Plan) -> Result<Sources, Failure> {
+pub(crate) fn open(
+    options: &RunOptions,
+    config: &Config,
+    mut plan: Plan,
+    specs: &[TaskSpec],
+) -> Result<Sources, Failure> {
     let has_other = !options.interface.is_empty() || !options.port.is_empty() || options.synthetic.is_some();
     let Words { files, filter } = positional::split(&options.words, has_other)?;
     let kinds = [
@@ -72,18 +80,22 @@ pub(crate) fn open(options: &RunOptions, config: &Config, mut plan: Plan) -> Res
         sources.push(Box::new(SyntheticSource::open(spec, burst)?));
     }
     // Files and interfaces have one receiver, and the queues of a wire are chosen as by a symmetric hash.
-    let mut keeps_flows = true;
+    let mut site = parallel::site(options);
     if !options.port.is_empty() {
-        (sources, plan, keeps_flows) = dpdk_sources(options, config)?;
+        (sources, plan, site) = dpdk_sources(options, config, specs)?;
     }
     let (mut wire, mut damage) = (None, None);
     if let Some(spec) = &options.wire {
         let memory = config.limits.bytes_allowed() as u64;
         (sources, wire, damage) = wire_around(options, *spec, sources, memory)?;
     }
+    let wire = wire.map(|(wire, bytes)| {
+        site.frame_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        wire
+    });
     let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
     let are_captures = !files.is_empty() && wire.is_none();
-    Ok(Sources { sources, plan, keeps_flows, filter, time_base, are_captures, wire, damage })
+    Ok(Sources { sources, plan, site, filter, time_base, are_captures, wire, damage })
 }
 
 const WIRE_AROUND: &str = "--wire goes around one capture file or --synthetic";
@@ -151,10 +163,14 @@ fn open_wire(
 }
 
 /// The receive queues of the ports, shared out to the plan's receivers, the plan as what the ports can do settles it, and
-/// whether all packets of a flow come to one receiver.
+/// what is known of them.
 #[cfg(feature = "dpdk")]
-fn dpdk_sources(options: &RunOptions, config: &Config) -> Result<(Queues, Plan, bool), Failure> {
-    use crate::{eal, parallel};
+fn dpdk_sources(
+    options: &RunOptions,
+    config: &Config,
+    specs: &[TaskSpec],
+) -> Result<(Queues, Plan, Site), Failure> {
+    use crate::{eal, refusal};
     use port::dpdk::{EalConfig, PortOptions, ProbedPorts, Spread};
     let asked = parallel::asked_queues(options, config);
     let usual = PortOptions::default();
@@ -178,37 +194,31 @@ fn dpdk_sources(options: &RunOptions, config: &Config) -> Result<(Queues, Plan, 
     let topology = engine::Topology::of_this_machine();
     let cores = topology.nearest_first(&engine::allowed_cores(), node);
     let mut plan = parallel::settle(options, config, queues, &cores)?;
-    if let Some(remark) = topology.remark(&plan.cores, node) {
-        plan.why = format!("{}; {remark}", plan.why);
+    if let Some(nearness) = topology.nearness(&plan.cores, node) {
+        plan.why = format!("{}; {}", plan.why, parallel::nearness(&nearness));
     }
+    // Before a port is started.
+    refusal::admit(config, &plan, specs, &parallel::site(options))?;
     let queues = match options.queues {
         Some(_) => queues,
         None => plan.receivers.max(*possible.start()),
     };
     let (sources, spread) = ports.start(queues, plan.receivers, &port)?;
-    if plan.receivers > 1 && spread != Spread::Symmetric {
-        parallel::check_spread(config, &plan, spread)?;
+    let site = Site {
+        scatters_flows: plan.receivers > 1 && !parallel::keeps_flows(spread, options.port.len()),
+        directions: parallel::directions(spread),
+        falls_silent: sources.iter().any(|source| source.time_base() == TimeBase::Packets),
+        ..parallel::site(options)
+    };
+    if plan.receivers > 1 && spread == Spread::Unknown && !plan.merges() && !config.parts.are_paired() {
+        say(&format!("{}: a flow with packets on several has a record for each", site.directions));
     }
-    if plan.receivers > 1
-        && (plan.merges() || !options.task.is_empty())
-        && sources.iter().any(|source| source.time_base() == TimeBase::Packets)
-    {
-        let what = match plan.merges() {
-            true => format!("--split {} --state {}", plan.split, plan.state),
-            false => "--task".to_owned(),
-        };
-        return Err(Failure::usage(format!(
-            "{what}: receivers wait for one another at each window's end, but a replay by a port that has ended stays \
-             silent: take one receiver, for instance by --design async, or read the files themselves"
-        )));
-    }
-    let keeps_flows = plan.receivers == 1 || parallel::keeps_flows(spread, options.port.len());
     let boxed = |source| Box::new(source) as Box<dyn PacketSource>;
-    Ok((sources.into_iter().map(boxed).collect(), plan, keeps_flows))
+    Ok((sources.into_iter().map(boxed).collect(), plan, site))
 }
 
 #[cfg(not(feature = "dpdk"))]
-fn dpdk_sources(_: &RunOptions, _: &Config) -> Result<(Queues, Plan, bool), Failure> {
+fn dpdk_sources(_: &RunOptions, _: &Config, _: &[TaskSpec]) -> Result<(Queues, Plan, Site), Failure> {
     Err(Failure::usage(
         "--port: this build has no DPDK; build it with the feature dpdk (Debian's package libdpdk-dev)",
     ))

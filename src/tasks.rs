@@ -1,80 +1,15 @@
 //! Tasks: from options to what a run counts, and the list of what there is.
 
 use crate::exit::{self, Failure};
-use crate::machine;
-use engine::{Config, Every, Plan};
 use report::terminal;
 use std::process::ExitCode;
-use summary::Lease;
-use task::{Kind, Setting, TaskSpec, Tasks, catalog};
+use task::{Kind, TaskSpec, catalog};
 
 /// The values of `--task`.
 pub(crate) fn specs(texts: &[String]) -> Result<Vec<TaskSpec>, Failure> {
     let spec =
         |text: &String| text.parse().map_err(|error| Failure::usage(format!("--task {text}: {error}")));
     texts.iter().map(spec).collect()
-}
-
-/// Structures for the tasks that were asked for, in a run by this plan; none where none were. `keeps_flows`: all packets of a flow
-/// come to one receiver.
-pub(crate) fn plan(
-    specs: &[TaskSpec],
-    config: &Config,
-    plan: &Plan,
-    keeps_flows: bool,
-) -> Result<Option<Tasks>, Failure> {
-    if specs.is_empty() {
-        return Ok(None);
-    }
-    let setting = Setting {
-        key: config.key,
-        is_paired: config.parts.are_paired(),
-        packets: match config.every {
-            Every::Packets(packets) => Some(packets),
-            Every::Time(_) => None,
-        },
-        workers: plan.counting(),
-        scatters: plan.merges() || !keeps_flows,
-        seed: config.seed,
-    };
-    let tasks = Tasks::plan(specs, &setting).map_err(|error| Failure::usage(format!("--task {error}")))?;
-    let bytes = tasks.bytes(plan.counting());
-    let allowed = config.limits.bytes_allowed() / 2;
-    if bytes > allowed {
-        return Err(Failure::usage(format!(
-            "--task: the structures take {} MiB for {} worker(s), two windows each, and tables need half of --memory: raise it \
-             to {} MiB, or give tasks less (memory=)",
-            bytes.div_ceil(1 << 20),
-            plan.counting(),
-            2 * bytes.div_ceil(1 << 20)
-        )));
-    }
-    Ok(Some(tasks))
-}
-
-/// Counts what tasks take, and the frames on a wire, into the run's memory. Each of them may have half of it by itself, as what
-/// lies between cores may, which a run takes when it begins. The lease lasts as long as the run.
-pub(crate) fn take_memory(config: &Config, plan: &Plan, frames: usize) -> Result<Lease, Failure> {
-    let tasks = config.tasks.as_ref().map_or(0, |tasks| tasks.bytes(plan.counting()));
-    let outputs = config.limits.bytes_used();
-    let between = engine::ring_bytes(plan, config).saturating_add(engine::merging_bytes(plan));
-    let all = [tasks, frames, between, outputs].into_iter().fold(0, usize::saturating_add);
-    let lease = if all <= config.limits.bytes_allowed() { config.limits.lease(tasks + frames) } else { None };
-    if let Some(lease) = lease {
-        return Ok(lease);
-    }
-    let mib = |bytes: usize| bytes.div_ceil(1 << 20);
-    Err(Failure::usage(format!(
-        "--memory {} MiB: tasks take {} MiB, frames on the wire {} MiB, rings and merging between cores {} MiB and outputs {} \
-         MiB: raise it to {} MiB, or give tasks less (memory=)",
-        config.limits.bytes_allowed() >> 20,
-        mib(tasks),
-        mib(frames),
-        mib(between),
-        mib(outputs),
-        // What is left is for tables and queues, as in a run without all this.
-        mib(all.saturating_add(machine::LEAST_MEMORY))
-    )))
 }
 
 /// Prints the table of tasks and structures (Alipourfard et al., table 1).

@@ -2,7 +2,6 @@
 //!
 //! Libraries say what is wrong and which setting decides it; the names of options are known here only.
 
-use engine::StartError;
 use flow::{Metric, Part};
 use port::{Setting, SourceError};
 use record::{Needed, SelectionError};
@@ -35,22 +34,21 @@ pub(crate) fn of_selection(error: &SelectionError) -> String {
     }
 }
 
-/// Why a run cannot begin.
-pub(crate) fn of_start(error: &StartError) -> String {
-    match error {
-        StartError::Tables(_) => format!("{error} (--memory, --max-flows)"),
-        StartError::Tasks(_) => error.to_string(),
-    }
-}
-
 /// The option that gives what records need.
 fn option_of(needs: Needed) -> &'static str {
     match needs {
         Needed::Part(part) => option_of_part(part),
-        Needed::Metric(Metric::Gap) => "--gap",
-        Needed::Metric(Metric::Size) => "--packet-size",
-        Needed::Metric(Metric::InterArrival) => "--inter-arrival",
+        Needed::Metric(metric) => option_of_metric(metric),
         Needed::Biflow => "--biflow",
+    }
+}
+
+/// The option that gives statistics of a metric.
+pub(crate) fn option_of_metric(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Gap => "--gap",
+        Metric::Size => "--packet-size",
+        Metric::InterArrival => "--inter-arrival",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::design::cores_of_list;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::fmt;
 use std::fs;
 use std::path::Path;
 
@@ -65,21 +66,56 @@ impl Topology {
         cores
     }
 
-    /// What there is to say of the cores that were taken for a port on this node; nothing where all nodes are one.
-    pub fn remark(&self, cores: &[usize], node: Option<usize>) -> Option<String> {
+    /// How near the cores are that were taken for a port on this node; nothing where all nodes are one.
+    pub fn nearness(&self, cores: &[usize], node: Option<usize>) -> Option<Nearness> {
         if self.0.len() < 2 {
             return None;
         }
-        let Some(node) = node else {
-            return Some("the port's NUMA node is not known".to_owned());
-        };
-        let far: Vec<String> =
-            cores.iter().filter(|&&core| !self.is_on(core, node)).map(ToString::to_string).collect();
+        let Some(node) = node else { return Some(Nearness::Unknown) };
+        let far: Vec<_> = cores.iter().copied().filter(|&core| !self.is_on(core, node)).collect();
         Some(match (cores, far.as_slice()) {
-            ([], _) => format!("the port is on NUMA node {node}: --cores N takes cores there"),
-            (_, []) => format!("cores on NUMA node {node}, as the port is"),
-            (_, far) => format!("the port is on NUMA node {node}, core(s) {} are not", far.join(",")),
+            ([], _) => Nearness::AnyCores { node },
+            (_, []) => Nearness::Near { node },
+            _ => Nearness::Far { node, cores: far },
         })
+    }
+}
+
+/// How near the cores of a run are to its port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nearness {
+    /// The port's node is not known.
+    Unknown,
+    /// Threads are not kept on cores.
+    AnyCores {
+        /// The port's node.
+        node: usize,
+    },
+    /// All cores are on the port's node.
+    Near {
+        /// The port's node.
+        node: usize,
+    },
+    /// Some cores are not.
+    Far {
+        /// The port's node.
+        node: usize,
+        /// The cores on other nodes.
+        cores: Vec<usize>,
+    },
+}
+
+impl fmt::Display for Nearness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => f.write_str("the port's NUMA node is not known"),
+            Self::AnyCores { node } => write!(f, "the port is on NUMA node {node}"),
+            Self::Near { node } => write!(f, "cores on NUMA node {node}, as the port is"),
+            Self::Far { node, cores } => {
+                let cores: Vec<_> = cores.iter().map(ToString::to_string).collect();
+                write!(f, "the port is on NUMA node {node}, core(s) {} are not", cores.join(","))
+            }
+        }
     }
 }
 
@@ -104,12 +140,13 @@ mod tests {
 
     #[test]
     fn what_was_chosen_is_said_where_nodes_differ() {
-        let remark = |cores: &[usize], node| two_nodes().remark(cores, node).expect("two nodes");
+        let remark =
+            |cores: &[usize], node| two_nodes().nearness(cores, node).expect("two nodes").to_string();
         assert_eq!(remark(&[2, 3], Some(1)), "cores on NUMA node 1, as the port is");
         assert_eq!(remark(&[2, 3, 0], Some(1)), "the port is on NUMA node 1, core(s) 0 are not");
-        assert_eq!(remark(&[], Some(1)), "the port is on NUMA node 1: --cores N takes cores there");
+        assert_eq!(remark(&[], Some(1)), "the port is on NUMA node 1");
         assert_eq!(remark(&[0], None), "the port's NUMA node is not known");
-        assert_eq!(Topology(vec![(0, vec![0, 1])]).remark(&[0], Some(0)), None);
+        assert_eq!(Topology(vec![(0, vec![0, 1])]).nearness(&[0], Some(0)), None);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use crate::collector::WindowSums;
 use crate::config::Config;
-use crate::design::{Plan, State};
+use crate::design::State;
 use crate::ids::WindowId;
+use crate::plan::Plan;
 use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::tally::Tally;

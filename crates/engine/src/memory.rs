@@ -1,10 +1,11 @@
 //! What a run takes of its memory besides tables, before it begins.
 
 use crate::config::Config;
-use crate::design::{Plan, State};
+use crate::design::State;
 use crate::lane::Lane;
+use crate::plan::Plan;
 
-/// Bytes that tables begin with where flows are merged ([`Plan::merges`]), for whoever looks after the memory of a run: four
+/// Bytes that tables begin with where flows are merged ([`Plan::merges`]): four
 /// arenas of 2 MiB for each address family, twice a worker where its state is its own, and once where they are merged.
 pub fn merging_bytes(plan: &Plan) -> usize {
     const TABLES: usize = 2 * 4 * (2 << 20);
@@ -15,7 +16,7 @@ pub fn merging_bytes(plan: &Plan) -> usize {
     }
 }
 
-/// Bytes of the rings between receivers and workers, for whoever looks after the memory of a run.
+/// Bytes of the rings between receivers and workers.
 pub fn ring_bytes(plan: &Plan, config: &Config) -> usize {
     let workers = plan.receivers * plan.workers;
     workers.saturating_mul(Lane::bytes(config.hand_over_parcels, config.burst))

@@ -1,4 +1,4 @@
-//! `--idle-exit` of several receivers: nothing arrives where nothing arrives at any of them. A queue to which no flow hashes for
+//! When several receivers are idle: nothing arrives where nothing arrives at any of them. A queue to which no flow hashes for
 //! a while must still be polled.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

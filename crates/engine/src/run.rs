@@ -7,10 +7,11 @@ mod hub;
 mod outcome;
 mod threads;
 
+use crate::admission;
 use crate::collector::RecordSink;
 use crate::config::Config;
-use crate::design::Plan;
 use crate::keeping::Keepings;
+use crate::plan::Plan;
 use crate::quiet::Quiet;
 use crate::tally::Tally;
 use port::{Filter, PacketSource, TimeBase};
@@ -21,8 +22,8 @@ use threads::Run;
 pub use outcome::{Observer, Outcome, Snapshot, StartError};
 
 /// Measures `sources`, all of the same time base, by a plan made for as many queues: each source is one. With one receiver
-/// replays go one after the other and live sources in turn; several receivers share the sources out. The plan must have
-/// no objection to the configuration ([`Plan::check`]).
+/// replays go one after the other and live sources in turn; several receivers share the sources out. The run must be
+/// admitted ([`crate::admission`]).
 ///
 /// # Errors
 /// Where tables or tasks cannot be made; all else is in the [`Outcome`].
@@ -35,7 +36,7 @@ pub fn run<R: RecordSink + Send + 'static>(
     records: R,
     observer: &mut dyn Observer,
 ) -> Result<Outcome<R>, StartError> {
-    debug_assert_eq!(plan.check(config), Ok(()));
+    debug_assert_eq!(admission::of_order(config, plan), []);
     let config = &Config { parts: Parts { shares: plan.merges(), ..config.parts }, ..config.clone() };
     let keepings = Keepings::new(plan, config, plan.counting())?;
     let quiet = &Quiet::new(plan.receivers);

@@ -1,4 +1,4 @@
-//! Flow tables that all workers of a run count in (`--state shared`).
+//! Flow tables that all workers of a run count in.
 
 use crate::collector::{Collector, RecordSink};
 use crate::config::Config;

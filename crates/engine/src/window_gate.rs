@@ -1,5 +1,4 @@
-//! Where receivers wait for one another between windows, where flows are merged when a window closes (`--split position`,
-//! `--state shared`): nobody counts in a window before everybody is done with those before it. So one set of tables is enough
+//! Where receivers wait for one another between windows, where flows are merged when a window closes: nobody counts in a window before everybody is done with those before it. So one set of tables is enough
 //! beside the one that is being merged, however far receivers are apart.
 
 use crate::ids::{ReceiverId, WindowId};

@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
+use engine::admission::{self, Ordered, Refusal};
 use engine::{Config, Design, Every, Plan, Split, State};
 use flow::Metric;
 use port::Filter;
@@ -63,7 +64,7 @@ fn all_alike(designs: &[&str], spec: &str, filter: Option<&Filter>, config: &Con
             let plan = Plan { split, state, ..plan(design) };
             // A receiver that counts itself has nobody to split anything among.
             let is_same = split == Split::Position && plan.workers == 0;
-            if !is_same && plan.check(config).is_ok() {
+            if !is_same && admission::of_order(config, &plan).is_empty() {
                 let run = measure(&plan, spec, filter, config);
                 same_answers(&single, &run, &format!("{design} split by {split}, {state} state"));
             }
@@ -259,29 +260,26 @@ fn what_hangs_on_the_order_of_packets_is_refused() {
     let timeouts = |idle_ns, active_ns| Config { timeouts: Timeouts { idle_ns, active_ns }, ..config() };
     let parts = |loss, biflow| Config { parts: Parts { loss, biflow, ..Parts::default() }, ..config() };
     let refused = [
-        (parts(true, false), "--loss needs"),
-        (parts(false, true), "--biflow needs"),
-        (statistics(Metric::Gap), "--gap needs"),
-        (statistics(Metric::Size), "--packet-size needs"),
-        (statistics(Metric::InterArrival), "--inter-arrival needs"),
-        (timeouts(30_000 * MS, u64::MAX), "--idle-timeout off --active-timeout off"),
-        (timeouts(u64::MAX, 1), "--idle-timeout off --active-timeout off"),
+        (parts(true, false), Ordered::Loss),
+        (parts(false, true), Ordered::Biflow),
+        (statistics(Metric::Gap), Ordered::Statistic(Metric::Gap)),
+        (statistics(Metric::Size), Ordered::Statistic(Metric::Size)),
+        (statistics(Metric::InterArrival), Ordered::Statistic(Metric::InterArrival)),
+        (timeouts(30_000 * MS, u64::MAX), Ordered::Timeouts),
+        (timeouts(u64::MAX, 1), Ordered::Timeouts),
     ];
     for (split, state) in WAYS {
         let plan = |design| Plan { split, state, ..plan(design) };
-        assert_eq!(plan("async/3").check(&config()), Ok(()));
-        for (config, words) in &refused {
+        let check = |name, config: &Config| admission::of_order(config, &plan(name));
+        assert_eq!(check("async/3", &config()), []);
+        for (config, what) in &refused {
             // The only worker gets all of a burst, and no worker is the receiver itself.
             let is_whole = (split, state) == WAYS[0];
-            assert_eq!(plan("async/2").check(config).is_ok(), state == State::Separate);
-            assert_eq!(plan("rss/2").check(config).is_ok(), state == State::Separate);
-            let Err(error) = plan("async/3").check(config) else {
-                assert!(is_whole, "{split} {state}: {words}");
-                continue;
-            };
-            assert!(!is_whole && error.contains(words) && !error.contains('\n'), "{error}");
-            let way = if state == State::Shared { "--state separate" } else { "--split hash" };
-            assert!(error.contains(way), "{error}");
+            assert_eq!(check("async/2", config).is_empty(), state == State::Separate);
+            assert_eq!(check("rss/2", config).is_empty(), state == State::Separate);
+            let refusal = Refusal::NeedsOrder { what: *what, split, state };
+            let expected = if is_whole { vec![] } else { vec![refusal] };
+            assert_eq!(check("async/3", config), expected);
         }
     }
 }

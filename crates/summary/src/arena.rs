@@ -35,9 +35,14 @@ impl OutOfMemory {
         Self { bytes, cause: None }
     }
 
-    /// Whether the limits refused it, rather than the machine.
-    pub fn is_of_limits(&self) -> bool {
-        self.cause.is_none()
+    /// Bytes that were asked for.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Why the machine did not give address space; `None` where the limits had no room.
+    pub fn cause(&self) -> Option<&io::Error> {
+        self.cause.as_ref()
     }
 }
 
@@ -45,18 +50,8 @@ impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = self.bytes.div_ceil(1 << 20);
         match &self.cause {
-            Some(cause) => {
-                write!(
-                    f,
-                    "cannot reserve {mib} MiB of address space: {cause}; lower the limits of memory or flows"
-                )
-            }
-            None => {
-                write!(
-                    f,
-                    "the limit of memory leaves no {mib} MiB for shared state: raise it, or lower that of flows"
-                )
-            }
+            Some(cause) => write!(f, "cannot reserve {mib} MiB of address space: {cause}"),
+            None => write!(f, "the memory that is allowed leaves no {mib} MiB for shared state"),
         }
     }
 }

@@ -78,7 +78,7 @@ impl Tasks {
         };
         if let Some(lacking) = setting.key.lacks(&asked) {
             return Err(format!(
-                "{spec}: it needs {lacking}, which this run's flow keys do not have; give --key more, or the task another key"
+                "{spec}: it needs {lacking}, which this run's flow keys do not have; give them more, or the task another key"
             ));
         }
         if spec.kind == Kind::SuperSpreaders

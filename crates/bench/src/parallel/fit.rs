@@ -40,7 +40,8 @@ fn fit_on((name, cores, queues): Case, allowed: &[usize]) -> Result<Fitted, Stri
         Design::Sync | Design::Async | Design::Pipeline => used.filter(|&used| used > 1),
         _ => used,
     };
-    let plan = Plan::new(Some(design), pinned.map(Cores::Count).as_ref(), used_queues, allowed)?;
+    let plan = Plan::new(Some(design), pinned.map(Cores::Count).as_ref(), used_queues, allowed)
+        .map_err(|refusal| refusal.to_string())?;
     let plan = Plan { split, state, ..plan };
     let instead = match cores {
         Some(cores) if cores > there => {

@@ -1,0 +1,216 @@
+//! Whether a run can be as it was asked for. Checked in one place, before anything is measured, so that all programs refuse alike;
+//! and all reasons are given at once.
+
+use crate::config::{Config, Every};
+use crate::memory::{merging_bytes, ring_bytes};
+use crate::plan::Plan;
+pub use crate::refusal::{Directions, OneReceiver, Ordered, Refusal};
+use flow::Metric;
+use packet::Tunnel;
+use summary::Lease;
+use task::{Setting, TaskSpec, Tasks};
+
+/// The least memory of a run, bytes: three arenas for each address family begin with 2 MiB; outputs wait in 21 MiB, an exporter in
+/// 8 MiB.
+pub const LEAST_MEMORY: usize = 48 << 20;
+
+/// What is known of the sources of a run. The default is one source of which nothing is special.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// Queues that each replay by themselves, so that no clock keeps them together; 0 where there is a clock, or no queue.
+    pub replaying_queues: usize,
+    /// Packets of one flow may come to several receivers.
+    pub scatters_flows: bool,
+    /// Where the two directions of a connection arrive if there are several receivers.
+    pub directions: Directions,
+    /// A replay that has ended stays silent instead of ending.
+    pub falls_silent: bool,
+    /// Bytes of the frames that sources keep in memory.
+    pub frame_bytes: usize,
+}
+
+/// What a run that is admitted begins with.
+#[derive(Debug)]
+pub struct Admission {
+    /// Its tasks; `None` where there are none.
+    pub tasks: Option<Tasks>,
+    /// The memory of tasks and frames, to be held as long as the run lasts.
+    pub memory: Lease,
+}
+
+/// Admits a run of this plan that counts these tasks ([`Config::tasks`] is not looked at), or refuses it.
+///
+/// # Errors
+/// All reasons, those of one kind together. Where one part alone takes too much memory, the sum is no reason of its own.
+pub fn admit(
+    config: &Config,
+    plan: &Plan,
+    specs: &[TaskSpec],
+    site: &Site,
+) -> Result<Admission, Vec<Refusal>> {
+    let mut refusals = of_config(config);
+    refusals.extend(of_order(config, plan));
+    refusals.extend(of_receivers(config, plan, specs, site));
+    let tasks = match plan_tasks(config, plan, specs, site) {
+        Ok(tasks) => tasks,
+        Err(of_tasks) => {
+            refusals.extend(of_tasks);
+            None
+        }
+    };
+    let parts = Parts::of(config, plan, tasks.as_ref(), site);
+    refusals.extend(parts.too_large(config, plan));
+    let sum = if refusals.iter().any(|refusal| refusal.enough_memory().is_some()) {
+        None
+    } else {
+        match parts.lease(config) {
+            // A lease of a run that is refused goes back at once.
+            Ok(memory) if refusals.is_empty() => return Ok(Admission { tasks, memory }),
+            Ok(_) => None,
+            Err(refusal) => Some(refusal),
+        }
+    };
+    refusals.extend(sum);
+    Err(refusals)
+}
+
+/// Reasons that no plan changes.
+pub fn of_config(config: &Config) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    let allowed = config.limits.bytes_allowed();
+    if allowed < LEAST_MEMORY {
+        refusals.push(Refusal::TooLittleMemory { allowed, least: LEAST_MEMORY });
+    }
+    if config.parts.loss && !config.key.is_five_tuple() {
+        refusals.push(Refusal::LossNeedsConnections);
+    }
+    if config.parts.biflow
+        && let Some(reason) = config.key.why_not_symmetric()
+    {
+        refusals.push(Refusal::KeyNotSymmetric { reason });
+    }
+    refusals
+}
+
+/// What needs a flow's packets on one core and in their order, where the plan has several cores count them.
+pub fn of_order(config: &Config, plan: &Plan) -> Vec<Refusal> {
+    if !plan.merges() {
+        return Vec::new();
+    }
+    let parts = &config.parts;
+    let has_timeouts = config.timeouts.idle_ns != u64::MAX || config.timeouts.active_ns != u64::MAX;
+    let whole =
+        [(parts.loss, Ordered::Loss), (parts.biflow, Ordered::Biflow), (has_timeouts, Ordered::Timeouts)];
+    let statistics = parts.statistics.iter().flatten().map(|(metric, _)| Ordered::Statistic(*metric));
+    let asked = whole.into_iter().filter(|(given, _)| *given).map(|(_, what)| what);
+    let refusal = |what| Refusal::NeedsOrder { what, split: plan.split, state: plan.state };
+    asked.chain(statistics).map(refusal).collect()
+}
+
+/// What needs all frames at one receiver.
+pub fn one_receiver(config: &Config, site: &Site) -> Vec<OneReceiver> {
+    let has_gaps = config.parts.statistics.iter().flatten().any(|(metric, _)| *metric == Metric::Gap);
+    let asked = [
+        (matches!(config.every, Every::Packets(_)), OneReceiver::WindowsOfPackets),
+        (config.packets.is_some(), OneReceiver::PacketLimit),
+        (config.duration.is_some() && site.replaying_queues > 0, OneReceiver::DurationOfReplay),
+        (has_gaps, OneReceiver::Gap),
+        (config.tunnel == Tunnel::Inner, OneReceiver::InnerTunnel),
+        (!config.key.is_five_tuple(), OneReceiver::Key),
+    ];
+    asked.into_iter().filter(|(given, _)| *given).map(|(_, what)| what).collect()
+}
+
+/// What several receivers leave impossible.
+fn of_receivers(config: &Config, plan: &Plan, specs: &[TaskSpec], site: &Site) -> Vec<Refusal> {
+    let Plan { design, receivers, .. } = *plan;
+    let mut refusals = Vec::new();
+    if site.replaying_queues > receivers {
+        refusals.push(Refusal::ReplaysApart { queues: site.replaying_queues, receivers });
+    }
+    if receivers == 1 {
+        return refusals;
+    }
+    let needed = one_receiver(config, site).into_iter();
+    refusals.extend(needed.map(|what| Refusal::NeedsOneReceiver { what, design, receivers }));
+    if config.parts.are_paired() && site.directions != Directions::Together {
+        refusals.push(Refusal::DirectionsApart { directions: site.directions });
+    }
+    if site.falls_silent && (plan.merges() || !specs.is_empty()) {
+        refusals.push(Refusal::FallsSilent { merging: plan.merges().then_some((plan.split, plan.state)) });
+    }
+    refusals
+}
+
+/// Structures for the tasks that were asked for.
+fn plan_tasks(
+    config: &Config,
+    plan: &Plan,
+    specs: &[TaskSpec],
+    site: &Site,
+) -> Result<Option<Tasks>, Vec<Refusal>> {
+    if specs.is_empty() {
+        return Ok(None);
+    }
+    let setting = Setting {
+        key: config.key,
+        is_paired: config.parts.are_paired(),
+        packets: match config.every {
+            Every::Packets(packets) => Some(packets),
+            Every::Time(_) => None,
+        },
+        workers: plan.counting(),
+        scatters: plan.merges() || site.scatters_flows,
+        seed: config.seed,
+    };
+    // One by one, so that each says what it lacks.
+    let refusal = |spec| Tasks::plan(std::slice::from_ref(spec), &setting).err();
+    Tasks::plan(specs, &setting)
+        .map(Some)
+        .map_err(|_| specs.iter().filter_map(refusal).map(|reason| Refusal::Task { reason }).collect())
+}
+
+/// What takes memory besides tables of single cores. Each part may have half of all by itself.
+struct Parts {
+    tasks: usize,
+    frames: usize,
+    rings: usize,
+    merging: usize,
+}
+
+impl Parts {
+    fn of(config: &Config, plan: &Plan, tasks: Option<&Tasks>, site: &Site) -> Self {
+        Self {
+            tasks: tasks.map_or(0, |tasks| tasks.bytes(plan.counting())),
+            frames: site.frame_bytes,
+            rings: ring_bytes(plan, config),
+            merging: merging_bytes(plan),
+        }
+    }
+
+    /// The parts that take more than their half. Frames are held to theirs where they are read.
+    fn too_large(&self, config: &Config, plan: &Plan) -> Vec<Refusal> {
+        let half = config.limits.bytes_allowed() / 2;
+        let (split, state, workers) = (plan.split, plan.state, plan.counting());
+        let Self { tasks, rings, merging, .. } = *self;
+        let parts = [
+            (rings, Refusal::RingsTooLarge { bytes: rings }),
+            (merging, Refusal::MergingTooLarge { bytes: merging, split, state, workers }),
+            (tasks, Refusal::TasksTooLarge { bytes: tasks, workers }),
+        ];
+        parts.into_iter().filter(|(bytes, _)| *bytes > half).map(|(_, refusal)| refusal).collect()
+    }
+
+    /// Takes what tasks and frames need, where there is room for all parts beside what was taken before. A run takes the memory of
+    /// what lies between its cores when it begins.
+    fn lease(&self, config: &Config) -> Result<Lease, Refusal> {
+        let Self { tasks, frames, rings, merging } = *self;
+        let (allowed, outputs) = (config.limits.bytes_allowed(), config.limits.bytes_used());
+        let between_cores = rings.saturating_add(merging);
+        let all = [tasks, frames, between_cores, outputs].into_iter().fold(0, usize::saturating_add);
+        let lease = if all <= allowed { config.limits.lease(tasks + frames) } else { None };
+        // What is left is for tables and queues, as in a run without all this.
+        let enough = all.saturating_add(LEAST_MEMORY);
+        lease.ok_or(Refusal::MemoryExceeded { allowed, tasks, frames, between_cores, outputs, enough })
+    }
+}

@@ -1,0 +1,358 @@
+//! Why a run is refused, as values: whoever knows how options are called words them for people.
+
+use crate::design::{Design, Split, State};
+use flow::Metric;
+use std::fmt;
+
+/// One reason why a run cannot be as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The machine offers fewer cores.
+    TooFewCores {
+        /// Cores that were asked for.
+        asked: usize,
+        /// Cores that there are for this process.
+        allowed: usize,
+    },
+    /// The machine does not offer this core.
+    NoSuchCore {
+        /// The core's number.
+        core: usize,
+        /// The numbers of those that there are for this process.
+        allowed: Vec<usize>,
+    },
+    /// The design has more threads than the cores that it is given.
+    DesignNeedsCores {
+        /// The design.
+        design: Design,
+        /// The least that it needs.
+        least: usize,
+        /// Cores that it is given.
+        given: usize,
+    },
+    /// The design has a fixed number of threads, and is given another number of cores.
+    DesignHasCores {
+        /// The design.
+        design: Design,
+        /// The cores that it has.
+        cores: usize,
+        /// Cores that it is given.
+        given: usize,
+    },
+    /// The source has fewer queues than the design has receivers.
+    TooFewQueues {
+        /// The design.
+        design: Design,
+        /// Its receivers.
+        receivers: usize,
+        /// Queues of the source.
+        queues: usize,
+    },
+    /// Queues that replay by themselves need a receiver each.
+    ReplaysApart {
+        /// Queues of the source.
+        queues: usize,
+        /// Receivers of the plan.
+        receivers: usize,
+    },
+    /// It needs a flow's packets on one core and in their order, which the plan does not keep.
+    NeedsOrder {
+        /// What needs it.
+        what: Ordered,
+        /// How the plan splits packets.
+        split: Split,
+        /// Where the plan keeps flows.
+        state: State,
+    },
+    /// It needs all frames at one receiver, and the plan has several.
+    NeedsOneReceiver {
+        /// What needs it.
+        what: OneReceiver,
+        /// The plan's design.
+        design: Design,
+        /// The plan's receivers.
+        receivers: usize,
+    },
+    /// TCP loss is followed by connection, and the flow key is not the 5-tuple.
+    LossNeedsConnections,
+    /// Both directions cannot be joined under this flow key.
+    KeyNotSymmetric {
+        /// What the key lacks.
+        reason: &'static str,
+    },
+    /// Loss and biflows need both directions of a connection at one receiver, which is not so.
+    DirectionsApart {
+        /// What is known of them.
+        directions: Directions,
+    },
+    /// Receivers wait for one another when a window ends, and a source that has ended says nothing.
+    FallsSilent {
+        /// How packets are split and where flows are kept, if flows are merged; otherwise tasks make receivers wait.
+        merging: Option<(Split, State)>,
+    },
+    /// A task cannot be counted in this run.
+    Task {
+        /// The task and why, in one line.
+        reason: String,
+    },
+    /// Less memory than any run needs.
+    TooLittleMemory {
+        /// Bytes that the run may have.
+        allowed: usize,
+        /// Bytes that it needs at least.
+        least: usize,
+    },
+    /// Rings take more than half of the memory.
+    RingsTooLarge {
+        /// Bytes of all rings.
+        bytes: usize,
+    },
+    /// Tables of flows that are merged begin with more than half of the memory.
+    MergingTooLarge {
+        /// Bytes that they begin with.
+        bytes: usize,
+        /// How packets are split.
+        split: Split,
+        /// Where flows are kept.
+        state: State,
+        /// Workers that count.
+        workers: usize,
+    },
+    /// Tasks take more than half of the memory.
+    TasksTooLarge {
+        /// Bytes of all their structures.
+        bytes: usize,
+        /// Workers that count.
+        workers: usize,
+    },
+    /// What is within its half each leaves no memory together.
+    MemoryExceeded {
+        /// Bytes that the run may have.
+        allowed: usize,
+        /// Bytes of the structures of tasks.
+        tasks: usize,
+        /// Bytes of the frames that the source keeps.
+        frames: usize,
+        /// Bytes of rings and of tables of flows that are merged.
+        between_cores: usize,
+        /// Bytes that were taken before, such as for outputs.
+        outputs: usize,
+        /// Bytes with which the run is admitted.
+        enough: usize,
+    },
+}
+
+/// What needs a flow's packets on one core and in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ordered {
+    /// Following TCP loss.
+    Loss,
+    /// Joining both directions.
+    Biflow,
+    /// Statistics of this metric.
+    Statistic(Metric),
+    /// Ending records by a timeout.
+    Timeouts,
+}
+
+/// What needs all frames at one receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OneReceiver {
+    /// Windows of a number of frames: it counts all in their order.
+    WindowsOfPackets,
+    /// A limit of frames: it counts all in their order.
+    PacketLimit,
+    /// A limit of a replay's stream time, which begins with its first frame.
+    DurationOfReplay,
+    /// Gaps: it counts all frames between two of a flow.
+    Gap,
+    /// Keys of inner headers: queues are chosen by the outer one.
+    InnerTunnel,
+    /// A flow key other than the 5-tuple, by which queues are chosen.
+    Key,
+}
+
+/// Where the two directions of a connection arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Directions {
+    /// At one receiver.
+    #[default]
+    Together,
+    /// At different receivers.
+    Apart,
+    /// It is not known how frames are spread over queues.
+    Unknown,
+}
+
+impl Refusal {
+    /// Bytes of memory with which this reason would not apply, where memory is the reason.
+    pub fn enough_memory(&self) -> Option<usize> {
+        match *self {
+            Self::TooLittleMemory { least, .. } => Some(least),
+            Self::RingsTooLarge { bytes }
+            | Self::MergingTooLarge { bytes, .. }
+            | Self::TasksTooLarge { bytes, .. } => Some(bytes.saturating_mul(2)),
+            Self::MemoryExceeded { enough, .. } => Some(enough),
+            _ => None,
+        }
+    }
+}
+
+/// Bytes as whole MiB, rounded up.
+fn mib(bytes: usize) -> usize {
+    bytes.div_ceil(1 << 20)
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFewCores { asked, allowed } => {
+                write!(
+                    f,
+                    "{asked} cores were asked for, and there are {allowed}; clusters may have more threads than cores"
+                )
+            }
+            Self::NoSuchCore { core, allowed } => {
+                let there = allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+                write!(f, "there is no core {core} for this process; there are {there}")
+            }
+            Self::DesignNeedsCores { design, least, given } => {
+                write!(f, "the design {design} needs {least} cores at least, and is given {given}")
+            }
+            Self::DesignHasCores { design, cores, given } => {
+                write!(f, "the design {design} has {cores} core(s), and is given {given}")
+            }
+            Self::TooFewQueues { design, receivers, queues } => {
+                write!(
+                    f,
+                    "the design {design} has {receivers} receivers, but the source has {queues} queue(s)"
+                )
+            }
+            Self::ReplaysApart { queues, receivers } => {
+                write!(
+                    f,
+                    "each of {queues} queues replays by itself, and {receivers} receiver(s) cannot read them at once"
+                )
+            }
+            Self::NeedsOrder { what: Ordered::Timeouts, split, state } => {
+                let why = spreads(*state);
+                write!(
+                    f,
+                    "timeouts end records by the order of a flow's packets, but {} {why}",
+                    way(*split, *state)
+                )
+            }
+            Self::NeedsOrder { what, split, state } => {
+                let (way, why) = (way(*split, *state), spreads(*state));
+                write!(f, "{what} needs a flow's packets on one core and in their order, but {way} {why}")
+            }
+            Self::NeedsOneReceiver { what, design, receivers } => {
+                write!(f, "{what}, but the design {design} has {receivers} receivers")
+            }
+            Self::LossNeedsConnections => {
+                f.write_str("TCP loss is followed by connection: the flow key must be the 5-tuple")
+            }
+            Self::KeyNotSymmetric { reason } => write!(f, "two directions cannot be joined: {reason}"),
+            Self::DirectionsApart { directions } => {
+                write!(
+                    f,
+                    "loss and biflows need both directions of a connection on one core, and {directions}"
+                )
+            }
+            Self::FallsSilent { merging } => {
+                let what = match merging {
+                    Some((split, state)) => format!("to merge flows ({} state, split by {split})", state),
+                    None => "to answer tasks".to_owned(),
+                };
+                write!(
+                    f,
+                    "{what}, receivers wait for one another at each window's end, but a replay by a port that has ended stays \
+                     silent"
+                )
+            }
+            Self::Task { reason } => write!(f, "task {reason}"),
+            Self::TooLittleMemory { allowed, least } => {
+                write!(f, "{allowed} bytes of memory: the least is {} MiB", least >> 20)
+            }
+            Self::RingsTooLarge { bytes } => {
+                write!(f, "the rings between cores take {} MiB, more than half of the memory", mib(*bytes))
+            }
+            Self::MergingTooLarge { bytes, split, state, workers } => write!(
+                f,
+                "{} state split by {split} begins with {} MiB for {workers} workers and merging, more than half of the memory",
+                state,
+                bytes >> 20
+            ),
+            Self::TasksTooLarge { bytes, workers } => write!(
+                f,
+                "the structures of tasks take {} MiB for {workers} worker(s), two windows each, and tables need half of the memory",
+                mib(*bytes)
+            ),
+            Self::MemoryExceeded { allowed, tasks, frames, between_cores, outputs, enough } => write!(
+                f,
+                "{} MiB of memory: tasks take {} MiB, frames of the source {} MiB, rings and merging between cores {} MiB and \
+                 outputs {} MiB; {} MiB are enough",
+                allowed >> 20,
+                mib(*tasks),
+                mib(*frames),
+                mib(*between_cores),
+                mib(*outputs),
+                mib(*enough)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// What makes a flow more than one core's.
+fn way(split: Split, state: State) -> String {
+    match state {
+        State::Separate => format!("splitting by {split}"),
+        State::Shared => "shared state".to_owned(),
+    }
+}
+
+/// Why it does not keep their order.
+fn spreads(state: State) -> &'static str {
+    match state {
+        State::Separate => "spreads them over cores",
+        State::Shared => "keeps what has no order only",
+    }
+}
+
+impl fmt::Display for Ordered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Loss => f.write_str("TCP loss"),
+            Self::Biflow => f.write_str("joining both directions"),
+            Self::Statistic(metric) => write!(f, "the statistic {}", metric.name()),
+            Self::Timeouts => f.write_str("a timeout"),
+        }
+    }
+}
+
+impl fmt::Display for OneReceiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WindowsOfPackets => "a window of packets counts all frames in their order",
+            Self::PacketLimit => "a limit of packets counts all frames in their order",
+            Self::DurationOfReplay => "the duration of a replay begins with its first frame, which one receiver sees",
+            Self::Gap => "a gap counts all frames between two of a flow",
+            Self::InnerTunnel => {
+                "measuring inner headers needs inner flows on one core, and queues are chosen by the outer header"
+            }
+            Self::Key => "the flow key needs a flow on one core, and queues are chosen by the 5-tuple",
+        })
+    }
+}
+
+impl fmt::Display for Directions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Together => "both directions of a connection come to one queue",
+            Self::Apart => "the port's hash brings both directions of a connection to different queues",
+            Self::Unknown => "the port does not say how it spreads frames over its queues",
+        })
+    }
+}

@@ -1,0 +1,213 @@
+//! What the engine refuses, in the words of the command line.
+
+use crate::exit::Failure;
+use crate::wording;
+use engine::admission::{self, Admission, OneReceiver, Ordered, Refusal, Site};
+use engine::{Config, Plan, StartError, State};
+use task::TaskSpec;
+
+/// Admits a run, or says all reasons why not.
+pub(crate) fn admit(
+    config: &Config,
+    plan: &Plan,
+    specs: &[TaskSpec],
+    site: &Site,
+) -> Result<Admission, Failure> {
+    admission::admit(config, plan, specs, site).map_err(|refusals| failure(&refusals))
+}
+
+/// Wrong usage, with a line for each reason.
+pub(crate) fn failure(refusals: &[Refusal]) -> Failure {
+    Failure::usages(refusals.iter().map(words))
+}
+
+/// Why a run that was admitted cannot begin.
+pub(crate) fn not_begun(error: &StartError) -> Failure {
+    let StartError::Tables(memory) = error else { return Failure::fault(error) };
+    Failure::fault(match memory.cause() {
+        Some(_) => format!("{memory}; lower --memory or --max-flows"),
+        None => {
+            let mib = mib(memory.bytes());
+            format!("--memory leaves no {mib} MiB for shared state: raise it, or lower --max-flows")
+        }
+    })
+}
+
+fn mib(bytes: usize) -> usize {
+    bytes.div_ceil(1 << 20)
+}
+
+/// One line: what is not possible, why, and by which options it would be.
+fn words(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::TooFewCores { asked, allowed } => {
+            format!("--cores {asked}: there are {allowed}; --design NxM may have more threads than that")
+        }
+        Refusal::NoSuchCore { .. } => format!("--cores: {refusal}"),
+        Refusal::DesignNeedsCores { design, least, given } => {
+            format!("--design {design} needs {least} cores at least, --cores gives {given}")
+        }
+        Refusal::DesignHasCores { design, cores, given } => {
+            format!("--design {design} has {cores} core(s), --cores gives {given}")
+        }
+        Refusal::TooFewQueues { design, receivers, queues } => format!(
+            "--design {design} has {receivers} receivers, but the source has {queues} queue(s): take at most as many, or --design \
+             async"
+        ),
+        Refusal::ReplaysApart { queues, receivers } => format!(
+            "--wire without a rate replays each of its {queues} queues by itself: take as many receivers (--design rss --cores \
+             {queues}, --design {queues}x1), or queues={receivers}"
+        ),
+        Refusal::NeedsOrder { what, state, .. } => {
+            let (way, why, instead) = match state {
+                State::Separate => ("--split position", "spreads them over cores", "--split hash"),
+                State::Shared => ("--state shared", "keeps what has no order only", "--state separate"),
+            };
+            let part = match what {
+                Ordered::Loss => "--loss",
+                Ordered::Biflow => "--biflow",
+                Ordered::Statistic(metric) => wording::option_of_metric(*metric),
+                Ordered::Timeouts => {
+                    return format!(
+                        "timeouts end records by the order of a flow's packets, but {way} {why}: switch them off (--idle-timeout \
+                         off --active-timeout off), or take {instead}"
+                    );
+                }
+            };
+            format!(
+                "{part} needs a flow's packets on one core and in their order, but {way} {why}: take {instead}"
+            )
+        }
+        Refusal::NeedsOneReceiver { what, design, receivers } => {
+            let (option, why) = match what {
+                OneReceiver::WindowsOfPackets => ("--every", "in packets counts all frames in their order"),
+                OneReceiver::PacketLimit => ("--packets", "counts all frames in their order"),
+                OneReceiver::DurationOfReplay => {
+                    ("--duration", "of a replay begins with its first frame, which one receiver sees")
+                }
+                OneReceiver::Gap => ("--gap", "counts all frames between two of a flow"),
+                OneReceiver::InnerTunnel => (
+                    "--tunnel inner",
+                    "needs inner flows on one core, and queues are chosen by the outer header",
+                ),
+                OneReceiver::Key => {
+                    ("--key", "needs a flow on one core, and queues are chosen by the 5-tuple")
+                }
+            };
+            format!(
+                "{option} {why}, but --design {design} has {receivers} receivers: take one, for instance by --design async"
+            )
+        }
+        Refusal::LossNeedsConnections => {
+            "--loss follows TCP connections: leave out --key, whose flows are none".to_owned()
+        }
+        Refusal::KeyNotSymmetric { reason } => format!("--biflow joins two directions: {reason}"),
+        Refusal::DirectionsApart { directions } => format!(
+            "--loss and --biflow need both directions of a connection on one core, and {directions}: take one receiver, for \
+             instance by --design async"
+        ),
+        Refusal::FallsSilent { merging } => {
+            let what = match merging {
+                Some((split, state)) => format!("--split {split} --state {state}"),
+                None => "--task".to_owned(),
+            };
+            format!(
+                "{what}: receivers wait for one another at each window's end, but a replay by a port that has ended stays silent: \
+                 take one receiver, for instance by --design async, or read the files themselves"
+            )
+        }
+        Refusal::Task { reason } => format!("--task {reason}"),
+        Refusal::TooLittleMemory { allowed, least } => {
+            format!("--memory {allowed}: the least is {} MiB", least >> 20)
+        }
+        Refusal::RingsTooLarge { bytes } => format!(
+            "the rings between cores take {} MiB: lower --ring, or raise --memory to twice that",
+            mib(*bytes)
+        ),
+        Refusal::MergingTooLarge { bytes, split, state, workers } => format!(
+            "--split {split} --state {state} begins with {} MiB for {workers} workers and merging: raise --memory to twice that",
+            mib(*bytes)
+        ),
+        Refusal::TasksTooLarge { bytes, workers } => format!(
+            "--task: the structures take {} MiB for {workers} worker(s), two windows each, and tables need half of --memory: \
+             raise it to {} MiB, or give tasks less (memory=)",
+            mib(*bytes),
+            2 * mib(*bytes)
+        ),
+        Refusal::MemoryExceeded { allowed, tasks, frames, between_cores, outputs, enough } => format!(
+            "--memory {} MiB: tasks take {} MiB, frames on the wire {} MiB, rings and merging between cores {} MiB and outputs {} \
+             MiB: raise it to {} MiB, or give tasks less (memory=)",
+            allowed >> 20,
+            mib(*tasks),
+            mib(*frames),
+            mib(*between_cores),
+            mib(*outputs),
+            mib(*enough)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::admission::Directions;
+    use engine::{Design, Split};
+    use flow::Metric;
+
+    #[test]
+    fn refusals_say_what_is_possible() {
+        let order = |what, state| Refusal::NeedsOrder { what, split: Split::Position, state };
+        let timeouts = &["--idle-timeout off --active-timeout off", "--state separate"][..];
+        let one = |what| Refusal::NeedsOneReceiver { what, design: Design::Rss, receivers: 2 };
+        let queues = |receivers, queues| Refusal::TooFewQueues { design: Design::Rss, receivers, queues };
+        let needs = |design| Refusal::DesignNeedsCores { design, least: 2, given: 1 };
+        let has = |design, cores, given| Refusal::DesignHasCores { design, cores, given };
+        let (split, state, workers) = (Split::Position, State::Separate, 3);
+        for (refusal, said) in [
+            (Refusal::TooFewCores { asked: 5, allowed: 4 }, &["--cores 5", "there are 4", "NxM"][..]),
+            (
+                Refusal::NoSuchCore { core: 2, allowed: vec![0, 1, 4, 5] },
+                &["--cores: ", "no core 2", "0,1,4,5"],
+            ),
+            (queues(3, 2), &["3 receivers", "2 queue", "at most", "async"]),
+            (needs(Design::Async), &["--design async needs 2 cores", "--cores gives 1"]),
+            (has(Design::Pipeline, 2, 3), &["--design pipeline has 2 core", "--cores gives 3"]),
+            (Refusal::ReplaysApart { queues: 2, receivers: 1 }, &["2 queues", "--cores 2", "queues=1"]),
+            (order(Ordered::Loss, State::Separate), &["--loss needs", "--split position", "--split hash"]),
+            (order(Ordered::Biflow, State::Shared), &["--biflow needs", "--state separate"]),
+            (order(Ordered::Statistic(Metric::Gap), State::Shared), &["--gap needs"]),
+            (order(Ordered::Statistic(Metric::Size), State::Shared), &["--packet-size needs"]),
+            (order(Ordered::Statistic(Metric::InterArrival), State::Shared), &["--inter-arrival needs"]),
+            (order(Ordered::Timeouts, State::Shared), timeouts),
+            (one(OneReceiver::WindowsOfPackets), &["--every in packets", "2 receivers", "--design async"]),
+            (one(OneReceiver::PacketLimit), &["--packets counts"]),
+            (one(OneReceiver::DurationOfReplay), &["--duration of a replay"]),
+            (one(OneReceiver::Gap), &["--gap counts"]),
+            (one(OneReceiver::InnerTunnel), &["--tunnel inner needs"]),
+            (one(OneReceiver::Key), &["--key needs"]),
+            (Refusal::LossNeedsConnections, &["--loss", "--key"]),
+            (Refusal::KeyNotSymmetric { reason: "both ports" }, &["--biflow", "both ports"]),
+            (
+                Refusal::DirectionsApart { directions: Directions::Apart },
+                &["--biflow", "--loss", "--design async"],
+            ),
+            (Refusal::FallsSilent { merging: Some((split, state)) }, &["--split position --state separate:"]),
+            (Refusal::FallsSilent { merging: None }, &["--task:", "--design async"]),
+            (Refusal::Task { reason: "entropy: no".to_owned() }, &["--task entropy: no"]),
+            (Refusal::TooLittleMemory { allowed: 7, least: 48 << 20 }, &["--memory 7:", "48 MiB"]),
+            (Refusal::RingsTooLarge { bytes: (1 << 20) + 1 }, &["2 MiB", "--ring", "--memory"]),
+            (
+                Refusal::MergingTooLarge { bytes: 1 << 20, split, state, workers },
+                &["--split position --state separate", "1 MiB for 3 workers", "--memory"],
+            ),
+            (
+                Refusal::TasksTooLarge { bytes: 1 << 20, workers },
+                &["--task:", "1 MiB for 3", "raise it to 2 MiB"],
+            ),
+        ] {
+            let line = words(&refusal);
+            assert!(said.iter().all(|word| line.contains(word)), "{line}");
+            assert!(!line.contains('\n'), "{line}");
+        }
+    }
+}
