@@ -183,7 +183,7 @@ impl Merger {
             window,
             index,
             span: header.span,
-            watched: header.watched,
+            watched: watched(&header.span, &header.watched, index == 0, ended_by),
             ended_by,
             empty_before: last.map_or(0, |last| window.windows_between(last)),
             packets,
@@ -291,6 +291,15 @@ pub struct Ended {
     pub memory_bytes: u64,
     /// TCP losses over all flows; `None` where they were not tracked.
     pub tcp_loss: Option<LossCounts>,
+}
+
+/// What was watched of a window: of the run's first one from the first frame on, of its last one up to the latest. Single receivers
+/// begin and end when they will.
+fn watched(span: &Span, seen: &Span, is_first: bool, ended_by: WindowEnd) -> Span {
+    Span {
+        start_ns: if is_first { seen.start_ns } else { span.start_ns },
+        end_ns: if ended_by == WindowEnd::RunEnd { seen.end_ns } else { span.end_ns },
+    }
 }
 
 fn merge_headers(sum: &mut WindowHeader, more: WindowHeader) {

@@ -4,6 +4,7 @@
 //! groups came. A batch goes through in stages, each of which prefetches what the next one reads: three random lines a row
 //! then cost a fraction of what they cost one after the other.
 
+use crate::large_pages::ask_for_large_pages;
 use crate::prefetch::prefetch;
 use crate::{Lease, Limits};
 use packet::Seed;
@@ -100,7 +101,8 @@ impl<const K: usize> GroupTable<K> {
     /// Finds the group of each key, or makes it; [`NO_GROUP`] where there is no memory for it.
     pub fn groups(&mut self, keys: &[[u64; K]], groups: &mut Vec<u32>) {
         groups.clear();
-        groups.reserve(keys.len());
+        groups.resize(keys.len(), NO_GROUP);
+        let mut places = groups.iter_mut();
         let mut hashes = [0; BATCH];
         for batch in keys.chunks(BATCH) {
             // All may be new: growing in between would move what is prefetched.
@@ -117,8 +119,8 @@ impl<const K: usize> GroupTable<K> {
                 prefetch(self.keys.as_ptr().wrapping_add(group));
                 prefetch(self.states.as_ptr().wrapping_add(group.wrapping_mul(self.width)));
             }
-            for (key, &hash) in batch.iter().zip(&hashes) {
-                groups.push(self.find_or_add(key, hash, has_room));
+            for ((key, &hash), place) in batch.iter().zip(&hashes).zip(&mut places) {
+                *place = self.find_or_add(key, hash, has_room);
             }
         }
     }
@@ -176,9 +178,12 @@ impl<const K: usize> GroupTable<K> {
         if !self.memory.grow(bytes - self.memory.bytes()) {
             return false;
         }
-        self.keys.reserve_exact(capacity - self.keys.len());
-        self.states.reserve_exact(capacity * self.width - self.states.len());
-        let old = std::mem::replace(&mut self.index, vec![FREE; slots]);
+        grow(&mut self.keys, capacity);
+        grow(&mut self.states, capacity * self.width);
+        let mut index = Vec::new();
+        grow(&mut index, slots);
+        index.resize(slots, FREE);
+        let old = std::mem::replace(&mut self.index, index);
         let mask = slots - 1;
         for slot in old.into_iter().filter(|slot| slot.group != NO_GROUP) {
             let mut at = slot.hash as usize & mask;
@@ -198,6 +203,12 @@ impl<const K: usize> GroupTable<K> {
         self.keys.clear();
         self.states.clear();
     }
+}
+
+/// Makes room for so many values, on large pages where there are many: every second row would miss the TLB otherwise.
+fn grow<T>(values: &mut Vec<T>, capacity: usize) {
+    values.reserve_exact(capacity - values.len());
+    ask_for_large_pages(values.as_mut_ptr().cast(), capacity * size_of::<T>());
 }
 
 #[cfg(test)]

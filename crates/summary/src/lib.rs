@@ -8,6 +8,7 @@ mod cuckoo;
 mod entry;
 mod flow_table;
 mod group_table;
+mod large_pages;
 mod limits;
 mod loss_part;
 mod parts;

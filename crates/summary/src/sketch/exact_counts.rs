@@ -1,10 +1,10 @@
 //! All flows of a window with their exact weights, in memory of a fixed size: what a planner takes where it fits.
 
-use super::memory::ask_for_large_pages;
 use super::{
     Cardinality, Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary,
     Unmergeable, Update, UpdateBurst,
 };
+use crate::large_pages::ask_for_large_pages;
 use hashbrown::HashTable;
 use packet::{Key, Seed};
 use std::fmt;
