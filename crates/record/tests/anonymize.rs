@@ -3,11 +3,10 @@
 mod sample;
 mod tool;
 
-use flow::{Estimate, FlowRecord};
-use packet::{FlowKey, KeySpec};
+use flow::FlowRecord;
 use proptest::prelude::*;
 use record::Anonymizer;
-use record::report::{EstimatedFlow, TaskRows};
+use report::{Answer, Column, ColumnKind, Value};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The key of the authors' own distribution.
@@ -269,7 +268,12 @@ fn the_key_does_not_show() {
 #[test]
 fn rows_of_a_hierarchy_stay_networks() {
     let mut anonymizer = Anonymizer::new(&KEY);
-    for (network, prefix) in [
+    let columns = vec![
+        Column::new("src_addr", ColumnKind::Prefix, ""),
+        Column::new("host", ColumnKind::Address, ""),
+        Column::new("total_count", ColumnKind::Estimate, "packets"),
+    ];
+    for (network, length) in [
         ("192.0.0.0", 8),
         ("192.0.2.0", 24),
         ("192.0.2.77", 32),
@@ -279,31 +283,25 @@ fn rows_of_a_hierarchy_stay_networks() {
         ("2001:db8::9", 128),
     ] {
         let before = address(network);
-        let row = |prefix| EstimatedFlow {
-            key: FlowKey { src_addr: Some(before), ..FlowKey::default() },
-            prefix,
-            estimate: Estimate::exact(7.0),
-            own: Some(Estimate::exact(5.0)),
+        let figure = Value::Estimate { value: 7.0, lower: 5.0, upper: 9.0 };
+        let row = vec![Value::Prefix { address: before, length }, Value::Address(before), figure.clone()];
+        let mut answer = Answer::new("heavy_hitters", None, columns.clone(), vec![row]);
+        answer.map_addresses(&mut |address| anonymizer.address(address));
+        let [of_prefix, of_host, after] = &answer.rows[0][..] else { panic!("{answer:?}") };
+        assert_eq!(*of_host, Value::Address(anonymizer.address(before)), "{network} without a prefix");
+        let (&Value::Prefix { address: of_prefix, length: kept }, &Value::Address(of_host)) =
+            (of_prefix, of_host)
+        else {
+            panic!("{answer:?}")
         };
-        let mut rows = TaskRows::Flows {
-            key: KeySpec::parse("src_addr").expect("a key"),
-            figure: "total_count",
-            is_hierarchy: true,
-            flows: vec![row(Some(prefix)), row(None)],
+        assert_eq!((kept, after), (length, &figure), "{network}/{length}");
+        let bits = |address| match address {
+            IpAddr::V4(address) => format!("{:032b}", Ipv4Addr::to_bits(address)),
+            IpAddr::V6(address) => format!("{:0128b}", Ipv6Addr::to_bits(address)),
         };
-        rows.anonymize(&mut anonymizer);
-        let TaskRows::Flows { flows, .. } = rows else { panic!("{rows:?}") };
-        let bits = |address: Option<IpAddr>| match address {
-            Some(IpAddr::V4(address)) => format!("{:032b}", address.to_bits()),
-            Some(IpAddr::V6(address)) => format!("{:0128b}", address.to_bits()),
-            None => panic!("no address"),
-        };
-        let whole = anonymizer.address(before);
-        let [of_prefix, of_host] = [bits(flows[0].key.src_addr), bits(flows[1].key.src_addr)];
-        assert_eq!(of_host, bits(Some(whole)), "{network} without a prefix");
-        let (kept, behind) = of_prefix.split_at(prefix.into());
-        assert_eq!(kept, &of_host[..prefix.into()], "{network}/{prefix}");
-        assert!(!behind.contains('1'), "{network}/{prefix}: {behind}");
-        assert_eq!((flows[0].prefix, flows[0].estimate), (Some(prefix), Estimate::exact(7.0)));
+        let (of_prefix, of_host) = (bits(of_prefix), bits(of_host));
+        let (kept, behind) = of_prefix.split_at(length.into());
+        assert_eq!(kept, &of_host[..length.into()], "{network}/{length}");
+        assert!(!behind.contains('1'), "{network}/{length}: {behind}");
     }
 }

@@ -3,16 +3,15 @@
 mod support;
 
 use packet::{FlowKey, KeySpec};
-use record::report::{Point, TaskRows};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use support::*;
-use task::{Kind, catalog};
+use task::{Kind, Point, TaskAnswer, TaskRows, catalog};
 
 fn f1(named: &HashSet<FlowKey>, truth: &HashSet<FlowKey>) -> f64 {
     2.0 * named.intersection(truth).count() as f64 / (named.len() + truth.len()).max(1) as f64
 }
 
-fn names(answer: &record::report::TaskAnswer) -> HashSet<FlowKey> {
+fn names(answer: &TaskAnswer) -> HashSet<FlowKey> {
     flows(answer).iter().map(|flow| flow.key).collect()
 }
 
@@ -37,7 +36,7 @@ fn heavy_hitters_are_found_by_every_structure() {
                 continue;
             };
             let answer = answer(&text, &packets);
-            assert_eq!(answer.note.total.0, total, "{text}");
+            assert_eq!(answer.note.total, total, "{text}");
             let is_exact = structure.name() == "exact";
             let least = if is_exact {
                 1.0

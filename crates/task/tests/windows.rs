@@ -4,10 +4,9 @@ mod support;
 
 use flow::Estimate;
 use packet::KeySpec;
-use record::report::TaskRows;
 use std::collections::HashMap;
 use support::*;
-use task::{Desk, Kind, Structure, Tasks, WindowId, WorkerId, catalog};
+use task::{Desk, Kind, Structure, TaskRows, Tasks, WindowId, WorkerId, catalog};
 
 const FIRST: WorkerId = WorkerId::new(0);
 const SECOND: WorkerId = WorkerId::new(1);
@@ -227,7 +226,7 @@ fn a_worker_that_was_given_up_is_not_heard_any_more() {
         let answers = desk.report(window, Some(0));
         assert_eq!(answers.len(), 1);
         assert!(answers[0].status.contains("a worker failed"), "{}", answers[0].status);
-        assert_eq!(answers[0].note.total.0, 1_000, "what came late is not counted");
+        assert_eq!(answers[0].note.total, 1_000, "what came late is not counted");
     }
     let answers = desk.report(WindowId::new(7), Some(3));
     assert_eq!((answers.len(), answers[0].note.lost), (1, Some(3)), "nobody counted, and that is said");

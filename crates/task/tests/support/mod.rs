@@ -2,9 +2,10 @@
 #![allow(dead_code)] // Each test takes what it needs.
 
 use packet::{Bursts, FlowKey, Key, KeySpec, KeyV4, KeyV6, MaskedKey, PacketFields, Seed};
-use record::report::{EstimatedFlow, TaskAnswer, TaskRows};
 use std::collections::{HashMap, HashSet};
-use task::{Desk, Setting, TaskCounter, TaskSpec, Tasks, WindowId, WorkerId};
+use task::{
+    Desk, EstimatedFlow, Setting, TaskAnswer, TaskCounter, TaskRows, TaskSpec, Tasks, WindowId, WorkerId,
+};
 
 pub(crate) const SEED: u64 = 7;
 const BURST: usize = 64;
