@@ -93,8 +93,8 @@ fn the_same_records_by_every_design() {
         }
         // How many of them a sweep had come across before the end hangs on when it came by.
         assert_eq!(report["flows"]["seen"], whole["flows"]["seen"], "{arguments:?}");
-        for (at, query) in whole["queries"].as_array().expect("a list").iter().enumerate() {
-            assert_eq!(report["queries"][at]["rows"], query["rows"], "{arguments:?}");
+        for (at, query) in whole["answers"].as_array().expect("a list").iter().enumerate() {
+            assert_eq!(report["answers"][at]["rows"], query["rows"], "{arguments:?}");
         }
         let design = &report["design"];
         let threads = [number(&design["receivers"]), number(&design["workers"])];

@@ -39,8 +39,7 @@ fn loss(scratch: &Scratch, source: &[&str]) -> impl Fn(&str) -> u64 + use<> {
     let path = scratch.path("report.json");
     run(edison().args(["run", "--loss", "--report"]).arg(&path).args(source)).expect(0);
     let report = output::report(&path);
-    let queries = report["queries"].as_array().expect("a list");
-    let query = queries.iter().find(|query| query["name"] == "tcp_loss").expect("--loss was given").clone();
+    let query = output::answer(&report, "tcp_loss").clone();
     move |name: &str| {
         let columns = query["columns"].as_array().expect("a list");
         let at = columns.iter().position(|column| column == name).unwrap_or_else(|| panic!("no {name}"));

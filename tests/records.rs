@@ -91,9 +91,9 @@ fn keys_merge_what_they_leave_out() {
     let by_protocol = expected(&frames, |key| u64::from(key.2));
     assert_eq!(found.collect::<BTreeMap<_, _>>(), by_protocol);
     assert_eq!(records.len(), by_protocol.len());
-    let names: Vec<_> = report["queries"].as_array().unwrap().iter().map(|query| &query["name"]).collect();
+    let names: Vec<_> = report["answers"].as_array().unwrap().iter().map(|answer| &answer["query"]).collect();
     assert_eq!(names, ["totals", "top_bytes", "top_packets"]);
-    assert_eq!(report["queries"][1]["columns"][0], "protocol");
+    assert_eq!(report["answers"][1]["columns"][0], "protocol");
 }
 
 #[test]

@@ -133,8 +133,8 @@ fn planted_events_are_found_and_none_invented() {
             are_those(&heavy, &packets_by(frames, |key| *key), 0.01 * total, off, &what);
             seen[0] |= heavy.keys().any(|flow| flow.0 == elephant);
 
-            let queries = report["queries"].as_array().expect("queries");
-            let spreaders = queries.iter().filter(|query| query["name"] == "super_spreaders");
+            let answers = report["answers"].as_array().expect("answers");
+            let spreaders = answers.iter().filter(|answer| answer["query"] == "super_spreaders");
             let sides: [Sides; 2] = [|key| (key.0, key.1), |key| (key.1, key.0)];
             for ((query, sides), who) in spreaders.zip(sides).zip([scanner, flooded]) {
                 let rows = query["rows"].as_array().expect("rows");
@@ -181,18 +181,23 @@ fn reports_say_where_answers_come_from() {
     assert!(shown.contains("quantiles:key=size  [") && shown.contains("window    1: "), "{shown}");
     assert!(shown.contains("task      quantiles:key=size: exact: it has room"), "{shown}");
     let report = output::report(&path);
-    let queries = report["queries"].as_array().expect("queries");
-    let entropy: Vec<_> = queries.iter().filter(|query| query["name"] == "entropy").collect();
+    let answers = report["answers"].as_array().expect("answers");
+    let entropy: Vec<_> = answers.iter().filter(|answer| answer["query"] == "entropy").collect();
     assert_eq!(entropy.len(), 2, "one a window");
     let one = entropy[0];
-    assert_eq!(one["task"], "entropy:memory=16KiB,packets=100k");
+    let task = &one["task"];
+    assert_eq!(task["text"], "entropy:memory=16KiB,packets=100k");
     assert_eq!(one["columns"], serde_json::json!(["bits", "lower", "upper"]));
-    assert_eq!((number(&one["total"]), &one["lost"], &one["status"]), (10_000, &Value::Null, &"ok".into()));
-    assert!(number(&one["memory_bytes"]) <= 2 * (16 << 10), "both address families");
+    assert_eq!(
+        (number(&task["total"]), &task["lost"], &one["class"]),
+        (10_000, &Value::Null, &"sketch".into())
+    );
+    assert_ne!(one["status"], "partial");
+    assert!(number(&task["memory_bytes"]) <= 2 * (16 << 10), "both address families");
     for text in ["structure", "why"] {
-        assert!(one[text].as_str().is_some_and(|text| !text.is_empty()), "{one}");
+        assert!(task[text].as_str().is_some_and(|text| !text.is_empty()), "{one}");
     }
-    let quantiles = queries.iter().find(|query| query["name"] == "quantiles").expect("an answer");
+    let quantiles = answers.iter().find(|answer| answer["query"] == "quantiles").expect("an answer");
     assert_eq!(quantiles["bounds"], "exact, of what was seen");
 }
 

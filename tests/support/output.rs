@@ -64,24 +64,91 @@ pub(crate) fn one_record_per_key(records: &[Record]) -> Flows {
     flows
 }
 
-/// A report whose frames add up.
+/// A report whose frames add up: times as nanoseconds, and each answer of `answers` as a [`table`].
 pub(crate) fn report(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let report: Value = serde_json::from_str(&text).expect("JSON");
+    let mut report: Value = serde_json::from_str(&text).expect("JSON");
+    for name in ["started", "ended"] {
+        report[name] = time(&report[name]);
+    }
+    tables(&mut report["answers"]);
     conserves(&report);
     report
 }
 
-/// What `--json` printed; the frames of each window add up.
+/// The windows that `--json` printed, without runs of empty ones. Each has its answers together as [`table`]s, and the members of
+/// the answer `totals`, which begins it; its frames add up.
 pub(crate) fn windows<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Value> {
-    lines
-        .into_iter()
-        .map(|line| {
-            let window: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-            conserves(&window);
-            window
-        })
+    let mut windows: Vec<Value> = Vec::new();
+    for line in lines {
+        let answer: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        if answer["empty"].is_null() && answer["query"] == "totals" {
+            let mut window = answer.clone();
+            window["answers"] = Value::Array(Vec::new());
+            for span in ["window", "watched"] {
+                if !window[span].is_null() {
+                    window[span] = serde_json::json!({"start": time(&window[span]["start"]), "end": time(&window[span]["end"])});
+                }
+            }
+            windows.push(window);
+        }
+        if answer["empty"].is_null() {
+            let answers = windows.last_mut().expect("totals come first")["answers"].as_array_mut();
+            answers.expect("a list").push(answer);
+        }
+    }
+    for window in &mut windows {
+        tables(&mut window["answers"]);
+        // The last one may be on its way still, but its first line is whole.
+        conserves(window);
+    }
+    windows
+}
+
+/// Runs of empty windows that `--json` printed: their number and time.
+pub(crate) fn empty_windows(lines: &str) -> Vec<(u64, Value, Value)> {
+    let answers = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let empty = answers.filter(|answer| !answer["empty"].is_null());
+    empty
+        .map(|run| (number(&run["empty"]), time(&run["window"]["start"]), time(&run["window"]["end"])))
         .collect()
+}
+
+/// A time in nanoseconds since the epoch.
+fn time(value: &Value) -> Value {
+    value.as_str().and_then(report::parse_time).map_or(Value::Null, Value::from)
+}
+
+fn tables(answers: &mut Value) {
+    for answer in answers.as_array_mut().expect("a list of answers") {
+        *answer = table(answer);
+    }
+}
+
+/// An answer as a table: the names of its columns, and its rows as lists. An estimate takes three columns, the last two of which are
+/// named `lower` and `upper`.
+fn table(answer: &Value) -> Value {
+    let columns = answer["columns"].as_array().expect("columns");
+    let is_estimate = |column: &Value| column["kind"] == "estimate";
+    let names = columns.iter().flat_map(|column| match is_estimate(column) {
+        true => vec![column["name"].clone(), "lower".into(), "upper".into()],
+        false => vec![column["name"].clone()],
+    });
+    let rows = answer["rows"].as_array().expect("rows").iter().map(|row| {
+        assert_eq!(row.as_object().expect("an object").len(), columns.len(), "{row}");
+        let cells = columns.iter().flat_map(|column| {
+            let cell = &row[column["name"].as_str().expect("a name")];
+            match is_estimate(column) {
+                true => ["value", "lower", "upper"].map(|part| cell[part].clone()).to_vec(),
+                false => vec![cell.clone()],
+            }
+        });
+        Value::Array(cells.collect())
+    });
+    let (names, rows): (Vec<_>, Vec<_>) = (names.collect(), rows.collect());
+    let mut table = answer.clone();
+    (table["columns"], table["rows"]) = (names.into(), rows.into());
+    table
 }
 
 fn conserves(report: &Value) {
@@ -102,11 +169,15 @@ pub(crate) fn total(counters: &Value) -> u64 {
     counters.as_object().map_or(0, |counters| counters.values().map(number).sum())
 }
 
+/// The answer of a query.
+pub(crate) fn answer<'a>(report: &'a Value, query: &str) -> &'a Value {
+    let answers = report["answers"].as_array().expect("a list");
+    answers.iter().find(|it| it["query"] == query).unwrap_or_else(|| panic!("no answer of {query}"))
+}
+
 /// The rows of a query.
 pub(crate) fn row<'a>(report: &'a Value, query: &str) -> &'a [Value] {
-    let queries = report["queries"].as_array().expect("a list");
-    let query = queries.iter().find(|it| it["name"] == query).unwrap_or_else(|| panic!("no query {query}"));
-    query["rows"].as_array().expect("a list")
+    answer(report, query)["rows"].as_array().expect("a list")
 }
 
 /// Key and counts of a row of `top_bytes` or `top_packets`.

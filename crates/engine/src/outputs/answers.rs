@@ -91,7 +91,9 @@ impl Answers {
         self.run_unplaced.wire_bytes += wire_bytes;
         self.run_refused += closed.refused_rows;
         let mut answers = vec![totals(Some(closed.span), &closed.totals)];
-        answers[0].account = Some(Account { packets: closed.packets.clone(), loss: closed.loss.clone() });
+        let mut packets = closed.packets.clone();
+        packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
+        answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
         answers.extend(partials.window_answers(set.rows(), closed.span, &closed.unplaced));
         let rows_missing = missing(closed.refused_rows, closed.unplaced.packets);
         for answer in &mut answers[1..] {
