@@ -307,7 +307,7 @@ fn bad_wishes_are_answered_in_one_line() {
         run(edison().arg("generate").args(arguments)).says(2, words);
     }
     for (arguments, word) in [
-        (["-i", "lo", "--rate", "fast"], "no rate"),
+        (["-i", "lo", "--rate", "fast"], "not a rate such as 100kpps or 1.5Gbps, times or max"),
         (["-i", "lo", "--port", "net_null0"], "cannot be used with"),
         (["--path", "hops=2", "-i", "lo"], "cannot be used with"),
     ] {

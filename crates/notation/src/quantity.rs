@@ -23,7 +23,8 @@ pub struct QuantityError {
 }
 
 impl QuantityError {
-    pub(crate) fn new(text: &str, expected: Expected) -> Self {
+    /// For a text that should have looked like `expected`.
+    pub fn new(text: &str, expected: &'static str) -> Self {
         Self { text: text.to_owned(), expected }
     }
 

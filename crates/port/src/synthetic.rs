@@ -125,7 +125,10 @@ mod tests {
     #[test]
     fn a_wrong_specification_is_wrong_usage() {
         let error = SyntheticSource::open("packets=1,flow=2", 32).unwrap_err();
-        assert!(matches!(&error, SourceError::Open(text) if text.contains("flows")), "{error}");
+        assert!(
+            matches!(&error, SourceError::Refused(Setting::Synthetic, text) if text.contains("flows")),
+            "{error}"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod cuts;
 
 use super::*;
+use crate::Setting;
 use packet::LinkType;
 use std::io::{Cursor, ErrorKind, Write};
 
@@ -444,7 +445,11 @@ fn the_writer_is_read_back() {
 #[test]
 fn what_cannot_be_opened_says_what_to_do() {
     for (path, says) in [("/nowhere/at.pcap", "check the name"), ("/", "is a directory")] {
-        let Err(SourceError::Open(text)) = CaptureSource::open(path, 64) else { panic!("{path} was opened") };
+        let Err(error) = CaptureSource::open(path, 64) else { panic!("{path} was opened") };
+        let is_missing = says == "check the name";
+        assert_eq!(is_missing, matches!(error, SourceError::Refused(Setting::CaptureName, _)), "{error:?}");
+        assert_eq!(!is_missing, matches!(error, SourceError::Open(_)), "{error:?}");
+        let text = error.to_string();
         assert!(text.contains(path) && text.contains(says), "{text}");
     }
 }

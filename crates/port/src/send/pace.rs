@@ -22,7 +22,8 @@ impl FromStr for Pacing {
         match text {
             "max" => Ok(Self::Unlimited),
             "times" => Ok(Self::Times),
-            _ => text.parse().map(Self::Rate),
+            _ if text.ends_with("pps") || text.ends_with("bps") => text.parse().map(Self::Rate),
+            _ => Err(QuantityError::new(text, "a rate such as 100kpps or 1.5Gbps, times or max")),
         }
     }
 }
@@ -89,7 +90,9 @@ mod tests {
     fn reads_rates() {
         assert_eq!("100kpps".parse(), Ok(Pacing::Rate(Rate::Packets(100_000))));
         assert_eq!(("times".parse(), "max".parse()), (Ok(Pacing::Times), Ok(Pacing::Unlimited)));
-        assert!("100".parse::<Pacing>().is_err());
+        let error = |text: &str| text.parse::<Pacing>().expect_err(text).to_string();
+        assert!(error("100").ends_with("times or max"), "{}", error("100"));
+        assert!(error("0pps").contains("from 1pps"), "{}", error("0pps"));
     }
 
     #[test]
