@@ -172,7 +172,7 @@ fn times_that_run_backwards_are_counted() {
     let report = output::report(&scratch.path("report.json"));
     assert_eq!(number(&report["packets"]["remarks"]["time_backwards"]), 2);
     let ended = START + 100_000_000 * SECOND;
-    assert_eq!((number(&report["started"]), number(&report["ended"])), (START, ended));
+    assert_eq!((output::time(&report["started"]), output::time(&report["ended"])), (START, ended));
 }
 
 #[test]
@@ -270,7 +270,9 @@ fn a_pipe_that_falls_silent() {
     let mut running = Running::start(command.stdin(Stdio::piped()));
     let mut stdin = running.child.stdin.take().expect("piped");
     stdin.write_all(&bytes).expect("it reads");
-    assert!(running.wait_for("three windows", |it| it.lines().len() == 3));
+    assert!(running.wait_for("three windows", |it| {
+        output::windows(it.lines().iter().map(String::as_str)).len() == 3
+    }));
     running.signal(libc::SIGINT);
     running.wait().says(3, &["stopped before the end"]);
     expect_report(&report, 3000, 3000);
@@ -374,7 +376,7 @@ fn an_interface_that_vanishes_is_a_fault() {
         (0..20).for_each(|n| veth.send(&capture::udp(n)));
         let frames = |it: &Running| -> u64 {
             let windows = output::windows(it.lines().iter().map(String::as_str));
-            windows.iter().map(|window| number(&window["packets"]["received"])).sum()
+            windows.iter().map(|window| number(&window.packets()["received"])).sum()
         };
         assert!(running.wait_for("the frames", |it| frames(it) == 20));
         veth.vanish();
@@ -401,7 +403,7 @@ fn a_live_source_ends_well() {
         let (running, report) = live(&["--every", "50ms", "--duration", "300ms"]);
         running.wait().expect(0);
         let report = expect_report(&report.path("report.json"), 0, 0);
-        let length = number(&report["ended"]) - number(&report["started"]);
+        let length = output::time(&report["ended"]) - output::time(&report["started"]);
         assert!(length >= 300_000_000, "{length} ns");
 
         let (running, report) = live(&["--every", "50ms", "--idle-exit", "300ms"]);

@@ -7,7 +7,7 @@ mod support;
 use serde_json::Value;
 use std::path::Path;
 use support::capture::{self, Count, Flows, Key};
-use support::output::{self, number, row};
+use support::output::{self, number, of_run, rows};
 use support::program::{Running, edison, run};
 use support::scratch::Scratch;
 use testbed::veth::{Veth, with_veth};
@@ -39,12 +39,8 @@ fn loss(scratch: &Scratch, source: &[&str]) -> impl Fn(&str) -> u64 + use<> {
     let path = scratch.path("report.json");
     run(edison().args(["run", "--loss", "--report"]).arg(&path).args(source)).expect(0);
     let report = output::report(&path);
-    let query = output::answer(&report, "tcp_loss").clone();
-    move |name: &str| {
-        let columns = query["columns"].as_array().expect("a list");
-        let at = columns.iter().position(|column| column == name).unwrap_or_else(|| panic!("no {name}"));
-        number(&query["rows"][0][at])
-    }
+    let row = rows(of_run(&report, "tcp_loss"))[0].clone();
+    move |name: &str| number(&row[name])
 }
 
 const PLANTABLE: [&str; 5] = ["ploss_byte", "ploss_count", "reorder_count", "retrans_byte", "retrans_count"];
@@ -102,7 +98,8 @@ fn what_was_planted_is_found_and_nothing_else() {
         }
         let count = if spec.contains("150k") { 150_000 } else { 60_000 };
         assert_eq!(number(&truth["totals"]["packets"]), count);
-        let measured = number(&row(&output::report(&scratch.path("report.json")), "totals")[0][0]);
+        let report = output::report(&scratch.path("report.json"));
+        let measured = number(&rows(of_run(&report, "totals"))[0]["total_count"]);
         assert_eq!(measured, count, "{spec}");
     }
 }
@@ -148,8 +145,9 @@ fn sent_is_measured(sink: &[&str], spec: &str, sent: u64, too_long: u64) {
     assert_eq!(output::total(&sending["lost"]), 0, "{sending}");
     let totals = &truth["totals"];
     let expected = ["packets", "total_byte", "wire_byte"].map(|name| number(&totals[name]));
-    let measured = &row(&report, "totals")[0];
-    assert_eq!([0, 1, 2].map(|at| number(&measured[at])), expected, "{report}");
+    let measured = &rows(of_run(&report, "totals"))[0];
+    let measured = ["total_count", "total_byte", "wire_byte"].map(|name| number(&measured[name]));
+    assert_eq!(measured, expected, "{report}");
     assert_eq!((expected[0], expected[2]), (sent, number(&sending["wire_byte"])));
     assert_eq!(output::one_record_per_key(&output::records(&csv)), flows(&truth));
     assert_eq!(output::total(&report["loss"]), 0);

@@ -4,8 +4,9 @@
 mod support;
 
 use serde_json::Value;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use support::output::{self, number, row};
+use support::output::{self, number, of_run, rows};
 use support::program::{edison, run};
 use support::scratch::Scratch;
 
@@ -20,26 +21,15 @@ struct Found {
 }
 
 impl Found {
-    fn of_truth(tap: &Value) -> Self {
-        let of = |name: &str| number(&tap[name]);
+    /// Of a row of losses, or of a tap's truth.
+    fn of(row: &Value) -> Self {
+        let of = |name: &str| number(&row[name]);
         Self {
             ploss_byte: of("ploss_byte"),
             ploss_count: of("ploss_count"),
             reorder_count: of("reorder_count"),
             retrans_byte: of("retrans_byte"),
             retrans_count: of("retrans_count"),
-        }
-    }
-
-    /// Of a row whose loss columns begin at `at`.
-    fn of_row(row: &Value, at: usize) -> Self {
-        let of = |offset: usize| number(&row[at + offset]);
-        Self {
-            ploss_byte: of(0),
-            ploss_count: of(1),
-            reorder_count: of(2),
-            retrans_count: of(3),
-            retrans_byte: of(4),
         }
     }
 
@@ -71,15 +61,15 @@ fn measure(scratch: &Scratch, capture: &Path) -> Measured {
     let ended = run(&mut command).expect(0);
     let report = output::report(&report);
     let windows = output::windows(ended.stdout.lines());
-    let in_windows = windows.iter().map(|window| Found::of_row(&row(window, "tcp_loss")[0], 0));
+    let in_windows = windows.iter().map(|window| Found::of(&rows(window.answer("tcp_loss"))[0]));
     let text = std::fs::read_to_string(&csv).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().unwrap();
-    let rows: Vec<_> = lines.collect();
+    let records: Vec<_> = lines.collect();
     let of = |cells: &[&str], name: &str| {
         cells[header.iter().position(|it| *it == name).unwrap()].parse::<u64>().ok()
     };
-    let in_records = rows.iter().map(|cells| {
+    let in_records = records.iter().map(|cells| {
         let of = |name: &str| of(cells, name).unwrap();
         Found {
             ploss_byte: of("ploss_byte"),
@@ -90,14 +80,32 @@ fn measure(scratch: &Scratch, capture: &Path) -> Measured {
         }
     });
     let round_trip = |cells: &Vec<&str>| (of(cells, "dst_port").unwrap() as u16, of(cells, "rtt_min"));
-    let round_trips = rows.iter().map(round_trip).collect();
-    let in_all = Found::of_row(&row(&report, "tcp_loss")[0], 0);
+    let round_trips = records.iter().map(round_trip).collect();
+    let in_all = Found::of(&rows(of_run(&report, "tcp_loss"))[0]);
+    // All flows with losses have a row, and their losses are all there are.
+    let rankings = windows.iter().map(|window| (window.answer("tcp_loss"), window.answer("top_loss")));
+    for (all, ranking) in rankings.chain([(of_run(&report, "tcp_loss"), of_run(&report, "top_loss"))]) {
+        check_ranking(&rows(all)[0], rows(ranking));
+    }
     let sums = [
         in_all,
         in_windows.fold(Found::default(), Found::plus),
         in_records.fold(Found::default(), Found::plus),
     ];
     Measured { report, sums, round_trips }
+}
+
+/// The flows with losses are distinct, in order, and have all the losses.
+fn check_ranking(all: &Value, ranking: &[Value]) {
+    const LOST: [&str; 3] = ["ploss_byte", "retrans_byte", "unseen_byte"];
+    for name in LOST {
+        assert_eq!(ranking.iter().map(|row| number(&row[name])).sum::<u64>(), number(&all[name]), "{name}");
+    }
+    let lost = |row: &Value| LOST.iter().map(|name| number(&row[*name])).sum::<u64>();
+    assert!(ranking.iter().all(|row| lost(row) == number(&row["loss_byte"]) && lost(row) != 0));
+    assert!(ranking.is_sorted_by(|a, b| lost(a) >= lost(b)));
+    let flows: HashSet<_> = ranking.iter().map(output::flow).collect();
+    assert_eq!(flows.len(), ranking.len());
 }
 
 fn taps(scratch: &Scratch, spec: &str, hops: u32) -> (Value, Vec<PathBuf>) {
@@ -120,11 +128,15 @@ fn the_reports_before_and_behind_name_the_hop() {
         let (truth, taps) = taps(&scratch, spec, hops);
         let mut lost_before = Vec::new();
         for (tap, capture) in taps.iter().enumerate() {
-            let expected = Found::of_truth(&truth["taps"][tap]);
+            let expected = Found::of(&truth["taps"][tap]);
             let Measured { report, sums: found, round_trips } = measure(&scratch, capture);
             assert_eq!(found, [expected; 3], "{spec} tap {tap}");
-            let sum = &row(&report, "tcp_loss")[0];
-            assert_eq!((number(&sum[5]), number(&sum[8])), (0, 0), "nothing unseen, nothing taken anew");
+            let sum = &rows(of_run(&report, "tcp_loss"))[0];
+            assert_eq!(
+                (number(&sum["unseen_byte"]), number(&sum["resync_count"])),
+                (0, 0),
+                "nothing unseen, nothing taken anew"
+            );
             // Either end is as far away as the tap says, and answers within a microsecond.
             let rtt_us = if spec.contains("50k") { 50_000 } else { 20_000 };
             let hop_ns = rtt_us * 1000 / 2 / u64::from(hops);
@@ -174,8 +186,8 @@ fn what_the_tap_missed_is_not_the_networks_loss() {
     });
     assert!(missed > 100_000);
     let Measured { report, sums: found, .. } = measure(&scratch, &thinned);
-    let sum = &row(&report, "tcp_loss")[0];
-    assert_eq!(number(&sum[5]), missed, "unseen_byte");
+    let sum = &rows(of_run(&report, "tcp_loss"))[0];
+    assert_eq!(number(&sum["unseen_byte"]), missed, "unseen_byte");
     assert_eq!(found[0], Found::default(), "nothing was lost or sent again");
 }
 

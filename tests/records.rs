@@ -91,9 +91,14 @@ fn keys_merge_what_they_leave_out() {
     let by_protocol = expected(&frames, |key| u64::from(key.2));
     assert_eq!(found.collect::<BTreeMap<_, _>>(), by_protocol);
     assert_eq!(records.len(), by_protocol.len());
-    let names: Vec<_> = report["answers"].as_array().unwrap().iter().map(|answer| &answer["query"]).collect();
+    let names: Vec<_> = output::list(&report["answers"]).iter().map(|answer| &answer["query"]).collect();
     assert_eq!(names, ["totals", "top_bytes", "top_packets"]);
-    assert_eq!(report["answers"][1]["columns"][0], "protocol");
+    let answer = output::of_run(&report, "top_bytes");
+    assert_eq!(answer["columns"][0]["name"], "protocol");
+    let ranked = output::rows(answer)
+        .iter()
+        .map(|row| (number(&row["protocol"]), (number(&row["total_count"]), number(&row["total_byte"]))));
+    assert_eq!(ranked.collect::<BTreeMap<_, _>>(), by_protocol);
 }
 
 #[test]

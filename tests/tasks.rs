@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use support::capture::{self, Frame, Generated};
-use support::output::{self, number, row};
+use support::output::{self, number, rows};
 use support::program::{edison, run};
 use support::scratch::Scratch;
 
@@ -49,25 +49,26 @@ fn changes(now: &Truth<IpAddr>, before: &Truth<IpAddr>) -> Truth<IpAddr> {
     keys.into_iter().map(|key| (*key, of(now, key) - of(before, key))).collect()
 }
 
-/// The rows of an answer, by key; `columns`: of the key.
-fn found<K: std::hash::Hash + Eq>(rows: &[Value], columns: usize, key: impl Fn(&[Value]) -> K) -> Truth<K> {
-    let figure = |value: &Value| value.as_f64().unwrap_or_else(|| number(value) as f64);
-    rows.iter()
-        .map(|row| row.as_array().expect("a row"))
-        .map(|row| (key(row), figure(&row[columns])))
-        .collect()
+/// The figures of an answer, by key; exact ones have bounds that say so.
+fn found<K: std::hash::Hash + Eq>(
+    answer: &Value,
+    figure: &str,
+    is_exact: bool,
+    key: impl Fn(&Value) -> K,
+) -> Truth<K> {
+    let figure = |row: &Value| {
+        let figure = &row[figure];
+        let bounds = [&figure["lower"], &figure["upper"]];
+        assert!(!is_exact || bounds == [&figure["value"]; 2], "{answer}");
+        output::estimate(figure)
+    };
+    let found: Truth<K> = rows(answer).iter().map(|row| (key(row), figure(row))).collect();
+    assert_eq!(found.len(), rows(answer).len(), "each key once: {answer}");
+    found
 }
 
 fn address(value: &Value) -> IpAddr {
     value.as_str().and_then(|text| text.parse().ok()).expect("an address")
-}
-
-/// Columns as in the report: source, destination, protocol, ports.
-fn flow(row: &[Value]) -> capture::Key {
-    let [protocol, source, destination] = [2, 3, 4].map(|at| number(&row[at]));
-    let port = |number: u64| u16::try_from(number).expect("a port");
-    let protocol = u8::try_from(protocol).expect("a protocol");
-    (address(&row[0]), address(&row[1]), protocol, port(source), port(destination))
 }
 
 /// All that are well above the threshold were found, none that is well below; `off`: the error that is allowed, 0 for exact tables.
@@ -126,34 +127,34 @@ fn planted_events_are_found_and_none_invented() {
         let frames = windows(&generated.frames);
         assert_eq!(reports.len(), frames.len());
         let (mut seen, mut before) = ([false; 5], None);
-        for (report, frames) in reports.iter().zip(frames) {
-            let what = format!("{size} {design:?} window {}", report["index"]);
+        for (index, (window, frames)) in reports.iter().zip(frames).enumerate() {
+            let what = format!("{size} {design:?} window {index}");
             let total = frames.len() as f64;
-            let heavy = found(row(report, "heavy_hitters"), 5, flow);
+            let heavy = found(window.answer("heavy_hitters"), "total_count", off == 0.0, output::flow);
             are_those(&heavy, &packets_by(frames, |key| *key), 0.01 * total, off, &what);
             seen[0] |= heavy.keys().any(|flow| flow.0 == elephant);
 
-            let answers = report["answers"].as_array().expect("answers");
-            let spreaders = answers.iter().filter(|answer| answer["query"] == "super_spreaders");
-            let sides: [Sides; 2] = [|key| (key.0, key.1), |key| (key.1, key.0)];
-            for ((query, sides), who) in spreaders.zip(sides).zip([scanner, flooded]) {
-                let rows = query["rows"].as_array().expect("rows");
-                let found = found(rows, 1, |row| address(&row[0]));
+            let spreaders: Vec<_> = window.answers_of("super_spreaders").collect();
+            assert_eq!(spreaders.len(), 2);
+            let sides: [(&str, Sides); 2] =
+                [("src_addr", |key| (key.0, key.1)), ("dst_addr", |key| (key.1, key.0))];
+            for ((answer, (member, sides)), who) in spreaders.into_iter().zip(sides).zip([scanner, flooded]) {
+                let found = found(answer, "contacts", off == 0.0, |row| address(&row[member]));
                 are_those(&found, &others_of(frames, sides), 200.0, off, &what);
                 seen[if who == scanner { 1 } else { 2 }] |= found.contains_key(&who);
             }
 
             let now = packets_by(frames, |key| key.1);
-            let rows = row(report, "change");
+            let answer = window.answer("change");
             if let Some(before) = &before {
-                let found = found(rows, 1, |row| address(&row[0]));
+                let found = found(answer, "change", off == 0.0, |row| address(&row["dst_addr"]));
                 let most = total.max(before_total(before));
                 are_those(&found, &changes(&now, before), 0.02 * most, off, &what);
                 if let Some(change) = found.get(&flooded) {
                     seen[if *change > 0.0 { 3 } else { 4 }] = true;
                 }
             } else {
-                assert!(rows.is_empty(), "{what}: there was nothing before");
+                assert!(rows(answer).is_empty(), "{what}: there was nothing before");
             }
             before = Some(now);
         }
@@ -181,22 +182,26 @@ fn reports_say_where_answers_come_from() {
     assert!(shown.contains("quantiles:key=size  [") && shown.contains("window    1: "), "{shown}");
     assert!(shown.contains("task      quantiles:key=size: exact: it has room"), "{shown}");
     let report = output::report(&path);
-    let answers = report["answers"].as_array().expect("answers");
+    let answers = output::list(&report["answers"]);
     let entropy: Vec<_> = answers.iter().filter(|answer| answer["query"] == "entropy").collect();
     assert_eq!(entropy.len(), 2, "one a window");
+    assert_eq!(number(&report["answers_unlisted"]), 0);
     let one = entropy[0];
-    let task = &one["task"];
-    assert_eq!(task["text"], "entropy:memory=16KiB,packets=100k");
-    assert_eq!(one["columns"], serde_json::json!(["bits", "lower", "upper"]));
-    assert_eq!(
-        (number(&task["total"]), &task["lost"], &one["class"]),
-        (10_000, &Value::Null, &"sketch".into())
-    );
-    assert_ne!(one["status"], "partial");
-    assert!(number(&task["memory_bytes"]) <= 2 * (16 << 10), "both address families");
+    assert_eq!((&one["class"], &one["status"]), (&"sketch".into(), &"complete".into()));
+    assert_eq!(entropy[1]["status"], "cut", "the capture ends within it");
+    assert_eq!(one["columns"], serde_json::json!([{"name": "bits", "kind": "estimate", "unit": "bits"}]));
+    let (note, bits) = (&one["task"], &one["rows"][0]["bits"]);
+    assert_eq!(note["text"], "entropy:memory=16KiB,packets=100k");
+    assert_eq!((number(&note["total"]), &note["lost"]), (10_000, &Value::Null));
+    assert!(number(&note["memory_bytes"]) <= 2 * (16 << 10), "both address families");
     for text in ["structure", "why"] {
-        assert!(task[text].as_str().is_some_and(|text| !text.is_empty()), "{one}");
+        assert!(note[text].as_str().is_some_and(|text| !text.is_empty()), "{one}");
     }
+    assert_eq!(
+        (&one["bounds"], &bits["lower"], &bits["upper"]),
+        (&"none".into(), &Value::Null, &Value::Null)
+    );
+    assert!((1.0..13.0).contains(&output::estimate(bits)), "{one}");
     let quantiles = answers.iter().find(|answer| answer["query"] == "quantiles").expect("an answer");
     assert_eq!(quantiles["bounds"], "exact, of what was seen");
 }

@@ -24,6 +24,8 @@ struct Expected {
     start: u64,
     end: u64,
     ended_by: &'static str,
+    /// The latest time so far.
+    latest: u64,
     backwards: u64,
     flows: Flows,
 }
@@ -38,10 +40,7 @@ impl Expected {
     }
 
     fn sum(&self) -> Count {
-        self.flows.values().fold(Count::default(), |sum, count| Count {
-            packets: sum.packets + count.packets,
-            total_byte: sum.total_byte + count.total_byte,
-        })
+        sum(self.flows.values())
     }
 }
 
@@ -67,7 +66,9 @@ fn by_time(frames: &[Frame], length: u64) -> Vec<Expected> {
                 });
             }
         }
-        windows.last_mut().expect("just opened").add(frame, is_backwards);
+        let window = windows.last_mut().expect("just opened");
+        window.add(frame, is_backwards);
+        window.latest = now;
     }
     windows
 }
@@ -77,16 +78,17 @@ fn by_packets(frames: &[Frame], frames_each: usize) -> Vec<Expected> {
     let windows = frames.chunks(frames_each).map(|chunk| {
         let ended_by = if chunk.len() == frames_each { "full" } else { "run_end" };
         let (start, end) = (chunk[0].time_ns, chunk[chunk.len() - 1].time_ns + 1);
-        let mut window = Expected { start, end, ended_by, ..Expected::default() };
+        let mut window = Expected { start, end, ended_by, latest: end - 1, ..Expected::default() };
         chunk.iter().for_each(|frame| window.add(frame, false));
         window
     });
     windows.collect()
 }
 
-/// A ranking names distinct flows with their own counts, and its values are the largest there are.
-fn check_ranking(rows: &[Value], flows: &Flows, lines: usize, value: fn(&Count) -> u64) {
-    let ranked: Vec<(Key, Count)> = rows.iter().map(output::ranked_flow).collect();
+/// A ranking names distinct flows with their own counts, its values are the largest there are, and the rest is what is left.
+fn check_ranking(answer: &Value, flows: &Flows, lines: usize, value: fn(&Count) -> u64) {
+    let ranked: Vec<(Key, Count)> =
+        output::rows(answer).iter().map(|row| (output::flow(row), output::count(row))).collect();
     for (key, count) in &ranked {
         assert_eq!(flows.get(key), Some(count), "{key:?}");
     }
@@ -95,59 +97,90 @@ fn check_ranking(rows: &[Value], flows: &Flows, lines: usize, value: fn(&Count) 
     largest.sort_unstable_by(|a, b| b.cmp(a));
     largest.truncate(lines);
     assert_eq!(ranked.iter().map(|(_, count)| value(count)).collect::<Vec<_>>(), largest);
+    let (all, shown) = (sum(flows.values()), sum(ranked.iter().map(|(_, count)| count)));
+    let rest = Count { packets: all.packets - shown.packets, total_byte: all.total_byte - shown.total_byte };
+    assert_eq!(number(&answer["rest"]["groups"]), (flows.len() - ranked.len()) as u64);
+    assert_eq!(output::count(&answer["rest"]), rest);
 }
 
-fn check_answers(report: &Value, expected: &Expected, lines: usize) {
-    let totals = &output::row(report, "totals")[0];
-    let sum = expected.sum();
-    let got = [0, 1, 3].map(|column| number(&totals[column]));
-    assert_eq!(got, [sum.packets, sum.total_byte, expected.flows.len() as u64]);
-    check_ranking(output::row(report, "top_bytes"), &expected.flows, lines, |count| count.total_byte);
-    check_ranking(output::row(report, "top_packets"), &expected.flows, lines, |count| count.packets);
+/// `answer` gives the answer of each query; `flows` is what `totals` has under that name.
+fn check_answers<'a>(answer: impl Fn(&str) -> &'a Value, expected: &Expected, flows: usize, lines: usize) {
+    let totals = &output::rows(answer("totals"))[0];
+    assert_eq!(output::count(totals), expected.sum());
+    assert_eq!(number(&totals["flows"]), flows as u64);
+    check_ranking(answer("top_bytes"), &expected.flows, lines, |count| count.total_byte);
+    check_ranking(answer("top_packets"), &expected.flows, lines, |count| count.packets);
 }
+
+/// Idle and active timeout, nanoseconds.
+type Timeouts = Option<(u64, u64)>;
 
 /// Measures `path` with these windows, and compares each of them and the report.
-fn check_windows(scratch: &Scratch, path: &Path, every: &str, expected: &[Expected], whole: &Expected) {
+fn check_windows(
+    scratch: &Scratch,
+    path: &Path,
+    every: &str,
+    timeouts: Timeouts,
+    expected: &[Expected],
+    frames: &[Frame],
+) {
     let report = scratch.path("report.json");
     let mut command = edison();
     command.arg("run").arg(path).args(["--json", "--top", "7", "--every", every]);
-    // One record per flow, so that the report ranks flows.
-    command.args(["--idle-timeout", "off", "--active-timeout", "off", "--report"]).arg(&report);
-    let ended = run(&mut command).expect(0);
+    let text = |timeout: Option<u64>| timeout.map_or("off".to_owned(), |timeout| format!("{timeout}ns"));
+    command.args(["--idle-timeout", &text(timeouts.map(|both| both.0))]);
+    command.args(["--active-timeout", &text(timeouts.map(|both| both.1))]);
+    let ended = run(command.arg("--report").arg(&report)).expect(0);
     let windows = output::windows(ended.stdout.lines());
-    // Between windows that time left out, one line stands for all of them.
-    let left_out = expected.windows(2).filter(|pair| pair[0].ended_by == "jump");
-    let left_out: Vec<_> = left_out
-        .map(|pair| {
-            let (start, end) = (pair[0].end, pair[1].start);
-            ((end - start) / (pair[0].end - pair[0].start), Value::from(start), Value::from(end))
-        })
-        .collect();
-    assert_eq!(output::empty_windows(&ended.stdout), left_out, "--every {every}");
     let report = output::report(&report);
     assert_eq!(windows.len(), expected.len(), "--every {every}");
-    let (started, ended_at) = (number(&report["started"]), number(&report["ended"]));
-    for (window, expected) in windows.iter().zip(expected) {
-        let span = |span: &Value| (number(&span["start"]), number(&span["end"]));
-        assert_eq!(span(&window["window"]), (expected.start, expected.end));
-        // The first one is watched from the first frame on, the last one up to the last frame.
-        let is_last = expected.ended_by == "run_end";
-        let watched = (expected.start.max(started), if is_last { ended_at + 1 } else { expected.end });
-        if is_last || watched.0 != expected.start {
-            assert_eq!((window["status"].as_str(), span(&window["watched"])), (Some("cut"), watched));
-        } else {
-            assert_eq!((window["status"].as_str(), &window["watched"]), (Some("complete"), &Value::Null));
+    for (index, (window, expected)) in windows.iter().zip(expected).enumerate() {
+        assert_eq!((window.start, window.end), (expected.start, expected.end));
+        assert_eq!(number(&window.packets()["received"]), expected.sum().packets);
+        assert_eq!(output::total(&window.packets()["remarks"]), expected.backwards, "time_backwards");
+        check_answers(|query| window.answer(query), expected, expected.flows.len(), 7);
+        let empty_before = match index {
+            0 => 0,
+            _ if every.ends_with('p') => 0,
+            _ => (window.start - windows[index - 1].end) / (window.end - window.start),
+        };
+        assert_eq!(window.empty_before, empty_before, "window {index}");
+        // The run begins with the first frame and ends with the last one.
+        let watched = (
+            if index == 0 { expected.start.max(frames[0].time_ns) } else { expected.start },
+            if expected.ended_by == "run_end" { expected.latest + 1 } else { expected.end },
+        );
+        let is_cut = watched != (expected.start, expected.end) || expected.ended_by == "run_end";
+        for answer in &window.answers {
+            assert_eq!(answer["status"], if is_cut { "cut" } else { "complete" }, "window {index}");
+            let said = &answer["watched"];
+            assert_eq!(said.is_null(), !is_cut, "window {index}");
+            if is_cut {
+                assert_eq!((output::time(&said["start"]), output::time(&said["end"])), watched, "{index}");
+            }
         }
-        assert_eq!(number(&window["packets"]["received"]), expected.sum().packets);
-        assert_eq!(output::total(&window["packets"]["remarks"]), expected.backwards, "time_backwards");
-        check_answers(window, expected, 7);
     }
     assert_eq!(number(&report["windows"]["count"]), expected.len() as u64);
     for how in ["full", "jump", "run_end"] {
         let count = expected.iter().filter(|window| window.ended_by == how).count() as u64;
         assert_eq!(number(&report["windows"][how]), count, "{how}");
     }
-    check_answers(&report, whole, 7);
+    let whole = whole(frames);
+    // Rankings are by key, however many records a key has.
+    let records = timeouts.map_or(whole.flows.len(), |(idle, active)| {
+        let records = expire(frames, Some(idle), Some(active)).len();
+        assert!(records > whole.flows.len(), "some keys have several records");
+        records
+    });
+    assert_eq!(number(&report["flows"]["seen"]), records as u64);
+    check_answers(|query| output::of_run(&report, query), &whole, records, 7);
+}
+
+fn sum<'a>(counts: impl IntoIterator<Item = &'a Count>) -> Count {
+    counts.into_iter().fold(Count::default(), |sum, count| Count {
+        packets: sum.packets + count.packets,
+        total_byte: sum.total_byte + count.total_byte,
+    })
 }
 
 /// All frames as if they were in one window.
@@ -161,13 +194,19 @@ fn whole(frames: &[Frame]) -> Expected {
 fn windows_are_what_a_second_count_says() {
     let scratch = Scratch::new();
     let Generated { path, frames, .. } = capture::generate(&scratch, PLANTED);
-    let all = whole(&frames);
-    for (every, length) in [("1s", SECOND), ("7s", 7 * SECOND), ("250ms", SECOND / 4), ("1h", 3600 * SECOND)]
-    {
-        check_windows(&scratch, &path, every, &by_time(&frames, length), &all);
+    let short = Some((SECOND / 5, 2 * SECOND));
+    for (every, length, timeouts) in [
+        ("1s", SECOND, short),
+        ("7s", 7 * SECOND, None),
+        ("250ms", SECOND / 4, short),
+        ("1h", 3600 * SECOND, None),
+    ] {
+        check_windows(&scratch, &path, every, timeouts, &by_time(&frames, length), &frames);
     }
-    for (every, packets) in [("1kp", 1000), ("777p", 777), ("1p", 1), ("1Mp", 1_000_000)] {
-        check_windows(&scratch, &path, every, &by_packets(&frames, packets), &all);
+    for (every, packets, timeouts) in
+        [("1kp", 1000, None), ("777p", 777, short), ("1p", 1, None), ("1Mp", 1_000_000, short)]
+    {
+        check_windows(&scratch, &path, every, timeouts, &by_packets(&frames, packets), &frames);
     }
 }
 
@@ -199,7 +238,7 @@ fn windows_of_times_that_jump_and_run_backwards() {
     let expected = by_time(&frames, SECOND);
     let ends: Vec<&str> = expected.iter().map(|window| window.ended_by).collect();
     assert_eq!(ends, ["full", "jump", "full", "jump", "full", "run_end"]);
-    check_windows(&scratch, &path, "1s", &expected, &whole(&frames));
+    check_windows(&scratch, &path, "1s", None, &expected, &frames);
 }
 
 #[test]
@@ -214,14 +253,19 @@ fn the_truth_of_generated_traffic_is_what_is_measured() {
     let records = output::records(&flows);
     let flows = output::one_record_per_key(&records);
 
-    let totals = output::row(&report, "totals")[0].as_array().expect("a row");
-    let totals: Vec<u64> = totals.iter().map(number).collect();
-    let names = ["packets", "total_byte", "wire_byte", "flows"];
-    assert_eq!(totals, names.map(|name| number(&truth["totals"][name])));
+    let totals = &output::rows(output::of_run(&report, "totals"))[0];
+    for (name, of_truth) in [
+        ("total_count", "packets"),
+        ("total_byte", "total_byte"),
+        ("wire_byte", "wire_byte"),
+        ("flows", "flows"),
+    ] {
+        assert_eq!(number(&totals[name]), number(&truth["totals"][of_truth]), "{name}");
+    }
     let ipv6 = flows.keys().filter(|key| key.0.is_ipv6()).count() as u64;
     assert_eq!(ipv6, number(&truth["totals"]["ipv6_flows"]));
-    assert_eq!(number(&report["started"]), number(&truth["totals"]["first_ns"]));
-    assert_eq!(number(&report["ended"]), number(&truth["totals"]["last_ns"]));
+    assert_eq!(output::time(&report["started"]), number(&truth["totals"]["first_ns"]));
+    assert_eq!(output::time(&report["ended"]), number(&truth["totals"]["last_ns"]));
     for flow in truth["top_packets"].as_array().expect("a list") {
         let address =
             |name: &str| flow[name].as_str().and_then(|text| text.parse().ok()).expect("an address");
@@ -251,15 +295,15 @@ fn the_truth_of_generated_traffic_is_what_is_measured() {
         assert_eq!(own.iter().map(|it| it.stime).min(), Some(number(&event["first_ns"])), "{kind}");
         assert_eq!(own.iter().map(|it| it.ltime).max(), Some(number(&event["last_ns"])), "{kind}");
         // The answer names it.
-        let (query, column, name) = match kind {
-            "flood" => ("top_destinations", 0, "dst_addr"),
-            "scan" => ("top_sources", 0, "src_addr"),
-            _ => ("top_bytes", 0, "src_addr"),
+        let (query, name) = match kind {
+            "flood" => ("top_destinations", "dst_addr"),
+            "scan" => ("top_sources", "src_addr"),
+            _ => ("top_bytes", "src_addr"),
         };
-        let first = &output::row(&report, query)[0];
-        assert_eq!(first[column], event[name], "{kind}");
+        let first = &output::rows(output::of_run(&report, query))[0];
+        assert_eq!(first[name], event[name], "{kind}");
         if kind != "elephant" {
-            assert_eq!(first[1], event["flows"], "{kind}");
+            assert_eq!(first["flows"], event["flows"], "{kind}");
         }
     }
 }
@@ -287,9 +331,10 @@ fn what_finds_no_place_is_counted_in_other() {
         frames.iter().partition(|frame| placed.contains(&capture::layer3(&frame.data).0));
     let bytes_outside: u64 = outside.iter().map(|frame| capture::layer3(&frame.data).1).sum();
 
+    let keys = placed;
     let (other, placed): (Vec<Record>, Vec<Record>) =
         output::records(&csv).into_iter().partition(|record| record.key.is_none());
-    assert_eq!(output::one_record_per_key(&placed), capture::flows(inside));
+    assert_eq!(output::one_record_per_key(&placed), capture::flows(inside.iter().copied()));
     let [other] = &other[..] else { panic!("one record `other`: {other:?}") };
     assert_eq!((other.packets, other.total_byte), (outside.len() as u64, bytes_outside));
     assert_eq!((other.stime, other.ltime), (outside[0].time_ns, outside[outside.len() - 1].time_ns));
@@ -300,18 +345,56 @@ fn what_finds_no_place_is_counted_in_other() {
     assert_eq!(number(&report["flows"]["seen"]), MOST as u64);
     assert_eq!(number(&report["flows"]["exported"]), MOST as u64 + 1);
     let windows = output::windows(ended.stdout.lines());
-    let without_place = |window: &Value| match &window["packets"]["remarks"]["table_full"] {
-        Value::Null => 0,
-        packets => number(packets),
-    };
-    assert_eq!(windows.iter().map(without_place).sum::<u64>(), outside.len() as u64);
-    // They are in no group: the answer says so, and its rest has them.
-    let last = output::answer(&windows[9], "top_packets");
-    let reason = format!("{} packets had no place", without_place(&windows[9]));
-    assert_eq!(last["status"], "partial");
-    assert!(last["reason"].as_str().is_some_and(|it| it.contains(&reason)), "{last}");
-    let shown: u64 = output::row(&windows[9], "top_packets").iter().map(|row| number(&row[5])).sum();
-    assert_eq!(shown + number(&last["rest"]["total_count"]), number(&windows[9]["packets"]["measured"]));
+    let mut full = 0;
+    for (window, expected) in windows.iter().zip(by_time(&frames, SECOND)) {
+        let [inside, outside]: [Flows; 2] = [true, false].map(|is_in| {
+            expected
+                .flows
+                .iter()
+                .filter(|flow| keys.contains(flow.0) == is_in)
+                .map(|(k, c)| (*k, *c))
+                .collect()
+        });
+        let outside = sum(outside.values());
+        full += outside.packets;
+        for query in ["top_bytes", "top_packets"] {
+            let answer = window.answer(query);
+            check_unplaced(answer, &inside, outside);
+        }
+    }
+    assert_eq!(full, outside.len() as u64, "of all windows");
+    let flows = capture::flows(inside.iter().copied());
+    for query in ["top_bytes", "top_packets"] {
+        check_unplaced(
+            output::of_run(&report, query),
+            &flows,
+            sum(capture::flows(outside.iter().copied()).values()),
+        );
+    }
+}
+
+/// An answer has the flows that are in the table, and says how many packets are in none of them.
+fn check_unplaced(answer: &Value, inside: &Flows, outside: Count) {
+    let rows = output::rows(answer);
+    let mut left = sum(inside.values());
+    for row in rows {
+        let (key, count) = (output::flow(row), output::count(row));
+        assert_eq!(inside.get(&key), Some(&count), "{key:?}");
+        left.packets -= count.packets;
+        left.total_byte -= count.total_byte;
+    }
+    assert_eq!(number(&answer["rest"]["groups"]), (inside.len() - rows.len()) as u64, "{answer}");
+    assert_eq!(output::count(&answer["rest"]), sum([&left, &outside]), "{answer}");
+    let reason = answer["reason"].as_str().unwrap_or_default();
+    if outside.packets == 0 {
+        assert_eq!((&answer["status"] != "partial", reason), (true, ""), "{answer}");
+    } else {
+        assert_eq!(answer["status"], "partial", "{answer}");
+        assert!(
+            reason.contains(&format!("{} packets had no place in the table", outside.packets)),
+            "{reason}"
+        );
+    }
 }
 
 /// A record of the second count, and how it may have ended.
@@ -419,7 +502,7 @@ fn the_command_line_wins_over_environment_file_and_default() {
         set(&mut command);
         let ended = run(&mut command).expect(0);
         let windows = output::windows(ended.stdout.lines());
-        (output::row(&windows[0], "top_packets").len(), windows.len())
+        (output::rows(windows[0].answer("top_packets")).len(), windows.len())
     };
     let by_default = lines_and_windows(&|c| {
         c.arg("--json");

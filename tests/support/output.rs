@@ -2,6 +2,7 @@
 
 use super::capture::{Count, Flows, Key};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A line of a CSV file with the default fields.
@@ -64,98 +65,124 @@ pub(crate) fn one_record_per_key(records: &[Record]) -> Flows {
     flows
 }
 
-/// A report whose frames add up: times as nanoseconds, and each answer of `answers` as a [`table`].
+/// A report whose frames add up.
 pub(crate) fn report(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut report: Value = serde_json::from_str(&text).expect("JSON");
-    for name in ["started", "ended"] {
-        report[name] = time(&report[name]);
-    }
-    tables(&mut report["answers"]);
-    conserves(&report);
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    conserves(&report["packets"], &of_run(&report, "totals")["rows"][0]);
+    list(&report["answers"]).iter().for_each(check_rows);
     report
 }
 
-/// The windows that `--json` printed, without runs of empty ones. Each has its answers together as [`table`]s, and the members of
-/// the answer `totals`, which begins it; its frames add up.
-pub(crate) fn windows<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Value> {
-    let mut windows: Vec<Value> = Vec::new();
+/// The answer of a query over the whole run.
+pub(crate) fn of_run<'a>(report: &'a Value, query: &str) -> &'a Value {
+    let mut answers = list(&report["answers"]).iter();
+    let is_it = |it: &&Value| it["query"] == query && it["window"].is_null();
+    answers.find(is_it).unwrap_or_else(|| panic!("no answer of {query}"))
+}
+
+/// The lines of one window, which has frames or was watched.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Empty windows between the one before and this one.
+    pub(crate) empty_before: u64,
+    /// In the order of the lines.
+    pub(crate) answers: Vec<Value>,
+}
+
+impl Window {
+    /// The answer of a query.
+    pub(crate) fn answer(&self, query: &str) -> &Value {
+        self.answers_of(query).next().unwrap_or_else(|| panic!("no answer of {query}"))
+    }
+
+    /// The answers of queries of the same name.
+    pub(crate) fn answers_of<'a, 'q>(
+        &'a self,
+        query: &'q str,
+    ) -> impl Iterator<Item = &'a Value> + use<'a, 'q> {
+        self.answers.iter().filter(move |answer| answer["query"] == query)
+    }
+
+    /// Its frames.
+    pub(crate) fn packets(&self) -> &Value {
+        &self.answer("totals")["packets"]
+    }
+
+    /// What the source lost in it.
+    pub(crate) fn loss(&self) -> &Value {
+        &self.answer("totals")["loss"]
+    }
+}
+
+/// What `--json` printed, by window; the frames of each add up, its answers agree about what they are of, and windows without
+/// frames fill the time between two others.
+pub(crate) fn windows<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Window> {
+    let mut windows: Vec<Window> = Vec::new();
+    let mut empty: Option<Value> = None;
     for line in lines {
         let answer: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        if answer["empty"].is_null() && answer["query"] == "totals" {
-            let mut window = answer.clone();
-            window["answers"] = Value::Array(Vec::new());
-            for span in ["window", "watched"] {
-                if !window[span].is_null() {
-                    window[span] = serde_json::json!({"start": time(&window[span]["start"]), "end": time(&window[span]["end"])});
-                }
-            }
-            windows.push(window);
+        check_rows(&answer);
+        if !answer["empty"].is_null() {
+            assert_eq!(
+                (&answer["query"], &answer["status"]),
+                (&"totals".into(), &"complete".into()),
+                "{line}"
+            );
+            assert!(list(&answer["rows"]).is_empty() && empty.is_none(), "{line}");
+            empty = Some(answer);
+            continue;
         }
-        if answer["empty"].is_null() {
-            let answers = windows.last_mut().expect("totals come first")["answers"].as_array_mut();
-            answers.expect("a list").push(answer);
+        let (start, end) = (time(&answer["window"]["start"]), time(&answer["window"]["end"]));
+        if answer["query"] == "totals" {
+            let empty_before = empty.take().map_or(0, |empty| {
+                let before = windows.last().expect("a run does not begin with empty windows").end;
+                let span = (time(&empty["window"]["start"]), time(&empty["window"]["end"]));
+                assert_eq!(span, (before, start), "{line}");
+                number(&empty["empty"])
+            });
+            conserves(&answer["packets"], &answer["rows"][0]);
+            windows.push(Window { start, end, empty_before, answers: Vec::new() });
         }
+        assert_eq!(empty, None, "it begins with its totals");
+        let window = windows.last_mut().expect("a window begins with its totals");
+        assert_eq!((start, end), (window.start, window.end), "{line}");
+        let totals = window.answers.first().unwrap_or(&answer);
+        for same in ["node", "window", "watched", "coverage"] {
+            assert!(answer[same] == totals[same] || answer["status"] == "partial", "{same} of {line}");
+        }
+        window.answers.push(answer);
     }
-    for window in &mut windows {
-        tables(&mut window["answers"]);
-        // The last one may be on its way still, but its first line is whole.
-        conserves(window);
-    }
+    assert_eq!(empty, None, "a run does not end with empty windows");
     windows
 }
 
-/// Runs of empty windows that `--json` printed: their number and time.
-pub(crate) fn empty_windows(lines: &str) -> Vec<(u64, Value, Value)> {
-    let answers = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let empty = answers.filter(|answer| !answer["empty"].is_null());
-    empty
-        .map(|run| (number(&run["empty"]), time(&run["window"]["start"]), time(&run["window"]["end"])))
-        .collect()
+fn conserves(packets: &Value, totals: &Value) {
+    let sum = number(&packets["measured"]) + total(&packets["not_measured"]);
+    assert_eq!(number(&packets["received"]), sum, "{packets}");
+    assert_eq!(number(&totals["total_count"]), number(&packets["measured"]), "{packets}");
 }
 
-/// A time in nanoseconds since the epoch.
-fn time(value: &Value) -> Value {
-    value.as_str().and_then(report::parse_time).map_or(Value::Null, Value::from)
-}
-
-fn tables(answers: &mut Value) {
-    for answer in answers.as_array_mut().expect("a list of answers") {
-        *answer = table(answer);
+/// Each row has the members that the columns name.
+fn check_rows(answer: &Value) {
+    let columns: BTreeSet<_> =
+        list(&answer["columns"]).iter().map(|column| column["name"].as_str().expect("a name")).collect();
+    for row in list(&answer["rows"]) {
+        let members: BTreeSet<_> = row.as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(members, columns, "{answer}");
     }
 }
 
-/// An answer as a table: the names of its columns, and its rows as lists. An estimate takes three columns, the last two of which are
-/// named `lower` and `upper`.
-fn table(answer: &Value) -> Value {
-    let columns = answer["columns"].as_array().expect("columns");
-    let is_estimate = |column: &Value| column["kind"] == "estimate";
-    let names = columns.iter().flat_map(|column| match is_estimate(column) {
-        true => vec![column["name"].clone(), "lower".into(), "upper".into()],
-        false => vec![column["name"].clone()],
-    });
-    let rows = answer["rows"].as_array().expect("rows").iter().map(|row| {
-        assert_eq!(row.as_object().expect("an object").len(), columns.len(), "{row}");
-        let cells = columns.iter().flat_map(|column| {
-            let cell = &row[column["name"].as_str().expect("a name")];
-            match is_estimate(column) {
-                true => ["value", "lower", "upper"].map(|part| cell[part].clone()).to_vec(),
-                false => vec![cell.clone()],
-            }
-        });
-        Value::Array(cells.collect())
-    });
-    let (names, rows): (Vec<_>, Vec<_>) = (names.collect(), rows.collect());
-    let mut table = answer.clone();
-    (table["columns"], table["rows"]) = (names.into(), rows.into());
-    table
+/// The items of a list.
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_else(|| panic!("{value} is no list"))
 }
 
-fn conserves(report: &Value) {
-    let packets = &report["packets"];
-    let sum = number(&packets["measured"]) + total(&packets["not_measured"]);
-    assert_eq!(number(&packets["received"]), sum, "{packets}");
-    assert_eq!(number(&row(report, "totals")[0][0]), number(&packets["measured"]), "{packets}");
+/// The rows of an answer.
+pub(crate) fn rows(answer: &Value) -> &[Value] {
+    list(&answer["rows"])
 }
 
 /// An integer, which is a string where it is large.
@@ -164,26 +191,48 @@ pub(crate) fn number(value: &Value) -> u64 {
     value.as_u64().or_else(from_text).unwrap_or_else(|| panic!("{value} is no integer"))
 }
 
+/// The value of an estimate, which lies between its bounds.
+pub(crate) fn estimate(value: &Value) -> f64 {
+    let part = |name: &str| value[name].as_f64();
+    let figure = part("value").unwrap_or_else(|| panic!("{value} is no estimate"));
+    let is_within = part("lower").is_none_or(|lower| lower <= figure)
+        && part("upper").is_none_or(|upper| figure <= upper);
+    assert!(is_within, "{value}");
+    figure
+}
+
+/// Nanoseconds since the epoch of `2026-11-24T15:40:02.000000001Z`.
+pub(crate) fn time(value: &Value) -> u64 {
+    let text = value.as_str().unwrap_or_else(|| panic!("{value} is no time"));
+    let is_whole = text.len() == 30 && text.ends_with('Z');
+    assert!(is_whole, "{text} has no nanoseconds or is not UTC");
+    let part = |at: usize, length: usize| -> u64 {
+        text[at..at + length].parse().unwrap_or_else(|_| panic!("{text} is no time"))
+    };
+    let (year, month, day) = (part(0, 4), part(5, 2), part(8, 2));
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let of_years: u64 = (1970..year).map(|year| 365 + u64::from(is_leap(year))).sum();
+    let months = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30];
+    let days = of_years + months[..month as usize - 1].iter().sum::<u64>() + day - 1;
+    let seconds = ((days * 24 + part(11, 2)) * 60 + part(14, 2)) * 60 + part(17, 2);
+    seconds * 1_000_000_000 + part(20, 9)
+}
+
 /// The sum of an object's counters; 0 for null.
 pub(crate) fn total(counters: &Value) -> u64 {
     counters.as_object().map_or(0, |counters| counters.values().map(number).sum())
 }
 
-/// The answer of a query.
-pub(crate) fn answer<'a>(report: &'a Value, query: &str) -> &'a Value {
-    let answers = report["answers"].as_array().expect("a list");
-    answers.iter().find(|it| it["query"] == query).unwrap_or_else(|| panic!("no answer of {query}"))
+/// The flow of a row, by the members of the 5-tuple.
+pub(crate) fn flow(row: &Value) -> Key {
+    let address = |name: &str| row[name].as_str().and_then(|text| text.parse().ok()).expect("an address");
+    let small = |name: &str| u16::try_from(number(&row[name])).expect("16 bits");
+    let protocol = u8::try_from(small("protocol")).expect("8 bits");
+    (address("src_addr"), address("dst_addr"), protocol, small("src_port"), small("dst_port"))
 }
 
-/// The rows of a query.
-pub(crate) fn row<'a>(report: &'a Value, query: &str) -> &'a [Value] {
-    answer(report, query)["rows"].as_array().expect("a list")
-}
-
-/// Key and counts of a row of `top_bytes` or `top_packets`.
-pub(crate) fn ranked_flow(row: &Value) -> (Key, Count) {
-    let address = |at: usize| row[at].as_str().and_then(|text| text.parse().ok()).expect("an address");
-    let small = |at: usize| u16::try_from(number(&row[at])).expect("16 bits");
-    let key = (address(0), address(1), u8::try_from(small(2)).expect("8 bits"), small(3), small(4));
-    (key, Count { packets: number(&row[5]), total_byte: number(&row[6]) })
+/// Packets and bytes of a row, or of what an answer has no rows for.
+pub(crate) fn count(row: &Value) -> Count {
+    Count { packets: number(&row["total_count"]), total_byte: number(&row["total_byte"]) }
 }

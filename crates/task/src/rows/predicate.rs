@@ -122,7 +122,7 @@ impl Test {
                 return Err(Refusal::WrongType { field: field.to_owned() });
             };
             let (bits, length) = match address {
-                IpAddr::V4(v4) => (u128::from(v4.to_ipv6_mapped().to_bits()), 96 + u32::from(length.min(32))),
+                IpAddr::V4(v4) => (v4.to_ipv6_mapped().to_bits(), 96 + u32::from(length.min(32))),
                 IpAddr::V6(v6) => (v6.to_bits(), u32::from(length.min(128))),
             };
             let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);

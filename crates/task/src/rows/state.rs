@@ -31,7 +31,7 @@ pub(crate) struct QueryState {
 pub(crate) enum Kinds {
     All(Vec<u64>),
     Rows(TopRows),
-    Parts(Groups),
+    Parts(Box<Groups>),
 }
 
 /// Memory that batches have in common.
@@ -46,7 +46,7 @@ impl QueryState {
         let groups = match &plan.grouping {
             Grouping::All => Kinds::All(plan.initial.clone()),
             Grouping::Rows => Kinds::Rows(TopRows::new(plan)),
-            Grouping::Parts(parts) => Kinds::Parts(Groups::new(parts, &plan.initial, site)),
+            Grouping::Parts(parts) => Kinds::Parts(Box::new(Groups::new(parts, &plan.initial, site))),
         };
         Self {
             groups,
