@@ -62,6 +62,7 @@ soak: build ## a live link of its own measured for SOAK_SECONDS (1200), all fram
 lint: export RUSTDOCFLAGS = -D warnings
 lint: ## formatting, clippy, documentation: warnings are errors
 	@scripts/install build
+	scripts/cycles
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets -- -D warnings
