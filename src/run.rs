@@ -64,6 +64,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     // A port may have had fewer queues than were asked for, or spread flows over them in a way of its own.
     let Admission { tasks, memory: _tasks_and_frames } = refusal::admit(&config, &plan, &specs, &site)?;
     config.tasks = tasks;
+    let rows = row_output(options, &config, &node, anonymizer.as_ref())?;
     let writers = writers(options, &node, &selection, time_base)?;
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
 
@@ -79,7 +80,6 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let control = Control::new(Arc::new(task_set(options, &config, show)?));
     config.control = Some(control.clone());
     let mut screen = Screen::start(show, time_base, Arc::clone(&stop)).map_err(no_thread)?;
-    let rows = row_output(options, &config, &node, anonymizer.as_ref())?;
     let destinations =
         Destinations { writers, rows, anonymizer, windows: screen.outlet(), node: node.clone() };
     let outputs = Outputs::start(destinations, &config, &control, time_base).map_err(no_thread)?;

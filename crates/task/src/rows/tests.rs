@@ -319,8 +319,8 @@ proptest! {
         let in_network = |address: IpAddr| matches!(address, IpAddr::V4(v4) if v4.octets()[..3] == [10, 1, n / 3]);
         let host = IpAddr::from([0x2001, 0xdb8, 0, u16::from(n / 3), 0, 0, 0, u16::from(n)]);
         /// Whether a row is to be kept.
-        type Expected = Box<dyn Fn(&Plain) -> bool>;
-        let cases: Vec<(Predicate, Expected)> = vec![
+        type Expected<'a> = Box<dyn Fn(&Plain) -> bool + 'a>;
+        let cases: Vec<(Predicate, Expected<'_>)> = vec![
             (compare("total_count", Comparison::Greater, Literal::Number(limit)), Box::new(|row| row.packets > limit)),
             (compare("src_addr", Comparison::Equal, Literal::Prefix(network, 24)), Box::new(|row| in_network(row.src))),
             (compare("addr", Comparison::NotEqual, Literal::Prefix(network, 24)), Box::new(|row| !in_network(row.src) && !in_network(row.dst))),
