@@ -100,7 +100,7 @@ fn what_runs_write_has_the_schemas_and_is_read_back() {
         "heavy-hitters:share=1%,packets=60k",
         "heavy-hitters:key=src_addr,prefixes=8/16/24/32,share=2%",
         "heavy-hitters:key=src_addr/24,top=3",
-        "heavy-hitters:by=bytes,top=3,structure=count-sketch,memory=64KiB",
+        "heavy-hitters:top=3,structure=count-sketch,memory=64KiB",
         "super-spreaders:key=dst_addr,of=src_addr,count=50,memory=256KiB",
         "change:key=dst_addr,share=2%",
         "flow-sizes:memory=64KiB",

@@ -2,10 +2,10 @@
 //! window of its own flow, or was refused by name. Keys choose their own hashes, so that buckets overflow.
 #![no_main]
 
+use flow::{FlowRecord, WindowRow};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, PacketFields, Seed};
-use flow::{FlowRecord, WindowRow};
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 use summary::tcp::LossCounts;

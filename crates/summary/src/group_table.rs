@@ -264,7 +264,7 @@ mod tests {
         let mut groups = Vec::new();
         table.groups(&keys, &mut groups);
         let placed = groups.iter().filter(|group| **group != NO_GROUP).count();
-        assert!(placed >= 64 && placed < 1000 && table.len() == placed, "{placed}");
+        assert!((64..1000).contains(&placed) && table.len() == placed, "{placed}");
         assert!(limits.bytes_used() <= 20_000);
         let mut again = Vec::new();
         table.groups(&keys, &mut again);
