@@ -15,7 +15,7 @@ pub struct Window {
     pub span: Span,
     /// Whether it was watched from its start to its end, and all was counted.
     pub status: Status,
-    /// What was watched of a window that is cut.
+    /// What was watched of a window that was watched only in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Span>,
     /// Of a run of empty windows: their number.

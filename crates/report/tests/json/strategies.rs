@@ -123,11 +123,11 @@ fn span() -> impl Strategy<Value = Span> {
     (integer(), integer()).prop_map(|(start_ns, end_ns)| Span { start_ns, end_ns })
 }
 
-/// A status, and what was watched where it is cut.
+/// A status, and what was watched: always where it is cut, never where it is complete.
 fn status() -> impl Strategy<Value = (Status, Option<Span>)> {
     prop_oneof![
         Just((Status::Complete, None)),
-        Just((Status::Partial, None)),
+        prop::option::of(span()).prop_map(|span| (Status::Partial, span)),
         span().prop_map(|span| (Status::Cut, Some(span)))
     ]
 }
