@@ -7,7 +7,7 @@ use flow::FlowKey;
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use summary::{GroupTable, NO_GROUP};
 
-/// Words of a group's key with values beside the flow key.
+/// Words of a group's key that has values in addition to the flow key.
 const WIDE: usize = 5 + MOST_EXTRAS;
 
 /// All groups of a query.
@@ -85,27 +85,20 @@ impl Groups {
         });
     }
 
-    /// Merges each of the other's groups into the group with its key: `merge` gets the number of the group here, both states, and
-    /// the number there. Gives the states of those for which there was no memory.
+    /// Calls `merge` with the state of the group of each of the other's groups, nothing where there is no memory for it, and with
+    /// the other's state. Gives the numbers that the other's groups have here.
     pub(crate) fn merge(
         &mut self,
         other: &Self,
-        merge: &mut impl FnMut(u64, &mut [u64], &[u64], u64),
-    ) -> Vec<Vec<u64>> {
-        let mut lost = Vec::new();
-        for (ours, theirs, flag) in [(&mut self.v4, &other.v4, 0), (&mut self.v6, &other.v6, OF_V6)] {
-            match (ours, theirs) {
-                (Table::Two(ours), Table::Two(theirs)) => merge_tables(ours, theirs, flag, merge, &mut lost),
-                (Table::Five(ours), Table::Five(theirs)) => {
-                    merge_tables(ours, theirs, flag, merge, &mut lost)
-                }
-                (Table::Wide(ours), Table::Wide(theirs)) => {
-                    merge_tables(ours, theirs, flag, merge, &mut lost)
-                }
-                _ => {}
-            }
-        }
-        lost
+        merge: &mut impl FnMut(Option<&mut [u64]>, &[u64]),
+    ) -> Renumbered {
+        let mut of = |ours: &mut Table, theirs: &Table| match (ours, theirs) {
+            (Table::Two(ours), Table::Two(theirs)) => merge_tables(ours, theirs, merge),
+            (Table::Five(ours), Table::Five(theirs)) => merge_tables(ours, theirs, merge),
+            (Table::Wide(ours), Table::Wide(theirs)) => merge_tables(ours, theirs, merge),
+            _ => Vec::new(),
+        };
+        Renumbered { v4: of(&mut self.v4, &other.v4), v6: of(&mut self.v6, &other.v6) }
     }
 
     /// Calls `each` with the number, the key's words and the state of every group.
@@ -119,10 +112,34 @@ impl Groups {
         }
     }
 
+    /// The state of a group.
+    pub(crate) fn state_mut(&mut self, number: u64) -> &mut [u64] {
+        let (table, group) = (if number & OF_V6 == 0 { &mut self.v4 } else { &mut self.v6 }, number as u32);
+        each_table!(table, table => table.state_mut(group))
+    }
+
     /// The words of a group's key, and its state.
     pub(crate) fn get(&self, number: u64) -> (&[u64], &[u64]) {
         let (table, group) = (if number & OF_V6 == 0 { &self.v4 } else { &self.v6 }, number as u32);
         each_table!(table, table => (table.key(group).as_slice(), table.state(group)))
+    }
+}
+
+/// The numbers that the groups of one state have in another one.
+#[derive(Debug)]
+pub(crate) struct Renumbered {
+    v4: Vec<u32>,
+    v6: Vec<u32>,
+}
+
+impl Renumbered {
+    /// Of the group with this number; `None` if it has no place there, or is none.
+    pub(crate) fn of(&self, number: u64) -> Option<u64> {
+        let groups = if number & OF_V6 == 0 { &self.v4 } else { &self.v6 };
+        match *groups.get(number as u32 as usize)? {
+            NO_GROUP => None,
+            group => Some(u64::from(group) | number & OF_V6),
+        }
     }
 }
 
@@ -225,19 +242,13 @@ fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
 fn merge_tables<const N: usize>(
     ours: &mut GroupTable<N>,
     theirs: &GroupTable<N>,
-    flag: u64,
-    merge: &mut impl FnMut(u64, &mut [u64], &[u64], u64),
-    lost: &mut Vec<Vec<u64>>,
-) {
+    merge: &mut impl FnMut(Option<&mut [u64]>, &[u64]),
+) -> Vec<u32> {
     let mut found = Vec::new();
     ours.groups(theirs.keys(), &mut found);
-    for (number, group) in (0..).zip(found) {
-        let state = theirs.state(number);
-        match group {
-            NO_GROUP => lost.push(state.to_vec()),
-            group => {
-                merge(u64::from(group) | flag, ours.state_mut(group), state, u64::from(number) | flag);
-            }
-        }
+    for (number, &group) in (0..).zip(&found) {
+        let state = (group != NO_GROUP).then(|| ours.state_mut(group));
+        merge(state, theirs.state(number));
     }
+    found
 }

@@ -12,6 +12,11 @@ use summary::{GroupTable, NO_GROUP};
 /// Distinct values that one item of one query counts exactly in one window. Beyond, and where memory ends, a count has bounds.
 pub const MOST_DISTINCT: usize = 1_000_000;
 
+/// Number of the group that all rows are in.
+const ALL: u64 = 0;
+/// Number of the group of rows whose groups found no memory.
+const UNPLACED: u64 = u64::MAX;
+
 /// Words of a distinct value: whose it is, and the value.
 const VALUE_WORDS: usize = 8;
 
@@ -83,23 +88,27 @@ impl QueryState {
 
     /// Adds what another core or node has of the same query and window.
     pub(crate) fn merge(&mut self, plan: &Plan, other: &Self) {
-        self.unplaced_rows += other.unplaced_rows;
-        let Self { groups, distinct, unplaced, .. } = self;
+        let Self { groups, distinct, unplaced, unplaced_rows, .. } = self;
+        *unplaced_rows += other.unplaced_rows;
         plan.merge_states(unplaced, &other.unplaced);
-        // Values of each of the other's groups by the numbers that groups have here.
-        let mut renumbered = |group: u64, state: &mut [u64], theirs: &[u64], number: u64| {
-            plan.merge_states(state, theirs);
-            distinct.merge(&other.distinct, plan, state, group, number);
-        };
         match (groups, &other.groups) {
-            (Kinds::All(state), Kinds::All(theirs)) => renumbered(0, state, theirs, 0),
+            (Kinds::All(state), Kinds::All(theirs)) => {
+                plan.merge_states(state, theirs);
+                distinct.merge(&other.distinct, plan, |add, _| add(state, ALL));
+            }
             (Kinds::Rows(top), Kinds::Rows(theirs)) => top.merge(plan, theirs),
             (Kinds::Parts(groups), Kinds::Parts(theirs)) => {
-                let lost = groups.merge(theirs, &mut renumbered);
-                for state in lost {
-                    self.unplaced_rows += 1;
-                    plan.merge_states(&mut self.unplaced, &state);
-                }
+                let numbers = groups.merge(theirs, &mut |state, theirs| match state {
+                    Some(state) => plan.merge_states(state, theirs),
+                    None => {
+                        *unplaced_rows += 1;
+                        plan.merge_states(unplaced, theirs);
+                    }
+                });
+                distinct.merge(&other.distinct, plan, |add, number| match numbers.of(number) {
+                    Some(number) => add(groups.state_mut(number), number),
+                    None => add(unplaced, UNPLACED),
+                });
             }
             _ => {}
         }
@@ -118,7 +127,7 @@ struct AllPlaces<'a>(&'a mut [u64]);
 impl Places for AllPlaces<'_> {
     #[inline(always)]
     fn state(&mut self, _: usize) -> (&mut [u64], u64) {
-        (self.0, 0)
+        (self.0, ALL)
     }
 }
 
@@ -133,7 +142,7 @@ impl<T: States> Places for GroupPlaces<'_, T> {
     #[inline(always)]
     fn state(&mut self, at: usize) -> (&mut [u64], u64) {
         match self.found[at] {
-            NO_GROUP => (self.unplaced, u64::MAX),
+            NO_GROUP => (self.unplaced, UNPLACED),
             group => self.table.state_of(group),
         }
     }
@@ -190,11 +199,7 @@ fn update<K: MaskedKey>(
                 for (place, row) in rows() {
                     let (state, group) = places.state(place);
                     if let Some(value) = value_of(of, batch, row) {
-                        match distinct.add(set, group, value) {
-                            Seen::New => state[at] += 1,
-                            Seen::Known => {}
-                            Seen::Unsure => state[at + 1] += 1,
-                        }
+                        distinct.count(set, group, value, &mut state[at..]);
                     }
                 }
             }
@@ -251,6 +256,15 @@ impl Distinct {
         Self { sets: (0..sets).map(|_| set()).collect(), found: Vec::new() }
     }
 
+    /// Counts a value of a row's group.
+    fn count(&mut self, set: usize, group: u64, value: [u64; VALUE_WORDS], state: &mut [u64]) {
+        match self.add(set, group, value) {
+            Seen::New => state[0] += 1,
+            Seen::Known => {}
+            Seen::Unsure => state[1] += 1,
+        }
+    }
+
     fn add(&mut self, set: usize, group: u64, mut value: [u64; VALUE_WORDS]) -> Seen {
         value[0] = group;
         let values = &mut self.sets[set];
@@ -266,16 +280,17 @@ impl Distinct {
         }
     }
 
-    /// Adds another's values of its group `number` to those of `group`, and counts the new ones in its state.
-    fn merge(&mut self, other: &Self, plan: &Plan, state: &mut [u64], group: u64, number: u64) {
+    /// Counts another's values. `place` gets the number of a value's group there, and hands on the group's state and number here.
+    fn merge(
+        &mut self,
+        other: &Self,
+        plan: &Plan,
+        mut place: impl FnMut(&mut dyn FnMut(&mut [u64], u64), u64),
+    ) {
         for item in &plan.items {
             let ItemKind::Distinct(set, _) = item.kind else { continue };
-            for value in other.sets[set].keys().iter().filter(|value| value[0] == number) {
-                match self.add(set, group, *value) {
-                    Seen::New => state[item.at] += 1,
-                    Seen::Known => {}
-                    Seen::Unsure => state[item.at + 1] += 1,
-                }
+            for value in other.sets[set].keys() {
+                place(&mut |state, group| self.count(set, group, *value, &mut state[item.at..]), value[0]);
             }
         }
     }
