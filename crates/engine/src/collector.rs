@@ -2,7 +2,7 @@
 
 use crate::closed::{ClosedWindow, Totals};
 use crate::ids::WindowId;
-use flow::{EndReason, FlowRecord, LossCounts, WindowRow};
+use flow::{FlowRecord, LossCounts, WindowRow};
 use packet::{Key, PacketFields};
 use record::Account;
 use summary::{Counts, FlowShare, FlowSink, FlowTable};
@@ -111,7 +111,7 @@ impl<R: RecordSink> Collector<R> {
         self.records.begin_rows(window);
     }
 
-    /// So many packets were counted in something that gives out no rows.
+    /// Adds `packets` to the window's packets: they were counted in a structure that has no rows.
     #[inline]
     pub(crate) fn tallied(&mut self, packets: usize) {
         self.open.totals.packets += packets as u64;
@@ -135,8 +135,12 @@ impl<R: RecordSink> Collector<R> {
         self.open.other.packets += packets;
         self.open.other.bytes += bytes;
         self.open.other.wire += wire;
-        let other =
-            FlowRecord { total_count: packets, total_byte: bytes, wire_byte: wire, ..no_flow(stime, ltime) };
+        let other = FlowRecord {
+            total_count: packets,
+            total_byte: bytes,
+            wire_byte: wire,
+            ..FlowRecord::without_packets(stime, ltime)
+        };
         merge_other(&mut self.other, other);
     }
 
@@ -179,28 +183,5 @@ impl<R: RecordSink> FlowSink for Collector<R> {
     fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {
         let (bytes, wire) = (packet.total_byte.into(), packet.wire_byte.into());
         self.add_to_other(Counts { packets: 1, bytes, wire }, (packet.time_ns, packet.time_ns));
-    }
-}
-
-/// A record without a key and without packets.
-fn no_flow(stime: u64, ltime: u64) -> FlowRecord {
-    FlowRecord {
-        key: None,
-        stime,
-        ltime,
-        total_count: 0,
-        total_byte: 0,
-        wire_byte: 0,
-        tcp_seq: 0,
-        tcp_ack: 0,
-        tcp_win: 0,
-        vlan: None,
-        smac: [0; 6],
-        dmac: [0; 6],
-        tcp_flags: 0,
-        ip_ttl: 0,
-        ip_tos: 0,
-        end_reason: EndReason::End,
-        more: None,
     }
 }

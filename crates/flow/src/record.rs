@@ -115,6 +115,29 @@ pub struct Loss {
 }
 
 impl FlowRecord {
+    /// A record without a key and without packets.
+    pub fn without_packets(stime: u64, ltime: u64) -> Self {
+        Self {
+            key: None,
+            stime,
+            ltime,
+            total_count: 0,
+            total_byte: 0,
+            wire_byte: 0,
+            tcp_seq: 0,
+            tcp_ack: 0,
+            tcp_win: 0,
+            vlan: None,
+            smac: [0; 6],
+            dmac: [0; 6],
+            tcp_flags: 0,
+            ip_ttl: 0,
+            ip_tos: 0,
+            end_reason: EndReason::End,
+            more: None,
+        }
+    }
+
     /// The part `--loss`, if the record has it.
     pub fn loss(&self) -> Option<&Loss> {
         self.more.as_ref()?.loss.as_ref()

@@ -163,7 +163,7 @@ impl RowWriter {
     fn take<K: Key>(&mut self, place: usize, row: &WindowRow<K>, loss: Option<&LossCounts>) {
         if place == self.block.len() {
             let more = self.tracks_loss.then(Box::default);
-            self.block.push(FlowRecord { more, ..empty() });
+            self.block.push(FlowRecord { more, ..FlowRecord::without_packets(0, 0) });
         }
         let record = &mut self.block[place];
         let key = row.key.flow_key(&self.key);
@@ -216,29 +216,6 @@ impl RowWriter {
 /// Losses are counted of TCP alone; of a key without a protocol, where there are any.
 fn is_measured(key: &FlowKey, counts: &LossCounts) -> bool {
     key.protocol.map_or(!counts.is_empty(), |protocol| protocol == TCP)
-}
-
-/// The record that a block's place begins with.
-fn empty() -> FlowRecord {
-    FlowRecord {
-        key: None,
-        stime: 0,
-        ltime: 0,
-        total_count: 0,
-        total_byte: 0,
-        wire_byte: 0,
-        tcp_seq: 0,
-        tcp_ack: 0,
-        tcp_win: 0,
-        vlan: None,
-        smac: [0; 6],
-        dmac: [0; 6],
-        tcp_flags: 0,
-        ip_ttl: 0,
-        ip_tos: 0,
-        end_reason: EndReason::End,
-        more: None,
-    }
 }
 
 /// A column, with the values of the row group that is being filled.

@@ -270,25 +270,7 @@ fn key(text: &str) -> KeySpec {
 fn rows_of<K>(truths: &[&Truth], tracks_loss: bool, key: impl Fn(&Truth) -> K) -> Rows<K> {
     let mut rows = Rows::with_capacity(truths.len(), tracks_loss);
     for truth in truths {
-        let WindowRow { packets, bytes, wire_bytes, first_ns, last_ns, tcp_seq, tcp_ack, tcp_win, .. } =
-            truth.row;
-        let WindowRow { vlan, tcp_flags, ip_ttl, ip_tos, macs, .. } = truth.row;
-        rows.rows.push(WindowRow {
-            key: key(truth),
-            packets,
-            bytes,
-            wire_bytes,
-            first_ns,
-            last_ns,
-            tcp_seq,
-            tcp_ack,
-            tcp_win,
-            vlan,
-            tcp_flags,
-            ip_ttl,
-            ip_tos,
-            macs,
-        });
+        rows.rows.push(truth.row.with_key(key(truth)));
         if tracks_loss {
             rows.losses.push(truth.loss);
         }

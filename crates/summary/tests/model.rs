@@ -22,27 +22,6 @@ struct Given {
     refused_keys: HashMap<FlowKey, u64>,
 }
 
-fn without_key<K>(row: WindowRow<K>) -> WindowRow<()> {
-    let WindowRow { packets, bytes, wire_bytes, first_ns, last_ns, tcp_seq, tcp_ack, tcp_win, .. } = row;
-    let WindowRow { vlan, tcp_flags, ip_ttl, ip_tos, macs, .. } = row;
-    WindowRow {
-        key: (),
-        packets,
-        bytes,
-        wire_bytes,
-        first_ns,
-        last_ns,
-        tcp_seq,
-        tcp_ack,
-        tcp_win,
-        vlan,
-        tcp_flags,
-        ip_ttl,
-        ip_tos,
-        macs,
-    }
-}
-
 impl FlowSink for Given {
     fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>) {
         if let Some(loss) = loss {
@@ -54,7 +33,7 @@ impl FlowSink for Given {
             assert!(loss.is_some_and(|loss| !loss.is_empty()));
             return;
         }
-        self.windows.insert(key, without_key(row));
+        self.windows.insert(key, row.with_key(()));
     }
     fn flow_ended(&mut self, record: FlowRecord) {
         self.records.push(record);

@@ -454,21 +454,25 @@ fn generations_do_not_merge() {
     assert!(partials.merge(&one, &one.window()).is_ok());
 }
 
+/// 5,000 rows of one packet each, of sources of their own.
+fn many_sources() -> Vec<Plain> {
+    let row = |n: u32| Plain {
+        src: IpAddr::from((0x0a00_0000 + n).to_be_bytes()),
+        dst: IpAddr::from([10, 9, 9, 9]),
+        ports: [1, 2],
+        protocol: 17,
+        packets: 1,
+        bytes: 50,
+        vlan: None,
+        rtt: None,
+        lost: 0,
+    };
+    (0..5000).map(row).collect()
+}
+
 #[test]
 fn without_memory_rows_are_counted_and_the_answer_is_partial() {
-    let rows: Vec<_> = (0..5000u32)
-        .map(|n| Plain {
-            src: IpAddr::from((0x0a00_0000 + n).to_be_bytes()),
-            dst: IpAddr::from([10, 9, 9, 9]),
-            ports: [1, 2],
-            protocol: 17,
-            packets: 1,
-            bytes: 50,
-            vlan: None,
-            rtt: None,
-            lost: 0,
-        })
-        .collect();
+    let rows = many_sources();
     let query = query(&["src_addr"], items(), None);
     let site = site(64 << 10);
     let queries = RowQueries::plan(Generation::default(), &[query], &site).expect("a query");
@@ -493,19 +497,7 @@ fn without_memory_rows_are_counted_and_the_answer_is_partial() {
 
 #[test]
 fn distinct_counts_beyond_memory_have_bounds() {
-    let rows: Vec<_> = (0..5000u32)
-        .map(|n| Plain {
-            src: IpAddr::from((0x0a00_0000 + n).to_be_bytes()),
-            dst: IpAddr::from([10, 9, 9, 9]),
-            ports: [1, 2],
-            protocol: 17,
-            packets: 1,
-            bytes: 50,
-            vlan: None,
-            rtt: None,
-            lost: 0,
-        })
-        .collect();
+    let rows = many_sources();
     let query = query(&[], vec![Item::distinct("src_addr", "sources")], None);
     let queries = RowQueries::plan(Generation::default(), &[query], &site(64 << 10)).expect("a query");
     let mut partials = queries.window();
