@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 use summary::Parts;
+use task::rows::Unplaced;
 
 /// Bytes of a block: some thousand records or rows make its hand-over free and still come soon.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -88,6 +89,8 @@ enum Message {
     Records(Vec<FlowRecord>, Sender<Vec<FlowRecord>>),
     Rows(WindowId, RowBlock, Sender<RowBlock>),
     Window(Box<ClosedWindow>),
+    /// Rows that were refused and packets without a place, of windows for which there was no room.
+    Lacking(u64, Unplaced),
     Account(Account),
 }
 
@@ -127,6 +130,8 @@ pub struct Outputs {
     window: WindowId,
     refused_rows: u64,
     thread: Option<(JoinHandle<OutputsResult>, Receiver<String>)>,
+    /// What windows lacked for which there was no room: the run's answers lack it too.
+    lacking: Option<(u64, Unplaced)>,
     /// An account for which there was no room yet.
     unsent: Option<Account>,
     counters: Arc<HandOverCounters>,
@@ -206,6 +211,7 @@ impl Outputs {
             window: WindowId::default(),
             refused_rows: 0,
             thread: None,
+            lacking: None,
             unsent: None,
             counters,
             rotation,
@@ -219,9 +225,7 @@ impl Outputs {
 
     /// Ends the thread when it has written everything; all siblings must have been absorbed.
     pub fn finish(mut self) -> OutputsResult {
-        // At the end nothing is measured any more that waiting could harm.
-        self.setting.time_base = TimeBase::Packets;
-        self.hand_over();
+        self.hand_over_rest();
         if let Some(account) = self.unsent.take() {
             self.account(account);
         }
@@ -241,6 +245,15 @@ impl Outputs {
                 faults: vec!["the output thread failed; records and answers are missing".to_owned()],
                 ..OutputsResult::default()
             },
+        }
+    }
+
+    /// Waits for room: at the end nothing is measured any more that waiting could harm.
+    fn hand_over_rest(&mut self) {
+        self.setting.time_base = TimeBase::Packets;
+        self.hand_over();
+        if let Some((refused_rows, unplaced)) = self.lacking.take() {
+            self.send(Message::Lacking(refused_rows, unplaced));
         }
     }
 
@@ -316,7 +329,13 @@ impl RecordSink for Outputs {
     }
 
     fn window(&mut self, window: ClosedWindow) -> bool {
-        self.send(Message::Window(Box::new(window))).is_none()
+        let Some(unsent) = self.send(Message::Window(Box::new(window))) else { return true };
+        if let Message::Window(window) = unsent {
+            let (refused_rows, unplaced) = self.lacking.get_or_insert_default();
+            *refused_rows += window.refused_rows;
+            unplaced.add(&window.unplaced);
+        }
+        false
     }
 
     fn hand_over(&mut self) {
@@ -351,8 +370,6 @@ impl RecordSink for Outputs {
     }
 
     fn absorb(&mut self, mut sibling: Self) {
-        // At the end nothing is measured any more that waiting could harm.
-        sibling.setting.time_base = TimeBase::Packets;
-        sibling.hand_over();
+        sibling.hand_over_rest();
     }
 }

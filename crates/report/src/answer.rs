@@ -82,7 +82,7 @@ pub struct Answer {
     pub late: bool,
     /// How often an answer of this query and window was replaced before.
     pub revision: u64,
-    /// What was watched of a window that is cut.
+    /// What was watched of a window that was watched only in part: of each that is cut, and of partial ones.
     pub watched: Option<Span>,
     /// Of a run of empty windows: their number.
     pub empty: Option<u64>,
@@ -143,6 +143,15 @@ impl Answer {
     /// The value of a row under the column of this name.
     pub fn value(&self, row: usize, name: &str) -> Option<&Value> {
         self.rows.get(row)?.get(self.column(name)?)
+    }
+
+    /// Makes the answer partial, for this reason in addition to those that it has.
+    pub fn lacks(&mut self, reason: &str) {
+        self.status = Status::Partial;
+        self.reason = Some(match self.reason.take() {
+            None => reason.to_owned(),
+            Some(others) => format!("{others}; {reason}"),
+        });
     }
 
     /// Replaces addresses: of a prefix those bits that it has. Estimates stay. Addresses that are bounds (the columns `lower` and

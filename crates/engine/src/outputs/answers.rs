@@ -27,8 +27,6 @@ pub(super) struct Answers {
     run: Option<MergedRows>,
     run_unplaced: Unplaced,
     run_refused: u64,
-    /// The last window's end, to say which were empty behind it.
-    last_end_ns: u64,
 }
 
 impl Answers {
@@ -50,7 +48,6 @@ impl Answers {
             scratch: RowScratch::default(),
             run_unplaced: Unplaced::default(),
             run_refused: 0,
-            last_end_ns: 0,
         }
     }
 
@@ -75,7 +72,6 @@ impl Answers {
         let window = closed.window;
         let empty = (closed.empty_before != 0).then(|| self.empty(&closed));
         let empty_passed = empty.is_none_or(|empty| (self.outlet)(empty));
-        self.last_end_ns = closed.span.end_ns;
         // Windows of a receiver that failed are in no report: their rows go.
         let later = self.open.split_off(&window.next());
         let own = std::mem::replace(&mut self.open, later).remove(&window);
@@ -85,11 +81,7 @@ impl Answers {
             let partials = set.rows().window();
             (set, partials)
         });
-        let Unplaced { packets, bytes, wire_bytes } = closed.unplaced;
-        self.run_unplaced.packets += packets;
-        self.run_unplaced.bytes += bytes;
-        self.run_unplaced.wire_bytes += wire_bytes;
-        self.run_refused += closed.refused_rows;
+        self.lack(closed.refused_rows, &closed.unplaced);
         let mut answers = vec![totals(Some(closed.span), &closed.totals)];
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
@@ -97,7 +89,7 @@ impl Answers {
         answers.extend(partials.window_answers(set.rows(), closed.span, &closed.unplaced));
         let rows_missing = missing(closed.refused_rows, closed.unplaced.packets);
         for answer in &mut answers[1..] {
-            remark(answer, rows_missing.as_deref());
+            rows_missing.iter().for_each(|reason| answer.lacks(reason));
         }
         answers.extend(closed.answers);
         let coverage = closed.loss.as_ref().map(|loss| {
@@ -136,9 +128,18 @@ impl Answers {
         (self.outlet)(window) && empty_passed
     }
 
+    /// Takes what the run's answers lack: rows that were refused, and packets without a place in the table.
+    pub(super) fn lack(&mut self, refused_rows: u64, unplaced: &Unplaced) {
+        self.run_refused += refused_rows;
+        self.run_unplaced.add(unplaced);
+    }
+
     /// A run of windows without a frame, before the one that is closed.
     fn empty(&self, closed: &ClosedWindow) -> Window {
-        let span = Span { start_ns: self.last_end_ns, end_ns: closed.span.start_ns };
+        // They lie right before this window and are as long. The window before them may have been refused.
+        let Span { start_ns, end_ns } = closed.span;
+        let length = closed.empty_before.saturating_mul(end_ns - start_ns);
+        let span = Span { start_ns: start_ns.saturating_sub(length), end_ns: start_ns };
         let mut answer = totals(Some(span), &Totals::default());
         answer.rows.clear();
         answer.node = Some(self.node.clone());
@@ -163,7 +164,7 @@ impl Answers {
         let mut answers = self.first.rows().run_answers(&run, &self.run_unplaced);
         let rows_missing = missing(self.run_refused, self.run_unplaced.packets);
         for answer in &mut answers {
-            remark(answer, rows_missing.as_deref());
+            rows_missing.iter().for_each(|reason| answer.lacks(reason));
             answer.node = Some(self.node.clone());
         }
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
@@ -185,17 +186,6 @@ fn missing(refused_rows: u64, unplaced: u64) -> Option<String> {
         .then(|| format!("{unplaced} packets had no place in the table: they are in no group"));
     let all: Vec<_> = rows.into_iter().chain(packets).collect();
     (!all.is_empty()).then(|| all.join("; "))
-}
-
-/// Says what an answer lacks.
-fn remark(answer: &mut Answer, missing: Option<&str>) {
-    if let Some(missing) = missing {
-        answer.status = Status::Partial;
-        answer.reason = Some(match answer.reason.take() {
-            None => missing.to_owned(),
-            Some(reason) => format!("{reason}; {missing}"),
-        });
-    }
 }
 
 /// The answer of the query `totals`.

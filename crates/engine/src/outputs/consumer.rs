@@ -73,6 +73,7 @@ impl Consumer {
                 Ok(Message::Window(window)) => {
                     self.result.unreported += u64::from(!self.answers.window(*window))
                 }
+                Ok(Message::Lacking(refused_rows, unplaced)) => self.answers.lack(refused_rows, &unplaced),
                 Ok(Message::Account(account)) => self.each_writer(0, |writer| writer.account(&account)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -115,7 +116,7 @@ impl Consumer {
             match slot {
                 Some(writer) => {
                     let called = call(writer);
-                    // Nobody may be left to hear them.
+                    // The receiver of warnings may have ended.
                     writer.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));
                     if let Err(error) = called {
                         self.result.faults.push(error.to_string());

@@ -8,7 +8,7 @@ use super::site::Site;
 use super::state::{Kinds, QueryState};
 use flow::{Field, FlowKey, NULL};
 use packet::{Key, KeyV4, KeyV6, MaskedKey};
-use report::{Answer, Column, ColumnKind, Rest, Span, Status, Value};
+use report::{Answer, Column, ColumnKind, Rest, Span, Value};
 use std::net::IpAddr;
 
 /// The sums of packets that are in no row, because their flows had no place in the table.
@@ -20,6 +20,15 @@ pub struct Unplaced {
     pub bytes: u64,
     /// Bytes of the frames on the wire.
     pub wire_bytes: u64,
+}
+
+impl Unplaced {
+    /// Adds others.
+    pub fn add(&mut self, more: &Self) {
+        self.packets += more.packets;
+        self.bytes += more.bytes;
+        self.wire_bytes += more.wire_bytes;
+    }
 }
 
 impl QueryState {
@@ -106,8 +115,7 @@ impl QueryState {
             answer.rest = Rest { groups: groups_left, totals: totals.collect() };
         }
         if self.unplaced_rows != 0 {
-            answer.status = Status::Partial;
-            answer.reason = Some(format!("memory ran out: {} rows are in no group", self.unplaced_rows));
+            answer.lacks(&format!("memory ran out: {} rows are in no group", self.unplaced_rows));
         }
         let is_unsure = plan.items.iter().any(|item| match item.kind {
             ItemKind::Distinct(..) => self.is_unsure(item.at),

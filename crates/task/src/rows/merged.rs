@@ -4,7 +4,7 @@ use super::batch::Batch;
 use super::site::Site;
 use flow::{Aggregation, FIELDS, NULL, RowValue, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
-use report::{Answer, Status};
+use report::Answer;
 use summary::{GroupTable, NO_GROUP};
 
 /// One row for each key, with some columns.
@@ -75,8 +75,7 @@ impl MergedRows {
     /// Says in an answer what it lacks.
     pub(crate) fn remark(&self, answer: &mut Answer) {
         if self.unplaced != 0 {
-            answer.status = Status::Partial;
-            answer.reason = Some(format!("memory ran out: {} rows are in no flow", self.unplaced));
+            answer.lacks(&format!("memory ran out: {} rows are in no flow", self.unplaced));
         }
     }
 }
