@@ -1,4 +1,4 @@
-//! What this machine is: its memory and how much of it a run takes, its name, a number that nobody can guess.
+//! Properties of this machine: its memory and how much of it a run takes, its name, an unpredictable number.
 
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -38,8 +38,8 @@ pub(crate) fn asked_queues(options: &RunOptions, config: &Config) -> usize {
     }
 }
 
-/// The design for a source of so many queues on these cores, the best first. Where there is none, the reasons that no design
-/// changes are said too.
+/// The best design for a source with `queues` queues on these cores. If there is none, the error also names what no design
+/// would change.
 pub(crate) fn settle(
     options: &RunOptions,
     config: &Config,

@@ -201,8 +201,8 @@ impl Parts {
         parts.into_iter().filter(|(bytes, _)| *bytes > half).map(|(_, refusal)| refusal).collect()
     }
 
-    /// Takes what tasks and frames need, where there is room for all parts beside what was taken before. A run takes the memory of
-    /// what lies between its cores when it begins.
+    /// Takes the memory of tasks and frames, if all parts fit into what is not yet taken. A run takes the memory of what lies
+    /// between its cores when it begins.
     fn lease(&self, config: &Config) -> Result<Lease, Refusal> {
         let Self { tasks, frames, rings, merging } = *self;
         let (allowed, outputs) = (config.limits.bytes_allowed(), config.limits.bytes_used());

@@ -1,7 +1,7 @@
 //! Which task set answers which window: sets are installed and removed between windows while packets flow.
 //!
-//! The set of a window is a function of the window's number, so that all receivers and whoever merges their windows agree on
-//! it, however far they are apart. A receiver takes the lock once a window; a packet never does.
+//! The set of a window is a function of the window's number, so that the receivers and the merger of their
+//! windows agree on it, however far the receivers are apart. A receiver takes the lock once a window; a packet never does.
 
 use crate::ids::WindowId;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

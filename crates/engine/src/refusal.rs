@@ -1,4 +1,4 @@
-//! Why a run is refused, as values: whoever knows how options are called words them for people.
+//! Why a run is refused, as values: the program, which knows its options' names, words them for the user.
 
 use crate::design::{Design, Split, State};
 use flow::Metric;

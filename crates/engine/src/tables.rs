@@ -42,7 +42,7 @@ impl Tables {
         self.v6.advance(now);
     }
 
-    /// Leaves them empty, though nobody is told of what is in them.
+    /// Empties them without reporting their contents.
     pub(crate) fn forget(&mut self) {
         self.v4.take_shares(|_| ());
         self.v6.take_shares(|_| ());

@@ -1,5 +1,6 @@
-//! Where receivers wait for one another between windows, where flows are merged when a window closes: nobody counts in a window before everybody is done with those before it. So one set of tables is enough
-//! beside the one that is being merged, however far receivers are apart.
+//! Receivers wait here for one another between windows, if flows are merged when a window closes: no worker counts in a
+//! window before all receivers have left the earlier ones. Two sets of tables are enough then, one that is counted in and one
+//! that is merged, however far the receivers are apart.
 
 use crate::ids::{ReceiverId, WindowId};
 use crate::patience::Patience;
@@ -29,8 +30,8 @@ impl WindowGate {
     }
 
     /// The place of a receiver, to be asked for once each. One of them will call `over` with the number of each window that is
-    /// over: all that workers had to say of it has been said then, and nobody counts. `comes` is called before this one waits to
-    /// enter a window: nothing comes from it any more of those before.
+    /// over: its workers have reported it then, and no worker counts. `comes` is called before this receiver waits to enter a
+    /// window: it adds nothing more to the earlier ones.
     pub(crate) fn seat<'a>(
         &'a self,
         receiver: ReceiverId,
@@ -86,7 +87,7 @@ impl Seat<'_> {
     }
 }
 
-/// Also where the receiver fails: nobody waits for it any more.
+/// Also if the receiver fails: the others do not wait for it any more.
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut places = self.gate.places();

@@ -185,7 +185,7 @@ fn hangs(design: &'static str, hung: usize) {
     let mut incomplete = 0;
     for window in &run.windows {
         let failed = count(&window.packets.not_measured, "worker_failed");
-        assert_eq!(window.answers.len(), 7, "{design}, also where nobody is left to count");
+        assert_eq!(window.answers.len(), 7, "{design}, also if no worker is left to count");
         for answer in &window.answers {
             let is_said = answer.reason.as_ref().is_some_and(|reason| reason.contains("a worker failed"));
             assert!(is_said || failed == 0, "{design}: {failed} {:?}", answer.reason);

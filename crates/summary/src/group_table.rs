@@ -1,4 +1,4 @@
-//! Groups of rows, each with some words of state: what answers are made of. Beside the flow tables, on another core.
+//! Groups of rows, each with some words of state: what answers are made of. Unlike flow tables, they are filled by the outputs' thread.
 //!
 //! An open-addressing index of 32 bits of hash and a number finds a group; keys and states lie apart, in the order in which
 //! groups came. A batch goes through in stages, each of which prefetches what the next one reads: three random lines a row
@@ -162,7 +162,7 @@ impl<const K: usize> GroupTable<K> {
         false
     }
 
-    /// Makes room for so many groups more; false where memory does not allow it. What there is stays.
+    /// Makes room for `more` groups; false if the memory limit does not allow it. Existing groups stay.
     fn make_room(&mut self, more: usize) -> bool {
         let needed = self.keys.len() + more;
         if needed <= self.keys.capacity() {
@@ -205,7 +205,7 @@ impl<const K: usize> GroupTable<K> {
     }
 }
 
-/// Makes room for so many values, on large pages where there are many: every second row would miss the TLB otherwise.
+/// Makes room for `capacity` values, on large pages if there are many: every second row would miss the TLB otherwise.
 fn grow<T>(values: &mut Vec<T>, capacity: usize) {
     values.reserve_exact(capacity - values.len());
     ask_for_large_pages(values.as_mut_ptr().cast(), capacity * size_of::<T>());

@@ -12,7 +12,7 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// So many windows had no packets.
+    /// Takes `skipped` windows without packets.
     pub(crate) fn skip(&mut self, skipped: u64, tasks: &Tasks, task: usize) -> Result<(), SketchError> {
         let most = tasks.tasks[task].spec.windows_back();
         for _ in 0..skipped.min(most as u64) {

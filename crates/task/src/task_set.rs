@@ -11,7 +11,7 @@ pub struct TaskSet {
 }
 
 impl TaskSet {
-    /// Makes queries ready for the rows of a site, beside tasks that were planned already.
+    /// Plans queries over the rows of a site, and adds tasks that are planned already.
     ///
     /// # Errors
     /// All refusals, each with the name of its query.

@@ -1,10 +1,10 @@
-//! What is measured beside others at one load: a design, and what it counts in.
+//! One of the candidates that are compared at one load: a design, and what it counts in.
 
 use super::fit::Fitted;
 use super::sketches::Sketches;
 use engine::{Plan, Split, State};
 
-/// What is measured beside others.
+/// A candidate: one row of the comparison.
 pub(super) struct Row {
     pub(super) variant: String,
     pub(super) case: Fitted,

@@ -33,7 +33,7 @@ pub(super) enum Event<R> {
     ReceiverFailed(ReceiverId),
 }
 
-/// Nobody listens any more only where the calling thread is gone.
+/// The receiver is gone only if the calling thread is: then the event has no use.
 pub(super) fn send<R>(events: &Sender<Event<R>>, event: Event<R>) {
     let _ = events.send(event);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use summary::OutOfMemory;
 use summary::sketch::SketchError;
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Frames received.

@@ -134,7 +134,7 @@ impl<'a> Run<'a> {
         let _rings = self.config.limits.lease(ring_bytes(self.plan, self.config));
         let finish = Finish::new(receivers, self.time_base);
         let window_gate = self.merges.then(|| WindowGate::new(receivers));
-        // A live source goes on whether anybody polls it or not: nobody begins before all are there.
+        // A live source delivers frames whether they are polled or not: no receiver begins before all threads run.
         let gate = &Gate::new(self.plan.threads());
         thread::scope(|scope| {
             for (number, queues) in queues.iter_mut().enumerate() {
@@ -380,7 +380,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A receiver's place at the gate between windows, which says where it has come to, and which windows are over.
+/// The receiver's seat at the window gate. It reports which window the receiver enters, and which windows are over.
 fn seat<'a, R: Send + 'static>(
     gate: &'a WindowGate,
     receiver: ReceiverId,

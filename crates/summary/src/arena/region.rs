@@ -207,8 +207,8 @@ impl Region {
     /// Unmaps all and gives back what was paid; waits for a step that is being populated.
     pub(super) fn close(&self) {
         if let Some((start, length)) = self.layout().reservation.take() {
-            // SAFETY: the whole reservation is this region's own. Its owner is done with it, and whoever else
-            // works on it holds the lock and looks first whether there is a reservation.
+            // SAFETY: the whole reservation is this region's own. Its owner is done with it, and any other
+            // thread that works on it holds the lock and checks first whether there is a reservation.
             unsafe { libc::munmap(start, length) };
             self.limits.give_back_bytes(Steps::from_word(self.steps.swap(0, SeqCst)).paid as usize * STEP);
         }
