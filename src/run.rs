@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use summary::{Limits, Timeouts};
 use task::rows::Site;
-use task::{Generation, TaskSet};
+use task::{Generation, TaskSet, Tasks};
 
 /// Measures what the options say.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
@@ -63,7 +63,6 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let Sources { mut sources, plan, site, filter, time_base, are_captures, wire, damage } = opened;
     // A port may have had fewer queues than were asked for, or spread flows over them in a way of its own.
     let Admission { tasks, memory: _tasks_and_frames } = refusal::admit(&config, &plan, &specs, &site)?;
-    config.tasks = tasks;
     let rows = row_output(options, &config, &node, anonymizer.as_ref())?;
     let writers = writers(options, &node, &selection, time_base)?;
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
@@ -73,11 +72,11 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     let show = match (options.json, time_base) {
         (true, _) => Show::Json,
         (false, TimeBase::Clock) => Show::Tables,
-        (false, TimeBase::Packets) if config.tasks.is_some() => Show::Tasks,
+        (false, TimeBase::Packets) if tasks.is_some() => Show::Tasks,
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
-    let control = Control::new(Arc::new(task_set(options, &config, show)?));
+    let control = Control::new(Arc::new(task_set(options, &config, show, tasks)?));
     config.control = Some(control.clone());
     let mut screen = Screen::start(show, time_base, Arc::clone(&stop)).map_err(no_thread)?;
     let destinations =
@@ -148,7 +147,6 @@ fn config(options: &RunOptions) -> Config {
         },
         key: options.key,
         parts: parts::of(options),
-        tasks: None,
         seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
         control: None,
         burst: usize::from(options.burst),
@@ -184,7 +182,12 @@ fn writers(
 }
 
 /// What is answered of each window and of the run.
-fn task_set(options: &RunOptions, config: &Config, show: Show) -> Result<TaskSet, Failure> {
+fn task_set(
+    options: &RunOptions,
+    config: &Config,
+    show: Show,
+    tasks: Option<Tasks>,
+) -> Result<TaskSet, Failure> {
     let asked = Asked {
         key: config.key,
         tracks_loss: config.parts.loss,
@@ -198,7 +201,7 @@ fn task_set(options: &RunOptions, config: &Config, show: Show) -> Result<TaskSet
         seed: config.seed,
         limits: config.limits.clone(),
     };
-    TaskSet::plan(Generation::default(), &queries::standing(&asked), None, &site).map_err(|refusals| {
+    TaskSet::plan(Generation::default(), &queries::standing(&asked), tasks, &site).map_err(|refusals| {
         let lines = refusals.iter().map(|(query, refusal)| format!("{query}: {refusal}"));
         Failure::usage(lines.collect::<Vec<_>>().join("; "))
     })

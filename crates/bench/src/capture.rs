@@ -316,7 +316,6 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
         seed: Seed::new(1),
         control: None,
         burst: BURST,
-        tasks: None,
         hand_over_parcels: 32,
         timed: false,
         duration: None,

@@ -38,7 +38,7 @@ pub struct Admission {
     pub memory: Lease,
 }
 
-/// Admits a run of this plan that counts these tasks ([`Config::tasks`] is not looked at), or refuses it.
+/// Admits a run of this plan that begins with these tasks, or refuses it.
 ///
 /// # Errors
 /// All reasons, those of one kind together. Where one part alone takes too much memory, the sum is no reason of its own.
@@ -50,14 +50,11 @@ pub fn admit(
 ) -> Result<Admission, Vec<Refusal>> {
     let mut refusals = of_config(config);
     refusals.extend(of_order(config, plan));
-    refusals.extend(of_receivers(config, plan, specs, site));
-    let tasks = match plan_tasks(config, plan, specs, site) {
-        Ok(tasks) => tasks,
-        Err(of_tasks) => {
-            refusals.extend(of_tasks);
-            None
-        }
-    };
+    refusals.extend(of_receivers(config, plan, site));
+    let tasks = tasks(config, plan, specs, site).unwrap_or_else(|of_tasks| {
+        refusals.extend(of_tasks);
+        None
+    });
     let parts = Parts::of(config, plan, tasks.as_ref(), site);
     refusals.extend(parts.too_large(config, plan));
     let sum = if refusals.iter().any(|refusal| refusal.enough_memory().is_some()) {
@@ -122,7 +119,7 @@ pub fn one_receiver(config: &Config, site: &Site) -> Vec<OneReceiver> {
 }
 
 /// What several receivers leave impossible.
-fn of_receivers(config: &Config, plan: &Plan, specs: &[TaskSpec], site: &Site) -> Vec<Refusal> {
+fn of_receivers(config: &Config, plan: &Plan, site: &Site) -> Vec<Refusal> {
     let Plan { design, receivers, .. } = *plan;
     let mut refusals = Vec::new();
     if site.replaying_queues > receivers {
@@ -136,14 +133,18 @@ fn of_receivers(config: &Config, plan: &Plan, specs: &[TaskSpec], site: &Site) -
     if config.parts.are_paired() && site.directions != Directions::Together {
         refusals.push(Refusal::DirectionsApart { directions: site.directions });
     }
-    if site.falls_silent && (plan.merges() || !specs.is_empty()) {
-        refusals.push(Refusal::FallsSilent { merging: plan.merges().then_some((plan.split, plan.state)) });
+    if plan.merges() && site.falls_silent {
+        refusals.push(Refusal::FallsSilent { merging: Some((plan.split, plan.state)) });
     }
     refusals
 }
 
-/// Structures for the tasks that were asked for.
-fn plan_tasks(
+/// Structures for tasks of this run, where they can be counted: when it begins, or installed while it goes on
+/// ([`crate::Control::install`]). Memory is not looked at.
+///
+/// # Errors
+/// All reasons.
+pub fn tasks(
     config: &Config,
     plan: &Plan,
     specs: &[TaskSpec],
@@ -151,6 +152,10 @@ fn plan_tasks(
 ) -> Result<Option<Tasks>, Vec<Refusal>> {
     if specs.is_empty() {
         return Ok(None);
+    }
+    // Where flows are merged that is a reason against the run itself.
+    if plan.receivers > 1 && site.falls_silent && !plan.merges() {
+        return Err(vec![Refusal::FallsSilent { merging: None }]);
     }
     let setting = Setting {
         key: config.key,

@@ -4,7 +4,6 @@ use crate::control::Control;
 use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
-use task::Tasks;
 
 /// Packets that may usually wait between a receiver and each of its workers: what a link of 10 Mpps brings while a core is away for 1.6 ms.
 /// Also more than fits an L2 cache (a mebibyte): written while still in the receiver's own and the worker's, as after 4,096, each
@@ -36,11 +35,10 @@ pub struct Config {
     pub key: KeySpec,
     /// What records carry beyond the plain ones.
     pub parts: Parts,
-    /// What is counted beside the flow tables; planned for the same seed, key and design.
-    pub tasks: Option<Tasks>,
     /// Seed of the tables' hash.
     pub seed: Seed,
-    /// Says which task set answers which window, where any does.
+    /// Says which task set answers which window, and what is counted for it beside the flow tables, where anything is. Tasks are
+    /// planned for the same seed, key and design ([`crate::admission::admit`]).
     pub control: Option<Control>,
     /// The most frames in a burst.
     pub burst: usize,

@@ -1,13 +1,19 @@
 //! Which task set answers which window: sets are installed and removed between windows while packets flow.
 //!
-//! The set of a window is a function of the window's number, so that the receivers and the merger of their
-//! windows agree on it, however far the receivers are apart. A receiver takes the lock once a window; a packet never does.
+//! The set of a window is a function of the window's number, so that receivers, workers and the merger of their windows agree on
+//! it, however far they are apart. A receiver takes the lock once a window, a worker once a set; a packet never does. What workers
+//! count in is allocated by whoever installs a set, and freed by the run's hub: measuring threads do neither.
 
-use crate::ids::WindowId;
+use crate::counting::{Counting, HubHalf, WorkerHalf};
+use crate::ids::{WindowId, WorkerId};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use task::TaskSet;
+use summary::Limits;
+use summary::sketch::SketchError;
+use task::{Generation, TaskSet};
 
-/// Installs task sets in a run. Cloning gives another handle to the same run.
+/// Installs task sets in a run. Cloning gives another handle to the same run. One run after another may have it: each begins with
+/// the set that was installed last.
 #[derive(Clone, Debug)]
 pub struct Control {
     schedule: Arc<Mutex<Schedule>>,
@@ -19,12 +25,76 @@ struct Schedule {
     entered: Option<WindowId>,
     /// Sets by the first window that each answers, in order. The first one answers all windows before the second.
     sets: Vec<(WindowId, Arc<TaskSet>)>,
+    /// The run that it is the control of.
+    run: Option<Attached>,
+}
+
+/// A run.
+#[derive(Debug)]
+struct Attached {
+    workers: usize,
+    limits: Limits,
+    /// What workers count, by the first window, in order.
+    countings: Vec<Counting>,
+    /// What workers counted in before, to be freed.
+    retired: Vec<WorkerHalf>,
+}
+
+/// Why a set is not installed. Nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotInstalled {
+    /// Sets have growing generations, so that what they counted is told apart.
+    OldGeneration {
+        /// That of the set.
+        given: Generation,
+        /// That of the set that was installed last.
+        last: Generation,
+    },
+    /// Its tasks take more memory than is left.
+    TasksTooLarge {
+        /// What they take, bytes.
+        bytes: usize,
+        /// Workers that each count them.
+        workers: usize,
+    },
+    /// The machine does not give the memory.
+    OutOfMemory(SketchError),
+}
+
+impl fmt::Display for NotInstalled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OldGeneration { given, last } => {
+                write!(f, "task set {given} cannot follow task set {last}; give it a later generation")
+            }
+            Self::TasksTooLarge { bytes, workers } => write!(
+                f,
+                "the tasks take {bytes} bytes on {workers} workers, which is more memory than is left; remove others first, or \
+                 make them smaller"
+            ),
+            Self::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for NotInstalled {}
+
+impl Schedule {
+    /// The first window that no receiver has entered.
+    fn next(&self) -> WindowId {
+        self.entered.map_or(WindowId::default(), WindowId::next)
+    }
+
+    /// The set that was installed last.
+    fn last(&self) -> &Arc<TaskSet> {
+        &self.sets[self.sets.len() - 1].1
+    }
 }
 
 impl Control {
     /// A run begins with this set.
     pub fn new(first: Arc<TaskSet>) -> Self {
-        let schedule = Schedule { entered: None, sets: vec![(WindowId::default(), first)] };
+        let schedule = Schedule { entered: None, sets: vec![(WindowId::default(), first)], run: None };
         Self { schedule: Arc::new(Mutex::new(schedule)) }
     }
 
@@ -33,20 +103,104 @@ impl Control {
     }
 
     /// Has `set` answer from the returned window on, the first that no receiver has entered. Windows before it are answered by the
-    /// sets that they began with. A set that replaces another one must be of another generation.
-    pub fn install(&self, set: Arc<TaskSet>) -> WindowId {
+    /// sets that they began with. Its tasks must have been planned for this run ([`crate::admission::tasks`]).
+    ///
+    /// # Errors
+    /// Where the set is no later one, or there is no memory for what it counts.
+    pub fn install(&self, set: Arc<TaskSet>) -> Result<WindowId, NotInstalled> {
+        let attached = {
+            let schedule = self.schedule();
+            let last = schedule.last().generation();
+            if set.generation() <= last {
+                return Err(NotInstalled::OldGeneration { given: set.generation(), last });
+            }
+            schedule.run.as_ref().map(|run| (run.workers, run.limits.clone()))
+        };
+        // Without the lock: memory may take long to come.
+        let counting = match (&attached, set.packets()) {
+            (Some((workers, limits)), Some(tasks)) => {
+                let (workers, bytes) = (*workers, tasks.bytes(*workers));
+                let lease = limits.lease(bytes).ok_or(NotInstalled::TasksTooLarge { bytes, workers })?;
+                Some(Counting::new(tasks, workers, Some(lease)).map_err(NotInstalled::OutOfMemory)?)
+            }
+            _ => None,
+        };
         let mut schedule = self.schedule();
-        let first = schedule.entered.map_or(WindowId::default(), WindowId::next);
+        let last = schedule.last().generation();
+        if set.generation() <= last {
+            return Err(NotInstalled::OldGeneration { given: set.generation(), last });
+        }
+        let first = schedule.next();
+        if let Some(run) = &mut schedule.run {
+            run.countings.retain(|counting| counting.first < first);
+            let counts = run.countings.last().is_some_and(Counting::counts);
+            match counting {
+                Some(counting) => run.countings.push(counting.from(first)),
+                None if counts => run.countings.push(Counting::of_nothing(first, set.generation())),
+                None => {}
+            }
+        }
         // A set that no window was entered with answers none.
         schedule.sets.retain(|(window, _)| *window < first);
         schedule.sets.push((first, set));
-        first
+        Ok(first)
     }
 
-    /// A receiver enters this window.
-    pub(crate) fn enter(&self, window: WindowId) {
+    /// A run begins with the set that was installed last. The memory of its tasks is leased by its admission.
+    pub(crate) fn attach(&self, workers: usize, limits: &Limits) -> Result<(), SketchError> {
+        let mut schedule = self.schedule();
+        let set = Arc::clone(schedule.last());
+        let counting = set.packets().map(|tasks| Counting::new(tasks, workers, None)).transpose()?;
+        let countings = counting.into_iter().collect();
+        schedule.entered = None;
+        schedule.sets = vec![(WindowId::default(), set)];
+        schedule.run = Some(Attached { workers, limits: limits.clone(), countings, retired: Vec::new() });
+        Ok(())
+    }
+
+    /// The run is over.
+    pub(crate) fn detach(&self) {
+        self.schedule().run = None;
+    }
+
+    /// A receiver enters this window. By which set workers count in it, where they count anything or have counted.
+    pub(crate) fn enter(&self, window: WindowId) -> Option<Generation> {
         let mut schedule = self.schedule();
         schedule.entered = schedule.entered.max(Some(window));
+        schedule.run.as_mut()?.counting(window).map(|counting| counting.generation)
+    }
+
+    /// What this worker counts from this window on, for what it counted in before.
+    pub(crate) fn exchange(
+        &self,
+        worker: WorkerId,
+        window: WindowId,
+        before: Option<WorkerHalf>,
+    ) -> Option<WorkerHalf> {
+        let mut schedule = self.schedule();
+        let run = schedule.run.as_mut()?;
+        run.retired.extend(before);
+        run.counting(window)?.workers.get_mut(worker.index())?.take()
+    }
+
+    /// Where what is counted from windows up to this one comes together, if that was not taken yet.
+    pub(crate) fn take_hub_halves(&self, window: WindowId) -> Vec<HubHalf> {
+        let mut schedule = self.schedule();
+        let countings = schedule.run.iter_mut().flat_map(|run| &mut run.countings);
+        countings.filter(|counting| counting.first <= window).filter_map(|c| c.hub.take()).collect()
+    }
+
+    /// All receivers and workers are past this window: what was counted before it alone goes.
+    pub(crate) fn retire_before(&self, window: WindowId) {
+        let retired = {
+            let mut schedule = self.schedule();
+            let Some(run) = &mut schedule.run else { return };
+            let after = run.countings.partition_point(|counting| counting.first <= window);
+            let countings: Vec<_> = run.countings.drain(..after.saturating_sub(1)).collect();
+            (countings, std::mem::take(&mut run.retired))
+        };
+        // Without the lock: to free memory may take long.
+        drop(retired);
     }
 
     /// The set that answers this window.
@@ -64,12 +218,18 @@ impl Control {
     }
 }
 
+impl Attached {
+    /// What is counted in this window.
+    fn counting(&mut self, window: WindowId) -> Option<&mut Counting> {
+        let after = self.countings.partition_point(|counting| counting.first <= window);
+        self.countings.get_mut(after.checked_sub(1)?)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use packet::{KeySpec, Seed};
-    use summary::Limits;
-    use task::Generation;
     use task::rows::Site;
 
     fn set(number: u64) -> Arc<TaskSet> {
@@ -86,19 +246,22 @@ mod tests {
     fn a_set_answers_from_the_first_window_that_is_not_entered() {
         let control = Control::new(set(0));
         let of = |window| control.set(WindowId::new(window)).generation();
+        let install = |number| control.install(set(number)).map(WindowId::number);
         // Nothing has begun: the new set answers everything.
-        assert_eq!(control.install(set(1)), WindowId::new(0));
+        assert_eq!(install(1), Ok(0));
         assert_eq!(of(0), Generation::new(1));
         control.enter(WindowId::new(7));
         control.enter(WindowId::new(5));
-        assert_eq!(control.install(set(2)), WindowId::new(8));
+        assert_eq!(install(2), Ok(8));
         assert_eq!([of(0), of(7), of(8), of(100)], [1, 1, 2, 2].map(Generation::new));
         // Replaced before any window began with it.
-        assert_eq!(control.install(set(3)), WindowId::new(8));
+        assert_eq!(install(3), Ok(8));
         assert_eq!([of(7), of(8)], [1, 3].map(Generation::new));
         control.enter(WindowId::new(8));
-        assert_eq!(control.install(set(4)), WindowId::new(9));
+        assert_eq!(install(4), Ok(9));
         control.forget_before(WindowId::new(8));
         assert_eq!([of(8), of(9)], [3, 4].map(Generation::new));
+        let [given, last] = [4, 4].map(Generation::new);
+        assert_eq!(install(4), Err(NotInstalled::OldGeneration { given, last }));
     }
 }

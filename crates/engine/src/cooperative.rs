@@ -55,6 +55,11 @@ impl<R: RecordSink> Downstream for Cooperative<R> {
         }
     }
 
+    fn enter(&mut self, window: WindowId) {
+        self.monitor();
+        self.worker.enter(window);
+    }
+
     fn turn(&mut self, window: WindowId, now: u64) {
         self.monitor();
         self.worker.turn(window, now);

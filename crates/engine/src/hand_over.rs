@@ -277,6 +277,10 @@ impl Downstream for Fan {
         self.hand_over.waits = waits;
     }
 
+    fn enter(&mut self, window: WindowId) {
+        self.order(Order::Enter(window), 0);
+    }
+
     fn turn(&mut self, window: WindowId, now: u64) {
         self.order(Order::Turn(window), now);
     }
@@ -349,7 +353,6 @@ mod tests {
             seed: Seed::new(3),
             control: None,
             burst: BURST,
-            tasks: None,
             hand_over_parcels: 2,
             timed: false,
             duration: None,

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) enum Order {
     /// Go on: sweep for so many frames (replay), or by the clock (live).
     GoOn,
+    /// Count by another task set, that of this window.
+    Enter(WindowId),
     /// Turn away from this window.
     Turn(WindowId),
     /// Finish what waits to be finished: nothing comes just now.

@@ -12,6 +12,7 @@ use packet::{BurstParser, Frame, NotMeasured, Packets, ParserConfig, Remark};
 use port::{Burst, Filter, TimeBase};
 use report::{Counters, PacketCounts, Span, WindowEnd};
 use std::time::Duration;
+use task::Generation;
 
 /// Who takes what a receiver has parsed: tables on the same core, or the way to those on others.
 pub(crate) trait Downstream {
@@ -29,6 +30,8 @@ pub(crate) trait Downstream {
     fn count_last(&mut self, parser: &mut BurstParser, now: u64) {
         self.count(parser, now);
     }
+    /// From this window on, other tasks are counted.
+    fn enter(&mut self, window: WindowId);
     /// The window is over, at stream time `now`.
     fn turn(&mut self, window: WindowId, now: u64);
     /// A burst of `frames` of a replay is counted; stream time is `now`.
@@ -80,6 +83,8 @@ pub(crate) struct Refused {
 pub(crate) struct Receiver<'a> {
     every: Every,
     control: Option<Control>,
+    /// The set by which tasks are counted.
+    counting: Option<Generation>,
     duration_ns: u64,
     time_base: TimeBase,
     parser: BurstParser,
@@ -125,6 +130,7 @@ impl<'a> Receiver<'a> {
         Self {
             every: config.every,
             control: config.control.clone(),
+            counting: None,
             duration_ns: config
                 .duration
                 .map_or(u64::MAX, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
@@ -204,7 +210,7 @@ impl<'a> Receiver<'a> {
         match self.open {
             Some(open) if self.now >= open.end_ns => self.turn(open.ended_by(self.now), down),
             Some(_) => self.flush_unless_more(down),
-            None => self.open_window(),
+            None => self.open_window(down),
         }
         self.between += self.passing_on() - before;
         // The time does not come before the packets that are held.
@@ -332,7 +338,7 @@ impl<'a> Receiver<'a> {
         }
         self.now = self.now.max(time_ns);
         self.burst_now = self.now;
-        self.open_window();
+        self.open_window(down);
         true
     }
 
@@ -346,13 +352,17 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    fn open_window(&mut self) {
+    fn open_window(&mut self, down: &mut impl Downstream) {
         let open = OpenWindow::at(self.turned, self.now, self.every);
         if let Some(seat) = &self.seat {
             seat.enter(open.number);
         }
         if let Some(control) = &self.control {
-            control.enter(open.number);
+            let counting = control.enter(open.number);
+            if counting != self.counting {
+                self.counting = counting;
+                down.enter(open.number);
+            }
         }
         self.first_ns.get_or_insert(self.now);
         if self.time_base == TimeBase::Packets {
@@ -400,7 +410,7 @@ impl<'a> Receiver<'a> {
             TimeBase::Packets => self.turn_at = 0,
             // Nothing comes behind the end, and others may be past this window.
             TimeBase::Clock if ended_by == WindowEnd::RunEnd => {}
-            TimeBase::Clock => self.open_window(),
+            TimeBase::Clock => self.open_window(down),
         }
     }
 

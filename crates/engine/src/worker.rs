@@ -94,9 +94,9 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// Counts these beside the flows.
-    pub(crate) fn set_tasks(&mut self, tasks: Option<WorkerTasks>) {
-        self.tasks = tasks;
+    /// Counts what a control says beside the flows.
+    pub(crate) fn set_tasks(&mut self, tasks: WorkerTasks) {
+        self.tasks = Some(tasks);
     }
 
     /// Says where what tasks counted goes, and what is set while they wait for answers.
@@ -132,6 +132,13 @@ impl<R: RecordSink> Worker<R> {
                 tally.count(bursts);
                 self.collector.tallied(bursts.len());
             }
+        }
+    }
+
+    /// From this window on, other tasks are counted.
+    pub(crate) fn enter(&mut self, window: WindowId) {
+        if let Some(tasks) = &mut self.tasks {
+            tasks.enter(window);
         }
     }
 
@@ -292,6 +299,10 @@ impl<R: RecordSink> Downstream for Worker<R> {
     fn count(&mut self, parser: &mut BurstParser, now: u64) {
         Self::count(self, &parser.bursts, now);
         parser.clear();
+    }
+
+    fn enter(&mut self, window: WindowId) {
+        Self::enter(self, window);
     }
 
     fn turn(&mut self, window: WindowId, now: u64) {

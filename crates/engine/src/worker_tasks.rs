@@ -1,12 +1,14 @@
 //! Tasks that a worker counts beside its flow tables.
 
-use crate::ids::WindowId;
+use crate::control::Control;
+use crate::counting::WorkerHalf;
+use crate::ids::{WindowId, WorkerId};
 use packet::Bursts;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, TryRecvError};
-use task::{TaskCounter, TaskStates, Tasks};
+use std::sync::mpsc::TryRecvError;
+use task::TaskStates;
 
 /// Where what was counted of a window goes.
 pub(crate) type Outlet = Box<dyn Fn(WindowId, Box<TaskStates>) + Send>;
@@ -14,17 +16,18 @@ pub(crate) type Outlet = Box<dyn Fn(WindowId, Box<TaskStates>) + Send>;
 /// What one worker counts. When a window turns it goes on in states that were emptied elsewhere, and waits for them where the
 /// window before is not answered yet: there are two for each worker.
 pub(crate) struct WorkerTasks {
-    counter: TaskCounter,
-    spare: Receiver<Box<TaskStates>>,
+    control: Control,
+    worker: WorkerId,
+    half: Option<WorkerHalf>,
     outlet: Option<Outlet>,
     /// Set while it waits for emptied states.
     waits: Arc<AtomicBool>,
 }
 
 impl WorkerTasks {
-    /// Counts into `states`; `spare` is where others come from.
-    pub(crate) fn new(tasks: &Tasks, states: Box<TaskStates>, spare: Receiver<Box<TaskStates>>) -> Self {
-        Self { counter: TaskCounter::new(tasks, states), spare, outlet: None, waits: Arc::default() }
+    /// Counts nothing until a window is entered.
+    pub(crate) fn new(control: Control, worker: WorkerId) -> Self {
+        Self { control, worker, half: None, outlet: None, waits: Arc::default() }
     }
 
     /// Says where states go, until then they go nowhere; and what is set while it waits for others.
@@ -32,29 +35,37 @@ impl WorkerTasks {
         (self.outlet, self.waits) = (Some(outlet), waits);
     }
 
+    /// From this window on, another set says what is counted.
+    pub(crate) fn enter(&mut self, window: WindowId) {
+        self.half = self.control.exchange(self.worker, window, self.half.take());
+    }
+
     /// Counts packets.
     #[inline]
     pub(crate) fn count(&mut self, bursts: &Bursts) {
-        self.counter.count(bursts);
+        if let Some(half) = &mut self.half {
+            half.counter.count(bursts);
+        }
     }
 
     /// The window is over.
     pub(crate) fn turn(&mut self, window: WindowId) {
+        let (Some(outlet), Some(half)) = (&self.outlet, &mut self.half) else { return };
         // Nothing comes where whoever answers has failed, and the run with it.
-        let (Some(outlet), Some(empty)) = (&self.outlet, self.emptied()) else { return };
-        outlet(window, self.counter.turn(empty));
+        let Some(empty) = emptied(half, &self.waits) else { return };
+        outlet(window, half.counter.turn(empty));
     }
+}
 
-    fn emptied(&self) -> Option<Box<TaskStates>> {
-        match self.spare.try_recv() {
-            Err(TryRecvError::Empty) => {}
-            states => return states.ok(),
-        }
-        self.waits.store(true, Relaxed);
-        let states = self.spare.recv().ok();
-        self.waits.store(false, Relaxed);
-        states
+fn emptied(half: &WorkerHalf, waits: &AtomicBool) -> Option<Box<TaskStates>> {
+    match half.spare.try_recv() {
+        Err(TryRecvError::Empty) => {}
+        states => return states.ok(),
     }
+    waits.store(true, Relaxed);
+    let states = half.spare.recv().ok();
+    waits.store(false, Relaxed);
+    states
 }
 
 impl fmt::Debug for WorkerTasks {

@@ -119,7 +119,7 @@ fn tasks() {
     let spec = "packets=3k,flows=300,rate=5000,tcp=handshake";
     let run_with = |biflow| {
         let parts = Parts { biflow, ..Parts::default() };
-        let config = Config { every: Every::Time(200 * MS), parts, tasks: None, ..config.clone() };
+        let config = Config { every: Every::Time(200 * MS), parts, control: None, ..config.clone() };
         all_alike(&["async/2"], spec, None, &with_tasks(config))
     };
     let (apart, together) = (run_with(false), run_with(true));

@@ -22,7 +22,6 @@ const WHILE_ASLEEP: usize = 20_000;
 fn short() -> Config {
     Config {
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: 1_000_000 },
-        tasks: None,
         hand_over_parcels: 2,
         ..config()
     }

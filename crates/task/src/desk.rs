@@ -1,13 +1,15 @@
 //! Where what workers counted of a window comes together and is answered.
 
 use crate::answer::{self, Asked};
+use crate::generation::Generation;
 use crate::past::Past;
 use crate::task_answer::TaskAnswer;
 use crate::tasks::{TaskStates, Tasks};
 use crate::watermark::Watermarks;
 use crate::worker_id::WorkerId;
 use flow::WindowId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use summary::Lease;
 use summary::sketch::SketchError;
 
 /// Windows whose loss is remembered: as many as a change can be measured against, and more.
@@ -28,13 +30,10 @@ pub type Emptied = (WorkerId, Box<TaskStates>);
 /// for a report to get memory back.
 #[derive(Debug)]
 pub struct Desk {
-    tasks: Tasks,
+    /// By the first window that each answers, in order.
+    sets: VecDeque<Answering>,
     workers: Watermarks,
     pending: BTreeMap<WindowId, Pending>,
-    /// By task.
-    past: Vec<Past>,
-    /// The last window that was answered.
-    last: Option<WindowId>,
     /// Answers that wait for their reports.
     answered: BTreeMap<WindowId, Vec<TaskAnswer>>,
     /// Packets lost, by window.
@@ -43,20 +42,91 @@ pub struct Desk {
     fault: Option<String>,
 }
 
-impl Desk {
-    /// Nothing counted yet.
-    pub fn new(tasks: Tasks, workers: usize) -> Self {
+/// The tasks that answer from some window on.
+#[derive(Debug)]
+struct Answering {
+    first: WindowId,
+    tasks: Tasks,
+    /// By task.
+    past: Vec<Past>,
+    /// The last window that was answered.
+    last: Option<WindowId>,
+    /// The memory of the tasks' states on all cores.
+    _memory: Option<Lease>,
+}
+
+impl Answering {
+    fn new(first: WindowId, tasks: Tasks, memory: Option<Lease>) -> Self {
         let past = tasks.tasks.iter().map(|_| Past::default()).collect();
+        Self { first, tasks, past, last: None, _memory: memory }
+    }
+
+    /// The answers of a window in which nobody counted: none, unless something failed, which is to be said.
+    fn of_nothing(&self, fault: Option<&str>) -> Result<Vec<TaskAnswer>, SketchError> {
+        let Some(fault) = fault else { return Ok(Vec::new()) };
+        let answer = |(at, task)| {
+            let (states, past) = (self.tasks.states_of(at)?, Past::default());
+            let answer = answer::of(&Asked { task, states: &states, past: &past });
+            Ok(TaskAnswer { status: format!("incomplete: {fault}"), ..answer })
+        };
+        (0..).zip(&self.tasks.tasks).map(answer).collect()
+    }
+
+    /// Answers a window. `fault` is what keeps the answers from being whole.
+    fn answer(
+        &mut self,
+        window: WindowId,
+        states: &mut TaskStates,
+        fault: &mut Option<String>,
+    ) -> Vec<TaskAnswer> {
+        let skipped = self.last.map_or(0, |last| window.windows_between(last));
+        self.last = Some(window);
+        let mut answers = Vec::new();
+        for (at, task) in self.tasks.tasks.iter().enumerate() {
+            let past = &mut self.past[at];
+            if let Err(error) = past.skip(skipped, &self.tasks, at) {
+                *fault = Some(error.to_string());
+            }
+            let mut answer = answer::of(&Asked { task, states: &states.states[at], past });
+            if let Err(error) = past.keep(&mut states.states[at], &self.tasks, at) {
+                *fault = Some(error.to_string());
+            }
+            if let Some(fault) = fault {
+                answer.status = format!("incomplete: {fault}");
+            }
+            answers.push(answer);
+        }
+        answers
+    }
+}
+
+impl Desk {
+    /// Nothing counted yet. `tasks` answer all windows until others are installed.
+    pub fn new(tasks: Tasks, workers: usize) -> Self {
         Self {
-            tasks,
+            sets: VecDeque::from([Answering::new(WindowId::default(), tasks, None)]),
             workers: Watermarks::new(workers),
             pending: BTreeMap::new(),
-            past,
-            last: None,
             answered: BTreeMap::new(),
             losses: BTreeMap::new(),
             fault: None,
         }
+    }
+
+    /// From this window on, which is later than all that were reported, `tasks` answer. They begin anew: what changed is measured
+    /// against windows of the same set. `memory` is that of their states, and goes back with the set.
+    pub fn install(&mut self, first: WindowId, tasks: Tasks, memory: Option<Lease>) {
+        self.sets.push_back(Answering::new(first, tasks, memory));
+    }
+
+    /// True where this set still answers windows.
+    pub fn answers_by(&self, generation: Generation) -> bool {
+        self.sets.iter().any(|set| set.tasks.generation == generation)
+    }
+
+    /// The number of the set that answers this window.
+    fn set(&self, window: WindowId) -> usize {
+        self.sets.partition_point(|set| set.first <= window).saturating_sub(1)
     }
 
     /// What `worker` counted in the window of this number. Memory that is free again comes back. Of a worker that was given up
@@ -114,9 +184,12 @@ impl Desk {
         // Windows that a failed receiver had not counted are in no report.
         self.answered = self.answered.split_off(&window);
         let answered = self.answered.remove(&window);
-        let mut answers = answered.unwrap_or_else(|| self.of_nothing().unwrap_or_default());
-        for (answer, task) in answers.iter_mut().zip(&self.tasks.tasks) {
-            let before = window.back(task.spec.windows_back() as u64)..window;
+        self.forget_sets_before(window);
+        let set = &self.sets[self.set(window)];
+        let mut answers =
+            answered.unwrap_or_else(|| set.of_nothing(self.fault.as_deref()).unwrap_or_default());
+        for (answer, task) in answers.iter_mut().zip(&set.tasks.tasks) {
+            let before = window.back(task.spec.windows_back() as u64).max(set.first)..window;
             let earlier = self.losses.range(before).map(|(_, lost)| *lost);
             let earlier = earlier.reduce(|sum, lost| Some(sum?.saturating_add(lost?))).unwrap_or(Some(0));
             answer::widen(answer, &task.spec, lost, earlier);
@@ -128,15 +201,11 @@ impl Desk {
         answers
     }
 
-    /// The answers of a window in which nobody counted: none, unless something failed, which is to be said.
-    fn of_nothing(&self) -> Result<Vec<TaskAnswer>, SketchError> {
-        let Some(fault) = &self.fault else { return Ok(Vec::new()) };
-        let answer = |(at, task)| {
-            let (states, past) = (self.tasks.states_of(at)?, Past::default());
-            let answer = answer::of(&Asked { task, states: &states, past: &past });
-            Ok(TaskAnswer { status: format!("incomplete: {fault}"), ..answer })
-        };
-        (0..).zip(&self.tasks.tasks).map(answer).collect()
+    /// Windows come in order: sets that answer only earlier ones go, with their memory.
+    fn forget_sets_before(&mut self, window: WindowId) {
+        let open = self.pending.first_key_value().map_or(window, |(&open, _)| open.min(window));
+        let first = self.set(open);
+        self.sets.drain(..first);
     }
 
     /// Answers all windows that everybody is past, oldest first.
@@ -145,23 +214,8 @@ impl Desk {
             && self.workers.are_past(window)
         {
             let Some((_, Pending { owner, mut states })) = self.pending.pop_first() else { break };
-            let skipped = self.last.map_or(0, |last| window.windows_between(last));
-            self.last = Some(window);
-            let mut answers = Vec::new();
-            for (at, task) in self.tasks.tasks.iter().enumerate() {
-                let past = &mut self.past[at];
-                if let Err(error) = past.skip(skipped, &self.tasks, at) {
-                    self.fault = Some(error.to_string());
-                }
-                let mut answer = answer::of(&Asked { task, states: &states.states[at], past });
-                if let Err(error) = past.keep(&mut states.states[at], &self.tasks, at) {
-                    self.fault = Some(error.to_string());
-                }
-                if let Some(fault) = &self.fault {
-                    answer.status = format!("incomplete: {fault}");
-                }
-                answers.push(answer);
-            }
+            let set = self.set(window);
+            let answers = self.sets[set].answer(window, &mut states, &mut self.fault);
             self.answered.insert(window, answers);
             states.reset();
             emptied.push((owner, states));

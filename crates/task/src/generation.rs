@@ -19,7 +19,29 @@ impl Generation {
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }
+
+    /// Refuses what was counted by another set than this one.
+    pub(crate) fn takes(self, other: Self) -> Result<(), OtherGeneration> {
+        if self == other { Ok(()) } else { Err(OtherGeneration { ours: self, theirs: other }) }
+    }
 }
+
+/// What was counted by different task sets is not merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherGeneration {
+    /// The set of what was to take the other.
+    pub ours: Generation,
+    /// The set of the other.
+    pub theirs: Generation,
+}
+
+impl fmt::Display for OtherGeneration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "partial answers of generation {} cannot take those of {}", self.ours, self.theirs)
+    }
+}
+
+impl std::error::Error for OtherGeneration {}
 
 impl fmt::Display for Generation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -27,7 +27,7 @@ mod worker_id;
 
 pub use desk::{Desk, Emptied};
 pub use flow::WindowId;
-pub use generation::Generation;
+pub use generation::{Generation, OtherGeneration};
 pub use planner::{Choice, Setting};
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
@@ -35,6 +35,6 @@ pub use task_answer::{
     EstimatedFlow, Point, QuantileRow, SizeClass, TaskAnswer, TaskRows, network_of, size_classes,
 };
 pub use task_set::TaskSet;
-pub use tasks::{TaskCounter, TaskStates, Tasks};
+pub use tasks::{CannotMerge, TaskCounter, TaskStates, Tasks};
 pub use watermark::{Watermark, Watermarks};
 pub use worker_id::WorkerId;

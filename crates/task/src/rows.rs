@@ -25,7 +25,7 @@ mod tests;
 mod top_rows;
 
 pub use answer::Unplaced;
-pub use executor::{OtherGeneration, RowPartials, RowQueries, RowScratch};
+pub use executor::{RowPartials, RowQueries, RowScratch};
 pub use merged::MergedRows;
 pub use query::{
     Aggregate, Comparison, GroupField, Item, Literal, MOST_GROUPS, Order, Over, Predicate, RowQuery,

@@ -21,6 +21,7 @@ impl TaskSet {
         packets: Option<Tasks>,
         site: &Site,
     ) -> Result<Self, Vec<(String, Refusal)>> {
+        let packets = packets.map(|tasks| tasks.of_generation(generation));
         Ok(Self { rows: RowQueries::plan(generation, queries, site)?, packets })
     }
 

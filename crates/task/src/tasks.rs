@@ -1,10 +1,12 @@
 //! All tasks of a run: planned once, and counted by each worker for itself.
 
 use crate::feed::{Feed, Feeder};
+use crate::generation::{Generation, OtherGeneration};
 use crate::planner::{Choice, Question, Setting, choose, expected_packets};
 use crate::spec::{Kind, TaskSpec};
 use crate::state::{Maker, State};
 use packet::{Bursts, KeySpec, Seed};
+use std::fmt;
 use summary::sketch::{SketchError, Unmergeable};
 
 /// A task that is to be counted.
@@ -34,6 +36,7 @@ pub(crate) struct Level {
 /// What a run counts beside its flow tables.
 #[derive(Clone, Debug)]
 pub struct Tasks {
+    pub(crate) generation: Generation,
     pub(crate) tasks: Vec<Task>,
     feeds: Vec<Feed>,
     seed: Seed,
@@ -43,6 +46,7 @@ pub struct Tasks {
 /// What one worker counted in one window.
 #[derive(Debug)]
 pub struct TaskStates {
+    generation: Generation,
     /// By task and level.
     pub(crate) states: Vec<Vec<State>>,
 }
@@ -60,12 +64,23 @@ impl Tasks {
     /// One line: what cannot be counted in this run, why, and what is possible.
     pub fn plan(specs: &[TaskSpec], setting: &Setting) -> Result<Self, String> {
         let hashed = (!setting.is_paired).then_some(setting.key);
-        let mut all = Self { tasks: Vec::new(), feeds: Vec::new(), seed: setting.seed, hashed };
+        let generation = Generation::default();
+        let mut all = Self { generation, tasks: Vec::new(), feeds: Vec::new(), seed: setting.seed, hashed };
         for spec in specs {
             let task = all.task(spec, setting)?;
             all.tasks.push(task);
         }
         Ok(all)
+    }
+
+    /// The same in the set of this generation.
+    pub(crate) fn of_generation(self, generation: Generation) -> Self {
+        Self { generation, ..self }
+    }
+
+    /// Nothing to count.
+    pub fn none(generation: Generation) -> Self {
+        Self { generation, tasks: Vec::new(), feeds: Vec::new(), seed: Seed::new(0), hashed: None }
     }
 
     fn task(&mut self, spec: &TaskSpec, setting: &Setting) -> Result<Task, String> {
@@ -131,6 +146,11 @@ impl Tasks {
         })
     }
 
+    /// In which set they are counted.
+    pub fn generation(&self) -> Generation {
+        self.generation
+    }
+
     /// What was chosen for each task, as `task: why`.
     pub fn choices(&self) -> impl Iterator<Item = (&TaskSpec, &Choice)> {
         self.tasks.iter().map(|task| (&task.spec, &task.maker.choice))
@@ -142,7 +162,7 @@ impl Tasks {
     /// Memory that the machine does not have.
     pub fn states(&self) -> Result<TaskStates, SketchError> {
         let states = (0..self.tasks.len()).map(|task| self.states_of(task)).collect::<Result<_, _>>()?;
-        Ok(TaskStates { states })
+        Ok(TaskStates { generation: self.generation, states })
     }
 
     /// Those of one task, by level.
@@ -212,17 +232,55 @@ impl TaskCounter {
 }
 
 impl TaskStates {
+    /// By which set of tasks it is counted.
+    pub fn generation(&self) -> Generation {
+        self.generation
+    }
+
     /// Adds what another worker counted in the same window.
     ///
     /// # Errors
-    /// Where the other is of other tasks.
-    pub fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
+    /// Where the other is of another set of tasks, even one of the same sizes; nothing has changed then.
+    pub fn merge(&mut self, other: &Self) -> Result<(), CannotMerge> {
+        self.generation.takes(other.generation)?;
         let states = self.states.iter_mut().flatten().zip(other.states.iter().flatten());
-        states.into_iter().try_for_each(|(ours, theirs)| ours.merge(theirs))
+        Ok(states.into_iter().try_for_each(|(ours, theirs)| ours.merge(theirs))?)
     }
 
     /// Forgets everything and keeps the memory.
     pub fn reset(&mut self) {
         self.states.iter_mut().flatten().for_each(State::reset);
+    }
+}
+
+/// Why what two workers counted is not merged.
+#[derive(Debug)]
+pub enum CannotMerge {
+    /// They counted by different sets of tasks.
+    Generation(OtherGeneration),
+    /// They counted in different structures.
+    Structure(Unmergeable),
+}
+
+impl fmt::Display for CannotMerge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Generation(error) => error.fmt(f),
+            Self::Structure(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CannotMerge {}
+
+impl From<OtherGeneration> for CannotMerge {
+    fn from(error: OtherGeneration) -> Self {
+        Self::Generation(error)
+    }
+}
+
+impl From<Unmergeable> for CannotMerge {
+    fn from(error: Unmergeable) -> Self {
+        Self::Structure(error)
     }
 }

@@ -3,10 +3,15 @@
 mod support;
 
 use flow::Estimate;
-use packet::KeySpec;
+use packet::{KeySpec, Seed};
 use std::collections::HashMap;
+use summary::Limits;
 use support::*;
-use task::{Desk, Kind, Structure, TaskRows, Tasks, WindowId, WorkerId, catalog};
+use task::rows::Site;
+use task::{
+    CannotMerge, Desk, Generation, Kind, OtherGeneration, Structure, TaskRows, TaskSet, Tasks, WindowId,
+    WorkerId, catalog,
+};
 
 const FIRST: WorkerId = WorkerId::new(0);
 const SECOND: WorkerId = WorkerId::new(1);
@@ -274,4 +279,24 @@ fn losses_widen_what_they_can_and_are_said() {
     }
     assert!(unknown[0].bounds().ends_with("of what was seen") && unknown[0].note.lost.is_none());
     assert_eq!(none[0].bounds(), "exact");
+}
+
+#[test]
+fn what_different_sets_counted_does_not_merge() {
+    let tasks = tasks(&["entropy:structure=exact,memory=64KiB"], &setting(1_000, 2, false));
+    let site = Site {
+        key: KeySpec::FIVE_TUPLE,
+        tracks_loss: false,
+        seed: Seed::new(1),
+        limits: Limits::new(1 << 20, usize::MAX),
+    };
+    let states = |generation| {
+        let set = TaskSet::plan(Generation::new(generation), &[], Some(tasks.clone()), &site).expect("a set");
+        set.packets().expect("tasks").states().expect("memory")
+    };
+    let mut first = states(1);
+    first.merge(&states(1)).expect("one set");
+    let error = first.merge(&states(2)).expect_err("another set of the same sizes");
+    let [ours, theirs] = [1, 2].map(Generation::new);
+    assert!(matches!(error, CannotMerge::Generation(other) if other == OtherGeneration { ours, theirs }));
 }

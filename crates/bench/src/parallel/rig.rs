@@ -330,7 +330,6 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         seed: Seed::new(SEED),
         control: None,
         burst: setting.burst,
-        tasks: None,
         hand_over_parcels: setting.between_cores.div_ceil(setting.burst).max(2),
         timed: setting.timed,
         duration: None,

@@ -4,23 +4,23 @@ use super::events::Event;
 use super::outcome::{Observer, Outcome, Snapshot};
 use crate::collector::RecordSink;
 use crate::config::Config;
+use crate::control::Control;
 use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::keeping::Sealed;
 use crate::merger::{Merger, RunEnd};
 use crate::plan::Plan;
-use crate::poller::{Events, PollerEnd};
+use crate::poller::PollerEnd;
 use crate::receiver::{RING_FULL, ReceiverEnd, WORKER_FAILED};
 use crate::shared::Shared;
 use crate::steps::Steps;
 use crate::tables::Tables;
-use crate::window::WindowHeader;
 use crate::worker::{Worker, WorkerEnd};
 use port::SourceError;
 use report::{Counters, PacketCounts};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
-use task::{Desk, Emptied, TaskStates};
+use task::{Desk, Emptied, Generation, TaskStates, Tasks};
 
 /// Packets that tasks could not count: what sources lost, and what a ring or a worker that failed did. `None` where a source cannot
 /// know.
@@ -40,12 +40,16 @@ pub(super) struct Merging<R> {
 /// Where everything comes together.
 pub(super) struct Hub<'a, R> {
     merger: Merger,
+    /// Says by which tasks windows are answered.
+    control: Option<Control>,
     /// Where tasks are answered.
-    desk: Option<Desk>,
+    desk: Desk,
     /// Workers of each receiver, itself where it has none.
     workers_each: usize,
-    /// Where emptied states of tasks go back to, by worker.
-    spares: Vec<Sender<Box<TaskStates>>>,
+    /// Where emptied states of tasks go back to, by set and worker.
+    spares: Vec<(Generation, Vec<Sender<Box<TaskStates>>>)>,
+    /// Workers that count tasks.
+    counting: usize,
     merging: Option<Merging<R>>,
     end: RunEnd,
     observer: &'a mut dyn Observer,
@@ -75,7 +79,9 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     ) -> Self {
         Self {
             merger: Merger::new(plan.receivers, plan.counting(), config.every, config.parts.loss),
-            desk: None,
+            control: config.control.clone(),
+            desk: Desk::new(Tasks::none(Generation::default()), plan.counting()),
+            counting: plan.counting(),
             workers_each: plan.workers.max(1),
             spares: Vec::new(),
             merging: None,
@@ -102,17 +108,6 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self
     }
 
-    /// Tasks are answered here. `spares`: where emptied states go back to, by worker.
-    pub(super) fn answering(mut self, desk: Desk, spares: Vec<Sender<Box<TaskStates>>>) -> Self {
-        (self.desk, self.spares) = (Some(desk), spares);
-        self
-    }
-
-    /// Tells the user.
-    pub(super) fn warning(&mut self, line: String) {
-        self.observer.warning(line);
-    }
-
     /// Something that keeps the run from being whole.
     pub(super) fn fault(&mut self, line: String) {
         self.faults.push(line);
@@ -121,6 +116,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     /// Nothing is merged or emptied here any more: workers must not wait for it.
     pub(super) fn give_up(&mut self) {
         self.spares.clear();
+        self.control.iter().for_each(Control::detach);
         if let Some(Merging { shared: Some(shared), .. }) = self.merging.take() {
             shared.give_up();
         }
@@ -139,15 +135,16 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                 }
                 Event::Part(worker, sealed) => self.sealed(worker, *sealed),
                 Event::Tasks(worker, window, states) => {
-                    let emptied = self.desk.as_mut().map(|desk| desk.part(worker, window, states));
+                    self.install_up_to(window);
+                    let emptied = self.desk.part(worker, window, states);
                     self.give_back(emptied);
                 }
                 Event::Comes(receiver, window) => {
-                    let emptied = self.desk.as_mut().map(|desk| {
-                        let first = receiver.first_worker(self.workers_each);
-                        (0..self.workers_each).flat_map(|at| desk.comes(first.plus(at), window)).collect()
-                    });
-                    self.give_back(emptied);
+                    let first = receiver.first_worker(self.workers_each);
+                    for at in 0..self.workers_each {
+                        let emptied = self.desk.comes(first.plus(at), window);
+                        self.give_back(emptied);
+                    }
                 }
                 Event::TasksOver(worker) => self.tasks_over(worker),
                 Event::Over(window) => self.over(window),
@@ -156,7 +153,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                 Event::Steps(steps) => self.steps.push(steps),
                 Event::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
                 Event::WorkerFailed(worker) => {
-                    let emptied = self.desk.as_mut().map(|desk| desk.failed(worker));
+                    let emptied = self.desk.failed(worker);
                     self.give_back(emptied);
                     if self.merger.worker_failed(worker) {
                         self.faults.push(format!(
@@ -184,14 +181,25 @@ impl<'a, R: RecordSink> Hub<'a, R> {
 
     /// Nothing comes of this worker's tasks any more.
     fn tasks_over(&mut self, worker: WorkerId) {
-        let emptied = self.desk.as_mut().map(|desk| desk.gone(worker));
+        let emptied = self.desk.gone(worker);
         self.give_back(emptied);
     }
 
-    /// A worker that has ended does not need its memory any more.
-    fn give_back(&mut self, emptied: Option<Vec<Emptied>>) {
-        for (worker, states) in emptied.into_iter().flatten() {
-            let _ = self.spares[worker.index()].send(states);
+    /// Has the desk answer by what was installed from this window on, or before.
+    fn install_up_to(&mut self, window: WindowId) {
+        for half in self.control.iter().flat_map(|control| control.take_hub_halves(window)) {
+            self.spares.push((half.generation, half.spares));
+            self.desk.install(half.first, half.tasks, half.memory);
+        }
+    }
+
+    /// A worker that has ended, or counts by another set, does not need its memory any more.
+    fn give_back(&mut self, emptied: Vec<Emptied>) {
+        for (worker, states) in emptied {
+            let of_set = self.spares.iter().find(|(generation, _)| *generation == states.generation());
+            if let Some(spare) = of_set.and_then(|(_, spares)| spares.get(worker.index())) {
+                let _ = spare.send(states);
+            }
         }
     }
 
@@ -228,7 +236,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self.records.absorb(end.records);
         self.merger.worker_ended(worker);
         // The one that merges counts no tasks.
-        if worker.index() < self.spares.len() {
+        if worker.index() < self.counting {
             self.tasks_over(worker);
         }
     }
@@ -256,17 +264,19 @@ impl<'a, R: RecordSink> Hub<'a, R> {
 
     fn pass_reports(&mut self) {
         while let Some((mut closed, account)) = self.merger.take_window() {
-            if let Some(desk) = &mut self.desk {
-                let lost = lost_before_tasks(&closed.packets, closed.loss.as_ref());
-                let answers = desk.report(closed.window, lost).into_iter();
-                closed.answers = answers.map(|answer| answer.into_answer(Some(closed.span))).collect();
-            }
+            self.install_up_to(closed.window);
+            let lost = lost_before_tasks(&closed.packets, closed.loss.as_ref());
+            let answers = self.desk.report(closed.window, lost).into_iter();
+            closed.answers = answers.map(|answer| answer.into_answer(Some(closed.span))).collect();
+            self.spares.retain(|(generation, _)| self.desk.answers_by(*generation));
+            self.control.iter().for_each(|control| control.retire_before(closed.window));
             self.records.account(account);
             self.unreported += u64::from(!self.records.window(closed));
         }
     }
 
     pub(super) fn finish(mut self, began: Instant) -> Outcome<R> {
+        self.control.iter().for_each(Control::detach);
         if let Some(merging) = self.merging.take() {
             self.worker_ended(self.merger.merged(), merging.worker.end(0));
         }
@@ -289,26 +299,5 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             steps: self.steps,
             records: self.records,
         }
-    }
-}
-
-/// Events of the calling thread's own receiver.
-pub(super) struct Local<'h, 'o, R>(pub(super) &'h mut Hub<'o, R>);
-
-impl<R: RecordSink> Events for Local<'_, '_, R> {
-    fn header(&mut self, header: WindowHeader) {
-        self.0.merger.header(ReceiverId::default(), WorkerId::default(), header);
-        self.0.pass_reports();
-    }
-    fn part(&mut self, sealed: Sealed) {
-        self.0.sealed(WorkerId::default(), sealed);
-        self.0.pass_reports();
-    }
-    fn worker_failed(&mut self, _: usize) {}
-    fn progress(&mut self, received: u64, done_bytes: u64) {
-        self.0.progress(ReceiverId::default(), received, done_bytes);
-    }
-    fn warning(&mut self, line: String) {
-        self.0.observer.warning(line);
     }
 }

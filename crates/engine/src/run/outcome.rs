@@ -22,7 +22,7 @@ pub struct Snapshot {
     pub total_bytes: Option<u64>,
 }
 
-/// Who watches a run, on the thread that called: with one thread that is the measuring one, so it must not block for long.
+/// Who watches a run, on the thread that called. Windows wait for it, measuring does not.
 pub trait Observer {
     /// Comes every some thousand bursts, and when nothing arrives.
     fn progress(&mut self, snapshot: Snapshot);

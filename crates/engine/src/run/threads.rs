@@ -1,7 +1,7 @@
 //! The threads of a run: one that does all, or receivers and workers, each on its core.
 
 use super::events::{Event, Remote, outlet, send};
-use super::hub::{Hub, Local, Merging};
+use super::hub::{Hub, Merging};
 use super::outcome::{Observer, Outcome, StartError};
 use crate::collector::RecordSink;
 use crate::config::Config;
@@ -34,8 +34,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use summary::prefetch_for_writing;
-use summary::sketch::SketchError;
-use task::{Desk, TaskStates, Tasks};
 
 /// How long a live source's worker may leave its ring as it is before it counts as failed. A replay waits for its workers as
 /// long as they live: they may be waiting for a slow output.
@@ -87,36 +85,14 @@ impl<'a> Run<'a> {
         if let Some(merging) = merging {
             hub = hub.merging(merging);
         }
-        if let Some(tasks) = &config.tasks {
-            let spares = set_tasks(tasks, &mut workers).map_err(StartError::Tasks)?;
-            hub = hub.answering(Desk::new(tasks.clone(), workers.len()), spares);
-        }
-        match workers.pop() {
-            // Merging and tasks need the calling thread for themselves.
-            Some(worker) if plan.threads() == 1 && !self.merges && config.tasks.is_none() => {
-                self.on_this_thread(sources, worker, &mut hub);
-            }
-            worker => {
-                workers.extend(worker);
-                self.on_threads(sources, workers, shared, &mut hub);
+        if let Some(control) = &config.control {
+            control.attach(workers.len(), &config.limits).map_err(StartError::Tasks)?;
+            for (number, worker) in workers.iter_mut().enumerate() {
+                worker.set_tasks(WorkerTasks::new(control.clone(), WorkerId::new(number)));
             }
         }
+        self.on_threads(sources, workers, shared, &mut hub);
         Ok(hub.finish(began))
-    }
-
-    fn on_this_thread<R: RecordSink>(
-        self,
-        sources: &mut [Box<dyn PacketSource>],
-        worker: Worker<R>,
-        hub: &mut Hub<'_, R>,
-    ) {
-        if let Some(warning) = self.pin(0) {
-            hub.warning(warning);
-        }
-        let (end, worker) = self.receive(sources, worker, Local(hub), None);
-        let worker = worker.end(end.counted.now);
-        hub.worker_ended(WorkerId::default(), worker);
-        hub.receiver_ended(ReceiverId::default(), end);
     }
 
     fn on_threads<R: RecordSink + Send + 'static>(
@@ -295,7 +271,7 @@ impl<'a> Run<'a> {
         let work = AssertUnwindSafe(|| {
             let poller = Poller::new(time_base, fan, events, config, filter, ends, seat);
             let (end, mut fan, mut events) = poller.run(queues);
-            if config.tasks.is_some() {
+            if config.control.is_some() {
                 // As in `receiver_thread`, once its workers have said all.
                 fan.settle();
                 fan.take_failed().into_iter().for_each(|worker| events.worker_failed(worker));
@@ -373,6 +349,7 @@ impl<'a> Run<'a> {
                 worker.sweep_replay(bursts.len(), *now);
             }
             (Order::GoOn, TimeBase::Clock) => worker.sweep_live(*now),
+            (Order::Enter(window), _) => worker.enter(*window),
             (Order::Turn(window), _) => worker.turn(*window, *now),
             (Order::Idle, _) => worker.idle(),
             (Order::End, _) => {}
@@ -393,21 +370,6 @@ fn seat<'a, R: Send + 'static>(
         shared.iter().for_each(|shared| shared.change());
         send(&over, Event::Over(window));
     })
-}
-
-/// Gives each worker tasks, and says where their emptied states go back to.
-fn set_tasks<R: RecordSink>(
-    tasks: &Tasks,
-    workers: &mut [Worker<R>],
-) -> Result<Vec<Sender<Box<TaskStates>>>, SketchError> {
-    let mut spares = Vec::new();
-    for worker in workers {
-        let (back, spare) = channel();
-        let _ = back.send(Box::new(tasks.states()?));
-        worker.set_tasks(Some(WorkerTasks::new(tasks, Box::new(tasks.states()?), spare)));
-        spares.push(back);
-    }
-    Ok(spares)
 }
 
 /// The sources of each receiver.

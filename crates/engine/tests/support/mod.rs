@@ -1,6 +1,6 @@
 //! Runs of the engine whose every word is kept.
 
-use engine::{ClosedWindow, Config, Every, Observer, Outcome, Plan, RecordSink, Snapshot, WindowId};
+use engine::{ClosedWindow, Config, Control, Every, Observer, Outcome, Plan, RecordSink, Snapshot, WindowId};
 use flow::{FlowRecord, LossCounts, WindowRow};
 use packet::{Key, KeySpec, Seed, Tunnel};
 use port::wire::{Trace, Wire, WireSpec};
@@ -12,7 +12,8 @@ use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use summary::{Limits, Parts, Timeouts};
-use task::{Setting, TaskSpec, Tasks};
+use task::rows::{RowQuery, Site};
+use task::{Generation, Setting, TaskSet, TaskSpec, Tasks};
 
 pub(crate) const BURST: usize = 32;
 const MEMORY: usize = 1 << 31;
@@ -29,7 +30,6 @@ pub(crate) fn config() -> Config {
         seed: Seed::new(7),
         control: None,
         burst: BURST,
-        tasks: None,
         hand_over_parcels: 4,
         timed: false,
         duration: None,
@@ -58,7 +58,19 @@ pub(crate) fn with_tasks(config: Config) -> Config {
         scatters: false,
         seed: config.seed,
     };
-    Config { tasks: Some(Tasks::plan(&specs, &setting).expect("a plan")), ..config }
+    let tasks = Tasks::plan(&specs, &setting).expect("a plan");
+    Config { control: Some(Control::new(task_set(0, &[], Some(tasks), &config))), ..config }
+}
+
+/// A set of queries and tasks.
+pub(crate) fn task_set(
+    generation: u64,
+    queries: &[RowQuery],
+    tasks: Option<Tasks>,
+    config: &Config,
+) -> Arc<TaskSet> {
+    let site = Site { key: config.key, tracks_loss: false, seed: config.seed, limits: config.limits.clone() };
+    Arc::new(TaskSet::plan(Generation::new(generation), queries, tasks, &site).expect("good queries"))
 }
 
 /// What a worker's sink does with its n-th record, from 0 on. The first worker is 0.

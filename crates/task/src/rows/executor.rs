@@ -8,7 +8,7 @@ use super::query::{Over, RowQuery};
 use super::refusal::Refusal;
 use super::site::Site;
 use super::state::QueryState;
-use crate::Generation;
+use crate::{Generation, OtherGeneration};
 use flow::{RowValue, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Span};
@@ -101,23 +101,6 @@ pub struct RowScratch {
     v6: Batch<KeyV6>,
 }
 
-/// Partial answers of different sets of queries have nothing to do with each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OtherGeneration {
-    /// That of the partial answers that were to take the others.
-    pub ours: Generation,
-    /// That of the others.
-    pub theirs: Generation,
-}
-
-impl std::fmt::Display for OtherGeneration {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "partial answers of generation {} cannot take those of {}", self.ours, self.theirs)
-    }
-}
-
-impl std::error::Error for OtherGeneration {}
-
 impl RowPartials {
     /// Which set of queries it is of.
     pub fn generation(&self) -> Generation {
@@ -145,9 +128,8 @@ impl RowPartials {
     /// # Errors
     /// Where the other is of another generation; nothing has changed then.
     pub fn merge(&mut self, queries: &RowQueries, other: &Self) -> Result<(), OtherGeneration> {
-        if self.generation != other.generation || queries.generation != other.generation {
-            return Err(OtherGeneration { ours: self.generation, theirs: other.generation });
-        }
+        queries.generation.takes(self.generation)?;
+        self.generation.takes(other.generation)?;
         for ((state, other), plan) in self.states.iter_mut().zip(&other.states).zip(&queries.window) {
             state.merge(plan, other);
         }

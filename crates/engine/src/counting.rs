@@ -1,0 +1,80 @@
+//! What workers count for the tasks of one set, and where that comes together.
+
+use crate::ids::WindowId;
+use std::fmt;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use summary::Lease;
+use summary::sketch::SketchError;
+use task::{Generation, TaskCounter, TaskStates, Tasks};
+
+/// Tasks that are counted from some window on, ready for all threads of a run.
+#[derive(Debug)]
+pub(crate) struct Counting {
+    pub(crate) first: WindowId,
+    pub(crate) generation: Generation,
+    /// By worker, until it takes it; none where nothing is counted.
+    pub(crate) workers: Vec<Option<WorkerHalf>>,
+    /// Until the hub takes it.
+    pub(crate) hub: Option<HubHalf>,
+}
+
+/// What one worker counts in.
+pub(crate) struct WorkerHalf {
+    pub(crate) counter: TaskCounter,
+    /// Where emptied states come from.
+    pub(crate) spare: Receiver<Box<TaskStates>>,
+}
+
+impl fmt::Debug for WorkerHalf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WorkerHalf")
+    }
+}
+
+/// What the hub answers by.
+#[derive(Debug)]
+pub(crate) struct HubHalf {
+    pub(crate) first: WindowId,
+    pub(crate) tasks: Tasks,
+    pub(crate) generation: Generation,
+    /// Where emptied states go back to, by worker.
+    pub(crate) spares: Vec<Sender<Box<TaskStates>>>,
+    /// The memory of all states.
+    pub(crate) memory: Option<Lease>,
+}
+
+impl Counting {
+    /// Two states for each worker, so that none waits for an answer.
+    pub(crate) fn new(tasks: &Tasks, workers: usize, memory: Option<Lease>) -> Result<Self, SketchError> {
+        let mut counting = Self::of_nothing(WindowId::default(), tasks.generation());
+        let mut spares = Vec::new();
+        for _ in 0..workers {
+            let (back, spare) = channel();
+            let _ = back.send(Box::new(tasks.states()?));
+            let counter = TaskCounter::new(tasks, Box::new(tasks.states()?));
+            counting.workers.push(Some(WorkerHalf { counter, spare }));
+            spares.push(back);
+        }
+        counting.hub = counting.hub.map(|hub| HubHalf { tasks: tasks.clone(), spares, memory, ..hub });
+        Ok(counting)
+    }
+
+    /// From this window on nothing is counted.
+    pub(crate) fn of_nothing(first: WindowId, generation: Generation) -> Self {
+        let tasks = Tasks::none(generation);
+        let hub = HubHalf { first, tasks, generation, spares: Vec::new(), memory: None };
+        Self { first, generation, workers: Vec::new(), hub: Some(hub) }
+    }
+
+    /// From this window on.
+    pub(crate) fn from(mut self, first: WindowId) -> Self {
+        self.first = first;
+        self.hub.iter_mut().for_each(|hub| hub.first = first);
+        self
+    }
+
+    /// True where anything is counted.
+    pub(crate) fn counts(&self) -> bool {
+        !self.workers.is_empty()
+    }
+}
