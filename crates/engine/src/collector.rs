@@ -30,6 +30,8 @@ pub trait RecordSink {
     }
     /// Passes on the records that were gathered so far, where they are gathered.
     fn hand_over(&mut self) {}
+    /// Nothing is measured any more: from here on it may wait for room.
+    fn may_wait(&mut self) {}
     /// Tells what is known of the measurement beside records, when a window is closed. Most have no use for it.
     fn account(&mut self, _account: Account) {}
     /// Lines for the user that came up since the last call.

@@ -248,9 +248,8 @@ impl Outputs {
         }
     }
 
-    /// Waits for room: at the end nothing is measured any more that waiting could harm.
     fn hand_over_rest(&mut self) {
-        self.setting.time_base = TimeBase::Packets;
+        self.may_wait();
         self.hand_over();
         if let Some((refused_rows, unplaced)) = self.lacking.take() {
             self.send(Message::Lacking(refused_rows, unplaced));
@@ -352,6 +351,10 @@ impl RecordSink for Outputs {
             Some(Message::Records(block, _)) => self.lost(block),
             Some(_) => {}
         }
+    }
+
+    fn may_wait(&mut self) {
+        self.setting.time_base = TimeBase::Packets;
     }
 
     /// Where the queue is full the next account says it all; the last one waits for the end.

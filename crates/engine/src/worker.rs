@@ -266,6 +266,7 @@ impl<R: RecordSink> Worker<R> {
     pub(crate) fn end(mut self, now: u64) -> WorkerEnd<R> {
         let mut active = 0;
         self.now = self.now.max(now);
+        self.collector.records.may_wait();
         if let Keeping::Own(tables) = &mut self.keeping {
             active = tables.flows() as u64;
             tables.advance(self.now);

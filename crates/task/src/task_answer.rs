@@ -137,6 +137,11 @@ pub fn size_classes(sizes: &[(u64, f64)]) -> Vec<SizeClass> {
     classes
 }
 
+/// The lengths that this member of keys is cut to, of IPv4 and IPv6; `None` where it is whole, or no address.
+fn prefix_lengths(key: &KeySpec, member: &str) -> Option<[u8; 2]> {
+    key.prefix_lengths(member).filter(|lengths| *lengths != [32, 128])
+}
+
 impl TaskRows {
     /// The least probability with which the bounds of all rows hold, and whether all are exact; `None` where a row has none.
     fn confidence(&self) -> Option<(f64, bool)> {
@@ -180,7 +185,8 @@ impl TaskRows {
                 let member = |name| {
                     let column = Field::named(name).map(Column::of_field);
                     let column = column.unwrap_or_else(|| Column::new(name, ColumnKind::Text, ""));
-                    match (column.kind, is_hierarchy) {
+                    let is_prefix = is_hierarchy || prefix_lengths(&key, name).is_some();
+                    match (column.kind, is_prefix) {
                         (ColumnKind::Address, true) => Column { kind: ColumnKind::Prefix, ..column },
                         _ => column,
                     }
@@ -209,11 +215,16 @@ impl TaskRows {
         match self {
             Self::Flows { key, flows, .. } => {
                 let row = |flow: &EstimatedFlow| {
-                    let member =
-                        |name| match (Value::of_key(&flow.key, name).unwrap_or_default(), flow.prefix) {
-                            (Value::Address(address), Some(length)) => Value::Prefix { address, length },
-                            (value, _) => value,
-                        };
+                    let member = |name| {
+                        let value = Value::of_key(&flow.key, name).unwrap_or_default();
+                        let Value::Address(address) = value else { return value };
+                        let of_key = prefix_lengths(key, name);
+                        let of_key = of_key.map(|[v4, v6]| if address.is_ipv4() { v4 } else { v6 });
+                        match flow.prefix.or(of_key) {
+                            Some(length) => Value::Prefix { address, length },
+                            None => value,
+                        }
+                    };
                     let own = flow.own.map(Value::from);
                     key.columns().map(member).chain([flow.estimate.into()]).chain(own).collect()
                 };
@@ -237,14 +248,14 @@ impl TaskRows {
 }
 
 impl TaskAnswer {
-    /// How far the figures may be off, in words, and of what: where the loss is known, they are about the wire.
+    /// How far the figures may be off, in words. Where the loss is known ([`TaskNote::lost`]) they are about the wire, else about what
+    /// was seen.
     pub fn bounds(&self) -> Cow<'static, str> {
         let Some((confidence, is_exact)) = self.rows.confidence() else { return Cow::Borrowed("none") };
-        let seen = if self.note.lost.is_none() { ", of what was seen" } else { "" };
         match (is_exact, confidence) {
-            (true, _) => Cow::Owned(format!("exact{seen}")),
-            (_, confidence) if confidence >= 1.0 => Cow::Owned(format!("certain{seen}")),
-            _ => Cow::Owned(format!("each with a probability of {confidence:.3}{seen}")),
+            (true, _) => Cow::Borrowed("exact"),
+            (_, confidence) if confidence >= 1.0 => Cow::Borrowed("certain"),
+            _ => Cow::Owned(format!("each with a probability of {confidence:.3}")),
         }
     }
 }

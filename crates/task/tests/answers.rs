@@ -3,6 +3,7 @@
 mod support;
 
 use packet::{FlowKey, KeySpec};
+use report::{ColumnKind, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use support::*;
 use task::{Kind, Point, TaskAnswer, TaskRows, catalog};
@@ -278,4 +279,21 @@ fn a_full_exact_table_says_what_is_missing() {
     for text in ["entropy:structure=exact,memory=8KiB", "flow-sizes:structure=exact,memory=8KiB"] {
         assert!(answer(text, &packets).status.starts_with("incomplete"), "{text}");
     }
+}
+
+#[test]
+fn a_key_of_prefixes_is_answered_as_prefixes() {
+    let packets = stream(1, 2_000);
+    let shown = answer("heavy-hitters:key=src_addr/16/32,count=1,structure=exact,memory=1MiB", &packets)
+        .into_answer(None);
+    assert_eq!(shown.columns[0].kind, ColumnKind::Prefix);
+    let truth = weights(&packets, &key("src_addr/16/32"), false);
+    assert_eq!(shown.rows.len(), truth.len());
+    let mut lengths = BTreeMap::new();
+    for row in &shown.rows {
+        let Value::Prefix { address, length } = row[0] else { panic!("no prefix: {row:?}") };
+        assert_eq!(length, if address.is_ipv4() { 16 } else { 32 });
+        *lengths.entry(length).or_insert(0) += 1;
+    }
+    assert_eq!(lengths.len(), 2, "both families: {lengths:?}");
 }

@@ -87,7 +87,7 @@ impl Answers {
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
         answers.extend(partials.window_answers(set.rows(), closed.span, &closed.unplaced));
-        let rows_missing = missing(closed.refused_rows, closed.unplaced.packets);
+        let rows_missing = missing(closed.refused_rows);
         for answer in &mut answers[1..] {
             rows_missing.iter().for_each(|reason| answer.lacks(reason));
         }
@@ -162,7 +162,7 @@ impl Answers {
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
         let Some(run) = self.run.take() else { return Vec::new() };
         let mut answers = self.first.rows().run_answers(&run, &self.run_unplaced);
-        let rows_missing = missing(self.run_refused, self.run_unplaced.packets);
+        let rows_missing = missing(self.run_refused);
         for answer in &mut answers {
             rows_missing.iter().for_each(|reason| answer.lacks(reason));
             answer.node = Some(self.node.clone());
@@ -179,13 +179,8 @@ impl Answers {
 }
 
 /// What answers over rows lack.
-fn missing(refused_rows: u64, unplaced: u64) -> Option<String> {
-    let rows =
-        (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"));
-    let packets = (unplaced != 0)
-        .then(|| format!("{unplaced} packets had no place in the table: they are in no group"));
-    let all: Vec<_> = rows.into_iter().chain(packets).collect();
-    (!all.is_empty()).then(|| all.join("; "))
+fn missing(refused_rows: u64) -> Option<String> {
+    (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"))
 }
 
 /// The answer of the query `totals`.

@@ -228,7 +228,9 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    pub(super) fn worker_ended(&mut self, worker: WorkerId, end: WorkerEnd<R>) {
+    fn worker_ended(&mut self, worker: WorkerId, end: WorkerEnd<R>) {
+        // Workers end once all frames are received.
+        self.records.may_wait();
         for sealed in end.sealed {
             self.sealed(worker, sealed);
         }
@@ -241,7 +243,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    pub(super) fn receiver_ended(&mut self, receiver: ReceiverId, end: PollerEnd) {
+    fn receiver_ended(&mut self, receiver: ReceiverId, end: PollerEnd) {
         let PollerEnd { counted, errors, stopped, link_downs, steps } = end;
         self.link_downs = self.link_downs.into_iter().chain(link_downs).reduce(|a, b| a + b);
         self.steps.extend(steps);

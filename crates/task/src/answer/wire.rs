@@ -7,7 +7,7 @@ use crate::task_answer::{TaskAnswer, TaskRows};
 use flow::{Bounds, Estimate};
 
 /// `lost`: packets lost in the window, and, of a change, those lost in the windows that it is measured against. `None`, where a
-/// source cannot know, leaves the bounds as they are: of what was seen, which [`TaskAnswer::bounds`] says.
+/// source cannot know, leaves the bounds as they are: of what was seen.
 pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>, earlier: Option<u64>) {
     let (Some(lost), Some(earlier)) = (lost, earlier) else { return };
     answer.note.lost = Some(lost);

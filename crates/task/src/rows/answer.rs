@@ -48,18 +48,23 @@ impl QueryState {
         };
         let mut rest = vec![0; plan.items.len()];
         let mut groups_left = 0;
+        let unplaced_packets = outside.packets;
+        // Whether a filter would let them through is not known.
         let outside = |kind: ItemKind| match kind {
-            ItemKind::Sum(flow::RowValue::Packets) => outside.packets,
-            ItemKind::Sum(flow::RowValue::Bytes) => outside.bytes,
-            ItemKind::Sum(flow::RowValue::WireBytes) => outside.wire_bytes,
-            _ => 0,
+            _ if plan.filter.is_some() => None,
+            ItemKind::Sum(flow::RowValue::Packets) => Some(outside.packets),
+            ItemKind::Sum(flow::RowValue::Bytes) => Some(outside.bytes),
+            ItemKind::Sum(flow::RowValue::WireBytes) => Some(outside.wire_bytes),
+            _ => None,
         };
+        let is_whole = matches!(plan.grouping, Grouping::All)
+            && plan.items.iter().all(|item| outside(item.kind).is_some());
         let is_total =
             |kind: ItemKind| matches!(kind, ItemKind::Sum(_) | ItemKind::SumOf(_) | ItemKind::Count);
         let rows = match (&mut self.groups, &plan.grouping) {
             (Kinds::All(state), _) => {
                 for item in &plan.items {
-                    state[item.at] = state[item.at].wrapping_add(outside(item.kind));
+                    state[item.at] = state[item.at].wrapping_add(outside(item.kind).unwrap_or(0));
                 }
                 vec![row(Vec::new(), state)]
             }
@@ -110,12 +115,20 @@ impl QueryState {
                 .zip(&rest)
                 .filter(|((_, item), _)| is_total(item.kind));
             let totals = totals.map(|((item, planned), rest)| {
-                (item.name.clone(), rest + self.unplaced[planned.at] + outside(planned.kind))
+                (item.name.clone(), rest + self.unplaced[planned.at] + outside(planned.kind).unwrap_or(0))
             });
             answer.rest = Rest { groups: groups_left, totals: totals.collect() };
         }
+        if unplaced_packets != 0 && !is_whole {
+            answer.lacks(&format!(
+                "{unplaced_packets} packets had no place in the table: they are in no group"
+            ));
+        }
         if self.unplaced_rows != 0 {
-            answer.lacks(&format!("memory ran out: {} rows are in no group", self.unplaced_rows));
+            answer.lacks(&format!(
+                "memory ran out: {} rows, or groups of another core's rows, are in no group",
+                self.unplaced_rows
+            ));
         }
         let is_unsure = plan.items.iter().any(|item| match item.kind {
             ItemKind::Distinct(..) => self.is_unsure(item.at),

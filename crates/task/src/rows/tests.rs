@@ -482,7 +482,13 @@ fn without_memory_rows_are_counted_and_the_answer_is_partial() {
     let placed = answer.rows.len() as u64;
     assert!(placed > 0 && placed < 5000);
     assert_eq!(answer.status, Status::Partial);
-    assert_eq!(answer.reason, Some(format!("memory ran out: {} rows are in no group", 5000 - placed)));
+    assert_eq!(
+        answer.reason,
+        Some(format!(
+            "memory ran out: {} rows, or groups of another core's rows, are in no group",
+            5000 - placed
+        ))
+    );
     // All the same, the totals are whole.
     assert_eq!(
         answer.rest.totals,
@@ -539,4 +545,27 @@ fn refusals_name_all_that_is_wrong() {
     let loss = query(&[], vec![Item::sum("ploss_byte")], None);
     let refusals = RowQueries::plan(Generation::default(), &[loss], &without_loss).expect_err("no losses");
     assert_eq!(refusals[0].1, Refusal::NeedsLoss { field: "ploss_byte".to_owned() });
+}
+
+#[test]
+fn packets_without_a_place_are_in_sums_over_all_and_in_no_filtered_ones() {
+    let outside = Unplaced { packets: 3, bytes: 5, wire_bytes: 7 };
+    let sums = query(&[], vec![Item::sum("total_count"), Item::sum("wire_byte")], None);
+    let filter = Predicate::Compare {
+        field: "protocol".to_owned(),
+        comparison: Comparison::Equal,
+        value: Literal::Number(6),
+    };
+    let filtered = RowQuery { filter: Some(filter), ..sums.clone() };
+    let by_port = query(&["dst_port"], vec![Item::sum("total_count")], None);
+    let queries = RowQueries::plan(Generation::default(), &[sums, filtered, by_port], &site(1 << 30));
+    let queries = queries.expect("good queries");
+    let answers = queries.window().window_answers(&queries, SPAN, &outside);
+    let [sums, filtered, by_port] = &answers[..] else { panic!("{answers:?}") };
+    assert_eq!((sums.status, &sums.rows[0][..]), (Status::Complete, &[3, 7].map(Value::Unsigned)[..]));
+    // Whether they are of the filter's protocol is not known.
+    assert_eq!((filtered.status, &filtered.rows[0][..]), (Status::Partial, &[0, 0].map(Value::Unsigned)[..]));
+    assert_eq!((by_port.status, &by_port.rest.totals[0].1), (Status::Partial, &3));
+    let reason = Some("3 packets had no place in the table: they are in no group".to_owned());
+    assert_eq!([&filtered.reason, &by_port.reason], [&reason, &reason]);
 }
