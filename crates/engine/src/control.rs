@@ -3,20 +3,30 @@
 //! The set of a window is a function of the window's number, so that receivers, workers and the merger of their windows agree on
 //! it, however far they are apart. A receiver takes the lock once a window, a worker once a set; a packet never does. What workers
 //! count in is allocated by whoever installs a set, and freed by the run's hub: measuring threads do neither.
+//!
+//! A replay has no time of its own: how many windows it is ahead of what is answered differs from run to run. A paced control has
+//! receivers wait, before they enter the window after the next one, until a window is answered. A set that is installed in
+//! answer to a window then answers from the next window but one at the latest, in every run.
 
 use crate::counting::{Counting, HubHalf, WorkerHalf};
 use crate::ids::{WindowId, WorkerId};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use summary::Limits;
 use summary::sketch::SketchError;
 use task::{Generation, TaskSet};
+
+/// How often a receiver that waits for answers looks whether the user has ended the run.
+const STOP_LOOK: Duration = Duration::from_millis(50);
 
 /// Installs task sets in a run. Cloning gives another handle to the same run. One run after another may have it: each begins with
 /// the set that was installed last.
 #[derive(Clone, Debug)]
 pub struct Control {
-    schedule: Arc<Mutex<Schedule>>,
+    schedule: Arc<(Mutex<Schedule>, Condvar)>,
+    is_paced: bool,
 }
 
 #[derive(Debug)]
@@ -25,6 +35,8 @@ struct Schedule {
     entered: Option<WindowId>,
     /// Sets by the first window that each answers, in order. The first one answers all windows before the second.
     sets: Vec<(WindowId, Arc<TaskSet>)>,
+    /// The last window that was answered.
+    answered: Option<WindowId>,
     /// The run that it is the control of.
     run: Option<Attached>,
 }
@@ -94,12 +106,23 @@ impl Schedule {
 impl Control {
     /// A run begins with this set.
     pub fn new(first: Arc<TaskSet>) -> Self {
-        let schedule = Schedule { entered: None, sets: vec![(WindowId::default(), first)], run: None };
-        Self { schedule: Arc::new(Mutex::new(schedule)) }
+        let sets = vec![(WindowId::default(), first)];
+        let schedule = Schedule { entered: None, sets, answered: None, run: None };
+        Self { schedule: Arc::new((Mutex::new(schedule), Condvar::new())), is_paced: false }
+    }
+
+    /// The same, and a replay waits for answers, which [`crate::Outputs`] must give: no receiver enters the second window after one
+    /// that is not answered.
+    pub fn paced(first: Arc<TaskSet>) -> Self {
+        Self { is_paced: true, ..Self::new(first) }
+    }
+
+    pub(crate) fn is_paced(&self) -> bool {
+        self.is_paced
     }
 
     fn schedule(&self) -> MutexGuard<'_, Schedule> {
-        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+        self.schedule.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has `set` answer from the returned window on, the first that no receiver has entered. Windows before it are answered by the
@@ -152,7 +175,7 @@ impl Control {
         let set = Arc::clone(schedule.last());
         let counting = set.packets().map(|tasks| Counting::new(tasks, workers, None)).transpose()?;
         let countings = counting.into_iter().collect();
-        schedule.entered = None;
+        (schedule.entered, schedule.answered) = (None, None);
         schedule.sets = vec![(WindowId::default(), set)];
         schedule.run = Some(Attached { workers, limits: limits.clone(), countings, retired: Vec::new() });
         Ok(())
@@ -161,6 +184,23 @@ impl Control {
     /// The run is over.
     pub(crate) fn detach(&self) {
         self.schedule().run = None;
+        self.schedule.1.notify_all();
+    }
+
+    /// This window is answered, or will not be: nobody waits for it or for those before any more.
+    pub(crate) fn answered(&self, window: WindowId) {
+        let mut schedule = self.schedule();
+        schedule.answered = schedule.answered.max(Some(window));
+        self.schedule.1.notify_all();
+    }
+
+    /// Waits until this window is answered, or the run ends.
+    pub(crate) fn await_answers(&self, window: WindowId, stop: &AtomicBool) {
+        let mut schedule = self.schedule();
+        while schedule.run.is_some() && schedule.answered < Some(window) && !stop.load(Relaxed) {
+            let waited = self.schedule.1.wait_timeout(schedule, STOP_LOOK);
+            schedule = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// A receiver enters this window. By which set workers count in it, where they count anything or have counted.

@@ -554,7 +554,9 @@ mod tests {
         fn burst(&mut self, frames: u64, now: u64) {
             self.receiver.tick(now, &mut self.fan);
             match self.source.rx_burst() {
-                Ok(Poll::Burst(burst)) => self.receiver.burst(burst, frames, None, &mut self.fan),
+                Ok(Poll::Burst(burst)) => {
+                    self.receiver.burst(burst, frames, None, &mut self.fan);
+                }
                 other => panic!("{other:?}"),
             }
         }

@@ -112,6 +112,16 @@ impl Merger {
         self.pending(window).sums.merge(sums);
     }
 
+    /// This receiver has turned away from its last window.
+    pub(crate) fn receiver_drained(&mut self, receiver: ReceiverId) {
+        self.receivers[receiver.index()].complete(WindowId::MAX);
+    }
+
+    /// This worker has sealed its last window.
+    pub(crate) fn worker_drained(&mut self, worker: WorkerId) {
+        self.workers[worker.index()].complete(WindowId::MAX);
+    }
+
     /// Nothing comes from this receiver any more.
     pub(crate) fn receiver_ended(&mut self, receiver: ReceiverId) {
         self.receivers[receiver.index()].end();

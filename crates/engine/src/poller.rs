@@ -2,13 +2,14 @@
 
 use crate::config::Config;
 use crate::hardware::Counting;
+use crate::ids::WindowId;
 use crate::keeping::Sealed;
 use crate::quiet::QuietPlace;
 use crate::receiver::{Downstream, Receiver, ReceiverEnd};
 use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
 use crate::window_gate::Seat;
-use port::{Filter, PacketSource, Poll, SourceError, TimeBase};
+use port::{Burst, Filter, PacketSource, Poll, SourceError, TimeBase};
 use report::Counters;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -67,6 +68,8 @@ pub(crate) struct Poller<'a, D, E> {
     /// Bytes of the sources that have ended.
     done_bytes: u64,
     turned: u64,
+    /// The last two windows turned away from, the earlier first.
+    last_turned: [Option<WindowId>; 2],
     stopped: bool,
     stopwatch: Stopwatch,
     steps: Steps,
@@ -99,6 +102,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             ends,
             done_bytes: 0,
             turned: 0,
+            last_turned: [None; 2],
             stopped: false,
             stopwatch: Stopwatch::new(config.timed),
             steps: Steps::default(),
@@ -170,10 +174,9 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
                 let mut receive = Duration::ZERO;
                 match self.stopwatch.time(&mut receive, || source.rx_burst()) {
                     Ok(Poll::Burst(burst)) => {
-                        let limit = self.limit();
-                        let Self { receiver, filter, down, stopwatch, steps, .. } = self;
-                        steps.receive += receive;
-                        stopwatch.time(&mut steps.parse, || receiver.burst(burst, limit, *filter, down));
+                        self.steps.receive += receive;
+                        self.measure(burst);
+                        let Self { stopwatch, steps, .. } = self;
                         if stopwatch.is_on() {
                             stopwatch.time(&mut steps.free, || source.release());
                         }
@@ -219,6 +222,29 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         Ok(())
     }
 
+    fn measure(&mut self, burst: Burst<'_>) {
+        let mut rest = burst;
+        loop {
+            let (limit, before) = (self.limit(), self.receiver.received());
+            let Self { receiver, filter, down, stopwatch, steps, .. } = self;
+            let is_done = stopwatch.time(&mut steps.parse, || receiver.burst(rest, limit, *filter, down));
+            if is_done {
+                return;
+            }
+            rest = rest.split(self.receiver.received() - before).1;
+            self.pass_on();
+            self.await_answers();
+        }
+    }
+
+    /// Waits until the window before the one that was turned away from last is answered, and with it all before.
+    #[cold]
+    fn await_answers(&self) {
+        if let (Some(control), [Some(window), _]) = (&self.config.control, self.last_turned) {
+            control.await_answers(window, self.ends.stop);
+        }
+    }
+
     fn receiver_idle(&mut self, sources: &mut [Box<dyn PacketSource>]) {
         self.down.idle();
         sources.iter_mut().for_each(|source| source.wait());
@@ -240,6 +266,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     /// Passes on what windows have to say.
     fn pass_on(&mut self) {
         for header in self.receiver.take_headers() {
+            self.last_turned = [self.last_turned[1], Some(header.number)];
             self.events.header(header);
             for worker in self.down.take_failed() {
                 self.events.worker_failed(worker);

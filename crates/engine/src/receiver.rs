@@ -105,6 +105,10 @@ pub(crate) struct Receiver<'a> {
     room: usize,
     /// A frame came that lies behind the run's duration.
     is_past_end: bool,
+    /// It stops at the end of each window.
+    stops: bool,
+    /// It has stopped.
+    has_stopped: bool,
     /// What was counted when the open window began.
     before: PacketCounts,
     loss_before: Option<Counters>,
@@ -146,6 +150,8 @@ impl<'a> Receiver<'a> {
             turn_at: if time_base == TimeBase::Packets { 0 } else { u64::MAX },
             room: config.burst,
             is_past_end: false,
+            stops: time_base == TimeBase::Packets && config.control.as_ref().is_some_and(Control::is_paced),
+            has_stopped: false,
             before: PacketCounts::default(),
             loss_before: None,
             loss: None,
@@ -217,20 +223,22 @@ impl<'a> Receiver<'a> {
         down.sweep_live(if self.parsed() == 0 { self.now } else { self.burst_now });
     }
 
-    /// Measures the frames of a burst, at most `limit`, and none behind the run's duration.
+    /// Measures the frames of a burst, at most `limit`, none behind the run's duration, and where windows are waited for none behind
+    /// the open one. False where that left frames to be measured.
     pub(crate) fn burst(
         &mut self,
         burst: Burst<'_>,
         limit: u64,
         filter: Option<&Filter>,
         down: &mut impl Downstream,
-    ) {
+    ) -> bool {
         let (mut rest, _) = burst.split(limit);
         let before = self.received;
+        self.has_stopped = false;
         if self.parsed() + rest.len() > self.room {
             self.flush(down);
         }
-        while !rest.is_empty() && !self.is_past_end {
+        while !rest.is_empty() && !self.is_past_end && !self.has_stopped {
             // Before the first frame there is no window: that frame opens one.
             let (part, behind) = rest.split(self.open.map_or(1, |open| open.frames_left));
             let part_before = self.received;
@@ -248,6 +256,7 @@ impl<'a> Receiver<'a> {
         if self.time_base == TimeBase::Packets {
             down.sweep_replay((self.received - before) as usize, self.now);
         }
+        !self.has_stopped
     }
 
     /// Parses frames that `wanted` wants, and turns the window where one of them lies behind it.
@@ -335,6 +344,10 @@ impl<'a> Receiver<'a> {
         }
         if let Some(open) = self.open {
             self.turn(open.ended_by(time_ns), down);
+            if self.stops {
+                self.has_stopped = true;
+                return false;
+            }
         }
         self.now = self.now.max(time_ns);
         self.burst_now = self.now;
@@ -348,6 +361,7 @@ impl<'a> Receiver<'a> {
             open.frames_left -= frames;
             if open.frames_left == 0 {
                 self.turn(WindowEnd::Full, down);
+                self.has_stopped = self.stops;
             }
         }
     }

@@ -58,10 +58,11 @@ fn estimate(value: &Value) -> f64 {
 }
 
 /// Runs with a new set after every window, and gives the windows and from which window on each set answers.
-fn run(design: &str, sources: &mut [Box<dyn PacketSource>]) -> (Vec<Window>, Vec<WindowId>) {
+fn run(design: &str, sources: &mut [Box<dyn PacketSource>], paced: bool) -> (Vec<Window>, Vec<WindowId>) {
     let mut config = Config { every: Every::Time(20 * MS), ..config() };
     let plan = plan(design);
-    let control = Control::new(set(0, &config, &plan));
+    let begin = if paced { Control::paced } else { Control::new };
+    let control = begin(set(0, &config, &plan));
     config.control = Some(control.clone());
     let kept: Arc<Mutex<(Vec<Window>, Vec<WindowId>)>> = Arc::default();
     let windows = {
@@ -87,15 +88,15 @@ fn run(design: &str, sources: &mut [Box<dyn PacketSource>]) -> (Vec<Window>, Vec
     std::mem::take(&mut *kept.lock().expect("no panic"))
 }
 
-#[test]
-fn every_window_has_the_answers_of_its_set_and_their_sums() {
+/// Every window has the answers of its set, and their sums.
+fn check(paced: bool, mut more: impl FnMut(&str, &[WindowId], &[WindowId])) {
     let spec = format!("packets={PACKETS},flows=500,rate=10000,ipv6=20%");
     for design in ["rss", "async/3", "rss/2", "2x1", "cooperative"] {
         let mut sources = match design {
             "rss/2" | "2x1" => on_queues(&spec, 2, BURST),
             _ => generated(&spec, BURST),
         };
-        let (windows, firsts) = run(design, &mut sources);
+        let (windows, firsts) = run(design, &mut sources, paced);
         assert!(firsts.len() >= 100, "{design}: {} sets", firsts.len());
         assert!(firsts.is_sorted(), "{design}");
         let mut packets = 0;
@@ -127,7 +128,25 @@ fn every_window_has_the_answers_of_its_set_and_their_sums() {
             }
         }
         assert_eq!(packets, PACKETS, "{design}");
+        let ids: Vec<_> =
+            windows.iter().map(|window| WindowId::new(window.span.start_ns / (20 * MS))).collect();
+        more(design, &ids, &firsts);
     }
+}
+
+#[test]
+fn sets_that_are_installed_while_packets_flow() {
+    check(false, |_, _, _| ());
+}
+
+#[test]
+fn a_paced_replay_waits_for_answers() {
+    check(true, |design, windows, firsts| {
+        // What is installed in answer to a window answers the second one after it, or an earlier one.
+        for (second_next, first) in windows[2..].iter().zip(firsts) {
+            assert!(first <= second_next, "{design}: {first} for {second_next}");
+        }
+    });
 }
 
 /// Tries to install sets whenever a window is over, while the run goes on.

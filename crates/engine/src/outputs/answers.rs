@@ -125,7 +125,9 @@ impl Answers {
             answers,
         };
         self.anonymize(|f| window.map_addresses(f));
-        (self.outlet)(window) && empty_passed
+        let passed = (self.outlet)(window) && empty_passed;
+        self.control.answered(closed.window);
+        passed
     }
 
     /// Takes what the run's answers lack: rows that were refused, and packets without a place in the table.
@@ -175,6 +177,13 @@ impl Answers {
         if let Some(anonymizer) = &mut self.anonymizer {
             map(&mut |address| anonymizer.address(address));
         }
+    }
+}
+
+/// Whatever ends the thread: nobody waits for it.
+impl Drop for Answers {
+    fn drop(&mut self) {
+        self.control.answered(WindowId::MAX);
     }
 }
 

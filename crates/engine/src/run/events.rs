@@ -19,8 +19,8 @@ pub(super) enum Event<R> {
     Tasks(WorkerId, WindowId, Box<TaskStates>),
     /// It waits to enter a window, and its workers have said all of those before.
     Comes(ReceiverId, WindowId),
-    /// Its tasks have counted all that there is.
-    TasksOver(WorkerId),
+    /// It has turned away from its last window, and its workers have said all of their windows.
+    Drained(ReceiverId),
     /// Nothing comes any more of this window, whose flows are merged.
     Over(WindowId),
     /// Frames, bytes of its sources.
@@ -43,13 +43,6 @@ pub(super) struct Remote<R> {
     pub(super) events: Sender<Event<R>>,
     pub(super) receiver: ReceiverId,
     pub(super) first_worker: WorkerId,
-}
-
-impl<R> Remote<R> {
-    /// Its workers' tasks have counted all that there is.
-    pub(super) fn tasks_over(&self, workers: usize) {
-        (0..workers).for_each(|at| send(&self.events, Event::TasksOver(self.first_worker.plus(at))));
-    }
 }
 
 impl<R> Events for Remote<R> {

@@ -140,13 +140,12 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                     self.give_back(emptied);
                 }
                 Event::Comes(receiver, window) => {
-                    let first = receiver.first_worker(self.workers_each);
-                    for at in 0..self.workers_each {
-                        let emptied = self.desk.comes(first.plus(at), window);
+                    for worker in self.workers_of(receiver) {
+                        let emptied = self.desk.comes(worker, window);
                         self.give_back(emptied);
                     }
                 }
-                Event::TasksOver(worker) => self.tasks_over(worker),
+                Event::Drained(receiver) => self.drained(receiver),
                 Event::Over(window) => self.over(window),
                 Event::Progress(receiver, received, done) => self.progress(receiver, received, done),
                 Event::Warning(line) => self.observer.warning(line),
@@ -183,6 +182,20 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     fn tasks_over(&mut self, worker: WorkerId) {
         let emptied = self.desk.gone(worker);
         self.give_back(emptied);
+    }
+
+    /// A receiver has turned away from its last window, and its workers have said all of theirs.
+    fn drained(&mut self, receiver: ReceiverId) {
+        self.merger.receiver_drained(receiver);
+        for worker in self.workers_of(receiver) {
+            self.merger.worker_drained(worker);
+            self.tasks_over(worker);
+        }
+    }
+
+    fn workers_of(&self, receiver: ReceiverId) -> impl Iterator<Item = WorkerId> + use<R> {
+        let first = receiver.first_worker(self.workers_each);
+        (0..self.workers_each).map(move |at| first.plus(at))
     }
 
     /// Has the desk answer by what was installed from this window on, or before.
@@ -273,7 +286,11 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             self.spares.retain(|(generation, _)| self.desk.answers_by(*generation));
             self.control.iter().for_each(|control| control.retire_before(closed.window));
             self.records.account(account);
-            self.unreported += u64::from(!self.records.window(closed));
+            let window = closed.window;
+            if !self.records.window(closed) {
+                self.unreported += 1;
+                self.control.iter().for_each(|control| control.answered(window));
+            }
         }
     }
 

@@ -237,9 +237,15 @@ impl<'a> Run<'a> {
         worker.set_outlet(outlet(counting, &sender), Arc::default());
         self.pin(receiver.index()).into_iter().for_each(|line| events.warning(line));
         let work = AssertUnwindSafe(|| {
-            let (end, worker) = self.receive(queues, worker, events, seat);
-            // The others, whose end is waited for, may wait for answers that only lack this one.
-            send(&sender, Event::TasksOver(counting));
+            let (end, mut worker) = self.receive(queues, worker, events, seat);
+            if self.time_base == TimeBase::Packets {
+                // The others, whose end is waited for, may wait for answers that only lack this one.
+                worker.idle();
+                while let Some(sealed) = worker.take_sealed() {
+                    send(&sender, Event::Part(counting, Box::new(sealed)));
+                }
+                send(&sender, Event::Drained(receiver));
+            }
             let worker = worker.end(receiving.end(end.counted.now));
             (worker, end)
         });
@@ -271,11 +277,12 @@ impl<'a> Run<'a> {
         let work = AssertUnwindSafe(|| {
             let poller = Poller::new(time_base, fan, events, config, filter, ends, seat);
             let (end, mut fan, mut events) = poller.run(queues);
-            if config.control.is_some() {
-                // As in `receiver_thread`, once its workers have said all.
+            if config.control.is_some() && time_base == TimeBase::Packets {
+                // As in `receiver_thread`.
+                fan.idle();
                 fan.settle();
                 fan.take_failed().into_iter().for_each(|worker| events.worker_failed(worker));
-                events.tasks_over(self.plan.workers);
+                send(&sender, Event::Drained(receiver));
             }
             fan.end(receiving.end(end.counted.now));
             fan.take_failed().into_iter().for_each(|worker| events.worker_failed(worker));
