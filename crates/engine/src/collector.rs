@@ -16,10 +16,19 @@ pub trait RecordSink {
     fn takes_records(&self) -> bool {
         true
     }
-    /// One more row of the window that [`RecordSink::begin_rows`] named last.
+    /// One more row of the window that [`RecordSink::begin_rows`] named last. Those that nothing asks for may be left lying.
     fn row<K: Key>(&mut self, _row: WindowRow<K>, _loss: Option<&LossCounts>) {}
     /// Rows from here on are of this window.
     fn begin_rows(&mut self, _window: WindowId) {}
+    /// True where the totals of ended records are wanted as rows.
+    #[inline]
+    fn takes_record_rows(&self) -> bool {
+        false
+    }
+    /// The totals of a record that ended, of either direction.
+    fn record_row<K: Key>(&mut self, _row: WindowRow<K>) {}
+    /// Rows of records from here on are the last ones of their keys, each of which comes once, from here or from elsewhere.
+    fn begin_last_record_rows(&mut self) {}
     /// All rows of the window have come. Gives the number of those that were not taken.
     fn end_rows(&mut self) -> u64 {
         0
@@ -180,6 +189,16 @@ impl<R: RecordSink> FlowSink for Collector<R> {
 
     fn flow_ended_unmade(&mut self) {
         self.ended += 1;
+    }
+
+    #[inline]
+    fn takes_record_rows(&self) -> bool {
+        self.records.takes_record_rows()
+    }
+
+    #[inline]
+    fn record_row<K: Key>(&mut self, row: WindowRow<K>) {
+        self.records.record_row(row);
     }
 
     fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {

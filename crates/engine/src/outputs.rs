@@ -2,6 +2,9 @@
 //!
 //! Records and rows travel in blocks through a bounded queue. A replay waits where the queue is full, since it can; a live
 //! source does not: what the queue cannot take is counted, and a window some of whose rows were refused is partial.
+//!
+//! Rows of windows are passed on where a query about single windows or `--rows` asks for them. Queries over the run read the totals of
+//! records when these end, which are several times fewer; where losses are tracked they read rows of windows, which have losses.
 
 mod answers;
 mod consumer;
@@ -65,7 +68,7 @@ impl std::fmt::Debug for Destinations {
     }
 }
 
-/// Rows of one window, of both address families.
+/// Rows of both address families.
 #[derive(Debug, Default)]
 struct RowBlock {
     v4: Rows<KeyV4>,
@@ -77,9 +80,25 @@ impl RowBlock {
         self.v4.len() + self.v6.len()
     }
 
+    #[inline(always)]
+    fn push<K: Key>(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
+        match row.key.family() {
+            Some(FamilyKey::V4(key)) => self.v4.push(row.with_key(key), loss),
+            Some(FamilyKey::V6(key)) => self.v6.push(row.with_key(key), loss),
+            None => {}
+        }
+    }
+
     fn clear(&mut self) {
         self.v4.clear();
         self.v6.clear();
+    }
+}
+
+impl RunRows {
+    /// What the run's answers lack where so many rows of a window were refused.
+    fn lacks(self, refused_rows: u64) -> u64 {
+        if self == Self::OfWindows { refused_rows } else { 0 }
     }
 }
 
@@ -88,8 +107,10 @@ enum Message {
     /// The block comes back by the sender beside it.
     Records(Vec<FlowRecord>, Sender<Vec<FlowRecord>>),
     Rows(WindowId, RowBlock, Sender<RowBlock>),
+    /// `true`: as in [`RecordSink::begin_last_record_rows`].
+    RecordRows(RowBlock, bool, Sender<RowBlock>),
     Window(Box<ClosedWindow>),
-    /// Rows that were refused and packets without a place, of windows for which there was no room.
+    /// What answers over the run lack in addition to what windows say: rows that were refused, and packets without a place.
     Lacking(u64, Unplaced),
     Account(Account),
 }
@@ -114,7 +135,23 @@ struct Setting {
     records: usize,
     /// Rows in a full block.
     rows: usize,
+    /// Something takes the rows of all windows.
+    takes_all_rows: bool,
+    /// How queries over the run are answered.
+    run: RunRows,
+    control: Control,
     time_base: TimeBase,
+}
+
+/// What queries over the run read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunRows {
+    /// There are none.
+    Nothing,
+    /// The totals of records.
+    OfRecords,
+    /// The rows of all windows.
+    OfWindows,
 }
 
 /// The sending half: what a measuring thread holds. The first one made has the thread as well.
@@ -125,12 +162,16 @@ pub struct Outputs {
     block: Vec<FlowRecord>,
     empty: (Sender<Vec<FlowRecord>>, Receiver<Vec<FlowRecord>>),
     rows: RowBlock,
+    takes_rows: bool,
+    record_rows: RowBlock,
+    /// They are the last of their keys.
+    are_last: bool,
     empty_rows: (Sender<RowBlock>, Receiver<RowBlock>),
     /// The window of `rows`.
     window: WindowId,
     refused_rows: u64,
     thread: Option<(JoinHandle<OutputsResult>, Receiver<String>)>,
-    /// What windows lacked for which there was no room: the run's answers lack it too.
+    /// What the run's answers lack of windows for which there was no room, and of records' rows.
     lacking: Option<(u64, Unplaced)>,
     /// An account for which there was no room yet.
     unsent: Option<Account>,
@@ -177,14 +218,22 @@ impl Outputs {
         let (warn, warnings) = channel();
         let rotation = Arc::new(AtomicBool::new(false));
         let parts = &config.parts;
+        let run = match (control.set(WindowId::default()).rows().asks_of_run(), parts.loss) {
+            (false, _) => RunRows::Nothing,
+            (true, false) => RunRows::OfRecords,
+            (true, true) => RunRows::OfWindows,
+        };
         let setting = Setting {
+            takes_all_rows: destinations.rows.is_some() || run == RunRows::OfWindows,
+            run,
+            control: control.clone(),
             records: if destinations.writers.is_empty() { 0 } else { BLOCK_BYTES / record_bytes(parts) },
             rows: BLOCK_BYTES / row_bytes(parts),
             time_base,
         };
         // The queue counts into the run's memory even where that leaves less for the tables than they would like.
         let queue = config.limits.lease((WAITING + 2) * BLOCK_BYTES);
-        let consumer = Consumer::new(destinations, config, control.clone(), warn, Arc::clone(&rotation));
+        let consumer = Consumer::new(destinations, config, control.clone(), run, warn, Arc::clone(&rotation));
         let thread = std::thread::Builder::new().name("outputs".to_owned()).spawn(move || {
             let mut consumer = consumer;
             consumer.run(&filled);
@@ -207,6 +256,9 @@ impl Outputs {
             block: Vec::new(),
             empty: channel(),
             rows: RowBlock::default(),
+            takes_rows: false,
+            record_rows: RowBlock::default(),
+            are_last: false,
             empty_rows: channel(),
             window: WindowId::default(),
             refused_rows: 0,
@@ -251,6 +303,7 @@ impl Outputs {
     fn hand_over_rest(&mut self) {
         self.may_wait();
         self.hand_over();
+        self.hand_over_record_rows();
         if let Some((refused_rows, unplaced)) = self.lacking.take() {
             self.send(Message::Lacking(refused_rows, unplaced));
         }
@@ -279,13 +332,32 @@ impl Outputs {
         if self.rows.len() == 0 {
             return;
         }
-        let block = std::mem::replace(&mut self.rows, self.empty_rows.1.try_recv().unwrap_or_default());
-        let back = self.empty_rows.0.clone();
+        let (block, back) = self.next_block(|outputs| &mut outputs.rows);
         if let Some(Message::Rows(_, mut block, _)) = self.send(Message::Rows(self.window, block, back)) {
             self.refused_rows += block.len() as u64;
             block.clear();
             self.rows = block;
         }
+    }
+
+    #[cold]
+    fn hand_over_record_rows(&mut self) {
+        if self.record_rows.len() == 0 {
+            return;
+        }
+        let (block, back) = self.next_block(|outputs| &mut outputs.record_rows);
+        let message = Message::RecordRows(block, self.are_last, back);
+        if let Some(Message::RecordRows(mut block, ..)) = self.send(message) {
+            self.lacking.get_or_insert_default().0 += block.len() as u64;
+            block.clear();
+            self.record_rows = block;
+        }
+    }
+
+    /// The rows gathered, for which an empty block comes in, and where the block goes back to.
+    fn next_block(&mut self, of: fn(&mut Self) -> &mut RowBlock) -> (RowBlock, Sender<RowBlock>) {
+        let empty = self.empty_rows.1.try_recv().unwrap_or_default();
+        (std::mem::replace(of(self), empty), self.empty_rows.0.clone())
     }
 }
 
@@ -308,11 +380,10 @@ impl RecordSink for Outputs {
 
     #[inline]
     fn row<K: Key>(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
-        match row.key.family() {
-            Some(FamilyKey::V4(key)) => self.rows.v4.push(row.with_key(key), loss),
-            Some(FamilyKey::V6(key)) => self.rows.v6.push(row.with_key(key), loss),
-            None => {}
+        if !self.takes_rows {
+            return;
         }
+        self.rows.push(row, loss);
         if self.rows.len() >= self.setting.rows {
             self.hand_over_rows();
         }
@@ -320,6 +391,26 @@ impl RecordSink for Outputs {
 
     fn begin_rows(&mut self, window: WindowId) {
         self.window = window;
+        let Setting { takes_all_rows, control, .. } = &self.setting;
+        self.takes_rows = *takes_all_rows || control.set(window).rows().asks_of_windows();
+    }
+
+    #[inline]
+    fn takes_record_rows(&self) -> bool {
+        self.setting.run == RunRows::OfRecords
+    }
+
+    #[inline]
+    fn record_row<K: Key>(&mut self, row: WindowRow<K>) {
+        self.record_rows.push(row, None);
+        if self.record_rows.len() >= self.setting.rows {
+            self.hand_over_record_rows();
+        }
+    }
+
+    fn begin_last_record_rows(&mut self) {
+        self.hand_over_record_rows();
+        self.are_last = true;
     }
 
     fn end_rows(&mut self) -> u64 {
@@ -330,8 +421,9 @@ impl RecordSink for Outputs {
     fn window(&mut self, window: ClosedWindow) -> bool {
         let Some(unsent) = self.send(Message::Window(Box::new(window))) else { return true };
         if let Message::Window(window) = unsent {
+            let run = self.setting.run;
             let (refused_rows, unplaced) = self.lacking.get_or_insert_default();
-            *refused_rows += window.refused_rows;
+            *refused_rows += run.lacks(window.refused_rows);
             unplaced.add(&window.unplaced);
         }
         false

@@ -43,6 +43,8 @@ pub(crate) struct Worker<R> {
     limits: Limits,
     /// Stream time between the sweeps of a replay.
     sweep_period_ns: u64,
+    /// All records of the run end here.
+    is_only: bool,
 }
 
 /// Where the sweep over both tables is.
@@ -91,7 +93,13 @@ impl<R: RecordSink> Worker<R> {
             sealed: Vec::new(),
             limits: config.limits.clone(),
             sweep_period_ns: timeouts.idle_ns.min(timeouts.active_ns) / SWEEPS_PER_TIMEOUT,
+            is_only: false,
         }
+    }
+
+    /// All records of the run end here.
+    pub(crate) fn only(self) -> Self {
+        Self { is_only: true, ..self }
     }
 
     /// Counts what a control says beside the flows.
@@ -270,6 +278,9 @@ impl<R: RecordSink> Worker<R> {
         if let Keeping::Own(tables) = &mut self.keeping {
             active = tables.flows() as u64;
             tables.advance(self.now);
+            if self.is_only {
+                self.collector.records.begin_last_record_rows();
+            }
             tables.v4.end_all(&mut self.collector);
             tables.v6.end_all(&mut self.collector);
         }

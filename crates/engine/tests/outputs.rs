@@ -3,13 +3,14 @@
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
-use engine::{ClosedWindow, Control, Destinations, Outputs, RecordSink, Totals, WindowId};
+use engine::{ClosedWindow, Config, Control, Destinations, Outputs, RecordSink, Totals, WindowId};
 use flow::WindowRow;
 use packet::KeyV4;
 use port::TimeBase;
 use report::{Counters, PacketCounts, Span, Status, Value, Window, WindowEnd};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
+use summary::Parts;
 use support::config;
 use task::rows::{Item, Over, RowQuery, Site, Unplaced};
 use task::{Generation, TaskSet};
@@ -59,7 +60,8 @@ fn row(outputs: &mut Outputs, number: u64) -> u64 {
 
 #[test]
 fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
-    let config = config();
+    // Where losses are tracked, queries over the run read the rows of windows.
+    let config = Config { parts: Parts { loss: true, ..Parts::default() }, ..config() };
     let site = Site { key: config.key, tracks_loss: false, seed: config.seed, limits: config.limits.clone() };
     let queries = [query("of_window", Over::Window), query("of_run", Over::Run)];
     let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");

@@ -333,17 +333,49 @@ impl<K: Key> Slot<'_, K> {
         self.cold.sealed_flags | self.hot.tcp_flags
     }
 
+    /// The record's totals.
+    fn totals(&self) -> Counts {
+        let (open, cold) = (self.counts(), &*self.cold);
+        Counts {
+            packets: cold.total_count.wrapping_add(open.packets),
+            bytes: cold.total_byte.wrapping_add(open.bytes),
+            wire: cold.wire_byte.wrapping_add(open.wire),
+        }
+    }
+
+    /// The record, as far as it goes, as one row.
+    pub(crate) fn record_row(&self) -> WindowRow<K> {
+        let Counts { packets, bytes, wire } = self.totals();
+        let (hot, cold) = (&*self.hot, &*self.cold);
+        WindowRow {
+            key: hot.key,
+            packets,
+            bytes,
+            wire_bytes: wire,
+            first_ns: cold.stime,
+            last_ns: hot.ltime,
+            tcp_seq: hot.tcp_seq,
+            tcp_ack: hot.tcp_ack,
+            tcp_win: hot.tcp_win,
+            vlan: cold.vlan,
+            tcp_flags: self.record_flags(),
+            ip_ttl: hot.ip_ttl,
+            ip_tos: hot.ip_tos,
+            macs: cold.macs,
+        }
+    }
+
     /// The record, as far as it goes.
     pub(crate) fn record(&self, spec: &KeySpec, end_reason: EndReason) -> FlowRecord {
-        let open = self.counts();
+        let Counts { packets, bytes, wire } = self.totals();
         let (hot, cold) = (&*self.hot, &*self.cold);
         FlowRecord {
             key: Some(hot.key.flow_key(spec)),
             stime: cold.stime,
             ltime: hot.ltime,
-            total_count: cold.total_count.wrapping_add(open.packets),
-            total_byte: cold.total_byte.wrapping_add(open.bytes),
-            wire_byte: cold.wire_byte.wrapping_add(open.wire),
+            total_count: packets,
+            total_byte: bytes,
+            wire_byte: wire,
             tcp_seq: hot.tcp_seq,
             tcp_ack: hot.tcp_ack,
             tcp_win: hot.tcp_win,

@@ -31,6 +31,13 @@ pub trait FlowSink {
     }
     /// A record has ended that was not made.
     fn flow_ended_unmade(&mut self) {}
+    /// True where the totals of each record that ends are wanted as a row: [`FlowSink::record_row`].
+    #[inline]
+    fn takes_record_rows(&self) -> bool {
+        false
+    }
+    /// The totals of a record that ends, of a pair those of each direction: what the rows of its windows add up to.
+    fn record_row<K: Key>(&mut self, _row: WindowRow<K>) {}
     /// A packet of a new flow for which there was no place: it is counted nowhere else.
     fn no_place<K: Key>(&mut self, key: &K, packet: &PacketFields);
 }
@@ -600,6 +607,7 @@ impl<K: Key> FlowTable<K> {
         if !sink.takes_records() {
             for slot in [Some(slot), is_pair.then_some(other)].into_iter().flatten() {
                 self.enter_window(slot, sink);
+                self.give_row(slot, sink);
                 self.leave(slot);
             }
             sink.flow_ended_unmade();
@@ -621,6 +629,7 @@ impl<K: Key> FlowTable<K> {
     fn end_slot(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> FlowRecord {
         // What is booked from here on belongs to the open window.
         self.enter_window(slot, sink);
+        self.give_row(slot, sink);
         let spec = self.config.key;
         let mut record = self.slot(slot).record(&spec, reason);
         if let Some(statistics) = &self.statistics {
@@ -632,6 +641,14 @@ impl<K: Key> FlowTable<K> {
             record.more.get_or_insert_default().loss = loss;
         }
         record
+    }
+
+    /// Gives out the totals of the record in `slot` where they are wanted.
+    #[inline]
+    fn give_row(&mut self, slot: usize, sink: &mut impl FlowSink) {
+        if sink.takes_record_rows() {
+            sink.record_row(self.slot(slot).record_row());
+        }
     }
 
     /// Ends the record in `slot`, and gives what was booked of its losses. What it counted in the open window stays to be

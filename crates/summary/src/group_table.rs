@@ -107,26 +107,45 @@ impl<const K: usize> GroupTable<K> {
         for batch in keys.chunks(BATCH) {
             // All may be new: growing in between would move what is prefetched.
             let has_room = self.make_room(batch.len());
-            let mask = self.index.len().wrapping_sub(1);
-            for (key, hash) in batch.iter().zip(&mut hashes) {
-                *hash = self.seed.hash_words(key) as u32;
-                prefetch(self.index.as_ptr().wrapping_add(*hash as usize & mask));
-            }
-            for &hash in &hashes[..batch.len()] {
-                // A guess: nearly always the slot is the key's or free.
-                let Some(slot) = self.index.get(hash as usize & mask) else { break };
-                let group = slot.group as usize;
-                prefetch(self.keys.as_ptr().wrapping_add(group));
-                prefetch(self.states.as_ptr().wrapping_add(group.wrapping_mul(self.width)));
-            }
+            self.expect(batch, &mut hashes);
             for ((key, &hash), place) in batch.iter().zip(&hashes).zip(&mut places) {
                 *place = self.find_or_add(key, hash, has_room);
             }
         }
     }
 
+    /// Finds the group of each key; [`NO_GROUP`] where it has none.
+    pub fn known_groups(&self, keys: &[[u64; K]], groups: &mut Vec<u32>) {
+        groups.clear();
+        let mut hashes = [0; BATCH];
+        for batch in keys.chunks(BATCH) {
+            self.expect(batch, &mut hashes);
+            groups.extend(
+                batch.iter().zip(&hashes).map(|(key, &hash)| self.find(key, hash).unwrap_or(NO_GROUP)),
+            );
+        }
+    }
+
+    /// The hashes of a batch of keys, whose groups are prefetched.
     #[inline(always)]
-    fn find_or_add(&mut self, key: &[u64; K], hash: u32, has_room: bool) -> u32 {
+    fn expect(&self, batch: &[[u64; K]], hashes: &mut [u32; BATCH]) {
+        let mask = self.index.len().wrapping_sub(1);
+        for (key, hash) in batch.iter().zip(hashes.iter_mut()) {
+            *hash = self.seed.hash_words(key) as u32;
+            prefetch(self.index.as_ptr().wrapping_add(*hash as usize & mask));
+        }
+        for &hash in &hashes[..batch.len()] {
+            // A guess: nearly always the slot is the key's or free.
+            let Some(slot) = self.index.get(hash as usize & mask) else { break };
+            let group = slot.group as usize;
+            prefetch(self.keys.as_ptr().wrapping_add(group));
+            prefetch(self.states.as_ptr().wrapping_add(group.wrapping_mul(self.width)));
+        }
+    }
+
+    /// The group of a key, or the slot of the index that it would have.
+    #[inline(always)]
+    fn find(&self, key: &[u64; K], hash: u32) -> Result<u32, usize> {
         let mask = self.index.len().wrapping_sub(1);
         let mut at = hash as usize & mask;
         // There is a free slot always; without memory there is none at all.
@@ -135,10 +154,19 @@ impl<const K: usize> GroupTable<K> {
                 break;
             }
             if slot.hash == hash && self.keys[slot.group as usize] == *key {
-                return slot.group;
+                return Ok(slot.group);
             }
             at = (at + 1) & mask;
         }
+        Err(at)
+    }
+
+    #[inline(always)]
+    fn find_or_add(&mut self, key: &[u64; K], hash: u32, has_room: bool) -> u32 {
+        let at = match self.find(key, hash) {
+            Ok(group) => return group,
+            Err(at) => at,
+        };
         if !has_room && self.keys.len() == self.keys.capacity() || self.index.is_empty() {
             return NO_GROUP;
         }
@@ -151,15 +179,7 @@ impl<const K: usize> GroupTable<K> {
 
     /// True where a key has a group.
     pub fn has(&self, key: &[u64; K]) -> bool {
-        let (hash, mask) = (self.seed.hash_words(key) as u32, self.index.len().wrapping_sub(1));
-        let mut at = hash as usize & mask;
-        while let Some(slot) = self.index.get(at).filter(|slot| slot.group != NO_GROUP) {
-            if slot.hash == hash && self.keys[slot.group as usize] == *key {
-                return true;
-            }
-            at = (at + 1) & mask;
-        }
-        false
+        self.find(key, self.seed.hash_words(key) as u32).is_ok()
     }
 
     /// Makes room for `more` groups; false if the memory limit does not allow it. Existing groups stay.
@@ -243,6 +263,12 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(table.len(), expected.len());
+                let words: Vec<_> = (0..4000).map(|key| [key, key << 32]).collect();
+                table.known_groups(&words, &mut groups);
+                for (key, group) in (0..).zip(&groups) {
+                    prop_assert_eq!(*group != NO_GROUP, expected.contains_key(&key));
+                    prop_assert!(*group == NO_GROUP || table.key(*group)[0] == key);
+                }
                 let found: HashMap<_, _> =
                     (0..table.len() as u32).map(|group| (table.key(group)[0], table.state(group)[0])).collect();
                 prop_assert_eq!(&found, &expected);

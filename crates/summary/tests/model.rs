@@ -16,6 +16,8 @@ struct Given {
     /// Keys and windows that had a row.
     rows: HashSet<(u16, FlowKey)>,
     records: Vec<FlowRecord>,
+    /// The totals of records, as rows.
+    record_rows: Vec<String>,
     /// Booked in all windows together.
     loss: LossCounts,
     refused: u64,
@@ -37,6 +39,13 @@ impl FlowSink for Given {
     }
     fn flow_ended(&mut self, record: FlowRecord) {
         self.records.push(record);
+    }
+    fn takes_record_rows(&self) -> bool {
+        true
+    }
+    fn record_row<K: Key>(&mut self, row: WindowRow<K>) {
+        let key = row.key.flow_key(&KeySpec::FIVE_TUPLE);
+        self.record_rows.push(format!("{key:?} {:?}", row.with_key(())));
     }
     fn no_place<K: Key>(&mut self, key: &K, _: &PacketFields) {
         self.refused += 1;
@@ -75,6 +84,28 @@ struct Model {
     /// Booked of a direction while it had no record: windows have it, records do not.
     unrecorded: LossCounts,
     given: Given,
+}
+
+/// A record as a row has it.
+fn row_of(record: &FlowRecord) -> String {
+    let macs = std::array::from_fn(|i| if i < 6 { record.dmac[i] } else { record.smac[i - 6] });
+    let row = WindowRow {
+        key: (),
+        packets: record.total_count,
+        bytes: record.total_byte,
+        wire_bytes: record.wire_byte,
+        first_ns: record.stime,
+        last_ns: record.ltime,
+        tcp_seq: record.tcp_seq,
+        tcp_ack: record.tcp_ack,
+        tcp_win: record.tcp_win,
+        vlan: record.vlan.unwrap_or(WindowRow::<()>::NO_VLAN),
+        tcp_flags: record.tcp_flags,
+        ip_ttl: record.ip_ttl,
+        ip_tos: record.ip_tos,
+        macs,
+    };
+    format!("{:?} {row:?}", record.key.expect("a record of the table has a key"))
 }
 
 fn reversed(key: FlowKey) -> FlowKey {
@@ -453,6 +484,11 @@ fn compare<K: Key>(
     assert_eq!(given.refused, model.given.refused);
     assert_eq!(given.refused_keys, model.given.refused_keys);
     assert_eq!(given.windows, model.given.windows);
+    let rows = given.records.iter().flat_map(|record| [Some(record), record.reverse()]).flatten().map(row_of);
+    let (mut rows, mut given_rows) = (rows.collect::<Vec<_>>(), given.record_rows);
+    rows.sort_unstable();
+    given_rows.sort_unstable();
+    assert_eq!(given_rows, rows, "the totals of each record, of either direction");
     let directions = given.records.iter().flat_map(|record| [Some(record), record.reverse()]).flatten();
     let mut booked: Vec<Loss> = directions.filter_map(|record| record.loss().copied()).collect();
     booked.push((&model.unrecorded).into());

@@ -2,7 +2,7 @@
 //!
 //! A [`RowQuery`] is what was asked. [`RowQueries::plan`] makes a set of them ready for the rows of a [`Site`]. Blocks of
 //! rows go into the [`RowPartials`] of their window, which merge with those of other cores and nodes, and give the answers
-//! when the window is over. Queries over the whole run read [`MergedRows`], in which a flow is one row.
+//! when the window is over. Queries over the whole run read [`RunPartials`], in which a flow is one row.
 //!
 //! ```text
 //! rows ─▶ batch (columns) ─▶ filter ─▶ group ─▶ state ─▶ order, limit ─▶ answer
@@ -25,8 +25,7 @@ mod tests;
 mod top_rows;
 
 pub use answer::Unplaced;
-pub use executor::{RowPartials, RowQueries, RowScratch};
-pub use merged::MergedRows;
+pub use executor::{RowPartials, RowQueries, RowScratch, RunPartials};
 pub use query::{
     Aggregate, Comparison, GroupField, Item, Literal, MOST_GROUPS, Order, Over, Predicate, RowQuery,
 };

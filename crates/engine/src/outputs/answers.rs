@@ -1,6 +1,6 @@
 //! Answers of queries over rows: of each window when it is closed, and of the run at its end.
 
-use super::WindowOutlet;
+use super::{RunRows, WindowOutlet};
 use crate::closed::{ClosedWindow, Totals};
 use crate::control::Control;
 use crate::ids::WindowId;
@@ -11,7 +11,7 @@ use report::{Account, Answer, Column, ColumnKind, Span, Status, Value, Window, W
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::TaskSet;
-use task::rows::{MergedRows, RowPartials, RowScratch, Unplaced};
+use task::rows::{RowPartials, RowScratch, RunPartials, Unplaced};
 
 /// See the module's head.
 pub(super) struct Answers {
@@ -24,7 +24,8 @@ pub(super) struct Answers {
     scratch: RowScratch,
     /// The set that the run began with, which answers for the whole of it.
     first: Arc<TaskSet>,
-    run: Option<MergedRows>,
+    run: Option<RunPartials>,
+    run_rows: RunRows,
     run_unplaced: Unplaced,
     run_refused: u64,
 }
@@ -32,6 +33,7 @@ pub(super) struct Answers {
 impl Answers {
     pub(super) fn new(
         control: Control,
+        run_rows: RunRows,
         anonymizer: Option<Anonymizer>,
         node: String,
         outlet: WindowOutlet,
@@ -39,6 +41,7 @@ impl Answers {
         let first = control.set(WindowId::default());
         Self {
             run: first.rows().run(),
+            run_rows,
             first,
             control,
             anonymizer,
@@ -53,7 +56,7 @@ impl Answers {
 
     /// Takes rows of a window.
     pub(super) fn rows(&mut self, window: WindowId, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
-        let Self { control, open, scratch, run, .. } = self;
+        let Self { control, open, scratch, run, run_rows, .. } = self;
         let (set, partials) = open.entry(window).or_insert_with(|| {
             let set = control.set(window);
             let partials = set.rows().window();
@@ -61,9 +64,24 @@ impl Answers {
         });
         partials.add_v4(set.rows(), v4, scratch);
         partials.add_v6(set.rows(), v6, scratch);
-        if let Some(run) = run {
+        if let (Some(run), RunRows::OfWindows) = (run, run_rows) {
             run.add_v4(v4);
             run.add_v6(v6);
+        }
+    }
+
+    /// Takes the totals of ended records. `are_last`: no others come of their keys.
+    pub(super) fn record_rows(&mut self, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>, are_last: bool) {
+        match &mut self.run {
+            Some(run) if are_last => {
+                run.add_last_v4(self.first.rows(), v4);
+                run.add_last_v6(self.first.rows(), v6);
+            }
+            Some(run) => {
+                run.add_v4(v4);
+                run.add_v6(v6);
+            }
+            None => {}
         }
     }
 
@@ -81,7 +99,7 @@ impl Answers {
             let partials = set.rows().window();
             (set, partials)
         });
-        self.lack(closed.refused_rows, &closed.unplaced);
+        self.lack(self.run_rows.lacks(closed.refused_rows), &closed.unplaced);
         let mut answers = vec![totals(Some(closed.span), &closed.totals)];
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
@@ -163,7 +181,7 @@ impl Answers {
     /// The answers over the whole run.
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
         let Some(run) = self.run.take() else { return Vec::new() };
-        let mut answers = self.first.rows().run_answers(&run, &self.run_unplaced);
+        let mut answers = self.first.rows().run_answers(run, &self.run_unplaced);
         let rows_missing = missing(self.run_refused);
         for answer in &mut answers {
             rows_missing.iter().for_each(|reason| answer.lacks(reason));

@@ -1,7 +1,7 @@
 //! The outputs' thread.
 
 use super::answers::Answers;
-use super::{Destinations, Message, OutputsResult, RowBlock, RowOutput};
+use super::{Destinations, Message, OutputsResult, RowBlock, RowOutput, RunRows};
 use crate::config::{Config, Every};
 use crate::control::Control;
 use crate::ids::WindowId;
@@ -33,6 +33,7 @@ impl Consumer {
         destinations: Destinations,
         config: &Config,
         control: Control,
+        run: RunRows,
         warn: Sender<String>,
         rotation: Arc<AtomicBool>,
     ) -> Self {
@@ -44,7 +45,7 @@ impl Consumer {
                 Every::Time(length) => length,
                 Every::Packets(_) => 0,
             },
-            answers: Answers::new(control, anonymizer.clone(), node, windows),
+            answers: Answers::new(control, run, anonymizer.clone(), node, windows),
             anonymizer,
             warn,
             rotation,
@@ -67,6 +68,11 @@ impl Consumer {
                 Ok(Message::Rows(window, mut block, used)) => {
                     self.answers.rows(window, &block.v4, &block.v6);
                     self.write_rows(window, &block);
+                    block.clear();
+                    let _ = used.send(block);
+                }
+                Ok(Message::RecordRows(mut block, are_last, used)) => {
+                    self.answers.record_rows(&block.v4, &block.v6, are_last);
                     block.clear();
                     let _ = used.send(block);
                 }

@@ -74,10 +74,13 @@ impl<'a> Run<'a> {
         let worker = |keeping, records| Worker::new(keeping, config, time_base, records);
         let mut workers: Vec<_> =
             workers.into_iter().map(|keeping| worker(keeping, records.sibling())).collect();
+        if let [_] = workers[..] {
+            workers = workers.into_iter().map(Worker::only).collect();
+        }
         let merging = if self.merges {
             let keeping = Keeping::Own(Box::new(Tables::new(config, &config.limits)?));
             let shared = shared.clone();
-            Some(Merging { worker: worker(keeping, records.sibling()), spares, shared })
+            Some(Merging { worker: worker(keeping, records.sibling()).only(), spares, shared })
         } else {
             None
         };

@@ -39,6 +39,16 @@ impl<K: Copy> Batch<K> {
         }
     }
 
+    /// Keeps the rows that are marked.
+    pub(crate) fn retain(&mut self, columns: &[RowValue], marks: &[bool]) {
+        let mut marked = marks.iter();
+        self.keys.retain(|_| marked.next().is_some_and(|mark| *mark));
+        for &column in columns {
+            let mut marked = marks.iter();
+            self.columns[column as usize].retain(|_| marked.next().is_some_and(|mark| *mark));
+        }
+    }
+
     /// Number of rows.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()

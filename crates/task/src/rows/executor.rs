@@ -54,6 +54,16 @@ impl RowQueries {
         self.generation
     }
 
+    /// True where any query is about single windows.
+    pub fn asks_of_windows(&self) -> bool {
+        !self.window.is_empty()
+    }
+
+    /// True where any query is about the whole run.
+    pub fn asks_of_run(&self) -> bool {
+        !self.run.is_empty()
+    }
+
     /// Nothing counted yet of a window.
     pub fn window(&self) -> RowPartials {
         self.partials(&self.window)
@@ -65,17 +75,23 @@ impl RowQueries {
     }
 
     /// Nothing counted yet of the run; `None` where no query asks for it.
-    pub fn run(&self) -> Option<MergedRows> {
-        (!self.run.is_empty()).then(|| MergedRows::new(columns(&self.run), &self.site))
+    pub fn run(&self) -> Option<RunPartials> {
+        self.asks_of_run().then(|| RunPartials {
+            merged: MergedRows::new(columns(&self.run), &self.site),
+            partials: self.partials(&self.run),
+        })
     }
 
     /// The answers over the whole run. `outside`: packets that are in no row.
-    pub fn run_answers(&self, rows: &MergedRows, outside: &Unplaced) -> Vec<Answer> {
-        let mut partials = self.partials(&self.run);
-        rows.each_batch(|batch: &Batch<KeyV4>| partials.add_batch(&self.run, batch), |_| ());
-        rows.each_batch(|_: &Batch<KeyV4>| (), |batch: &Batch<KeyV6>| partials.add_batch(&self.run, batch));
+    pub fn run_answers(&self, rows: RunPartials, outside: &Unplaced) -> Vec<Answer> {
+        let RunPartials { merged, mut partials } = rows;
+        merged.each_v4(|batch| partials.add_batch(&self.run, batch));
+        merged.each_v6(|batch| partials.add_batch(&self.run, batch));
         let mut answers = partials.answers(&self.run, &self.site, None, outside);
-        answers.iter_mut().for_each(|answer| rows.remark(answer));
+        if merged.unplaced() != 0 {
+            let reason = format!("memory ran out: {} rows are in no flow", merged.unplaced());
+            answers.iter_mut().for_each(|answer| answer.lacks(&reason));
+        }
         answers
     }
 }
@@ -150,5 +166,36 @@ impl RowPartials {
     ) -> Vec<Answer> {
         let answer = |(state, plan): (&mut QueryState, _)| state.answer(plan, site, window, outside);
         self.states.iter_mut().zip(plans).map(answer).collect()
+    }
+}
+
+/// What all queries over the run have: rows of one key are merged before a query sees them.
+#[derive(Debug)]
+pub struct RunPartials {
+    merged: MergedRows,
+    /// Of rows that are merged with no others.
+    partials: RowPartials,
+}
+
+impl RunPartials {
+    /// Adds IPv4 rows, of windows or of ended records; those of one key come in order.
+    pub fn add_v4(&mut self, rows: &Rows<KeyV4>) {
+        self.merged.add_v4(rows);
+    }
+
+    /// Adds IPv6 rows.
+    pub fn add_v6(&mut self, rows: &Rows<KeyV6>) {
+        self.merged.add_v6(rows);
+    }
+
+    /// Adds IPv4 rows that are the last ones of their keys, each of which comes once: those whose keys had no rows before, most
+    /// of them, go to the queries at once.
+    pub fn add_last_v4(&mut self, queries: &RowQueries, rows: &Rows<KeyV4>) {
+        self.partials.add_batch(&queries.run, self.merged.add_known_v4(rows));
+    }
+
+    /// Adds such rows of IPv6.
+    pub fn add_last_v6(&mut self, queries: &RowQueries, rows: &Rows<KeyV6>) {
+        self.partials.add_batch(&queries.run, self.merged.add_known_v6(rows));
     }
 }

@@ -4,12 +4,12 @@ use super::batch::Batch;
 use super::site::Site;
 use flow::{Aggregation, FIELDS, NULL, RowValue, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
-use report::Answer;
+use std::ops::Range;
 use summary::{GroupTable, NO_GROUP};
 
 /// One row for each key, with some columns.
 #[derive(Debug)]
-pub struct MergedRows {
+pub(crate) struct MergedRows {
     columns: Vec<RowValue>,
     rules: Vec<Aggregation>,
     v4: GroupTable<2>,
@@ -52,31 +52,49 @@ impl MergedRows {
         }
     }
 
-    /// Adds IPv4 rows of a window; windows come in order.
-    pub fn add_v4(&mut self, rows: &Rows<KeyV4>) {
+    /// Adds IPv4 rows, of windows or of ended records; those of one key come in order.
+    pub(crate) fn add_v4(&mut self, rows: &Rows<KeyV4>) {
         let Self { columns, rules, v4, unplaced, scratch, .. } = self;
         scratch.v4.fill(rows, columns);
         *unplaced += add(v4, columns, rules, &scratch.v4, &mut scratch.found);
     }
 
-    /// Adds IPv6 rows of a window.
-    pub fn add_v6(&mut self, rows: &Rows<KeyV6>) {
+    /// Adds IPv6 rows.
+    pub(crate) fn add_v6(&mut self, rows: &Rows<KeyV6>) {
         let Self { columns, rules, v6, unplaced, scratch, .. } = self;
         scratch.v6.fill(rows, columns);
         *unplaced += add(v6, columns, rules, &scratch.v6, &mut scratch.found);
     }
 
-    /// Gives out all merged rows, first those of IPv4.
-    pub(crate) fn each_batch(&self, mut v4: impl FnMut(&Batch<KeyV4>), mut v6: impl FnMut(&Batch<KeyV6>)) {
-        each(&self.v4, &self.columns, &mut v4);
-        each(&self.v6, &self.columns, &mut v6);
+    /// Merges those of some IPv4 rows whose keys have rows already, and gives the others. Each key must come once.
+    pub(crate) fn add_known_v4(&mut self, rows: &Rows<KeyV4>) -> &Batch<KeyV4> {
+        let Self { columns, rules, v4, scratch, .. } = self;
+        scratch.v4.fill(rows, columns);
+        merge_known(v4, columns, rules, &mut scratch.v4, &mut scratch.found);
+        &scratch.v4
     }
 
-    /// Says in an answer what it lacks.
-    pub(crate) fn remark(&self, answer: &mut Answer) {
-        if self.unplaced != 0 {
-            answer.lacks(&format!("memory ran out: {} rows are in no flow", self.unplaced));
-        }
+    /// The same of IPv6.
+    pub(crate) fn add_known_v6(&mut self, rows: &Rows<KeyV6>) -> &Batch<KeyV6> {
+        let Self { columns, rules, v6, scratch, .. } = self;
+        scratch.v6.fill(rows, columns);
+        merge_known(v6, columns, rules, &mut scratch.v6, &mut scratch.found);
+        &scratch.v6
+    }
+
+    /// Gives out all merged rows of IPv4.
+    pub(crate) fn each_v4(&self, mut give: impl FnMut(&Batch<KeyV4>)) {
+        each(&self.v4, &self.columns, &mut give);
+    }
+
+    /// The same of IPv6.
+    pub(crate) fn each_v6(&self, mut give: impl FnMut(&Batch<KeyV6>)) {
+        each(&self.v6, &self.columns, &mut give);
+    }
+
+    /// Rows whose keys found no memory.
+    pub(crate) fn unplaced(&self) -> u64 {
+        self.unplaced
     }
 }
 
@@ -97,32 +115,67 @@ fn add<K: MaskedKey, const N: usize>(
         }
         table.groups(&keys[..rows.len()], found);
         unplaced += found.iter().filter(|group| **group == NO_GROUP).count() as u64;
-        for (at, (column, rule)) in columns.iter().zip(rules).enumerate() {
-            let values = &batch.column(*column)[rows.clone()];
-            let mut each = |merge: fn(u64, u64) -> u64| {
-                for (value, group) in values.iter().zip(found.iter()) {
-                    if *group != NO_GROUP && *value != NULL {
-                        let merged = &mut table.state_mut(*group)[at];
-                        *merged = merge(*merged, *value);
-                    }
-                }
-            };
-            // What is asked of the rule is asked once for all rows.
-            match rule {
-                Aggregation::Sum => each(|merged, value| merged + value),
-                Aggregation::Min => each(u64::min),
-                Aggregation::Max => {
-                    each(|merged, value| if merged == NULL { value } else { merged.max(value) })
-                }
-                Aggregation::Or => each(|merged, value| if merged == NULL { value } else { merged | value }),
-                Aggregation::First | Aggregation::Key | Aggregation::Constant => {
-                    each(|merged, value| if merged == NULL { value } else { merged });
-                }
-                Aggregation::Last | Aggregation::Mean => each(|_, value| value),
-            }
-        }
+        merge(table, columns, rules, batch, rows, found);
     }
     unplaced
+}
+
+/// Merges those rows of a batch whose keys have rows already, and leaves the others in it.
+fn merge_known<K: MaskedKey, const N: usize>(
+    table: &mut GroupTable<N>,
+    columns: &[RowValue],
+    rules: &[Aggregation],
+    batch: &mut Batch<K>,
+    found: &mut Vec<u32>,
+) {
+    if table.is_empty() {
+        return;
+    }
+    let mut keys = [[0; N]; ROWS];
+    let mut is_new = Vec::with_capacity(batch.len());
+    for start in (0..batch.len()).step_by(ROWS) {
+        let rows = start..batch.len().min(start + ROWS);
+        for (key, words) in batch.keys[rows.clone()].iter().zip(&mut keys) {
+            words.copy_from_slice(key.words());
+        }
+        table.known_groups(&keys[..rows.len()], found);
+        is_new.extend(found.iter().map(|group| *group == NO_GROUP));
+        merge(table, columns, rules, batch, rows, found);
+    }
+    batch.retain(columns, &is_new);
+}
+
+/// Merges rows of a batch into their groups.
+fn merge<K: MaskedKey, const N: usize>(
+    table: &mut GroupTable<N>,
+    columns: &[RowValue],
+    rules: &[Aggregation],
+    batch: &Batch<K>,
+    rows: Range<usize>,
+    found: &[u32],
+) {
+    for (at, (column, rule)) in columns.iter().zip(rules).enumerate() {
+        let values = &batch.column(*column)[rows.clone()];
+        let mut each = |merge: fn(u64, u64) -> u64| {
+            for (value, group) in values.iter().zip(found.iter()) {
+                if *group != NO_GROUP && *value != NULL {
+                    let merged = &mut table.state_mut(*group)[at];
+                    *merged = merge(*merged, *value);
+                }
+            }
+        };
+        // What is asked of the rule is asked once for all rows.
+        match rule {
+            Aggregation::Sum => each(|merged, value| merged + value),
+            Aggregation::Min => each(u64::min),
+            Aggregation::Max => each(|merged, value| if merged == NULL { value } else { merged.max(value) }),
+            Aggregation::Or => each(|merged, value| if merged == NULL { value } else { merged | value }),
+            Aggregation::First | Aggregation::Key | Aggregation::Constant => {
+                each(|merged, value| if merged == NULL { value } else { merged });
+            }
+            Aggregation::Last | Aggregation::Mean => each(|_, value| value),
+        }
+    }
 }
 
 fn each<K: MaskedKey, const N: usize>(
