@@ -5,7 +5,7 @@ use task::rows::{Aggregate, Comparison, GroupField, Item, Literal, Order, Over, 
 
 /// What decides which of them there are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct StandingOptions {
     /// What flows are.
     pub(crate) key: KeySpec,
     /// Losses are tracked.
@@ -35,7 +35,7 @@ const LOSSES: [&str; 9] = [
 const LOST: [&str; 3] = ["ploss_byte", "retrans_byte", "unseen_byte"];
 
 /// The queries.
-pub(crate) fn standing(asked: &Asked) -> Vec<RowQuery> {
+pub(crate) fn standing(asked: &StandingOptions) -> Vec<RowQuery> {
     let mut queries = Vec::new();
     if asked.of_windows {
         queries.extend(of(asked, Over::Window));
@@ -65,7 +65,7 @@ fn losses() -> impl Iterator<Item = Item> {
 }
 
 fn ranking(
-    asked: &Asked,
+    asked: &StandingOptions,
     name: &str,
     over: Over,
     group: Vec<GroupField>,
@@ -84,7 +84,7 @@ fn ranking(
 }
 
 /// Flows and losses, of windows or of the run.
-fn of(asked: &Asked, over: Over) -> Vec<RowQuery> {
+fn of(asked: &StandingOptions, over: Over) -> Vec<RowQuery> {
     let key = || asked.key.columns().map(GroupField::of).collect();
     let mut queries = Vec::new();
     if asked.top != 0 {
@@ -136,11 +136,11 @@ mod tests {
     }
 
     fn check(key: KeySpec, tracks_loss: bool) {
-        let asked = Asked { key, tracks_loss, top: 3, of_windows: true, of_run: true };
+        let asked = StandingOptions { key, tracks_loss, top: 3, of_windows: true, of_run: true };
         let site = Site { key, tracks_loss, seed: Seed::new(1), limits: Limits::new(1 << 20, 1) };
         let queries = standing(&asked);
         let planned = RowQueries::plan(Generation::default(), &queries, &site);
         assert!(planned.is_ok(), "{:?}", planned.err());
-        assert!(standing(&Asked { top: 0, tracks_loss: false, ..asked }).is_empty());
+        assert!(standing(&StandingOptions { top: 0, tracks_loss: false, ..asked }).is_empty());
     }
 }

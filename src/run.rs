@@ -5,7 +5,7 @@ use crate::exit::{self, EARLY, FAULT, Failure, say};
 use crate::machine;
 use crate::parallel;
 use crate::parts;
-use crate::queries::{self, Asked};
+use crate::queries::{self, StandingOptions};
 use crate::refusal;
 use crate::screen::{Screen, Show};
 use crate::signals;
@@ -188,7 +188,7 @@ fn task_set(
     show: Show,
     tasks: Option<Tasks>,
 ) -> Result<TaskSet, Failure> {
-    let asked = Asked {
+    let asked = StandingOptions {
         key: config.key,
         tracks_loss: config.parts.loss,
         top: options.top,

@@ -62,7 +62,7 @@ impl Cuckoo {
                 for &key in part {
                     self.burst.push(key, PACKET, &seed);
                 }
-                table.expect(&self.burst.packets()[pushed..]);
+                table.prefetch_index(&self.burst.packets()[pushed..]);
             }
             table.update_burst(&self.burst, &mut Sink(|_| ()));
         }

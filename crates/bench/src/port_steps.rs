@@ -168,7 +168,7 @@ impl Path {
                     self.parser.bursts.v4.packets().iter().map(|packet| u64::from(packet.fields.total_byte));
                 self.parsed_byte += bytes.sum::<u64>();
             } else {
-                self.v4.expect(self.parser.bursts.v4.packets());
+                self.v4.prefetch_index(self.parser.bursts.v4.packets());
                 self.v4.update_burst(&self.parser.bursts.v4, &mut self.sink);
             }
             self.parser.clear();

@@ -36,7 +36,7 @@ impl<R: RecordSink> Cooperative<R> {
     /// Counts what waits.
     fn monitor(&mut self) {
         for (bursts, now) in &mut self.waiting[..self.len] {
-            self.worker.expect(bursts.packets());
+            self.worker.prefetch_index(bursts.packets());
             self.worker.count(bursts, *now);
             bursts.clear();
         }

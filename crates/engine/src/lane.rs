@@ -1,8 +1,8 @@
 //! A ring each way between a receiver and one of its workers: parcels of parsed packets go through one and come back empty
 //! through the other.
 
+use crate::backoff::Backoff;
 use crate::ids::WindowId;
-use crate::patience::Patience;
 use packet::{Bursts, KeyV4, KeyV6};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) enum Order {
     Enter(WindowId),
     /// Turn away from this window.
     Turn(WindowId),
-    /// Finish what waits to be finished: nothing comes just now.
+    /// EndBarrier what waits to be finished: nothing comes just now.
     Idle,
     /// End every flow.
     End,
@@ -67,7 +67,7 @@ impl Inbox {
 
     /// Calls `work` with each parcel until there has been one to end with. False where the receiver is gone without that.
     pub(crate) fn serve(&mut self, mut work: impl FnMut(&Parcel)) -> bool {
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         loop {
             let Ok(mut parcel) = self.full.pop() else {
                 // Asked for before it is looked once more: the last parcel may have come in between.
@@ -75,10 +75,10 @@ impl Inbox {
                 if is_left && self.full.is_empty() {
                     return false;
                 }
-                patience.wait();
+                backoff.wait();
                 continue;
             };
-            patience.reset();
+            backoff.reset();
             work(&parcel);
             let is_end = parcel.order == Order::End;
             parcel.clear();

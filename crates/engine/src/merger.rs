@@ -218,12 +218,12 @@ impl Merger {
     }
 
     /// What the whole run counted; all reports must have been taken.
-    pub(crate) fn end(self, run: RunEnd) -> Ended {
+    pub(crate) fn end(self, run: RunEnd) -> RunTotals {
         let mut packets = run.packets;
         packets.measured = self.totals.packets;
         packets.received += self.surplus;
         packets.not_measured.add(&Counters(vec![(WORKER_FAILED.to_owned(), self.failed)]));
-        Ended {
+        RunTotals {
             windows: self.windows,
             packets,
             totals: Totals { flows: run.records_ended, ..self.totals },
@@ -286,7 +286,7 @@ impl RunEnd {
 
 /// What a run measured.
 #[derive(Debug)]
-pub struct Ended {
+pub struct RunTotals {
     /// How many windows there were.
     pub windows: WindowCounts,
     /// The frames; `measured` is what the tables counted, independently of the parser.

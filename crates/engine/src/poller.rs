@@ -2,13 +2,13 @@
 
 use crate::config::Config;
 use crate::hardware::Counting;
+use crate::idle_vote::IdleVoter;
 use crate::ids::WindowId;
 use crate::keeping::Sealed;
-use crate::quiet::QuietPlace;
 use crate::receiver::{Downstream, Receiver, ReceiverEnd};
 use crate::steps::{Role, Steps, Stopwatch};
 use crate::window::WindowHeader;
-use crate::window_gate::Seat;
+use crate::window_barrier::Seat;
 use port::{Burst, Filter, PacketSource, Poll, SourceError, TimeBase};
 use report::Counters;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -40,7 +40,7 @@ pub(crate) struct Ends<'a> {
     /// The user.
     pub(crate) stop: &'a AtomicBool,
     /// Nothing arriving anywhere, where that is asked for.
-    pub(crate) quiet: QuietPlace<'a>,
+    pub(crate) quiet: IdleVoter<'a>,
 }
 
 /// How a receiver ended.

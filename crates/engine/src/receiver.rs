@@ -7,7 +7,7 @@ use crate::ids::WindowId;
 use crate::keeping::Sealed;
 use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
-use crate::window_gate::Seat;
+use crate::window_barrier::Seat;
 use packet::{BurstParser, Frame, NotMeasured, Packets, ParserConfig, Remark};
 use port::{Burst, Filter, TimeBase};
 use report::{Counters, PacketCounts, Span, WindowEnd};
@@ -23,7 +23,7 @@ pub(crate) trait Downstream {
         false
     }
     /// These were parsed just now and are counted with the rest of their burst: time for their memory to come.
-    fn expect(&mut self, _: Packets<'_>) {}
+    fn prefetch_index(&mut self, _: Packets<'_>) {}
     /// Takes the parser's burst, which is to be left empty. `now`: stream time before its first packet.
     fn count(&mut self, parser: &mut BurstParser, now: u64);
     /// The same before an order, which waits for its way to be free: so does what comes before it.
@@ -60,7 +60,7 @@ pub(crate) trait Downstream {
     }
 }
 
-/// Frames that are parsed between two calls of [`Downstream::expect`]: few of the usual burst of 256, so that most of it is
+/// Frames that are parsed between two calls of [`Downstream::prefetch_index`]: few of the usual burst of 256, so that most of it is
 /// parsed while the index lines of the first are on their way.
 pub(crate) const EXPECTED: usize = 16;
 
@@ -298,7 +298,7 @@ impl<'a> Receiver<'a> {
                 }
             }
             // A turn may have emptied the burst.
-            down.expect(self.parser.bursts.packets_since(parsed));
+            down.prefetch_index(self.parser.bursts.packets_since(parsed));
         }
         self.received += pending;
         self.backwards += backwards;

@@ -10,9 +10,9 @@ mod threads;
 use crate::admission;
 use crate::collector::RecordSink;
 use crate::config::Config;
+use crate::idle_vote::IdleVote;
 use crate::keeping::Keepings;
 use crate::plan::Plan;
-use crate::quiet::Quiet;
 use crate::tally::Tally;
 use port::{Filter, PacketSource, TimeBase};
 use std::sync::atomic::AtomicBool;
@@ -39,7 +39,7 @@ pub fn run<R: RecordSink + Send + 'static>(
     debug_assert_eq!(admission::of_order(config, plan), []);
     let config = &Config { parts: Parts { shares: plan.merges(), ..config.parts }, ..config.clone() };
     let keepings = Keepings::new(plan, config, plan.counting())?;
-    let quiet = &Quiet::new(plan.receivers);
+    let quiet = &IdleVote::new(plan.receivers);
     let run = Run { filter, config, plan, stop, quiet, merges: plan.merges(), time_base: time_base(sources) };
     run.measure(sources, keepings, records, observer)
 }
@@ -57,7 +57,7 @@ pub fn run_tallies<R: RecordSink + Send + 'static>(
     observer: &mut dyn Observer,
     tallies: Vec<Box<dyn Tally>>,
 ) -> Result<Outcome<R>, StartError> {
-    let (stop, quiet) = (&AtomicBool::new(false), &Quiet::new(plan.receivers));
+    let (stop, quiet) = (&AtomicBool::new(false), &IdleVote::new(plan.receivers));
     let run = Run { filter: None, config, plan, stop, quiet, merges: false, time_base: time_base(sources) };
     run.measure(sources, Keepings::of_tallies(tallies), records, observer)
 }

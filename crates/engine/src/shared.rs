@@ -1,8 +1,8 @@
 //! Flow tables that all workers of a run count in.
 
+use crate::backoff::Backoff;
 use crate::collector::{Collector, RecordSink};
 use crate::config::Config;
-use crate::patience::Patience;
 use crate::tables::Tables;
 use packet::{Bursts, KeyV4, KeyV6};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock};
 use summary::{FlowSink, Limits, OutOfMemory, SharedTable};
 
 /// Two sets of tables: one that is open, and one whose window is over, which is merged meanwhile. Receivers agree on when to
-/// change them ([`crate::window_gate`]), when no worker has anything left to count.
+/// change them ([`crate::window_barrier`]), when no worker has anything left to count.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// Workers lock theirs for reading, a burst at a time and never in vain; who merges it locks it for writing.
@@ -72,9 +72,9 @@ impl Shared {
 
     /// Opens the other set, once that is merged. Nobody may be counting.
     pub(crate) fn change(&self) {
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         while !self.is_merged.load(Ordering::Acquire) && !self.is_given_up.load(Ordering::Relaxed) {
-            patience.wait();
+            backoff.wait();
         }
         self.is_merged.store(false, Ordering::Relaxed);
         self.open.fetch_xor(1, Ordering::Release);

@@ -26,9 +26,9 @@ impl Tables {
 
     /// Prefetches the index lines of packets that are counted next.
     #[inline]
-    pub(crate) fn expect(&self, packets: Packets<'_>) {
-        self.v4.expect(packets.v4);
-        self.v6.expect(packets.v6);
+    pub(crate) fn prefetch_index(&self, packets: Packets<'_>) {
+        self.v4.prefetch_index(packets.v4);
+        self.v6.prefetch_index(packets.v6);
     }
 
     #[inline]

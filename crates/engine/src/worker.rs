@@ -116,9 +116,9 @@ impl<R: RecordSink> Worker<R> {
 
     /// These are counted next: time for their memory to come.
     #[inline]
-    pub(crate) fn expect(&self, packets: Packets<'_>) {
+    pub(crate) fn prefetch_index(&self, packets: Packets<'_>) {
         if let Keeping::Own(tables) | Keeping::Shares { open: tables, .. } = &self.keeping {
-            tables.expect(packets);
+            tables.prefetch_index(packets);
         }
     }
 
@@ -303,8 +303,8 @@ impl<R: RecordSink> Worker<R> {
 /// On the receiver's own core.
 impl<R: RecordSink> Downstream for Worker<R> {
     #[inline]
-    fn expect(&mut self, packets: Packets<'_>) {
-        Self::expect(self, packets);
+    fn prefetch_index(&mut self, packets: Packets<'_>) {
+        Self::prefetch_index(self, packets);
     }
 
     #[inline]

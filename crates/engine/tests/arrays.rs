@@ -12,7 +12,7 @@ use summary::sketch::{
     ArrayConfig, CountMin, CountSketch, Frequency, KAry, Linear, Merge, SharedArray, Summary, Tracked,
     TrackedConfig, Turnstile, Update, UpdateBurst,
 };
-use support::{BURST, Kept, Watch, config, generated, on_queues, plan};
+use support::{BURST, Recorder, Watch, config, generated, on_queues, plan};
 
 const DESIGNS: [&str; 7] = ["rss/1", "rss/3", "sync/3", "async/4", "cooperative/1", "1x3", "2x2"];
 const SPEC: &str = "packets=20k,flows=3k,zipf=1.1";
@@ -71,7 +71,7 @@ fn count(plan: &Plan, tallies: Vec<Box<dyn Tally>>) {
         1 => generated(SPEC, BURST),
         queues => on_queues(SPEC, queues, BURST),
     };
-    let kept = Kept::new(|_, _| ());
+    let kept = Recorder::new(|_, _| ());
     let outcome = run_tallies(&mut sources, &config(), plan, kept, &mut Watch::default(), tallies);
     let outcome = outcome.expect("there is memory");
     assert!(outcome.errors.is_empty() && outcome.faults.is_empty(), "{}", plan.design);

@@ -10,7 +10,7 @@ use port::Filter;
 use proptest::prelude::*;
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
-use support::{BURST, Kept, Run, config, count, generated, on_queues, plan, same_answers, with_tasks};
+use support::{BURST, Recorder, Run, config, count, generated, on_queues, plan, same_answers, with_tasks};
 
 /// Those with one receiver, whose packets keep their order.
 const ONE_RECEIVER: [&str; 10] = [
@@ -49,7 +49,7 @@ fn measure(plan: &Plan, spec: &str, filter: Option<&Filter>, config: &Config) ->
         1 => generated(spec, config.burst),
         queues => on_queues(spec, queues, config.burst),
     };
-    let run = Run::new(&mut sources, filter, &config, plan, Kept::new(|_, _| ()));
+    let run = Run::new(&mut sources, filter, &config, plan, Recorder::new(|_, _| ()));
     run.is_consistent();
     assert_eq!(config.limits.flows_used(), 0, "{}: places of flows that are gone", plan.design);
     run
@@ -226,7 +226,7 @@ fn a_full_table_keeps_the_sums() {
             1 => generated(spec, BURST),
             queues => on_queues(spec, queues, BURST),
         };
-        let run = Run::new(&mut sources, None, &config, plan, Kept::new(|_, _| ()));
+        let run = Run::new(&mut sources, None, &config, plan, Recorder::new(|_, _| ()));
         run.is_consistent();
         run
     };

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 use summary::{Limits, Timeouts};
-use support::{BURST, Kept, Live, Run, config, count, generated, on_queues, plan, with_tasks};
+use support::{BURST, Live, Recorder, Run, config, count, generated, on_queues, plan, with_tasks};
 
 const SPEC: &str = "packets=8k,flows=300,ipv6=20%,rate=2000";
 const FRAMES: u64 = 8_000;
@@ -52,14 +52,14 @@ fn others_have_all(run: &Run, whole: &Run, dead: impl Fn(usize) -> bool, what: &
 }
 
 fn whole(plan: &Plan) -> Run {
-    let run = Run::new(&mut sources(plan), None, &busy(), plan, Kept::new(|_, _| ()));
+    let run = Run::new(&mut sources(plan), None, &busy(), plan, Recorder::new(|_, _| ()));
     run.is_consistent();
     assert!(run.outcome.faults.is_empty());
     run
 }
 
 fn with_a_dead_worker(plan: &Plan, dead: usize, at: usize) -> Run {
-    let sink = Kept::new(move |worker, record| {
+    let sink = Recorder::new(move |worker, record| {
         assert!((worker, record) != (dead, at), "this worker dies here");
     });
     let run = Run::new(&mut sources(plan), None, &busy(), plan, sink);
@@ -96,7 +96,8 @@ fn a_worker_that_dies_takes_its_share_only() {
 fn a_worker_that_dies_leaves_tasks_to_the_others() {
     for design in ["async/4", "2x2", "rss/2"] {
         let plan = plan(design);
-        let sink = Kept::new(|worker, record| assert!((worker, record) != (0, 20), "this worker dies here"));
+        let sink =
+            Recorder::new(|worker, record| assert!((worker, record) != (0, 20), "this worker dies here"));
         let run = Run::new(&mut sources(&plan), None, &with_tasks(busy()), &plan, sink);
         run.is_consistent();
         let answered = run.windows.iter().filter(|window| window.answers.len() == 7).count();
@@ -136,7 +137,7 @@ fn a_receiver_that_counts_itself_dies_with_its_share() {
 #[test]
 fn a_worker_of_a_live_source_dies() {
     for (design, dead) in [("async/2", 0), ("async/3", 1)] {
-        let sink = Kept::new(move |worker, record| {
+        let sink = Recorder::new(move |worker, record| {
             assert!((worker, record) != (dead, 7), "this worker dies here");
         });
         let mut sources: Vec<Box<dyn PacketSource>> =
@@ -165,7 +166,7 @@ fn hangs(design: &'static str, hung: usize) {
     let source = Live::new(generated(SPEC, BURST).remove(0));
     let bursts = Arc::clone(&source.bursts);
     // Until the receiver has got to the end without it: it waits for this worker at the next window's turn.
-    let sink = Kept::new(move |worker, record| {
+    let sink = Recorder::new(move |worker, record| {
         let began = Instant::now();
         while (worker, record) == (hung, 7) && bursts.load(Relaxed) <= FRAMES as usize / BURST {
             assert!(began.elapsed() < Duration::from_secs(60), "it was never given up");
@@ -220,7 +221,7 @@ fn a_receiver_that_dies_where_flows_are_merged() {
                 std::mem::replace(&mut sources[dead], generated("packets=1,flows=1", BURST).remove(0));
             let time_base = TimeBase::Packets;
             sources[dead] = Box::new(Live { dies_after, time_base, ..Live::new(source) });
-            let run = Run::new(&mut sources, None, &config, &plan, Kept::new(|_, _| ()));
+            let run = Run::new(&mut sources, None, &config, &plan, Recorder::new(|_, _| ()));
             run.is_consistent();
             let packets = &run.outcome.ended.packets;
             assert!(packets.received < FRAMES || plan.receivers == 1, "{what}: {packets:?}");
@@ -249,7 +250,7 @@ fn a_receiver_that_dies_ends_the_run_with_a_fault() {
                 std::mem::replace(&mut sources[dead], generated("packets=1,flows=1", BURST).remove(0));
             let time_base = TimeBase::Packets;
             sources[dead] = Box::new(Live { dies_after, time_base, ..Live::new(source) });
-            let run = Run::new(&mut sources, None, &busy(), &plan, Kept::new(|_, _| ()));
+            let run = Run::new(&mut sources, None, &busy(), &plan, Recorder::new(|_, _| ()));
             run.is_consistent();
             others_have_all(&run, &whole, |worker| workers.contains(&worker), &what);
             let faults = &run.outcome.faults;
@@ -280,7 +281,7 @@ fn a_live_run_that_merges_ends_each_window_once() {
             .into_iter()
             .map(|source| Box::new(Live::new(source)) as Box<dyn PacketSource>)
             .collect();
-        let run = Run::new(&mut sources, None, &config, &plan, Kept::new(|_, _| ()));
+        let run = Run::new(&mut sources, None, &config, &plan, Recorder::new(|_, _| ()));
         run.is_consistent();
         let ended = &run.outcome.ended;
         assert_eq!(ended.packets.received + run.lost("ring_full"), FRAMES, "{design}");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use summary::Timeouts;
-use support::{BURST, Kept, Live, Run, config, count, generated, plan};
+use support::{BURST, Live, Recorder, Run, config, count, generated, plan};
 
 const SPEC: &str = "packets=60k,flows=300,ipv6=20%,rate=100k";
 const FRAMES: u64 = 60_000;
@@ -33,7 +33,7 @@ fn with_a_sleeper(plan: &Plan, config: &Config, counts_losses: bool, gives_up: b
     let mut source = Live::new(generated(SPEC, BURST).remove(0));
     source.counts_losses = counts_losses;
     let bursts = Arc::clone(&source.bursts);
-    let sleeper = Kept::new({
+    let sleeper = Recorder::new({
         let bursts = Arc::clone(&bursts);
         move |worker, record| {
             let began = Instant::now();
@@ -116,7 +116,7 @@ fn a_wire_too_fast_for_its_receivers() {
             wire.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
         let plan = if design == "single" { Plan::single() } else { plan(design) };
         let config = Config { every: Every::Time(1_000_000), ..short() };
-        let run = Run::new(&mut sources, None, &config, &plan, Kept::new(|_, _| ()));
+        let run = Run::new(&mut sources, None, &config, &plan, Recorder::new(|_, _| ()));
         run.is_consistent();
         let packets = &run.outcome.ended.packets;
         assert_eq!(packets.measured, packets.received, "{design}");

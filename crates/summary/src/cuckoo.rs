@@ -207,14 +207,14 @@ impl CuckooIndex {
         let (first, second) = (self.first_bucket(hash), self.second_bucket(hash));
         let entry = self.candidate(second, hash);
         if entry != NONE && self.buckets[first as usize].matches(0) != 0 {
-            self.bring_home(first, second, hash);
+            self.move_to_first_bucket(first, second, hash);
         }
         entry
     }
 
     /// Moves the first slot of bucket `second` with the tag of `hash` to the free slot of bucket `first`, if that is its own.
     #[cold]
-    fn bring_home(&mut self, first: u32, second: u32, hash: u64) {
+    fn move_to_first_bucket(&mut self, first: u32, second: u32, hash: u64) {
         let (first, second) = (first as usize, second as usize);
         let at = self.buckets[second].matches(Place::of(hash).tag).trailing_zeros() as usize;
         let slot = self.read(second, at);

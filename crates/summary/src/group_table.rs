@@ -107,7 +107,7 @@ impl<const K: usize> GroupTable<K> {
         for batch in keys.chunks(BATCH) {
             // All may be new: growing in between would move what is prefetched.
             let has_room = self.make_room(batch.len());
-            self.expect(batch, &mut hashes);
+            self.prefetch_index(batch, &mut hashes);
             for ((key, &hash), place) in batch.iter().zip(&hashes).zip(&mut places) {
                 *place = self.find_or_add(key, hash, has_room);
             }
@@ -119,7 +119,7 @@ impl<const K: usize> GroupTable<K> {
         groups.clear();
         let mut hashes = [0; BATCH];
         for batch in keys.chunks(BATCH) {
-            self.expect(batch, &mut hashes);
+            self.prefetch_index(batch, &mut hashes);
             groups.extend(
                 batch.iter().zip(&hashes).map(|(key, &hash)| self.find(key, hash).unwrap_or(NO_GROUP)),
             );
@@ -128,7 +128,7 @@ impl<const K: usize> GroupTable<K> {
 
     /// The hashes of a batch of keys, whose groups are prefetched.
     #[inline(always)]
-    fn expect(&self, batch: &[[u64; K]], hashes: &mut [u32; BATCH]) {
+    fn prefetch_index(&self, batch: &[[u64; K]], hashes: &mut [u32; BATCH]) {
         let mask = self.index.len().wrapping_sub(1);
         for (key, hash) in batch.iter().zip(hashes.iter_mut()) {
             *hash = self.seed.hash_words(key) as u32;

@@ -11,7 +11,7 @@ use std::cell::Cell;
 
 /// What was asked of one metric.
 #[derive(Debug)]
-struct Asked {
+struct MetricBlocks {
     metric: Metric,
     spec: StatisticSpec,
     /// Blocks of a flow; none where the record itself tells.
@@ -21,7 +21,7 @@ struct Asked {
 /// Statistics of every flow.
 #[derive(Debug)]
 pub(crate) struct StatisticPart {
-    asked: Vec<Asked>,
+    asked: Vec<MetricBlocks>,
     /// Of all metrics of a flow.
     blocks_per_flow: usize,
     blocks: Arena<StatisticBlock>,
@@ -32,7 +32,7 @@ impl StatisticPart {
     pub(crate) fn new(parts: &Parts, flows: usize, limits: &Limits) -> Result<Option<Self>, OutOfMemory> {
         let ask = |&(metric, spec): &(Metric, StatisticSpec)| {
             let blocks = if is_of_record(metric, &spec) { 0 } else { spec.blocks() };
-            Asked { metric, spec, blocks }
+            MetricBlocks { metric, spec, blocks }
         };
         let asked: Vec<_> = parts.statistics.iter().flatten().map(ask).collect();
         if asked.is_empty() {
@@ -81,7 +81,7 @@ impl StatisticPart {
         slots: &[Cell<u32>],
     ) {
         let mut offset = 0;
-        for Asked { metric, spec, blocks } in self.asked.iter().filter(|asked| asked.blocks != 0) {
+        for MetricBlocks { metric, spec, blocks } in self.asked.iter().filter(|asked| asked.blocks != 0) {
             let state = State { blocks: &mut self.blocks, per_flow: self.blocks_per_flow, offset, spec };
             // What is sampled, and for what, is asked once per batch, not per packet.
             match (spec.has_moments(), spec.has_percentiles()) {
@@ -99,7 +99,7 @@ impl StatisticPart {
         let mut values = [f64::NAN; MAX_STATISTICS];
         let mut block = slot * self.blocks_per_flow;
         let mut at = 0;
-        for Asked { metric, spec, blocks } in &self.asked {
+        for MetricBlocks { metric, spec, blocks } in &self.asked {
             let count = spec.statistics().len();
             match blocks {
                 0 => values[at] = mean(*metric),

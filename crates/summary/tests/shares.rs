@@ -12,7 +12,7 @@ const MEMORY: usize = 1 << 30;
 
 /// Keeps records, and packets that found no place.
 #[derive(Debug, Default)]
-struct Kept {
+struct Recorder {
     records: Vec<FlowRecord>,
     windows: Counts,
     /// Keys, first and last times and TCP flags of windows' rows.
@@ -20,7 +20,7 @@ struct Kept {
     full: Counts,
 }
 
-impl FlowSink for Kept {
+impl FlowSink for Recorder {
     fn window_sealed<K: Key>(&mut self, _: u16, row: WindowRow<K>, _: Option<&summary::tcp::LossCounts>) {
         add(&mut self.windows, Counts { packets: row.packets, bytes: row.bytes, wire: row.wire_bytes });
         // Without its key, whose type is any.
@@ -82,7 +82,7 @@ const SHARES: Parts = Parts { shares: true, statistics: [None; 3], biflow: false
 
 /// Records that one table makes of the whole stream, in order of their keys.
 fn expected(packets: u64, flows: u64) -> Vec<FlowRecord> {
-    let (mut table, mut kept) = (table(Parts::default()), Kept::default());
+    let (mut table, mut kept) = (table(Parts::default()), Recorder::default());
     table.update_burst(&burst_of(0..packets, flows), &mut kept);
     table.end_all(&mut kept);
     sorted(kept.records)
@@ -96,12 +96,12 @@ fn sorted(mut records: Vec<FlowRecord>) -> Vec<FlowRecord> {
 /// Puts shares together, and gives the records.
 struct Merged {
     table: FlowTable<KeyV4>,
-    kept: Kept,
+    kept: Recorder,
 }
 
 impl Merged {
     fn new() -> Self {
-        Self { table: table(SHARES), kept: Kept::default() }
+        Self { table: table(SHARES), kept: Recorder::default() }
     }
 
     fn add(&mut self, share: &summary::FlowShare<KeyV4>) {
@@ -127,7 +127,7 @@ fn by_threads(
             .map(|worker| {
                 let numbers = packets.clone().filter(move |number| number % workers == worker);
                 scope.spawn(move || {
-                    let (mut kept, mut numbers) = (Kept::default(), numbers.peekable());
+                    let (mut kept, mut numbers) = (Recorder::default(), numbers.peekable());
                     while numbers.peek().is_some() {
                         shared.update_burst(&burst_of(numbers.by_ref().take(100), flows), &mut kept);
                     }
@@ -212,7 +212,7 @@ fn a_share_that_finds_no_place_is_given_back() {
     let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
     let config = TableConfig { parts: SHARES, ..TableConfig::plain(Seed::new(1), timeouts) };
     let mut few = FlowTable::new(config, &limits).expect("there is address space");
-    let (mut all, mut kept) = (table(SHARES), Kept::default());
+    let (mut all, mut kept) = (table(SHARES), Recorder::default());
     all.update_burst(&burst_of(0..1000, 30), &mut kept);
     let (mut placed, mut refused) = (0, 0);
     // Twice, so that known flows find their places again.
@@ -237,7 +237,7 @@ proptest! {
     ) {
         let drawn = |number: u64| (number ^ luck).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
         let mut tables: Vec<_> = (0..workers).map(|_| table(SHARES)).collect();
-        let (mut merged, mut kept) = (Merged::new(), Kept::default());
+        let (mut merged, mut kept) = (Merged::new(), Recorder::default());
         let (mut rows, mut latest) = (Vec::new(), HashMap::new());
         for window in 0..windows {
             let part = window * packets / windows..(window + 1) * packets / windows;

@@ -12,7 +12,7 @@ pub(crate) use wire::widen;
 
 use crate::past::Past;
 use crate::spec::{Kind, Limit, WHOLE_PPM, Weight};
-use crate::state::{Kept, State};
+use crate::state::{State, StateKind};
 use crate::task_answer::{EstimatedFlow, TaskAnswer, TaskRows};
 use crate::tasks::Task;
 use flow::Estimate;
@@ -25,7 +25,7 @@ const LONGEST_PACKET: u64 = 65_575;
 
 /// What is to be answered.
 #[derive(Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct AnswerInput<'a> {
     pub(crate) task: &'a Task,
     /// By level; of one that is no hierarchy the first one is all.
     pub(crate) states: &'a [State],
@@ -37,7 +37,7 @@ type Rows = (TaskRows, String);
 
 const OK: &str = "ok";
 
-impl Asked<'_> {
+impl AnswerInput<'_> {
     fn state(&self) -> &State {
         &self.states[0]
     }
@@ -68,7 +68,7 @@ fn weight_of(packets: u64, weight: Weight) -> u64 {
 }
 
 /// The answer of a task, about what was seen; [`widen`] makes it one about the wire.
-pub(crate) fn of(asked: &Asked<'_>) -> TaskAnswer {
+pub(crate) fn of(asked: &AnswerInput<'_>) -> TaskAnswer {
     let task = asked.task;
     let (rows, status) = match task.spec.kind {
         Kind::HeavyHitters if task.levels[0].prefix.is_some() => hierarchy::rows(asked),
@@ -97,9 +97,9 @@ pub(crate) fn of(asked: &Asked<'_>) -> TaskAnswer {
 /// The structure, with its sizes for IPv4.
 fn text(state: &State) -> String {
     match &state.v4.of {
-        Kept::Counted(counted) => counted.text(),
-        Kept::Contacts(contacts) => contacts.text(),
-        Kept::Values(values) => values.text(),
+        StateKind::Counted(counted) => counted.text(),
+        StateKind::Contacts(contacts) => contacts.text(),
+        StateKind::Values(values) => values.text(),
     }
 }
 
@@ -122,7 +122,7 @@ struct Found {
 /// The largest of them either way, no more than asked for; the status says what is missing. `more`: how many smaller ones belong here
 /// beside them.
 fn ranked(
-    asked: &Asked<'_>,
+    asked: &AnswerInput<'_>,
     figure: &'static str,
     (mut flows, more): (Vec<EstimatedFlow>, usize),
     is_cut_short: bool,

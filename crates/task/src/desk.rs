@@ -1,6 +1,6 @@
 //! Where what workers counted of a window comes together and is answered.
 
-use crate::answer::{self, Asked};
+use crate::answer::{self, AnswerInput};
 use crate::generation::Generation;
 use crate::past::Past;
 use crate::task_answer::TaskAnswer;
@@ -24,7 +24,7 @@ struct Pending {
 }
 
 /// Empty states, and the worker that they belong to.
-pub type Emptied = (WorkerId, Box<TaskStates>);
+pub type EmptiedStates = (WorkerId, Box<TaskStates>);
 
 /// Takes parts of windows, in each worker's order, and answers a window as soon as everybody is past it: nobody has to wait
 /// for a report to get memory back.
@@ -66,7 +66,7 @@ impl Answering {
         let Some(fault) = fault else { return Ok(Vec::new()) };
         let answer = |(at, task)| {
             let (states, past) = (self.tasks.states_of(at)?, Past::default());
-            let answer = answer::of(&Asked { task, states: &states, past: &past });
+            let answer = answer::of(&AnswerInput { task, states: &states, past: &past });
             Ok(TaskAnswer { status: format!("incomplete: {fault}"), ..answer })
         };
         (0..).zip(&self.tasks.tasks).map(answer).collect()
@@ -87,7 +87,7 @@ impl Answering {
             if let Err(error) = past.skip(skipped, &self.tasks, at) {
                 *fault = Some(error.to_string());
             }
-            let mut answer = answer::of(&Asked { task, states: &states.states[at], past });
+            let mut answer = answer::of(&AnswerInput { task, states: &states.states[at], past });
             if let Err(error) = past.keep(&mut states.states[at], &self.tasks, at) {
                 *fault = Some(error.to_string());
             }
@@ -131,7 +131,12 @@ impl Desk {
 
     /// What `worker` counted in the window of this number. Memory that is free again comes back. Of a worker that was given up
     /// nothing is heard any more: its windows may be answered already.
-    pub fn part(&mut self, worker: WorkerId, window: WindowId, mut states: Box<TaskStates>) -> Vec<Emptied> {
+    pub fn part(
+        &mut self,
+        worker: WorkerId,
+        window: WindowId,
+        mut states: Box<TaskStates>,
+    ) -> Vec<EmptiedStates> {
         if self.workers[worker.index()].has_ended() {
             states.reset();
             return vec![(worker, states)];
@@ -155,7 +160,7 @@ impl Desk {
     }
 
     /// Nothing comes from this worker any more of the windows before this one.
-    pub fn comes(&mut self, worker: WorkerId, window: WindowId) -> Vec<Emptied> {
+    pub fn comes(&mut self, worker: WorkerId, window: WindowId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].enter(window);
         let mut emptied = Vec::new();
         self.answer(&mut emptied);
@@ -163,7 +168,7 @@ impl Desk {
     }
 
     /// Nothing comes from this worker any more.
-    pub fn gone(&mut self, worker: WorkerId) -> Vec<Emptied> {
+    pub fn gone(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].end();
         let mut emptied = Vec::new();
         self.answer(&mut emptied);
@@ -171,7 +176,7 @@ impl Desk {
     }
 
     /// This worker has failed, with what it had counted since its last window.
-    pub fn failed(&mut self, worker: WorkerId) -> Vec<Emptied> {
+    pub fn failed(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
         if self.workers[worker.index()].fail() {
             self.fault = Some("a worker failed: what it counted from then on is missing".to_owned());
         }
@@ -209,7 +214,7 @@ impl Desk {
     }
 
     /// Answers all windows that everybody is past, oldest first.
-    fn answer(&mut self, emptied: &mut Vec<Emptied>) {
+    fn answer(&mut self, emptied: &mut Vec<EmptiedStates>) {
         while let Some((&window, _)) = self.pending.first_key_value()
             && self.workers.are_past(window)
         {

@@ -18,7 +18,7 @@ pub(crate) enum Feed {
 
 /// A burst in the form of one feed. IPv6 packets are among `v4` where the form has no addresses.
 #[derive(Debug, Default)]
-pub(crate) struct Fed {
+pub(crate) struct FeedItems {
     pub(crate) v4: Items<KeyV4>,
     pub(crate) v6: Items<KeyV6>,
 }
@@ -48,12 +48,12 @@ pub(crate) struct Feeder {
     seed: Seed,
     /// What packets' hashes are of, where they can be taken for the run's key.
     hashed: Option<KeySpec>,
-    feeds: Vec<(Feed, Fed)>,
+    feeds: Vec<(Feed, FeedItems)>,
 }
 
 impl Feeder {
     pub(crate) fn new(seed: Seed, hashed: Option<KeySpec>, feeds: &[Feed]) -> Self {
-        Self { seed, hashed, feeds: feeds.iter().map(|feed| (*feed, Fed::default())).collect() }
+        Self { seed, hashed, feeds: feeds.iter().map(|feed| (*feed, FeedItems::default())).collect() }
     }
 
     /// Takes a burst.
@@ -99,7 +99,7 @@ impl Feeder {
         }
     }
 
-    pub(crate) fn fed(&self, feed: usize) -> &Fed {
+    pub(crate) fn fed(&self, feed: usize) -> &FeedItems {
         &self.feeds[feed].1
     }
 }

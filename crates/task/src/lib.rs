@@ -25,7 +25,7 @@ mod tasks;
 mod watermark;
 mod worker_id;
 
-pub use desk::{Desk, Emptied};
+pub use desk::{Desk, EmptiedStates};
 pub use flow::WindowId;
 pub use generation::{Generation, OtherGeneration};
 pub use planner::{Choice, Setting};

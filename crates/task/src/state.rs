@@ -8,7 +8,7 @@ pub(crate) use contacts::Contacts;
 pub(crate) use counted::Counted;
 pub(crate) use values::Values;
 
-use crate::feed::{Fed, Items};
+use crate::feed::{FeedItems, Items};
 use crate::{Choice, Kind, Quantity, Structure, Weight};
 use packet::{Key, KeyV4, KeyV6, Seed};
 use summary::sketch::{SketchError, Unmergeable};
@@ -24,20 +24,20 @@ pub(crate) struct State {
 /// Of one address family.
 #[derive(Debug)]
 pub(crate) struct Part<K: Key> {
-    pub(crate) of: Kept<K>,
+    pub(crate) of: StateKind<K>,
     /// What it was given, in the unit of the weights.
     pub(crate) total: u64,
 }
 
 /// Which kind of structure.
 #[derive(Debug)]
-pub(crate) enum Kept<K: Key> {
+pub(crate) enum StateKind<K: Key> {
     Counted(Box<Counted<K>>),
     Contacts(Box<Contacts<K>>),
     Values(Box<Values>),
 }
 
-impl<K: Key> Kept<K> {
+impl<K: Key> StateKind<K> {
     fn kind(&self) -> &'static str {
         match self {
             Self::Counted(_) => "a state of counted flows",
@@ -73,9 +73,9 @@ impl Maker {
         let (bytes, one_in) = if is_v6 { (bytes_v6, one_in_v6) } else { (bytes, one_in) };
         let making = Making { structure, bytes, one_in, seed: *seed };
         let of = match self.kind {
-            Kind::SuperSpreaders => Kept::Contacts(Box::new(Contacts::new(&making)?)),
-            Kind::Quantiles => Kept::Values(Box::new(Values::new(&making, self.quantity.bits(is_v6))?)),
-            _ => Kept::Counted(Box::new(Counted::new(&making, self.weight)?)),
+            Kind::SuperSpreaders => StateKind::Contacts(Box::new(Contacts::new(&making)?)),
+            Kind::Quantiles => StateKind::Values(Box::new(Values::new(&making, self.quantity.bits(is_v6))?)),
+            _ => StateKind::Counted(Box::new(Counted::new(&making, self.weight)?)),
         };
         Ok(Part { of, total: 0 })
     }
@@ -89,7 +89,7 @@ impl State {
 
     /// Counts a burst.
     #[inline]
-    pub(crate) fn count(&mut self, fed: &Fed) {
+    pub(crate) fn count(&mut self, fed: &FeedItems) {
         self.v4.count(&fed.v4);
         if let Some(v6) = &mut self.v6 {
             v6.count(&fed.v6);
@@ -130,17 +130,17 @@ impl<K: Key> Part<K> {
         }
         self.total = self.total.saturating_add(items.total);
         match &mut self.of {
-            Kept::Counted(counted) => counted.update(&items.flows),
-            Kept::Contacts(contacts) => contacts.update(&items.contacts),
-            Kept::Values(values) => values.update(&items.values),
+            StateKind::Counted(counted) => counted.update(&items.flows),
+            StateKind::Contacts(contacts) => contacts.update(&items.contacts),
+            StateKind::Values(values) => values.update(&items.values),
         }
     }
 
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         match (&mut self.of, &other.of) {
-            (Kept::Counted(ours), Kept::Counted(theirs)) => ours.merge(theirs)?,
-            (Kept::Contacts(ours), Kept::Contacts(theirs)) => ours.merge(theirs)?,
-            (Kept::Values(ours), Kept::Values(theirs)) => ours.merge(theirs)?,
+            (StateKind::Counted(ours), StateKind::Counted(theirs)) => ours.merge(theirs)?,
+            (StateKind::Contacts(ours), StateKind::Contacts(theirs)) => ours.merge(theirs)?,
+            (StateKind::Values(ours), StateKind::Values(theirs)) => ours.merge(theirs)?,
             (ours, theirs) => return Err(Unmergeable::new(ours.kind(), theirs.kind())),
         }
         self.total = self.total.saturating_add(other.total);
@@ -150,17 +150,17 @@ impl<K: Key> Part<K> {
     fn reset(&mut self) {
         self.total = 0;
         match &mut self.of {
-            Kept::Counted(counted) => counted.reset(),
-            Kept::Contacts(contacts) => contacts.reset(),
-            Kept::Values(values) => values.reset(),
+            StateKind::Counted(counted) => counted.reset(),
+            StateKind::Contacts(contacts) => contacts.reset(),
+            StateKind::Values(values) => values.reset(),
         }
     }
 
     fn bytes(&self) -> usize {
         match &self.of {
-            Kept::Counted(counted) => counted.bytes(),
-            Kept::Contacts(contacts) => contacts.bytes(),
-            Kept::Values(values) => values.bytes(),
+            StateKind::Counted(counted) => counted.bytes(),
+            StateKind::Contacts(contacts) => contacts.bytes(),
+            StateKind::Values(values) => values.bytes(),
         }
     }
 }

@@ -123,8 +123,8 @@ impl Plain {
     fn time(&mut self, window: &Window) -> f64 {
         let began = thread_time();
         for bursts in &window.bursts {
-            self.v4.expect(bursts.v4.packets());
-            self.v6.expect(bursts.v6.packets());
+            self.v4.prefetch_index(bursts.v4.packets());
+            self.v6.prefetch_index(bursts.v6.packets());
             self.v4.update_burst(&bursts.v4, &mut self.records);
             self.v6.update_burst(&bursts.v6, &mut self.records);
         }
@@ -135,11 +135,11 @@ impl Plain {
 /// What takes turns.
 enum Turn<'a> {
     Plain(Box<Plain>),
-    Tasks(Box<Round>, Asked<'a>),
+    Tasks(Box<Round>, TaskGroup<'a>),
 }
 
 /// Tasks that are measured together, each with its memory.
-struct Asked<'a> {
+struct TaskGroup<'a> {
     variant: String,
     memory: String,
     tasks: Vec<(&'a Question, usize)>,
@@ -170,7 +170,7 @@ fn six_at_once(
     let of_kind = |kind| questions.iter().find(move |question| question.kind == kind);
     let all = || Kind::ALL.into_iter().filter_map(of_kind);
     let promised = || all().map(|question| (question, promise::memory_of(question)));
-    let asked = |variant: &str, memory: &str, tasks| Asked {
+    let asked = |variant: &str, memory: &str, tasks| TaskGroup {
         variant: variant.to_owned(),
         memory: memory.to_owned(),
         tasks,
@@ -210,7 +210,7 @@ fn six_at_once(
                 let checked = flows == counted.flows() && packets == (rounds + 1) * sample.now.packets;
                 ("plain record".to_owned(), "as needed".to_owned(), checked, None, Vec::new())
             }
-            Turn::Tasks(round, Asked { variant, memory, tasks }) => {
+            Turn::Tasks(round, TaskGroup { variant, memory, tasks }) => {
                 let chosen = chosen(&round.tasks);
                 let (answers, bytes) = round.answers();
                 // A change has no window before it here: it is counted, and has nothing to say.

@@ -250,7 +250,7 @@ fn round(variant: &Variant, trace: &mut Trace) -> (f64, u64, Vec<FlowRecord>) {
                 true => parse::<true>(&mut parser, burst, &mut number),
                 false => parse::<false>(&mut parser, burst, &mut number),
             }
-            table.expect(parser.bursts.v4.packets());
+            table.prefetch_index(parser.bursts.v4.packets());
             table.update_burst(&parser.bursts.v4, &mut sink);
             parser.clear();
             if variant.sweeps {

@@ -1,7 +1,7 @@
 //! One run of the engine over a software wire, with its answer checked.
 
 use super::rounded;
-use super::sketches::{Asked, Kind, Run, Sketches};
+use super::sketches::{Estimator, Kind, Run, Sketches};
 use crate::compare::ns;
 use engine::{
     Config, Every, HardwareCounts, Observer, Outcome, Plan, RecordSink, Role, Snapshot, State, Steps,
@@ -33,7 +33,7 @@ pub(super) struct Traffic {
     /// Counted by the bytes of the frames, without parser and table.
     truth: HashMap<[u8; 13], u64>,
     /// What sketches of one core say of one pass.
-    references: HashMap<Kind, Asked>,
+    references: HashMap<Kind, Estimator>,
 }
 
 impl Traffic {
@@ -79,7 +79,13 @@ impl Traffic {
 
     /// Whether no estimate is less than a flow had, and each is what a sketch of one core gives that saw the packets flow by
     /// flow: between those of `least` and `most` passes.
-    fn estimates_agree(&mut self, asked: &Asked, kind: Kind, least: u64, most: u64) -> Result<bool, String> {
+    fn estimates_agree(
+        &mut self,
+        asked: &Estimator,
+        kind: Kind,
+        least: u64,
+        most: u64,
+    ) -> Result<bool, String> {
         let Self { truth, references, .. } = self;
         let expected = match references.entry(kind) {
             Entry::Occupied(known) => known.into_mut(),
@@ -136,7 +142,7 @@ fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
 }
 
 /// A sketch of one core that counted all flows, one after the other.
-fn reference(truth: &HashMap<[u8; 13], u64>, kind: Kind) -> Result<Asked, String> {
+fn reference(truth: &HashMap<[u8; 13], u64>, kind: Kind) -> Result<Estimator, String> {
     let seed = Seed::new(SEED);
     let Run { mut tallies, ask } = Sketches { kind, state: State::Separate }.run(1, BURST, seed)?;
     let mut bursts = Bursts::with_capacity(BURST);
@@ -338,7 +344,7 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
     };
     let stop = AtomicBool::new(false);
     let mut watch = Watch { wire, warm_up: setting.warm_up, warm: WireCounters::default() };
-    let (plan, kept) = (&setting.plan, Kept::default());
+    let (plan, kept) = (&setting.plan, RecordList::default());
     let (outcome, asked) = match setting.sketches {
         None => (run(&mut sources, None, &config, plan, &stop, kept, &mut watch), None),
         Some(sketches) => {
@@ -352,8 +358,8 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
 
 fn judge(
     traffic: &mut Traffic,
-    outcome: &Outcome<Kept>,
-    asked: Option<(Kind, Asked)>,
+    outcome: &Outcome<RecordList>,
+    asked: Option<(Kind, Estimator)>,
     watch: &Watch,
     is_replay: bool,
 ) -> Result<Measured, String> {
@@ -431,9 +437,9 @@ fn open(spec: &WireSpec, trace: &Arc<Trace>, burst: usize) -> Result<Vec<WireQue
 
 /// Records of the whole run.
 #[derive(Default)]
-struct Kept(Vec<FlowRecord>);
+struct RecordList(Vec<FlowRecord>);
 
-impl RecordSink for Kept {
+impl RecordSink for RecordList {
     fn record(&mut self, record: FlowRecord) {
         self.0.push(record);
     }

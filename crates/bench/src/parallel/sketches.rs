@@ -33,13 +33,13 @@ pub(super) struct Sketches {
 }
 
 /// Packets of a flow, as a sketch estimates them.
-pub(super) type Asked = Box<dyn Fn(&KeyV4) -> u64>;
+pub(super) type Estimator = Box<dyn Fn(&KeyV4) -> u64>;
 
 /// The tallies of a run, and what to ask when it is over.
 pub(super) struct Run {
     pub(super) tallies: Vec<Box<dyn Tally>>,
     /// Puts together what they counted.
-    pub(super) ask: Box<dyn FnOnce() -> Result<Asked, String>>,
+    pub(super) ask: Box<dyn FnOnce() -> Result<Estimator, String>>,
 }
 
 impl Sketches {
@@ -71,7 +71,7 @@ trait Shareable: Debug + Frequency<KeyV4> + Merge + Send + UpdateBurst<KeyV4> + 
     type Shared: Debug + Send + Sync + 'static;
     fn shared(config: &Self::Configuration) -> Result<Self::Shared, String>;
     fn update(shared: &Self::Shared, burst: &[Update<KeyV4>]);
-    fn ask(shared: &Self::Shared) -> Result<Asked, String>;
+    fn ask(shared: &Self::Shared) -> Result<Estimator, String>;
 }
 
 impl Shareable for Tracked<KeyV4, CountMin> {
@@ -82,7 +82,7 @@ impl Shareable for Tracked<KeyV4, CountMin> {
     fn update(shared: &Self::Shared, burst: &[Update<KeyV4>]) {
         shared.update_burst(burst);
     }
-    fn ask(shared: &Self::Shared) -> Result<Asked, String> {
+    fn ask(shared: &Self::Shared) -> Result<Estimator, String> {
         shared.snapshot().map(asked).map_err(text)
     }
 }
@@ -95,7 +95,7 @@ impl Shareable for ReversibleSets<KeyV4> {
     fn update(shared: &Self::Shared, burst: &[Update<KeyV4>]) {
         shared.update_burst(burst);
     }
-    fn ask(shared: &Self::Shared) -> Result<Asked, String> {
+    fn ask(shared: &Self::Shared) -> Result<Estimator, String> {
         shared.snapshot().map(asked).map_err(text)
     }
 }
@@ -108,12 +108,12 @@ impl Shareable for SimpleHashTable<KeyV4> {
     fn update(shared: &Self::Shared, burst: &[Update<KeyV4>]) {
         shared.update_burst(burst);
     }
-    fn ask(shared: &Self::Shared) -> Result<Asked, String> {
+    fn ask(shared: &Self::Shared) -> Result<Estimator, String> {
         shared.snapshot().map(asked).map_err(text)
     }
 }
 
-fn asked<S: Frequency<KeyV4> + 'static>(sketch: S) -> Asked {
+fn asked<S: Frequency<KeyV4> + 'static>(sketch: S) -> Estimator {
     Box::new(move |key| sketch.estimate(key).value as u64)
 }
 

@@ -20,7 +20,7 @@ use report::{Counters, PacketCounts};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
-use task::{Desk, Emptied, Generation, TaskStates, Tasks};
+use task::{Desk, EmptiedStates, Generation, TaskStates, Tasks};
 
 /// Packets that tasks could not count: what sources lost, and what a ring or a worker that failed did. `None` where a source cannot
 /// know.
@@ -207,7 +207,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     }
 
     /// A worker that has ended, or counts by another set, does not need its memory any more.
-    fn give_back(&mut self, emptied: Vec<Emptied>) {
+    fn give_back(&mut self, emptied: Vec<EmptiedStates>) {
         for (worker, states) in emptied {
             let of_set = self.spares.iter().find(|(generation, _)| *generation == states.generation());
             if let Some(spare) = of_set.and_then(|(_, spares)| spares.get(worker.index())) {

@@ -1,6 +1,6 @@
 //! What a run tells while it goes on, and what it leaves behind.
 
-use crate::merger::Ended;
+use crate::merger::RunTotals;
 use crate::steps::Steps;
 use port::SourceError;
 use report::Counters;
@@ -60,7 +60,7 @@ impl From<OutOfMemory> for StartError {
 #[derive(Debug)]
 pub struct Outcome<R> {
     /// What was measured.
-    pub ended: Ended,
+    pub ended: RunTotals,
     /// What the sources and rings lost; `None` where a source cannot know.
     pub loss: Option<Counters>,
     /// How often links were found to have gone down; `None` where no source has a link.

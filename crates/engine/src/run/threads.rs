@@ -8,22 +8,22 @@ use crate::config::Config;
 use crate::cooperative::Cooperative;
 use crate::cores;
 use crate::design::Design;
-use crate::finish::{Finish, Receiving};
-use crate::gate::Gate;
+use crate::end_barrier::{EndBarrier, Receiving};
 use crate::hand_over::{Fan, HandOver};
 use crate::hardware::Counting;
+use crate::idle_vote::IdleVote;
 use crate::ids::{ReceiverId, WorkerId};
 use crate::keeping::{Keeping, Keepings};
 use crate::lane::{Inbox, Order, Parcel};
 use crate::memory::ring_bytes;
 use crate::plan::Plan;
 use crate::poller::{Ends, Events, Poller, PollerEnd};
-use crate::quiet::Quiet;
 use crate::receiver::Downstream;
 use crate::shared::Shared;
+use crate::start_barrier::StartBarrier;
 use crate::steps::{Role, Steps, Stopwatch};
 use crate::tables::Tables;
-use crate::window_gate::{Seat, WindowGate};
+use crate::window_barrier::{Seat, WindowBarrier};
 use crate::worker::{Worker, WorkerEnd};
 use crate::worker_tasks::WorkerTasks;
 use port::{Filter, PacketSource, TimeBase};
@@ -46,7 +46,7 @@ pub(super) struct Run<'a> {
     pub(super) config: &'a Config,
     pub(super) plan: &'a Plan,
     pub(super) stop: &'a AtomicBool,
-    pub(super) quiet: &'a Quiet,
+    pub(super) quiet: &'a IdleVote,
     /// Flows are put together when a window closes.
     pub(super) merges: bool,
     pub(super) time_base: TimeBase,
@@ -111,14 +111,15 @@ impl<'a> Run<'a> {
         let mut queues: Vec<_> = shares(sources, receivers).collect();
         // They count into the run's memory even where that leaves less for the tables than they would like.
         let _rings = self.config.limits.lease(ring_bytes(self.plan, self.config));
-        let finish = Finish::new(receivers, self.time_base);
-        let window_gate = self.merges.then(|| WindowGate::new(receivers));
+        let finish = EndBarrier::new(receivers, self.time_base);
+        let window_barrier = self.merges.then(|| WindowBarrier::new(receivers));
         // A live source delivers frames whether they are polled or not: no receiver begins before all threads run.
-        let gate = &Gate::new(self.plan.threads());
+        let barrier = &StartBarrier::new(self.plan.threads());
         thread::scope(|scope| {
             for (number, queues) in queues.iter_mut().enumerate() {
                 let receiver = ReceiverId::new(number);
-                let seat = window_gate.as_ref().map(|gate| seat(gate, receiver, &events, shared.clone()));
+                let seat =
+                    window_barrier.as_ref().map(|barrier| seat(barrier, receiver, &events, shared.clone()));
                 let places = (finish.receiving(), seat);
                 let events = Remote {
                     events: events.clone(),
@@ -135,12 +136,12 @@ impl<'a> Run<'a> {
                 };
                 for thread in threads {
                     let begin = move || {
-                        if gate.pass() {
+                        if barrier.pass() {
                             thread();
                         }
                     };
                     if let Err(error) = thread::Builder::new().spawn_scoped(scope, begin) {
-                        gate.close();
+                        barrier.close();
                         let threads = self.plan.threads();
                         hub.fault(format!("cannot start {threads} threads: {error}; nothing was measured"));
                         return;
@@ -352,7 +353,7 @@ impl<'a> Run<'a> {
         // As the receiver writes there next: asked for to be read, its own copies would have to be called back then.
         prefetch_for_writing(bursts.v4.packets());
         prefetch_for_writing(bursts.v6.packets());
-        worker.expect(bursts.packets());
+        worker.prefetch_index(bursts.packets());
         worker.count(bursts, *now);
         match (order, self.time_base) {
             (Order::GoOn, TimeBase::Packets) => {
@@ -367,16 +368,16 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The receiver's seat at the window gate. It reports which window the receiver enters, and which windows are over.
+/// The receiver's seat at the window barrier. It reports which window the receiver enters, and which windows are over.
 fn seat<'a, R: Send + 'static>(
-    gate: &'a WindowGate,
+    barrier: &'a WindowBarrier,
     receiver: ReceiverId,
     events: &Sender<Event<R>>,
     shared: Option<Arc<Shared>>,
 ) -> Seat<'a> {
     let (coming, over) = (events.clone(), events.clone());
     let comes = move |window| send(&coming, Event::Comes(receiver, window));
-    gate.seat(receiver, comes, move |window| {
+    barrier.seat(receiver, comes, move |window| {
         shared.iter().for_each(|shared| shared.change());
         send(&over, Event::Over(window));
     })

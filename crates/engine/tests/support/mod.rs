@@ -81,7 +81,7 @@ pub(crate) type Tagged = (Option<usize>, FlowRecord);
 
 /// Keeps records, by worker; those of the run itself (`other`) have none.
 #[derive(Clone)]
-pub(crate) struct Kept {
+pub(crate) struct Recorder {
     records: Arc<Mutex<Vec<Tagged>>>,
     rows: Arc<Mutex<Vec<String>>>,
     /// The window of the rows that come now.
@@ -94,7 +94,7 @@ pub(crate) struct Kept {
     deed: Arc<Deed>,
 }
 
-impl Kept {
+impl Recorder {
     pub(crate) fn new(deed: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         Self {
             records: Arc::default(),
@@ -110,13 +110,13 @@ impl Kept {
     }
 }
 
-impl Debug for Kept {
+impl Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Kept({:?})", self.worker)
+        write!(f, "Recorder({:?})", self.worker)
     }
 }
 
-impl RecordSink for Kept {
+impl RecordSink for Recorder {
     fn record(&mut self, record: FlowRecord) {
         if let Some(worker) = self.worker {
             (self.deed)(worker, self.count);
@@ -162,7 +162,7 @@ impl Observer for Watch {
 /// All that a run said.
 #[derive(Debug)]
 pub(crate) struct Run {
-    pub(crate) outcome: Outcome<Kept>,
+    pub(crate) outcome: Outcome<Recorder>,
     pub(crate) windows: Vec<ClosedWindow>,
     pub(crate) warnings: Vec<String>,
 }
@@ -173,7 +173,7 @@ impl Run {
         filter: Option<&Filter>,
         config: &Config,
         plan: &Plan,
-        sink: Kept,
+        sink: Recorder,
     ) -> Self {
         let mut watch = Watch::default();
         let stop = AtomicBool::new(false);

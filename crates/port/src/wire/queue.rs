@@ -1,9 +1,9 @@
 //! A receive queue of the wire.
 
-use super::absence::Absences;
 use super::buffers::Buffers;
 use super::clock::{SystemClock, WireClock};
 use super::counters::WireCounters;
+use super::preemption::Preemptions;
 use super::ring::{RingCounts, Waiting};
 use super::trace::{QueueFrames, Trace};
 use super::{Shared, Wire};
@@ -48,7 +48,7 @@ pub(super) struct Line {
 #[derive(Clone, Copy, Debug)]
 struct Began {
     start_ns: u64,
-    absences: Absences,
+    preemptions: Preemptions,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +115,7 @@ impl Line {
     }
 
     fn counters(&self, rx_nombuf: u64) -> WireCounters {
-        let absences = self.began.map(|began| began.absences).unwrap_or_default();
+        let preemptions = self.began.map(|began| began.preemptions).unwrap_or_default();
         let stopped = self.shadow.as_ref().map_or(&self.ring, |shadow| &shadow.ring);
         WireCounters {
             offered: self.ring.offered,
@@ -123,9 +123,9 @@ impl Line {
             imissed: self.ring.missed,
             offered_clock_stopped: stopped.offered,
             imissed_clock_stopped: stopped.missed,
-            gaps: absences.gaps,
-            gap_ns: absences.gap_ns,
-            longest_gap_ns: absences.longest_ns,
+            gaps: preemptions.gaps,
+            gap_ns: preemptions.gap_ns,
+            longest_gap_ns: preemptions.longest_ns,
             rx_nombuf,
         }
     }
@@ -224,16 +224,16 @@ impl<C: WireClock> WireQueue<C> {
         let mut is_gap = false;
         let began = match &mut line.began {
             Some(began) => {
-                is_gap = began.absences.poll(now, &mut self.clock);
+                is_gap = began.preemptions.poll(now, &mut self.clock);
                 began
             }
             began => began.insert(Began {
                 start_ns: self.shared.start(now),
-                absences: Absences::begin(now, &mut self.clock),
+                preemptions: Preemptions::begin(now, &mut self.clock),
             }),
         };
         let passed = now.saturating_sub(began.start_ns).min(Schedule::MOST_NS);
-        let gap_ns = began.absences.gap_ns;
+        let gap_ns = began.preemptions.gap_ns;
         let wire_start_ns = began.start_ns.wrapping_add(self.shared.epoch_offset_ns);
         if is_gap && line.shadow.is_none() {
             line.shadow = Some(Shadow { ring: line.ring, hint: line.hint });

@@ -1,9 +1,9 @@
 //! Flows whose traffic changed: against the last window, or against what a moving average of several forecasts (Krishnamurthy,
 //! Sen, Zhang, Chen, IMC 2003).
 
-use super::{Asked, Rows, estimated, ranked};
+use super::{AnswerInput, Rows, estimated, ranked};
 use crate::spec::Against;
-use crate::state::{Counted, Kept, Part, State};
+use crate::state::{Counted, Part, State, StateKind};
 use crate::task_answer::{EstimatedFlow, TaskRows};
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
@@ -13,7 +13,7 @@ use summary::sketch::{
     Tracked, Unmergeable,
 };
 
-pub(super) fn rows(asked: &Asked<'_>) -> Rows {
+pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let spec = &asked.task.spec;
     let past = &asked.past.windows;
     let needed = spec.windows_back();
@@ -60,10 +60,10 @@ fn of_part<K: Key>(
     threshold: u64,
     spec: &KeySpec,
 ) -> Result<Changes, Unmergeable> {
-    let Kept::Counted(now) = &now.of else { return Ok((Vec::new(), false)) };
+    let StateKind::Counted(now) = &now.of else { return Ok((Vec::new(), false)) };
     let now: &Counted<K> = now;
     let before = before.iter().filter_map(|part| match &part.of {
-        Kept::Counted(counted) => Some(&**counted),
+        StateKind::Counted(counted) => Some(&**counted),
         _ => None,
     });
     let before: Vec<&Counted<K>> = before.collect();

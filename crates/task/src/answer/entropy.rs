@@ -1,12 +1,12 @@
 //! How evenly traffic is spread over flows: the entropy of the flow of a packet (of a byte) drawn at random, in bits.
 
-use super::{Asked, OK, Rows};
-use crate::state::{Counted, Kept, Part};
+use super::{AnswerInput, OK, Rows};
+use crate::state::{Counted, Part, StateKind};
 use crate::task_answer::TaskRows;
 use flow::{Bounds, Estimate};
 use packet::Key;
 
-pub(super) fn rows(asked: &Asked<'_>) -> Rows {
+pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let state = asked.state();
     let mut parts = vec![(state.v4.total as f64, of_part(&state.v4))];
     if let Some(v6) = &state.v6 {
@@ -31,7 +31,7 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
 /// What an exact table had no room for.
 fn not_kept<K: Key>(part: &Part<K>) -> u64 {
     match &part.of {
-        Kept::Counted(counted) => match &**counted {
+        StateKind::Counted(counted) => match &**counted {
             Counted::Exact(table) => table.not_kept(),
             _ => 0,
         },
@@ -40,7 +40,7 @@ fn not_kept<K: Key>(part: &Part<K>) -> u64 {
 }
 
 fn of_part<K: Key>(part: &Part<K>) -> Option<Estimate> {
-    let Kept::Counted(counted) = &part.of else { return None };
+    let StateKind::Counted(counted) = &part.of else { return None };
     match &**counted {
         Counted::Exact(table) => {
             let total: f64 = table.iter().map(|(_, weight)| weight as f64).sum();

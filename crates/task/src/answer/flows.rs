@@ -1,15 +1,15 @@
 //! Flows with much, and keys with many others.
 
-use super::{Asked, Found, Rows, estimated, ranked};
+use super::{AnswerInput, Found, Rows, estimated, ranked};
 use crate::ranking::Ranking;
-use crate::state::{Counted, Kept, Part};
+use crate::state::{Counted, Part, StateKind};
 use crate::task_answer::EstimatedFlow;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
 use summary::sketch::{ExactCounts, Frequency, HeavyKeys};
 
 /// Both families' flows with `threshold` or more; of each, those that are not among its `most` largest may only be counted.
-pub(super) fn of_both(asked: &Asked<'_>, level: usize, threshold: u64, most: usize) -> Found {
+pub(super) fn of_both(asked: &AnswerInput<'_>, level: usize, threshold: u64, most: usize) -> Found {
     let (state, key) = (&asked.states[level], asked.task.levels[level].key);
     let mut found = of_part(&state.v4, &key, threshold, most);
     if let Some(v6) = &state.v6 {
@@ -26,12 +26,12 @@ fn of_part<K: Key>(part: &Part<K>, key: &KeySpec, threshold: u64, most: usize) -
         return Found::default();
     }
     let found = match &part.of {
-        Kept::Counted(counted) => match &**counted {
+        StateKind::Counted(counted) => match &**counted {
             Counted::Exact(table) => return largest(table, key, threshold, most),
             counted => counted.heavy_hitters(threshold),
         },
-        Kept::Contacts(contacts) => contacts.spreaders(threshold),
-        Kept::Values(_) => HeavyKeys::new(Vec::new(), false),
+        StateKind::Contacts(contacts) => contacts.spreaders(threshold),
+        StateKind::Values(_) => HeavyKeys::new(Vec::new(), false),
     };
     let is_cut_short = found.is_cut_short;
     Found { flows: estimated(found, key).collect(), more: 0, is_cut_short }
@@ -50,16 +50,16 @@ fn largest<K: Key>(table: &ExactCounts<K>, spec: &KeySpec, threshold: u64, most:
     Found { more: all - flows.len(), flows, is_cut_short: table.not_kept() > 0 }
 }
 
-pub(super) fn heavy_hitters(asked: &Asked<'_>) -> Rows {
+pub(super) fn heavy_hitters(asked: &AnswerInput<'_>) -> Rows {
     let threshold = asked.threshold(asked.state().total());
     of_largest(asked, asked.figure(), threshold)
 }
 
-pub(super) fn super_spreaders(asked: &Asked<'_>) -> Rows {
+pub(super) fn super_spreaders(asked: &AnswerInput<'_>) -> Rows {
     of_largest(asked, "contacts", asked.threshold(asked.state().total()))
 }
 
-fn of_largest(asked: &Asked<'_>, figure: &'static str, threshold: u64) -> Rows {
+fn of_largest(asked: &AnswerInput<'_>, figure: &'static str, threshold: u64) -> Rows {
     let most = asked.task.spec.top;
     let Found { flows, more, is_cut_short } = of_both(asked, 0, threshold, most);
     let row = |(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None };

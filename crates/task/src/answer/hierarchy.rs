@@ -1,7 +1,7 @@
 //! Hierarchical heavy hitters: prefixes that have much even without the heavy prefixes below them (Cormode, Korn, Muthukrishnan,
 //! Srivastava, VLDB 2003; with a structure for each length, Mitzenmacher, Steinke, Thaler 2011).
 
-use super::{Asked, Rows, flows, ranked};
+use super::{AnswerInput, Rows, flows, ranked};
 use crate::task_answer::{EstimatedFlow, network_of};
 use crate::tasks::Level;
 use flow::{Bounds, Estimate};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Heavy prefixes that no longer one covers yet.
 type Uncovered = Vec<(FlowKey, Estimate)>;
 
-pub(super) fn rows(asked: &Asked<'_>) -> Rows {
+pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let threshold = asked.threshold(asked.state().total());
     let (mut found, mut uncovered, mut is_cut_short) = (Vec::new(), Uncovered::new(), false);
     // The longest prefixes come first.

@@ -1,15 +1,15 @@
 //! Values that part the traffic.
 
-use super::{Asked, OK, Rows};
+use super::{AnswerInput, OK, Rows};
 use crate::Quantity;
 use crate::spec::{IPV6_LEFT_OUT, WHOLE_PPM};
-use crate::state::{Kept, Part};
+use crate::state::{Part, StateKind};
 use crate::task_answer::{Point, QuantileRow, TaskRows};
 use flow::Estimate;
 use packet::Key;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-pub(super) fn rows(asked: &Asked<'_>) -> Rows {
+pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let (state, spec) = (asked.state(), &asked.task.spec);
     let v4 = |value: f64| match spec.quantity.is_address() {
         true => Point::Address(IpAddr::V4(Ipv4Addr::from_bits(value as u32))),
@@ -34,11 +34,11 @@ pub(super) fn rows(asked: &Asked<'_>) -> Rows {
 
 /// Quantiles of one family, and the packets whose value found no room.
 fn of_part<K: Key>(
-    asked: &Asked<'_>,
+    asked: &AnswerInput<'_>,
     part: &Part<K>,
     point: impl Fn(f64) -> Point,
 ) -> (Vec<QuantileRow>, u64) {
-    let Kept::Values(values) = &part.of else { return (Vec::new(), 0) };
+    let StateKind::Values(values) = &part.of else { return (Vec::new(), 0) };
     let shares: Vec<f64> = asked.task.spec.at_ppm.iter().map(|ppm| f64::from(*ppm) / WHOLE_PPM).collect();
     let row = |(share, estimate): (&f64, Option<Estimate>)| {
         let Estimate { value, bounds } = estimate?;

@@ -1,12 +1,12 @@
 //! How many flows have how many packets.
 
-use super::{Asked, OK, Rows};
-use crate::state::{Counted, Kept, Part, State};
+use super::{AnswerInput, OK, Rows};
+use crate::state::{Counted, Part, State, StateKind};
 use crate::task_answer::TaskRows;
 use packet::Key;
 use summary::sketch::{SizeDistribution, Summary};
 
-pub(super) fn rows(asked: &Asked<'_>) -> Rows {
+pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let (distribution, status) = distribution(asked.state());
     (TaskRows::Sizes(distribution.iter().collect()), status)
 }
@@ -30,7 +30,7 @@ fn distribution(state: &State) -> (SizeDistribution, String) {
 
 fn of_part<K: Key>(part: &Part<K>) -> (SizeDistribution, u64) {
     match &part.of {
-        Kept::Counted(counted) if part.total > 0 => match &**counted {
+        StateKind::Counted(counted) if part.total > 0 => match &**counted {
             Counted::Exact(table) => {
                 (SizeDistribution::of(table.iter().map(|(_, packets)| packets)), table.not_kept())
             }

@@ -1,20 +1,20 @@
 //! The end of a replay that several receivers share: flows end by the stream time of all of it, not by that of the queue
 //! they came from. Otherwise a flow of a queue whose last frame came early would end as if the stream had ended there.
 
-use crate::patience::Patience;
+use crate::backoff::Backoff;
 use port::TimeBase;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// How far the receivers of a run have come.
 #[derive(Debug)]
-pub(crate) struct Finish {
+pub(crate) struct EndBarrier {
     receiving: AtomicUsize,
     latest_ns: AtomicU64,
     /// Live receivers go by one clock, and their sources end whenever they like: nobody waits for another.
     waits: bool,
 }
 
-impl Finish {
+impl EndBarrier {
     pub(crate) fn new(receivers: usize, time_base: TimeBase) -> Self {
         Self {
             receiving: AtomicUsize::new(receivers),
@@ -31,7 +31,7 @@ impl Finish {
 
 /// A receiver that has not ended.
 #[derive(Debug)]
-pub(crate) struct Receiving<'a>(&'a Finish);
+pub(crate) struct Receiving<'a>(&'a EndBarrier);
 
 impl Receiving<'_> {
     /// It has ended at stream time `now`. The stream time at which flows end, which waits for the other receivers.
@@ -42,9 +42,9 @@ impl Receiving<'_> {
         if !finish.waits {
             return now;
         }
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         while finish.receiving.load(Ordering::Acquire) != 0 {
-            patience.wait();
+            backoff.wait();
         }
         finish.latest_ns.load(Ordering::Relaxed)
     }

@@ -5,29 +5,29 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// How many receivers of a run have something coming.
 #[derive(Debug)]
-pub(crate) struct Quiet {
+pub(crate) struct IdleVote {
     busy: AtomicUsize,
 }
 
-impl Quiet {
+impl IdleVote {
     pub(crate) fn new(receivers: usize) -> Self {
         Self { busy: AtomicUsize::new(receivers) }
     }
 
     /// The place of a receiver, to be asked for once each.
-    pub(crate) fn place(&self) -> QuietPlace<'_> {
-        QuietPlace { quiet: self, is_quiet: false }
+    pub(crate) fn place(&self) -> IdleVoter<'_> {
+        IdleVoter { quiet: self, is_quiet: false }
     }
 }
 
 /// One receiver's say. It is quiet when dropped: nothing comes of it any more.
 #[derive(Debug)]
-pub(crate) struct QuietPlace<'a> {
-    quiet: &'a Quiet,
+pub(crate) struct IdleVoter<'a> {
+    quiet: &'a IdleVote,
     is_quiet: bool,
 }
 
-impl QuietPlace<'_> {
+impl IdleVoter<'_> {
     /// Whether nothing came here for as long as the limit says. True where that is so everywhere.
     #[inline]
     pub(crate) fn is_everywhere(&mut self, is_quiet: bool) -> bool {
@@ -42,7 +42,7 @@ impl QuietPlace<'_> {
     }
 }
 
-impl Drop for QuietPlace<'_> {
+impl Drop for IdleVoter<'_> {
     fn drop(&mut self) {
         self.is_everywhere(true);
     }
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn it_is_quiet_where_all_are() {
-        let quiet = Quiet::new(3);
+        let quiet = IdleVote::new(3);
         let (mut first, mut second, third) = (quiet.place(), quiet.place(), quiet.place());
         assert!(!first.is_everywhere(true) && !second.is_everywhere(false));
         assert!(!second.is_everywhere(true));

@@ -1,16 +1,16 @@
 //! Where threads wait for one another before a run begins.
 
-use crate::patience::Patience;
+use crate::backoff::Backoff;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Opens when so many have come, unless it is closed before.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct StartBarrier {
     missing: AtomicUsize,
     is_closed: AtomicBool,
 }
 
-impl Gate {
+impl StartBarrier {
     pub(crate) fn new(threads: usize) -> Self {
         Self { missing: AtomicUsize::new(threads), is_closed: AtomicBool::new(false) }
     }
@@ -18,12 +18,12 @@ impl Gate {
     /// Waits for the others. False where somebody will never come.
     pub(crate) fn pass(&self) -> bool {
         self.missing.fetch_sub(1, Ordering::AcqRel);
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         while self.missing.load(Ordering::Acquire) != 0 {
             if self.is_closed.load(Ordering::Relaxed) {
                 return false;
             }
-            patience.wait();
+            backoff.wait();
         }
         true
     }
@@ -42,11 +42,11 @@ mod tests {
     #[test]
     fn all_pass_or_none_does() {
         for comes in [3, 2] {
-            let gate = Gate::new(3);
+            let barrier = StartBarrier::new(3);
             thread::scope(|scope| {
-                let passing: Vec<_> = (0..comes).map(|_| scope.spawn(|| gate.pass())).collect();
+                let passing: Vec<_> = (0..comes).map(|_| scope.spawn(|| barrier.pass())).collect();
                 if comes < 3 {
-                    gate.close();
+                    barrier.close();
                 }
                 assert!(passing.into_iter().all(|thread| thread.join().unwrap() == (comes == 3)));
             });

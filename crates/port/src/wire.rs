@@ -5,11 +5,11 @@
 //! which of its packets have come since the last one and which of them found room. `docs/wire.md` says what that
 //! models and what not.
 
-mod absence;
 mod buffers;
 mod clock;
 mod counters;
 mod memory;
+mod preemption;
 mod queue;
 mod ring;
 mod spec;

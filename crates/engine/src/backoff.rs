@@ -13,11 +13,11 @@ const SLEEP: Duration = Duration::from_micros(50);
 
 /// Spins briefly, then yields, then sleeps, so that more threads than cores still get on.
 #[derive(Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct Backoff {
     polls: u32,
 }
 
-impl Patience {
+impl Backoff {
     /// Waits a little, a little longer each time.
     pub(crate) fn wait(&mut self) {
         self.polls = self.polls.saturating_add(1);

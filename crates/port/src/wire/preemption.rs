@@ -15,7 +15,7 @@ const LEAST_NS: u64 = 5_000;
 /// interrupts that the kernel books on it are CPU time and never excused. A thread that gave its core up to
 /// sleep or to wait chose so: a gap with such a switch in it is not excused either.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Absences {
+pub(super) struct Preemptions {
     last_poll: u64,
     /// When the thread's time was read last, and what it was.
     read_at: u64,
@@ -25,7 +25,7 @@ pub(super) struct Absences {
     pub(super) longest_ns: u64,
 }
 
-impl Absences {
+impl Preemptions {
     /// The first poll.
     pub(super) fn begin(now: u64, clock: &mut impl WireClock) -> Self {
         Self { last_poll: now, read_at: now, thread: clock.thread(), ..Self::default() }
@@ -84,17 +84,17 @@ mod tests {
     /// The gaps that polls with these pauses end: wall time, CPU time and blocking in each.
     fn noticed(pauses: &[(u64, u64, u64)]) -> Vec<u64> {
         let mut clock = Told::default();
-        let mut absences = Absences::begin(0, &mut clock);
+        let mut preemptions = Preemptions::begin(0, &mut clock);
         let mut gaps = Vec::new();
         for (wall, cpu, blocked) in pauses {
             clock = Told(clock.0 + wall, clock.1 + cpu, clock.2 + blocked);
-            let before = absences.gap_ns;
-            if absences.poll(clock.0, &mut clock) {
-                gaps.push(absences.gap_ns - before);
+            let before = preemptions.gap_ns;
+            if preemptions.poll(clock.0, &mut clock) {
+                gaps.push(preemptions.gap_ns - before);
             }
         }
-        assert_eq!(absences.gaps, gaps.len() as u64);
-        assert_eq!(absences.longest_ns, gaps.iter().copied().max().unwrap_or(0));
+        assert_eq!(preemptions.gaps, gaps.len() as u64);
+        assert_eq!(preemptions.longest_ns, gaps.iter().copied().max().unwrap_or(0));
         gaps
     }
 

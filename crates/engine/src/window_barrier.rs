@@ -2,14 +2,14 @@
 //! window before all receivers have left the earlier ones. Two sets of tables are enough then, one that is counted in and one
 //! that is merged, however far the receivers are apart.
 
+use crate::backoff::Backoff;
 use crate::ids::{ReceiverId, WindowId};
-use crate::patience::Patience;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// See the module's head.
 #[derive(Debug)]
-pub(crate) struct WindowGate {
+pub(crate) struct WindowBarrier {
     places: Mutex<Places>,
 }
 
@@ -24,7 +24,7 @@ struct Places {
 /// Nothing comes from a receiver any more.
 const ENDED: WindowId = WindowId::MAX;
 
-impl WindowGate {
+impl WindowBarrier {
     pub(crate) fn new(receivers: usize) -> Self {
         Self { places: Mutex::new(Places { at: vec![WindowId::default(); receivers], open: None }) }
     }
@@ -38,7 +38,7 @@ impl WindowGate {
         comes: impl Fn(WindowId) + Send + 'a,
         over: impl Fn(WindowId) + Send + 'a,
     ) -> Seat<'a> {
-        Seat { gate: self, receiver, comes: Box::new(comes), over: Box::new(over) }
+        Seat { barrier: self, receiver, comes: Box::new(comes), over: Box::new(over) }
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
@@ -48,7 +48,7 @@ impl WindowGate {
 
 /// A receiver's place; it is free when dropped.
 pub(crate) struct Seat<'a> {
-    gate: &'a WindowGate,
+    barrier: &'a WindowBarrier,
     receiver: ReceiverId,
     comes: Box<dyn Fn(WindowId) + Send + 'a>,
     over: Box<dyn Fn(WindowId) + Send + 'a>,
@@ -64,9 +64,9 @@ impl Seat<'_> {
     /// Comes to a window, and waits until the others are done with those before it.
     pub(crate) fn enter(&self, window: WindowId) {
         (self.comes)(window);
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         loop {
-            let mut places = self.gate.places();
+            let mut places = self.barrier.places();
             debug_assert!(window >= places.at[self.receiver.index()], "windows are entered in their order");
             places.at[self.receiver.index()] = window;
             if places.at.iter().all(|&at| at >= window) {
@@ -77,20 +77,20 @@ impl Seat<'_> {
                 return;
             }
             drop(places);
-            patience.wait();
+            backoff.wait();
         }
     }
 
     /// Is done with a window, and so are its workers.
     pub(crate) fn leave(&self, window: WindowId) {
-        self.gate.places().at[self.receiver.index()] = window.next();
+        self.barrier.places().at[self.receiver.index()] = window.next();
     }
 }
 
 /// Also if the receiver fails: the others do not wait for it any more.
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        let mut places = self.gate.places();
+        let mut places = self.barrier.places();
         places.at[self.receiver.index()] = ENDED;
         if places.at.iter().all(|&at| at == ENDED)
             && let Some(open) = places.open.take()
@@ -110,13 +110,13 @@ mod tests {
     fn nobody_counts_before_those_before_are_done() {
         // Windows of each receiver; one ends at once, and one has all to itself at the end.
         let windows: [&[u64]; 4] = [&[1, 2, 5, 9, 10], &[2, 3, 4, 9], &[], &[1, 9, 11, 12]];
-        let gate = WindowGate::new(windows.len());
+        let barrier = WindowBarrier::new(windows.len());
         let (said, heard) = channel();
         thread::scope(|scope| {
             for (receiver, windows) in windows.iter().enumerate() {
                 let receiver = ReceiverId::new(receiver);
                 let over = said.clone();
-                let seat = gate.seat(receiver, |_| (), move |window| over.send((window, true)).unwrap());
+                let seat = barrier.seat(receiver, |_| (), move |window| over.send((window, true)).unwrap());
                 let said = said.clone();
                 scope.spawn(move || {
                     for window in windows.iter().copied().map(WindowId::new) {
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn a_receiver_that_fails_keeps_nobody_waiting() {
-        let gate = WindowGate::new(2);
-        let seat = |receiver| gate.seat(ReceiverId::new(receiver), |_| (), |_| ());
+        let barrier = WindowBarrier::new(2);
+        let seat = |receiver| barrier.seat(ReceiverId::new(receiver), |_| (), |_| ());
         let (failing, going_on) = (seat(0), seat(1));
         going_on.leave(WindowId::new(2));
         failing.enter(WindowId::new(3));
