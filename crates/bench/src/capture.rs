@@ -1,19 +1,20 @@
 //! `edison bench capture`: from a capture file in the page cache to the last record, against the flow meters that Debian
 //! has. Processor time of whole processes counts, so that nobody gains by a second thread.
 
-use crate::compare::{in_turn, median_ratio, thread_time};
+use crate::compare::{in_turn, median_ratio};
 use crate::huge::room;
 use crate::{Line, Points};
 use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot};
 use flow::FlowRecord;
-use packet::{FlowKey, KeySpec, Seed, Tunnel};
+use packet::{FlowKey, Seed};
 use port::{CaptureSource, CaptureWriter};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicBool;
-use summary::{Limits, Parts, Timeouts};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use summary::Limits;
 use traffic::{Generator, Spec, Truth};
 
 const ETHERNET: u16 = 1;
@@ -262,6 +263,8 @@ fn records_agree(name: &str, directory: &Path, truth: &Truth) -> bool {
 struct LastBlock {
     block: Vec<FlowRecord>,
     total_byte: u64,
+    /// Of this process when its tables were fullest.
+    anonymous_bytes: Arc<AtomicU64>,
 }
 
 impl RecordSink for LastBlock {
@@ -272,29 +275,31 @@ impl RecordSink for LastBlock {
         self.total_byte += record.total_byte;
         self.block.push(record);
     }
+    /// Called where all is counted and no flow of the end has ended, on the thread that measures.
+    fn may_wait(&mut self) {
+        self.anonymous_bytes.fetch_max(anonymous_bytes(), Relaxed);
+    }
     fn sibling(&self) -> Self {
-        Self::default()
+        Self { anonymous_bytes: Arc::clone(&self.anonymous_bytes), ..Self::default() }
     }
     fn absorb(&mut self, sibling: Self) {
         self.total_byte += sibling.total_byte;
     }
 }
 
-/// Watches the anonymous memory of this process, which the tables are.
-#[derive(Default)]
-struct MemoryWatch {
-    peak_bytes: u64,
+struct Unwatched;
+
+impl Observer for Unwatched {
+    fn progress(&mut self, _: Snapshot) {}
+    fn warning(&mut self, _: String) {}
 }
 
-impl Observer for MemoryWatch {
-    // Every 4096 bursts and at the end, while the tables still stand.
-    fn progress(&mut self, _: Snapshot) {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-        let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-        self.peak_bytes = self.peak_bytes.max(kib.unwrap_or(0) * 1024);
-    }
-    fn warning(&mut self, _: String) {}
+/// The anonymous memory of this process, bytes.
+fn anonymous_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
 }
 
 /// Measures one capture in this process and says what was counted, what time the measuring thread took and what memory:
@@ -308,23 +313,12 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
     let config = Config {
         // One window, as the other meters have one file.
         every: Every::Time(3_600_000_000_000),
-        timeouts: Timeouts { idle_ns: 30_000_000_000, active_ns: 1_800_000_000_000 },
         limits: Limits::new(usize::MAX >> 1, 1 << 28),
-        tunnel: Tunnel::Outer,
-        key: KeySpec::FIVE_TUPLE,
-        parts: Parts::default(),
         seed: Seed::new(1),
-        control: None,
         burst: BURST,
-        hand_over_parcels: 32,
-        timed: false,
-        duration: None,
-        packets: None,
-        idle_exit: None,
+        ..Config::default()
     };
     let stop = AtomicBool::new(false);
-    let mut memory = MemoryWatch::default();
-    let before = thread_time();
     let outcome = engine::run(
         &mut [Box::new(source)],
         None,
@@ -332,10 +326,9 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
         &Plan::single(),
         &stop,
         LastBlock::default(),
-        &mut memory,
+        &mut Unwatched,
     )
     .map_err(|error| error.to_string())?;
-    let time = thread_time() - before;
     if let Some(error) = outcome.errors.first() {
         return Err(error.to_string());
     }
@@ -344,7 +337,7 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
         "packets": ended.packets.measured,
         "total_byte": outcome.records.total_byte,
         "flows": ended.flows.seen,
-        "ns_per_packet": (time / ended.packets.received.max(1) as f64 * 10.0).round() / 10.0,
-        "anonymous_bytes": memory.peak_bytes,
+        "ns_per_packet": (outcome.processor_time.as_nanos() as f64 / ended.packets.received.max(1) as f64 * 10.0).round() / 10.0,
+        "anonymous_bytes": outcome.records.anonymous_bytes.load(Relaxed),
     }))
 }

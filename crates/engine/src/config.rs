@@ -53,3 +53,29 @@ pub struct Config {
     /// End a source that gives nothing for so long.
     pub idle_exit: Option<Duration>,
 }
+
+/// Frames that a source usually gives at once.
+const BURST: usize = 256;
+
+/// Windows of ten seconds, 5-tuples and the plain record, within a gibibyte. Seed 0: give a random one where frames come from strangers,
+/// who could choose keys of one bucket otherwise.
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            every: Every::Time(10_000_000_000),
+            timeouts: Timeouts::default(),
+            limits: Limits::new(1 << 30, usize::MAX),
+            tunnel: Tunnel::default(),
+            key: KeySpec::default(),
+            parts: Parts::default(),
+            seed: Seed::new(0),
+            control: None,
+            burst: BURST,
+            hand_over_parcels: HAND_OVER_PACKETS / BURST,
+            timed: false,
+            duration: None,
+            packets: None,
+            idle_exit: None,
+        }
+    }
+}

@@ -2,9 +2,11 @@
 
 use crate::design::cores_of_list;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 /// Where the kernel tells its NUMA nodes.
 const NODES: &str = "/sys/devices/system/node";
@@ -15,6 +17,11 @@ pub fn allowed() -> Vec<usize> {
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect();
     // Whoever asks runs on one at least.
     if cores.is_empty() { vec![0] } else { cores }
+}
+
+/// Processor time that the calling thread has taken.
+pub(crate) fn thread_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// Keeps the calling thread on this core.

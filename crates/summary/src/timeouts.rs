@@ -12,6 +12,13 @@ pub struct Timeouts {
     pub active_ns: u64,
 }
 
+/// Half a minute of silence, or half an hour.
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { idle_ns: 30_000_000_000, active_ns: 1_800_000_000_000 }
+    }
+}
+
 impl Timeouts {
     /// The reason to end a flow at `now`, if there is one. Where both are, the one that was due first: it does not
     /// depend on when anybody looks.

@@ -8,7 +8,7 @@ use engine::{
     hardware_counters, run, run_tallies,
 };
 use flow::FlowRecord;
-use packet::{Bursts, FlowKey, KeySpec, KeyV4, PacketFields, Seed, Tunnel};
+use packet::{Bursts, FlowKey, KeyV4, PacketFields, Seed};
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll, SyntheticSource};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use summary::{Limits, Parts, Timeouts};
+use summary::{Limits, Timeouts};
 
 /// Frames of one poll while a trace is loaded.
 const BURST: usize = 64;
@@ -330,17 +330,11 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         every: setting.every,
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
         limits: Limits::new(usize::MAX >> 1, flows),
-        tunnel: Tunnel::Outer,
-        key: KeySpec::FIVE_TUPLE,
-        parts: Parts::default(),
         seed: Seed::new(SEED),
-        control: None,
         burst: setting.burst,
         hand_over_parcels: setting.between_cores.div_ceil(setting.burst).max(2),
         timed: setting.timed,
-        duration: None,
-        packets: None,
-        idle_exit: None,
+        ..Config::default()
     };
     let stop = AtomicBool::new(false);
     let mut watch = Watch { wire, warm_up: setting.warm_up, warm: WireCounters::default() };

@@ -8,6 +8,7 @@ use crate::window::WindowHeader;
 use crate::worker::WorkerEnd;
 use crate::worker_tasks::Outlet;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 use task::TaskStates;
 
 /// What threads say to the one that called.
@@ -27,6 +28,8 @@ pub(super) enum Event<R> {
     Progress(ReceiverId, u64, u64),
     Warning(String),
     Steps(Steps),
+    /// A receiver or worker has ended, which took its thread so much processor time.
+    ThreadEnded(Duration),
     WorkerEnded(WorkerId, Box<WorkerEnd<R>>),
     WorkerFailed(WorkerId),
     ReceiverEnded(ReceiverId, Box<PollerEnd>),

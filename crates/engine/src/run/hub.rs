@@ -19,7 +19,7 @@ use port::SourceError;
 use report::{Counters, PacketCounts};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use task::{Desk, EmptiedStates, Generation, TaskStates, Tasks};
 
 /// Packets that tasks could not count: what sources lost, and what a ring or a worker that failed did. `None` where a source cannot
@@ -66,6 +66,7 @@ pub(super) struct Hub<'a, R> {
     faults: Vec<String>,
     stopped: bool,
     steps: Vec<Steps>,
+    processor_time: Duration,
 }
 
 impl<'a, R: RecordSink> Hub<'a, R> {
@@ -98,6 +99,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             faults: Vec::new(),
             stopped: false,
             steps: Vec::new(),
+            processor_time: Duration::ZERO,
         }
     }
 
@@ -150,6 +152,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                 Event::Progress(receiver, received, done) => self.progress(receiver, received, done),
                 Event::Warning(line) => self.observer.warning(line),
                 Event::Steps(steps) => self.steps.push(steps),
+                Event::ThreadEnded(time) => self.processor_time += time,
                 Event::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
                 Event::WorkerFailed(worker) => {
                     let emptied = self.desk.failed(worker);
@@ -316,6 +319,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             unreported: self.unreported,
             elapsed: began.elapsed(),
             steps: self.steps,
+            processor_time: self.processor_time,
             records: self.records,
         }
     }

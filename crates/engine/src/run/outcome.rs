@@ -77,6 +77,8 @@ pub struct Outcome<R> {
     pub elapsed: Duration,
     /// Where the time of each thread went, receivers first, if [`crate::Config::timed`] asked for it.
     pub steps: Vec<Steps>,
+    /// Processor time of all receivers and workers.
+    pub processor_time: Duration,
     /// The record sink, to be finished.
     pub records: R,
 }

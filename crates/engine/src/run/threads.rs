@@ -121,6 +121,7 @@ impl<'a> Run<'a> {
                 let seat =
                     window_barrier.as_ref().map(|barrier| seat(barrier, receiver, &events, shared.clone()));
                 let places = (finish.receiving(), seat);
+                let sender = events.clone();
                 let events = Remote {
                     events: events.clone(),
                     receiver,
@@ -135,9 +136,11 @@ impl<'a> Run<'a> {
                     _ => self.cluster(queues, &mut workers, places, events),
                 };
                 for thread in threads {
+                    let sender = sender.clone();
                     let begin = move || {
                         if barrier.pass() {
                             thread();
+                            send(&sender, Event::ThreadEnded(cores::thread_time()));
                         }
                     };
                     if let Err(error) = thread::Builder::new().spawn_scoped(scope, begin) {

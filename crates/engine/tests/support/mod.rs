@@ -2,7 +2,7 @@
 
 use engine::{ClosedWindow, Config, Control, Every, Observer, Outcome, Plan, RecordSink, Snapshot, WindowId};
 use flow::{FlowRecord, LossCounts, WindowRow};
-use packet::{Key, KeySpec, Seed, Tunnel};
+use packet::{Key, KeySpec, Seed};
 use port::wire::{Trace, Wire, WireSpec};
 use port::{Filter, PacketSource, Poll, SourceCounter, SourceError, SyntheticSource, TimeBase};
 use record::Account;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use summary::{Limits, Parts, Timeouts};
+use summary::{Limits, Timeouts};
 use task::rows::{RowQuery, Site};
 use task::{Generation, Setting, TaskSet, TaskSpec, Tasks};
 
@@ -24,17 +24,10 @@ pub(crate) fn config() -> Config {
         every: Every::Time(1_000_000_000),
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
         limits: Limits::new(MEMORY, usize::MAX),
-        tunnel: Tunnel::Outer,
-        key: KeySpec::FIVE_TUPLE,
-        parts: Parts::default(),
         seed: Seed::new(7),
-        control: None,
         burst: BURST,
         hand_over_parcels: 4,
-        timed: false,
-        duration: None,
-        packets: None,
-        idle_exit: None,
+        ..Config::default()
     }
 }
 

@@ -1,0 +1,65 @@
+//! Measures generated traffic and prints each window's totals and its largest flow: `cargo run -p engine --example count`.
+
+use engine::{Config, Control, Destinations, Every, Observer, Outputs, Plan, Snapshot};
+use packet::KeySpec;
+use port::{PacketSource, SyntheticSource};
+use report::{Window, terminal};
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use task::rows::{GroupField, Item, Order, Over, RowQuery, Site};
+use task::{Generation, TaskSet};
+
+struct Silent;
+
+impl Observer for Silent {
+    fn progress(&mut self, _: Snapshot) {}
+    fn warning(&mut self, line: String) {
+        eprintln!("{line}");
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let source = SyntheticSource::open("packets=100k,flows=5k,rate=50k", 256)?;
+    let mut sources: Vec<Box<dyn PacketSource>> = vec![Box::new(source)];
+    let config = Config { every: Every::Time(1_000_000_000), ..Config::default() };
+    let largest = RowQuery {
+        name: "largest".to_owned(),
+        filter: None,
+        group: KeySpec::FIVE_TUPLE.columns().map(GroupField::of).collect(),
+        items: vec![Item::sum("total_count"), Item::sum("total_byte")],
+        order: vec![Order { item: 1, descending: true }],
+        limit: Some(1),
+        over: Over::Window,
+    };
+    let site = Site { key: config.key, tracks_loss: false, seed: config.seed, limits: config.limits.clone() };
+    let set = TaskSet::plan(Generation::default(), &[largest], None, &site)
+        .map_err(|refused| format!("{refused:?}"))?;
+    let control = Control::new(Arc::new(set));
+    let config = Config { control: Some(control.clone()), ..config };
+    let windows = Box::new(|window: Window| {
+        println!("{}", terminal::window_answers(&window));
+        true
+    });
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: None,
+        anonymizer: None,
+        windows,
+        node: "example".to_owned(),
+    };
+    let outputs = Outputs::start(destinations, &config, &control, sources[0].time_base())?;
+    let stop = AtomicBool::new(false);
+    let outcome = engine::run(&mut sources, None, &config, &Plan::single(), &stop, outputs, &mut Silent)?;
+    let packets = outcome.ended.packets;
+    assert_eq!(packets.received, packets.measured + packets.not_measured.total());
+    println!("{} packets measured", packets.measured);
+    outcome.records.finish();
+    Ok(())
+}
+
+#[cfg(test)]
+#[test]
+fn it_runs() {
+    main().expect("a run");
+}
