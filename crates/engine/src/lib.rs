@@ -2,6 +2,44 @@
 //! packet accounted for.
 //!
 //! The crate knows nothing of DPDK, query text and transport.
+//!
+//! ```
+//! use engine::{Config, Observer, Plan, RecordSink, Snapshot};
+//! use flow::FlowRecord;
+//! use port::SyntheticSource;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! /// Counts records.
+//! struct Counter(u64);
+//!
+//! impl RecordSink for Counter {
+//!     fn record(&mut self, _: FlowRecord) {
+//!         self.0 += 1;
+//!     }
+//!     fn sibling(&self) -> Self {
+//!         Self(0)
+//!     }
+//!     fn absorb(&mut self, sibling: Self) {
+//!         self.0 += sibling.0;
+//!     }
+//! }
+//!
+//! struct Silent;
+//!
+//! impl Observer for Silent {
+//!     fn progress(&mut self, _: Snapshot) {}
+//!     fn warning(&mut self, _: String) {}
+//! }
+//!
+//! let source = SyntheticSource::open("packets=1k,flows=10", 256)?;
+//! let stop = AtomicBool::new(false);
+//! let (config, plan) = (Config::default(), Plan::single());
+//! let outcome = engine::run(&mut [Box::new(source)], None, &config, &plan, &stop, Counter(0), &mut Silent)?;
+//! assert_eq!((outcome.ended.packets.measured, outcome.records.0), (1000, 10));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `examples/count.rs` adds a query whose answer is printed for each window.
 #![forbid(unsafe_code)]
 
 pub mod admission;

@@ -1,6 +1,16 @@
 //! What a flow record and a window row say: the field table (each field declared once), records, rows and estimates.
 //!
 //! A leaf: the crate knows nothing of frames, tables and writers, and depends on no other crate of the project.
+//!
+//! ```
+//! use flow::{Bounds, Estimate, Field};
+//!
+//! let field = Field::named("total_byte").expect("a field of every record");
+//! assert_eq!((field.name, field.unit), ("total_byte", "bytes"));
+//! // Three packets that were lost may have been of this flow.
+//! let estimate = Estimate::exact(10.0).widened_by_loss(Some(3));
+//! assert_eq!(estimate.bounds, Some(Bounds { lower: 10.0, upper: 13.0, confidence: 1.0 }));
+//! ```
 #![forbid(unsafe_code)]
 
 mod estimate;

@@ -1,6 +1,18 @@
 //! Frame bytes to flow key, hash and per-packet fields, or to the one named reason why not.
 //!
 //! The crate knows nothing of I/O, threads and clocks, and has no `unsafe`: frames come from strangers.
+//!
+//! ```
+//! use packet::{Frame, LinkType, NotMeasured, Tunnel, parse};
+//!
+//! // An Ethernet frame of type ARP.
+//! let data = [&[2; 12][..], &[0x08, 0x06], &[0; 28]].concat();
+//! let wire_len = data.len() as u32;
+//! let frame = Frame { data: &data, wire_len, time_ns: 0, link: LinkType::Ethernet, stripped_vlan: None };
+//! assert_eq!(parse(&frame, Tunnel::Outer), Err(NotMeasured::Arp));
+//! ```
+//!
+//! `examples/parse.rs` prints what is measured of a frame.
 #![forbid(unsafe_code)]
 
 mod burst;

@@ -3,6 +3,22 @@
 //!
 //! Everything is a [`PacketSource`]; generated frames leave by a [`PacketSink`]. The crate knows nothing of flows
 //! and threads.
+//!
+//! ```
+//! use port::{PacketSource, Poll, SyntheticSource};
+//!
+//! let mut source = SyntheticSource::open("packets=100,flows=10", 32)?;
+//! let mut frames = 0;
+//! loop {
+//!     match source.rx_burst()? {
+//!         Poll::Burst(burst) => frames += burst.len(),
+//!         Poll::Idle => source.wait(),
+//!         Poll::Ended => break,
+//!     }
+//! }
+//! assert_eq!(frames, 100);
+//! # Ok::<(), port::SourceError>(())
+//! ```
 
 mod capture;
 #[cfg(feature = "dpdk")]

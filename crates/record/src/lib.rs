@@ -1,6 +1,22 @@
 //! What is done with flow records: writers, exporters, and what hides addresses.
 //!
 //! The crate knows nothing of tables, ports and how packets are measured.
+//!
+//! ```
+//! use flow::FlowRecord;
+//! use record::{Parts, Selection};
+//!
+//! let columns = Selection::parse("stime,total_count", &Parts::default())?;
+//! let path = std::env::temp_dir().join(format!("record-example-{}.csv", std::process::id()));
+//! let mut writer = record::create(&path, "node1", &columns)?;
+//! writer.write(&[FlowRecord { total_count: 3, ..FlowRecord::without_packets(0, 0) }])?;
+//! writer.finish()?;
+//! let text = std::fs::read_to_string(&path)?;
+//! assert_eq!(text.lines().next(), Some("stime,total_count"));
+//! assert_eq!(text.lines().count(), 2);
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod account;

@@ -1,6 +1,23 @@
 //! What a packet stream is summarised into: exact flow tables, of one core or of several together, and sketches.
 //!
 //! The crate knows nothing of frame bytes, threads, clocks and query text.
+//!
+//! ```
+//! use packet::Seed;
+//! use summary::{GroupTable, Limits};
+//!
+//! // Sums by key, within a mebibyte.
+//! let limits = Limits::new(1 << 20, usize::MAX);
+//! let mut sums: GroupTable<2> = GroupTable::new(&[0], Seed::new(1), &limits);
+//! let mut groups = Vec::new();
+//! sums.groups(&[[1, 1], [2, 2], [1, 1]], &mut groups);
+//! for (group, bytes) in groups.iter().zip([100, 200, 300]) {
+//!     sums.state_mut(*group)[0] += bytes;
+//! }
+//! assert_eq!((sums.len(), sums.state(groups[0])), (2, &[400][..]));
+//! ```
+//!
+//! `examples/flows.rs` makes exact flows and window rows of frames.
 
 mod arena;
 mod bits;

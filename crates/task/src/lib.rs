@@ -5,6 +5,25 @@
 //! why. Each worker counts in a [`TaskCounter`] of its own; those of one window come together at a [`Desk`], which answers.
 //!
 //! The crate knows nothing of frames, threads and clocks.
+//!
+//! ```
+//! use packet::{KeySpec, Seed};
+//! use task::{Setting, TaskSpec, Tasks};
+//!
+//! let spec: TaskSpec = "heavy-hitters:key=src_addr,share=1%".parse()?;
+//! let setting = Setting {
+//!     key: KeySpec::FIVE_TUPLE,
+//!     is_paired: false,
+//!     packets: Some(1_000_000),
+//!     workers: 1,
+//!     scatters: false,
+//!     seed: Seed::new(1),
+//! };
+//! let tasks = Tasks::plan(&[spec], &setting)?;
+//! let (_, choice) = tasks.choices().next().expect("one task");
+//! println!("{}, because {}", choice.structure.name(), choice.why);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -4,6 +4,20 @@
 //! A [`Spec`] is read from one line of text; the same specification gives the same bytes on every machine. The
 //! drawing uses integers and the floating-point operations that IEEE 754 rounds exactly (`+ − × ÷ √`), never
 //! a platform's mathematical library. The crate knows nothing of ports and tables.
+//!
+//! ```
+//! use traffic::{Generator, Spec};
+//!
+//! let spec: Spec = "packets=1k,flows=10,zipf=1.0,seed=1".parse().expect("a specification");
+//! let mut generator = Generator::with_truth(spec);
+//! let mut buffer = vec![0; generator.longest_frame()];
+//! let mut bytes = 0;
+//! while let Some(frame) = generator.next_frame(&mut buffer) {
+//!     bytes += u64::from(frame.total_byte);
+//! }
+//! let truth = generator.truth().expect("all frames were taken");
+//! assert_eq!((truth.totals.count.packets, truth.totals.count.total_byte), (1000, bytes));
+//! ```
 #![forbid(unsafe_code)]
 
 mod arrival;
