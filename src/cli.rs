@@ -269,7 +269,7 @@ Examples:
   edison bench designs --preset wu           as Wu et al. measured, on the cores that there are
   edison bench capture
   edison bench accuracy trace.pcap           how right structures are about this traffic, in windows of a million packets
-  edison bench accuracy --markdown           the tables of docs/accuracy.md, on generated traffic";
+  edison bench accuracy --markdown           all of it as Markdown tables, on generated traffic";
 
 /// Options of `edison bench`.
 #[derive(Debug, Args)]

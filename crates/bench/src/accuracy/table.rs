@@ -1,4 +1,4 @@
-//! The lines as Markdown tables (`docs/accuracy.md`).
+//! The lines as Markdown tables (`results/`).
 
 use super::metrics::Metric;
 use crate::Line;
