@@ -113,7 +113,7 @@ pub(crate) struct RunOptions {
     /// Write window rows, what each flow counted in each window, as Parquet; the path ends in .parquet
     #[arg(long, value_name = "PATH", env = "EDISON_ROWS")]
     pub(crate) rows: Option<PathBuf>,
-    /// Begin a new file after so much stream time (1h) or so many bytes (100MiB), and on SIGHUP (hup: only then); times
+    /// Begin a new file after this much stream time (1h) or this many bytes (100MiB), and on SIGHUP (hup: only then); times
     /// stand in the names
     #[arg(long, value_name = "TIME|SIZE|hup", env = "EDISON_ROTATE", value_parser = quantity::rotation)]
     pub(crate) rotate: Option<Rotation>,
@@ -195,10 +195,10 @@ pub(crate) struct RunOptions {
     /// Take only what is addressed to this machine
     #[arg(long, env = "EDISON_NO_PROMISCUOUS", value_parser = BoolishValueParser::new())]
     pub(crate) no_promiscuous: bool,
-    /// End after so much time of the stream
+    /// End after this much time of the stream
     #[arg(long, value_name = "TIME", env = "EDISON_DURATION", value_parser = notation::duration)]
     pub(crate) duration: Option<Duration>,
-    /// End after so many received packets
+    /// End after this many received packets
     #[arg(long, value_name = "N", env = "EDISON_PACKETS", value_parser = notation::count)]
     pub(crate) packets: Option<u64>,
     /// End when nothing arrives for so long

@@ -11,9 +11,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use summary::tcp::LossCounts;
 use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 
-/// Enough for the index to grow, which begins at 13,312 flows.
-const MOST_PACKETS: usize = 16_000;
-const MIB: usize = 1 << 20;
+/// Enough for the index to grow several times: under a fuzzer it begins to at 192 flows.
+const MOST_PACKETS: usize = 1_500;
+/// Unit of the memory limit: a step of an arena under a fuzzer.
+const STEP_BYTES: usize = 64 << 10;
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Hashing {
@@ -38,7 +39,7 @@ struct Input {
     idle: Option<u16>,
     active: Option<u16>,
     max_flows: Option<u16>,
-    mib: u8,
+    memory_steps: u8,
     steps: Vec<Step>,
 }
 
@@ -132,7 +133,7 @@ fuzz_target!(|input: Input| {
     let timeout = |ticks: Option<u16>| ticks.map_or(u64::MAX, |ticks| u64::from(ticks) << 26);
     let timeouts = Timeouts { idle_ns: timeout(input.idle), active_ns: timeout(input.active) };
     let max_flows = input.max_flows.map_or(usize::MAX, usize::from);
-    let memory = usize::from(input.mib) * MIB;
+    let memory = usize::from(input.memory_steps) * STEP_BYTES;
     let limits = Limits::new(memory, max_flows);
     let seed = Seed::new(1);
     let mut table = FlowTable::new(TableConfig::plain(seed, timeouts), &limits).expect("address space");
@@ -145,7 +146,7 @@ fuzz_target!(|input: Input| {
             Step::Burst { first, flows, later, bytes, flags } => {
                 burst.clear();
                 clock = clock.saturating_add_signed(i64::from(later) << 20);
-                for n in 0..(flows % 4096).min((MOST_PACKETS - sent.len()) as u16) {
+                for n in 0..(flows % 512).min((MOST_PACKETS - sent.len()) as u16) {
                     let key = SteeredKey::new(first.wrapping_add(n), input.hashing);
                     let fields = PacketFields {
                         time_ns: clock,

@@ -1,6 +1,6 @@
 //! Vectors in huge pages, as all memory of DPDK is.
 
-/// Room for so many elements; in huge pages where the system gives any.
+/// Room for this many elements; in huge pages where the system gives any.
 pub(crate) fn room<T>(count: usize) -> Vec<T> {
     const PAGE: usize = 4096;
     let mut room: Vec<T> = Vec::with_capacity(count);

@@ -102,7 +102,7 @@ fn rounded(value: f64) -> f64 {
     (value * scale).round() / scale
 }
 
-/// So many digits behind the point. Shares have five: one flow in a million is not nothing.
+/// This many digits behind the point. Shares have five: one flow in a million is not nothing.
 pub(crate) fn to_digits(value: f64, digits: i32) -> f64 {
     let scale = 10f64.powi(digits);
     (value * scale).round() / scale

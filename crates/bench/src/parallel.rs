@@ -51,7 +51,7 @@ fn loads(points: &Points) -> Vec<Load> {
     loads
 }
 
-/// Packets of one pass of a traffic of so many flows.
+/// Packets of one pass of a traffic of this many flows.
 fn packets(points: &Points, flows: u64) -> u64 {
     points.packets.unwrap_or((4 * flows).clamp(1_000_000, 1 << 23))
 }

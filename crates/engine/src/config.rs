@@ -13,10 +13,10 @@ pub const HAND_OVER_PACKETS: usize = 16_384;
 /// When a window is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// After so much stream time, in nanoseconds; windows begin at multiples of it since the epoch, so that those of
+    /// After this much stream time, in nanoseconds; windows begin at multiples of it since the epoch, so that those of
     /// several probes fit together.
     Time(u64),
-    /// After so many received frames.
+    /// After this many received frames.
     Packets(u64),
 }
 
@@ -46,9 +46,9 @@ pub struct Config {
     pub hand_over_parcels: usize,
     /// Note where the time of each thread goes ([`crate::Steps`]), at the price of six clock readings per burst.
     pub timed: bool,
-    /// End after so much stream time.
+    /// End after this much stream time.
     pub duration: Option<Duration>,
-    /// End after so many received frames.
+    /// End after this many received frames.
     pub packets: Option<u64>,
     /// End a source that gives nothing for so long.
     pub idle_exit: Option<Duration>,

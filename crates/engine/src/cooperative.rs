@@ -17,7 +17,7 @@ pub(crate) struct Cooperative<R> {
     worker: Worker<R>,
     /// With the stream time before the first packet of each.
     waiting: Vec<(Bursts, u64)>,
-    /// The first so many wait.
+    /// The first this many wait.
     len: usize,
 }
 

@@ -19,7 +19,7 @@ pub enum Design {
     Pipeline,
     /// One core that receives some bursts, then counts them.
     Cooperative,
-    /// Clusters: each of so many queues with so many workers of its own.
+    /// Clusters: each of this many queues with this many workers of its own.
     Clusters {
         /// Receivers, each with a queue at least.
         queues: usize,
@@ -85,7 +85,7 @@ pub enum Split {
 }
 
 impl Split {
-    /// By hash: which of so many workers gets a packet of this one.
+    /// By hash: which of this many workers gets a packet of this one.
     #[inline(always)]
     pub fn by_hash(hash: u64, workers: usize) -> usize {
         // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
@@ -93,7 +93,7 @@ impl Split {
         ((mixed * workers as u64) >> 32) as usize
     }
 
-    /// By position: which of so many workers gets the packet at this place of a burst of `packets`. Portions are as even as they
+    /// By position: which of this many workers gets the packet at this place of a burst of `packets`. Portions are as even as they
     /// can be, the first one is for whose `turn` it is.
     #[inline(always)]
     pub fn by_position(at: usize, packets: usize, turn: usize, workers: usize) -> usize {
@@ -159,7 +159,7 @@ const MOST_THREADS: usize = 1024;
 /// Cores that a run may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cores {
-    /// So many of those that the machine offers.
+    /// This many of those that the machine offers.
     Count(usize),
     /// These, by the machine's numbers.
     List(Vec<usize>),

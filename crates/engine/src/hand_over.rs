@@ -21,7 +21,7 @@ const TICK_NS: u64 = 1_000_000;
 const GATHERED: usize = 64;
 /// How long packets are held for that at the most, in nanoseconds of stream time: what a ring of 4,096 at 25 Mpps holds eight times.
 const HELD_NS: u64 = 20_000;
-/// Workers that have so many parcels waiting get nothing sooner by getting it now: their next ones are filled as far as they go. Else a ring
+/// Workers that have this many parcels waiting get nothing sooner by getting it now: their next ones are filled as far as they go. Else a ring
 /// for 4,096 packets was full of parcels of 64 with a third of that.
 const BEHIND: u64 = 2;
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// What a worker is to do with a parcel, after it has counted its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Go on: sweep for so many frames (replay), or by the clock (live).
+    /// Go on: sweep for this many frames (replay), or by the clock (live).
     GoOn,
     /// Count by another task set, that of this window.
     Enter(WindowId),
@@ -112,7 +112,7 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// Both ends of a worker's rings, with so many parcels, each for so many packets.
+    /// Both ends of a worker's rings, with this many parcels, each for this many packets.
     pub(crate) fn new(parcels: usize, burst: usize) -> (Self, Inbox) {
         // With none nothing could ever be handed over.
         let parcels = parcels.max(1);
@@ -142,7 +142,7 @@ impl Lane {
         (lane, inbox)
     }
 
-    /// Bytes that so many parcels take.
+    /// Bytes that this many parcels take.
     pub(crate) fn bytes(parcels: usize, burst: usize) -> usize {
         let segments = 2 * size_of::<packet::TcpSegment>();
         let packets =

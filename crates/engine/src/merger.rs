@@ -462,7 +462,7 @@ mod tests {
         assert_eq!(merger.end(super::RunEnd::default()).packets.not_measured.total(), 40);
     }
 
-    /// A part in which so many packets are measured.
+    /// A part in which this many packets are measured.
     fn measured(packets: u64) -> WindowSums {
         WindowSums { totals: Totals { packets, ..Totals::default() }, ..WindowSums::default() }
     }

@@ -96,7 +96,7 @@ impl RowBlock {
 }
 
 impl RunRows {
-    /// What the run's answers lack where so many rows of a window were refused.
+    /// What the run's answers lack where this many rows of a window were refused.
     fn lacks(self, refused_rows: u64) -> u64 {
         if self == Self::OfWindows { refused_rows } else { 0 }
     }

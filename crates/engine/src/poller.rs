@@ -27,7 +27,7 @@ pub(crate) trait Events {
     fn part(&mut self, sealed: Sealed);
     /// One of its workers, the one behind this lane, does not answer.
     fn worker_failed(&mut self, lane: usize);
-    /// So many frames and bytes of its sources have come so far. Comes every some thousand bursts, and
+    /// This many frames and bytes of its sources have come so far. Comes every some thousand bursts, and
     /// now and then while nothing arrives.
     fn progress(&mut self, received: u64, done_bytes: u64);
     /// A line for the user.

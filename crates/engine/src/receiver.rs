@@ -16,9 +16,9 @@ use task::Generation;
 
 /// Who takes what a receiver has parsed: tables on the same core, or the way to those on others.
 pub(crate) trait Downstream {
-    /// So many frames are parsed into the parser's burst now: time for the memory of those after them to come.
+    /// This many frames are parsed into the parser's burst now: time for the memory of those after them to come.
     fn make_ready(&mut self, _: &BurstParser, _frames: usize) {}
-    /// True where the parser's burst of so many packets, the first of which has waited so long, is better taken with more.
+    /// True where the parser's burst of this many packets, the first of which has waited so long, is better taken with more.
     fn waits_for_more(&self, _packets: usize, _held_ns: u64) -> bool {
         false
     }

@@ -86,7 +86,7 @@ impl Stopwatch {
 /// What a reading takes on average. A clock that goes in steps of ten nanoseconds shows 20 or 30: the fastest would be 4 too few, three
 /// times that for a packet where polls find one or two.
 fn mean_reading() -> Duration {
-    /// So many are made. The slowest eighth may have been interrupted.
+    /// This many are made. The slowest eighth may have been interrupted.
     const READINGS: u32 = 1024;
     let mut readings: Vec<_> = (0..READINGS).map(|_| Instant::now().elapsed()).collect();
     readings.sort_unstable();

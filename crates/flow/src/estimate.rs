@@ -52,7 +52,7 @@ impl Estimate {
         Self { bounds: self.bounds.map(|bounds| Bounds { upper: bounds.upper + lost, ..bounds }), ..self }
     }
 
-    /// The same of a difference, later less earlier, where so much was lost of each: what the earlier stream lost may make the
+    /// The same of a difference, later less earlier, where this much was lost of each: what the earlier stream lost may make the
     /// difference smaller.
     pub fn widened_by_losses(self, earlier: Option<u64>, later: Option<u64>) -> Self {
         let earlier = earlier.map_or(f64::INFINITY, |lost| lost as f64);

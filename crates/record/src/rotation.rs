@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 /// Where one file ends and the next begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rotation {
-    /// At multiples of so many nanoseconds since the epoch, in stream time: the latest time that records have.
+    /// At multiples of this many nanoseconds since the epoch, in stream time: the latest time that records have.
     Time(u64),
-    /// Once a file has so many bytes.
+    /// Once a file has this many bytes.
     Size(u64),
     /// When [`RecordWriter::rotate`] is called, as always, and only then.
     OnDemand,

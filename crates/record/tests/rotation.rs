@@ -20,7 +20,7 @@ fn selection() -> Selection {
     Selection::parse("ltime,total_count", &Parts::default()).unwrap()
 }
 
-/// A record that ended so many nanoseconds after the start.
+/// A record that ended this many nanoseconds after the start.
 fn ended(at: u64, count: u64) -> FlowRecord {
     FlowRecord { ltime: START + at, stime: START, total_count: count, ..sample::records(1).remove(0) }
 }

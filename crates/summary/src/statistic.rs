@@ -183,7 +183,7 @@ pub(crate) struct Sample {
 }
 
 impl StatisticSpec {
-    /// So many statistics may be asked for, and the state of a flow takes at most so many blocks.
+    /// This many statistics may be asked for, and the state of a flow takes at most this many blocks.
     pub const MAX_STATISTICS: usize = 4;
 
     /// What is asked for, in its order.

@@ -43,7 +43,7 @@ fn add(sum: &mut Counts, more: Counts) {
     sum.wire += more.wire;
 }
 
-/// Packet number `number` of a stream of so many flows: all fields differ between packets.
+/// Packet number `number` of a stream of this many flows: all fields differ between packets.
 fn packet(number: u64, flows: u64) -> KeyedPacket<KeyV4> {
     let draw = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % flows;
     let key = KeyV4::new([10, 0, (draw >> 8) as u8, draw as u8, 10, 9, 9, 9], [1, 2, 3, 4], 6);

@@ -42,7 +42,7 @@ impl AnswerInput<'_> {
         &self.states[0]
     }
 
-    /// The weight that a flow must have to be in the answer, of a window with so much.
+    /// The weight that a flow must have to be in the answer, of a window with this much.
     fn threshold(&self, total: u64) -> u64 {
         match self.task.spec.limit {
             Limit::SharePpm(ppm) => {
@@ -62,7 +62,7 @@ impl AnswerInput<'_> {
     }
 }
 
-/// So many packets, in the unit of the weights, at the most.
+/// This many packets, in the unit of the weights, at the most.
 fn weight_of(packets: u64, weight: Weight) -> u64 {
     packets.saturating_mul(if weight == Weight::Bytes { LONGEST_PACKET } else { 1 })
 }

@@ -183,7 +183,7 @@ impl Desk {
         self.gone(worker)
     }
 
-    /// The answers of a window that is reported, in whose time so many packets were lost; `None` where a source cannot know.
+    /// The answers of a window that is reported, in whose time this many packets were lost; `None` where a source cannot know.
     /// Windows come in order.
     pub fn report(&mut self, window: WindowId, lost: Option<u64>) -> Vec<TaskAnswer> {
         // Windows that a failed receiver had not counted are in no report.

@@ -52,7 +52,7 @@ pub struct Choice {
     pub bytes: usize,
     /// What it may take for IPv6, whose keys are longer.
     pub bytes_v6: usize,
-    /// Of a sample: one in so many is taken of IPv4.
+    /// Of a sample: one in this many is taken of IPv4.
     pub one_in: u32,
     /// And of IPv6, of which fewer flows have room.
     pub one_in_v6: u32,
@@ -91,7 +91,7 @@ impl Question<'_> {
             (Limit::SharePpm(ppm), _) => f64::from(ppm) / WHOLE_PPM,
             (Limit::Count(count), Weight::Packets) => (count as f64 / packets).min(1.0),
             (Limit::Count(count), Weight::Bytes) => (count as f64 / (packets * LONG_PACKET)).min(1.0),
-            // So many flows that have a tenth of the traffic together.
+            // This many flows that have a tenth of the traffic together.
             (Limit::Any, _) => 0.1 / self.spec.top as f64,
         }
     }
@@ -321,13 +321,13 @@ fn by_error(question: &Question<'_>, candidates: &[Structure], error: f64) -> Re
     Ok(Choice { bytes_v6, ..choice(structure, bytes, question, why) })
 }
 
-/// True where an exact table of so many bytes has room for all.
+/// True where an exact table of this many bytes has room for all.
 fn holds_all<K: Key>(bytes: usize, question: &Question<'_>) -> bool {
     let entries = question.most_entries();
     capacity::<K>(Structure::Exact, bytes, question).is_some_and(|room| room as u64 >= entries)
 }
 
-/// The error that a structure of so many bytes keeps; an exact table, where it has room for all.
+/// The error that a structure of this many bytes keeps; an exact table, where it has room for all.
 fn promised<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<f64> {
     match structure {
         Structure::Exact => holds_all::<K>(bytes, question).then_some(0.0),

@@ -33,9 +33,9 @@ pub enum Weight {
 /// From when on a flow is in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// So many parts of a million of the window's total.
+    /// This many parts of a million of the window's total.
     SharePpm(u32),
-    /// So much.
+    /// This much.
     Count(u64),
     /// However little it has: `top` alone decides.
     Any,
@@ -46,7 +46,7 @@ pub enum Limit {
 pub enum Against {
     /// The last window.
     Last,
-    /// The mean of so many windows before it: the forecast by a moving average (Krishnamurthy et al., IMC 2003).
+    /// The mean of this many windows before it: the forecast by a moving average (Krishnamurthy et al., IMC 2003).
     Average(usize),
 }
 
@@ -55,9 +55,9 @@ pub enum Against {
 pub enum Size {
     /// The planner's own limit.
     Usual,
-    /// So many bytes for each address family.
+    /// This many bytes for each address family.
     Memory(usize),
-    /// As many as an error of so many parts of a million takes.
+    /// As many as an error of this many parts of a million takes.
     ErrorPpm(u32),
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Making {
     structure: Structure,
     /// What it may take.
     bytes: usize,
-    /// Of a sample: one in so many is taken.
+    /// Of a sample: one in this many is taken.
     one_in: u32,
     seed: Seed,
 }

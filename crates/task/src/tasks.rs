@@ -176,7 +176,7 @@ impl Tasks {
         Feeder::new(self.seed, self.hashed, &self.feeds)
     }
 
-    /// Bytes that the states of a run with so many workers may take: two for each of them, and what changes are measured against.
+    /// Bytes that the states of a run with this many workers may take: two for each of them, and what changes are measured against.
     pub fn bytes(&self, workers: usize) -> usize {
         let of_task = |task: &Task| {
             let Choice { bytes, bytes_v6, .. } = task.maker.choice;

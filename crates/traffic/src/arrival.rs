@@ -20,7 +20,7 @@ pub enum Arrivals {
     Constant,
     /// At random and independently: intervals have an exponential distribution.
     Poisson,
-    /// So many at one moment, then a pause.
+    /// This many at one moment, then a pause.
     Bursts(u32),
 }
 

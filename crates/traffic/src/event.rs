@@ -15,7 +15,7 @@ pub(crate) struct Planted {
     pub(crate) kind: EventKind,
     /// Place in the specification; tells events of one kind apart in their addresses.
     pub(crate) place: u8,
-    /// Its packets take turns among so many flows.
+    /// Its packets take turns among this many flows.
     pub(crate) members: u64,
     packets: u64,
     pub(crate) emitted: u64,
@@ -83,7 +83,7 @@ impl Planted {
         }
     }
 
-    /// What `--loss` must find in so many of its packets of so many flows: a SYN that comes again is a retransmission.
+    /// What `--loss` must find in this many of its packets of this many flows: a SYN that comes again is a retransmission.
     pub(crate) fn loss(&self, packets: u64, flows: u64) -> LossTruth {
         let is_repeated = self.kind != EventKind::Elephant;
         LossTruth { retrans_count: if is_repeated { packets - flows } else { 0 }, ..LossTruth::default() }

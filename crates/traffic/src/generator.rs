@@ -13,7 +13,7 @@ use crate::truth::{Counts, Run, Truth};
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-/// Ranks are drawn so many at a time.
+/// Ranks are drawn this many at a time.
 pub(crate) const DRAWN_AHEAD: usize = 64;
 
 /// What a seed determines besides the frames: used by everything that draws flows.

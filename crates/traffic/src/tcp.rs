@@ -33,7 +33,7 @@ pub(crate) struct TcpStreams {
     used: Vec<u32>,
     /// By conversation; empty without handshakes.
     connections: Vec<Connection>,
-    /// Data segments of a connection: 1 to so many, drawn alike.
+    /// Data segments of a connection: 1 to this many, drawn alike.
     most_segments: u64,
     random: Xoshiro256PlusPlus,
 }
@@ -126,7 +126,7 @@ impl TcpStreams {
         turn
     }
 
-    /// Sequence and acknowledgement number of a packet of `flow` (the one of `rank`) with so many bytes of payload.
+    /// Sequence and acknowledgement number of a packet of `flow` (the one of `rank`) with this many bytes of payload.
     #[inline]
     pub(crate) fn numbers(&mut self, flow: &Flow, turn: Turn, payload: u32) -> (u32, u32) {
         let own = turn.rank as usize;

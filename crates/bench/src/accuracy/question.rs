@@ -28,7 +28,7 @@ pub(super) struct Question {
 const FIVE_TUPLE: &str = "src_addr,dst_addr,protocol,src_port,dst_port";
 
 impl Question {
-    /// All of them, for windows of so many packets.
+    /// All of them, for windows of this many packets.
     pub(super) fn all(packets: u64) -> Vec<Self> {
         let contacts = (packets * CONTACTS_PPM / 1_000_000).max(2);
         let question = |name, kind: Kind, key, spec: &str, least| Self {
@@ -62,7 +62,7 @@ impl Question {
         ]
     }
 
-    /// The task in so much memory; `None`: by the structure that the planner chooses.
+    /// The task in this much memory; `None`: by the structure that the planner chooses.
     pub(super) fn task(&self, structure: Option<Structure>, memory: usize) -> Result<TaskSpec, String> {
         let structure = structure.map_or_else(String::new, |one| format!(",structure={}", one.name()));
         let all = format!("{},memory={memory}{structure}", self.spec);

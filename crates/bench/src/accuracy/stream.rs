@@ -21,7 +21,7 @@ const ELEPHANTS: &str = "elephant:share=2%:start=50%:end=100%/elephant:share=1%:
 /// Of the flows that may change places in the window before, every other one does.
 const MOVED: usize = 64;
 
-/// What is planted into two windows of so many packets, the second of which is measured: sources with many destinations, a flood, and
+/// What is planted into two windows of this many packets, the second of which is measured: sources with many destinations, a flood, and
 /// flows that come or go. It is an eighth of that window.
 fn planted(packets: u64) -> String {
     let in_window = |ppm: u64| (packets * ppm / 1_000_000).max(1);
@@ -58,12 +58,12 @@ pub(super) struct Sample {
 }
 
 impl Stream {
-    /// Generated traffic: two windows of so many packets.
+    /// Generated traffic: two windows of this many packets.
     pub(super) fn generated(packets: u64, flows: Option<u64>) -> Self {
         Self::Generated { packets, flows: flows.unwrap_or(FLOWS) }
     }
 
-    /// A capture in windows of so many packets.
+    /// A capture in windows of this many packets.
     ///
     /// # Errors
     /// One line: why it cannot be read.
@@ -119,7 +119,7 @@ impl Stream {
         }
     }
 
-    /// How many samples there are to be for at least so many seeds: each window of a capture is one.
+    /// How many samples there are to be for at least this many seeds: each window of a capture is one.
     pub(super) fn samples(&self, seeds: u64) -> u64 {
         match self {
             Self::Capture { windows, .. } => seeds.max(windows.len().saturating_sub(1) as u64),

@@ -28,7 +28,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// Each structure of each of these questions, and the planner's choice, in so much memory.
+    /// Each structure of each of these questions, and the planner's choice, in this much memory.
     pub(super) fn all(questions: &[Question], memory: usize) -> Vec<Self> {
         let of = |(question, asked): (usize, &Question)| {
             let structures = task::catalog::structures(asked.kind).map(Some).chain([None]);
@@ -54,7 +54,7 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// What came out of a window of so many packets.
+    /// What came out of a window of this many packets.
     fn add(&mut self, tried: Result<(Score, Outcome), String>, packets: u64) {
         match tried {
             Ok((score, Outcome { answer, structure, ns })) => {
@@ -75,7 +75,7 @@ impl Trials {
     }
 }
 
-/// Calls `work` for each item, on so many threads; results in the items' order.
+/// Calls `work` for each item, on this many threads; results in the items' order.
 fn on_threads<I: Sync, T: Send>(threads: usize, items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let some = || {
@@ -106,7 +106,7 @@ pub(super) struct Study<'a> {
     pub(super) questions: &'a [Question],
     pub(super) design: Design,
     pub(super) cases: Vec<Case>,
-    /// At least so many.
+    /// At least this many.
     pub(super) seeds: u64,
     /// Cases that are tried at a time; more than one where nobody looks at times.
     pub(super) threads: usize,

@@ -30,7 +30,7 @@ impl Design {
         if self.workers == 1 { vec![window] } else { window.split(self.split, self.workers, seed) }
     }
 
-    /// Tasks of a run like this, whose windows have so many packets.
+    /// Tasks of a run like this, whose windows have this many packets.
     pub(super) fn plan(self, specs: &[TaskSpec], packets: u64, seed: Seed) -> Result<Tasks, String> {
         let setting = Setting {
             key: KeySpec::FIVE_TUPLE,

@@ -141,7 +141,7 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// A share of so many packets, at least one.
+/// A share of this many packets, at least one.
 fn least(share: f64, packets: u64) -> f64 {
     (share * packets as f64).ceil().max(1.0)
 }

@@ -45,7 +45,7 @@ impl Window {
         window
     }
 
-    /// What each of so many workers gets of it, hashed by the same seed.
+    /// What each of this many workers gets of it, hashed by the same seed.
     pub(super) fn split(&self, split: Split, workers: usize, seed: &Seed) -> Vec<Self> {
         let mut windows: Vec<Self> = (0..workers).map(|_| Self::default()).collect();
         let mut turn = 0;
@@ -66,7 +66,7 @@ impl Window {
     }
 }
 
-/// Reads a source into windows of so many measured packets each, at most `most` of them. A last one that is not full is left out,
+/// Reads a source into windows of this many measured packets each, at most `most` of them. A last one that is not full is left out,
 /// unless it is the only one.
 ///
 /// # Errors

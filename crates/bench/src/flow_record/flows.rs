@@ -31,7 +31,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// What a table should have counted after the whole stream and so many passes over the sample.
+    /// What a table should have counted after the whole stream and this many passes over the sample.
     pub(super) fn counted(&self, passes: u64) -> u64 {
         u64::from(self.packets) + passes * u64::from(self.sampled)
     }
@@ -119,7 +119,7 @@ impl Traffic {
         }
     }
 
-    /// Chooses so many of the drawn packets, at even distances: the first ones alone would be those of the
+    /// Chooses this many of the drawn packets, at even distances: the first ones alone would be those of the
     /// flows that came first, which lists have at their heads.
     pub(super) fn sample(&mut self, count: usize) {
         let keys = self.stream.keys();

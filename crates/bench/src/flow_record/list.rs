@@ -40,7 +40,7 @@ struct Entry<T> {
 pub(super) struct Lists<T>(Vec<Entry<T>>);
 
 impl<T: Copy + Eq> Lists<T> {
-    /// Room for so many entries; more are taken too, at the price of moving all.
+    /// Room for this many entries; more are taken too, at the price of moving all.
     pub(super) fn with_room(entries: usize) -> Self {
         Self(room(entries))
     }

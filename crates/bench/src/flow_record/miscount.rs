@@ -74,7 +74,7 @@ impl<'a> Model<'a> {
         Self { traffic, groups }
     }
 
-    /// Compares a table's answer, after the whole stream and so many passes over the sample, with what it
+    /// Compares a table's answer, after the whole stream and this many passes over the sample, with what it
     /// should be, and says how far it is from the truth about the whole stream.
     pub(super) fn compare(&self, table: &mut dyn Table, passes: u64) -> (bool, Miscount) {
         let untracked = table.untracked();

@@ -87,7 +87,7 @@ impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
         self.summary.bytes() as u64
     }
 
-    /// Counts so many more packets in bursts, whose waits overlap. Nanoseconds.
+    /// Counts this many more packets in bursts, whose waits overlap. Nanoseconds.
     pub(super) fn in_bursts(&mut self, packets: usize) -> f64 {
         let Self { summary, seed, packets: source, burst } = self;
         source.each_piece(packets, |flows| {
@@ -116,7 +116,7 @@ impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
         })
     }
 
-    /// Ticks of each of so many packets, one at a time, into `taken`.
+    /// Ticks of each of this many packets, one at a time, into `taken`.
     pub(super) fn ticks_of_each(&mut self, packets: usize, taken: &mut Vec<u64>) {
         let Self { summary, seed, packets: source, .. } = self;
         source.each_piece(packets, |flows| {

@@ -86,7 +86,7 @@ impl Counting {
         Self { flows, table, packets: Packets::new(flows as u32, skew, 1), keys: Vec::new() }
     }
 
-    /// Counts so many packets. Nanoseconds.
+    /// Counts this many packets. Nanoseconds.
     fn count(&mut self, packets: usize) -> f64 {
         let Self { table, keys, packets: source, .. } = self;
         source.each_piece(packets, |flows| {

@@ -81,7 +81,7 @@ impl Machine {
         })
     }
 
-    /// Those of a table of so many bytes. Between what was measured it goes by the logarithm, as the levels
+    /// Those of a table of this many bytes. Between what was measured it goes by the logarithm, as the levels
     /// do through which an address is translated; beyond it is that of the largest.
     pub(super) fn latencies(&self, bytes: f64) -> Latencies {
         let share = ((bytes / self.near).ln() / (self.far / self.near).ln()).clamp(0.0, 1.0);
@@ -103,14 +103,14 @@ impl Machine {
         fitted_l3(&self.caches, &self.latencies, &walks)
     }
 
-    /// Where the accesses to a table find their entries, with an L3 of so many bytes.
+    /// Where the accesses to a table find their entries, with an L3 of this many bytes.
     pub(super) fn hits(&self, popularity: &Popularity, entry_bytes: f64, felt_l3: f64) -> Hits {
         let hits = |bytes: f64| by_line(popularity, entry_bytes, bytes);
         Hits { l1: hits(self.caches.l1d as f64), l2: hits(self.caches.l2 as f64), l3: hits(felt_l3) }
     }
 }
 
-/// The size of L3 by which loads from anywhere in so many bytes take nearest to as long as they did.
+/// The size of L3 by which loads from anywhere in this many bytes take nearest to as long as they did.
 fn fitted_l3(caches: &Caches, latencies: &Latencies, walks: &[(u64, f64)]) -> f64 {
     let error = |l3: f64| -> f64 {
         let of_one = walks.iter().map(|&(bytes, measured)| {

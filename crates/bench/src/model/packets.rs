@@ -68,7 +68,7 @@ impl Packets {
         Self { draw: Draw::new(flows, skew, seed), drawn: Vec::new(), known, total: 0 }
     }
 
-    /// Draws so many packets, and has `take` count each piece of them; what that gives is added up.
+    /// Draws this many packets, and has `take` count each piece of them; what that gives is added up.
     pub(super) fn each_piece(&mut self, packets: usize, mut take: impl FnMut(&[u32]) -> f64) -> f64 {
         let (mut left, mut sum) = (packets, 0.0);
         while left > 0 {

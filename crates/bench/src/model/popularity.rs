@@ -48,7 +48,7 @@ impl Popularity {
         self.entries
     }
 
-    /// Share of the accesses that go to so many of the most popular entries.
+    /// Share of the accesses that go to this many of the most popular entries.
     pub(super) fn hottest(&self, entries: f64) -> f64 {
         let mut left = entries;
         let share = self.bins.iter().map(|bin| {

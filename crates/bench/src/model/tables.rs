@@ -89,7 +89,7 @@ fn capacity(per_packet: f64, mpps: f64) -> Vec<(&'static str, Value)> {
     vec![("bursts_ns", ns(per_packet)), ("keeps_up", json!(cores <= 1)), ("cores", json!(cores))]
 }
 
-/// Cores for so many millions of packets a second, each core with its own part of the traffic.
+/// Cores for this many millions of packets a second, each core with its own part of the traffic.
 fn cores(ns_per_packet: f64, mpps: f64) -> u64 {
     (ns_per_packet * mpps / 1e3).ceil().max(1.0) as u64
 }

@@ -51,7 +51,7 @@ impl Traffic {
         Ok(Self { name, traces: HashMap::new(), truth, references: HashMap::new() })
     }
 
-    /// The frames, spread over so many queues.
+    /// The frames, spread over this many queues.
     fn trace(&mut self, queues: usize) -> Result<Arc<Trace>, String> {
         if let Some(trace) = self.traces.get(&queues) {
             return Ok(Arc::clone(trace));
@@ -98,8 +98,8 @@ impl Traffic {
         }))
     }
 
-    /// Whether there is one record for each flow at most, and every record's count is between those of so many passes and of
-    /// so many: all that can be said where packets were lost, or the last pass is not whole.
+    /// Whether there is one record for each flow at most, and every record's count is between those of this many passes and of
+    /// this many: all that can be said where packets were lost, or the last pass is not whole.
     fn agrees(&self, records: &[FlowRecord], least: u64, most: u64) -> bool {
         let mut left: HashSet<_> = self.truth.keys().collect();
         records.iter().all(|record| {

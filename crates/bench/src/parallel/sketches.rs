@@ -43,7 +43,7 @@ pub(super) struct Run {
 }
 
 impl Sketches {
-    /// Empty ones for so many workers and bursts of up to `burst` packets. Traffic is IPv4.
+    /// Empty ones for this many workers and bursts of up to `burst` packets. Traffic is IPv4.
     pub(super) fn run(self, workers: usize, burst: usize, seed: Seed) -> Result<Run, String> {
         let tracked = |seed| TrackedConfig::new(ArrayConfig::new(COUNT_MIN.0, COUNT_MIN.1, seed)?, 1);
         match self.kind {

@@ -213,7 +213,7 @@ impl Live {
         (Self { receiver: Receiver::new(&config, TimeBase::Clock, None), source, fan }, inboxes.remove(0))
     }
 
-    /// So many frames come, at this time.
+    /// This many frames come, at this time.
     fn burst(&mut self, frames: u64, now: u64) {
         self.receiver.tick(now, &mut self.fan);
         match self.source.rx_burst() {

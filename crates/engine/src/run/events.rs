@@ -28,7 +28,7 @@ pub(super) enum Event<R> {
     Progress(ReceiverId, u64, u64),
     Warning(String),
     Steps(Steps),
-    /// A receiver or worker has ended, which took its thread so much processor time.
+    /// A receiver or worker has ended, which took its thread this much processor time.
     ThreadEnded(Duration),
     WorkerEnded(WorkerId, Box<WorkerEnd<R>>),
     WorkerFailed(WorkerId),

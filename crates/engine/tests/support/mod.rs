@@ -303,7 +303,7 @@ pub(crate) fn generated(spec: &str, burst: usize) -> Vec<Box<dyn PacketSource>> 
     vec![Box::new(SyntheticSource::open(spec, burst).expect("a good specification"))]
 }
 
-/// The same traffic on so many queues of a wire that waits for its readers.
+/// The same traffic on this many queues of a wire that waits for its readers.
 pub(crate) fn on_queues(spec: &str, queues: usize, burst: usize) -> Vec<Box<dyn PacketSource>> {
     let mut source = SyntheticSource::open(spec, burst).expect("a good specification");
     let trace = Arc::new(Trace::load(&mut source, queues, MEMORY as u64).expect("it fits"));

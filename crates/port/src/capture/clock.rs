@@ -13,7 +13,7 @@ pub(super) struct Clock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tick {
     Nanoseconds(u64),
-    /// So many units are one nanosecond.
+    /// This many units are one nanosecond.
     PerNanosecond(u64),
     /// Two to this power of them are one second.
     PowerOfTwo(u32),

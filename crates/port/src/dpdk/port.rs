@@ -223,7 +223,7 @@ impl Port {
         (0..queues).map(|number| RxQueue { port: port.clone(), number }).collect()
     }
 
-    /// Starts it with so many receive queues, each with a pool of its own. How frames are spread over them.
+    /// Starts it with this many receive queues, each with a pool of its own. How frames are spread over them.
     ///
     /// # Errors
     /// `Open` with the driver's reason.

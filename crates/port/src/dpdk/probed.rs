@@ -72,7 +72,7 @@ impl ProbedPorts {
         nodes.all(|node| node == Some(first)).then_some(first)
     }
 
-    /// Starts each port with so many receive queues, and shares these out to `receivers` sources: one for each thread
+    /// Starts each port with this many receive queues, and shares these out to `receivers` sources: one for each thread
     /// that receives. Queues of one number come to one source, so that both directions of a tap meet there. And how
     /// frames are spread over the queues of the port that says least.
     ///

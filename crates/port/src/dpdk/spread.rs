@@ -26,7 +26,7 @@ pub(super) struct Rss {
 }
 
 impl Rss {
-    /// For so many queues of a driver that says this of itself.
+    /// For this many queues of a driver that says this of itself.
     pub(super) fn new(queues: u16, info: &shim_port_info) -> Self {
         let bytes = match info.hash_key_size {
             0 => USUAL_KEY_BYTES,

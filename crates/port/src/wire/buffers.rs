@@ -8,7 +8,7 @@ pub(crate) trait Buffers: Debug + Send {
     /// Takes the buffers of the last burst back.
     fn release(&mut self);
 
-    /// Makes sure of so many buffers. `false` without having taken any.
+    /// Makes sure of this many buffers. `false` without having taken any.
     fn reserve(&mut self, count: usize) -> bool;
 
     /// Puts frames into the buffers that were reserved, as many, and describes them as they are there.

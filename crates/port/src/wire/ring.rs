@@ -28,7 +28,7 @@ impl RingCounts {
         accepted
     }
 
-    /// Takes up to so many. Returns how many there were.
+    /// Takes up to this many. Returns how many there were.
     #[inline(always)]
     pub(super) fn take(&mut self, most: u64) -> u64 {
         let taken = most.min(self.waiting);
@@ -73,7 +73,7 @@ impl Waiting {
         self.0.front().map(|run| (run.first, run.count))
     }
 
-    /// The oldest, at most so many of one run: the first one's number, and how many.
+    /// The oldest, at most this many of one run: the first one's number, and how many.
     #[inline(always)]
     pub(super) fn pop(&mut self, most: u64) -> (u64, u64) {
         let Some(run) = self.0.front_mut() else { return (0, 0) };

@@ -10,9 +10,9 @@ use traffic::{Arrivals, Schedule};
 pub enum Length {
     /// The trace once.
     Once,
-    /// So many packets.
+    /// This many packets.
     Packets(u64),
-    /// All packets that arrive in so many nanoseconds; with a rate only.
+    /// All packets that arrive in this many nanoseconds; with a rate only.
     Nanoseconds(u64),
 }
 

@@ -152,7 +152,7 @@ impl Trace {
         (self.times_ns.1 - self.times_ns.0).saturating_add(1)
     }
 
-    /// Whether so many packets of a replay have times that can be told.
+    /// Whether this many packets of a replay have times that can be told.
     pub(super) fn can_replay(&self, packets: u64) -> bool {
         let laps = packets.saturating_sub(1) / self.frames();
         let later_ns = self.lap_ns().checked_mul(laps);

@@ -85,7 +85,7 @@ impl Queue {
     }
 
     /// Queues a message and leaves another buffer in its place; without room, its records are dropped. Where `patience`
-    /// is given, waits for room as long as the collector takes messages: after so much time in which it took none, not
+    /// is given, waits for room as long as the collector takes messages: after this much time in which it took none, not
     /// any more. Gives back whether there was room.
     pub(super) fn push(&self, message: &mut Message, patience: Option<Duration>) -> bool {
         let mut state = self.lock();

@@ -17,7 +17,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long a network may take to say that nobody listens.
 const ANSWER: Duration = Duration::from_millis(50);
-/// Over UDP, templates are resent after so many messages too (RFC 7011, section 8.4): a replay sends in seconds what
+/// Over UDP, templates are resent after this many messages too (RFC 7011, section 8.4): a replay sends in seconds what
 /// otherwise takes hours.
 const RESEND_MESSAGES: u32 = 4096;
 

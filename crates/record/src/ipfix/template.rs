@@ -75,7 +75,7 @@ pub(super) fn text(text: &str) -> Vec<u8> {
 /// How a field is read and encoded.
 #[derive(Clone, Copy, Debug)]
 enum Item {
-    /// The first so many octets of a number shifted up to the top.
+    /// The first this many octets of a number shifted up to the top.
     Unsigned {
         octets: usize,
         get: fn(&FlowRecord) -> u64,

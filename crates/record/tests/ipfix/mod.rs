@@ -85,7 +85,7 @@ impl Session {
         self.message_after_loss(bytes, 0);
     }
 
-    /// The same where so many data records before it are known not to have come.
+    /// The same where this many data records before it are known not to have come.
     pub fn message_after_loss(&mut self, bytes: &[u8], lost: u32) {
         assert_eq!(u16_at(bytes, 0), 10, "version");
         let header = Header {

@@ -11,10 +11,11 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One step of growth, and the size of a huge page.
-pub(super) const STEP: usize = 2 << 20;
+/// One step of growth, and the size of a huge page. A fuzzer makes thousands of tables a second: it takes small steps on small pages,
+/// and none ahead.
+pub(super) const STEP: usize = if cfg!(fuzzing) { 64 << 10 } else { 2 << 20 };
 /// The most steps ahead.
-const MOST_AHEAD: u32 = 8;
+const MOST_AHEAD: u32 = if cfg!(fuzzing) { 0 } else { 8 };
 
 /// Steps that are in use, and those that the limits were charged for: all that are in use and those ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +85,10 @@ impl Region {
         let base = start.cast::<u8>().wrapping_add(start.cast::<u8>().align_offset(STEP));
         let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;
         let room = size - (base.as_ptr() as usize - start as usize);
-        // SAFETY: advice on a part of that mapping; where the kernel does not take it, pages are small.
-        unsafe { libc::madvise(base.as_ptr().cast(), room, libc::MADV_HUGEPAGE) };
+        if !cfg!(fuzzing) {
+            // SAFETY: advice on a part of that mapping; where the kernel does not take it, pages are small.
+            unsafe { libc::madvise(base.as_ptr().cast(), room, libc::MADV_HUGEPAGE) };
+        }
         let region = Self {
             steps: AtomicU64::new(0),
             open: AtomicU32::new(0),
@@ -94,7 +97,7 @@ impl Region {
             can_populate: AtomicBool::new(true),
             refused_at: AtomicUsize::new(usize::MAX),
             most: u32::try_from(room / STEP).unwrap_or(u32::MAX),
-            layout: Mutex::new(Layout { reservation: Some((start, size)), base, try_pool: true }),
+            layout: Mutex::new(Layout { reservation: Some((start, size)), base, try_pool: !cfg!(fuzzing) }),
             limits: limits.clone(),
         };
         Ok((region, base))

@@ -32,7 +32,7 @@ fn drained(slots: Arc<Slots<u64, Counter>>) -> Vec<(u64, u64)> {
     found
 }
 
-/// Slots for so many keys.
+/// Slots for this many keys.
 fn slots(keys: usize) -> Arc<Slots<u64, Counter>> {
     Arc::new(Slots::new(keys, 0, Counter::new))
 }

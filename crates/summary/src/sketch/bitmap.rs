@@ -10,7 +10,7 @@ use super::{
     Cardinality, Configuration, Estimate, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 
-/// Below so many zeros their number is no normal one.
+/// Below this many zeros their number is no normal one.
 const FEW: u64 = 30;
 
 /// A direct (linear) bitmap: a bit for each hash value.
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use packet::{KeyV4, Seed};
 
-    /// Updates of so many flows, each twice.
+    /// Updates of this many flows, each twice.
     fn flows(number: u64, count: u32) -> Vec<Update<KeyV4>> {
         let seed = Seed::new(number);
         let of = |i: u32| {
@@ -289,7 +289,7 @@ mod tests {
         keeps_its_promise::<MultiResolutionBitmap>(config, &[2_000, 20_000], 0.95);
     }
 
-    /// With so many two flows meet in about one stream of six: the bound must leave room for it.
+    /// With this many two flows meet in about one stream of six: the bound must leave room for it.
     #[test]
     fn few_flows_are_within_the_bounds() {
         fn of<S: Cardinality<Configuration = GridConfig<S>> + UpdateBurst<KeyV4> + Grid>(

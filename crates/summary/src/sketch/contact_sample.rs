@@ -37,7 +37,7 @@ pub struct ContactSample<K: Key> {
     keys: Box<[K]>,
 }
 
-/// Slots for so many pairs.
+/// Slots for this many pairs.
 fn slots(capacity: usize) -> usize {
     capacity + capacity.div_ceil(7)
 }
@@ -56,7 +56,7 @@ impl<K: Key> Grid for ContactSample<K> {
 }
 
 impl<K: Key> ContactSample<K> {
-    /// Pairs are kept whose hash begins with so many zeros: one in 2ˡ.
+    /// Pairs are kept whose hash begins with this many zeros: one in 2ˡ.
     pub fn level(&self) -> u32 {
         self.level
     }
@@ -136,7 +136,7 @@ impl<K: Key> ContactSample<K> {
         self.pairs.iter().copied().zip(&self.keys).filter(|(pair, _)| *pair != NONE)
     }
 
-    /// What so many pairs of a key say.
+    /// What this many pairs of a key say.
     fn of_count(&self, count: usize) -> Estimate {
         let count = count as f64;
         if self.level == 0 {

@@ -20,7 +20,7 @@ pub(crate) use weights::Weights;
 use super::memory::filled;
 use super::{Cell, SketchError};
 
-/// Cells of so many bytes and more lie beyond the core's own second-level cache, or take most of it.
+/// Cells of this many bytes and more lie beyond the core's own second-level cache, or take most of it.
 const FAR_BYTES: usize = 512 << 10;
 
 /// What a byte holds at most. One that counted is not 0 again, so that a counter that has something seldom has to look at its cell.
@@ -55,7 +55,7 @@ impl<C: Cell> Counters<C> {
         Ok(Self { bytes, cells: filled(len, C::default())?, has_weights: false, has_singles: false })
     }
 
-    /// True for so many counters that they are split, unless somebody looks at them.
+    /// True for this many counters that they are split, unless somebody looks at them.
     pub(crate) const fn are_many(len: usize) -> bool {
         len >= FAR_BYTES / size_of::<C>()
     }

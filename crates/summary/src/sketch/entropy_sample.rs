@@ -11,7 +11,7 @@ use super::summary::BURST;
 use super::{Configuration, Estimate, SketchError, Summary, Unmergeable, Update, UpdateBurst};
 use packet::Key;
 
-/// What a sample of n missed altogether is no more than so much / n of all, with the same confidence.
+/// What a sample of n missed altogether is no more than this much / n of all, with the same confidence.
 const RULE_OF_THREE: f64 = 3.0;
 
 /// The first flows of the stream, counted exactly, and of all others random positions, with how often the position's flow came from there

@@ -46,7 +46,7 @@ const MOST: usize = 1 << 40;
 /// that it has one for.
 const GROUP: usize = if cfg!(all(target_arch = "x86_64", target_feature = "sse2")) { 16 } else { 8 };
 
-/// Places that hashbrown takes for so many flows.
+/// Places that hashbrown takes for this many flows.
 fn places(capacity: usize) -> usize {
     match capacity {
         ..4 => 4,
@@ -67,7 +67,7 @@ impl<K: Key> ExactConfig<K> {
         Self { capacity, seed, of: PhantomData }
     }
 
-    /// Memory of a table of so many places: flows, aligned to a group, and a control byte for each.
+    /// Memory of a table of this many places: flows, aligned to a group, and a control byte for each.
     fn bytes_of(places: usize) -> usize {
         let group = GROUP.max(align_of::<(K, u64)>());
         (places * size_of::<(K, u64)>()).next_multiple_of(group) + places + GROUP

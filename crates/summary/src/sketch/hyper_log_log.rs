@@ -108,7 +108,7 @@ impl Cardinality for HyperLogLog {
     }
 }
 
-/// By which factor a number is within its estimate, either way, with so many standard deviations. Of few registers the
+/// By which factor a number is within its estimate, either way, with this many standard deviations. Of few registers the
 /// estimate is skewed: its logarithm is nearer to a normal one.
 pub(crate) fn off(registers: usize, deviations: f64) -> f64 {
     (deviations * beta(registers) / (registers as f64).sqrt()).exp()

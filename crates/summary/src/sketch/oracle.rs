@@ -73,7 +73,7 @@ pub(crate) struct Contacts {
 }
 
 impl Contacts {
-    /// Packets of flows drawn by Zipf's law, and among them sources with so many destinations each, to which they send one or two
+    /// Packets of flows drawn by Zipf's law, and among them sources with this many destinations each, to which they send one or two
     /// packets; the destinations of the first half follow each other as those of a scan do. By the seed of this number.
     pub(crate) fn zipf(packets: usize, flows: usize, spreaders: &[u32], number: u64) -> Self {
         let text = format!("packets={packets},flows={flows},zipf=1,seed={number}");
@@ -114,7 +114,7 @@ impl Contacts {
     }
 }
 
-/// What a structure answers: its list, and its estimates of the first so many sources of `stream`, and of one that is not in it.
+/// What a structure answers: its list, and its estimates of the first this many sources of `stream`, and of one that is not in it.
 pub(crate) fn all_contacts<S: Spreaders<KeyV4>>(
     summary: &S,
     stream: &Contacts,

@@ -5,7 +5,7 @@ use packet::Seed;
 use sketches_ddsketch::{Config, DDSketch};
 use std::fmt;
 
-/// "Which value do so many stay below?"
+/// "Which value do this many stay below?"
 pub trait Quantiles: Summary {
     /// The value of rank ⌊q (n − 1)⌋ of n, counted from 0; `None` without values, or where `q` is not in 0..=1.
     fn quantile(&self, q: f64) -> Option<Estimate>;

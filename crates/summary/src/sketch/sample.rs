@@ -28,13 +28,13 @@ pub trait Sampling {
     const KIND: &'static str;
     /// What is sampled, for the text form.
     const UNIT: &'static str;
-    /// Memory for so many flows.
+    /// Memory for this many flows.
     fn bytes(capacity: usize) -> usize;
 }
 
 /// What to sample.
 pub struct SampleConfig<T> {
-    /// One in so many is taken, at random; 1 takes all.
+    /// One in this many is taken, at random; 1 takes all.
     pub one_in: u32,
     /// Flows that can be kept.
     pub capacity: usize,
@@ -44,7 +44,7 @@ pub struct SampleConfig<T> {
 }
 
 impl<T: Sampling> SampleConfig<T> {
-    /// One in so many where only the memory is given: as with sampled NetFlow on fast links.
+    /// One in this many where only the memory is given: as with sampled NetFlow on fast links.
     pub const USUAL: u32 = 100;
 
     /// Checked where the sample is made.

@@ -3,7 +3,7 @@
 
 use super::SizeDistribution;
 
-/// Up to so many sampled packets a flow is one of many sizes; with more it has as many as the rate says, give or take an eighth.
+/// Up to this many sampled packets a flow is one of many sizes; with more it has as many as the rate says, give or take an eighth.
 const FEW: usize = 64;
 
 /// Sizes up to this one are told apart; of larger ones, as many as one size has in a ratio of 2^(1/16).

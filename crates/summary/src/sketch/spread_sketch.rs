@@ -57,7 +57,7 @@ pub struct SpreadSketch<K: Key> {
 
 const NONE: u32 = u32::MAX;
 
-/// Registers of a cell where a row has so many columns.
+/// Registers of a cell where a row has this many columns.
 fn registers(columns: usize) -> usize {
     (1 << (8 * columns).ilog2()).clamp(64, MOST_REGISTERS)
 }

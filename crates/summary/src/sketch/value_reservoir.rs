@@ -122,7 +122,7 @@ impl Merge for ValueReservoir {
             (ours, theirs) = if is_ours { (ours - 1, theirs) } else { (ours, theirs - 1) };
             from_ours += usize::from(is_ours);
         }
-        // Any so many of ours stay, then any so many of theirs come (Knuth, volume 2, algorithm 3.4.2 S).
+        // Any this many of ours stay, then any this many of theirs come (Knuth, volume 2, algorithm 3.4.2 S).
         let mut to = 0;
         for at in 0..kept {
             if draw.happens((from_ours - to) as u64, (kept - at) as u64) {
@@ -157,7 +157,7 @@ impl Quantiles for ValueReservoir {
         if off == 0.0 {
             return Some(Estimate::exact(at(rank as usize)));
         }
-        // So many of the sample are not above the value of this rank, at the least, and so many below it, at the most.
+        // This many of the sample are not above the value of this rank, at the least, and this many below it, at the most.
         let not_above = (number * ((rank + 1.0) / total - off)).ceil();
         let below = (number * (rank / total + off)).floor();
         let value = at((q * (number - 1.0)) as usize);

@@ -117,7 +117,7 @@ fn list(set: &[u64], values: &mut [u8; 256]) -> usize {
 }
 
 impl<K: ByteKey> Search<'_, K> {
-    /// Takes work of so many bytes into account. False where it is too much.
+    /// Takes work of this many bytes into account. False where it is too much.
     fn step(&mut self, bytes: usize) -> bool {
         self.steps += bytes as u64;
         self.is_cut_short |= self.steps > MOST_STEPS || self.found.len() > MOST_FOUND;

@@ -6,7 +6,7 @@
 /// Ranks are fractions of this: p in millionths, and its half.
 const SCALE: i64 = 2_000_000;
 
-/// Markers. So many samples are kept as they are.
+/// Markers. This many samples are kept as they are.
 const MARKERS: usize = 5;
 
 /// Which quantile a [`PSquare`] estimates: where its inner markers should stand.
@@ -292,7 +292,7 @@ mod tests {
         for millionths in [0, 1, 500_000, 990_000, 999_999, 1_000_000] {
             let quantile = Quantile::new(millionths);
             let desired = |i: usize, n5: u32| 1 + (i64::from(n5) - 1) * quantile.ranks[i] / SCALE;
-            // Where the markers stand after so many samples, two of them at an end if the quantile lies there.
+            // Where the markers stand after this many samples, two of them at an end if the quantile lies there.
             let last = u32::MAX;
             let n4 = desired(2, last).clamp(4, i64::from(last) - 1);
             let n3 = desired(1, last).clamp(3, n4 - 1);

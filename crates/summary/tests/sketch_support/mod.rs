@@ -58,7 +58,7 @@ pub(crate) fn fails(estimate: &Estimate, truth: f64) -> bool {
     !estimate.bounds.expect("a bound").contain(truth)
 }
 
-/// Refuses more failures in so many independent trials than a bound that fails with the probability `p` or less would
+/// Refuses more failures in this many independent trials than a bound that fails with the probability `p` or less would
 /// have in one of a million cases.
 pub(crate) fn assert_as_promised(what: &str, failures: u32, trials: u32, confidence: f64) {
     let p = 1.0 - confidence;

@@ -12,7 +12,7 @@ use summary::tcp::{Connection, LossCounts, Segment, flag};
 
 pub(crate) const MS: u64 = 1_000_000;
 
-/// How a transfer goes: times in nanoseconds, chances as one in so many (0: never).
+/// How a transfer goes: times in nanoseconds, chances as one in this many (0: never).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,

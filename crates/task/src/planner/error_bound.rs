@@ -18,7 +18,7 @@ const CANDIDATES: f64 = 1024.0;
 /// Contacts of a spreader where the user did not say from when on it is one.
 const USUAL_SPREADER: f64 = 1_000.0;
 
-/// The largest configuration of so many bytes.
+/// The largest configuration of this many bytes.
 fn sized<S: Summary>(bytes: usize) -> Option<S::Configuration> {
     S::Configuration::with_bytes(bytes, Seed::new(0)).ok()
 }
@@ -28,7 +28,7 @@ fn is_v6<K: Key>() -> bool {
     size_of::<K>() > size_of::<KeyV4>()
 }
 
-/// What a structure of so many bytes has room for: flows that it keeps, or counters of a row, where packets are counted. `None` where
+/// What a structure of this many bytes has room for: flows that it keeps, or counters of a row, where packets are counted. `None` where
 /// it cannot be so small.
 pub(super) fn capacity<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<usize> {
     match structure {
@@ -67,7 +67,7 @@ fn deviations(failure: f64) -> f64 {
     (2.0 * (2.0 / failure).ln()).sqrt()
 }
 
-/// The relative error (see the planner's head) that a structure of so many bytes keeps; `None` where theory does not say.
+/// The relative error (see the planner's head) that a structure of this many bytes keeps; `None` where theory does not say.
 pub(super) fn error_bound<K: Key>(
     structure: Structure,
     bytes: usize,

@@ -63,12 +63,12 @@ macro_rules! each {
     };
 }
 
-/// A structure of so many bytes.
+/// A structure of this many bytes.
 fn sized<S: Summary>(making: &Making) -> Result<S, SketchError> {
     S::new(&Configuration::with_bytes(making.bytes, making.seed)?)
 }
 
-/// A sample of so many bytes that takes one in `one_in`.
+/// A sample of this many bytes that takes one in `one_in`.
 fn sample<S>(making: &Making) -> Result<S, SketchError>
 where
     S: Sampling + Summary<Configuration = SampleConfig<S>>,

@@ -19,7 +19,7 @@ const SAFE_TAIL: u32 = WINDOW;
 const DUP_THRESH: u32 = 3;
 /// Time between two segments of a sender: 1 Gbit/s.
 const SPACING_NS: u64 = 12_000;
-/// What the hop holds back comes so much later: others overtake it, but fewer than make it count as lost.
+/// What the hop holds back comes this much later: others overtake it, but fewer than make it count as lost.
 const DELAY_NS: u64 = SPACING_NS * 5 / 2;
 const _: () = assert!(DELAY_NS < DUP_THRESH as u64 * SPACING_NS);
 const START_NS: u64 = 1_704_067_200_000_000_000;

@@ -22,7 +22,7 @@ impl Weights {
         burst.iter().fold(Self::ones(0), with)
     }
 
-    /// So many packets that weigh 1 each.
+    /// This many packets that weigh 1 each.
     pub(crate) fn ones(packets: usize) -> Self {
         Self { sum: packets as u64, are_ones: true }
     }

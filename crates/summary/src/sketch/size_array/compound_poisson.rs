@@ -15,7 +15,7 @@ const ROUNDS: usize = 100;
 /// The change of the number of flows, as a part of it, at which rounds end.
 const SETTLED: f64 = 1e-4;
 
-/// Sizes with so many flows each, in the order of sizes but for those of large counters.
+/// Sizes with this many flows each, in the order of sizes but for those of large counters.
 pub(super) fn flows(cells: &[u32]) -> Vec<(u64, f64)> {
     let mut counters = vec![0.0; LIMIT + 1];
     let mut large = vec![];
