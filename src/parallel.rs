@@ -24,7 +24,7 @@ pub(crate) fn plan(options: &RunOptions, config: &Config) -> Result<Plan, Failur
     settle(options, config, queues, &engine::allowed_cores())
 }
 
-/// Receive queues that a DPDK port is asked for: this many, or one for each receiver; one where nobody asked for a design and
+/// Receive queues that a DPDK port is asked for: those of `--queues`, or one for each receiver; one where no design was asked for and
 /// something needs one receiver.
 pub(crate) fn asked_queues(options: &RunOptions, config: &Config) -> usize {
     match (options.queues, options.design, &options.cores) {

@@ -39,6 +39,8 @@ pub trait RecordSink {
     }
     /// Passes on the records that were gathered so far, where they are gathered.
     fn hand_over(&mut self) {}
+    /// A worker has failed, whose sink is lost with what it held and with the records that had not ended.
+    fn worker_failed(&mut self) {}
     /// Nothing is measured any more: from here on it may wait for room.
     fn may_wait(&mut self) {}
     /// Tells what is known of the measurement beside records, when a window is closed. Most have no use for it.

@@ -37,8 +37,8 @@ pub struct Config {
     pub parts: Parts,
     /// Seed of the tables' hash.
     pub seed: Seed,
-    /// Says which task set answers which window, and what is counted for it beside the flow tables, where anything is. Tasks are
-    /// planned for the same seed, key and design ([`crate::admission::admit`]).
+    /// Says which task set answers which window, and which tasks are counted in addition to flows. Tasks are planned for the same seed,
+    /// key and design ([`crate::admission::admit`]).
     pub control: Option<Control>,
     /// The most frames in a burst.
     pub burst: usize,

@@ -2,7 +2,7 @@
 //!
 //! The set of a window is a function of the window's number, so that receivers, workers and the merger of their windows agree on
 //! it, however far they are apart. A receiver takes the lock once a window, a worker once a set; a packet never does. What workers
-//! count in is allocated by whoever installs a set, and freed by the run's hub: measuring threads do neither.
+//! count in is allocated by the thread that installs a set and freed by the run's hub. Measuring threads do neither.
 //!
 //! A replay has no time of its own: how many windows it is ahead of what is answered differs from run to run. A paced control has
 //! receivers wait, before they enter the window after the next one, until a window is answered. A set that is installed in
@@ -158,7 +158,7 @@ impl Control {
             run.countings.retain(|counting| counting.first < first);
             let counts = run.countings.last().is_some_and(Counting::counts);
             match counting {
-                Some(counting) => run.countings.push(counting.from(first)),
+                Some(counting) => run.countings.push(Counting { first, ..counting }),
                 None if counts => run.countings.push(Counting::of_nothing(first, set.generation())),
                 None => {}
             }
@@ -187,7 +187,7 @@ impl Control {
         self.schedule.1.notify_all();
     }
 
-    /// This window is answered, or will not be: nobody waits for it or for those before any more.
+    /// This window is answered, or will not be. Waits for it and for earlier windows end.
     pub(crate) fn answered(&self, window: WindowId) {
         let mut schedule = self.schedule();
         schedule.answered = schedule.answered.max(Some(window));
@@ -223,11 +223,12 @@ impl Control {
         run.counting(window)?.workers.get_mut(worker.index())?.take()
     }
 
-    /// Where what is counted from windows up to this one comes together, if that was not taken yet.
-    pub(crate) fn take_hub_halves(&self, window: WindowId) -> Vec<HubHalf> {
+    /// What the hub answers windows up to this one by, with the first window of each, if it was not taken yet.
+    pub(crate) fn take_hub_halves(&self, window: WindowId) -> Vec<(WindowId, HubHalf)> {
         let mut schedule = self.schedule();
         let countings = schedule.run.iter_mut().flat_map(|run| &mut run.countings);
-        countings.filter(|counting| counting.first <= window).filter_map(|c| c.hub.take()).collect()
+        let begun = countings.filter(|counting| counting.first <= window);
+        begun.filter_map(|counting| Some((counting.first, counting.hub.take()?))).collect()
     }
 
     /// All receivers and workers are past this window: what was counted before it alone goes.

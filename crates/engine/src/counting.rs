@@ -34,9 +34,7 @@ impl fmt::Debug for WorkerHalf {
 /// What the hub answers by.
 #[derive(Debug)]
 pub(crate) struct HubHalf {
-    pub(crate) first: WindowId,
     pub(crate) tasks: Tasks,
-    pub(crate) generation: Generation,
     /// Where emptied states go back to, by worker.
     pub(crate) spares: Vec<Sender<Box<TaskStates>>>,
     /// The memory of all states.
@@ -46,31 +44,23 @@ pub(crate) struct HubHalf {
 impl Counting {
     /// Two states for each worker, so that none waits for an answer.
     pub(crate) fn new(tasks: &Tasks, workers: usize, memory: Option<Lease>) -> Result<Self, SketchError> {
-        let mut counting = Self::of_nothing(WindowId::default(), tasks.generation());
-        let mut spares = Vec::new();
+        let (mut halves, mut spares) = (Vec::new(), Vec::new());
         for _ in 0..workers {
             let (back, spare) = channel();
             let _ = back.send(Box::new(tasks.states()?));
             let counter = TaskCounter::new(tasks, Box::new(tasks.states()?));
-            counting.workers.push(Some(WorkerHalf { counter, spare }));
+            halves.push(Some(WorkerHalf { counter, spare }));
             spares.push(back);
         }
-        counting.hub = counting.hub.map(|hub| HubHalf { tasks: tasks.clone(), spares, memory, ..hub });
-        Ok(counting)
+        let hub = HubHalf { tasks: tasks.clone(), spares, memory };
+        let (first, generation) = (WindowId::default(), tasks.generation());
+        Ok(Self { first, generation, workers: halves, hub: Some(hub) })
     }
 
     /// From this window on nothing is counted.
     pub(crate) fn of_nothing(first: WindowId, generation: Generation) -> Self {
-        let tasks = Tasks::none(generation);
-        let hub = HubHalf { first, tasks, generation, spares: Vec::new(), memory: None };
+        let hub = HubHalf { tasks: Tasks::none(generation), spares: Vec::new(), memory: None };
         Self { first, generation, workers: Vec::new(), hub: Some(hub) }
-    }
-
-    /// From this window on.
-    pub(crate) fn from(mut self, first: WindowId) -> Self {
-        self.first = first;
-        self.hub.iter_mut().for_each(|hub| hub.first = first);
-        self
     }
 
     /// True where anything is counted.

@@ -95,10 +95,29 @@ impl RowBlock {
     }
 }
 
+/// What answers over the run lack.
+#[derive(Clone, Debug, Default)]
+struct Lacking {
+    refused_rows: u64,
+    /// Packets without a place in the table.
+    unplaced: Unplaced,
+    /// Workers whose records did not come.
+    failed_workers: u64,
+}
+
+impl Lacking {
+    fn add(&mut self, more: &Self) {
+        self.refused_rows += more.refused_rows;
+        self.unplaced.add(&more.unplaced);
+        self.failed_workers += more.failed_workers;
+    }
+}
+
 impl RunRows {
-    /// What the run's answers lack where this many rows of a window were refused.
-    fn lacks(self, refused_rows: u64) -> u64 {
-        if self == Self::OfWindows { refused_rows } else { 0 }
+    /// What the run's answers lack of a window. Of its refused rows they lack none that they do not read.
+    fn lacking(self, window: &ClosedWindow) -> Lacking {
+        let refused_rows = if self == Self::OfWindows { window.refused_rows } else { 0 };
+        Lacking { refused_rows, unplaced: window.unplaced, failed_workers: 0 }
     }
 }
 
@@ -110,8 +129,8 @@ enum Message {
     /// `true`: as in [`RecordSink::begin_last_record_rows`].
     RecordRows(RowBlock, bool, Sender<RowBlock>),
     Window(Box<ClosedWindow>),
-    /// What answers over the run lack in addition to what windows say: rows that were refused, and packets without a place.
-    Lacking(u64, Unplaced),
+    /// In addition to what windows say.
+    Lacking(Lacking),
     Account(Account),
 }
 
@@ -172,7 +191,7 @@ pub struct Outputs {
     refused_rows: u64,
     thread: Option<(JoinHandle<OutputsResult>, Receiver<String>)>,
     /// What the run's answers lack of windows for which there was no room, and of records' rows.
-    lacking: Option<(u64, Unplaced)>,
+    lacking: Option<Lacking>,
     /// An account for which there was no room yet.
     unsent: Option<Account>,
     counters: Arc<HandOverCounters>,
@@ -304,8 +323,8 @@ impl Outputs {
         self.may_wait();
         self.hand_over();
         self.hand_over_record_rows();
-        if let Some((refused_rows, unplaced)) = self.lacking.take() {
-            self.send(Message::Lacking(refused_rows, unplaced));
+        if let Some(lacking) = self.lacking.take() {
+            self.send(Message::Lacking(lacking));
         }
     }
 
@@ -348,7 +367,7 @@ impl Outputs {
         let (block, back) = self.next_block(|outputs| &mut outputs.record_rows);
         let message = Message::RecordRows(block, self.are_last, back);
         if let Some(Message::RecordRows(mut block, ..)) = self.send(message) {
-            self.lacking.get_or_insert_default().0 += block.len() as u64;
+            self.lacking.get_or_insert_default().refused_rows += block.len() as u64;
             block.clear();
             self.record_rows = block;
         }
@@ -421,10 +440,8 @@ impl RecordSink for Outputs {
     fn window(&mut self, window: ClosedWindow) -> bool {
         let Some(unsent) = self.send(Message::Window(Box::new(window))) else { return true };
         if let Message::Window(window) = unsent {
-            let run = self.setting.run;
-            let (refused_rows, unplaced) = self.lacking.get_or_insert_default();
-            *refused_rows += run.lacks(window.refused_rows);
-            unplaced.add(&window.unplaced);
+            let more = self.setting.run.lacking(&window);
+            self.lacking.get_or_insert_default().add(&more);
         }
         false
     }
@@ -442,6 +459,12 @@ impl RecordSink for Outputs {
             }
             Some(Message::Records(block, _)) => self.lost(block),
             Some(_) => {}
+        }
+    }
+
+    fn worker_failed(&mut self) {
+        if self.setting.run == RunRows::OfRecords {
+            self.lacking.get_or_insert_default().failed_workers += 1;
         }
     }
 

@@ -102,7 +102,7 @@ impl<R: RecordSink> Worker<R> {
         Self { is_only: true, ..self }
     }
 
-    /// Counts what a control says beside the flows.
+    /// Counts the tasks of the control's sets in addition to flows.
     pub(crate) fn set_tasks(&mut self, tasks: WorkerTasks) {
         self.tasks = Some(tasks);
     }

@@ -85,6 +85,10 @@ fn a_worker_that_dies_takes_its_share_only() {
             assert_eq!(packets.measured + failed, FRAMES, "{what}: {packets:?}");
             assert_ne!(failed, 0, "{what}");
             assert_eq!(run.windows.len(), whole.windows.len(), "{what}");
+            assert_eq!(
+                run.outcome.records.failed_workers, 1,
+                "{what}: its records are missing, which is told"
+            );
             others_have_all(&run, &whole, |worker| worker == dead, &what);
             let [fault] = &run.outcome.faults[..] else { panic!("{what}: {:?}", run.outcome.faults) };
             assert!(fault.contains(&format!("worker {dead} failed")) && !fault.contains('\n'), "{fault}");

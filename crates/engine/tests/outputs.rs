@@ -127,3 +127,37 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
     assert_eq!(of_run.reason, Some(reason), "also of windows that nothing was told of");
     assert_eq!(of_run.rows[0][0], Value::Unsigned(rows + given));
 }
+
+#[test]
+fn answers_over_the_run_say_that_records_of_a_failed_worker_are_missing() {
+    let config = config();
+    let site = Site { key: config.key, tracks_loss: false, seed: config.seed, limits: config.limits.clone() };
+    let set = TaskSet::plan(Generation::default(), &[query("of_run", Over::Run)], None, &site);
+    let set = Arc::new(set.expect("a good query"));
+    let of_run = |has_failure: bool| {
+        let windows = Box::new(|_: Window| true);
+        let destinations = Destinations {
+            writers: Vec::new(),
+            rows: None,
+            anonymizer: None,
+            windows,
+            node: "here".to_owned(),
+        };
+        let control = Control::new(Arc::clone(&set));
+        let mut outputs =
+            Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
+        let mut sibling = outputs.sibling();
+        let key = KeyV4::new([10, 0, 0, 1, 10, 0, 0, 2], [0, 1, 0, 2], 17);
+        sibling.record_row(WindowRow { packets: 3, ..WindowRow::<()>::default() }.with_key(key));
+        outputs.absorb(sibling);
+        if has_failure {
+            outputs.worker_failed();
+        }
+        outputs.finish().answers.remove(0)
+    };
+    let (whole, lacking) = (of_run(false), of_run(true));
+    assert_eq!((whole.status, &whole.reason), (Status::Complete, &None));
+    assert_eq!([&whole.rows, &lacking.rows], [&vec![vec![Value::Unsigned(3)]]; 2]);
+    let reason = "1 workers failed: flows that had not ended on them are missing";
+    assert_eq!((lacking.status, lacking.reason.as_deref()), (Status::Partial, Some(reason)));
+}

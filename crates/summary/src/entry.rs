@@ -333,25 +333,15 @@ impl<K: Key> Slot<'_, K> {
         self.cold.sealed_flags | self.hot.tcp_flags
     }
 
-    /// The record's totals.
-    fn totals(&self) -> Counts {
-        let (open, cold) = (self.counts(), &*self.cold);
-        Counts {
-            packets: cold.total_count.wrapping_add(open.packets),
-            bytes: cold.total_byte.wrapping_add(open.bytes),
-            wire: cold.wire_byte.wrapping_add(open.wire),
-        }
-    }
-
     /// The record, as far as it goes, as one row.
     pub(crate) fn record_row(&self) -> WindowRow<K> {
-        let Counts { packets, bytes, wire } = self.totals();
+        let open = self.counts();
         let (hot, cold) = (&*self.hot, &*self.cold);
         WindowRow {
             key: hot.key,
-            packets,
-            bytes,
-            wire_bytes: wire,
+            packets: cold.total_count.wrapping_add(open.packets),
+            bytes: cold.total_byte.wrapping_add(open.bytes),
+            wire_bytes: cold.wire_byte.wrapping_add(open.wire),
             first_ns: cold.stime,
             last_ns: hot.ltime,
             tcp_seq: hot.tcp_seq,
@@ -367,24 +357,23 @@ impl<K: Key> Slot<'_, K> {
 
     /// The record, as far as it goes.
     pub(crate) fn record(&self, spec: &KeySpec, end_reason: EndReason) -> FlowRecord {
-        let Counts { packets, bytes, wire } = self.totals();
-        let (hot, cold) = (&*self.hot, &*self.cold);
+        let row = self.record_row();
         FlowRecord {
-            key: Some(hot.key.flow_key(spec)),
-            stime: cold.stime,
-            ltime: hot.ltime,
-            total_count: packets,
-            total_byte: bytes,
-            wire_byte: wire,
-            tcp_seq: hot.tcp_seq,
-            tcp_ack: hot.tcp_ack,
-            tcp_win: hot.tcp_win,
-            vlan: (cold.vlan != PacketFields::NO_VLAN).then_some(cold.vlan),
-            smac: std::array::from_fn(|i| cold.macs[6 + i]),
-            dmac: std::array::from_fn(|i| cold.macs[i]),
-            tcp_flags: self.record_flags(),
-            ip_ttl: hot.ip_ttl,
-            ip_tos: hot.ip_tos,
+            key: Some(row.key.flow_key(spec)),
+            stime: row.first_ns,
+            ltime: row.last_ns,
+            total_count: row.packets,
+            total_byte: row.bytes,
+            wire_byte: row.wire_bytes,
+            tcp_seq: row.tcp_seq,
+            tcp_ack: row.tcp_ack,
+            tcp_win: row.tcp_win,
+            vlan: (row.vlan != PacketFields::NO_VLAN).then_some(row.vlan),
+            smac: std::array::from_fn(|i| row.macs[6 + i]),
+            dmac: std::array::from_fn(|i| row.macs[i]),
+            tcp_flags: row.tcp_flags,
+            ip_ttl: row.ip_ttl,
+            ip_tos: row.ip_tos,
             end_reason,
             more: None,
         }

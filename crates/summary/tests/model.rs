@@ -223,22 +223,10 @@ impl Model {
         let flow = self.flows.entry(key).or_insert(ModelFlow {
             record: FlowRecord {
                 key: Some(key),
-                stime: p.time_ns,
-                ltime: p.time_ns,
-                total_count: 0,
-                total_byte: 0,
-                wire_byte: 0,
-                tcp_seq: 0,
-                tcp_ack: 0,
-                tcp_win: 0,
                 vlan: (p.vlan != PacketFields::NO_VLAN).then_some(p.vlan),
                 smac: p.smac(),
                 dmac: p.dmac(),
-                tcp_flags: 0,
-                ip_ttl: 0,
-                ip_tos: 0,
-                end_reason: EndReason::End,
-                more: None,
+                ..FlowRecord::without_packets(p.time_ns, p.time_ns)
             },
             samples: Default::default(),
             last: None,

@@ -61,7 +61,7 @@ impl Answering {
         Self { first, tasks, past, last: None, _memory: memory }
     }
 
-    /// The answers of a window in which nobody counted: none, unless something failed, which is to be said.
+    /// The answers of a window that no worker counted in: none, unless a fault is to be reported.
     fn of_nothing(&self, fault: Option<&str>) -> Result<Vec<TaskAnswer>, SketchError> {
         let Some(fault) = fault else { return Ok(Vec::new()) };
         let answer = |(at, task)| {

@@ -20,8 +20,8 @@ use summary::sketch::{
 const SIZES: [u64; 5] = [32 << 10, 256 << 10, 2 << 20, 16 << 20, 128 << 20];
 /// Flows of the traffic, whatever the size.
 const FLOWS: u32 = 10_000_000;
-/// Packets of a round: this many before it, which bring the structure back into the caches, so many that are
-/// timed together, and so many that are timed one by one.
+/// Packets of each part of a round: the first part brings the structure back into the caches, the second is timed as a whole, the third
+/// packet by packet.
 const ROUND: usize = 100_000;
 /// Rows of Count-Min.
 const DEPTH: usize = 3;

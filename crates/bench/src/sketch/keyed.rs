@@ -38,7 +38,7 @@ fn never_less(contender: &dyn Contender, stream: &Stream) -> bool {
         .all(|(key, count)| contender.estimate(key).is_some_and(|value| value >= f64::from(*count)))
 }
 
-/// A hash table of this many entries beside the plain one that keeps the same.
+/// A hash table of this many entries, compared with a plain one that keeps the same.
 fn table<E: Entry, S>(
     name: &'static str,
     width: usize,

@@ -393,9 +393,9 @@ fn a_worker_that_waits_for_one_that_hangs_is_not_given_up() {
         let limit = Duration::from_millis(30);
         let hand_over = HandOver { in_lock_step, gives_up_after: Some(limit), ..HAND_OVER };
         let (tell, heard) = std::sync::mpsc::channel();
-        let gave_up = Box::new(move |worker| tell.send(worker).expect("somebody hears"));
+        let gave_up = Box::new(move |worker| tell.send(worker).expect("the test receives"));
         let (mut fan, mut inboxes) = Fan::new(2, hand_over, gave_up, &config(), TimeBase::Clock);
-        // Alive, and never at its ring; the other one waits until somebody says so.
+        // Alive, and never at its ring; the other one waits until the test releases it.
         let hung = inboxes.remove(1);
         let mut waiting = inboxes.remove(0);
         let (handed_over, seen) = thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! Answers of queries over rows: of each window when it is closed, and of the run at its end.
 
-use super::{RunRows, WindowOutlet};
+use super::{Lacking, RunRows, WindowOutlet};
 use crate::closed::{ClosedWindow, Totals};
 use crate::control::Control;
 use crate::ids::WindowId;
@@ -11,7 +11,7 @@ use report::{Account, Answer, Column, ColumnKind, Span, Status, Value, Window, W
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::TaskSet;
-use task::rows::{RowPartials, RowScratch, RunPartials, Unplaced};
+use task::rows::{RowPartials, RowScratch, RunPartials};
 
 /// See the module's head.
 pub(super) struct Answers {
@@ -26,8 +26,7 @@ pub(super) struct Answers {
     first: Arc<TaskSet>,
     run: Option<RunPartials>,
     run_rows: RunRows,
-    run_unplaced: Unplaced,
-    run_refused: u64,
+    run_lacking: Lacking,
 }
 
 impl Answers {
@@ -49,8 +48,7 @@ impl Answers {
             outlet,
             open: BTreeMap::new(),
             scratch: RowScratch::default(),
-            run_unplaced: Unplaced::default(),
-            run_refused: 0,
+            run_lacking: Lacking::default(),
         }
     }
 
@@ -99,7 +97,7 @@ impl Answers {
             let partials = set.rows().window();
             (set, partials)
         });
-        self.lack(self.run_rows.lacks(closed.refused_rows), &closed.unplaced);
+        self.run_lacking.add(&self.run_rows.lacking(&closed));
         let mut answers = vec![totals(Some(closed.span), &closed.totals)];
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
@@ -148,10 +146,9 @@ impl Answers {
         passed
     }
 
-    /// Takes what the run's answers lack: rows that were refused, and packets without a place in the table.
-    pub(super) fn lack(&mut self, refused_rows: u64, unplaced: &Unplaced) {
-        self.run_refused += refused_rows;
-        self.run_unplaced.add(unplaced);
+    /// Takes what the run's answers lack in addition to what windows say.
+    pub(super) fn lack(&mut self, lacking: &Lacking) {
+        self.run_lacking.add(lacking);
     }
 
     /// A run of windows without a frame, before the one that is closed.
@@ -181,10 +178,14 @@ impl Answers {
     /// The answers over the whole run.
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
         let Some(run) = self.run.take() else { return Vec::new() };
-        let mut answers = self.first.rows().run_answers(run, &self.run_unplaced);
-        let rows_missing = missing(self.run_refused);
+        let mut answers = self.first.rows().run_answers(run, &self.run_lacking.unplaced);
+        let Lacking { refused_rows, failed_workers, .. } = self.run_lacking;
+        let records_missing = (failed_workers != 0).then(|| {
+            format!("{failed_workers} workers failed: flows that had not ended on them are missing")
+        });
         for answer in &mut answers {
-            rows_missing.iter().for_each(|reason| answer.lacks(reason));
+            let reasons = missing(refused_rows).into_iter().chain(records_missing.clone());
+            reasons.for_each(|reason| answer.lacks(&reason));
             answer.node = Some(self.node.clone());
         }
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
@@ -198,7 +199,7 @@ impl Answers {
     }
 }
 
-/// Whatever ends the thread: nobody waits for it.
+/// However the thread ends, receivers stop waiting for its answers.
 impl Drop for Answers {
     fn drop(&mut self) {
         self.control.answered(WindowId::MAX);

@@ -79,7 +79,7 @@ impl Consumer {
                 Ok(Message::Window(window)) => {
                     self.result.unreported += u64::from(!self.answers.window(*window))
                 }
-                Ok(Message::Lacking(refused_rows, unplaced)) => self.answers.lack(refused_rows, &unplaced),
+                Ok(Message::Lacking(lacking)) => self.answers.lack(&lacking),
                 Ok(Message::Account(account)) => self.each_writer(0, |writer| writer.account(&account)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,

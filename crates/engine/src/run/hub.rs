@@ -158,6 +158,10 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                     let emptied = self.desk.failed(worker);
                     self.give_back(emptied);
                     if self.merger.worker_failed(worker) {
+                        // Where flows are merged, records are not its own.
+                        if self.merging.is_none() {
+                            self.records.worker_failed();
+                        }
                         self.faults.push(format!(
                             "worker {worker} failed; the others went on. Packets that it had not reported are counted as \
                              worker_failed, its records are missing"
@@ -203,9 +207,9 @@ impl<'a, R: RecordSink> Hub<'a, R> {
 
     /// Has the desk answer by what was installed from this window on, or before.
     fn install_up_to(&mut self, window: WindowId) {
-        for half in self.control.iter().flat_map(|control| control.take_hub_halves(window)) {
-            self.spares.push((half.generation, half.spares));
-            self.desk.install(half.first, half.tasks, half.memory);
+        for (first, half) in self.control.iter().flat_map(|control| control.take_hub_halves(window)) {
+            self.spares.push((half.tasks.generation(), half.spares));
+            self.desk.install(first, half.tasks, half.memory);
         }
     }
 

@@ -81,6 +81,8 @@ pub(crate) struct Recorder {
     window: WindowId,
     windows: Vec<ClosedWindow>,
     accounts: Vec<Account>,
+    /// As it was told.
+    pub(crate) failed_workers: usize,
     siblings: Arc<AtomicUsize>,
     worker: Option<usize>,
     count: usize,
@@ -95,6 +97,7 @@ impl Recorder {
             window: WindowId::default(),
             windows: Vec::new(),
             accounts: Vec::new(),
+            failed_workers: 0,
             siblings: Arc::default(),
             worker: None,
             count: 0,
@@ -131,6 +134,9 @@ impl RecordSink for Recorder {
     }
     fn account(&mut self, account: Account) {
         self.accounts.push(account);
+    }
+    fn worker_failed(&mut self) {
+        self.failed_workers += 1;
     }
     fn sibling(&self) -> Self {
         let worker = Some(self.siblings.fetch_add(1, Relaxed));

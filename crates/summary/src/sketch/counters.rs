@@ -55,7 +55,7 @@ impl<C: Cell> Counters<C> {
         Ok(Self { bytes, cells: filled(len, C::default())?, has_weights: false, has_singles: false })
     }
 
-    /// True for this many counters that they are split, unless somebody looks at them.
+    /// True where this many counters are stored in two parts by default.
     pub(crate) const fn are_many(len: usize) -> bool {
         len >= FAR_BYTES / size_of::<C>()
     }

@@ -106,17 +106,12 @@ fn add<K: MaskedKey, const N: usize>(
     batch: &Batch<K>,
     found: &mut Vec<u32>,
 ) -> u64 {
-    let mut keys = [[0; N]; ROWS];
     let mut unplaced = 0;
-    for start in (0..batch.len()).step_by(ROWS) {
-        let rows = start..batch.len().min(start + ROWS);
-        for (key, words) in batch.keys[rows.clone()].iter().zip(&mut keys) {
-            words.copy_from_slice(key.words());
-        }
-        table.groups(&keys[..rows.len()], found);
+    each_chunk(batch, |rows, keys| {
+        table.groups(keys, found);
         unplaced += found.iter().filter(|group| **group == NO_GROUP).count() as u64;
         merge(table, columns, rules, batch, rows, found);
-    }
+    });
     unplaced
 }
 
@@ -131,18 +126,29 @@ fn merge_known<K: MaskedKey, const N: usize>(
     if table.is_empty() {
         return;
     }
-    let mut keys = [[0; N]; ROWS];
     let mut is_new = Vec::with_capacity(batch.len());
+    each_chunk(batch, |rows, keys| {
+        table.known_groups(keys, found);
+        is_new.extend(found.iter().map(|group| *group == NO_GROUP));
+        merge(table, columns, rules, batch, rows, found);
+    });
+    batch.retain(columns, &is_new);
+}
+
+/// Calls `work` with the places of some rows of a batch, and the words of their keys, until it has had all.
+fn each_chunk<K: MaskedKey, const N: usize>(
+    batch: &Batch<K>,
+    mut work: impl FnMut(Range<usize>, &[[u64; N]]),
+) {
+    let mut keys = [[0; N]; ROWS];
     for start in (0..batch.len()).step_by(ROWS) {
         let rows = start..batch.len().min(start + ROWS);
         for (key, words) in batch.keys[rows.clone()].iter().zip(&mut keys) {
             words.copy_from_slice(key.words());
         }
-        table.known_groups(&keys[..rows.len()], found);
-        is_new.extend(found.iter().map(|group| *group == NO_GROUP));
-        merge(table, columns, rules, batch, rows, found);
+        let keys = &keys[..rows.len()];
+        work(rows, keys);
     }
-    batch.retain(columns, &is_new);
 }
 
 /// Merges rows of a batch into their groups.

@@ -427,19 +427,7 @@ fn conversations_have_no_direction() {
 
 #[test]
 fn prefixes_print_as_prefixes() {
-    let rows: Vec<_> = (0..3)
-        .map(|n| Plain {
-            src: IpAddr::from([10, 1, n / 2, n]),
-            dst: IpAddr::from([10, 9, 9, 9]),
-            ports: [1, 2],
-            protocol: 17,
-            packets: 1,
-            bytes: 50,
-            vlan: None,
-            rtt: None,
-            lost: 0,
-        })
-        .collect();
+    let rows: Vec<_> = (0..3).map(|n| one_packet([10, 1, n / 2, n])).collect();
     let mut query = query(&["src_addr"], items(), None);
     query.group[0].prefix = Some([24, 64]);
     let answer = answer(&query, &rows, false);
@@ -464,10 +452,10 @@ fn generations_do_not_merge() {
     assert!(partials.merge(&one, &one.window()).is_ok());
 }
 
-/// 5,000 rows of one packet each, of sources of their own.
-fn many_sources() -> Vec<Plain> {
-    let row = |n: u32| Plain {
-        src: IpAddr::from((0x0a00_0000 + n).to_be_bytes()),
+/// A row of one packet from this source.
+fn one_packet(src: [u8; 4]) -> Plain {
+    Plain {
+        src: src.into(),
         dst: IpAddr::from([10, 9, 9, 9]),
         ports: [1, 2],
         protocol: 17,
@@ -476,8 +464,12 @@ fn many_sources() -> Vec<Plain> {
         vlan: None,
         rtt: None,
         lost: 0,
-    };
-    (0..5000).map(row).collect()
+    }
+}
+
+/// 5,000 rows of one packet each, of sources of their own.
+fn many_sources() -> Vec<Plain> {
+    (0..5000_u32).map(|n| one_packet((0x0a00_0000 + n).to_be_bytes())).collect()
 }
 
 #[test]
