@@ -11,6 +11,10 @@
 /// assert_eq!(nearest("colour", ["packets", "flows"]), None);
 /// ```
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // The distance takes time by the product of both lengths, and names come from strangers.
+    if name.len() > MOST_NAME {
+        return None;
+    }
     let name = name.to_ascii_lowercase();
     let is_near = |distance: usize, candidate: &str| {
         let longer = name.chars().count().max(candidate.chars().count());
@@ -27,6 +31,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// A shorter part is in too many names to mean one of them.
 const LEAST_PART: usize = 3;
 
+/// No name is nearly as long, in bytes.
+const MOST_NAME: usize = 100;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +48,7 @@ mod tests {
             assert_eq!(nearest(far, names), None, "{far}");
         }
         assert_eq!(nearest("lossyhop", ["lossy", "hops"]), None);
+        assert_eq!(nearest(&"rate".repeat(1_000_000), names), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::zstandard::ZstdReader;
 use std::io::{BufReader, Chain, Cursor, Read};
 
 /// Both decoders read their input in pieces of this size.
-const COMPRESSED_BLOCK: usize = 256 << 10;
+const COMPRESSED_BLOCK: usize = if cfg!(fuzzing) { 8 << 10 } else { 256 << 10 };
 const MAGIC: usize = 4;
 
 /// The input with the bytes put back that were read to recognise it.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// Captured bytes of one frame beyond which a record is damaged: the limit of libpcap for all supported link
 /// types.
-pub(super) const MAX_CAPTURED: u32 = 256 << 10;
+pub(super) const MAX_CAPTURED: u32 = if cfg!(fuzzing) { 16 << 10 } else { 256 << 10 };
 
 /// Distinct unsupported link types that are warned of; a damaged file can hold thousands.
 const MAX_WARNINGS: usize = 16;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Size of the buffer: any record must fit, behind what a read left of the one before.
-pub(super) const BLOCK: usize = 1 << 20;
+pub(super) const BLOCK: usize = if cfg!(fuzzing) { 64 << 10 } else { 1 << 20 };
 
 /// Bytes of one read. As long as records are small it goes to the same place each time, which is half of a usual
 /// second-level cache: what the kernel copied is then still near when it is parsed.
-const READ: usize = 256 << 10;
+const READ: usize = if cfg!(fuzzing) { 8 << 10 } else { 256 << 10 };
 
 /// Counts the bytes of the file itself, below any decompression.
 struct Counted {
