@@ -1,5 +1,15 @@
 //! The project's own measurements. Each checks the answer that it times, and compares within one run: variants take
 //! turns for several rounds, and the median counts.
+//!
+//! ```
+//! use bench::{BENCHES, Points};
+//!
+//! let table = BENCHES.iter().find(|bench| bench.name == "table").expect("a bench of flow tables");
+//! let points = Points { packets: Some(20_000), flows: Some(1_000), zipf: Some(1.0), seconds: 0.1, ..Points::default() };
+//! let mut lines = Vec::new();
+//! (table.run)(&points, &mut |line| lines.push(line)).unwrap();
+//! assert!(!lines.is_empty() && lines.iter().all(|line| line.json()["checked"] == true));
+//! ```
 
 mod accuracy;
 mod capture;

@@ -3,6 +3,12 @@
 //!
 //! Names, arguments and return values are DPDK's; `shim_…` are this crate's own. Nothing here is safe: the
 //! contracts are those of DPDK's documentation, and crate `port` is where they are kept.
+//!
+//! ```
+//! // SAFETY: the function takes nothing and returns a string that lives as long as the process.
+//! let version = unsafe { std::ffi::CStr::from_ptr(dpdk_sys::rte_version()) };
+//! assert!(version.to_str().unwrap().starts_with("DPDK "));
+//! ```
 
 mod hash;
 mod mbuf;
