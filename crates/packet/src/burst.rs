@@ -104,6 +104,16 @@ impl Numbers {
     }
 }
 
+/// A packet of a burst that did not arrive at its own time: it is older than a frame before it, or so far ahead that stream
+/// time does not follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfOrder {
+    /// Its place in the burst.
+    pub at: usize,
+    /// Stream time when it arrived, nanoseconds since the epoch.
+    pub arrived_ns: u64,
+}
+
 /// Parsed packets of one address family, filled per burst and reused.
 ///
 /// One array of structures: an array for each member, which the architecture began with, costs a bounds check and a
@@ -116,6 +126,7 @@ pub struct KeyBurst<K> {
     /// Where they are asked for, the first `len` are the packets' segments; else empty.
     segments: Vec<TcpSegment>,
     numbers: Numbers,
+    out_of_order: Vec<OutOfOrder>,
 }
 
 impl<K: Key> KeyBurst<K> {
@@ -126,6 +137,7 @@ impl<K: Key> KeyBurst<K> {
             len: 0,
             segments: Vec::new(),
             numbers: Numbers::default(),
+            out_of_order: Vec::new(),
         }
     }
 
@@ -170,6 +182,19 @@ impl<K: Key> KeyBurst<K> {
         self.numbers
     }
 
+    /// The last packet arrived when stream time was `arrived_ns`, not at its own time.
+    #[cold]
+    pub fn set_arrival(&mut self, arrived_ns: u64) {
+        self.out_of_order.push(OutOfOrder { at: self.len - 1, arrived_ns });
+    }
+
+    /// Packets that did not arrive at their own time, in the order of their places. For all others the time of the packet is
+    /// stream time at its arrival.
+    #[inline]
+    pub fn out_of_order(&self) -> &[OutOfOrder] {
+        &self.out_of_order
+    }
+
     /// Adds a packet, to be filled in: it has what an earlier one left there.
     #[inline(always)]
     pub(crate) fn add(&mut self) -> &mut KeyedPacket<K> {
@@ -189,6 +214,7 @@ impl<K: Key> KeyBurst<K> {
     #[inline]
     pub fn clear(&mut self) {
         self.len = 0;
+        self.out_of_order.clear();
     }
 
     /// The places of the next `count` packets, as far as there is room: for hints about memory, as what lies there means nothing.

@@ -33,7 +33,7 @@ mod toeplitz;
 mod transport;
 mod tunnel;
 
-pub use burst::{KeyBurst, KeyedPacket, Numbers, PacketFields};
+pub use burst::{KeyBurst, KeyedPacket, Numbers, OutOfOrder, PacketFields};
 pub use bursts::{Bursts, Packets};
 /// The readable form of a key, as [`Key::flow_key`] makes it.
 pub use flow::FlowKey;

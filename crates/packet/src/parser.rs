@@ -242,6 +242,18 @@ impl BurstParser {
         }
     }
 
+    /// Parses a frame into the burst that did not arrive at its own time, but when stream time was `arrived_ns`.
+    #[cold]
+    pub fn push_out_of_order(&mut self, frame: &Frame<'_>, number: u64, arrived_ns: u64) {
+        let (v4, v6) = self.bursts.lengths();
+        self.push::<false>(frame, number);
+        match self.bursts.lengths() {
+            (now, _) if now != v4 => self.bursts.v4.set_arrival(arrived_ns),
+            (_, now) if now != v6 => self.bursts.v6.set_arrival(arrived_ns),
+            _ => {}
+        }
+    }
+
     #[inline(always)]
     fn add_common_segment(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
         let total = u32::from(be16(headers, 16));

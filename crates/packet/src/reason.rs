@@ -39,6 +39,8 @@ named! {
         MalformedIp = "malformed_ip",
         /// More nested tags, labels or extension headers than `MAX_HEADERS`.
         MalformedNesting = "malformed_nesting",
+        /// The time is one that no field can hold: before 1970, or after the year 2262 ([`Frame::LATEST_NS`](crate::Frame::LATEST_NS)).
+        BadTime = "bad_time",
         /// The user's filter does not match it.
         Filter = "filter",
     }

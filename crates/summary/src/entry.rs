@@ -1,5 +1,6 @@
 //! A flow's state in the table: a hot part that every packet touches and a cold one that few do.
 
+use crate::arrivals::{Arrivals, OUT_OF_ORDER, Times};
 use crate::tally::{Spills, Tally};
 use flow::{EndReason, FlowRecord, WindowRow};
 use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
@@ -9,13 +10,14 @@ use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 #[repr(C, align(64))]
 pub(crate) struct Hot<K> {
     pub(crate) key: K,
-    /// Latest packet. 0 where no record is in the entry.
-    pub(crate) ltime: u64,
+    /// Stream time when the last packet arrived, which is its own time and the latest of the record, or [`OUT_OF_ORDER`]. 0 where no
+    /// record is in the entry.
+    pub(crate) arrived: u64,
     /// Layer-3 bytes of the open window.
     pub(crate) bytes: u64,
     /// Packets of the open window and bytes of their frames on the wire, less what spilled ([`Spills`]).
     tally: Tally,
-    /// Start of the flow in units of 2^30 ns, to see from here that it may be too old; 0 where no record is in the entry. In a
+    /// When the flow's first packet arrived, in units of 2^30 ns, to see from here that it may be too old; 0 where no record is in the entry. In a
     /// free entry: the next free one.
     pub(crate) start_coarse: u32,
     /// Number of the last packet, modulo 2^48 where numbers are kept: a flow that is silent while as many frames come (22 days at
@@ -120,7 +122,7 @@ pub(crate) const LATEST_COARSE: u32 = u32::MAX - 1;
 impl<K: Key> Hot<K> {
     /// A key without a record.
     pub(crate) fn vacant(key: K, window: u16) -> Self {
-        Self { state: State::new(window, 0), ltime: 0, start_coarse: 0, ..Self::empty(key, window) }
+        Self { state: State::new(window, 0), arrived: 0, start_coarse: 0, ..Self::empty(key, window) }
     }
 
     /// A record without packets.
@@ -132,7 +134,7 @@ impl<K: Key> Hot<K> {
     pub(crate) fn first(key: K, packet: &PacketFields, number: u64, window: u16) -> Self {
         Self {
             key,
-            ltime: packet.time_ns,
+            arrived: packet.time_ns,
             bytes: packet.total_byte.into(),
             tally: Tally::first(packet.wire_byte),
             start_coarse: coarse(packet.time_ns),
@@ -174,6 +176,12 @@ impl<K: Key> Hot<K> {
         self.state.set(State::LEFT, true);
     }
 
+    /// True where the last packet did not arrive at its own time.
+    #[inline(always)]
+    pub(crate) fn is_out_of_order(&self) -> bool {
+        self.arrived == OUT_OF_ORDER
+    }
+
     /// True where the counts belong to this window.
     #[inline(always)]
     pub(crate) fn is_in(&self, window: u16) -> bool {
@@ -192,7 +200,7 @@ impl<K: Key> Hot<K> {
         self.tally.plus(packet.wire_byte)
     }
 
-    /// Counts a packet that came after `ltime`, with the tally that it makes, which does not spill. Branch-free.
+    /// Counts a packet that arrived at its own time after another one that did, with the tally that it makes, which does not spill. Branch-free.
     #[inline(always)]
     pub(crate) fn add(&mut self, packet: &PacketFields, tally: Tally) {
         self.tally = tally;
@@ -202,7 +210,7 @@ impl<K: Key> Hot<K> {
 
     #[inline(always)]
     fn set_last(&mut self, packet: &PacketFields) {
-        self.ltime = packet.time_ns;
+        self.arrived = packet.time_ns;
         self.tcp_flags |= packet.tcp_flags;
         // All read before the first is written, and in one order here and there: one move instead of six.
         let PacketFields { number, tcp_seq, tcp_ack, tcp_win, ip_ttl, ip_tos, .. } = *packet;
@@ -232,16 +240,28 @@ pub(crate) struct Slot<'a, K> {
     pub(crate) hot: &'a mut Hot<K>,
     pub(crate) cold: &'a mut Cold,
     pub(crate) spills: &'a mut Spills,
+    pub(crate) arrivals: &'a mut Arrivals,
 }
 
 impl<K: Key> Slot<'_, K> {
-    /// Counts a packet, late ones, those that spill and the first of a window too.
+    /// When the record's packets were, and when they arrived.
+    #[inline]
+    pub(crate) fn times(&self) -> Times {
+        self.arrivals.times(self.number, self.cold.stime, self.hot.arrived)
+    }
+
+    /// Sets them; there must be room for them unless they are in order.
+    pub(crate) fn set_times(&mut self, times: &Times) {
+        self.cold.stime = times.stime;
+        self.hot.start_coarse = coarse(times.began);
+        self.hot.arrived = self.arrivals.set(self.number, times);
+    }
+
+    /// Counts a packet, those that spill and the first of a window too. The record's times are then to be set.
     pub(crate) fn add_any(&mut self, packet: &PacketFields) {
-        let ltime = self.hot.ltime.max(packet.time_ns);
         let counts = Counts { packets: 1, bytes: packet.total_byte.into(), wire: packet.wire_byte.into() };
         self.add_counts(&counts, packet.time_ns);
         self.hot.set_last(packet);
-        self.hot.ltime = ltime;
     }
 
     /// Adds to the counts of the open window; `first_ns` is the earliest packet's time.
@@ -268,9 +288,9 @@ impl<K: Key> Slot<'_, K> {
     /// Closes the counts of the open window, which move to the totals, and gives its row.
     #[inline]
     pub(crate) fn seal(&mut self) -> WindowRow<K> {
+        let last_ns = if self.hot.is_live() { self.times().ltime } else { self.cold.stime };
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
         let (packets, wire) = self.spills.take(self.number, &mut hot.tally);
-        let last_ns = if hot.is_live() { hot.ltime } else { cold.stime };
         let row = WindowRow {
             key: hot.key,
             packets,
@@ -299,12 +319,14 @@ impl<K: Key> Slot<'_, K> {
     /// Ends the record; what it counted in the open window stays to be sealed.
     pub(crate) fn end(&mut self) {
         let is_sealed = self.is_sealed();
+        let ltime = self.times().ltime;
+        self.arrivals.forget(self.number);
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
-        cold.stime = hot.ltime;
+        cold.stime = ltime;
         cold.left_flags |= hot.tcp_flags;
         hot.tcp_flags = 0;
         // A packet finds the slot past a timeout: records end by timeouts alone while packets come.
-        (hot.ltime, hot.start_coarse) = (0, 0);
+        (hot.arrived, hot.start_coarse) = (0, 0);
         hot.state.set(State::LIVE, false);
         hot.state.set(State::LEFT, hot.has_left() || !is_sealed);
     }
@@ -336,14 +358,15 @@ impl<K: Key> Slot<'_, K> {
     /// The record, as far as it goes, as one row.
     pub(crate) fn record_row(&self) -> WindowRow<K> {
         let open = self.counts();
+        let Times { stime, ltime, .. } = self.times();
         let (hot, cold) = (&*self.hot, &*self.cold);
         WindowRow {
             key: hot.key,
             packets: cold.total_count.wrapping_add(open.packets),
             bytes: cold.total_byte.wrapping_add(open.bytes),
             wire_bytes: cold.wire_byte.wrapping_add(open.wire),
-            first_ns: cold.stime,
-            last_ns: hot.ltime,
+            first_ns: stime,
+            last_ns: ltime,
             tcp_seq: hot.tcp_seq,
             tcp_ack: hot.tcp_ack,
             tcp_win: hot.tcp_win,

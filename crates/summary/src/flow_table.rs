@@ -1,9 +1,10 @@
 //! The exact flow table: every flow of one address family, its window's counts and its totals.
 
 use crate::arena::{Arena, OutOfMemory};
+use crate::arrivals::{Arrivals, Times};
 use crate::bits::ones;
 use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
-use crate::entry::{Cold, Hot, Slot, coarse};
+use crate::entry::{Cold, Hot, Slot};
 use crate::limits::Limits;
 use crate::loss_part::LossPart;
 use crate::parts::Parts;
@@ -13,8 +14,9 @@ use crate::tally::Spills;
 use crate::tcp::LossCounts;
 use crate::timeouts::{Stale, Timeouts};
 use flow::{EndReason, FlowRecord, Loss, Metric, WindowRow};
-use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment};
+use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, OutOfOrder, PacketFields, Seed, TcpSegment};
 use std::cell::Cell;
+use std::ops::Range;
 
 /// Who takes what the table gives out.
 pub trait FlowSink {
@@ -87,6 +89,7 @@ pub struct FlowTable<K: Key> {
     /// By slot.
     cold: Arena<Cold>,
     spills: Spills,
+    arrivals: Arrivals,
     statistics: Option<StatisticPart>,
     loss: Option<LossPart>,
     /// [`PLAIN`], [`NUMBERS`], [`OTHERS`] or [`LOSS`].
@@ -128,6 +131,9 @@ struct Batch<'a, K> {
     /// Empty, or at least as many.
     segments: &'a [TcpSegment],
     numbers: Numbers,
+    /// Those of the packets that did not arrive at their own times, with places from `first` on.
+    out_of_order: &'a [OutOfOrder],
+    first: usize,
 }
 
 /// What is known at compile time of a batch.
@@ -148,6 +154,7 @@ impl<K: Key> FlowTable<K> {
             hot: Arena::reserve(most << slot_bits, limits)?,
             cold: Arena::reserve(most << slot_bits, limits)?,
             spills: Spills::default(),
+            arrivals: Arrivals::new(limits),
             statistics: StatisticPart::new(&parts, most << slot_bits, limits)?,
             loss: parts.loss.then(|| LossPart::new(most, limits)).transpose()?,
             part: match (parts.loss, parts.have_state(), parts.keep_numbers()) {
@@ -185,7 +192,7 @@ impl<K: Key> FlowTable<K> {
     pub fn bytes(&self) -> usize {
         let statistics = self.statistics.as_ref().map_or(0, StatisticPart::bytes);
         let loss = self.loss.as_ref().map_or(0, LossPart::bytes);
-        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + statistics + loss
+        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + self.arrivals.bytes() + statistics + loss
     }
 
     /// Sets stream time; it never goes back.
@@ -210,18 +217,33 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Counts a burst. A packet older than stream time counts as of now. Its index lines are to be asked for before, by
-    /// [`FlowTable::prefetch_index`]: else each packet waits for its own.
+    /// Counts a burst. Stream time follows the packets, except those that the burst names as [out of order](KeyBurst::out_of_order); a
+    /// packet that is late and not named leaves the times at which its flow's packets arrived as they are. The index lines are to
+    /// be asked for before, by [`FlowTable::prefetch_index`]: else each packet waits for its own.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
-        let (packets, numbers) = (burst.packets(), burst.numbers());
+        self.update_part(burst, 0..burst.packets().len(), sink);
+    }
+
+    /// Counts a part of a burst: the packets in these places.
+    pub fn update_part(&mut self, burst: &KeyBurst<K>, part: Range<usize>, sink: &mut impl FlowSink) {
+        let (packets, numbers) = (&burst.packets()[part.clone()], burst.numbers());
         if let Some(last) = packets.last() {
             self.number = self.number.max(numbers.of(&last.fields));
         }
+        // Without timeouts nothing depends on when packets arrived.
+        let mut out_of_order = if self.config.timeouts.are_off() { &[] } else { burst.out_of_order() };
+        out_of_order = &out_of_order[out_of_order.partition_point(|packet| packet.at < part.start)..];
+        let mut first = part.start;
         let part = self.part;
-        for (number, packets) in packets.chunks(BATCH).enumerate() {
+        for packets in packets.chunks(BATCH) {
             // What does not change within a batch is asked once per batch, not per packet.
             let is_changing = self.index.is_splitting() || self.is_sealing;
-            let batch = Batch { packets, segments: tail(burst.segments(), number * BATCH), numbers };
+            let of_batch = out_of_order.iter().take_while(|packet| packet.at < first + packets.len()).count();
+            let segments = tail(burst.segments(), first);
+            let (out_of_order_here, later) = out_of_order.split_at(of_batch);
+            let batch = Batch { packets, segments, numbers, out_of_order: out_of_order_here, first };
+            out_of_order = later;
+            first += packets.len();
             match (is_changing, self.slot_bits != 0, part) {
                 (false, false, PLAIN) => self.update_batch(Mode::<false, false, PLAIN>, batch, sink),
                 (true, false, PLAIN) => self.update_batch(Mode::<true, false, PLAIN>, batch, sink),
@@ -246,7 +268,7 @@ impl<K: Key> FlowTable<K> {
         batch: Batch<'_, K>,
         sink: &mut impl FlowSink,
     ) {
-        let Batch { packets, segments, numbers } = batch;
+        let Batch { packets, segments, numbers, out_of_order, first } = batch;
         // The slot of each packet, as far as it is known.
         let found = [const { Cell::new(NONE) }; BATCH];
         let slot_of = |entry: u32, packet: &KeyedPacket<K>| match (IS_PAIRED, entry) {
@@ -269,6 +291,9 @@ impl<K: Key> FlowTable<K> {
             // Noted without a branch: whether a key lies in its first bucket cannot be guessed.
             missed = missed << 1 | u64::from(!is_there);
             self.hot.prefetch(slot as usize);
+            if PARTS == LOSS {
+                self.hot.prefetch(slot as usize ^ 1);
+            }
             // While windows are being closed, the first packet of a flow needs its cold line too; not while the index grows, where it
             // cost a tenth of the time at 800k flows.
             if IS_CHANGING && self.is_sealing {
@@ -285,6 +310,7 @@ impl<K: Key> FlowTable<K> {
             self.hot.prefetch(slot as usize);
         }
         let found = &found[..packets.len()];
+        // Some of it may be ahead of stream time: then some flows are looked at that are not due as yet.
         let stale = self.config.timeouts.stale_at(latest);
         // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
         // record is closed: it must have all that came before.
@@ -292,21 +318,28 @@ impl<K: Key> FlowTable<K> {
         // True for packets with the acknowledgement number of the one before them in their slot.
         let mut repeat_acks = [false; BATCH];
         let mut done = 0;
+        let mut out_of_order = out_of_order.iter().map(|packet| (packet.at - first, packet.arrived_ns)).peekable();
         loop {
             let mode = Mode::<IS_CHANGING, IS_PAIRED, PARTS>;
-            let rare = self.count_known(mode, batch, found, stale, &mut repeat_acks, done);
+            // A packet out of order is one of the rare ones, whatever its flow.
+            let until = out_of_order.peek().map_or(packets.len(), |&(at, _)| at);
+            let known = Batch { packets: &packets[..until], ..batch };
+            let rare = self.count_known(mode, known, &found[..until], stale, &mut repeat_acks, done);
             if PARTS > NUMBERS {
-                let part =
-                    Batch { packets: &packets[in_parts..rare], segments: tail(segments, in_parts), numbers };
+                let part = Batch { packets: &packets[in_parts..rare], segments: tail(segments, in_parts), ..batch };
                 self.update_parts(part, &found[in_parts..rare], tail(&repeat_acks, in_parts));
                 in_parts = rare;
             }
             let Some(packet) = packets.get(rare) else { break };
-            packets[done..=rare].iter().for_each(|packet| self.advance(packet.fields.time_ns));
-            found[rare].set(self.take_rare(packet, found[rare].get(), numbers, sink));
+            let arrived = out_of_order.next_if(|&(at, _)| at == rare).map(|(_, arrived)| arrived);
+            self.advance(arrived.unwrap_or(packet.fields.time_ns));
+            found[rare].set(self.take_rare(packet, arrived, found[rare].get(), numbers, sink));
             done = rare + 1;
         }
-        self.advance(latest);
+        if let Some(last) = packets.last() {
+            let last_out_of_order = batch.out_of_order.last().filter(|last| last.at + 1 == first + packets.len());
+            self.advance(last_out_of_order.map_or(last.fields.time_ns, |last| last.arrived_ns));
+        }
     }
 
     /// Counts packets from number `at` on that are no more than one more of a flow in the slot where it was `found`. Gives
@@ -329,14 +362,18 @@ impl<K: Key> FlowTable<K> {
         for i in at..packets.len() {
             let KeyedPacket { key, fields, .. } = &packets[i];
             let slot = found[i].get() as usize;
+            // What a segment tells of the other direction is in that one's record only as long as it is not due. The line lies next
+            // to this packet's own, and was prefetched with it.
+            let peer_is_stale = PARTS == LOSS && hot.get(slot ^ 1).is_some_and(|peer| stale.may_be_due(peer));
             let Some(hot) = hot.get_mut(slot).filter(|hot| hot.key == *key) else { return i };
             let tally = hot.tally_with(fields);
-            // One branch for all that is rare: late packets, the first of a window, and those of flows without a record, whose latest
-            // packet is stale. Between the end of a sweep and the next turn all flows are in the open window.
-            let late = fields.time_ns < hot.ltime;
+            // One branch for all that is rare: late packets and those behind one that is out of order, the first of a window, and those
+            // of flows without a record, whose latest packet is stale. Between the end of a sweep and the next turn all flows are in
+            // the open window.
+            let late = fields.time_ns < hot.arrived;
             let turned = IS_CHANGING && !hot.is_in(window);
             let vacant = IS_PAIRED && !hot.is_live();
-            if late | stale.has(hot.ltime, hot.start_coarse) | turned | vacant | tally.spills() {
+            if late | stale.has(hot.arrived, hot.start_coarse) | turned | vacant | tally.spills() | peer_is_stale {
                 return i;
             }
             // Not beside the hot lines, with which these would wait for line fill buffers.
@@ -368,23 +405,29 @@ impl<K: Key> FlowTable<K> {
     fn take_rare(
         &mut self,
         KeyedPacket { key, hash, fields }: &KeyedPacket<K>,
+        arrived: Option<u64>,
         slot: u32,
         numbers: Numbers,
         sink: &mut impl FlowSink,
     ) -> u32 {
         let number = numbers.of(fields);
+        // There may be need to remember when it arrived: for every packet behind one that is out of order too.
+        if arrived.is_some() && !self.arrivals.make_room() {
+            sink.no_place(key, fields);
+            return NONE;
+        }
         // Perhaps not there when the batch was looked up, or another key with the same tag was.
         let is_its = self.hot.get(slot as usize).is_some_and(|hot| hot.key == *key);
         let slot = if is_its { slot } else { self.find(key, *hash) };
         match slot {
-            NONE => self.insert(key, *hash, fields, number, sink),
-            slot => self.add_rare(slot as usize, fields, number, sink),
+            NONE => self.insert(key, *hash, fields, arrived, number, sink),
+            slot => self.add_rare(slot as usize, fields, arrived, number, sink),
         }
     }
 
     #[inline(never)]
     fn update_parts(&mut self, batch: Batch<'_, K>, slots: &[Cell<u32>], repeat_acks: &[bool]) {
-        let Batch { packets, segments, numbers } = batch;
+        let Batch { packets, segments, numbers, .. } = batch;
         if let Some(statistics) = &mut self.statistics {
             statistics.update::<K, BATCH>(packets, numbers, slots);
         }
@@ -408,8 +451,15 @@ impl<K: Key> FlowTable<K> {
     /// Counts a packet of a known entry, whatever else is to be done with the flow first. Gives its slot, or [`NONE`] where
     /// there was no place for one more flow.
     #[cold]
-    fn add_rare(&mut self, slot: usize, packet: &PacketFields, number: u64, sink: &mut impl FlowSink) -> u32 {
-        let ended = self.end_due(slot, sink);
+    fn add_rare(
+        &mut self,
+        slot: usize,
+        packet: &PacketFields,
+        arrived: Option<u64>,
+        number: u64,
+        sink: &mut impl FlowSink,
+    ) -> u32 {
+        let ended = self.end_due(slot, packet.time_ns, sink);
         if !self.hot[slot].is_live() {
             // Where a record has ended, the new one takes its place in the limits.
             match ended {
@@ -423,9 +473,9 @@ impl<K: Key> FlowTable<K> {
             self.enter_window(slot, sink);
             if self.hot[slot].has_left() {
                 self.slot(slot).begin_again(packet, number);
-                self.began(slot);
+                self.began(slot, packet, arrived);
             } else {
-                self.begin(slot, self.hot[slot].key, packet, number);
+                self.begin(slot, self.hot[slot].key, packet, arrived, number);
             }
             if self.slot_bits != 0 {
                 self.enter_window(slot ^ 1, sink);
@@ -438,33 +488,64 @@ impl<K: Key> FlowTable<K> {
             // What this packet tells of the other direction belongs to the open window too.
             self.enter_window(slot ^ 1, sink);
         }
-        let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
-        if packet.time_ns < cold.stime {
-            cold.stime = packet.time_ns;
-            hot.start_coarse = hot.start_coarse.min(coarse(packet.time_ns));
-            if self.config.parts.biflow {
-                self.hot[slot ^ 1].start_coarse = hot.start_coarse;
-            }
+        let mut times = self.times(slot);
+        times.stime = times.stime.min(packet.time_ns);
+        times.ltime = times.ltime.max(packet.time_ns);
+        match arrived {
+            Some(arrived) => times.arrived = arrived,
+            // In order, or late and not named so.
+            None => times.arrived = times.arrived.max(packet.time_ns),
         }
-        let mut slot_lines = self.slot(slot);
-        slot_lines.add_any(packet);
-        slot_lines.hot.set_number(number);
+        let is_late = arrived.is_none() && packet.time_ns < self.now;
+        if self.config.timeouts.are_off() || is_late && packet.time_ns == times.stime {
+            times.began = times.stime;
+        }
+        let mut lines = self.slot(slot);
+        lines.add_any(packet);
+        lines.hot.set_number(number);
+        lines.set_times(&times);
+        self.age_pair(slot);
         slot as u32
+    }
+
+    /// When the packets of the record in `slot` were, and when they arrived.
+    #[inline]
+    fn times(&self, slot: usize) -> Times {
+        self.arrivals.times(slot, self.cold[slot].stime, self.hot[slot].arrived)
+    }
+
+    /// With `--biflow` a pair is as old as the older of both.
+    #[inline]
+    fn age_pair(&mut self, slot: usize) {
+        if self.config.parts.biflow && self.hot[slot ^ 1].is_live() {
+            let earlier = self.hot[slot].start_coarse.min(self.hot[slot ^ 1].start_coarse);
+            (self.hot[slot].start_coarse, self.hot[slot ^ 1].start_coarse) = (earlier, earlier);
+        }
     }
 
     /// Both lines of a slot.
     #[inline]
     fn slot(&mut self, number: usize) -> Slot<'_, K> {
-        let Self { hot, cold, spills, .. } = self;
-        Slot { number, hot: &mut hot[number], cold: &mut cold[number], spills }
+        let Self { hot, cold, spills, arrivals, .. } = self;
+        Slot { number, hot: &mut hot[number], cold: &mut cold[number], spills, arrivals }
     }
 
-    /// Ends the record in `slot` if it is due. Where there is none then, that of the other direction ends too if it is due: a
-    /// pair's state does not outlive both. Gives the number of flows that ended.
-    fn end_due(&mut self, slot: usize, sink: &mut impl FlowSink) -> usize {
-        let mut ended = self.end_slot_if_due(slot, sink);
-        if self.slot_bits != 0 && !self.hot[slot].is_live() {
-            ended += self.end_slot_if_due(slot ^ 1, sink);
+    /// Ends the record in `slot` if it is due, by stream time or by its next packet, which has this time. That of the other direction
+    /// ends too if it is due by stream time, where there is none in `slot` then, as a pair's state does not outlive both, and where
+    /// losses are tracked, as the packet may tell of some that are no longer the record's. Gives the number of flows that ended.
+    fn end_due(&mut self, slot: usize, time_ns: u64, sink: &mut impl FlowSink) -> usize {
+        let mut ended = 0;
+        if self.hot[slot].is_live()
+            && let Some(reason) = self.due(slot).or_else(|| self.due_before(slot, time_ns))
+        {
+            ended += self.end(slot, reason, sink);
+        }
+        if self.slot_bits != 0 && (self.loss.is_some() || !self.hot[slot].is_live()) {
+            if self.hot[slot ^ 1].is_live()
+                && let Some(reason) = self.due(slot ^ 1)
+            {
+                ended += self.end(slot ^ 1, reason, sink);
+            }
             self.forget_connection_if_vacant(slot >> 1);
         }
         ended
@@ -486,33 +567,35 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    fn end_slot_if_due(&mut self, slot: usize, sink: &mut impl FlowSink) -> usize {
-        match self.due(slot) {
-            Some(reason) if self.hot[slot].is_live() => self.end(slot, reason, sink),
-            _ => 0,
-        }
-    }
-
     /// Begins a record in a slot of an entry that is in the index, with a flow that was taken out of the limits.
     #[inline]
-    fn begin(&mut self, slot: usize, key: K, packet: &PacketFields, number: u64) {
-        self.begin_with(slot, Hot::first(key, packet, number, self.window), Cold::first(packet, number));
+    fn begin(&mut self, slot: usize, key: K, packet: &PacketFields, arrived: Option<u64>, number: u64) {
+        self.put(slot, Hot::first(key, packet, number, self.window), Cold::first(packet, number));
+        self.began(slot, packet, arrived);
     }
 
+    /// Writes both lines of a slot, which may be the first one behind all others.
     #[inline]
-    fn begin_with(&mut self, slot: usize, hot: Hot<K>, cold: Cold) {
+    fn put(&mut self, slot: usize, hot: Hot<K>, cold: Cold) {
         if slot == self.hot.len() {
             self.hot.push(hot);
             self.cold.push(cold);
         } else {
             (self.hot[slot], self.cold[slot]) = (hot, cold);
         }
-        self.began(slot);
     }
 
-    /// A record has begun in `slot`: so do its parts.
+    /// A record has begun in `slot` by this packet: so do its parts.
     #[inline]
-    fn began(&mut self, slot: usize) {
+    fn began(&mut self, slot: usize, packet: &PacketFields, arrived: Option<u64>) {
+        if let Some(arrived) = arrived {
+            let time = packet.time_ns;
+            self.slot(slot).set_times(&Times { stime: time, ltime: time, began: arrived, arrived });
+        }
+        self.began_parts(slot);
+    }
+
+    fn began_parts(&mut self, slot: usize) {
         if let Some(statistics) = &mut self.statistics {
             statistics.clear(slot);
         }
@@ -524,11 +607,7 @@ impl<K: Key> FlowTable<K> {
             let is_alone = !self.hot[other].is_live();
             let is_second = !is_alone && !self.hot[other].is_second();
             self.hot[slot].set_second(is_second);
-            if self.config.parts.biflow && !is_alone {
-                // The pair is as old as the older of them.
-                let earlier = self.hot[slot].start_coarse.min(self.hot[other].start_coarse);
-                (self.hot[slot].start_coarse, self.hot[other].start_coarse) = (earlier, earlier);
-            }
+            self.age_pair(slot);
         }
         self.len += 1;
     }
@@ -539,13 +618,14 @@ impl<K: Key> FlowTable<K> {
         key: &K,
         hash: u64,
         packet: &PacketFields,
+        arrived: Option<u64>,
         number: u64,
         sink: &mut impl FlowSink,
     ) -> u32 {
         let slot = self.place(key, hash);
         match slot {
             NONE => sink.no_place(key, packet),
-            slot => self.begin(slot as usize, *key, packet, number),
+            slot => self.begin(slot as usize, *key, packet, arrived, number),
         }
         slot
     }
@@ -588,15 +668,29 @@ impl<K: Key> FlowTable<K> {
             && self.loss.as_mut().is_none_or(|loss| loss.make_room(entry))
     }
 
-    /// The reason to end the record in `slot` now, if there is one; with `--biflow`, that of its pair.
+    /// The reason to end the record in `slot` by stream time, if there is one; with `--biflow`, that of its pair.
     fn due(&self, slot: usize) -> Option<EndReason> {
-        let times = |slot: usize| (self.cold[slot].stime, self.hot[slot].ltime);
-        let (mut stime, mut ltime) = times(slot);
+        let Times { began, arrived, .. } = self.times_of_record(slot);
+        self.config.timeouts.due(self.now, began, arrived)
+    }
+
+    /// The reason to end it before a packet that has this time.
+    fn due_before(&self, slot: usize, time_ns: u64) -> Option<EndReason> {
+        let Times { stime, ltime, .. } = self.times_of_record(slot);
+        self.config.timeouts.due(time_ns, stime, ltime)
+    }
+
+    /// The times of both directions where they are one record.
+    fn times_of_record(&self, slot: usize) -> Times {
+        let mut times = self.times(slot);
         if self.config.parts.biflow && self.hot[slot ^ 1].is_live() {
-            let (other_stime, other_ltime) = times(slot ^ 1);
-            (stime, ltime) = (stime.min(other_stime), ltime.max(other_ltime));
+            let other = self.times(slot ^ 1);
+            times.stime = times.stime.min(other.stime);
+            times.ltime = times.ltime.max(other.ltime);
+            times.began = times.began.min(other.began);
+            times.arrived = times.arrived.max(other.arrived);
         }
-        self.config.timeouts.due(self.now, stime, ltime)
+        times
     }
 
     /// Ends the record in `slot`; with `--biflow` that of its pair. The entry stays in the index. Gives the number of flows
@@ -737,7 +831,7 @@ impl<K: Key> FlowTable<K> {
                 }
                 continue;
             }
-            if stale.has(hot.ltime, hot.start_coarse)
+            if stale.may_be_due(hot)
                 && let Some(reason) = self.due(slot)
             {
                 let ended = self.end(slot, reason, sink);
@@ -760,13 +854,15 @@ impl<K: Key> FlowTable<K> {
     }
 
     /// Ends every flow, because the source has ended, and leaves the table empty. A flow that was due by a timeout ends by
-    /// that.
-    pub fn end_all(&mut self, sink: &mut impl FlowSink) {
+    /// that. Gives the number of records that were still open.
+    pub fn end_all(&mut self, sink: &mut impl FlowSink) -> u64 {
+        let mut open = 0;
         for entry in 0..self.entries {
             let slots = entry << self.slot_bits..(entry + 1) << self.slot_bits;
             for slot in slots.clone() {
                 if self.hot[slot].is_live() {
                     let reason = self.due(slot).unwrap_or(EndReason::End);
+                    open += u64::from(reason == EndReason::End);
                     let ended = self.end(slot, reason, sink);
                     self.limits.give_back_flows(ended);
                     self.forget_connection_if_vacant(entry);
@@ -779,6 +875,7 @@ impl<K: Key> FlowTable<K> {
             }
         }
         self.forget_all();
+        open
     }
 
     /// Leaves the table without entries.
@@ -788,6 +885,7 @@ impl<K: Key> FlowTable<K> {
         self.hot.clear();
         self.cold.clear();
         self.spills.clear();
+        self.arrivals.clear();
         if let Some(statistics) = &mut self.statistics {
             statistics.forget_all();
         }
@@ -799,10 +897,10 @@ impl<K: Key> FlowTable<K> {
     /// Gives out all flows as shares and leaves the table empty. It must have been made for them ([`Parts::shares`]), and no
     /// window may have been turned since it was empty.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
-        let Self { hot, cold, spills, .. } = self;
+        let Self { hot, cold, spills, arrivals, .. } = self;
         for (number, (hot, cold)) in hot.iter_mut().zip(cold.iter_mut()).enumerate() {
             if hot.is_live() {
-                let slot = Slot { number, hot, cold, spills };
+                let slot = Slot { number, hot, cold, spills, arrivals };
                 let marks = Marks::read(&slot, self.number);
                 take(&FlowShare { key: slot.hot.key, counts: slot.counts(), marks });
             }
@@ -826,7 +924,8 @@ impl<K: Key> FlowTable<K> {
             if slot == NONE {
                 return false;
             }
-            self.begin_with(slot as usize, Hot::empty(share.key, self.window), Cold::EMPTY);
+            self.put(slot as usize, Hot::empty(share.key, self.window), Cold::EMPTY);
+            self.began_parts(slot as usize);
         } else {
             self.enter_window(slot as usize, sink);
             marks = Marks::read(&self.slot(slot as usize), latest);

@@ -20,6 +20,7 @@
 //! `examples/flows.rs` makes exact flows and window rows of frames.
 
 mod arena;
+mod arrivals;
 mod bits;
 mod cuckoo;
 mod entry;

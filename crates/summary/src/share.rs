@@ -2,7 +2,8 @@
 //! core would have made, whatever the order in which they are merged.
 
 use crate::Counts;
-use crate::entry::{Slot, coarse};
+use crate::arrivals::Times;
+use crate::entry::Slot;
 use packet::{Key, PacketFields};
 
 /// A flow as far as somebody has seen it.
@@ -83,9 +84,10 @@ impl Marks {
     /// Of a flow in a table. `latest`: the greatest number of all that came there.
     pub(crate) fn read<K: Key>(slot: &Slot<'_, K>, latest: u64) -> Self {
         let (hot, cold) = (&*slot.hot, &*slot.cold);
+        let Times { stime, ltime, .. } = slot.times();
         Self {
-            stime: cold.stime,
-            ltime: hot.ltime,
+            stime,
+            ltime,
             numbers: [cold.first_number, hot.number(latest)],
             tcp_seq: hot.tcp_seq,
             tcp_ack: hot.tcp_ack,
@@ -100,9 +102,10 @@ impl Marks {
 
     /// Into a table, but for the TCP flags, which windows have of their own.
     pub(crate) fn write<K: Key>(&self, slot: &mut Slot<'_, K>) {
+        let &Self { stime, ltime, .. } = self;
+        slot.set_times(&Times { stime, ltime, began: stime, arrived: ltime });
         let (hot, cold) = (&mut *slot.hot, &mut *slot.cold);
-        (cold.stime, cold.vlan, cold.macs) = (self.stime, self.vlan, self.macs);
-        (hot.ltime, hot.start_coarse) = (self.ltime, coarse(self.stime));
+        (cold.vlan, cold.macs) = (self.vlan, self.macs);
         cold.first_number = self.numbers[0];
         hot.set_number(self.numbers[1]);
         (hot.tcp_seq, hot.tcp_ack, hot.tcp_win) = (self.tcp_seq, self.tcp_ack, self.tcp_win);

@@ -1,7 +1,8 @@
 //! When flow records end.
 
-use crate::entry::{LATEST_COARSE, coarse};
+use crate::entry::{Hot, LATEST_COARSE, coarse};
 use flow::EndReason;
+use packet::Key;
 
 /// When a flow record ends; `u64::MAX` is never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,11 @@ impl Timeouts {
         }
     }
 
+    /// True where no record ends by time.
+    pub(crate) fn are_off(&self) -> bool {
+        (self.idle_ns, self.active_ns) == (u64::MAX, u64::MAX)
+    }
+
     /// What flows may be [due](Timeouts::due) at `now` or before.
     pub(crate) fn stale_at(&self, now: u64) -> Stale {
         let ltime_before = now.saturating_sub(self.idle_ns);
@@ -62,6 +68,12 @@ impl Stale {
     #[inline(always)]
     pub(crate) fn has(self, ltime: u64, start_coarse: u32) -> bool {
         (ltime < self.ltime_before) | (start_coarse < self.start_before)
+    }
+
+    /// True for a record that may be due, as far as its hot line tells.
+    #[inline(always)]
+    pub(crate) fn may_be_due<K: Key>(self, hot: &Hot<K>) -> bool {
+        hot.is_live() && (self.has(hot.arrived, hot.start_coarse) | hot.is_out_of_order())
     }
 }
 

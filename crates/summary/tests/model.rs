@@ -57,6 +57,9 @@ impl FlowSink for Given {
 #[derive(Clone, Debug)]
 struct ModelFlow {
     record: FlowRecord,
+    /// Stream time when the first packet and the last one arrived.
+    began: u64,
+    arrived: u64,
     samples: [Vec<u64>; 3],
     last: Option<(u64, u64)>,
     is_second: bool,
@@ -119,18 +122,28 @@ fn reversed(key: FlowKey) -> FlowKey {
 }
 
 impl Model {
-    fn due(&self, key: &FlowKey) -> Option<EndReason> {
-        let other = || self.flows.get(&reversed(*key)).filter(|_| self.parts.biflow);
-        let mut flow = self.flows.get(key).or_else(other)?.record.clone();
-        if let Some(other) = self.flows.get(&reversed(*key)).filter(|_| self.parts.biflow) {
-            flow.stime = flow.stime.min(other.record.stime);
-            flow.ltime = flow.ltime.max(other.record.ltime);
-        }
+    /// The first and the last of these times of a flow, or of a pair that is one record.
+    fn span(&self, key: &FlowKey, times: impl Fn(&ModelFlow) -> (u64, u64)) -> (u64, u64) {
+        let other = self.flows.get(&reversed(*key)).filter(|_| self.parts.biflow);
+        let spans: Vec<_> = self.flows.get(key).into_iter().chain(other).map(times).collect();
+        (spans.iter().map(|span| span.0).min().unwrap(), spans.iter().map(|span| span.1).max().unwrap())
+    }
+
+    fn due_at(&self, now: u64, (first, last): (u64, u64)) -> Option<EndReason> {
         // Each timeout as the last instant at which the flow still lives.
-        let idle = flow.ltime.saturating_add(self.timeouts.idle_ns);
-        let active = flow.stime.saturating_add(self.timeouts.active_ns).saturating_sub(1);
-        let first = idle.min(active);
-        (self.now > first).then_some(if idle <= active { EndReason::Idle } else { EndReason::Active })
+        let idle = last.saturating_add(self.timeouts.idle_ns);
+        let active = first.saturating_add(self.timeouts.active_ns).saturating_sub(1);
+        (now > idle.min(active)).then_some(if idle <= active { EndReason::Idle } else { EndReason::Active })
+    }
+
+    /// By stream time.
+    fn due(&self, key: &FlowKey) -> Option<EndReason> {
+        self.due_at(self.now, self.span(key, |flow| (flow.began, flow.arrived)))
+    }
+
+    /// By the time of its next packet.
+    fn due_before(&self, key: &FlowKey, time_ns: u64) -> Option<EndReason> {
+        self.due_at(time_ns, self.span(key, |flow| (flow.record.stime, flow.record.ltime)))
     }
 
     /// The flow's record with all its parts.
@@ -198,11 +211,16 @@ impl Model {
         }
     }
 
-    fn packet(&mut self, key: FlowKey, number: u64, p: &PacketFields) {
-        self.now = self.now.max(p.time_ns);
+    fn packet(&mut self, key: FlowKey, number: u64, p: &PacketFields, arrived: u64) {
+        self.now = self.now.max(arrived);
         let before = self.given.records.len();
         self.end_if_due(key);
-        if self.parts.are_paired() && !self.flows.contains_key(&key) {
+        if self.flows.contains_key(&key)
+            && let Some(reason) = self.due_before(&key, p.time_ns)
+        {
+            self.end(key, reason);
+        }
+        if self.parts.loss || self.parts.are_paired() && !self.flows.contains_key(&key) {
             // A pair's other direction ends too if it is due.
             self.end_if_due(reversed(key));
         }
@@ -228,11 +246,14 @@ impl Model {
                 dmac: p.dmac(),
                 ..FlowRecord::without_packets(p.time_ns, p.time_ns)
             },
+            began: arrived,
+            arrived,
             samples: Default::default(),
             last: None,
             is_second: other.unwrap_or(false),
             loss: None,
         });
+        flow.arrived = arrived;
         let record = &mut flow.record;
         record.stime = record.stime.min(p.time_ns);
         record.ltime = record.ltime.max(p.time_ns);
@@ -422,6 +443,7 @@ fn compare<K: Key>(
     model.window = table.window();
     let mut burst = KeyBurst::with_capacity(64);
     let mut clock = 1_000_000 * TICK;
+    let mut stream = clock;
     for step in steps {
         match step {
             Step::Packets(packets) => {
@@ -429,14 +451,25 @@ fn compare<K: Key>(
                 burst.set_numbers(Numbers::near(received));
                 for &(number, flags, later, size) in packets {
                     clock = clock.saturating_add_signed(later * TICK as i64 / 16);
-                    let packet = PacketFields { number: received as u32, ..fields(clock, flags, size) };
+                    let mut time = clock;
+                    match size % 61 {
+                        // So far ahead that stream time does not follow.
+                        3 => time = stream + 5000 * TICK,
+                        // Behind a frame that is not measured, and later.
+                        5..9 => stream = stream.max(clock + 3 * TICK),
+                        _ => stream = stream.max(clock),
+                    }
+                    let packet = PacketFields { number: received as u32, ..fields(time, flags, size) };
                     let key = key(number);
                     let is_tcp = key.flow_key(&KeySpec::FIVE_TUPLE).protocol == Some(6);
                     let segment =
                         if is_tcp { TcpSegment::of_payload(payload(&packet)) } else { TcpSegment::NONE };
                     let keyed = KeyedPacket::new(key, packet, parts.are_paired(), &seed);
                     burst.push_keyed(&keyed, Some(&segment));
-                    model.packet(key.flow_key(&KeySpec::FIVE_TUPLE), received, &packet);
+                    if stream != time {
+                        burst.set_arrival(stream);
+                    }
+                    model.packet(key.flow_key(&KeySpec::FIVE_TUPLE), received, &packet, stream);
                     // Some frames in between are not measured.
                     received += 1 + u64::from(size % 3);
                 }
@@ -455,8 +488,7 @@ fn compare<K: Key>(
                 model.sweep();
             }
             // Where the table may be full, when a record leaves it matters; a part of a sweep is not in the model.
-            // Nor does the model know what late acknowledgements tell of a direction that has ended.
-            Step::PartOfASweep(entries) if max_flows == usize::MAX && !parts.loss => {
+            Step::PartOfASweep(entries) if max_flows == usize::MAX => {
                 table.sweep(*entries, &mut given);
             }
             Step::PartOfASweep(_) => {}
