@@ -8,8 +8,8 @@ use engine::admission::Site;
 use engine::{Config, Plan};
 use port::wire::{Trace, Wire, WireQueue, WireSpec};
 use port::{
-    CaptureSource, Filter, InterfaceOptions, InterfaceSource, PacketSource, SourceError, SyntheticSource,
-    TimeBase,
+    CaptureSource, Filter, InterfaceOptions, InterfaceSource, MergedSource, PacketSource, SourceError,
+    SyntheticSource, TimeBase,
 };
 use std::sync::Arc;
 use task::TaskSpec;
@@ -68,8 +68,10 @@ pub(crate) fn open(
     filter.iter().flat_map(Filter::warnings).for_each(|line| say(&line));
     let burst = usize::from(options.burst);
     let mut sources: Vec<Box<dyn PacketSource>> = Vec::new();
-    for file in &files {
-        sources.push(Box::new(CaptureSource::open(file, burst)?));
+    match &files[..] {
+        [] => {}
+        [file] => sources.push(Box::new(CaptureSource::open(file, burst)?)),
+        several => sources.push(Box::new(MergedSource::open(several, burst)?)),
     }
     for name in &options.interface {
         let interface =

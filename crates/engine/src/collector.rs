@@ -98,6 +98,7 @@ pub(crate) fn merge_other(sum: &mut Option<FlowRecord>, more: FlowRecord) {
     sum.total_count += more.total_count;
     sum.total_byte += more.total_byte;
     sum.wire_byte += more.wire_byte;
+    sum.tcp_flags |= more.tcp_flags;
 }
 
 /// The engine's [`FlowSink`].
@@ -139,11 +140,11 @@ impl<R: RecordSink> Collector<R> {
     /// Adds a share of a flow to the table where shares are merged, or to `other` where that has no place for it.
     pub(crate) fn merge<K: Key>(&mut self, table: &mut FlowTable<K>, share: &FlowShare<K>) {
         if !table.add_share(share, self) {
-            self.add_to_other(share.counts, share.span());
+            self.add_to_other(share.counts, share.span(), share.marks.tcp_flags());
         }
     }
 
-    fn add_to_other(&mut self, counts: Counts, (stime, ltime): (u64, u64)) {
+    fn add_to_other(&mut self, counts: Counts, (stime, ltime): (u64, u64), tcp_flags: u8) {
         let Counts { packets, bytes, wire } = counts;
         self.open.other.packets += packets;
         self.open.other.bytes += bytes;
@@ -152,6 +153,7 @@ impl<R: RecordSink> Collector<R> {
             total_count: packets,
             total_byte: bytes,
             wire_byte: wire,
+            tcp_flags,
             ..FlowRecord::without_packets(stime, ltime)
         };
         merge_other(&mut self.other, other);
@@ -205,6 +207,10 @@ impl<R: RecordSink> FlowSink for Collector<R> {
 
     fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {
         let (bytes, wire) = (packet.total_byte.into(), packet.wire_byte.into());
-        self.add_to_other(Counts { packets: 1, bytes, wire }, (packet.time_ns, packet.time_ns));
+        self.add_to_other(
+            Counts { packets: 1, bytes, wire },
+            (packet.time_ns, packet.time_ns),
+            packet.tcp_flags,
+        );
     }
 }

@@ -205,13 +205,18 @@ impl Fan {
         lane_of: impl Fn(usize, u64) -> usize,
     ) {
         let mut segments = burst.segments().iter();
+        let mut out_of_order = burst.out_of_order().iter().peekable();
         for (at, packet) in burst.packets().iter().enumerate() {
             let segment = segments.next();
+            let late = out_of_order.next_if(|late| late.at == at);
             let lane = lane_of(at, packet.hash);
             match self.take(lane, self.hand_over.waits) {
                 Some(mut parcel) => {
                     let part = of(&mut parcel);
                     part.push_keyed(packet, segment);
+                    if let Some(late) = late {
+                        part.set_arrival(late.arrived_ns);
+                    }
                     part.set_numbers(burst.numbers());
                     self.lanes[lane].keep(parcel, now);
                 }

@@ -144,7 +144,7 @@ impl Lane {
 
     /// Bytes that this many parcels take.
     pub(crate) fn bytes(parcels: usize, burst: usize) -> usize {
-        let segments = 2 * size_of::<packet::TcpSegment>();
+        let segments = 2 * (size_of::<packet::TcpSegment>() + size_of::<packet::OutOfOrder>());
         let packets =
             size_of::<packet::KeyedPacket<KeyV4>>() + size_of::<packet::KeyedPacket<KeyV6>>() + segments;
         parcels * (size_of::<Parcel>() + burst * packets + 2 * size_of::<Box<Parcel>>())

@@ -131,7 +131,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             }
         }
         self.receiver.set_loss(lost(sources));
-        let counted = self.receiver.end(&mut self.down);
+        let counted = self.receiver.end(self.filter, &mut self.down);
         self.pass_on();
         let Steps { receive, free, parse: burst, .. } = self.steps;
         let (count, within_bursts) = self.receiver.count_time();
@@ -225,13 +225,13 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     fn measure(&mut self, burst: Burst<'_>) {
         let mut rest = burst;
         loop {
-            let (limit, before) = (self.limit(), self.receiver.received());
+            let limit = self.limit();
             let Self { receiver, filter, down, stopwatch, steps, .. } = self;
-            let is_done = stopwatch.time(&mut steps.parse, || receiver.burst(rest, limit, *filter, down));
-            if is_done {
-                return;
+            let left = stopwatch.time(&mut steps.parse, || receiver.burst(rest, limit, *filter, down));
+            match left {
+                None => return,
+                Some(left) => rest = left,
             }
-            rest = rest.split(self.receiver.received() - before).1;
             self.pass_on();
             self.await_answers();
         }

@@ -9,7 +9,7 @@ use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
 use crate::window_barrier::Seat;
 use packet::{BurstParser, Frame, NotMeasured, Packets, ParserConfig, Remark};
-use port::{Burst, Filter, TimeBase};
+use port::{Burst, Filter, HeldFrame, TimeBase};
 use report::{Counters, PacketCounts, Span, WindowEnd};
 use std::time::Duration;
 use task::Generation;
@@ -78,6 +78,32 @@ pub(crate) struct Refused {
     pub(crate) worker_failed: u64,
 }
 
+/// A frame of a replay that is further ahead of stream time than this, an hour, moves it only if the next frame is too: one wrong
+/// clock would end every record otherwise.
+const AHEAD_NS: u64 = 3_600_000_000_000;
+
+/// What [`Receiver::parse`] did with its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parsed {
+    /// It took all.
+    All,
+    /// The next one is not to be measured now.
+    Over,
+    /// The next one is ahead of stream time.
+    Ahead,
+}
+
+/// What is to be done with a frame whose time is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alert {
+    /// Stream time follows it.
+    InOrder,
+    /// It has none.
+    BadTime,
+    Over,
+    Ahead,
+}
+
 /// Parser and windows of one receiver.
 #[derive(Debug)]
 pub(crate) struct Receiver<'a> {
@@ -97,10 +123,18 @@ pub(crate) struct Receiver<'a> {
     first_ns: Option<u64>,
     received: u64,
     backwards: u64,
+    /// Frames so far ahead that stream time did not follow.
+    ahead: u64,
+    /// A frame that is ahead and was the last one of its burst: the next frame decides.
+    held: Option<HeldFrame>,
     open: Option<OpenWindow>,
     /// Stream time at which a replay's frame turns the window or ends the run; never for a live source, whose clock
     /// does that.
     turn_at: u64,
+    /// A frame with this time or a later one is looked at: it may turn the window, be ahead, or have no time.
+    alert_at: u64,
+    /// The frame at hand is ahead, and stream time follows it.
+    follows: bool,
     /// Packets for which a burst has room.
     room: usize,
     /// A frame came that lies behind the run's duration.
@@ -146,8 +180,12 @@ impl<'a> Receiver<'a> {
             first_ns: None,
             received: 0,
             backwards: 0,
+            ahead: 0,
+            held: None,
             open: None,
             turn_at: if time_base == TimeBase::Packets { 0 } else { u64::MAX },
+            alert_at: if time_base == TimeBase::Packets { 0 } else { Frame::LATEST_NS + 1 },
+            follows: false,
             room: config.burst,
             is_past_end: false,
             stops: time_base == TimeBase::Packets && config.control.as_ref().is_some_and(Control::is_paced),
@@ -177,7 +215,7 @@ impl<'a> Receiver<'a> {
 
     /// Frames received so far.
     pub(crate) fn received(&self) -> u64 {
-        self.received
+        self.received + u64::from(self.held.is_some())
     }
 
     /// True when the configured duration is over: for a replay, when a frame came that is no longer part of it.
@@ -224,39 +262,111 @@ impl<'a> Receiver<'a> {
     }
 
     /// Measures the frames of a burst, at most `limit`, none behind the run's duration, and where windows are waited for none behind
-    /// the open one. False where that left frames to be measured.
-    pub(crate) fn burst(
+    /// the open one: then it gives those that are left to be measured.
+    pub(crate) fn burst<'b>(
         &mut self,
-        burst: Burst<'_>,
+        burst: Burst<'b>,
         limit: u64,
         filter: Option<&Filter>,
         down: &mut impl Downstream,
-    ) -> bool {
+    ) -> Option<Burst<'b>> {
         let (mut rest, _) = burst.split(limit);
-        let before = self.received;
+        let (before, frames) = (self.received, rest.len());
         self.has_stopped = false;
         if self.parsed() + rest.len() > self.room {
             self.flush(down);
         }
+        if let (Some(next), Some(held)) = (rest.frames().next(), self.held.take())
+            && !self.measure_ahead(held.burst(), next.time_ns, filter, down)
+        {
+            self.held = Some(held);
+        }
         while !rest.is_empty() && !self.is_past_end && !self.has_stopped {
             // Before the first frame there is no window: that frame opens one.
-            let (part, behind) = rest.split(self.open.map_or(1, |open| open.frames_left));
-            let part_before = self.received;
-            match (filter, self.parser.is_plain()) {
-                (None, true) => self.parse::<true>(part, down, |_| true),
-                (None, false) => self.parse::<false>(part, down, |_| true),
-                (Some(filter), true) => self.parse::<true>(part, down, |frame| filter.matches(frame)),
-                (Some(filter), false) => self.parse::<false>(part, down, |frame| filter.matches(frame)),
+            let (part, _) = rest.split(self.open.map_or(1, |open| open.frames_left));
+            let (parsed, taken) = self.parse_part(part, filter, down);
+            rest = rest.split(taken).1;
+            if parsed == Parsed::Ahead && !self.has_stopped {
+                let (ahead, others) = rest.split(1);
+                rest = match others.frames().next() {
+                    None => {
+                        self.held = HeldFrame::first_of(ahead);
+                        others
+                    }
+                    Some(next) if self.measure_ahead(ahead, next.time_ns, filter, down) => others,
+                    Some(_) => rest,
+                };
             }
-            self.flush_unless_more(down);
-            self.now = self.now.max(self.latest_ns);
-            self.count_down(self.received - part_before, down);
-            rest = behind;
         }
         if self.time_base == TimeBase::Packets {
             down.sweep_replay((self.received - before) as usize, self.now);
         }
-        !self.has_stopped
+        self.has_stopped.then(|| burst.split((frames - rest.len()) as u64).1)
+    }
+
+    /// Parses frames of the open window, or the one that opens it, and passes on what should not wait. Gives how many it took.
+    fn parse_part(
+        &mut self,
+        part: Burst<'_>,
+        filter: Option<&Filter>,
+        down: &mut impl Downstream,
+    ) -> (Parsed, u64) {
+        let before = self.received;
+        let parsed = match (filter, self.parser.is_plain()) {
+            (None, true) => self.parse::<true>(part, down, |_| true),
+            (None, false) => self.parse::<false>(part, down, |_| true),
+            (Some(filter), true) => self.parse::<true>(part, down, |frame| filter.matches(frame)),
+            (Some(filter), false) => self.parse::<false>(part, down, |frame| filter.matches(frame)),
+        };
+        self.flush_unless_more(down);
+        self.now = self.now.max(self.latest_ns);
+        let taken = self.received - before;
+        self.count_down(taken, down);
+        (parsed, taken)
+    }
+
+    /// Measures a frame that is ahead of stream time, which follows it if the `next` one is ahead too; otherwise it counts in the open
+    /// window. False where it is not to be measured now.
+    #[cold]
+    fn measure_ahead(
+        &mut self,
+        frame: Burst<'_>,
+        next: u64,
+        filter: Option<&Filter>,
+        down: &mut impl Downstream,
+    ) -> bool {
+        if next > self.latest_ns.saturating_add(AHEAD_NS) && next <= Frame::LATEST_NS {
+            self.follows = true;
+            let (_, taken) = self.parse_part(frame, filter, down);
+            self.follows = false;
+            return taken != 0;
+        }
+        self.count_ahead(frame, filter, down);
+        self.flush_unless_more(down);
+        self.count_down(1, down);
+        true
+    }
+
+    /// Counts a frame in the open window that stream time does not follow.
+    fn count_ahead(&mut self, frame: Burst<'_>, filter: Option<&Filter>, down: &mut impl Downstream) {
+        if self.open.is_none() {
+            self.open_window(down);
+        }
+        if self.parsed() == 0 {
+            self.burst_now = self.now;
+        }
+        self.parser.number_near(self.received);
+        let parsed = self.parser.bursts.lengths();
+        for frame in frame.frames() {
+            self.received += 1;
+            self.ahead += 1;
+            if filter.is_none_or(|filter| filter.matches(&frame)) {
+                self.parser.push_out_of_order(&frame, self.received, self.latest_ns);
+            } else {
+                self.parser.skip(NotMeasured::Filter);
+            }
+        }
+        down.prefetch_index(self.parser.bursts.packets_since(parsed));
     }
 
     /// Parses frames that `wanted` wants, and turns the window where one of them lies behind it.
@@ -266,7 +376,7 @@ impl<'a> Receiver<'a> {
         part: Burst<'_>,
         down: &mut impl Downstream,
         wanted: impl Fn(&Frame<'_>) -> bool,
-    ) {
+    ) -> Parsed {
         self.parser.number_near(self.received);
         if self.parsed() == 0 {
             self.burst_now = self.now;
@@ -274,28 +384,45 @@ impl<'a> Receiver<'a> {
         // Kept in registers: each costs a load and a store a packet otherwise.
         let (mut latest, mut backwards, mut pending) = (self.latest_ns, 0, 0);
         let mut rest = part;
+        let mut result = Parsed::All;
         'parsing: while !rest.is_empty() {
             let (frames, behind) = rest.split(EXPECTED as u64);
             rest = behind;
             down.make_ready(&self.parser, frames.len());
             let parsed = self.parser.bursts.lengths();
             for frame in frames.frames() {
-                if frame.time_ns >= self.turn_at {
+                if frame.time_ns >= self.alert_at {
                     self.received += std::mem::take(&mut pending);
                     self.backwards += std::mem::take(&mut backwards);
                     self.latest_ns = latest;
-                    if !self.turn_by_frame(frame.time_ns, down) {
-                        break 'parsing;
+                    match self.alert(frame.time_ns, down) {
+                        Alert::InOrder => {}
+                        Alert::BadTime => {
+                            pending += 1;
+                            self.parser.skip(NotMeasured::BadTime);
+                            continue;
+                        }
+                        Alert::Over => {
+                            result = Parsed::Over;
+                            break 'parsing;
+                        }
+                        Alert::Ahead => {
+                            result = Parsed::Ahead;
+                            break 'parsing;
+                        }
                     }
                 }
                 pending += 1;
-                backwards += u64::from(frame.time_ns < latest);
-                latest = latest.max(frame.time_ns);
-                if wanted(&frame) {
-                    self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
-                } else {
+                let is_late = frame.time_ns < latest;
+                backwards += u64::from(is_late);
+                if !wanted(&frame) {
                     self.parser.skip(NotMeasured::Filter);
+                } else if is_late {
+                    self.parser.push_out_of_order(&frame, self.received + pending, latest);
+                } else {
+                    self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
                 }
+                latest = latest.max(frame.time_ns);
             }
             // A turn may have emptied the burst.
             down.prefetch_index(self.parser.bursts.packets_since(parsed));
@@ -303,6 +430,24 @@ impl<'a> Receiver<'a> {
         self.received += pending;
         self.backwards += backwards;
         self.latest_ns = latest;
+        result
+    }
+
+    /// Looks at a frame's time: whether it turns the window, is ahead of stream time, or is none.
+    #[cold]
+    fn alert(&mut self, time_ns: u64, down: &mut impl Downstream) -> Alert {
+        if time_ns > Frame::LATEST_NS {
+            return Alert::BadTime;
+        }
+        if self.first_ns.is_some() && !self.follows && time_ns > self.latest_ns.saturating_add(AHEAD_NS) {
+            return Alert::Ahead;
+        }
+        if time_ns >= self.turn_at && !self.turn_by_frame(time_ns, down) {
+            return Alert::Over;
+        }
+        let ahead = self.latest_ns.max(time_ns).saturating_add(AHEAD_NS + 1);
+        self.alert_at = self.turn_at.min(ahead).min(Frame::LATEST_NS + 1);
+        Alert::InOrder
     }
 
     /// Packets in the parser's burst.
@@ -421,7 +566,7 @@ impl<'a> Receiver<'a> {
         self.loss_before = loss;
         self.turned += 1;
         match self.time_base {
-            TimeBase::Packets => self.turn_at = 0,
+            TimeBase::Packets => (self.turn_at, self.alert_at) = (0, 0),
             // Nothing comes behind the end, and others may be past this window.
             TimeBase::Clock if ended_by == WindowEnd::RunEnd => {}
             TimeBase::Clock => self.open_window(down),
@@ -464,7 +609,9 @@ impl<'a> Receiver<'a> {
             received: self.received - lost,
             measured: 0,
             not_measured: reasons.chain(refused).collect(),
-            remarks: remarks.chain([("time_backwards", self.backwards)]).collect(),
+            remarks: remarks
+                .chain([("time_backwards", self.backwards), ("time_ahead", self.ahead)])
+                .collect(),
         }
     }
 
@@ -474,7 +621,10 @@ impl<'a> Receiver<'a> {
     }
 
     /// Turns away from the last window, because the run ends. What the receiver counted; its last header waits to be taken.
-    pub(crate) fn end(&mut self, down: &mut impl Downstream) -> ReceiverEnd {
+    pub(crate) fn end(&mut self, filter: Option<&Filter>, down: &mut impl Downstream) -> ReceiverEnd {
+        if let Some(held) = self.held.take() {
+            self.count_ahead(held.burst(), filter, down);
+        }
         self.turn(WindowEnd::RunEnd, down);
         self.seat = None;
         self.refused = down.refused();

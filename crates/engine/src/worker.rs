@@ -276,13 +276,12 @@ impl<R: RecordSink> Worker<R> {
         self.now = self.now.max(now);
         self.collector.records.may_wait();
         if let Keeping::Own(tables) = &mut self.keeping {
-            active = tables.flows() as u64;
             tables.advance(self.now);
             if self.is_only {
                 self.collector.records.begin_last_record_rows();
             }
-            tables.v4.end_all(&mut self.collector);
-            tables.v6.end_all(&mut self.collector);
+            active += tables.v4.end_all(&mut self.collector);
+            active += tables.v6.end_all(&mut self.collector);
         }
         (self.sweep.v4_done, self.sweep.v6_done) = (true, true);
         self.seal(None);

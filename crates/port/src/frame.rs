@@ -64,6 +64,11 @@ impl<'a> Burst<'a> {
         (Self { descriptors: first, ..self }, Self { descriptors: others, ..self })
     }
 
+    /// Where its frames lie.
+    pub(crate) fn descriptors(&self) -> &[FrameDescriptor] {
+        self.descriptors
+    }
+
     /// Number of frames.
     #[inline]
     pub fn len(&self) -> usize {
@@ -93,5 +98,58 @@ impl<'a> Burst<'a> {
             link: d.link,
             stripped_vlan: d.stripped_vlan,
         })
+    }
+}
+
+/// A copy of one frame, which stays when its burst is gone.
+#[derive(Debug)]
+pub struct HeldFrame {
+    data: Box<[u8]>,
+    /// Leads into `data`.
+    descriptor: FrameDescriptor,
+}
+
+impl HeldFrame {
+    /// A copy of the first frame of a burst, if there is one.
+    pub fn first_of(burst: Burst<'_>) -> Option<Self> {
+        let (frame, descriptor) = (burst.frames().next()?, burst.descriptors.first()?);
+        let data: Box<[u8]> = frame.data.into();
+        let descriptor = FrameDescriptor { data: data.as_ptr(), ..*descriptor };
+        Some(Self { data, descriptor })
+    }
+
+    /// The frame as a burst of one.
+    pub fn burst(&self) -> Burst<'_> {
+        debug_assert_eq!(self.data.len(), self.descriptor.captured as usize);
+        // SAFETY: the descriptor leads to the bytes of `data`, as many as it states, which stay where they are and as they are while
+        // the burst borrows `self`.
+        unsafe { Burst::new(std::slice::from_ref(&self.descriptor)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_frame_is_the_frame() {
+        let data = [1u8, 2, 3];
+        let descriptor = FrameDescriptor {
+            data: data.as_ptr(),
+            captured: 3,
+            wire_len: 70,
+            time_ns: 9,
+            link: LinkType::Ethernet,
+            stripped_vlan: Some(5),
+            ..FrameDescriptor::EMPTY
+        };
+        let descriptors = [descriptor, FrameDescriptor::EMPTY];
+        // SAFETY: the first leads to three bytes that stay, the second to none.
+        let burst = unsafe { Burst::new(&descriptors) };
+        let held = Box::new(HeldFrame::first_of(burst).expect("a frame"));
+        let frame = held.burst().frames().next().expect("the frame");
+        assert_eq!((frame.data, frame.wire_len, frame.time_ns), (&data[..], 70, 9));
+        assert_eq!((frame.link, frame.stripped_vlan, held.burst().len()), (LinkType::Ethernet, Some(5), 1));
+        assert!(HeldFrame::first_of(burst.split(0).0).is_none());
     }
 }

@@ -28,6 +28,7 @@ mod frame;
 mod interface;
 mod kernel_link;
 mod libpcap;
+mod merged;
 mod prefetch;
 mod send;
 mod source;
@@ -36,8 +37,9 @@ pub mod wire;
 
 pub use capture::{CaptureSource, CaptureWriter};
 pub use filter::Filter;
-pub use frame::{Burst, FrameDescriptor};
+pub use frame::{Burst, FrameDescriptor, HeldFrame};
 pub use interface::{InterfaceInfo, InterfaceOptions, InterfaceSource, interfaces};
+pub use merged::MergedSource;
 pub use packet::Frame;
 pub use send::{InterfaceSink, Pace, Pacing, PacketSink, SendClock, Sent, SystemClock, transmit};
 pub use source::{PacketSource, Poll, Progress, Setting, SourceCounter, SourceError, TimeBase};

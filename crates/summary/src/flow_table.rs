@@ -318,7 +318,8 @@ impl<K: Key> FlowTable<K> {
         // True for packets with the acknowledgement number of the one before them in their slot.
         let mut repeat_acks = [false; BATCH];
         let mut done = 0;
-        let mut out_of_order = out_of_order.iter().map(|packet| (packet.at - first, packet.arrived_ns)).peekable();
+        let mut out_of_order =
+            out_of_order.iter().map(|packet| (packet.at - first, packet.arrived_ns)).peekable();
         loop {
             let mode = Mode::<IS_CHANGING, IS_PAIRED, PARTS>;
             // A packet out of order is one of the rare ones, whatever its flow.
@@ -326,7 +327,8 @@ impl<K: Key> FlowTable<K> {
             let known = Batch { packets: &packets[..until], ..batch };
             let rare = self.count_known(mode, known, &found[..until], stale, &mut repeat_acks, done);
             if PARTS > NUMBERS {
-                let part = Batch { packets: &packets[in_parts..rare], segments: tail(segments, in_parts), ..batch };
+                let part =
+                    Batch { packets: &packets[in_parts..rare], segments: tail(segments, in_parts), ..batch };
                 self.update_parts(part, &found[in_parts..rare], tail(&repeat_acks, in_parts));
                 in_parts = rare;
             }
@@ -337,7 +339,8 @@ impl<K: Key> FlowTable<K> {
             done = rare + 1;
         }
         if let Some(last) = packets.last() {
-            let last_out_of_order = batch.out_of_order.last().filter(|last| last.at + 1 == first + packets.len());
+            let last_out_of_order =
+                batch.out_of_order.last().filter(|last| last.at + 1 == first + packets.len());
             self.advance(last_out_of_order.map_or(last.fields.time_ns, |last| last.arrived_ns));
         }
     }
@@ -373,7 +376,13 @@ impl<K: Key> FlowTable<K> {
             let late = fields.time_ns < hot.arrived;
             let turned = IS_CHANGING && !hot.is_in(window);
             let vacant = IS_PAIRED && !hot.is_live();
-            if late | stale.has(hot.arrived, hot.start_coarse) | turned | vacant | tally.spills() | peer_is_stale {
+            if late
+                | stale.has(hot.arrived, hot.start_coarse)
+                | turned
+                | vacant
+                | tally.spills()
+                | peer_is_stale
+            {
                 return i;
             }
             // Not beside the hot lines, with which these would wait for line fill buffers.

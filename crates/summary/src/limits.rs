@@ -83,6 +83,11 @@ impl Limits {
         self.flows.limit
     }
 
+    /// Flow records that may begin before one ends.
+    pub fn flows_left(&self) -> usize {
+        self.flows.limit.saturating_sub(self.flows_used())
+    }
+
     pub(crate) fn take_flow(&self) -> bool {
         self.flows.take(1)
     }

@@ -48,6 +48,11 @@ pub struct Marks {
 }
 
 impl Marks {
+    /// TCP flags of all packets, or-ed.
+    pub fn tcp_flags(&self) -> u8 {
+        self.tcp_flags
+    }
+
     /// Of no packet.
     pub(crate) const NONE: Self = Self {
         stime: u64::MAX,

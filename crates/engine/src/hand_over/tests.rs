@@ -249,7 +249,7 @@ fn small_bursts_go_together_in_time_and_before_orders() {
         }
         live.receiver.tick(NOW + last, &mut live.fan);
         let handed_over_before_end = live.fan.take_handed_over()[0];
-        live.receiver.end(&mut live.fan);
+        live.receiver.end(None, &mut live.fan);
         live.fan.end(NOW + last);
         let all = bursts.iter().map(|(packets, _)| packets).sum::<u64>();
         let at_end: u64 = live.receiver.take_headers().flat_map(|header| header.handed_over).sum();
@@ -293,7 +293,7 @@ fn what_is_held_when_the_window_turns_waits_for_room_as_the_order_does() {
     (0..20).for_each(|at| live.burst(10, NOW + at));
     let got = thread::scope(|scope| {
         let serving = scope.spawn(move || received(&mut inbox));
-        live.receiver.end(&mut live.fan);
+        live.receiver.end(None, &mut live.fan);
         live.fan.end(NOW + 20);
         serving.join().expect("no panic")
     });

@@ -200,7 +200,8 @@ impl<C: WireClock> WireQueue<C> {
         let later_ns = self.trace.lap_ns() * lap;
         for descriptor in descriptors.iter_mut() {
             prefetch(descriptor.data);
-            descriptor.time_ns += later_ns;
+            // What has no time has none in any lap.
+            descriptor.time_ns = descriptor.time_ns.saturating_add(later_ns);
         }
         if let Some(buffers) = &mut self.buffers {
             buffers.fill(descriptors);

@@ -149,14 +149,15 @@ impl Trace {
 
     /// By how much each lap of a replay is later than the one before: no frame of it is older than any of those.
     pub(super) fn lap_ns(&self) -> u64 {
-        (self.times_ns.1 - self.times_ns.0).saturating_add(1)
+        self.times_ns.1.saturating_sub(self.times_ns.0) + 1
     }
 
     /// Whether this many packets of a replay have times that can be told.
     pub(super) fn can_replay(&self, packets: u64) -> bool {
         let laps = packets.saturating_sub(1) / self.frames();
         let later_ns = self.lap_ns().checked_mul(laps);
-        later_ns.and_then(|later_ns| self.times_ns.1.checked_add(later_ns)).is_some()
+        let last_ns = later_ns.and_then(|later_ns| self.times_ns.1.checked_add(later_ns));
+        last_ns.is_some_and(|last_ns| last_ns <= Frame::LATEST_NS)
     }
 
     /// The most captured bytes of a frame.
@@ -260,7 +261,9 @@ impl Loading {
         self.trace.bytes = bytes;
         self.trace.longest = self.trace.longest.max(frame.data.len() as u32);
         let (first, last) = self.trace.times_ns;
-        self.trace.times_ns = (first.min(frame.time_ns), last.max(frame.time_ns));
+        if frame.time_ns != Frame::NO_TIME {
+            self.trace.times_ns = (first.min(frame.time_ns), last.max(frame.time_ns));
+        }
         queue.descriptors.push(FrameDescriptor {
             data: queue.memory.push(frame.data),
             time_ns: frame.time_ns,
