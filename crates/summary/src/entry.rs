@@ -17,7 +17,7 @@ pub(crate) struct Hot<K> {
     pub(crate) bytes: u64,
     /// Packets of the open window and bytes of their frames on the wire, less what spilled ([`Spills`]).
     tally: Tally,
-    /// When the flow's first packet arrived, in units of 2^30 ns, to see from here that it may be too old; 0 where no record is in the entry. In a
+    /// When the flow's first packet was or arrived, the earlier of both, in units of 2^30 ns: to see from here that it may be too old; 0 where no record is in the entry. In a
     /// free entry: the next free one.
     pub(crate) start_coarse: u32,
     /// Number of the last packet, modulo 2^48 where numbers are kept: a flow that is silent while as many frames come (22 days at
@@ -253,7 +253,7 @@ impl<K: Key> Slot<'_, K> {
     /// Sets them; there must be room for them unless they are in order.
     pub(crate) fn set_times(&mut self, times: &Times) {
         self.cold.stime = times.stime;
-        self.hot.start_coarse = coarse(times.began);
+        self.hot.start_coarse = coarse(times.began.min(times.stime));
         self.hot.arrived = self.arrivals.set(self.number, times);
     }
 

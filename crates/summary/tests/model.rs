@@ -455,6 +455,7 @@ fn compare<K: Key>(
                     match size % 61 {
                         // So far ahead that stream time does not follow.
                         3 => time = stream + 5000 * TICK,
+                        4 => time = clock - 30 * TICK,
                         // Behind a frame that is not measured, and later.
                         5..9 => stream = stream.max(clock + 3 * TICK),
                         _ => stream = stream.max(clock),
