@@ -57,7 +57,7 @@ pub(crate) fn code_of(error: &port::SourceError) -> u8 {
     }
 }
 
-/// A line on standard error. Nobody may be left to read it.
+/// Writes a line to standard error. Its reader may be gone.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "edison: {line}");
 }

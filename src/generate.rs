@@ -102,7 +102,7 @@ fn create(path: &Path, snap: usize) -> Result<CaptureWriter<File>, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// Writes the truth beside the capture, or where `--truth` says.
+/// Writes the truth next to the capture, or where `--truth` says.
 fn write_truth(
     options: &GenerateOptions,
     path: &Path,

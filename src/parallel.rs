@@ -79,13 +79,13 @@ pub(crate) fn nearness(nearness: &engine::Nearness) -> String {
     }
 }
 
-/// True where all packets of a flow come to queues of one number, however many ports bring them. (But fragments come by their
-/// addresses alone.)
+/// True where all packets of a flow arrive at queues of one number, whichever ports carry them. (But
+/// fragments are spread by their addresses alone.)
 #[cfg(feature = "dpdk")]
 pub(crate) fn keeps_flows(spread: port::dpdk::Spread, ports: usize) -> bool {
     match spread {
         port::dpdk::Spread::Symmetric => true,
-        // By a hash of its own.
+        // By its own hash.
         port::dpdk::Spread::OneWay => ports == 1,
         port::dpdk::Spread::Unknown => false,
     }

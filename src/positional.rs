@@ -10,8 +10,8 @@ pub(crate) struct Words {
     pub(crate) filter: Option<String>,
 }
 
-/// Words that are there as files, or look like files, come first; the first other word begins the filter. Beside
-/// `-i`, `--port` or `--synthetic` all words are the filter.
+/// Words that are there as files, or look like files, come first; the first other word begins the filter.
+/// With `-i`, `--port` or `--synthetic` all words are the filter.
 pub(crate) fn split(words: &[String], has_other_source: bool) -> Result<Words, Failure> {
     let is_capture = |word: &&String| looks_like_path(word) && Path::new(word.as_str()).exists();
     if let Some(file) = words.iter().find(is_capture).filter(|_| has_other_source) {

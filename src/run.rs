@@ -61,7 +61,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     refusal::admit(&config, &plan, &specs, &parallel::site(options))?;
     let opened = sources::open(options, &config, plan, &specs)?;
     let Sources { mut sources, plan, site, filter, time_base, are_captures, wire, damage } = opened;
-    // A port may have had fewer queues than were asked for, or spread flows over them in a way of its own.
+    // A port may have had fewer queues than were asked for, or spread flows over them in its own way.
     let Admission { tasks, memory: _tasks_and_frames } = refusal::admit(&config, &plan, &specs, &site)?;
     let rows = row_output(options, &config, &node, anonymizer.as_ref())?;
     let writers = writers(options, &node, &selection, time_base)?;

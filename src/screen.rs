@@ -1,5 +1,5 @@
-//! What a run shows while it goes on: windows on standard output, progress on a terminal. A thread of its own, so
-//! that a slow terminal or pipe never stops measuring.
+//! What a run shows while it runs: windows on standard output, progress on a terminal. It is a separate
+//! thread, so that a slow terminal or pipe never stops measuring.
 
 use crate::exit::say;
 use engine::{Observer, Snapshot, WindowOutlet};
@@ -61,7 +61,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Starts the thread. `stop` is set when nobody reads the answers any more.
+    /// Starts the thread. `stop` is set when the answers have no reader any more.
     pub(crate) fn start(show: Show, time_base: TimeBase, stop: Arc<AtomicBool>) -> io::Result<Self> {
         let (events, received) = sync_channel(WAITING);
         let snapshot = Arc::new(Mutex::new(Snapshot::default()));
@@ -130,7 +130,7 @@ struct Painter {
     redraw: bool,
     stop: Arc<AtomicBool>,
     began: Instant,
-    /// Nobody reads standard output any more.
+    /// Standard output has no reader any more.
     is_closed: bool,
     shown: Shown,
 }

@@ -185,7 +185,7 @@ fn dpdk_sources(
     let eal_config = EalConfig::for_ports(&options.port, &port, &eal::arguments(options.eal.as_deref()));
     let ports = ProbedPorts::probe(&eal::start(&eal_config)?, &options.port)?;
     let possible = ports.queues()?;
-    // Who asked for queues gets them or a refusal; otherwise there are as many as can be used.
+    // Explicitly requested queues are provided or refused; otherwise there are as many as can be used.
     let queues = match options.queues {
         Some(_) => asked,
         None => asked.min(*possible.end()),

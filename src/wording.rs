@@ -6,7 +6,7 @@ use flow::{Metric, Part};
 use port::{Setting, SourceError};
 use record::{Needed, SelectionError};
 
-/// Why a source cannot be opened or cannot go on.
+/// Why a source cannot be opened or cannot continue.
 pub(crate) fn of_source(error: &SourceError) -> String {
     let SourceError::Refused(setting, reason) = error else { return error.to_string() };
     match setting {

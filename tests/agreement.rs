@@ -132,7 +132,7 @@ fn refused(arguments: &[&str], ended: &Ended) {
     eprintln!("skipped: {}", ended.stderr.trim_end());
 }
 
-/// More frames than any ring holds while nobody takes them: received and lost make up what the link carried.
+/// More frames than any ring holds while none is read: received and lost make up what the link carried.
 fn counts_its_drops(arguments: &'static [&'static str], loss: &'static str, frames: u64) {
     with_veth(move |veth| {
         let mut live = Live::start(arguments).unwrap_or_else(|ended| panic!("{}", ended.stderr));
@@ -359,13 +359,14 @@ mod dpdk {
         );
         says(&["--port", "net_null0", "--queues", "2", "--design", "2x1", "--packets", "9"], &["--packets"]);
         says(&["-i", "lo", "--queues", "2"], &["--queues is for DPDK ports", "--wire queues=N"]);
-        // What needs one receiver has one where nobody asked for more.
+        // Features that need one receiver get one unless more are requested.
         if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
             let ended = ["run", "--port", "net_null0", "--cores", "2", "--packets", "100k"];
             let ended = run(edison().args(ended)).expect(0);
             assert!(ended.stdout.contains("async: 1 receiver"), "{}", ended.stdout);
         }
-        // With a symmetric hash it goes; and one receiver polls as many as are asked for, whatever pages their pools lie on.
+        // With a symmetric hash it works; and one receiver polls as many queues as are requested, whatever
+        // pages their pools lie on.
         run(edison().args([
             "run",
             "--port",

@@ -188,7 +188,7 @@ fn values_that_cannot_be_are_wrong_usage() {
     }
 }
 
-/// What lies before the damage arrives; what is behind it is said.
+/// Packets before the damage are measured; what follows it is reported.
 #[test]
 fn a_damaged_capture_on_a_wire_ends_with_a_report() {
     let scratch = Scratch::new();
@@ -238,7 +238,7 @@ fn benches_with_the_papers_settings() {
             assert_eq!(free > 0.0, cfg!(feature = "dpdk"), "mbufs are freed: {line}");
             let threads = line["busy"].as_array().map_or(0, Vec::len);
             assert!(threads >= 1 && !line["cycles"].is_null(), "{line}");
-            // 500 flows over two queues: one has all where there is one queue alone.
+            // 500 flows over two queues: with a single queue, that one has all.
             let queues = line["params"]["queues"].as_u64();
             let fullest = line["fullest"].as_f64().unwrap_or_else(|| panic!("fullest: {line}"));
             match queues {

@@ -439,7 +439,7 @@ fn expire(frames: &[Frame], idle: Option<u64>, active: Option<u64>) -> Vec<Expir
     }
     let now = frames.last().expect("frames").time_ns;
     ended.extend(open.into_values().map(|record| {
-        // The sweep may have come by or not.
+        // The sweep may have reached it or not.
         let reasons = [due(&record, now), vec!["end"]].concat();
         Expired { record, reasons }
     }));

@@ -86,7 +86,7 @@ impl Key for SteeredKey {
     }
 }
 
-/// What is known of a flow: by packets sent and not refused, or by records given out.
+/// What is known of a flow: by packets sent and not refused, or by records emitted.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sum {
     packets: u64,
@@ -126,7 +126,7 @@ impl Hasher for NumberHasher {
 /// Sums by a key's number, and by window where they are of one.
 type Sums = HashMap<u64, Sum, BuildHasherDefault<NumberHasher>>;
 
-/// The number of the key that the table gives out as this one.
+/// The number of the key that the table emits as this one.
 fn number_of(key: &FlowKey) -> u64 {
     let Some(IpAddr::V4(address)) = key.dst_addr else { panic!("another key: {key:?}") };
     let [.., high, low] = address.octets();

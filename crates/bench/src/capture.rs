@@ -1,5 +1,5 @@
-//! `edison bench capture`: from a capture file in the page cache to the last record, against the flow meters that Debian
-//! has. Processor time of whole processes counts, so that nobody gains by a second thread.
+//! `edison bench capture`: from a capture file in the page cache to the last record, against the flow meters
+//! that Debian has. Processor time of whole processes counts, so that a second thread is no advantage.
 
 use crate::compare::{in_turn, median_ratio};
 use crate::huge::room;

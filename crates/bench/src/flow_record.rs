@@ -23,7 +23,7 @@ use crate::{Line, Points};
 
 const BENCH: &str = "record";
 
-/// Runs all parts, one after the other.
+/// Runs all parts in sequence.
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     parts::run(points, out)?;
     tables::run(points, out)?;

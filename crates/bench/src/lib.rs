@@ -40,7 +40,7 @@ pub struct Points {
     pub capture: Option<String>,
 }
 
-/// A bench: its name, what it measures, and how it is run. Lines are given out as they are ready.
+/// A bench: its name, what it measures, and how it is run. It emits lines as they are ready.
 #[derive(Debug)]
 pub struct Bench {
     /// What `edison bench NAME` takes.
@@ -57,7 +57,7 @@ pub struct Bench {
     pub run: Run,
 }
 
-/// A bench's program: it gives out lines as they are ready.
+/// A bench's program: it emits lines as they are ready.
 pub type Run = fn(&Points, &mut dyn FnMut(Line)) -> Result<(), String>;
 
 /// All benches of this build.

@@ -33,7 +33,7 @@ pub struct Preset {
     pub(crate) cases: &'static [Case],
     /// The one for a run that is no bench: the paper's best.
     pub(crate) best: Case,
-    /// Wu's three sketches are measured beside the tables.
+    /// Wu's three sketches are measured in addition to the tables.
     pub(crate) has_sketches: bool,
     /// Descriptors of a receive queue.
     pub(crate) ring: usize,
@@ -44,7 +44,7 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// What every line of a bench says of the settings beside its own parameters.
+    /// What every line of a bench says of the settings in addition to its own parameters.
     pub(crate) fn params(&self, burst: usize) -> Vec<(&'static str, Value)> {
         vec![
             ("preset", json!(self.name)),

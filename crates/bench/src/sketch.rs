@@ -1,4 +1,5 @@
-//! `edison bench sketch`: sketches beside plain versions of them (speed), and at the same memory beside each other (accuracy).
+//! `edison bench sketch`: sketches compared with plain versions of them (speed), and with each other at the
+//! same memory (accuracy).
 
 mod accuracy;
 mod comparison;

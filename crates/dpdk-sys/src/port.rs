@@ -28,7 +28,7 @@ pub struct shim_port_info {
     pub rss_types: u64,
 }
 
-/// Frames longer than a buffer come in several segments.
+/// Frames longer than a buffer arrive in several segments.
 pub const RTE_ETH_RX_OFFLOAD_SCATTER: u64 = 1 << 13;
 /// Spread over queues by IP addresses: IPv4 and IPv6, whole packets and fragments.
 pub const RTE_ETH_RSS_IP: u64 = 0xa38c;

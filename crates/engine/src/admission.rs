@@ -41,7 +41,8 @@ pub struct Admission {
 /// Admits a run of this plan that begins with these tasks, or refuses it.
 ///
 /// # Errors
-/// All reasons, those of one kind together. Where one part alone takes too much memory, the sum is no reason of its own.
+/// All reasons, those of one kind together. Where one part alone takes too much memory, the sum is no
+/// separate reason.
 pub fn admit(
     config: &Config,
     plan: &Plan,
@@ -139,8 +140,8 @@ fn of_receivers(config: &Config, plan: &Plan, site: &Site) -> Vec<Refusal> {
     refusals
 }
 
-/// Structures for tasks of this run, where they can be counted: when it begins, or installed while it goes on
-/// ([`crate::Control::install`]). Memory is not looked at.
+/// Structures for tasks of this run, where they can be counted: when it begins, or installed during the run
+/// ([`crate::Control::install`]). Memory is not considered.
 ///
 /// # Errors
 /// All reasons.

@@ -1,4 +1,5 @@
-//! What the tables give out: rows and records passed on, and their sums kept, by which every packet is accounted for.
+//! What the tables return: rows and records passed on, and their sums kept, by which every packet is
+//! accounted for.
 
 use crate::closed::{ClosedWindow, Totals};
 use crate::ids::WindowId;
@@ -43,7 +44,8 @@ pub trait RecordSink {
     fn worker_failed(&mut self) {}
     /// Nothing is measured any more: from here on it may wait for room.
     fn may_wait(&mut self) {}
-    /// Tells what is known of the measurement beside records, when a window is closed. Most have no use for it.
+    /// Reports what is known of the measurement in addition to records, when a window is closed. Most have no
+    /// use for it.
     fn account(&mut self, _account: Account) {}
     /// Lines for the user that came up since the last call.
     fn warnings(&mut self) -> Vec<String> {
@@ -157,7 +159,7 @@ impl<R: RecordSink> Collector<R> {
         merge_other(&mut self.other, other);
     }
 
-    /// The record `other`, if there is one.
+    /// The record `other`, if any.
     pub(crate) fn take_other(&mut self) -> Option<FlowRecord> {
         self.other.take()
     }

@@ -4,9 +4,10 @@
 //! it, however far they are apart. A receiver takes the lock once a window, a worker once a set; a packet never does. What workers
 //! count in is allocated by the thread that installs a set and freed by the run's hub. Measuring threads do neither.
 //!
-//! A replay has no time of its own: how many windows it is ahead of what is answered differs from run to run. A paced control has
-//! receivers wait, before they enter the window after the next one, until a window is answered. A set that is installed in
-//! answer to a window then answers from the next window but one at the latest, in every run.
+//! A replay has no clock: how many windows it is ahead of what is answered differs from run to run. A paced
+//! control has receivers wait, before they enter the window after the next one, until a window is answered. A
+//! set that is installed in answer to a window then answers from the next window but one at the latest, in
+//! every run.
 
 use crate::counting::{Counting, HubHalf, WorkerHalf};
 use crate::ids::{WindowId, WorkerId};

@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// How the work is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// Every core receives from queues of its own and counts what it received.
+    /// Every core receives from its own queues and counts what it received.
     Rss,
     /// One core receives; the others count a burst before the next one is received.
     Sync,
@@ -19,7 +19,7 @@ pub enum Design {
     Pipeline,
     /// One core that receives some bursts, then counts them.
     Cooperative,
-    /// Clusters: each of this many queues with this many workers of its own.
+    /// Clusters: each of this many queues with this many workers.
     Clusters {
         /// Receivers, each with a queue at least.
         queues: usize,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(crate) struct EndBarrier {
     receiving: AtomicUsize,
     latest_ns: AtomicU64,
-    /// Live receivers go by one clock, and their sources end whenever they like: nobody waits for another.
+    /// Live receivers use one clock, and their sources end independently: no receiver waits for another.
     waits: bool,
 }
 
@@ -50,7 +50,7 @@ impl Receiving<'_> {
     }
 }
 
-/// Also where it fails: nobody waits for it any more.
+/// Also if it fails: no receiver waits for it any more.
 impl Drop for Receiving<'_> {
     fn drop(&mut self) {
         self.0.receiving.fetch_sub(1, Ordering::Release);

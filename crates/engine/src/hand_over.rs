@@ -15,9 +15,10 @@ use summary::prefetch_for_writing;
 
 /// How often a worker is told the time while it gets no packets, in nanoseconds of it.
 const TICK_NS: u64 = 1_000_000;
-/// Packets of a live source that are gathered for each worker before they go, a burst of them for all at the most: as many as a table
-/// takes through its stages together. At 6 Mpps a poll finds one or two; handed over like that each cost 29 ns, took the worker 130 ns
-/// instead of 35 and filled the ring with next to nothing, so that an eighth of them was refused.
+/// Packets of a live source that are gathered for each worker before they are sent, at most one burst for all
+/// together: the batch that a table takes through its stages. At 6 Mpps a poll finds one or two; handed over
+/// like that each cost 29 ns, took the worker 130 ns instead of 35 and filled the ring with next to nothing,
+/// so that an eighth of them was refused.
 const GATHERED: usize = 64;
 /// How long packets are held for that at the most, in nanoseconds of stream time: what a ring of 4,096 at 25 Mpps holds eight times.
 const HELD_NS: u64 = 20_000;
@@ -45,7 +46,7 @@ pub(crate) struct HandOver {
     pub(crate) in_lock_step: bool,
     /// Waits where a ring is full; otherwise its packets are counted as lost.
     pub(crate) waits: bool,
-    /// A worker that leaves its ring as it is for so long, and waits for nobody, counts as failed, for good.
+    /// A worker that leaves its ring as it is for so long, and waits for nothing, counts as failed, for good.
     pub(crate) gives_up_after: Option<Duration>,
     /// Who gets what.
     pub(crate) split: Split,
@@ -106,7 +107,8 @@ impl Fan {
         }
     }
 
-    /// A parcel for this worker, or the one that is being filled. `may_wait`: until there is one, or the worker has failed.
+    /// A parcel for this worker, or the one that is being filled. `may_wait`: waits until one is free, or the
+    /// worker has failed.
     #[inline]
     fn take(&mut self, lane: usize, may_wait: bool) -> Option<Box<Parcel>> {
         match self.lanes[lane].take() {
@@ -243,7 +245,7 @@ fn ready_behind<K: Key>(burst: &KeyBurst<K>, packets: usize) {
 impl Downstream for Fan {
     #[inline]
     fn make_ready(&mut self, parser: &BurstParser, frames: usize) {
-        // With several workers the parser's memory is nobody else's.
+        // With several workers only the receiver touches the parser's memory.
         if self.lanes.len() == 1 {
             ready_behind(&parser.bursts.v4, frames);
             ready_behind(&parser.bursts.v6, frames);

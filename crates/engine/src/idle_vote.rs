@@ -60,7 +60,7 @@ mod tests {
         assert!(!second.is_everywhere(true));
         drop(third);
         assert!(first.is_everywhere(true) && second.is_everywhere(true));
-        // A frame after all: the other one goes on too.
+        // A frame after all: the other receiver continues too.
         assert!(!first.is_everywhere(false) && !second.is_everywhere(true));
         drop(first);
         assert!(second.is_everywhere(true));

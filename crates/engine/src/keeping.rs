@@ -15,10 +15,10 @@ use summary::OutOfMemory;
 /// Where a worker keeps its flows.
 #[derive(Debug)]
 pub(crate) enum Keeping {
-    /// In tables of its own, each flow for as long as it lives.
+    /// In the worker's own tables, each flow for as long as it lives.
     Own(Box<Tables>),
-    /// In tables of its own, for one window: a flow's packets come to other workers too, and are put together when the window
-    /// closes. While its tables are being merged, it counts in others.
+    /// In the worker's own tables, for one window: a flow's packets reach other workers too, and are combined
+    /// when the window closes. While its tables are being merged, it counts in others.
     Shares {
         /// What counts now.
         open: Box<Tables>,

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// What a worker is to do with a parcel, after it has counted its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Go on: sweep for this many frames (replay), or by the clock (live).
+    /// Continue: sweep for this many frames (replay), or by the clock (live).
     GoOn,
     /// Count by another task set, that of this window.
     Enter(WindowId),
@@ -70,7 +70,7 @@ impl Inbox {
         let mut backoff = Backoff::default();
         loop {
             let Ok(mut parcel) = self.full.pop() else {
-                // Asked for before it is looked once more: the last parcel may have come in between.
+                // Read before the ring is polled once more: the last parcel may have arrived in between.
                 let is_left = self.full.is_abandoned();
                 if is_left && self.full.is_empty() {
                     return false;
@@ -150,7 +150,7 @@ impl Lane {
         parcels * (size_of::<Parcel>() + burst * packets + 2 * size_of::<Box<Parcel>>())
     }
 
-    /// The parcel that is being filled, or an empty one, where there is one.
+    /// The parcel that is being filled, or an empty one, if any.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Box<Parcel>> {
         if let Some(parcel) = self.open.take() {
@@ -173,7 +173,7 @@ impl Lane {
         self.open = Some(parcel);
     }
 
-    /// Sends the parcel that is being filled, if there is one.
+    /// Sends the parcel that is being filled, if any.
     #[inline]
     pub(crate) fn send_open(&mut self) {
         if let Some(parcel) = self.open.take() {

@@ -207,8 +207,8 @@ impl Merger {
         Some((closed, account))
     }
 
-    /// Why a window ended that all are behind, and that ended so for those who were in it: for the others, time may have
-    /// gone on elsewhere.
+    /// Why a window ended that all have left, and that ended so for those who were in it: for the others,
+    /// time may have advanced elsewhere.
     fn ended_by(&self, window: WindowId, ended_by: WindowEnd) -> WindowEnd {
         match self.pending.first_key_value() {
             Some((&next, _)) if next == window.next() => WindowEnd::Full,
@@ -425,7 +425,8 @@ mod tests {
             (0, 5, Full),
             (0, 6, RunEnd),
             (1, 1, Jump),
-            // The second one's time goes on to where the first one's jumped over, and then on behind the first one's end.
+            // The second one's time continues to where the first one's jumped over, and then past the first
+            // one's end.
             (1, 2, Jump),
             (1, 9, Jump),
             (1, 12, RunEnd),

@@ -123,7 +123,7 @@ impl RunRows {
 
 /// What goes to the thread.
 enum Message {
-    /// The block comes back by the sender beside it.
+    /// The block returns through the sender next to it.
     Records(Vec<FlowRecord>, Sender<Vec<FlowRecord>>),
     Rows(WindowId, RowBlock, Sender<RowBlock>),
     /// `true`: as in [`RecordSink::begin_last_record_rows`].
@@ -328,7 +328,7 @@ impl Outputs {
         }
     }
 
-    /// Gives back what the queue had no room for, or nobody takes.
+    /// Gives back what the queue had no room for, or no thread takes.
     fn send(&mut self, message: Message) -> Option<Message> {
         match self.setting.time_base {
             TimeBase::Packets => self.full.send(message).err().map(|error| error.0),
@@ -373,7 +373,7 @@ impl Outputs {
         }
     }
 
-    /// The rows gathered, for which an empty block comes in, and where the block goes back to.
+    /// The rows gathered, for which an empty block is swapped in, and where the block is returned to.
     fn next_block(&mut self, of: fn(&mut Self) -> &mut RowBlock) -> (RowBlock, Sender<RowBlock>) {
         let empty = self.empty_rows.1.try_recv().unwrap_or_default();
         (std::mem::replace(of(self), empty), self.empty_rows.0.clone())

@@ -14,7 +14,7 @@ use report::Counters;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Time between two reports of progress: each wakes a thread, which takes somebody's core for that.
+/// Time between two reports of progress: each wakes a thread, which preempts another one on its core.
 const PROGRESS: Duration = Duration::from_millis(50);
 /// Polls after which the clock is asked whether it is over; while nothing arrives it is asked at every one.
 const PROGRESS_POLLS: u32 = 1024;
@@ -109,7 +109,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         }
     }
 
-    /// Receives from `sources`, all of the same time base: replays one after the other, live ones in turn. What it
+    /// Receives from `sources`, all of the same time base: replays in sequence, live ones in turn. What it
     /// counted, and what is to be ended behind it.
     pub(crate) fn run(mut self, sources: &mut [Box<dyn PacketSource>]) -> (PollerEnd, D, E) {
         let mut errors = Vec::new();

@@ -26,7 +26,7 @@ pub(crate) trait Downstream {
     fn prefetch_index(&mut self, _: Packets<'_>) {}
     /// Takes the parser's burst, which is to be left empty. `now`: stream time before its first packet.
     fn count(&mut self, parser: &mut BurstParser, now: u64);
-    /// The same before an order, which waits for its way to be free: so does what comes before it.
+    /// The same before an order, which waits for its way to be free: so do earlier packets.
     fn count_last(&mut self, parser: &mut BurstParser, now: u64) {
         self.count(parser, now);
     }
@@ -50,7 +50,7 @@ pub(crate) trait Downstream {
     fn take_failed(&mut self) -> Vec<usize> {
         Vec::new()
     }
-    /// Packets handed to each worker since the last call; empty where there is one only, which gets all of them.
+    /// Packets handed to each worker since the last call; empty with a single worker, which gets all of them.
     fn take_handed_over(&mut self) -> Vec<u64> {
         Vec::new()
     }

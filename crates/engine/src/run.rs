@@ -21,9 +21,9 @@ use threads::Run;
 
 pub use outcome::{Observer, Outcome, Snapshot, StartError};
 
-/// Measures `sources`, all of the same time base, by a plan made for as many queues: each source is one. With one receiver
-/// replays go one after the other and live sources in turn; several receivers share the sources out. The run must be
-/// admitted ([`crate::admission`]).
+/// Measures `sources`, all of the same time base, by a plan made for as many queues: each source is one. With
+/// one receiver, replays are read in sequence and live sources in turn; several receivers divide the sources
+/// among them. The run must be admitted ([`crate::admission`]).
 ///
 /// # Errors
 /// Where tables or tasks cannot be made; all else is in the [`Outcome`].

@@ -18,7 +18,7 @@ pub(crate) struct Shared {
     open: AtomicUsize,
     /// The other one is empty.
     is_merged: AtomicBool,
-    /// Nobody merges any more.
+    /// No worker merges any more.
     is_given_up: AtomicBool,
 }
 
@@ -31,8 +31,8 @@ struct Set {
 /// Share of the memory that both sets take at the most.
 const MEMORY_SHARE: usize = 4;
 
-/// Flows of each address family for which shared tables have room: as many as the run may have, or as go into a quarter of the
-/// memory.
+/// Flows of each address family for which shared tables have room: the run's limit, or what fits into a
+/// quarter of the memory.
 fn room(limits: &Limits) -> usize {
     let bytes = |flows| {
         let set = SharedTable::<KeyV4>::bytes_for(flows) + SharedTable::<KeyV6>::bytes_for(flows);
@@ -70,7 +70,7 @@ impl Shared {
         set.v6.update_burst(&bursts.v6, sink);
     }
 
-    /// Opens the other set, once that is merged. Nobody may be counting.
+    /// Opens the other set, once that is merged. No core may be counting.
     pub(crate) fn change(&self) {
         let mut backoff = Backoff::default();
         while !self.is_merged.load(Ordering::Acquire) && !self.is_given_up.load(Ordering::Relaxed) {
@@ -80,7 +80,7 @@ impl Shared {
         self.open.fetch_xor(1, Ordering::Release);
     }
 
-    /// Whoever merges has failed: nobody waits for it any more.
+    /// The merging worker has failed: no worker waits for it any more.
     pub(crate) fn give_up(&self) {
         self.is_given_up.store(true, Ordering::Relaxed);
     }

@@ -15,7 +15,7 @@ impl StartBarrier {
         Self { missing: AtomicUsize::new(threads), is_closed: AtomicBool::new(false) }
     }
 
-    /// Waits for the others. False where somebody will never come.
+    /// Waits for the others. False where one of them will never arrive.
     pub(crate) fn pass(&self) -> bool {
         self.missing.fetch_sub(1, Ordering::AcqRel);
         let mut backoff = Backoff::default();

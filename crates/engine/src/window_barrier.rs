@@ -17,7 +17,7 @@ pub(crate) struct WindowBarrier {
 struct Places {
     /// The window that each receiver is in, or the first that it may still come to.
     at: Vec<WindowId>,
-    /// The window that somebody was in last.
+    /// The last window that any of them was in.
     open: Option<WindowId>,
 }
 

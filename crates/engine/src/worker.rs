@@ -1,4 +1,5 @@
-//! What one core keeps: flow tables, and what they give out sorted into windows and records. Reads no clock and no frame.
+//! What one core keeps: flow tables, and their output, sorted into windows and records. Reads no clock and no
+//! frame.
 
 use crate::collector::{Collector, RecordSink, WindowSums};
 use crate::config::Config;
@@ -17,8 +18,8 @@ use summary::Limits;
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
 const FRAMES_PER_SWEPT: usize = 8;
-/// How often a replay's sweep begins anew, as a part of the shorter timeout in stream time: nobody waits for the records,
-/// they only take memory.
+/// How often a replay's sweep restarts, as a part of the shorter timeout in stream time: no reader waits for
+/// the records, they only take memory.
 const SWEEPS_PER_TIMEOUT: u64 = 4;
 /// How long a live source's sweep takes to go round: records are out within a second of being due, with time left for
 /// writing them.
@@ -246,7 +247,7 @@ impl<R: RecordSink> Worker<R> {
         self.collector.records.hand_over();
     }
 
-    /// Nothing comes just now: what a replay would finish by and by goes out.
+    /// No packets at the moment: what a replay would finish eventually is emitted now.
     pub(crate) fn idle(&mut self) {
         if self.time_base == TimeBase::Packets {
             self.finish_closing();

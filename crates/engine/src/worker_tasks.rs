@@ -1,4 +1,4 @@
-//! Tasks that a worker counts beside its flow tables.
+//! Tasks that a worker counts in addition to its flow tables.
 
 use crate::control::Control;
 use crate::counting::WorkerHalf;
@@ -13,8 +13,8 @@ use task::TaskStates;
 /// Where what was counted of a window goes.
 pub(crate) type Outlet = Box<dyn Fn(WindowId, Box<TaskStates>) + Send>;
 
-/// What one worker counts. When a window turns it goes on in states that were emptied elsewhere, and waits for them where the
-/// window before is not answered yet: there are two for each worker.
+/// What one worker counts. When a window turns it continues in states that were emptied elsewhere, and waits
+/// for them if the previous window is not answered yet: each worker has two.
 pub(crate) struct WorkerTasks {
     control: Control,
     worker: WorkerId,

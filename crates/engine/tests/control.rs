@@ -149,7 +149,7 @@ fn a_paced_replay_waits_for_answers() {
     });
 }
 
-/// Tries to install sets whenever a window is over, while the run goes on.
+/// Tries to install sets whenever a window is over, during the run.
 #[derive(Debug)]
 struct Installer {
     control: Control,

@@ -62,7 +62,7 @@ fn all_alike(designs: &[&str], spec: &str, filter: Option<&Filter>, config: &Con
     for design in designs {
         for (split, state) in WAYS {
             let plan = Plan { split, state, ..plan(design) };
-            // A receiver that counts itself has nobody to split anything among.
+            // A receiver that counts by itself has no workers to split anything among.
             let is_same = split == Split::Position && plan.workers == 0;
             if !is_same && admission::of_order(config, &plan).is_empty() {
                 let run = measure(&plan, spec, filter, config);

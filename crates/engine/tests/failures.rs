@@ -1,4 +1,4 @@
-//! Workers and receivers that die: the others go on, and what is missing is counted.
+//! Workers and receivers that die: the others continue, and what is missing is counted.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
@@ -33,8 +33,8 @@ fn sources(plan: &Plan) -> Vec<Box<dyn PacketSource>> {
     }
 }
 
-/// Records of all workers but those, in an order of their own. Why the last ones ended hangs on when the stream ended,
-/// which is earlier where a receiver is missing.
+/// Records of all workers but those, in a fixed order. Why the last ones ended depends on when the stream
+/// ended, which is earlier where a receiver is missing.
 fn records_of_others(run: &Run, dead: impl Fn(usize) -> bool) -> Vec<String> {
     let others = run.records().into_iter().filter(|(worker, _)| !worker.is_some_and(&dead));
     let mut lines: Vec<_> = others
@@ -267,7 +267,7 @@ fn a_receiver_that_dies_ends_the_run_with_a_fault() {
     }
 }
 
-/// The end of a run closes the last window of each receiver, and nobody else's.
+/// The end of a run closes the last window of each receiver, and of no other.
 #[test]
 fn a_live_run_that_merges_ends_each_window_once() {
     for (design, split, state) in [

@@ -2,7 +2,7 @@
 
 use crate::Loss;
 
-/// What was found out about one direction of a connection since the last time somebody asked. 72 bytes.
+/// What was found out about one direction of a connection since the last query. 72 bytes.
 ///
 /// `docs/loss.md` says what each figure means at a tap in the middle of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::FlowKey;
 pub enum EndReason {
     /// No packet for the idle timeout.
     Idle,
-    /// Older than the active timeout; the flow goes on in a new record.
+    /// Older than the active timeout; the flow continues in a new record.
     Active,
     /// The source ended, or the user did.
     End,
@@ -80,7 +80,8 @@ pub struct More {
     pub loss: Option<Loss>,
     /// `--gap`, `--packet-size`, `--inter-arrival`: one value per [`crate::Statistic`] of the run, in its order; NaN is none.
     pub statistics: [f64; MAX_STATISTICS],
-    /// `--biflow`: the packets of the other direction (RFC 5103); without parts of its own but loss and statistics.
+    /// `--biflow`: the packets of the other direction (RFC 5103); with no optional parts except loss and
+    /// statistics.
     pub reverse: Option<FlowRecord>,
 }
 

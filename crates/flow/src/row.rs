@@ -4,9 +4,9 @@ use crate::LossCounts;
 
 /// What a flow key had in one window: the window's own counts, and last values as they were when it was sealed.
 ///
-/// There is one row for each key and window in which the key had packets, also where a record ended and another one
-/// began within the window. With loss tracking there are rows without packets, where losses were found of a direction
-/// that sent nothing. The key is the table's, of either address family.
+/// Each key has one row for each window in which it had packets, also where a record ended and another one
+/// began within the window. With loss tracking there are rows without packets, where losses were found of a
+/// direction that sent nothing. The key is the table's, of either address family.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct WindowRow<K> {

@@ -26,7 +26,7 @@ impl WindowId {
         Self(self.0.saturating_add(1))
     }
 
-    /// The window before this one, if there is one.
+    /// The window before this one, if any.
     pub fn previous(self) -> Option<Self> {
         self.0.checked_sub(1).map(Self)
     }

@@ -204,7 +204,7 @@ impl<K: Key> KeyBurst<K> {
         &self.slots[..self.len]
     }
 
-    /// Their TCP segments in the same order; empty where nobody asked for them.
+    /// Their TCP segments in the same order; empty unless requested.
     #[inline]
     pub fn segments(&self) -> &[TcpSegment] {
         self.segments.get(..self.len).unwrap_or_default()

@@ -158,8 +158,9 @@ fn ipv6<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
     Ok(packet)
 }
 
-/// Passes over IPv6 extension headers and, in both versions, AH (RFC 4302): what is behind them has the ports.
-/// Mobility, HIP and shim6 headers are protocols of their own here: nothing with ports follows them in use.
+/// Passes over IPv6 extension headers and, in both versions, AH (RFC 4302): the header after them has the
+/// ports. Mobility, HIP and shim6 headers count as upper-layer protocols: in use, nothing with ports follows
+/// them.
 fn walk(packet: &mut IpPacket<'_>, budget: &mut HeaderBudget) -> Result<(), NotMeasured> {
     use protocol::*;
     let is_v6 = matches!(packet.addresses, Addresses::V6(..));

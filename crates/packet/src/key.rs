@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A key that a flow table can hold. All bits take part in equality.
 pub trait Key: Copy + Ord + Default + Send + 'static {
-    /// A 64-bit hash that nobody without the seed can steer.
+    /// A 64-bit hash that cannot be steered without the seed.
     fn hash(&self, seed: &Seed) -> u64;
     /// The key of the other direction: addresses and ports change places.
     fn reversed(&self) -> Self;

@@ -43,7 +43,7 @@ impl From<Tunnel> for ParserConfig {
     }
 }
 
-/// A measured packet: its key, what the record keeps of it, and what is to be said beside it.
+/// A measured packet: its key, what the record keeps of it, and the remarks on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Its key: the 5-tuple, or what the parser was told.

@@ -45,7 +45,7 @@ named! {
 }
 
 named! {
-    /// What is said beside a measured frame; a frame may have several.
+    /// A remark on a measured frame; a frame may have several.
     Remark {
         /// The snap length cut the ports: they are 0 in the key.
         PortsTruncated = "ports_truncated",

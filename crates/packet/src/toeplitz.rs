@@ -87,7 +87,7 @@ impl Toeplitz {
     }
 }
 
-/// 36 KiB of numbers help nobody.
+/// 36 KiB of numbers are of no use in debug output.
 impl std::fmt::Debug for Toeplitz {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Toeplitz(…)")

@@ -91,7 +91,7 @@ fn gre(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, No
     let word = |flag: u16| if flags & flag != 0 { 4 } else { 0 };
     match flags & 7 {
         0 => {
-            // Source routes (RFC 1701) have no bound of their own; RFC 2784 has them dropped.
+            // Source routes (RFC 1701) have no bound; RFC 2784 requires that they are dropped.
             if flags & ROUTING != 0 {
                 return Err(NotMeasured::MalformedLink);
             }
@@ -101,7 +101,7 @@ fn gre(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, No
         _ => return Err(NotMeasured::MalformedLink),
     }
     match kind {
-        // Type I has neither a sequence number nor a header of its own.
+        // Type I has neither a sequence number nor a header.
         ERSPAN_2 => {
             bytes.skip(if flags & SEQUENCE != 0 { 8 } else { 0 }).map_err(malformed)?;
             payload(ETHERTYPE_BRIDGED, bytes, budget)

@@ -24,7 +24,7 @@ use pass::{Parsed, Stop, Warnings};
 use std::io::Read;
 use stream::{Filled, Stream};
 
-/// Reads of one `rx_burst` before it returns without a frame: blocks without packets can go on for long.
+/// Reads of one `rx_burst` before it returns without a frame: a run of blocks without packets can be long.
 const READS_PER_BURST: u32 = 4;
 
 /// The frames of a capture file.
@@ -45,8 +45,9 @@ enum State {
     Ended,
 }
 
-// SAFETY: the pointers in `slots` lead into `stream`'s own buffer, which moves with the source; nobody follows
-// them but the borrower of the burst, and while that one exists the source cannot be moved to another thread.
+// SAFETY: the pointers in `slots` point into `stream`'s own buffer, which moves with the source; only the
+// borrower of the burst dereferences them, and while that borrow exists the source cannot be moved to another
+// thread.
 unsafe impl Send for CaptureSource {}
 
 impl CaptureSource {

@@ -1,4 +1,4 @@
-//! Frames as a source hands them over: where the bytes lie, and what the source knows beside them.
+//! Frames as a source hands them over: where the bytes lie, and what else the source knows of them.
 
 use packet::{Frame, LinkType};
 use std::marker::PhantomData;
@@ -49,8 +49,8 @@ pub struct Burst<'a> {
 
 impl<'a> Burst<'a> {
     /// # Safety
-    /// For the whole of `'a`, each descriptor's `data` must point to `captured` initialised bytes that nobody
-    /// writes.
+    /// For the whole of `'a`, each descriptor's `data` must point to `captured` initialised bytes that are
+    /// not written to.
     #[inline]
     pub unsafe fn new(descriptors: &'a [FrameDescriptor]) -> Self {
         Self { descriptors, frames: PhantomData }

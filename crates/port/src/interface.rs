@@ -151,13 +151,14 @@ struct FrameBuffer {
     fraction_ns: u64,
 }
 
-// SAFETY: the pointers in `slots` lead into `bytes`, which moves with them; nobody follows them but the borrower
-// of a burst.
+// SAFETY: the pointers in `slots` point into `bytes`, which moves with them; only the borrower of a burst
+// dereferences them.
 unsafe impl Send for FrameBuffer {}
 
 /// Copies a frame into the [`FrameBuffer`] that `user` points to.
 unsafe extern "C" fn copy_frame(user: *mut u8, header: *const PacketHeader, data: *const u8) {
-    // SAFETY: `rx_burst` passes its buffer, which nobody else uses meanwhile; libpcap passes a valid header.
+    // SAFETY: `rx_burst` passes its buffer, which is not used elsewhere meanwhile; libpcap passes a valid
+    // header.
     let (buffer, header) = unsafe { (&mut *user.cast::<FrameBuffer>(), &*header) };
     let at = buffer.filled;
     let room = buffer.bytes.get_mut(at * buffer.stride..(at + 1) * buffer.stride);

@@ -18,7 +18,7 @@ pub(crate) fn ask(interface: u32, request: libc::Ioctl) -> Option<libc::ifreq> {
     }
     // SAFETY: no pointers.
     let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    // SAFETY: just opened, and nobody else's; below zero there is none.
+    // SAFETY: just opened and not shared; a negative value is no descriptor.
     let socket = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })?;
     // SAFETY: the requests made here read and write one `ifreq`.
     (unsafe { libc::ioctl(socket.as_raw_fd(), request, &mut answer) } == 0).then_some(answer)

@@ -19,7 +19,7 @@ pub enum Poll<'a> {
 pub enum TimeBase {
     /// The packets' own times: a replay. It can wait for a slow reader and loses nothing by it.
     Packets,
-    /// The machine's clock: a live source. It waits for nobody.
+    /// The machine's clock: a live source. It never waits for its reader.
     Clock,
 }
 
@@ -49,8 +49,8 @@ pub trait PacketSource: Send {
     /// it costs does it apart.
     fn release(&mut self) {}
 
-    /// Waits some milliseconds at most for frames, after a poll was `Idle`. A source that is polled by a core of its own
-    /// does not wait.
+    /// Waits some milliseconds at most for frames, after a poll was `Idle`. A source that is polled by a
+    /// dedicated core does not wait.
     fn wait(&mut self) {}
 
     /// Which clock turns its windows.
@@ -79,7 +79,7 @@ pub trait PacketSource: Send {
     }
 }
 
-/// Why a source cannot be opened or cannot go on. `Display` gives one line.
+/// Why a source cannot be opened or cannot continue. `Display` gives one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceError {
     /// It does not exist or cannot be opened (exit code 2).

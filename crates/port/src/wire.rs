@@ -115,8 +115,8 @@ impl Wire {
             .collect())
     }
 
-    /// Starts the clock of a wire that goes by the machine's, if it does not run yet: when all receivers are ready, for
-    /// packets that nobody polls for are dropped.
+    /// Starts the clock of a wire that follows the machine's clock, if it does not run yet. To be called when
+    /// all receivers are ready, because packets that are not polled are dropped.
     pub fn start(&self) {
         self.0.start(SystemClock.now_ns());
     }

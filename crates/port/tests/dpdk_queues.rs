@@ -1,4 +1,5 @@
-//! Several receive queues: of a port that has as many as it is asked for, and of one whose producer chooses the queue.
+//! Several receive queues: of a port whose number can be configured, and of one whose producer chooses the
+//! queue.
 #![cfg(feature = "dpdk")]
 
 use port::dpdk::{Eal, EalConfig, PortOptions, ProbedPorts, RingPort, Spread};
@@ -38,7 +39,7 @@ fn each_queue_is_a_source() {
     as_many_as_possible_and_no_more(&eal, &options);
 }
 
-/// Each queue, polled by a thread of its own, gives what its producer put there, in order, and nothing else.
+/// Each queue, polled by its own thread, gives what its producer put there, in order, and nothing else.
 fn a_ring_for_each_queue(eal: &Arc<Eal>, frames: &[Vec<u8>]) {
     let queue_of = |frame: &[u8]| number(frame) * 7 / 5 % QUEUES;
     let mut port = RingPort::spread(eal, frames, QUEUES, queue_of, 64).expect("net_ring opens");

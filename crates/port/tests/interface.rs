@@ -1,5 +1,5 @@
-//! A kernel interface measured over a veth pair. Each test has a network namespace of its own, which goes with
-//! its thread; without root they are skipped and say so.
+//! A kernel interface measured over a veth pair. Each test has its own network namespace, which ends with its
+//! thread; without root the tests are skipped and say so.
 
 use port::{InterfaceOptions, InterfaceSource, PacketSource, Poll, SourceError, TimeBase, interfaces};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -63,7 +63,7 @@ fn kernel_drops_are_counted_exactly() {
         let dropped = lost(&mut source, "ps_drop");
         assert!(dropped > 0 && received > 0, "{received} received, {dropped} dropped");
         assert_eq!(received + dropped, 50_000);
-        // The counters stay when they are asked for again, and go on.
+        // The counters are not reset when they are read, and continue.
         (0..50_000).for_each(|number| veth.send(&Veth::frame(number, 300)));
         let received = received + receive(&mut source).unwrap().len() as u64;
         assert_eq!(received + lost(&mut source, "ps_drop"), 100_000);

@@ -1,4 +1,4 @@
-//! The wire as its users see it: what comes to which queue, when it ends, and what is refused.
+//! The wire as its users see it: which packets reach which queue, when it ends, and what is refused.
 
 mod wire_fixture;
 

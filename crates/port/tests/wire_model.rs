@@ -1,5 +1,5 @@
-//! The wire against a simulation that goes packet by packet, written differently: it moves every packet through a queue
-//! of its own and knows nothing of intervals, ranks and runs.
+//! The wire against a simulation that works packet by packet, written differently: it moves every packet
+//! through its own queue and knows nothing of intervals, ranks and runs.
 
 mod wire_fixture;
 

@@ -1,4 +1,4 @@
-//! What is known of a measurement beside its records.
+//! What is known of a measurement in addition to its records.
 
 /// Sums since the run began, given to writers at the end of each window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

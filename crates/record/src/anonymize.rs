@@ -120,7 +120,7 @@ impl Anonymizer {
 
     /// The first `length` bits of `address`, which begins at the top, replaced; at the bottom of the result.
     fn flip(&self, address: u128, length: u32) -> u128 {
-        /// As many as the processor has under way at once.
+        /// The number that the processor keeps in flight at once.
         const SIDE_BY_SIDE: u32 = 8;
         let mut flips = 0;
         for start in (0..length).step_by(SIDE_BY_SIDE as usize) {

@@ -34,7 +34,7 @@ impl<'a> Line<'a> {
     /// The largest piece.
     pub(crate) const SLACK: usize = 48;
 
-    /// Goes on after the first `end` bytes.
+    /// Continues after the first `end` bytes.
     pub(crate) fn after(bytes: &'a mut [u8], end: usize) -> Self {
         Self { bytes, end }
     }

@@ -149,7 +149,7 @@ pub(crate) fn nanoseconds(time: u64) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }
 
-/// The system's own error where there is one below.
+/// The underlying system error, if any.
 fn into_io(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

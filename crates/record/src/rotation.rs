@@ -22,9 +22,10 @@ pub enum Rotation {
 /// Records between two looks at a file's size.
 const BETWEEN_LOOKS: usize = 64;
 
-/// Opens a writer for files beside `path`: `flows.csv` gives `flows-20261122-101500.csv` and so on, by the time (UTC) at
-/// which the file's period began or, without periods, the time of its first record. A further file of the same
-/// time gets `-2` behind it. The first is opened when there is a record; no records, no file.
+/// Opens a writer for files next to `path`: `flows.csv` gives `flows-20261122-101500.csv` and so on, by the
+/// time (UTC) at which the file's period began or, without periods, the time of its first record. A further
+/// file of the same time gets `-2` behind it. The first is opened when there is a record; no records, no
+/// file.
 ///
 /// # Errors
 /// For what is no regular file, an unknown suffix, a directory that takes no files, a rotation by nothing.
@@ -126,7 +127,7 @@ impl Rotating {
         writer.finish().map(|_| ())
     }
 
-    /// Stream time goes on: ends the file whose period is over.
+    /// Stream time advances: ends the file whose period is over.
     fn advance(&mut self, time_ns: u64) -> Result<()> {
         self.latest_ns = self.latest_ns.max(time_ns);
         let is_over = matches!(self.rotation, Rotation::Time(_)) && self.latest_ns >= self.end_ns;

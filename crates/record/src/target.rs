@@ -51,7 +51,7 @@ impl Target {
         Self { out, name, len: 0, failed: false }
     }
 
-    /// Whether somebody may be waiting at the other end.
+    /// Whether a reader may be waiting at the other end.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.out, Output::Stream(_))
     }

@@ -17,8 +17,8 @@ pub trait RecordWriter: Send {
         Ok(())
     }
 
-    /// Takes what is known of the measurement beside its records, at the end of each window. Most formats have no place
-    /// for it.
+    /// Takes what is known of the measurement in addition to its records, at the end of each window. Most
+    /// formats have no place for it.
     fn account(&mut self, _account: &Account) -> io::Result<()> {
         Ok(())
     }
@@ -28,7 +28,7 @@ pub trait RecordWriter: Send {
         Ok(())
     }
 
-    /// Records that were taken but that will reach nobody, so far.
+    /// Records taken so far that will reach no reader.
     fn dropped(&self) -> u64 {
         0
     }
@@ -50,7 +50,7 @@ pub trait RecordWriter: Send {
 /// What a writer has to say at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
-    /// Records that it took but that reached nobody, from its beginning on.
+    /// Records taken from its beginning on that reached no reader.
     pub dropped: u64,
     /// As [`RecordWriter::warnings`].
     pub warnings: Vec<String>,

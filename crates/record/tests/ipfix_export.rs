@@ -103,7 +103,7 @@ fn session(datagrams: &[Vec<u8>]) -> Session {
     session
 }
 
-/// A port at which nobody listens.
+/// A port without a listener.
 fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -245,7 +245,7 @@ fn records_wait_for_a_collector_that_comes_later() {
     assert_eq!(counts(&got), counts_of(&given));
 }
 
-/// A session of which the beginning is missing: its first messages were sent while nobody listened.
+/// A session of which the beginning is missing: its first messages were sent before there was a listener.
 fn session_after_loss(datagrams: &[Vec<u8>]) -> Session {
     let mut session = Session::default();
     let first = u32::from_be_bytes(datagrams[0][8..12].try_into().unwrap());
@@ -284,7 +284,7 @@ fn what_a_dying_collector_did_not_take_is_counted() {
 #[test]
 fn a_replay_waits_for_the_pace_that_it_was_given() {
     let collector = UdpCollector::start(0);
-    // More than fits into the queue, which holds what goes out in three seconds.
+    // More than fits into the queue, which holds what is sent in three seconds.
     let given = records(16_000);
     let mut writer = start_with(&collector.url("?rate=4k"), &Selection::all(), Patience::ForPace);
     let began = Instant::now();

@@ -32,7 +32,7 @@ impl Nfcapd {
             .spawn()
             .unwrap();
         let collector = Self { child, directory, port };
-        // It listens once nobody else may.
+        // It listens once no other process can bind the port.
         let began = Instant::now();
         while UdpSocket::bind(("127.0.0.1", port)).is_ok() {
             assert!(began.elapsed() < Duration::from_secs(10), "nfcapd does not start: {}", collector.log());

@@ -1,9 +1,9 @@
 //! A growing array that never moves: address space is reserved once, memory is taken as it is needed.
 //!
-//! A `Vec` would copy millions of records when it grows, which stops measuring for milliseconds, and holds the old
-//! and the new copy meanwhile. Here memory comes in steps of 2 MiB. Pages are 2 MiB where there are any: from the
-//! reserved pool first (`MAP_HUGETLB`), else by `MADV_HUGEPAGE`; at a million flows that is worth 40 to 50 %,
-//! because nearly every packet would otherwise miss the TLB too.
+//! A `Vec` would copy millions of records when it grows, which stops measuring for milliseconds, and holds
+//! the old and the new copy meanwhile. Here memory is committed in steps of 2 MiB. Pages are 2 MiB where
+//! there are any: from the reserved pool first (`MAP_HUGETLB`), else by `MADV_HUGEPAGE`; at a million flows
+//! that is worth 40 to 50 %, because nearly every packet would otherwise miss the TLB too.
 //!
 //! A page is zeroed when it is first touched, which takes up to a millisecond for one of 2 MiB. So some steps are
 //! taken ahead of use, and a thread of the process touches them first (`populate`): going on to such a step costs
@@ -78,8 +78,7 @@ pub(crate) struct Arena<T: Copy> {
 unsafe impl<T: Copy + Send> Send for Arena<T> {}
 
 impl<T: Copy> Arena<T> {
-    /// Reserves address space for up to `capacity` values; what is taken already is one step ahead, where there is
-    /// one.
+    /// Reserves address space for up to `capacity` values; one step ahead is taken already, if available.
     pub(crate) fn reserve(capacity: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
         let size = capacity.saturating_mul(size_of::<T>());
         let (region, base) =
@@ -105,8 +104,8 @@ impl<T: Copy> Arena<T> {
     #[inline]
     pub(crate) fn push(&mut self, value: T) {
         assert!((self.len + 1) * size_of::<T>() <= self.committed, "make_room comes before push");
-        // SAFETY: the place lies within the committed part, which is mapped, aligned and writable, and nobody has
-        // a reference to it: slices end at `len`.
+        // SAFETY: the place lies within the committed part, which is mapped, aligned and writable, and no
+        // reference to it exists: slices end at `len`.
         unsafe { self.base.as_ptr().add(self.len).write(value) };
         self.len += 1;
     }

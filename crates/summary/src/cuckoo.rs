@@ -1,8 +1,9 @@
 //! The index of the flow table: hash to entry number, by the Edison paper's "1.8" cuckoo table (Wu et al., IFIP
 //! 2019, section II.B.3): one table, two buckets per key, eight slots per bucket.
 //!
-//! A bucket is one cache line: eight 16-bit tags, compared at once, beside eight 32-bit entry numbers. So the index of
-//! a million flows is some 12 MiB and stays in L3, which leaves one memory access per packet, for the entry.
+//! A bucket is one cache line: eight 16-bit tags, compared at once, and eight 32-bit entry numbers. So the
+//! index of a million flows is some 12 MiB and stays in L3, which leaves one memory access per packet, for
+//! the entry.
 //!
 //! The rest of the line holds 16 more bits per slot. With them a slot knows its whole position (26 bits) and its
 //! tag, so that moving and growing never touch an entry, let alone hash its key again. That is what lets the table
@@ -123,7 +124,7 @@ pub(crate) struct CuckooIndex {
 impl CuckooIndex {
     /// An index for up to `entries` entries.
     pub(crate) fn new(entries: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
-        // Up to a power of two: growth goes on to its end.
+        // Up to a power of two: growth continues to its end.
         let most = (entries.div_ceil(4)).next_power_of_two().clamp(1 << LEAST_BITS, 1 << POSITION_BITS);
         let mut buckets = Arena::reserve(most, limits)?;
         for _ in 0..1 << LEAST_BITS {
@@ -420,7 +421,7 @@ mod tests {
         let after = in_second(&index);
         assert!(before > ENTRIES as usize / 20 && after < before / 4, "{before} before, {after} after");
         assert!((0..ENTRIES).all(|entry| index.find(hash(entry), |found| found == entry) == Some(entry)));
-        // Removing makes room, moving and growing go on from there.
+        // Removing makes room; moving and growing continue from there.
         (0..ENTRIES).step_by(2).for_each(|entry| index.remove(hash(entry), entry));
         for entry in (1..ENTRIES).step_by(2) {
             staged(&mut index, hash(entry));

@@ -28,8 +28,8 @@ pub(crate) struct Hot<K> {
     pub(crate) ip_ttl: u8,
     pub(crate) ip_tos: u8,
     number_high: u16,
-    /// Of the record's packets in the open window. Those before are in the cold line: so a window and a record have flags of
-    /// their own, and a packet sets one byte.
+    /// Of the record's packets in the open window. Those before are in the cold line: so a window and a
+    /// record have separate flags, and a packet sets one byte.
     pub(crate) tcp_flags: u8,
     state: State,
 }

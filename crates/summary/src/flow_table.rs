@@ -16,7 +16,7 @@ use flow::{EndReason, FlowRecord, Loss, Metric, WindowRow};
 use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment};
 use std::cell::Cell;
 
-/// Who takes what the table gives out.
+/// The receiver of the table's output.
 pub trait FlowSink {
     /// The row of a key in a window that is over ([`FlowTable::turn`] counts windows, modulo 2^16): each key that had
     /// packets in it comes once. `loss` is what was booked of it, where losses are tracked; a key may have some without
@@ -74,11 +74,11 @@ impl TableConfig {
 
 /// A hash table of flows with exact counts, for keys of one kind.
 ///
-/// Records do not depend on when [`FlowTable::sweep`] comes by: a packet that finds its flow past a timeout ends
-/// that record itself.
+/// Records do not depend on when [`FlowTable::sweep`] reaches a flow: a packet that finds its flow past a
+/// timeout ends that record itself.
 ///
-/// An entry holds one flow, or both directions of a pair where parts need them together. Each direction has a slot of its
-/// own then, beside the other one's, so that a packet touches no more lines than without pairs.
+/// An entry holds one flow, or both directions of a pair where parts need them together. Each direction then
+/// has its own slot, next to the other one's, so that a packet touches no more lines than without pairs.
 #[derive(Debug)]
 pub struct FlowTable<K: Key> {
     index: CuckooIndex,
@@ -339,7 +339,7 @@ impl<K: Key> FlowTable<K> {
             if late | stale.has(hot.ltime, hot.start_coarse) | turned | vacant | tally.spills() {
                 return i;
             }
-            // Not beside the hot lines, with which these would wait for line fill buffers.
+            // Not together with the hot lines, with which these would wait for line fill buffers.
             if PARTS > NUMBERS
                 && let Some(statistics) = &self.statistics
             {
@@ -578,7 +578,8 @@ impl<K: Key> FlowTable<K> {
         slot as u32
     }
 
-    /// Makes room for entry number `entry`. Room for one slot is room for the pair: memory comes in steps of even numbers.
+    /// Makes room for entry number `entry`. Room for one slot is room for the pair: memory is committed in
+    /// steps of even numbers.
     fn make_room(&mut self, entry: usize) -> bool {
         let slots = (entry + 1) << self.slot_bits;
         entry < MAX_ENTRIES
@@ -588,7 +589,7 @@ impl<K: Key> FlowTable<K> {
             && self.loss.as_mut().is_none_or(|loss| loss.make_room(entry))
     }
 
-    /// The reason to end the record in `slot` now, if there is one; with `--biflow`, that of its pair.
+    /// The reason to end the record in `slot` now, if any; with `--biflow`, that of its pair.
     fn due(&self, slot: usize) -> Option<EndReason> {
         let times = |slot: usize| (self.cold[slot].stime, self.hot[slot].ltime);
         let (mut stime, mut ltime) = times(slot);
@@ -643,7 +644,7 @@ impl<K: Key> FlowTable<K> {
         record
     }
 
-    /// Gives out the totals of the record in `slot` where they are wanted.
+    /// Emits the totals of the record in `slot` if they are requested.
     #[inline]
     fn give_row(&mut self, slot: usize, sink: &mut impl FlowSink) {
         if sink.takes_record_rows() {
@@ -692,7 +693,7 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Gives out the flow's row of the window that its counts are of, if it has any.
+    /// Emits the flow's row of the window that its counts are of, if any.
     #[inline]
     fn seal(&mut self, slot: usize, sink: &mut impl FlowSink) {
         let loss = self.loss.as_mut().map(|loss| loss.seal(slot));
@@ -796,8 +797,8 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Gives out all flows as shares and leaves the table empty. It must have been made for them ([`Parts::shares`]), and no
-    /// window may have been turned since it was empty.
+    /// Emits all flows as shares and leaves the table empty. It must have been made for them
+    /// ([`Parts::shares`]), and no window may have been turned since it was empty.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
         let Self { hot, cold, spills, .. } = self;
         for (number, (hot, cold)) in hot.iter_mut().zip(cold.iter_mut()).enumerate() {

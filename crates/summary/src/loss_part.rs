@@ -1,4 +1,4 @@
-//! TCP losses of every pair of flows (`--loss`): the tracker's state in arenas beside the table's.
+//! TCP losses of every pair of flows (`--loss`): the tracker's state in arenas parallel to the table's.
 
 use crate::arena::{Arena, OutOfMemory};
 use crate::cuckoo::{MAX_ENTRIES, NONE};
@@ -68,8 +68,8 @@ impl LossPart {
         self.booked[entry] = Default::default();
     }
 
-    /// A new record begins in `slot`; what is open in the connection goes on. What was booked while there was no record is
-    /// the window's alone.
+    /// A new record begins in `slot`; what is open in the connection continues. What was booked without a
+    /// record counts in the window only.
     pub(crate) fn begin(&mut self, slot: usize) {
         self.leave(slot);
     }

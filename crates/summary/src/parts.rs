@@ -1,5 +1,6 @@
-//! What flows are asked beyond the plain record: only some runs ask for it, and its state lies in arenas of its own (but for
-//! packets' numbers, which have room beside what every packet touches), so that the plain record pays nothing.
+//! What a run may measure of flows beyond the plain record: its state lies in separate arenas (except for
+//! packets' numbers, which have room next to what every packet touches), so that the plain record pays
+//! nothing.
 
 use crate::statistic::{Statistic, StatisticSpec};
 use flow::Metric;

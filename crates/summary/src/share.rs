@@ -5,7 +5,7 @@ use crate::Counts;
 use crate::entry::{Slot, coarse};
 use packet::{Key, PacketFields};
 
-/// A flow as far as somebody has seen it.
+/// The part of a flow that one core has seen.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowShare<K> {
     /// The flow.
@@ -23,12 +23,12 @@ impl<K> FlowShare<K> {
     }
 }
 
-/// What a record keeps of its packets beside their sums. Who came first and last is told by the frames' numbers, which one
-/// receiver gives out and no two of its packets share: so there are no ties, and a packet with an old time stamp counts as
-/// it does in one table.
+/// What a record keeps of its packets in addition to their sums. The frames' numbers, which one receiver
+/// assigns and no two of its packets share, determine the first and the last packet: so there are no ties,
+/// and a packet with an old time stamp counts as it does in one table.
 ///
-/// Packets of one flow that came to several receivers (fragments, which a card spreads by other fields) have numbers of
-/// their own at each: the first and the last of them is then one of theirs.
+/// Packets of one flow that reached several receivers (fragments, which a card spreads by other fields) are
+/// numbered separately at each: the first and the last of them is then one of theirs.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
     pub(crate) stime: u64,
@@ -98,7 +98,7 @@ impl Marks {
         }
     }
 
-    /// Into a table, but for the TCP flags, which windows have of their own.
+    /// Into a table, except for the TCP flags, which windows keep separately.
     pub(crate) fn write<K: Key>(&self, slot: &mut Slot<'_, K>) {
         let (hot, cold) = (&mut *slot.hot, &mut *slot.cold);
         (cold.stime, cold.vlan, cold.macs) = (self.stime, self.vlan, self.macs);

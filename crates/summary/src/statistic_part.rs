@@ -73,7 +73,7 @@ impl StatisticPart {
         self.blocks[first..first + self.blocks_per_flow].fill(StatisticBlock::EMPTY);
     }
 
-    /// Counts packets whose flows are known, at most as many as go through the table together.
+    /// Counts packets whose flows are known, at most one batch of the table.
     pub(crate) fn update<K, const BATCH: usize>(
         &mut self,
         packets: &[KeyedPacket<K>],

@@ -20,8 +20,8 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// The reason to end a flow at `now`, if there is one. Where both are, the one that was due first: it does not
-    /// depend on when anybody looks.
+    /// The reason to end a flow at `now`, if any. If both timeouts have passed, the one that was due first:
+    /// the reason does not depend on when the flow is checked.
     #[inline]
     pub(crate) fn due(&self, now: u64, stime: u64, ltime: u64) -> Option<EndReason> {
         let is_idle = now.saturating_sub(ltime) > self.idle_ns;

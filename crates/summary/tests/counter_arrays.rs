@@ -196,7 +196,7 @@ fn few_flows_are_counted_exactly_at_every_depth() {
     large_and_small_count_alike::<Turnstile>();
 }
 
-/// Single packets and weights, in any order, into counters that are so many that they are split.
+/// Single packets and weights, in any order, into enough counters that they are split.
 fn weights_and_packets_add_up<P: Linear>() {
     let seed = Seed::new(12);
     let packets = stream(3000, 40);
@@ -473,7 +473,7 @@ fn whole_counters_merge_with_split_ones() {
     same(&split, &CounterArray::new(&configuration).expect("an array"), configuration.seed());
 }
 
-/// As cores that have flows of their own: no answer is too small, and none is beyond Count-Min's.
+/// As with cores that have their own flows: no answer is too small, and none is beyond Count-Min's.
 #[test]
 fn conservative_arrays_of_different_flows_are_put_together() {
     for seed in seeds(20) {

@@ -388,7 +388,7 @@ fn key_v6(n: u32) -> KeyV6 {
     }
 }
 
-/// Runs the steps through a table and the model and compares all that they give out.
+/// Runs the steps through a table and the model and compares all their output.
 fn compare<K: Key>(
     key: fn(u32) -> K,
     steps: &[Step],
@@ -558,7 +558,7 @@ fn grows_and_shrinks<K: Key>(key: fn(u32) -> K, flows: u32) {
             }
             assert_eq!(table.len(), flows as usize);
         }
-        // Every second flow goes on, the others time out.
+        // Every second flow continues, the others time out.
         for n in (0..flows).step_by(2) {
             burst.clear();
             burst.push(key(n.wrapping_mul(2_654_435_761)), fields(start + 11, 0, 1), &seed);
@@ -683,7 +683,7 @@ fn losses_of_a_direction_without_a_record_belong_to_the_open_window() {
     table.turn();
     table.sweep(usize::MAX, &mut given);
     assert_eq!(table.len(), 1);
-    // The other one acknowledges bytes of it that nobody saw, and ends in the same window.
+    // The other one acknowledges bytes of it that were never seen, and ends in the same window.
     send(&mut table, &mut given, 1, 13, 700, 1_600);
     send(&mut table, &mut given, 1, 14, 800, 1_600);
     table.end_all(&mut given);

@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Beside the arrays: boxes of fixed size, such as tables of hash functions.
+/// In addition to the arrays: boxes of fixed size, such as tables of hash functions.
 const BESIDE: usize = 256;
 
 fn takes_what_it_says<S: UpdateBurst<K>, K>(packets: &[Update<K>]) {

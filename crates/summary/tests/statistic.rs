@@ -602,7 +602,7 @@ proptest! {
                 expected[i] = value.unwrap_or(f64::NAN);
             }
             prop_assert_eq!(bits(spec.values(state)), bits(expected));
-            // What lies between the states of two flows is somebody else's.
+            // The bytes between the states of two flows belong to other data.
             prop_assert!(state[spec.blocks()..stride].iter().all(|block| *block == StatisticBlock::EMPTY));
             spec.clear(state);
             prop_assert_eq!(bits(spec.values(state)), bits([f64::NAN; 4]));
@@ -610,7 +610,7 @@ proptest! {
     }
 }
 
-/// Three flows interleaved: the gaps of each are the packets of the others between two of its own.
+/// Three flows interleaved: the gaps of each are the other flows' packets between two of its packets.
 #[test]
 fn gaps_are_counted_not_packets() {
     let spec = spec("mean,stddev,p50");

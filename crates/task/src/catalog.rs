@@ -37,7 +37,7 @@ pub struct Entry {
     pub family: Family,
     /// What there is.
     pub built: &'static [Structure],
-    /// What the paper names beside, and why it is not built.
+    /// What else the paper names, and why it is not built.
     pub missing: Option<&'static str>,
 }
 

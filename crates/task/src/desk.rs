@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use summary::Lease;
 use summary::sketch::SketchError;
 
-/// Windows whose loss is remembered: as many as a change can be measured against, and more.
+/// Windows whose loss is remembered: more than a change can be measured against.
 const REMEMBERED: usize = 64;
 
 /// A window of which parts are missing.
@@ -26,8 +26,8 @@ struct Pending {
 /// Empty states, and the worker that they belong to.
 pub type EmptiedStates = (WorkerId, Box<TaskStates>);
 
-/// Takes parts of windows, in each worker's order, and answers a window as soon as everybody is past it: nobody has to wait
-/// for a report to get memory back.
+/// Takes parts of windows, in each worker's order, and answers a window as soon as all workers are past it:
+/// no worker waits for a report to get memory back.
 #[derive(Debug)]
 pub struct Desk {
     /// By the first window that each answers, in order.
@@ -206,7 +206,7 @@ impl Desk {
         answers
     }
 
-    /// Windows come in order: sets that answer only earlier ones go, with their memory.
+    /// Windows come in order: sets that answer only earlier ones are dropped, with their memory.
     fn forget_sets_before(&mut self, window: WindowId) {
         let open = self.pending.first_key_value().map_or(window, |(&open, _)| open.min(window));
         let first = self.set(open);

@@ -38,7 +38,7 @@ impl Past {
         Ok(())
     }
 
-    /// The oldest one's memory where there are as many as there may be, else new memory.
+    /// The oldest one's memory if the maximum number is reached, else new memory.
     pub(crate) fn other(
         &mut self,
         most: usize,

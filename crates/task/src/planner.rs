@@ -1,10 +1,11 @@
 //! Which structure, and how large: from the bounds that theory gives before anything is counted, and the packets that a window
 //! is expected to have.
 //!
-//! An exact table is taken where every packet could be of a flow of its own and there still is room. Otherwise the structure
-//! with the smallest error that its theory promises in that memory, over all flows in the answer at once (confidence 95 %); where
-//! theory promises nothing, the one that measurements favour (docs/accuracy.md). Errors are relative: to the smallest figure in the
-//! answer; of quantiles, to all packets.
+//! An exact table is taken where there is room even if every packet belongs to a different flow. Otherwise
+//! the structure with the smallest error that its theory promises in that memory, over all flows in the
+//! answer at once (confidence 95 %); where theory promises nothing, the one that measurements favour
+//! (docs/accuracy.md). Errors are relative: to the smallest figure in the answer; of quantiles, to all
+//! packets.
 
 mod error_bound;
 
@@ -23,7 +24,7 @@ const MOST_BYTES: usize = 4 << 30;
 const LEAST_BYTES: usize = 1 << 10;
 /// Bytes of a packet in bulk traffic: what a window's bytes are reckoned by.
 const LONG_PACKET: f64 = 1_500.0;
-/// Packets of a window where nobody knows.
+/// Packets of a window if their number is unknown.
 const USUAL_PACKETS: u64 = 10_000_000;
 
 /// What a run is like, as far as it matters to tasks.
@@ -37,7 +38,7 @@ pub struct Setting {
     pub packets: Option<u64>,
     /// Workers that count.
     pub workers: usize,
-    /// A flow's packets go to several of them, or nobody knows.
+    /// A flow's packets go to several of them, or this is unknown.
     pub scatters: bool,
     /// By which keys are hashed.
     pub seed: Seed,
@@ -180,7 +181,7 @@ fn choice(structure: Structure, bytes: usize, question: &Question<'_>, why: Stri
         (Structure::SampleAndHold, Weight::Bytes) => question.packets as f64 * LONG_PACKET,
         _ => question.packets as f64,
     };
-    // As many are taken as there is room for where each is of a flow of its own.
+    // As many are taken as there is room for if each belongs to a different flow.
     let one_in = |room: Option<usize>| {
         (units / room.unwrap_or(1).max(1) as f64).ceil().clamp(1.0, f64::from(u32::MAX)) as u32
     };
@@ -208,7 +209,7 @@ fn least_bytes(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
         above = above.saturating_mul(2).min(most);
     }
     let mut below = above / 2;
-    // To a part of a hundred: nobody minds more.
+    // Accurate to one part in a hundred, which is sufficient.
     while above - below > above / 128 + 1 {
         let middle = below + (above - below) / 2;
         if fits(middle) { above = middle } else { below = middle }

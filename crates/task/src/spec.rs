@@ -57,7 +57,7 @@ pub enum Size {
     Usual,
     /// This many bytes for each address family.
     Memory(usize),
-    /// As many as an error of this many parts of a million takes.
+    /// The number needed for an error of this many parts per million.
     ErrorPpm(u32),
 }
 

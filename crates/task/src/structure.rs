@@ -5,7 +5,7 @@
 pub enum Structure {
     /// A table of all flows (of all contacts, of all values).
     Exact,
-    /// Count-Min with its heaviest flows kept beside it.
+    /// Count-Min with its heaviest flows kept next to it.
     CountMin,
     /// The same with conservative update.
     Conservative,

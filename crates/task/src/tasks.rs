@@ -29,11 +29,11 @@ pub(crate) struct Level {
     pub(crate) prefix: Option<u8>,
     /// Keys of its flows.
     pub(crate) key: KeySpec,
-    /// IPv6 has a part of its own.
+    /// IPv6 has a separate part.
     has_v6: bool,
 }
 
-/// What a run counts beside its flow tables.
+/// What a run counts in addition to its flow tables.
 #[derive(Clone, Debug)]
 pub struct Tasks {
     pub(crate) generation: Generation,
@@ -220,7 +220,7 @@ impl TaskCounter {
         }
     }
 
-    /// What was counted since the last call; counting goes on in `empty`.
+    /// What was counted since the last call; counting continues in `empty`.
     pub fn turn(&mut self, empty: Box<TaskStates>) -> Box<TaskStates> {
         std::mem::replace(&mut self.states, empty)
     }

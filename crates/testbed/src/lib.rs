@@ -1,4 +1,4 @@
-//! What tests of several crates stand on: captures, and a link of their own. Never part of a program.
+//! What tests of several crates share: captures, and a dedicated link. Never part of a program.
 
 pub mod captures;
 pub mod veth;

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// EtherType for local experiments (IEEE 802): no stack answers it, and nobody else sends it.
+/// EtherType for local experiments (IEEE 802): no stack answers it, and nothing else sends it.
 const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 
 /// The pair; what is done to it is done in its thread's namespace.
@@ -15,7 +15,7 @@ pub struct Veth {
     socket: OwnedFd,
 }
 
-/// Runs `test` beside a silent veth pair. Without the rights for one, says that it skips.
+/// Runs `test` with a silent veth pair. Without the rights for one, reports that it skips.
 ///
 /// # Panics
 /// With `test`, and where the pair cannot be made for another reason.
@@ -42,7 +42,7 @@ impl Veth {
         }
         ip(&format!("link add {} type veth peer name {}", Self::NEAR, Self::FAR));
         for name in [Self::NEAR, Self::FAR] {
-            // The kernel shall send nothing of its own.
+            // The kernel must not send frames itself.
             ip(&format!("link set {name} addrgenmode none"));
             let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
             ip(&format!("link set {name} up"));
@@ -50,7 +50,8 @@ impl Veth {
         Ok(Self { socket: raw_socket(Self::FAR)? })
     }
 
-    /// An Ethernet frame of `len` bytes (18 at least) with `number` behind its header, of a type that nobody else sends.
+    /// An Ethernet frame of `len` bytes (18 at least) with `number` after its header, of a type that nothing
+    /// else sends.
     pub fn frame(number: u32, len: usize) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
         frame.extend(ETHER_TYPE);
@@ -132,7 +133,7 @@ fn raw_socket(interface: &str) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened and not shared.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     // SAFETY: an all-zero address is a value.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

@@ -67,7 +67,7 @@ impl Planted {
             }
             EventKind::Scan => (scanner, 40_000, client_v4(image), 22),
             EventKind::Portscan => (scanner, 50_000, victim, 1 + member as u16),
-            // Paths have flows of their own.
+            // Paths have separate flows.
             EventKind::Elephant | EventKind::Loss | EventKind::Retransmission | EventKind::Reorder => {
                 ([192, 0, 2, 10 + self.place], 443, client_v4(self.place.into()), 50_000)
             }

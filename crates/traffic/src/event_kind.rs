@@ -18,7 +18,7 @@ pub enum EventKind {
     Portscan,
     /// One TCP flow of full-sized packets.
     Elephant,
-    /// TCP connections that lose segments before they come by.
+    /// TCP connections that lose segments before the observation point.
     Loss,
     /// TCP connections that lose segments after they came by.
     Retransmission,
@@ -60,7 +60,7 @@ impl EventKind {
         }
     }
 
-    /// Whether it is one tap of a simulated path, which has times of its own.
+    /// Whether it is one tap of a simulated path, which has its own times.
     pub(crate) const fn is_path(self) -> bool {
         matches!(self, Self::Loss | Self::Retransmission | Self::Reorder)
     }

@@ -199,7 +199,7 @@ impl Conversation {
     #[inline]
     fn flow(&self, addresses: Addresses, ports: ((u16, u16), u8), outbound: bool) -> Flow {
         let ((src_port, dst_port), protocol) = ports;
-        // Systems start at 64 or 128; what comes from outside has crossed some routers.
+        // Systems start at 64 or 128; packets from outside have crossed some routers.
         let initial_ttl = if self.noise & 8 == 0 { 64 } else { 128 };
         let hops = if outbound { 1 } else { 2 + (self.noise >> 4 & 15) as u8 };
         let initial_seq = (self.noise >> 16) as u32 ^ u32::from(outbound).wrapping_neg();

@@ -39,7 +39,7 @@ pub struct Spec {
 pub enum TcpStyle {
     /// Data only, as of connections that began before the run.
     Streams,
-    /// Connections from SYN to FIN, one after the other on the same ports.
+    /// Connections from SYN to FIN, in sequence on the same ports.
     Handshake {
         /// Mean number of data segments of a connection, both directions.
         segments: u32,

@@ -49,7 +49,7 @@ struct Connection {
 
 const _: () = assert!(size_of::<Connection>() == 6);
 
-/// What comes next. The client, which opens and closes, has the even rank.
+/// The next event. The client, which opens and closes, has the even rank.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(u8)]
 enum Phase {

@@ -161,7 +161,7 @@ pub struct FlowTruth {
     pub count: FlowCount,
 }
 
-/// What a truth is made from, beside the counts.
+/// What a truth is made from, in addition to the counts.
 pub(crate) struct Run<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) keys: &'a Flows,

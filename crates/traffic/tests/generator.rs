@@ -1,4 +1,4 @@
-//! The generator against recounts of its own bytes, by parsing that shares nothing with it.
+//! The generator against recounts of its own bytes, by a parser that shares no code with it.
 
 use packet::{FlowKey, Key, KeySpec};
 use std::collections::{HashMap, HashSet};

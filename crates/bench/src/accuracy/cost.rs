@@ -1,4 +1,5 @@
-//! What tasks cost: six at once beside the plain record, and three structures of one size beside each other.
+//! What tasks cost: six at once compared with the plain record, and three structures of one size compared
+//! with each other.
 
 use super::BENCH;
 use super::metrics::{Metric, score};
@@ -94,7 +95,7 @@ struct Plain {
     records: Records,
 }
 
-/// Adds up what a table gives out at the end.
+/// Adds up what a table returns at the end.
 #[derive(Default)]
 struct Records {
     flows: usize,

@@ -49,7 +49,7 @@ pub(super) enum Stream {
     Ranked { of: String, flows: Vec<RankedFlow>, zipf: f64, packets: u64 },
 }
 
-/// A window, and the one before it where there is one.
+/// A window, and the previous one if any.
 pub(super) struct Sample {
     /// By which keys are hashed.
     pub(super) seed: Seed,

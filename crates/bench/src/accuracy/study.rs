@@ -108,7 +108,7 @@ pub(super) struct Study<'a> {
     pub(super) cases: Vec<Case>,
     /// At least this many.
     pub(super) seeds: u64,
-    /// Cases that are tried at a time; more than one where nobody looks at times.
+    /// Cases that are tried at a time; more than one where times are not measured.
     pub(super) threads: usize,
 }
 
@@ -194,7 +194,7 @@ impl Study<'_> {
         ]
     }
 
-    /// Gives out a line for each case.
+    /// Emits a line for each case.
     ///
     /// # Errors
     /// As [`Study::run`].

@@ -4,7 +4,7 @@ use super::bucket::{BUCKETS, Pair, hash_of, high, low};
 use super::flows::Packets;
 use super::table::{Entries, Knows, Table};
 
-/// A bucket in a cache line of its own.
+/// A bucket in a separate cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Bucket {

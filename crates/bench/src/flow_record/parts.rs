@@ -1,4 +1,5 @@
-//! What each optional part of a record costs beside the plain one: frames in memory to updated record, in one run.
+//! What each optional part of a record costs compared with the plain one: frames in memory to updated record,
+//! in one run.
 
 use crate::compare::{in_turn, median_ratio, ns};
 use crate::{Line, Points};
@@ -60,7 +61,8 @@ impl Variant {
 /// has sent. Of one flow in a thousand one segment a pass is missing, so that a tracker that finds nothing is found out.
 struct Trace {
     frames: Vec<[u8; FRAME]>,
-    /// What a further pass adds to each frame's sequence and acknowledgement number, so that it goes on where the last ended.
+    /// What a further pass adds to each frame's sequence and acknowledgement number, so that it continues
+    /// where the last pass ended.
     steps: Vec<[u32; 2]>,
     flows: HashMap<KeyV4, Flow>,
 }
@@ -130,7 +132,7 @@ impl Trace {
         Self { frames, steps, flows }
     }
 
-    /// Goes on to the next pass, or back to the first.
+    /// Continues with the next pass, or back to the first.
     fn step(&mut self, forward: bool) {
         for (frame, steps) in self.frames.iter_mut().zip(&self.steps) {
             for (at, step) in [38, 42].into_iter().zip(steps) {

@@ -1,4 +1,4 @@
-//! FloWatcher's flow tables beside Edison's, on the same packets: speed and miscount.
+//! FloWatcher's flow tables compared with Edison's, on the same packets: speed and miscount.
 
 use super::BENCH;
 use super::bucket::BUCKETS;
@@ -33,7 +33,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     for &flows in &flows {
         for &zipf in &skews {
             let packets = points.packets.unwrap_or(flows.saturating_mul(2).max(4_000_000)).min(MOST_PACKETS);
-            // Uniform flows come in an order that says nothing of their weight as it is.
+            // Uniform flows need no shuffling: their order is independent of their weight.
             let arrivals =
                 if zipf > 0.0 { &[Arrival::Drawn, Arrival::AnyOrder][..] } else { &[Arrival::Drawn] };
             for &arrival in arrivals {

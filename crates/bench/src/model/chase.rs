@@ -58,7 +58,7 @@ impl Cycle {
     }
 
     /// Nanoseconds of `steps` loads from anywhere in the first `bytes`, each after the last. Of these a cache
-    /// serves as much as it holds. Drawing takes time of its own.
+    /// serves as much as it holds. Drawing takes additional time.
     pub(super) fn jump(&self, bytes: u64, steps: u64) -> f64 {
         let lines = (bytes as usize / LINE).clamp(1, self.0.len());
         let links = &self.0[..lines];

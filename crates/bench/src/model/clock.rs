@@ -18,7 +18,7 @@ pub(super) fn wait_for_loads() {
     }
 }
 
-/// The time stamp counter between two fences: what comes before it is done, what comes after it has not
+/// The time stamp counter between two fences: instructions before it have completed, those after it have not
 /// begun.
 #[inline(always)]
 pub(super) fn ticks() -> u64 {

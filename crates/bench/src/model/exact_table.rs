@@ -60,7 +60,7 @@ pub(super) fn run(
     Ok(Structure::at(median(&references), near_waits, overlap))
 }
 
-/// What is measured beside the point that is fitted to.
+/// What is measured in addition to the point that the model is fitted to.
 fn others(points: &Points) -> Vec<(u64, f64)> {
     match (points.flows, points.zipf) {
         (None, None) => POINTS.to_vec(),

@@ -3,7 +3,8 @@
 use super::caches::LINE;
 use super::popularity::Popularity;
 
-/// As published (Alipourfard et al., section 3.2): the cache holds the most popular entries, as many as fit.
+/// As published (Alipourfard et al., section 3.2): the cache holds as many of the most popular entries as
+/// fit.
 pub(super) fn published(popularity: &Popularity, entry_bytes: f64, cache_bytes: f64) -> f64 {
     popularity.hottest(cache_bytes / entry_bytes)
 }
@@ -16,7 +17,7 @@ pub(super) fn published(popularity: &Popularity, entry_bytes: f64, cache_bytes: 
 /// the probability `φⁿ`, so that `1 − φⁿ` is the share of the lines that the cache holds, which gives `t`;
 /// and an access misses with `Σ q·e^(−q·t) · φⁿ⁻¹`.
 pub(super) fn by_line(popularity: &Popularity, entry_bytes: f64, cache_bytes: f64) -> f64 {
-    // An entry that is larger than a line takes as many as it has.
+    // An entry that is larger than a line takes as many lines as it spans.
     let in_line = (LINE as f64 / entry_bytes).max(1.0);
     let bytes = popularity.entries() * entry_bytes;
     let held = cache_bytes / bytes;

@@ -89,8 +89,8 @@ impl Machine {
         Latencies { memory, ..self.latencies }
     }
 
-    /// How many bytes L3 and the nearer caches keep for this core, now: others use L3 too, and on a virtual
-    /// machine nobody says how much of it there is. By loads from anywhere in an eighth, a quarter, half and
+    /// How many bytes L3 and the nearer caches keep for this core, now: others use L3 too, and a virtual
+    /// machine does not report its share. Measured by loads from anywhere in an eighth, a quarter, half and
     /// all of what there should be.
     pub(super) fn felt_l3(&self) -> f64 {
         let jump = |bytes: u64| {

@@ -1,4 +1,4 @@
-//! Predicted beside measured, by size and skew.
+//! Predicted and measured, by size and skew.
 
 use super::BENCH;
 use super::counted::Counted;
@@ -21,8 +21,8 @@ const ENTRY: f64 = ENTRY_BYTES as f64;
 /// Entries of the tables, and as many flows: 128 KiB to 512 MiB.
 const ENTRIES: [u64; 7] = [1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27];
 const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
-/// What the model is fitted to, uniform: a table that lies in L2, beside every point, and one that does not
-/// fit into L3, once.
+/// What the model is fitted to, uniform: a table that lies in L2, measured with every point, and one that
+/// does not fit into L3, once.
 const NEAR: u64 = 1 << 15;
 const FAR: u64 = 1 << 25;
 /// The most entries: 512 MiB.
@@ -71,7 +71,7 @@ struct Point {
     latencies: Latencies,
 }
 
-/// Measures all points, and gives out a line for each way of counting.
+/// Measures all points, and emits a line for each way of counting.
 pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line)) -> Result<Fitted, String> {
     let mut measured = Measured::new(points, machine)?;
     let far_entries = far(machine);

@@ -36,7 +36,8 @@ fn fit_on((name, cores, queues): Case, allowed: &[usize]) -> Result<Fitted, Stri
         _ => queues,
     };
     let pinned = match design {
-        // One core cannot hold a receiver and a worker apart: threads without a core of their own, oversubscribed.
+        // One core cannot keep a receiver and a worker apart: threads without a dedicated core,
+        // oversubscribed.
         Design::Sync | Design::Async | Design::Pipeline => used.filter(|&used| used > 1),
         _ => used,
     };

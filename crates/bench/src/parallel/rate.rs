@@ -121,7 +121,7 @@ impl Search<'_> {
     }
 }
 
-/// Mbufs of a queue beside Edison's own settings, which are without.
+/// Mbufs of a queue in addition to Edison's own settings, which have none.
 const MBUFS: u32 = 8191;
 
 /// Without mbufs, and with them where this build can; a paper's settings as they are.

@@ -39,7 +39,7 @@ pub(super) struct Traffic {
 impl Traffic {
     /// Generates frames of one size. `snap`: bytes of each that are kept.
     pub(super) fn new(packets: u64, flows: u64, zipf: f64, frame: u32) -> Result<Self, String> {
-        // What is behind the headers is not read.
+        // Bytes after the headers are not read.
         let name = format!("packets={packets},flows={flows},zipf={zipf},size={frame},snap=64,seed=1");
         let mut source = SyntheticSource::open(&name, BURST).map_err(|error| error.to_string())?;
         let mut truth = HashMap::new();
@@ -141,7 +141,7 @@ fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
     Some(identity)
 }
 
-/// A sketch of one core that counted all flows, one after the other.
+/// A sketch of one core that counted all flows, in sequence.
 fn reference(truth: &HashMap<[u8; 13], u64>, kind: Kind) -> Result<Estimator, String> {
     let seed = Seed::new(SEED);
     let Run { mut tallies, ask } = Sketches { kind, state: State::Separate }.run(1, BURST, seed)?;
@@ -259,7 +259,7 @@ impl Measured {
         }
     }
 
-    /// What the papers tell of a run beside its loss, as members of a line.
+    /// What the papers report of a run in addition to its loss, as members of a line.
     pub(super) fn members(&self) -> Vec<(&'static str, Value)> {
         let StepNs { receive, free, parse, process, hand_over } = self.step_ns();
         let mut members = vec![

@@ -16,7 +16,8 @@ const LAPS: u64 = 48;
 /// Packets of a run at a set rate, which takes as long as they take to come.
 const MOST_AT_A_RATE: u64 = 16_000_000;
 
-/// Rates that a worker keeps up with, so that handing over waits for nobody: polls find one or two packets, and more.
+/// Rates that a worker keeps up with, so that handing over never waits: polls find one or two packets, and
+/// more.
 const EASY: [(&str, &str); 2] = [("async_1x1_easy", "6Mpps"), ("async_1x1_busy", "15Mpps")];
 
 struct Variant {

@@ -43,7 +43,7 @@ fn array<P: Policy>(seed: Seed) -> Result<Box<dyn Contender>, String> {
     Ok(Box::new(Edison::<CounterArray<P>>::asked(P::KIND, &configuration)?))
 }
 
-/// Its candidates are within the memory, and nobody else has to know the flows.
+/// Its candidates are included in the memory, and no other component has to know the flows.
 fn with_candidates(seed: Seed) -> Result<Box<dyn Contender>, String> {
     type Structure = Tracked<KeyV4, CountMin>;
     let configuration = TrackedConfig::with_bytes(BYTES, seed).map_err(|error| error.to_string())?;

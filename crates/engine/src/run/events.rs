@@ -41,7 +41,7 @@ pub(super) fn send<R>(events: &Sender<Event<R>>, event: Event<R>) {
     let _ = events.send(event);
 }
 
-/// Events of a receiver on a thread of its own.
+/// Events of a receiver on its own thread.
 pub(super) struct Remote<R> {
     pub(super) events: Sender<Event<R>>,
     pub(super) receiver: ReceiverId,

@@ -57,7 +57,7 @@ pub(super) struct Hub<'a, R> {
     config: &'a Config,
     /// Frames and bytes of each receiver.
     received: Vec<(u64, u64)>,
-    /// What the windows of each receiver that still goes on add up to: all that there is of it if it fails.
+    /// What the windows of each receiver that still runs add up to: all that is left of it if it fails.
     so_far: Vec<Option<ReceiverEnd>>,
     total_bytes: Option<u64>,
     unreported: u64,

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, and what it leaves behind.
+//! What a run reports while it runs, and what it leaves at the end.
 
 use crate::merger::RunTotals;
 use crate::steps::Steps;

@@ -318,7 +318,7 @@ pub(crate) fn on_queues(spec: &str, queues: usize, burst: usize) -> Vec<Box<dyn 
     queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect()
 }
 
-/// A source that is taken for live: the clock turns its windows, and nobody waits for a slow reader.
+/// A source that is treated as live: the clock turns its windows, and the run never waits for a slow reader.
 pub(crate) struct Live {
     pub(crate) inner: Box<dyn PacketSource>,
     /// Bursts handed out so far; others may look.

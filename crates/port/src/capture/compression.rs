@@ -28,7 +28,7 @@ impl<R: Read> Decompressor<R> {
         Self { state: State::Unknown { input: Some(input), start: Vec::with_capacity(MAGIC) } }
     }
 
-    /// The name of the compression, once it is known that there is one.
+    /// The name of the compression, once it is known to be compressed.
     pub(super) fn compression(&self) -> Option<&'static str> {
         match self.state {
             State::Unknown { .. } | State::Plain(_) => None,

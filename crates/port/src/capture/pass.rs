@@ -61,7 +61,7 @@ impl Warnings {
         link
     }
 
-    /// Says once that frames have no time of their own.
+    /// Warns once that frames carry no time.
     pub(super) fn untimed(&mut self, name: &str) {
         if !self.untimed {
             self.untimed = true;

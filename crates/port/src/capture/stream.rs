@@ -44,7 +44,7 @@ pub(super) struct Stream {
     end: usize,
     /// Place of `buffer[start]` in the uncompressed capture.
     offset: u64,
-    /// Bytes to drop as they come in: the rest of a block that nobody reads.
+    /// Bytes to drop as they arrive: the rest of a block that is skipped.
     owed: u64,
 }
 
@@ -83,7 +83,7 @@ impl Stream {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// The name of the compression, if there is one.
+    /// The name of the compression, if any.
     pub(super) fn compression(&self) -> Option<&'static str> {
         self.input.compression()
     }

@@ -65,7 +65,7 @@ impl<R: BufRead> Read for ZstdReader<R> {
     }
 }
 
-/// The library, and how far it has come in a frame.
+/// The library, and its position in a frame.
 struct Steps {
     decoder: Decoder<'static>,
     /// Bytes that the library would like to have next; 0 between frames.

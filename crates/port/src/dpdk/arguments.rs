@@ -5,7 +5,7 @@ use super::device::Device;
 /// Where EAL takes its memory from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// Huge pages, as many as turn out to be needed, without a file for any of them.
+    /// Huge pages, allocated as they are needed, without a file for any of them.
     Hugepages,
     /// Ordinary pages: this many MiB of address space, which only take memory when they are used.
     Ordinary {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What EAL takes beside the pools of mbufs.
+/// What EAL takes in addition to the pools of mbufs.
 const BASE_BYTES: u64 = 64 << 20;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -70,7 +70,7 @@ impl Eal {
             ));
         }
 
-        // EAL reorders the list, so it gets one of its own.
+        // EAL reorders the list, so it gets its own copy.
         let mut pointers: Vec<*mut c_char> =
             arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
         pointers.push(std::ptr::null_mut());
@@ -104,7 +104,7 @@ impl Eal {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Runs `call` and returns what DPDK logged meanwhile beside its result.
+    /// Runs `call` and returns its result together with what DPDK logged meanwhile.
     pub(super) fn logged<T>(&self, call: impl FnOnce() -> T) -> (T, String) {
         with_log(self.log_wanted, call)
     }
@@ -200,7 +200,7 @@ fn runtime_directory() -> Option<PathBuf> {
 /// Removes the directory if it is empty, as it is: the process that made it is the only user.
 fn remove(directory: Option<PathBuf>) {
     if let Some(directory) = directory {
-        // What cannot be removed is harmless, and there is nobody left to tell.
+        // A file that cannot be removed is harmless, and the error could no longer be reported.
         let _ = std::fs::remove_dir(directory);
     }
 }

@@ -12,7 +12,7 @@ pub struct Hugepages {
     pub page_bytes: u64,
     /// Pages set aside.
     pub total: u64,
-    /// Pages that nobody uses.
+    /// Free pages.
     pub free: u64,
 }
 
@@ -42,7 +42,7 @@ impl Hugepages {
         sizes
     }
 
-    /// Bytes that nobody uses, over all sizes.
+    /// Free bytes, over all sizes.
     pub(super) fn free_bytes(sizes: &[Self]) -> u64 {
         sizes.iter().map(|size| size.free.saturating_mul(size.page_bytes)).sum()
     }

@@ -32,7 +32,7 @@ pub struct PortOptions {
     pub descriptors: u16,
     /// Mbufs of a queue's pool. net_pcap with `infinite_rx=1` needs more than its file has packets.
     pub mbufs: u32,
-    /// Receive queues of a port that has as many as it is asked for; of others the devargs say how many.
+    /// Receive queues of a port whose number can be configured; for other ports the devargs determine it.
     pub queues: u16,
     /// Take every frame, whoever it is for.
     pub promiscuous: bool,
@@ -105,7 +105,7 @@ pub(super) struct Port {
     pools: Vec<Pool>,
 }
 
-/// A receive queue of a started port, of which there is one for each number.
+/// A receive queue of a started port; each number has exactly one.
 #[derive(Debug)]
 pub(super) struct RxQueue {
     port: Arc<Port>,
@@ -223,7 +223,8 @@ impl Port {
         (0..queues).map(|number| RxQueue { port: port.clone(), number }).collect()
     }
 
-    /// Starts it with this many receive queues, each with a pool of its own. How frames are spread over them.
+    /// Starts it with this many receive queues, each with its own pool. Returns how frames are spread over
+    /// them.
     ///
     /// # Errors
     /// `Open` with the driver's reason.
@@ -451,9 +452,9 @@ impl Port {
 
 impl Drop for Port {
     fn drop(&mut self) {
-        // What a driver says of a port that was never started or is gone helps nobody.
+        // A driver's messages about a port that was never started or is gone are of no use.
         let _ = self.eal.logged(|| {
-            // SAFETY: the port belongs to `self`, its owner has given all mbufs back, and nobody polls it.
+            // SAFETY: the port belongs to `self`, its owner has given all mbufs back, and no thread polls it.
             unsafe {
                 dpdk_sys::shim_port_unwatch_removal(self.id);
                 dpdk_sys::rte_eth_dev_stop(self.id);

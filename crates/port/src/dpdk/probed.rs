@@ -8,7 +8,7 @@ use crate::{Setting, SourceError};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Most receive queues of a port here: as many as a redirection table of 128 entries can lead to.
+/// Most receive queues of a port here: the number that a redirection table of 128 entries can address.
 const MOST_QUEUES: u16 = 128;
 
 /// The ports of one observation point, such as the two directions of an optical tap.

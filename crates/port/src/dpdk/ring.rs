@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Room for data in each mbuf, as a card's have: their distance decides how they share cache sets and pages.
 const BUFFER_BYTES: usize = 2048;
-/// As many as net_ring takes.
+/// The maximum of net_ring.
 const MOST_QUEUES: usize = 16;
 
 /// A net_ring port over a fixed set of frames, for benches.
@@ -77,7 +77,7 @@ impl RingPort {
             return Err(SourceError::Open(format!("{count} mbufs cannot be taken from their pool")));
         }
         for (&mbuf, frame) in mbufs.iter().zip(frames) {
-            // SAFETY: freshly allocated and nobody else's; the buffer has `room` bytes behind `data_off`.
+            // SAFETY: freshly allocated and not shared; the buffer has `room` bytes after `data_off`.
             unsafe {
                 let data = (*mbuf).buf_addr.cast::<u8>().add(usize::from((*mbuf).data_off));
                 std::ptr::copy_nonoverlapping(frame.as_ptr(), data, frame.len());
@@ -207,7 +207,8 @@ impl Ring {
     /// Takes out what is left and gives it back to its pool.
     fn drain(&mut self, places: &mut [*mut c_void]) {
         loop {
-            // SAFETY: `places` has room, and nobody polls the port: it is behind the same `&mut`.
+            // SAFETY: `places` has room, and no other thread polls the port: it is borrowed by the same
+            // `&mut`.
             let count = unsafe {
                 dpdk_sys::shim_ring_dequeue_burst(self.raw, places.as_mut_ptr(), places.len() as u32)
             };

@@ -38,7 +38,7 @@ impl DpdkSink {
         PortOptions { burst: BATCH as u16, descriptors: 512, mbufs: 2047, queues: 1, promiscuous: false }
     }
 
-    /// Memory that it takes beside the port's own, for [`EalConfig::memory_bytes`](super::EalConfig).
+    /// Memory that it takes in addition to the port's own, for [`EalConfig::memory_bytes`](super::EalConfig).
     pub fn memory_bytes(longest: usize) -> u64 {
         u64::from(MBUFS) * mbuf_bytes(room(longest))
     }
@@ -94,8 +94,8 @@ impl PacketSink for DpdkSink {
             return if self.port.vanished() { Err(self.gone()) } else { Ok(0) };
         }
         for (&mut mbuf, frame) in mbufs.iter_mut().zip(frames) {
-            // SAFETY: freshly allocated and nobody else's; the buffer has room for `longest` bytes behind `data_off`,
-            // and no frame is longer.
+            // SAFETY: freshly allocated and not shared; the buffer has room for `longest` bytes after
+            // `data_off`, and no frame is longer.
             unsafe {
                 let data = (*mbuf).buf_addr.cast::<u8>().add(usize::from((*mbuf).data_off));
                 std::ptr::copy_nonoverlapping(frame.as_ptr(), data, frame.len());

@@ -176,7 +176,7 @@ impl PacketSource for DpdkSource {
         self.held = count;
         self.describe(count);
         // SAFETY: the data lies in mbufs that are held, or in the scratch, until the next call, which needs
-        // `&mut self` and so ends the burst's borrow; their owner is this source, so nobody writes them.
+        // `&mut self` and so ends the burst's borrow; their owner is this source, so they are not written to.
         Ok(Poll::Burst(unsafe { Burst::new(&self.descriptors[..count]) }))
     }
 

@@ -10,7 +10,7 @@ const USUAL_KEY_BYTES: usize = 40;
 /// What is known of the queues of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spread {
-    /// Both directions of a connection come to one queue; also where there is one queue only.
+    /// Both directions of a connection reach one queue; also true with a single queue.
     Symmetric,
     /// A flow stays on one queue, its other direction may come to another.
     OneWay,

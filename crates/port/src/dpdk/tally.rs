@@ -13,8 +13,9 @@ pub(super) struct Losses {
     pub(super) rx_nombuf: u64,
 }
 
-/// What was given out so far. A port counts for all its queues together: who asks gets what came since anybody asked,
-/// so that the sum over the queues is the port's own count whoever asks last.
+/// What was reported so far. A port counts for all its queues together: each query returns what was added
+/// since the last query of any queue, so that the sum over the queues is the port's own count, whichever
+/// queue asks last.
 #[derive(Debug)]
 pub(super) struct Tally {
     given_out: Losses,
@@ -30,7 +31,7 @@ impl Tally {
         Self { given_out: now, kernel: None, kernel_given_out: 0, counts_loss: true }
     }
 
-    /// The kernel counts too, if there are sockets of it to be asked; else nobody knows.
+    /// The kernel counts too, if it has sockets to be queried; otherwise the number is unknown.
     pub(super) fn count_in_kernel(&mut self, kernel: KernelSockets) {
         self.counts_loss = !kernel.is_empty();
         self.kernel = self.counts_loss.then_some(kernel);
@@ -71,7 +72,7 @@ mod tests {
         assert!(tally.take(Some(losses(103, 10, 1)), &mut first));
         assert!(tally.take(Some(losses(110, 12, 1)), &mut second));
         assert!(tally.take(Some(losses(111, 12, 2)), &mut first));
-        // It is gone: nothing is given out twice, and nothing is taken back.
+        // The port is gone: nothing is reported twice, and nothing is taken back.
         assert!(tally.take(None, &mut first));
         assert_eq!(first, [("imissed", 4), ("ierrors", 0), ("rx_nombuf", 1)]);
         assert_eq!(second, [("imissed", 7), ("ierrors", 2), ("rx_nombuf", 0)]);

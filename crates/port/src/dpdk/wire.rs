@@ -80,9 +80,10 @@ impl Wire {
 /// The mbufs of one queue, as a driver has them: those that lie ready in the descriptor ring, those that the receiver
 /// holds, and the others in the pool.
 ///
-/// A card writes a frame into the buffer of the mbuf that lies ready. The wire has the frame in memory already, so that it
-/// makes the mbuf's buffer address point there instead: one store more in a cache line that the driver writes anyway,
-/// and no copy that no driver makes. The mbufs leave this queue for nowhere, so nobody frees or reuses such a buffer.
+/// A card writes a frame into the buffer of the mbuf that lies ready. The wire has the frame in memory
+/// already, so it points the mbuf's buffer address there instead: one more store in a cache line that the
+/// driver writes anyway, and no copy, which no driver makes. The mbufs never leave this queue, so such a
+/// buffer is never freed or reused elsewhere.
 #[derive(Debug)]
 struct MbufRing {
     /// Lie ready; a power of two.
@@ -102,7 +103,7 @@ unsafe impl Send for MbufRing {}
 
 impl MbufRing {
     fn new(eal: &Arc<Eal>, mbufs: u32, ring: usize, burst: usize) -> Result<Self, SourceError> {
-        // The pool has no caches of its own: the receiver need not be an lcore.
+        // The pool has no caches: the receiver need not be an lcore.
         let pool = Pool::new(eal, mbufs, 0, BUFFER_BYTES, -1).map_err(|error| error.blame(Setting::Wire))?;
         let cache = Cache::new(pool, CACHE.min(mbufs / 4))?;
         let mut ready = vec![std::ptr::null_mut(); ring].into_boxed_slice();
@@ -147,7 +148,7 @@ impl Buffers for MbufRing {
     fn fill(&mut self, frames: &mut [FrameDescriptor]) {
         let mbufs = &self.handed[..frames.len()];
         for (&mbuf, frame) in mbufs.iter().zip(&*frames) {
-            // SAFETY: an mbuf of this ring's own that nobody else refers to.
+            // SAFETY: an mbuf owned by this ring, to which no other reference exists.
             receive(unsafe { &mut *mbuf }, frame);
         }
         for (&mbuf, frame) in mbufs.iter().zip(frames) {
@@ -205,7 +206,7 @@ impl Cache {
         Ok(Self { raw, pool })
     }
 
-    /// As many as there are places, or none.
+    /// Fills all places, or none.
     #[inline]
     fn get(&self, places: &mut [*mut rte_mbuf]) -> bool {
         let (objects, count) = (places.as_mut_ptr().cast(), places.len() as u32);
@@ -227,7 +228,7 @@ impl Cache {
 
 impl Drop for Cache {
     fn drop(&mut self) {
-        // SAFETY: this pool's cache, which nobody uses after.
+        // SAFETY: this pool's cache, which is not used afterwards.
         unsafe {
             dpdk_sys::shim_mempool_cache_flush(self.raw, self.pool.as_ptr());
             dpdk_sys::rte_mempool_cache_free(self.raw);

@@ -234,7 +234,7 @@ fn packet_socket(index: c_int) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened and not shared.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     // SAFETY: an all-zero address is a value.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

@@ -28,8 +28,8 @@ impl FromStr for Pacing {
     }
 }
 
-/// What a frame takes on an Ethernet link beside its bytes: preamble and start delimiter 8, check sequence 4, gap 12
-/// (IEEE 802.3).
+/// What a frame takes on an Ethernet link in addition to its bytes: preamble and start delimiter 8, check
+/// sequence 4, gap 12 (IEEE 802.3).
 pub(crate) const OVERHEAD: u64 = 8 + 4 + 12;
 
 const SECOND_NS: u128 = 1_000_000_000;

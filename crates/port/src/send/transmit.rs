@@ -342,7 +342,7 @@ mod tests {
         assert!(sent.stopped && sent.frames == 0 && sent.packets_per_second().is_none());
         assert_eq!(generator.truth().unwrap().totals.count.packets, 0);
 
-        // Nobody takes anything: given up after a second, not never.
+        // No frame is accepted: the sender gives up after a second.
         let (sent, ..) = run(Pacing::Unlimited, 0, |sink| sink.takes = vec![0], false);
         assert!(
             matches!(&sent.fault, Some(SourceError::Fault(text)) if text.contains("no frame for a second"))

@@ -9,7 +9,7 @@ pub struct ThreadTime {
     pub blocked: u64,
 }
 
-/// Where a queue takes its times from; tests have a clock of their own.
+/// Where a queue takes its times from; tests have their own clock.
 pub trait WireClock: Send {
     /// Nanoseconds on a clock that only goes forward, the same one for all queues of a wire.
     fn now_ns(&mut self) -> u64;

@@ -40,7 +40,7 @@ impl FrameMemory {
             self.taken = 0;
         }
         let Some(block) = self.blocks.last() else { return std::ptr::dangling() };
-        // SAFETY: `taken + frame.len()` is within the block, and nobody else's bytes begin there.
+        // SAFETY: `taken + frame.len()` is within the block, and no other thread's bytes begin there.
         let place = unsafe { block.start.add(self.taken) };
         // SAFETY: as above; a block is memory of our own, which no frame of the caller lies in.
         unsafe { std::ptr::copy_nonoverlapping(frame.as_ptr(), place, frame.len()) };

@@ -6,7 +6,7 @@ use super::clock::{ThreadTime, WireClock};
 const SUSPICIOUS_NS: u64 = 50_000;
 /// The thread's time is read at least this often, so that what is found at a gap is not older.
 const READ_EVERY_NS: u64 = 1_000_000;
-/// Less is what reading two clocks one after the other can pretend.
+/// Reading two clocks in sequence can produce smaller differences.
 const LEAST_NS: u64 = 5_000;
 
 /// The times that a receiver's core was taken away from it, between one poll and the next.

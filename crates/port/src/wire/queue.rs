@@ -25,7 +25,7 @@ pub struct WireQueue<C: WireClock = SystemClock> {
     own: u64,
     line: Option<Line>,
     clock: C,
-    /// What frames are handed out in beside their descriptors.
+    /// What frames are handed out in, apart from their descriptors.
     buffers: Option<Box<dyn Buffers>>,
 }
 
@@ -77,7 +77,7 @@ impl Position {
         }
     }
 
-    /// Goes on, within the list or to its end.
+    /// Continues, within the list or to its end.
     #[inline(always)]
     fn advance(&mut self, count: usize, frames: usize) {
         self.number += count as u64;
@@ -335,8 +335,8 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
         Ok(match received {
             None => Poll::Ended,
             Some(0) => Poll::Idle,
-            // SAFETY: each of these descriptors was just filled from a slot of the trace, whose frames nobody writes and
-            // which lives as long as `self`.
+            // SAFETY: each of these descriptors was just filled from a slot of the trace, whose frames are
+            // not written to and which lives as long as `self`.
             Some(count) => Poll::Burst(unsafe { Burst::new(&self.descriptors[..count]) }),
         })
     }

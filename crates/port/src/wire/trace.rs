@@ -44,13 +44,14 @@ impl QueueFrames {
     }
 }
 
-// SAFETY: the pointers lead into the trace's own memory, which nobody writes once it is loaded.
+// SAFETY: the pointers point into the trace's own memory, which is not written to once it is loaded.
 unsafe impl Send for Trace {}
 // SAFETY: as above.
 unsafe impl Sync for Trace {}
 
 impl Trace {
-    /// Bytes beside a frame's own: its descriptor, number, owner, place in the order, and what a schedule keeps of it.
+    /// Bytes in addition to a frame's own: its descriptor, number, owner, place in the order, and what a
+    /// schedule keeps of it.
     const BYTES_BESIDE: u64 = size_of::<FrameDescriptor>() as u64 + 4 + 1 + 1 + 8;
 
     /// Takes all frames of a source, for this many queues (1 to 128), into at most `limit` bytes; of a damaged one those
@@ -176,7 +177,7 @@ impl Trace {
     }
 }
 
-/// Millions of frames help nobody.
+/// Millions of frames are of no use in debug output.
 impl std::fmt::Debug for Trace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Trace({} frames, {} queues)", self.frames(), self.queues.len())

@@ -15,7 +15,8 @@ const DATAGRAM: usize = 1400;
 const CHUNK: usize = 16 << 10;
 /// The most that a datagram takes over IPv4.
 const LONGEST_DATAGRAM: usize = 65_507;
-/// The shortest messages that may be asked for: what every network takes. A record that is longer has a message of its own.
+/// The smallest message size that may be requested: what every network carries. A record that is longer gets
+/// its own message.
 const SHORTEST: usize = 512;
 /// Records a second over UDP, where nothing else slows a replay down: a collector with the socket buffer that systems give
 /// it takes them even when it is not scheduled for some ten milliseconds.

@@ -105,7 +105,7 @@ impl Encoder {
         let (at, is_new) = self.template_of(shape);
         self.last = at;
         if is_new {
-            // What comes behind the template's own message must not have been begun before it.
+            // A message sent after the template's own message must not have been begun before it.
             self.end_message(sink)?;
             sink.template(self.templates[at].definition())?;
         }
@@ -135,7 +135,7 @@ impl Encoder {
         }
     }
 
-    /// Hands over the message that has been begun, if there is one.
+    /// Hands over the message that has been begun, if any.
     pub(super) fn end_message(&mut self, sink: &mut impl Sink) -> io::Result<()> {
         if self.message.flows.records == 0 {
             return Ok(());

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// How long a collector that is away is left alone, first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long a network may take to say that nobody listens.
+/// How long a network may take to report that there is no listener.
 const ANSWER: Duration = Duration::from_millis(50);
 /// Over UDP, templates are resent after this many messages too (RFC 7011, section 8.4): a replay sends in seconds what
 /// otherwise takes hours.
@@ -35,7 +35,7 @@ pub(super) struct Sender {
     pub(super) held: Option<Message>,
     /// The latest account, told again at the end.
     pub(super) account: Option<Account>,
-    /// Flow records of the last datagram, of which the network may still say that nobody took it.
+    /// Flow records of the last datagram, which the network may still report as undelivered.
     pub(super) last: Sums,
     pub(super) has_warned: bool,
 }
@@ -147,8 +147,8 @@ impl Sender {
         }
     }
 
-    /// Over UDP: what the last datagram brought is lost; asks with templates, which carry no records, until somebody
-    /// listens. False where the deadline passes before.
+    /// Over UDP: the records of the last datagram are lost; probes with templates, which carry no records,
+    /// until there is a listener. False where the deadline passes before.
     fn wait_for_collector(&mut self, link: &mut Link, mut fault: io::Error, pause: &mut Duration) -> bool {
         loop {
             self.away(&fault);

@@ -245,7 +245,7 @@ impl Template {
     #[inline]
     pub(super) fn put(&self, line: &mut Line<'_>, record: &FlowRecord, node: &[u8]) {
         for (is_reverse, items) in &self.groups {
-            // The shape says that there is one.
+            // The shape guarantees that it exists.
             let record = if *is_reverse { record.reverse().unwrap_or(record) } else { record };
             for item in items {
                 item.put(line, record, node);

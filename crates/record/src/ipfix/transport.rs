@@ -97,7 +97,7 @@ fn udp(address: SocketAddr) -> io::Result<Link> {
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
     let socket = UdpSocket::bind(any)?;
-    // Connected, a socket is told where nobody listens.
+    // A connected socket is informed if there is no listener.
     socket.connect(address)?;
     socket.set_nonblocking(true)?;
     Ok(Link::Udp(socket))

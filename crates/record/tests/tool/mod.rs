@@ -23,7 +23,7 @@ pub fn is_there(program: &str) -> bool {
     found
 }
 
-/// A directory of its own, removed at the end.
+/// A separate directory, removed at the end.
 pub struct Directory(PathBuf);
 
 impl Directory {

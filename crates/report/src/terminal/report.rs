@@ -7,7 +7,8 @@ use super::totals::Totals;
 use crate::{Answer, RunReport, Status, Window, format_time};
 use notation::{grouped, scaled};
 
-/// Rows of an answer that are shown. The rankings of every run have a limit of their own and are shown whole; JSON has all.
+/// Rows of an answer that are shown. The rankings of every run have their own limit and are shown whole; JSON
+/// has all.
 const MOST_ROWS: usize = 20;
 
 /// The whole run on a terminal: lines, and the answers about the whole run as tables.

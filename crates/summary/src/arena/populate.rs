@@ -61,7 +61,7 @@ pub(super) fn remove<R: Populate>(region: &Arc<R>) {
     regions().retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(region)));
 }
 
-/// Requests so far: it stays the same as long as nobody takes steps ahead.
+/// Requests so far: it stays the same as long as no steps ahead are taken.
 pub(super) fn asked() -> usize {
     ASKED.load(SeqCst)
 }
@@ -144,8 +144,8 @@ pub(super) fn node_of_this_thread() -> u32 {
     node
 }
 
-/// Has this thread's pages come from `wanted`, the node of the thread that will use them: a page lies where it is
-/// first touched from. Machines with one node, and those that forbid it, just go on.
+/// Makes this thread allocate pages from `wanted`, the node of the thread that will use them: a page lies
+/// where it is first touched from. Without effect on machines with one node, and on those that forbid it.
 fn prefer_node(current: &mut Option<u32>, wanted: u32) {
     const BITS: u32 = libc::c_ulong::BITS;
     let mut nodes: [libc::c_ulong; 16] = [0; 16];

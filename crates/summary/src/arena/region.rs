@@ -51,7 +51,7 @@ pub(super) struct Region {
     node: AtomicU32,
     /// False once the kernel was found to know no `MADV_POPULATE_WRITE` (before Linux 5.14).
     can_populate: AtomicBool,
-    /// [`populate::asked`] when the owner was refused a step that nobody else could spare.
+    /// [`populate::asked`] when the owner was refused a step that no other arena could spare.
     refused_at: AtomicUsize,
     /// Steps in the reservation.
     most: u32,
@@ -150,8 +150,8 @@ impl Region {
         if self.limits.take_bytes(STEP) {
             return true;
         }
-        // A full table comes here with every new flow. After a search in vain there is nothing to be found before
-        // somebody asks for steps ahead again.
+        // A full table reaches this with every new flow. After a search without result there is nothing to be
+        // found before steps ahead are requested again.
         let asked = populate::asked();
         if self.refused_at.swap(asked, Relaxed) == asked {
             return false;
@@ -183,8 +183,8 @@ impl Region {
             return false;
         }
         for page in (0..STEP).step_by(4096) {
-            // SAFETY: within the step that was just made writable, where nobody else reads or writes yet: the
-            // owner goes by `open`, which is raised below.
+            // SAFETY: within the step that was just made writable, where no other thread reads or writes yet:
+            // the owner relies on `open`, which is raised below.
             unsafe { layout.at(step).cast::<u8>().add(page).write_volatile(0) };
         }
         self.open.store(step + 1, SeqCst);
@@ -318,7 +318,7 @@ impl Layout {
                 return false;
             }
         }
-        // SAFETY: a step of the reservation, to which nobody has a reference.
+        // SAFETY: a step of the reservation, to which no reference exists.
         unsafe { libc::mprotect(at, STEP, libc::PROT_READ | libc::PROT_WRITE) == 0 }
     }
 
@@ -353,7 +353,7 @@ impl Layout {
     fn give_up_from(&mut self, at: *mut libc::c_void) {
         let Some((start, length)) = &mut self.reservation else { return };
         let kept = at as usize - *start as usize;
-        // SAFETY: what lies behind the step is this arena's own and was never given out.
+        // SAFETY: the memory after the step belongs to this arena and was never handed out.
         unsafe { libc::munmap(at.wrapping_byte_add(STEP), *length - kept - STEP) };
         *length = kept;
     }
@@ -365,8 +365,8 @@ fn map(at: *mut libc::c_void, access: i32, flags: i32) -> bool {
     // SAFETY: in a place that the caller owns behind all that is in use, so that nothing is replaced.
     let mapped = unsafe { libc::mmap(at, STEP, access, flags, -1, 0) };
     if mapped != libc::MAP_FAILED && mapped != at {
-        // Kernels before 4.17 take MAP_FIXED_NOREPLACE for a wish.
-        // SAFETY: mapped just now, and nobody has a reference to it.
+        // Kernels before 4.17 take MAP_FIXED_NOREPLACE as a hint. SAFETY: mapped just now, and no reference
+        // to it exists.
         unsafe { libc::munmap(mapped, STEP) };
     }
     mapped == at

@@ -4,7 +4,7 @@ use super::{Counter, Section, Slots};
 use loom::sync::Arc;
 use loom::thread;
 
-/// Runs `deed` with each number on a thread of its own, all at the same time.
+/// Runs `deed` with each number on its own thread, all at the same time.
 fn at_once<T: Send + Sync + 'static>(
     shared: &Arc<T>,
     numbers: &[u64],

@@ -32,7 +32,7 @@ impl<T> Section<T> {
                 loom::thread::yield_now();
             }
         }
-        // SAFETY: the flag was free and is ours until it is set back, so nobody else has a reference.
+        // SAFETY: the flag was free and stays ours until it is reset, so no other reference exists.
         let done = self.value.with_mut(|value| change(unsafe { &mut *value }));
         self.flag.store(FREE, Ordering::Release);
         done

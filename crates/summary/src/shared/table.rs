@@ -77,7 +77,7 @@ impl<K: Key> SharedTable<K> {
         }
     }
 
-    /// Gives out all flows, and is empty then.
+    /// Emits all flows, and is empty afterwards.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
         self.flows.drain(|key, flow| {
             let Flow { packets, bytes, wire, marks } = flow;

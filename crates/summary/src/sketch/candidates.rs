@@ -1,4 +1,4 @@
-//! The flows with the largest estimates, kept beside a structure that does not know keys.
+//! The flows with the largest estimates, kept next to a structure that does not know keys.
 
 use super::SketchError;
 use super::key_index::KeyIndex;

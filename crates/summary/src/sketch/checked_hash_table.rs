@@ -67,7 +67,7 @@ impl<K: Key> CheckedHashTable<K> {
         self.saturated
     }
 
-    /// What went to flows that have no entry of their own: in the unit of the weights.
+    /// The weight of flows that have no entry, in the unit of the weights.
     pub fn not_kept(&self) -> u64 {
         self.entries.iter().map(|entry| u64::from(entry.others)).sum()
     }

@@ -14,9 +14,9 @@ use packet::Key;
 /// A slot without a pair.
 const NONE: u64 = 0;
 
-/// Different pairs of a key and an other, all of them or one in 2ˡ for the level l: those whose hash begins with l zeros. So a
-/// pair counts once however often it comes, and the pairs of each key are a uniform sample of its own (the one-level filtering of
-/// Venkataraman, Song, Gibbons, Blum, NDSS 2005).
+/// Different pairs of a key and an other, all of them or one in 2ˡ for the level l: those whose hash begins
+/// with l zeros. So a pair counts once however often it comes, and the pairs of each key are a separate
+/// uniform sample (the one-level filtering of Venkataraman, Song, Gibbons, Blum, NDSS 2005).
 ///
 /// The level rises by one, and half of the pairs leave, where one comes that finds no room; which level that ends at
 /// follows from the set of all pairs, in whatever order they come. At level 0 answers are exact, but for pairs that
@@ -212,7 +212,7 @@ impl<K: Key> Spreaders<K> for ContactSample<K> {
     fn spreaders(&self, threshold: u64) -> HeavyKeys<K> {
         let mut keys: Vec<K> = self.kept().map(|(_, key)| *key).collect();
         keys.sort_unstable();
-        // Of so few that nobody asks for them bounds would be most of the work.
+        // For groups this small, which are rarely queried, bounds would be most of the work.
         let scale = f64::from(self.level).exp2();
         let heavy = keys.chunk_by(|a, b| a == b).filter(|same| same.len() as f64 * scale >= threshold as f64);
         HeavyKeys::new(heavy.map(|same| (same[0], self.of_count(same.len()))).collect(), false)

@@ -174,7 +174,7 @@ pub struct CounterArray<P: Policy> {
     /// Sum of the weights that were taken away; it saturates.
     removed: u64,
     underflows: u64,
-    /// The second moment, once somebody asked for it; forgotten with each change.
+    /// The second moment, cached by the first query; discarded with each change.
     second_moment: OnceLock<Option<f64>>,
 }
 
@@ -289,8 +289,9 @@ impl<P: Linear> Merge for CounterArray<P> {
 }
 
 impl<C: Cell> CounterArray<Conservative<C>> {
-    /// Takes in what was counted of other flows, as by another core that has flows of its own. The sums are no less than any flow had and no
-    /// more than Count-Min's counters, so that the bound holds; they are not what one array would have of all, which grows less.
+    /// Takes in what was counted of other flows, as by another core with its own flows. The sums are no less
+    /// than any flow had and no more than Count-Min's counters, so that the bound holds; they are not what
+    /// one array would have of all, which grows less.
     ///
     /// # Errors
     /// Where the configurations differ, with both; nothing was changed then.

@@ -185,7 +185,7 @@ mod tests {
         for step in 0..5_000_usize {
             let at = ORDER[step % ORDER.len()];
             assert_eq!(counters.split().expect("many").is_zero(at), sums[at] == 0);
-            // The first packets have no weights beside them.
+            // The first packets have no weights.
             if step > 2_000 && step % 7 == 0 {
                 assert_eq!(counters.weighed().is_zero(at), sums[at] == 0);
                 counters.weighed().cells()[at] += 1_000;

@@ -120,7 +120,7 @@ impl<K: Key> EntropySample<K> {
             return None;
         }
         let total = total as f64;
-        // Between one flow and as many as units.
+        // From one flow to a flow for each unit.
         let entropy = |sum: f64| (total.log2() - sum / total).clamp(0.0, total.log2());
         let (value, lower, upper) = (entropy(value), entropy(value + off), entropy(value - off));
         let confidence = if off > 0.0 { CONFIDENCE } else { 1.0 };
@@ -202,7 +202,7 @@ impl<K: Key> EntropySample<K> {
         self.before[place] = self.flows[number].count - rest;
     }
 
-    /// Forgets a position, if there is one, and its flow where that has no other.
+    /// Forgets a position, if any, and its flow where that has no other.
     fn give_up(&mut self, place: usize) {
         let number = self.flow_of[place];
         let Some(flow) = self.flows.get_mut(number as usize) else { return };
@@ -310,7 +310,7 @@ mod tests {
         SizeDistribution::of(stream.counts.values().copied()).entropy().expect("flows")
     }
 
-    /// A stream of these flows' packets, one after the other.
+    /// A stream of these flows' packets, flow by flow.
     fn stream_of(sizes: impl Iterator<Item = (u32, u64)>, seed: &Seed) -> Vec<Update<KeyV4>> {
         let key = |flow: u32| {
             let [a, b, c, d] = flow.to_be_bytes();

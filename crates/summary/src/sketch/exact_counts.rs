@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn merged_beyond_the_capacity_the_heaviest_stay() {
         let stream = Stream::zipf(20_000, 3_000, 3);
-        // Each half has flows of its own, as where flows are split by hash.
+        // Each half has its own flows, as where flows are split by hash.
         let halves: [Vec<_>; 2] =
             [0, 1].map(|half| stream.updates.iter().filter(|u| u.hash & 1 == half).copied().collect());
         let config = config(1_792, 3);

@@ -45,7 +45,7 @@ pub(crate) fn widest(widths: RangeInclusive<usize>, fits: impl Fn(usize) -> bool
 
 /// Rows, width and seed of a structure `T`.
 pub struct GridConfig<T> {
-    /// Rows, each with a hash function of its own.
+    /// Rows, each with its own hash function.
     pub rows: usize,
     /// Cells of a row.
     pub width: usize,
@@ -135,7 +135,7 @@ impl<T> PartialEq for GridConfig<T> {
     }
 }
 
-/// Where keys lie: one cell a row, rows one after the other.
+/// Where keys lie: one cell a row, row by row.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
     hashes: [RowHash; MAX_ROWS],

@@ -293,7 +293,7 @@ mod tests {
             let table: Table = oracle::summary_of(&config(3, flows * 11 / 30, number), &stream.updates);
             let error = table.flows().expect_err("too many flows");
             assert!(error.cells_left > 0 && error.flows.len() < flows, "{error}");
-            // What it gives out is right even so.
+            // The flows it returns are correct even so.
             assert!(error.flows.iter().all(|(key, weight)| stream.counts[key] as i64 == *weight));
         }
     }

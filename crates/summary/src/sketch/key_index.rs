@@ -17,7 +17,7 @@ struct Bucket {
     /// `FREE`, or a part of the tag.
     marks: [u16; TAGS],
     numbers: [u32; TAGS],
-    /// Numbers that are behind this bucket since it was full when they came.
+    /// Numbers stored after this bucket because it was full when they arrived.
     passed: u32,
 }
 

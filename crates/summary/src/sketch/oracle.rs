@@ -277,7 +277,7 @@ pub(crate) fn reset_equals_new<S: UpdateBurst<K>, K: Copy, A: PartialEq + Debug>
     assert_eq!(answers(&used), answers(&new));
 }
 
-/// Two summaries merged answer as one of both streams, one after the other.
+/// Two summaries merged answer as one of both streams in sequence.
 pub(crate) fn merge_equals_one_pass<S: UpdateBurst<K> + Merge, K, A: PartialEq + Debug>(
     config: &S::Configuration,
     updates: &[Update<K>],

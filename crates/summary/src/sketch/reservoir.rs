@@ -6,8 +6,9 @@ use packet::Seed;
 /// Reservoir sampling (Vitter, "Random sampling with a reservoir", ACM TOMS 1985): all of the first k are taken, and of the others
 /// the n-th with the probability k/n, in the place of any.
 ///
-/// Those between are passed over by a geometric wait: that of an earlier probability, which is above all later ones; what it
-/// ends at is taken with what the two differ by. So it depends on nothing but how many there were, and goes on after a merge.
+/// Those between are passed over by a geometric wait: that of an earlier probability, which is above all
+/// later ones; what it ends at is taken with what the two differ by. So it depends only on how many there
+/// were, and continues after a merge.
 #[derive(Clone, Debug)]
 pub(crate) struct Reservoir {
     draw: Draw,
@@ -93,7 +94,7 @@ impl Reservoir {
         self.draw.happens(part, whole)
     }
 
-    /// Goes on as if it had seen those of `other` too.
+    /// Continues as if it had seen those of `other` too.
     pub(crate) fn join(&mut self, other: &Self) {
         self.draw = self.draw.joined(&other.draw);
         self.seen = self.seen.saturating_add(other.seen);
@@ -105,7 +106,7 @@ impl Reservoir {
 mod tests {
     use super::*;
 
-    /// The numbers that a reservoir ends with, of a stream that comes in steps of `step`.
+    /// The numbers that a reservoir ends with, of a stream that arrives in steps of `step`.
     fn sample(seed: u64, places: usize, stream: u64, step: u64) -> Vec<u64> {
         let mut reservoir = Reservoir::new(&Seed::new(seed), 1, places);
         let mut kept = vec![u64::MAX; places];

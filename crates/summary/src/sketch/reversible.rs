@@ -246,8 +246,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Goes on behind the `words` first bytes of a mangled key, whose part of the indices is `lanes`. False where the work is
-    /// too much.
+    /// Continues after the first `words` bytes of a mangled key, whose part of the indices is `lanes`. False
+    /// where the work is too much.
     fn go_on(&mut self, words: usize, mangled: u32, lanes: Lanes) -> bool {
         let shift = ReversibleSketch::word_bits(&self.sketch.config) as usize * (WORDS - 1 - words);
         for value in 0..256 {

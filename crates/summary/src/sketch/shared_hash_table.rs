@@ -13,8 +13,8 @@ use packet::Key;
 
 /// A [`SimpleHashTable`] that several cores update at the same time. Counters have 64 bits while they are shared.
 ///
-/// Which of the flows of an entry is kept is that of the core that came first. As the key is never checked, nobody waits for it
-/// to be written but who reads the table.
+/// Which of the flows of an entry is kept depends on which core was first. As the key is never checked, only
+/// a reader of the table waits for it to be written.
 #[derive(Debug)]
 pub struct SharedHashTable<K: Key> {
     config: GridConfig<SimpleHashTable<K>>,

@@ -1,4 +1,5 @@
-//! A counter array that can say which flows are heavy: the keys with the largest estimates are kept beside it.
+//! A counter array that can say which flows are heavy: the keys with the largest estimates are kept next to
+//! it.
 
 use super::candidates::{Candidates, MOST};
 use super::counter_array::Observer;
@@ -15,7 +16,7 @@ use std::marker::PhantomData;
 /// Candidates where memory is all that was said.
 const USUAL_CANDIDATES: usize = 1024;
 
-/// A counter array's configuration, and how many flows are kept beside it.
+/// A counter array's configuration, and how many flows are kept next to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TrackedConfig<K, P> {
     array: ArrayConfig<P>,

@@ -209,7 +209,7 @@ mod tests {
             for part in [&updates[2_000..2_050], &updates[2_050..4_000]] {
                 merged.merge(&oracle::summary_of(&config(200, number), part)).expect("equal");
             }
-            // One that was merged goes on.
+            // One that was merged continues.
             merged.update_burst(&updates[4_000..]);
             assert_eq!((one.total(), merged.total()), (5_000, 5_000));
             let q = (number as f64 * 0.37).fract();

@@ -124,7 +124,7 @@ impl<K: ByteKey> Search<'_, K> {
         !self.is_cut_short
     }
 
-    /// Goes on in the next row with what is left of the sets.
+    /// Continues in the next row with what is left of the sets.
     fn go_on(&mut self, left: &Sets) {
         let row = self.chosen.len();
         if row == self.heavy.len() {

@@ -2,12 +2,12 @@
 
 /// The first two moments of a stream of samples: 32 bytes, all zero when empty.
 ///
-/// Sums of integers instead of Welford's recurrence: one multiplication and no division a sample (17 instructions
-/// with loads and stores), and nothing is rounded before somebody asks. The sum of squares cannot overflow where
-/// the sum does not, because `Σx² ≤ (Σx)²`; and the sum of a flow's gaps, bytes or inter-arrival times is at most
-/// the packets received meanwhile, its bytes, its duration: all of them 64-bit counters. Where other samples add
-/// up to 2^64 − 1 or more, the sum stays there for good, and there is no mean and no deviation, rather than a
-/// wrong one.
+/// Sums of integers instead of Welford's recurrence: one multiplication and no division a sample (17
+/// instructions with loads and stores), and nothing is rounded before a query. The sum of squares cannot
+/// overflow where the sum does not, because `Σx² ≤ (Σx)²`; and the sum of a flow's gaps, bytes or
+/// inter-arrival times is at most the packets received meanwhile, its bytes, its duration: all of them 64-bit
+/// counters. Where other samples add up to 2^64 − 1 or more, the sum stays there for good, and there is no
+/// mean and no deviation, rather than a wrong one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
@@ -40,8 +40,8 @@ impl Moments {
     /// Standard deviation of the population (divided by the count, not by one less): the samples are all that
     /// there were and not a selection. None with fewer than two samples, or where their sum is too large.
     ///
-    /// Squares are taken about the integer nearest to the mean, in integers, so that no digits cancel where the
-    /// deviation is small beside the mean.
+    /// Squares are taken about the integer nearest to the mean, in integers, so that no digits cancel where
+    /// the deviation is small compared with the mean.
     pub fn stddev(&self) -> Option<f64> {
         if self.count < 2 || self.sum == u64::MAX {
             return None;

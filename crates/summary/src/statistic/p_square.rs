@@ -286,7 +286,7 @@ mod tests {
         assert_eq!((p_square.heights[1], p_square.positions[0]), (25.0, 3));
     }
 
-    /// At the end of 32 bits the markers keep their heights, their order and their ranks, and go on.
+    /// At the end of 32 bits the markers keep their heights, their order and their ranks, and continue.
     #[test]
     fn positions_are_halved() {
         for millionths in [0, 1, 500_000, 990_000, 999_999, 1_000_000] {

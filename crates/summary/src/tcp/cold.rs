@@ -2,8 +2,8 @@
 
 use super::holes::{Holes, MAX_HOLES};
 
-/// What is kept of a stream beside [`HotStream`](super::HotStream). 160 bytes. It need not be initialised for a
-/// new connection: the hot part knows whether it is in use.
+/// What is kept of a stream in addition to [`HotStream`](super::HotStream). 160 bytes. It need not be
+/// initialised for a new connection: the hot part knows whether it is in use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ColdStream {
     pub(super) holes: Holes,

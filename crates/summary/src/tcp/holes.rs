@@ -5,7 +5,7 @@ use super::serial::{first, last, overlap};
 /// Holes that are kept of one stream.
 pub(super) const MAX_HOLES: usize = 8;
 
-/// What is known of a hole beside its extent.
+/// What is known of a hole in addition to its extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// Skipped at this time.

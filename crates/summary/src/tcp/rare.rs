@@ -76,17 +76,17 @@ pub fn track_rare(
     }
 }
 
-/// Decides all that is undecided of a stream, as at the end of its record: what was acknowledged is unseen, the
-/// rest lost. To be left out where the flow goes on in another record. The cold part is used only where
-/// [`HotStream::is_undecided`].
+/// Decides all that is undecided of a stream, as at the end of its record: what was acknowledged is unseen,
+/// the rest lost. Not to be called where the flow continues in another record. The cold part is used only
+/// where [`HotStream::is_undecided`].
 pub fn finish(stream: &mut HotStream, cold: &mut ColdStream, booked: &mut LossCounts) {
     let mut side = Side { stream, cold, booked };
     side.stream.book_rtt(side.booked);
     side.decide(|_| true);
 }
 
-/// What comes within this time after a hole opened was reordered, not lost: a quarter of the round trip, as far as
-/// both sides of the tap are known, at least 3 ms.
+/// A segment that fills a hole within this time after it opened was reordered, not lost: a quarter of the
+/// round trip, as far as both sides of the tap are known, at least 3 ms.
 fn reordering_window_ns(hot: &[HotStream; 2]) -> u64 {
     let round_trip: u64 = hot.iter().filter_map(HotStream::known_rtt).map(u64::from).sum();
     (round_trip / 4).max(MIN_REORDERING_NS)
@@ -185,7 +185,7 @@ impl Side<'_> {
         let position = distance(segment.seq, self.stream.next);
         if position >= 0 && self.stream.state & SKIPPED != 0 {
             self.stream.state &= !SKIPPED;
-            // A segment further ahead opens a hole of its own, and counts there.
+            // A segment further ahead opens a separate hole, and counts there.
             self.booked.hole_count += u32::from(position == 0);
         }
         match position {

@@ -182,8 +182,8 @@ impl Default for HotStream {
 }
 
 impl HotStream {
-    /// What [`track`] relies on where an acknowledgement is repeated holds no more: the segment is not ordinary, or nobody
-    /// tracks it.
+    /// What [`track`] relies on where an acknowledgement is repeated no longer holds: the segment is not
+    /// ordinary, or is not tracked.
     #[inline(always)]
     pub fn forget_ack(&mut self) {
         self.state &= !ACK_TAKEN;

@@ -24,7 +24,7 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
             for flow in flows {
                 flow.estimate = match spec.kind {
                     Kind::Change => flow.estimate.widened_by_losses(Some(earlier), Some(weight)),
-                    // Each packet that was lost may also have been the only one to somebody.
+                    // Each packet that was lost may also have been the only one to its peer.
                     _ => flow.estimate.widened_by_loss(Some(weight)),
                 };
                 flow.own = flow.own.map(|own| own.widened_by_loss(Some(weight)));
@@ -41,8 +41,8 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
     }
 }
 
-/// Those that were lost are a further set of packets, of one flow or each of its own, of flows that were seen or not. Mixing adds at
-/// most the entropy of which set a packet is of.
+/// Those that were lost are a further set of packets, of one flow or each of a different one, of flows that
+/// were seen or not. Mixing adds at most the entropy of which set a packet is of.
 fn entropy(bits: Estimate, lost: u64, total: f64) -> Estimate {
     let bounds = bits.bounds.map(|bounds| {
         if lost == 0 {

@@ -13,7 +13,7 @@ use summary::sketch::{
 
 /// All of an answer's bounds hold together with the rest of this probability at least.
 const FAILURE: f64 = 0.05;
-/// Flows that are kept beside a Count-Min array where only its memory is given.
+/// Flows that are kept next to a Count-Min array where only its memory is given.
 const CANDIDATES: f64 = 1024.0;
 /// Contacts of a spreader where the user did not say from when on it is one.
 const USUAL_SPREADER: f64 = 1_000.0;
@@ -84,8 +84,9 @@ pub(super) fn error_bound<K: Key>(
             match structure {
                 // N / k, for certain (Metwally et al. 2005).
                 Structure::SpaceSaving | Structure::SpaceSavingHeap => Some(1.0 / (room * share)),
-                // A row is off by k·N/w with a probability of 1/k at most (Markov), all three with k⁻³. Any flow may be taken
-                // for a heavy one, and more than are kept beside the counters may be heavy.
+                // A row is off by k·N/w with a probability of 1/k at most (Markov), all three with k⁻³. Any
+                // flow may be taken for a heavy one, and more may be heavy than are kept next to the
+                // counters.
                 Structure::CountMin | Structure::Conservative if share * CANDIDATES >= 1.0 => {
                     let k = (question.most_entries() as f64 / FAILURE).cbrt();
                     Some(k * wide / (room * share))

@@ -1,4 +1,4 @@
-//! Runs queries over the rows of windows, each as a whole of its own, and over the whole run.
+//! Runs queries over the rows of windows, each separately, and over the whole run.
 
 use super::answer::Unplaced;
 use super::batch::Batch;

@@ -1,4 +1,5 @@
-//! Groups by parts of the flow key and by values, each address family in a table of its own where keys have addresses.
+//! Groups by parts of the flow key and by values, each address family in a separate table where keys have
+//! addresses.
 
 use super::batch::Batch;
 use super::plan::{MOST_EXTRAS, Parts};

@@ -82,7 +82,7 @@ impl MergedRows {
         &scratch.v6
     }
 
-    /// Gives out all merged rows of IPv4.
+    /// Emits all merged rows of IPv4.
     pub(crate) fn each_v4(&self, mut give: impl FnMut(&Batch<KeyV4>)) {
         each(&self.v4, &self.columns, &mut give);
     }

@@ -22,7 +22,7 @@ pub struct RowQuery {
     pub over: Over,
 }
 
-/// Groups in an answer without a limit of its own.
+/// Groups in an answer without an explicit limit.
 pub const MOST_GROUPS: usize = 10_000;
 
 /// The time that one answer covers.

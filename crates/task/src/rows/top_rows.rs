@@ -1,4 +1,4 @@
-//! The first rows by some order, where each row is a group of its own: no table is needed.
+//! The first rows by some order, where each row is a separate group: no table is needed.
 
 use super::batch::Batch;
 use super::keyed::base;
@@ -11,7 +11,7 @@ use packet::{KeyV6, MaskedKey};
 /// The rows that are first so far, and the totals of all.
 #[derive(Debug)]
 pub(crate) struct TopRows {
-    /// Up to twice as many as are asked for; beyond, the last half goes.
+    /// Up to twice the requested number; beyond, the last half is discarded.
     kept: Vec<TopRow>,
     limit: usize,
     /// What a row must reach to be among the first, by the first item of the order.
@@ -79,7 +79,7 @@ impl TopRows {
             return;
         }
         let order = plan.first_order();
-        // Most rows are behind the first ones, which one column says nearly always.
+        // Most rows rank after the first ones; one column nearly always suffices to determine it.
         match plan.items[order.item].kind {
             ItemKind::Sum(column) if order.descending => {
                 let values = batch.column(column);

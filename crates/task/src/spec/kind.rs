@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// What can be said of it, beside what can of all.
+    /// Options of this kind, in addition to those of all kinds.
     pub(crate) fn keys(self) -> &'static [&'static str] {
         match self {
             Self::HeavyHitters => &["key", "by", "share", "count", "top", "prefixes"],

@@ -200,7 +200,7 @@ impl Path {
         None
     }
 
-    /// A packet passes a tap and goes on to the next one, to an end, or nowhere.
+    /// A packet passes a tap and continues to the next one, to an end, or nowhere.
     fn pass(&mut self, now: u64, number: u32, tap: u32, packet: Packet) -> TapFrame {
         let hop_ns = u64::from(self.spec.rtt_us) * 1000 / 2 / u64::from(self.spec.hops);
         let connection = &mut self.connections[number as usize];

@@ -5,7 +5,7 @@ use crate::capture::gzip::GzipReader;
 use crate::capture::zstandard::ZstdReader;
 use std::io::Cursor;
 
-/// Gives the bytes before each of `ends` by a read or more of their own, then the rest.
+/// Gives the bytes before each of `ends` by one or more separate reads, then the rest.
 struct Pieces {
     bytes: Cursor<Vec<u8>>,
     ends: Vec<usize>,

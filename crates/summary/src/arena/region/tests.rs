@@ -188,7 +188,7 @@ fn owner_thread_and_taker_race() {
                 assert!(region.advance(), "{region:?}");
                 let first = at(base, step * STEP);
                 for word in (0..STEP / 8).step_by(64) {
-                    // SAFETY: within a step in use, which nobody else reads or writes.
+                    // SAFETY: within a step in use, which no other thread reads or writes.
                     unsafe {
                         assert_eq!(first.add(word).read(), 0, "step {step} is not new");
                         first.add(word).write((step * STEP + word) as u64);

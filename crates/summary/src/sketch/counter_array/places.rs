@@ -55,14 +55,14 @@ impl Word {
 
 /// The rows' functions.
 ///
-/// A row's place is a digit of a word: taken for a fraction, the word times the width has the place before the point and
-/// the next row's fraction behind it. One word is enough for rows of 64 bits together, as three of a million counters; where the
-/// width is no power of two, for 54, so that no place is likelier than another by more than a thousandth. Other
-/// rows begin with a word of their own.
+/// A row's place is a digit of a word: taken for a fraction, the word times the width has the place before
+/// the point and the next row's fraction behind it. One word is enough for rows of 64 bits together, as three
+/// of a million counters; where the width is no power of two, for 54, so that no place is likelier than
+/// another by more than a thousandth. Other rows begin with a new word.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     words: [Word; MAX_ROWS],
-    /// Rows that begin with a word of their own: the first one does.
+    /// Rows that begin with a new word: the first one does.
     begins: [bool; MAX_ROWS],
     width: u32,
 }
@@ -107,7 +107,7 @@ impl Places {
             rest = product as u64;
             let value = (product >> 64) as u32;
             let (value, sign) = if SIGNS { (value >> 1, value << 31) } else { (value, 0) };
-            // Places behind the depth may wrap: nobody takes them.
+            // Places beyond the depth may wrap: they are not used.
             let place = first.wrapping_add(value) | sign;
             first = first.wrapping_add(self.width);
             Place(place)

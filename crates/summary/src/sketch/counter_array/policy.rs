@@ -16,7 +16,7 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     type Cell: Cell;
     /// Its name in messages and benches.
     const KIND: &'static str;
-    /// Rows where nobody asks for a number of them.
+    /// Rows unless their number is requested.
     const USUAL_DEPTH: usize;
     /// The fewest counters of a row.
     const LEAST_WIDTH: usize = 1;

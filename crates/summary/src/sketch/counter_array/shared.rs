@@ -97,7 +97,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
                 cell.add(update.weight)
             })
         }));
-        // Below zero is nobody's total.
+        // A negative value is no valid total.
         let estimate = rank.max(0) as u64;
         if estimate > self.largest.load(Ordering::Relaxed) {
             self.replace_heaviest(update.key, estimate);

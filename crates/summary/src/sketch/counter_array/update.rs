@@ -63,7 +63,7 @@ impl<P: Policy> CounterArray<P> {
             && P::SPLITS
             && let Some(split) = self.counters.split()
         {
-            // Nobody looks at split counters while they count.
+            // Split counters are not read while they count.
             let places = &self.places;
             return with_depth!(self.configuration.depth, D => match is_one_word {
                 true => count_rows::<P, D, true, Packet>(split, places, burst, of),
