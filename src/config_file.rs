@@ -78,7 +78,7 @@ fn of_file(command: &Command, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Fai
     Ok(defaults)
 }
 
-/// A value as it would stand on the command line.
+/// A value in its command-line form.
 fn texts(value: &toml::Value) -> Option<Vec<String>> {
     Some(match value {
         toml::Value::String(text) => vec![text.clone()],

@@ -24,8 +24,8 @@ pub(crate) fn plan(options: &RunOptions, config: &Config) -> Result<Plan, Failur
     settle(options, config, queues, &engine::allowed_cores())
 }
 
-/// Receive queues that a DPDK port is asked for: those of `--queues`, or one for each receiver; one where no design was asked for and
-/// something needs one receiver.
+/// Receive queues requested of a DPDK port: those of `--queues`, or one for each receiver; one if no design
+/// was requested and something needs one receiver.
 pub(crate) fn asked_queues(options: &RunOptions, config: &Config) -> usize {
     match (options.queues, options.design, &options.cores) {
         (Some(queues), ..) => usize::from(queues),
@@ -70,7 +70,7 @@ pub(crate) fn directions(spread: port::dpdk::Spread) -> Directions {
     }
 }
 
-/// Tells the user how near the cores are to the port.
+/// Informs the user how near the cores are to the port.
 #[cfg(feature = "dpdk")]
 pub(crate) fn nearness(nearness: &engine::Nearness) -> String {
     match nearness {
@@ -91,7 +91,7 @@ pub(crate) fn keeps_flows(spread: port::dpdk::Spread, ports: usize) -> bool {
     }
 }
 
-/// What the report says of it.
+/// Its part of the report.
 pub(crate) fn report(plan: &Plan) -> DesignReport {
     DesignReport {
         name: plan.design.to_string(),

@@ -1,4 +1,4 @@
-//! The queries whose answers the screen, `--json` and `--report` have without being asked for.
+//! The queries whose answers the screen, `--json` and `--report` contain without a request.
 
 use packet::KeySpec;
 use task::rows::{Aggregate, Comparison, GroupField, Item, Literal, Order, Over, Predicate, RowQuery};

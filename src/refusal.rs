@@ -6,7 +6,7 @@ use engine::admission::{self, Admission, OneReceiver, Ordered, Refusal, Site};
 use engine::{Config, Plan, StartError, State};
 use task::TaskSpec;
 
-/// Admits a run, or says all reasons why not.
+/// Admits a run, or prints all reasons why not.
 pub(crate) fn admit(
     config: &Config,
     plan: &Plan,

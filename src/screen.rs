@@ -56,7 +56,7 @@ pub(crate) struct Screen {
     time_base: TimeBase,
     show: Show,
     thread: JoinHandle<Shown>,
-    /// Warnings that came when the queue was full: they are said at the end.
+    /// Warnings that arrived when the queue was full: they are printed at the end.
     unsaid: Vec<String>,
 }
 
@@ -189,7 +189,8 @@ impl Painter {
         let mut out = io::stdout().lock();
         if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             self.is_closed = true;
-            // Whoever read (`| head`) has seen enough; any other failure is a fault. Either way the run is over.
+            // The reader (`| head`) has closed the pipe; any other failure is a fault. Either way the run is
+            // over.
             if error.kind() != ErrorKind::BrokenPipe {
                 self.shown.fault = Some(format!("standard output: {error}"));
             }

@@ -1,6 +1,6 @@
 //! How errors of the libraries read with the options that put them right.
 //!
-//! Libraries say what is wrong and which setting decides it; the names of options are known here only.
+//! Libraries report what is wrong and which setting decides it; the names of options are known here only.
 
 use flow::{Metric, Part};
 use port::{Setting, SourceError};

@@ -1,4 +1,5 @@
-//! Bad input and early ends: the exit code, one line that says what is wrong, and a report of what was measured.
+//! Bad input and early ends: the exit code, one line that explains what is wrong, and a report of what was
+//! measured.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
@@ -246,7 +247,7 @@ fn a_pipe_that_falls_silent() {
     ]);
     let bytes = capture::pcap(ETHERNET, &capture::udp_frames(3000, START));
 
-    // It ends of itself where it is told to.
+    // It ends by itself as configured.
     let mut waiting = Running::start(command.arg("--idle-exit").arg("200ms").stdin(Stdio::piped()));
     let mut stdin = waiting.child.stdin.take().expect("piped");
     stdin.write_all(&bytes).expect("it reads");

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use summary::tcp::LossCounts;
 use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 
-/// Enough for the index to grow several times: under a fuzzer it begins to at 192 flows.
+/// Enough for the index to grow several times: under a fuzzer it starts growing at 192 flows.
 const MOST_PACKETS: usize = 600;
 /// Long histories find what short ones find, and each costs many of those.
 const MOST_STEPS: usize = 40;
@@ -46,7 +46,7 @@ struct Input {
     steps: Vec<Step>,
 }
 
-/// A key with the hash that the input wants.
+/// A key with the hash that the input chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Ord, Eq)]
 struct SteeredKey {
     number: u64,

@@ -9,7 +9,7 @@ use summary::StatisticSpec;
 use task::TaskSpec;
 use traffic::{PathSpec, Spec};
 
-/// An error is one line, unless the user's own line break stands in it.
+/// An error is one line, unless it contains the user's own line break.
 fn check_error(text: &str, error: &dyn std::fmt::Display) {
     let message = error.to_string();
     assert!(!message.is_empty());

@@ -36,13 +36,13 @@ struct Sending {
     packets_per_second: Option<f64>,
     /// On the link, with preamble, check sequence and gap.
     bits_per_second: Option<f64>,
-    /// Whether the rate that was asked for was kept; null without one.
+    /// Whether the requested rate was kept; null without one.
     kept_rate: Option<bool>,
     /// Whether it was ended before the last frame.
     stopped: bool,
 }
 
-/// Sends what the options say.
+/// Sends as the options request.
 pub(super) fn send(options: &GenerateOptions, spec: Spec) -> Result<ExitCode, Failure> {
     let snap = spec.snap();
     let mut generator = Generator::with_truth(spec);
@@ -95,7 +95,7 @@ fn sending(to: &str, pacing: Pacing, sent: &Sent, lost: BTreeMap<&'static str, u
     }
 }
 
-/// Says how it went.
+/// Prints the result.
 fn describe(name: &str, sent: &Sent, lost: &BTreeMap<&'static str, u64>) {
     let (pps, bps) = (sent.packets_per_second().unwrap_or(0.0), sent.bits_per_second().unwrap_or(0.0));
     say(&format!(

@@ -145,8 +145,8 @@ fn headers(row: &Row) -> Vec<Header> {
     headers
 }
 
-/// Marks the header that states more than there is. tshark says how much there is, but not of which header: it is the
-/// last one to which that can apply.
+/// Marks the header that states more than there is. tshark reports how much there is, but not for which
+/// header: it is the last one to which that can apply.
 fn mark_bad_length(headers: &mut [Header], row: &Row) {
     const COMPLAINTS: [(&str, u64); 2] = [
         ("IPv4 total length exceeds packet length (", 0),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use testbed::captures::Capture;
 
-/// The fields asked for; a frame has any number of values of each, in the order of the headers.
+/// The requested fields; a frame has any number of values of each, in the order of the headers.
 pub(crate) const FIELDS: &[&str] = &[
     "frame.encap_type",
     "frame.len",

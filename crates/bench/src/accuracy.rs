@@ -36,7 +36,7 @@ const MOST_SEEDS: f64 = 10.0;
 const MOST_SECONDS: f64 = 5.0;
 /// Of which each needs memory.
 const MOST_THREADS: usize = 4;
-/// Seconds for which one more seed is run.
+/// Seconds of run time for each further seed.
 const SECONDS_OF_SEED: f64 = 3.0;
 
 /// Runs it: all memories on one core, designs and skews at few of them; with a skew given, that one at all memories and nothing else.

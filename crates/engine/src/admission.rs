@@ -1,5 +1,5 @@
-//! Whether a run can be as it was asked for. Checked in one place, before anything is measured, so that all programs refuse alike;
-//! and all reasons are given at once.
+//! Whether a run is possible as requested. Checked in one place, before anything is measured, so that all
+//! programs refuse alike. All reasons are reported at once.
 
 use crate::config::{Config, Every};
 use crate::memory::{merging_bytes, ring_bytes};
@@ -169,7 +169,7 @@ pub fn tasks(
         scatters: plan.merges() || site.scatters_flows,
         seed: config.seed,
     };
-    // One by one, so that each says what it lacks.
+    // One by one, so that each reports what it lacks.
     let refusal = |spec| Tasks::plan(std::slice::from_ref(spec), &setting).err();
     Tasks::plan(specs, &setting)
         .map(Some)

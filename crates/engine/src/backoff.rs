@@ -8,7 +8,7 @@ use std::time::Duration;
 const SPINS: u32 = 256;
 /// Polls after that for which it only lets others run.
 const YIELDS: u32 = 4096;
-/// After that it sleeps: nothing has come for milliseconds.
+/// After that it sleeps: nothing has arrived for milliseconds.
 const SLEEP: Duration = Duration::from_micros(50);
 
 /// Spins briefly, then yields, then sleeps, so that more threads than cores still get on.
@@ -33,7 +33,7 @@ impl Backoff {
         self.polls >= YIELDS
     }
 
-    /// What was waited for has come.
+    /// The awaited event has occurred.
     pub(crate) fn reset(&mut self) {
         self.polls = 0;
     }

@@ -17,11 +17,12 @@ pub trait RecordSink {
     fn takes_records(&self) -> bool {
         true
     }
-    /// One more row of the window that [`RecordSink::begin_rows`] named last. Those that nothing asks for may be left lying.
+    /// One more row of the window that [`RecordSink::begin_rows`] named last. Rows that nothing requests may
+    /// be ignored.
     fn row<K: Key>(&mut self, _row: WindowRow<K>, _loss: Option<&LossCounts>) {}
     /// Rows from here on are of this window.
     fn begin_rows(&mut self, _window: WindowId) {}
-    /// True where the totals of ended records are wanted as rows.
+    /// True if the totals of ended records are required as rows.
     #[inline]
     fn takes_record_rows(&self) -> bool {
         false
@@ -30,7 +31,7 @@ pub trait RecordSink {
     fn record_row<K: Key>(&mut self, _row: WindowRow<K>) {}
     /// Rows of records from here on are the last ones of their keys, each of which comes once, from here or from elsewhere.
     fn begin_last_record_rows(&mut self) {}
-    /// All rows of the window have come. Gives the number of those that were not taken.
+    /// All rows of the window have been passed on. Returns the number of those that were not taken.
     fn end_rows(&mut self) -> u64 {
         0
     }
@@ -47,7 +48,7 @@ pub trait RecordSink {
     /// Reports what is known of the measurement in addition to records, when a window is closed. Most have no
     /// use for it.
     fn account(&mut self, _account: Account) {}
-    /// Lines for the user that came up since the last call.
+    /// Warnings for the user since the last call.
     fn warnings(&mut self) -> Vec<String> {
         Vec::new()
     }
@@ -132,7 +133,7 @@ impl<R: RecordSink> Collector<R> {
         self.open.totals.packets += packets as u64;
     }
 
-    /// The sums of the closing window, all rows of which have come.
+    /// The sums of the closing window, all rows of which have arrived.
     pub(crate) fn take_closing(&mut self) -> WindowSums {
         self.closing.refused_rows = self.records.end_rows();
         std::mem::take(&mut self.closing)

@@ -1,13 +1,14 @@
-//! What a run is told.
+//! The configuration of a run.
 
 use crate::control::Control;
 use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
 
-/// Packets that may usually wait between a receiver and each of its workers: what a link of 10 Mpps brings while a core is away for 1.6 ms.
-/// Also more than fits an L2 cache (a mebibyte): written while still in the receiver's own and the worker's, as after 4,096, each
-/// line has to be called back, which took parsing 15 ns a packet instead of 10.6 (EPYC, Zen 4).
+/// Packets that may usually wait between a receiver and each of its workers: what a link of 10 Mpps delivers
+/// while a core is preempted for 1.6 ms. Also more than fits an L2 cache (a mebibyte): written while still in
+/// the receiver's own and the worker's, as after 4,096, each line has to be fetched back, so that parsing
+/// took 15 ns a packet instead of 10.6 (EPYC, Zen 4).
 pub const HAND_OVER_PACKETS: usize = 16_384;
 
 /// When a window is full.
@@ -37,8 +38,8 @@ pub struct Config {
     pub parts: Parts,
     /// Seed of the tables' hash.
     pub seed: Seed,
-    /// Says which task set answers which window, and which tasks are counted in addition to flows. Tasks are planned for the same seed,
-    /// key and design ([`crate::admission::admit`]).
+    /// Determines which task set answers which window, and which tasks are counted in addition to flows.
+    /// Tasks are planned for the same seed, key and design ([`crate::admission::admit`]).
     pub control: Option<Control>,
     /// The most frames in a burst.
     pub burst: usize,

@@ -56,7 +56,7 @@ struct Attached {
 /// Why a set is not installed. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotInstalled {
-    /// Sets have growing generations, so that what they counted is told apart.
+    /// Sets have growing generations, so that their counts are distinguished.
     OldGeneration {
         /// That of the set.
         given: Generation,
@@ -252,7 +252,7 @@ impl Control {
         Arc::clone(&schedule.sets[after.saturating_sub(1)].1)
     }
 
-    /// No window before this one is asked about any more.
+    /// No window before this one is queried any more.
     pub(crate) fn forget_before(&self, window: WindowId) {
         let mut schedule = self.schedule();
         let after = schedule.sets.partition_point(|(first, _)| *first <= window);

@@ -8,14 +8,14 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Where the kernel tells its NUMA nodes.
+/// Where the kernel reports its NUMA nodes.
 const NODES: &str = "/sys/devices/system/node";
 
 /// Cores on which this process may run, by the machine's numbers.
 pub fn allowed() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect();
-    // Whoever asks runs on one at least.
+    // The caller runs on one at least.
     if cores.is_empty() { vec![0] } else { cores }
 }
 
@@ -34,12 +34,13 @@ pub(crate) fn pin(core: usize) -> Result<(), String> {
     sched_setaffinity(None, &set).map_err(|error| format!("cannot keep a thread on core {core}: {error}"))
 }
 
-/// The NUMA nodes of a machine, each with its cores. One node, or none that the kernel tells of: all cores are as near.
+/// The NUMA nodes of a machine, each with its cores. With one node, or none reported by the kernel, all cores
+/// are equally near.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology(Vec<(usize, Vec<usize>)>);
 
 impl Topology {
-    /// What the kernel says of this machine.
+    /// What the kernel reports of this machine.
     pub fn of_this_machine() -> Self {
         Self::under(Path::new(NODES))
     }
@@ -140,7 +141,7 @@ mod tests {
         assert_eq!(two_nodes().nearest_first(&all, Some(1)), [2, 3, 6, 0, 1, 5]);
         assert_eq!(two_nodes().nearest_first(&all, Some(0)), [0, 1, 5, 2, 3, 6]);
         assert_eq!(two_nodes().nearest_first(&all, None), all);
-        // A node that is not there, and a machine that tells of none.
+        // A node that is not there, and a machine that reports none.
         assert_eq!(two_nodes().nearest_first(&all, Some(7)), all);
         assert_eq!(Topology::default().nearest_first(&all, Some(0)), all);
     }

@@ -1,11 +1,12 @@
-//! The end of a replay that several receivers share: flows end by the stream time of all of it, not by that of the queue
-//! they came from. Otherwise a flow of a queue whose last frame came early would end as if the stream had ended there.
+//! The end of a replay that several receivers share: flows end by the stream time of all of it, not by that
+//! of their own queue. Otherwise a flow of a queue whose last frame arrived early would end as if the stream
+//! had ended there.
 
 use crate::backoff::Backoff;
 use port::TimeBase;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// How far the receivers of a run have come.
+/// The progress of a run's receivers.
 #[derive(Debug)]
 pub(crate) struct EndBarrier {
     receiving: AtomicUsize,
@@ -23,7 +24,7 @@ impl EndBarrier {
         }
     }
 
-    /// One of the receivers, to be asked for once each.
+    /// The handle of one receiver; to be requested once for each.
     pub(crate) fn receiving(&self) -> Receiving<'_> {
         Receiving(self)
     }

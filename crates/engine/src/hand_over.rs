@@ -13,7 +13,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 use summary::prefetch_for_writing;
 
-/// How often a worker is told the time while it gets no packets, in nanoseconds of it.
+/// The interval at which a worker is given the time while it gets no packets, nanoseconds.
 const TICK_NS: u64 = 1_000_000;
 /// Packets of a live source that are gathered for each worker before they are sent, at most one burst for all
 /// together: the batch that a table takes through its stages. At 6 Mpps a poll finds one or two; handed over
@@ -34,7 +34,7 @@ struct Wait {
     seen: Vec<(u64, Instant)>,
 }
 
-/// Who hears of a worker that is given up, at once: others may wait for what it does not say.
+/// Called at once when a worker is given up: others may wait for its reports.
 pub(crate) type GaveUp = Box<dyn Fn(usize) + Send>;
 
 /// How a receiver hands over.
@@ -92,7 +92,7 @@ impl Fan {
         (Self { lanes, gave_up, hand_over, time_base, gathered, refused, told: 0, turn: 0 }, inboxes)
     }
 
-    /// Tells all workers to end their flows.
+    /// Orders all workers to end their flows.
     pub(crate) fn end(&mut self, now: u64) {
         self.order(Order::End, now);
     }
@@ -233,7 +233,7 @@ fn swap<K: Key>(empty: &mut KeyBurst<K>, burst: &mut KeyBurst<K>) {
     }
 }
 
-/// Asks for the places behind those that are filled next, which were asked for before.
+/// Prefetches the places after those that are filled next, which were prefetched before.
 #[inline]
 fn ready_behind<K: Key>(burst: &KeyBurst<K>, packets: usize) {
     if !burst.packets().is_empty() {

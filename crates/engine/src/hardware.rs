@@ -56,7 +56,7 @@ impl Counting {
     }
 }
 
-/// Whether this machine tells what its processor counts.
+/// Whether this machine gives access to its processor's counters.
 ///
 /// # Errors
 /// Why not, in one line.
@@ -81,7 +81,8 @@ mod tests {
     use super::*;
     use perf_event::events::Software;
 
-    /// Events that every kernel counts stand for those of a processor: pages of fresh memory, each touched once.
+    /// Events that every kernel counts replace those of a processor: pages of fresh memory, each touched
+    /// once.
     #[test]
     fn the_calling_thread_is_counted_between_start_and_read() {
         const PAGES: usize = 1000;

@@ -31,7 +31,7 @@ pub(crate) enum Keeping {
     Tally(Box<dyn Tally>),
 }
 
-/// What a worker says of a window when it has sealed it.
+/// What a worker reports of a window when it has sealed it.
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub(crate) window: WindowId,

@@ -102,10 +102,10 @@ pub(crate) struct Lane {
     /// Parcels sent, and those that the worker is done with.
     pub(crate) sent: u64,
     done: Arc<AtomicU64>,
-    /// Packets handed over since somebody asked.
+    /// Packets handed over since the last query.
     pub(crate) handed_over: u64,
     pub(crate) has_failed: bool,
-    /// Somebody was told so.
+    /// The failure was reported.
     pub(crate) is_known: bool,
     /// As in [`Inbox`].
     awaits_others: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! Puts together what receivers and workers say of each window, and of the run.
+//! Merges the reports of receivers and workers about each window, and about the run.
 
 use crate::closed::{ClosedWindow, Totals};
 use crate::collector::{WindowSums, merge_other};
@@ -26,7 +26,7 @@ struct Pending {
 /// Merges windows of any number of receivers and workers. A window is reported when everybody is past it.
 #[derive(Debug)]
 pub(crate) struct Merger {
-    /// Windows are of time: their numbers say how many were left out.
+    /// Windows are of time: their numbers show how many were left out.
     is_by_time: bool,
     tracks_loss: bool,
     receivers: Watermarks,
@@ -98,7 +98,7 @@ impl Merger {
         }
     }
 
-    /// False where what this worker says counts no more: its packets are counted as those of a failed one already.
+    /// False if this worker's reports are ignored: its packets are counted as those of a failed one already.
     pub(crate) fn is_heard(&self, worker: WorkerId) -> bool {
         !self.workers[worker.index()].has_failed()
     }
@@ -142,7 +142,7 @@ impl Merger {
         self.workers[worker.index()].fail()
     }
 
-    /// The next window of which everybody has spoken, and what exporters are told of it.
+    /// The next window that all receivers and workers have reported, and its account for exporters.
     pub(crate) fn take_window(&mut self) -> Option<(ClosedWindow, Account)> {
         let (window, header, sums, handed_over) = loop {
             let &window = self.pending.first_key_value()?.0;
@@ -293,7 +293,7 @@ pub struct RunTotals {
     pub packets: PacketCounts,
     /// Sums of the tables.
     pub totals: Totals,
-    /// The records; what outputs did with them is for them to say.
+    /// The records; outputs report what they did with them.
     pub flows: FlowCounts,
     /// Stream time.
     pub span: Option<Span>,

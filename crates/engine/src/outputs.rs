@@ -3,8 +3,9 @@
 //! Records and rows travel in blocks through a bounded queue. A replay waits where the queue is full, since it can; a live
 //! source does not: what the queue cannot take is counted, and a window some of whose rows were refused is partial.
 //!
-//! Rows of windows are passed on where a query about single windows or `--rows` asks for them. Queries over the run read the totals of
-//! records when these end, which are several times fewer; where losses are tracked they read rows of windows, which have losses.
+//! Rows of windows are passed on if a query about single windows or `--rows` requires them. Queries over the
+//! run read the totals of records when these end, which are several times fewer; where losses are tracked
+//! they read rows of windows, which have losses.
 
 mod answers;
 mod consumer;
@@ -129,12 +130,12 @@ enum Message {
     /// `true`: as in [`RecordSink::begin_last_record_rows`].
     RecordRows(RowBlock, bool, Sender<RowBlock>),
     Window(Box<ClosedWindow>),
-    /// In addition to what windows say.
+    /// In addition to the windows' own reports.
     Lacking(Lacking),
     Account(Account),
 }
 
-/// Bytes of a record with what hangs on it.
+/// Bytes of a record with its optional parts.
 fn record_bytes(parts: &Parts) -> usize {
     let has_more = parts.loss || parts.statistics.iter().any(Option::is_some);
     let plain = size_of::<FlowRecord>();
@@ -205,7 +206,7 @@ struct HandOverCounters {
     dropped: AtomicU64,
 }
 
-/// What the output thread has to say at the end.
+/// What the output thread reports at the end.
 #[derive(Debug, Default)]
 pub struct OutputsResult {
     /// Records handed to it.
@@ -472,7 +473,7 @@ impl RecordSink for Outputs {
         self.setting.time_base = TimeBase::Packets;
     }
 
-    /// Where the queue is full the next account says it all; the last one waits for the end.
+    /// If the queue is full, the next account covers this one; the last one waits until the end.
     fn account(&mut self, account: Account) {
         self.hand_over();
         self.unsent = self.send(Message::Account(account)).map(|_| account);

@@ -39,8 +39,8 @@ impl Plan {
         }
     }
 
-    /// Settles what was asked for on a source with `queues` queues and a machine that offers the cores `allowed`: split by hash and
-    /// with separate state.
+    /// Resolves the requested plan for a source with `queues` queues and a machine that offers the cores
+    /// `allowed`: split by hash and with separate state.
     ///
     /// # Errors
     /// The first reason why there is no such plan.

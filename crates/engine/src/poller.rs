@@ -16,10 +16,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Time between two reports of progress: each wakes a thread, which preempts another one on its core.
 const PROGRESS: Duration = Duration::from_millis(50);
-/// Polls after which the clock is asked whether it is over; while nothing arrives it is asked at every one.
+/// Polls after which the clock is read to see whether it is over; while nothing arrives it is read at every
+/// poll.
 const PROGRESS_POLLS: u32 = 1024;
 
-/// Who is told what a receiver comes across.
+/// Receives the events of a receiver.
 pub(crate) trait Events {
     /// It has turned away from a window.
     fn header(&mut self, header: WindowHeader);
@@ -27,8 +28,8 @@ pub(crate) trait Events {
     fn part(&mut self, sealed: Sealed);
     /// One of its workers, the one behind this lane, does not answer.
     fn worker_failed(&mut self, lane: usize);
-    /// This many frames and bytes of its sources have come so far. Comes every some thousand bursts, and
-    /// now and then while nothing arrives.
+    /// This many frames and bytes of its sources have arrived so far. Called every few thousand bursts, and
+    /// from time to time while nothing arrives.
     fn progress(&mut self, received: u64, done_bytes: u64);
     /// A line for the user.
     fn warning(&mut self, line: String);
@@ -39,7 +40,7 @@ pub(crate) trait Events {
 pub(crate) struct Ends<'a> {
     /// The user.
     pub(crate) stop: &'a AtomicBool,
-    /// Nothing arriving anywhere, where that is asked for.
+    /// Nothing arrives at any receiver, if that is watched for.
     pub(crate) quiet: IdleVoter<'a>,
 }
 
@@ -263,7 +264,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         self.config.packets.map_or(u64::MAX, |packets| packets.saturating_sub(self.receiver.received()))
     }
 
-    /// Passes on what windows have to say.
+    /// Passes on the reports of windows.
     fn pass_on(&mut self) {
         for header in self.receiver.take_headers() {
             self.last_turned = [self.last_turned[1], Some(header.number)];

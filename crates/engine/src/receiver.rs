@@ -1,5 +1,5 @@
-//! The receiving side of measuring: frames in, parsed bursts and the turns of windows out. Reads no clock: time is told
-//! to it.
+//! The receiving side of measuring: frames in, parsed bursts and the turns of windows out. Reads no clock:
+//! the caller passes the time.
 
 use crate::config::{Config, Every};
 use crate::control::Control;
@@ -36,11 +36,11 @@ pub(crate) trait Downstream {
     fn turn(&mut self, window: WindowId, now: u64);
     /// A burst of `frames` of a replay is counted; stream time is `now`.
     fn sweep_replay(&mut self, frames: usize, now: u64);
-    /// The clock of a live source says `now`.
+    /// The clock of a live source is at `now`.
     fn sweep_live(&mut self, now: u64);
     /// Nothing comes just now.
     fn idle(&mut self);
-    /// Waits until all that was passed on is counted, and said of the windows turned away from.
+    /// Waits until all that was passed on is counted, and reported for the windows turned away from.
     fn settle(&mut self) {}
     /// The oldest window whose flows are all sealed here and that was not taken yet.
     fn take_sealed(&mut self) -> Option<Sealed> {
@@ -103,7 +103,7 @@ pub(crate) struct Receiver<'a> {
     turn_at: u64,
     /// Packets for which a burst has room.
     room: usize,
-    /// A frame came that lies behind the run's duration.
+    /// A frame arrived that lies past the run's duration.
     is_past_end: bool,
     /// It stops at the end of each window.
     stops: bool,
@@ -180,7 +180,8 @@ impl<'a> Receiver<'a> {
         self.received
     }
 
-    /// True when the configured duration is over: for a replay, when a frame came that is no longer part of it.
+    /// True when the configured duration is over: for a replay, when a frame arrived that is no longer part
+    /// of it.
     pub(crate) fn is_over(&self) -> bool {
         match self.time_base {
             TimeBase::Packets => self.is_past_end,
@@ -203,13 +204,13 @@ impl<'a> Receiver<'a> {
         self.open.is_some_and(|open| clock_ns >= open.end_ns)
     }
 
-    /// Tells what the source lost so far.
+    /// Sets what the source lost so far.
     pub(crate) fn set_loss(&mut self, loss: Option<Counters>) {
         self.loss = loss;
     }
 
-    /// Tells what the clock of a live source says, in nanoseconds since the epoch: windows turn by it, records time out
-    /// by it. A clock that goes back stands still here.
+    /// Sets the time of a live source's clock, in nanoseconds since the epoch: windows turn by it, records
+    /// time out by it. A clock that steps back is treated as stopped.
     pub(crate) fn tick(&mut self, clock_ns: u64, down: &mut impl Downstream) {
         self.now = self.now.max(clock_ns);
         let before = self.passing_on();
@@ -259,7 +260,7 @@ impl<'a> Receiver<'a> {
         !self.has_stopped
     }
 
-    /// Parses frames that `wanted` wants, and turns the window where one of them lies behind it.
+    /// Parses frames that `wanted` accepts, and turns the window if one of them lies past its end.
     #[inline(always)]
     fn parse<const IS_PLAIN: bool>(
         &mut self,
@@ -449,7 +450,7 @@ impl<'a> Receiver<'a> {
         Some(loss)
     }
 
-    /// What was received so far and not measured; `measured` is for the tables to say.
+    /// What was received so far and not measured; the tables provide `measured`.
     fn frame_counts(&self) -> PacketCounts {
         let reasons = NotMeasured::ALL.iter().map(|&r| (r.name(), self.parser.not_measured[r as usize]));
         // What a ring refused is lost as if the port had missed it; where the port's losses are not known, it has its name

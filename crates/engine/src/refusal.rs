@@ -4,12 +4,12 @@ use crate::design::{Design, Split, State};
 use flow::Metric;
 use std::fmt;
 
-/// One reason why a run cannot be as it was asked for.
+/// One reason why a run is not possible as requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The machine offers fewer cores.
     TooFewCores {
-        /// Cores that were asked for.
+        /// Cores that were requested.
         asked: usize,
         /// Cores that there are for this process.
         allowed: usize,
@@ -85,7 +85,7 @@ pub enum Refusal {
         /// What is known of them.
         directions: Directions,
     },
-    /// Receivers wait for one another when a window ends, and a source that has ended says nothing.
+    /// Receivers wait for one another when a window ends, and a source that has ended reports nothing.
     FallsSilent {
         /// How packets are split and where flows are kept, if flows are merged; otherwise tasks make receivers wait.
         merging: Option<(Split, State)>,

@@ -1,6 +1,6 @@
-//! A run: receivers and workers on their threads, and what they say put together.
+//! A run: receivers and workers on their threads, and their merged reports.
 //!
-//! What threads say ([`events`]) comes together at the [`hub`], on the thread that called; [`threads`] starts them all.
+//! The threads' [`events`] are collected at the [`hub`], on the calling thread; [`threads`] starts them all.
 
 mod events;
 mod hub;

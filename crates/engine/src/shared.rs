@@ -13,7 +13,8 @@ use summary::{FlowSink, Limits, OutOfMemory, SharedTable};
 /// change them ([`crate::window_barrier`]), when no worker has anything left to count.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// Workers lock theirs for reading, a burst at a time and never in vain; who merges it locks it for writing.
+    /// Workers lock theirs for reading, a burst at a time and without ever waiting; the merger locks it for
+    /// writing.
     sets: [RwLock<Set>; 2],
     open: AtomicUsize,
     /// The other one is empty.

@@ -3,7 +3,7 @@
 use crate::backoff::Backoff;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Opens when this many have come, unless it is closed before.
+/// Opens when this many have arrived, unless it is closed before.
 #[derive(Debug)]
 pub(crate) struct StartBarrier {
     missing: AtomicUsize,

@@ -1,4 +1,4 @@
-//! Where the time of a measuring thread goes, for benches: a few clock readings per burst, only where asked for.
+//! Where the time of a measuring thread goes, for benches: a few clock readings per burst, only on request.
 
 use crate::hardware::HardwareCounts;
 use std::time::{Duration, Instant};

@@ -16,7 +16,7 @@ pub(crate) struct OpenWindow {
 }
 
 impl OpenWindow {
-    /// The window to which stream time `now` belongs; `index` windows came before it.
+    /// The window to which stream time `now` belongs; `index` windows precede it.
     pub(crate) fn at(index: u64, now: u64, every: Every) -> Self {
         match every {
             Every::Time(length) => {
@@ -43,7 +43,7 @@ impl OpenWindow {
     }
 }
 
-/// What a receiver says of a window that is over.
+/// What a receiver reports of a window that is over.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowHeader {
     pub(crate) number: WindowId,

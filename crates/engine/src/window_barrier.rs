@@ -29,9 +29,9 @@ impl WindowBarrier {
         Self { places: Mutex::new(Places { at: vec![WindowId::default(); receivers], open: None }) }
     }
 
-    /// The place of a receiver, to be asked for once each. One of them will call `over` with the number of each window that is
-    /// over: its workers have reported it then, and no worker counts. `comes` is called before this receiver waits to enter a
-    /// window: it adds nothing more to the earlier ones.
+    /// The handle of a receiver; to be requested once for each. One of them will call `over` with the number
+    /// of each window that is over: its workers have reported it then, and no worker counts. `comes` is
+    /// called before this receiver waits to enter a window: it adds nothing more to the earlier ones.
     pub(crate) fn seat<'a>(
         &'a self,
         receiver: ReceiverId,

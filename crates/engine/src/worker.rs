@@ -108,7 +108,7 @@ impl<R: RecordSink> Worker<R> {
         self.tasks = Some(tasks);
     }
 
-    /// Says where what tasks counted goes, and what is set while they wait for answers.
+    /// Sets the destination of what tasks counted, and the flag that is set while they wait for answers.
     pub(crate) fn set_outlet(&mut self, outlet: Outlet, waits: Arc<AtomicBool>) {
         if let Some(tasks) = &mut self.tasks {
             tasks.set_outlet(outlet, waits);
@@ -216,8 +216,8 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// Stream time is `now`. A replay has no hurry: a few entries for the `frames` that came, from the start again when
-    /// stream time has moved on.
+    /// Stream time is `now`. A replay sweeps without a deadline: a few entries for each of the `frames`, from
+    /// the start again when stream time has advanced.
     pub(crate) fn sweep_replay(&mut self, frames: usize, now: u64) {
         self.now = self.now.max(now);
         if self.sweep.is_done() {
@@ -229,7 +229,7 @@ impl<R: RecordSink> Worker<R> {
         self.sweep(frames / FRAMES_PER_SWEPT + 1);
     }
 
-    /// The clock says `now`. A live source's sweep goes round by the clock, whatever the number of flows.
+    /// The clock is at `now`. A live source's sweep follows the clock, independently of the number of flows.
     pub(crate) fn sweep_live(&mut self, now: u64) {
         self.now = self.now.max(now);
         let Keeping::Own(tables) = &self.keeping else { return };

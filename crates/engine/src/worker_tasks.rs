@@ -30,12 +30,13 @@ impl WorkerTasks {
         Self { control, worker, half: None, outlet: None, waits: Arc::default() }
     }
 
-    /// Says where states go, until then they go nowhere; and what is set while it waits for others.
+    /// Sets the destination of states, which are discarded until then, and the flag that is set while it
+    /// waits for others.
     pub(crate) fn set_outlet(&mut self, outlet: Outlet, waits: Arc<AtomicBool>) {
         (self.outlet, self.waits) = (Some(outlet), waits);
     }
 
-    /// From this window on, another set says what is counted.
+    /// From this window on, another set determines what is counted.
     pub(crate) fn enter(&mut self, window: WindowId) {
         self.half = self.control.exchange(self.worker, window, self.half.take());
     }

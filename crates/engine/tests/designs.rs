@@ -55,7 +55,8 @@ fn measure(plan: &Plan, spec: &str, filter: Option<&Filter>, config: &Config) ->
     run
 }
 
-/// Runs the single plan and all of `designs` on the same traffic, in each way that can be. What the single plan said.
+/// Runs the single plan and all of `designs` on the same traffic, in each possible way. Returns the single
+/// plan's result.
 fn all_alike(designs: &[&str], spec: &str, filter: Option<&Filter>, config: &Config) -> Run {
     let single = measure(&Plan::single(), spec, filter, config);
     assert!(single.outcome.faults.is_empty() && single.outcome.errors.is_empty());
@@ -311,7 +312,7 @@ proptest! {
         let spec = format!("packets={packets},flows={flows},seed={seed},ipv6={ipv6}%,rate=2000");
         let config = Config {
             every: Every::Time(window_us * 1000),
-            // What late acknowledgements tell of a direction that was idle hangs on the sweep.
+            // What late acknowledgements show of a direction that was idle depends on the sweep.
             timeouts: Timeouts {
                 idle_ns: if loss || !keeps_timeouts { u64::MAX } else { idle_us * 1000 },
                 active_ns: if loss || !keeps_timeouts { u64::MAX } else { active_us * 1000 },

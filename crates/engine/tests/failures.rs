@@ -75,7 +75,7 @@ fn a_worker_that_dies_takes_its_share_only() {
         let plan = plan(design);
         let whole = whole(&plan);
         let records = whole.records().iter().filter(|(worker, _)| *worker == Some(dead)).count();
-        // At once, in the middle, and with the very last record, when all windows but one are told of.
+        // At once, in the middle, and with the very last record, when all windows but one are reported.
         for at in [0, records / 2, records - 1] {
             let what = format!("{design}, worker {dead} at record {at}");
             let run = with_a_dead_worker(&plan, dead, at);
@@ -186,7 +186,7 @@ fn hangs(design: &'static str, hung: usize) {
     assert_ne!(count(&packets.not_measured, "worker_failed"), 0, "{design}");
     let [fault] = &run.outcome.faults[..] else { panic!("{design}: {:?}", run.outcome.faults) };
     assert!(fault.contains(&format!("worker {hung} failed")), "{fault}");
-    // Each window is answered, and says what is missing.
+    // Each window is answered, and reports what is missing.
     let mut incomplete = 0;
     for window in &run.windows {
         let failed = count(&window.packets.not_measured, "worker_failed");

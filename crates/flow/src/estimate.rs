@@ -11,7 +11,7 @@ pub struct Estimate {
     pub bounds: Option<Bounds>,
 }
 
-/// Within which limits the truth lies, for one question asked of a stream that does not depend on the seed.
+/// Within which limits the truth lies, for one query about a stream that does not depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Not less than this.
@@ -45,8 +45,9 @@ impl Estimate {
         Self { value, bounds: Some(Bounds { lower, upper, confidence }) }
     }
 
-    /// The same of a total, about what was on the wire: all of `lost`, in the unit of the weights (flows: packets), may have been of
-    /// the flow that was asked about. `None`, a loss that the source cannot count, leaves no upper bound.
+    /// The same of a total, about what was on the wire: all of `lost`, in the unit of the weights (flows:
+    /// packets), may have been of the queried flow. `None`, a loss that the source cannot count, leaves no
+    /// upper bound.
     pub fn widened_by_loss(self, lost: Option<u64>) -> Self {
         let lost = lost.map_or(f64::INFINITY, |lost| lost as f64);
         Self { bounds: self.bounds.map(|bounds| Bounds { upper: bounds.upper + lost, ..bounds }), ..self }

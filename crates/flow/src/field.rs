@@ -17,7 +17,7 @@ pub enum Value {
     Time(fn(&FlowRecord) -> u64),
     /// An IPv4 or IPv6 address.
     Address(fn(&FlowRecord) -> Option<IpAddr>),
-    /// A MAC address; all zero stands for none.
+    /// A MAC address; all zero means none.
     Mac(fn(&FlowRecord) -> [u8; 6]),
     /// Why the record ended, by name.
     EndReason(fn(&FlowRecord) -> EndReason),
@@ -51,7 +51,7 @@ impl Value {
     }
 }
 
-/// What one flow's field holds once the values of several packets, or of several records, have come together.
+/// What one flow's field holds once the values of several packets, or of several records, are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Aggregation {
     /// Part of the flow key: equal in all of them.
@@ -91,7 +91,7 @@ impl Aggregation {
     }
 }
 
-/// What a run must have been asked for so that its records carry a field.
+/// What a run must be configured for so that its records carry a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// Nothing: every record has it.
@@ -142,7 +142,7 @@ pub struct Field {
     pub row: RowValue,
     /// How values come together.
     pub aggregation: Aggregation,
-    /// One line on what it says.
+    /// A description in one line.
     pub meaning: &'static str,
     /// The paper that has it, if any.
     pub paper: Option<&'static str>,
@@ -151,7 +151,7 @@ pub struct Field {
     pub elements: &'static [InformationElement],
     /// The standards that define what it is read from; empty where it is Edison's own.
     pub standard: &'static str,
-    /// What must have been asked for.
+    /// What the run must be configured for.
     pub part: Part,
 }
 

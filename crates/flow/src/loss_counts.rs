@@ -4,7 +4,7 @@ use crate::Loss;
 
 /// What was found out about one direction of a connection since the last query. 72 bytes.
 ///
-/// `docs/loss.md` says what each figure means at a tap in the middle of a path.
+/// `docs/loss.md` defines each figure at a tap in the middle of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossCounts {
     /// Bytes that were skipped in sequence space here and not filled within the reordering window: lost before

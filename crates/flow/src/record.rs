@@ -37,7 +37,8 @@ impl EndReason {
 /// A finished flow record. Times are nanoseconds since the epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// The flow key; `None` in the one record `other`, which holds what came when the table was full.
+    /// The flow key; `None` in the one record `other`, which holds the packets that arrived when the table
+    /// was full.
     pub key: Option<FlowKey>,
     /// Earliest packet.
     pub stime: u64,
@@ -69,7 +70,7 @@ pub struct FlowRecord {
     pub ip_tos: u8,
     /// Why the record ended.
     pub end_reason: EndReason,
-    /// What was asked for beyond the plain record; apart, so that plain records stay small.
+    /// The requested parts beyond the plain record; stored separately, so that plain records stay small.
     pub more: Option<Box<More>>,
 }
 
@@ -95,7 +96,7 @@ pub struct Loss {
     pub ploss_byte: u64,
     /// Segments that repaired them, or would have.
     pub ploss_count: u64,
-    /// Segments that came late but within the reordering window.
+    /// Segments that arrived late but within the reordering window.
     pub reorder_count: u64,
     /// Segments with sequence numbers already seen.
     pub retrans_count: u64,

@@ -116,7 +116,7 @@ impl<K> Rows<K> {
     }
 }
 
-/// What stands for no value in a column of numbers: no field holds it.
+/// The marker of a missing value in a column of numbers: no field holds it.
 pub const NULL: u64 = u64::MAX;
 
 /// Where a row has the value of a field.

@@ -113,7 +113,7 @@ pub struct KeyBurst<K> {
     /// The first `len` are the burst; those behind it are left from earlier ones.
     slots: Vec<KeyedPacket<K>>,
     len: usize,
-    /// Where they are asked for, the first `len` are the packets' segments; else empty.
+    /// If requested, the first `len` are the packets' segments; else empty.
     segments: Vec<TcpSegment>,
     numbers: Numbers,
 }
@@ -158,7 +158,7 @@ impl<K: Key> KeyBurst<K> {
         self.segments.push(segment);
     }
 
-    /// Says where the numbers of the packets lie.
+    /// Sets the range of the packets' numbers.
     #[inline]
     pub fn set_numbers(&mut self, numbers: Numbers) {
         self.numbers = numbers;
@@ -175,7 +175,7 @@ impl<K: Key> KeyBurst<K> {
     pub(crate) fn add(&mut self) -> &mut KeyedPacket<K> {
         let at = self.len;
         self.len += 1;
-        // Asked in this order, one comparison is enough.
+        // In this order, one comparison is sufficient.
         if at < self.slots.len() { &mut self.slots[at] } else { self.grow() }
     }
 

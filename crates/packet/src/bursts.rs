@@ -67,7 +67,7 @@ impl Bursts {
         self.v6.clear();
     }
 
-    /// Says where the numbers of the packets lie.
+    /// Sets the range of the packets' numbers.
     #[inline]
     pub fn set_numbers(&mut self, numbers: Numbers) {
         self.v4.set_numbers(numbers);

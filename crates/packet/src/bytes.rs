@@ -19,7 +19,7 @@ pub(crate) enum Short {
 }
 
 impl Short {
-    /// The reason, where `malformed` is what to say of a frame that is itself too short.
+    /// The reason; `malformed` is that of a frame that is itself too short.
     pub(crate) fn or(self, malformed: NotMeasured) -> NotMeasured {
         match self {
             Self::Captured => NotMeasured::Truncated,

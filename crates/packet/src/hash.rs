@@ -1,8 +1,8 @@
 //! The seeded hash of keys: NH (Black et al., UMAC, CRYPTO '99; RFC 4418) over 64-bit words, folded.
 //!
-//! NH multiplies pairs of seed-added words, which is what makes one 64×64→128 multiply per 16 key bytes
-//! enough (1.2 ns), and it is almost universal for a secret random seed: two chosen keys collide in the 128-bit
-//! sum with a probability of 2⁻⁶⁴. The sum is then reduced by one multiply with a secret odd number, so that
+//! NH multiplies pairs of seed-added words, so that one 64×64→128 multiply per 16 key bytes is sufficient
+//! (1.2 ns), and it is almost universal for a secret random seed: two chosen keys collide in the 128-bit sum
+//! with a probability of 2⁻⁶⁴. The sum is then reduced by one multiply with a secret odd number, so that
 //! every output bit depends on every input bit.
 
 /// Secret numbers that a hash is drawn with. Equal seeds give equal hashes on every machine.

@@ -5,7 +5,7 @@ use crate::link_header::Announced;
 use crate::transport::Transport;
 use crate::{KeySpec, KeyV4, KeyV6, NotMeasured, PacketFields, Remark, TcpSegment};
 
-/// IP protocol numbers that are told apart here.
+/// IP protocol numbers that are distinguished here.
 pub(crate) mod protocol {
     pub(crate) const HOP_BY_HOP: u8 = 0;
     pub(crate) const ICMP: u8 = 1;
@@ -47,7 +47,7 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) protocol: u8,
     /// Ports in network order, source first; ICMP: type and code as destination.
     pub(crate) ports: [u8; 4],
-    /// What the header says for the record; times, lengths of the frame and link fields are the caller's.
+    /// What the header provides for the record; times, lengths of the frame and link fields are the caller's.
     pub(crate) fields: PacketFields,
     /// The bytes from the transport header on, without padding; `None` in a fragment that is not the first.
     pub(crate) payload: Option<Bytes<'a>>,
@@ -109,7 +109,7 @@ fn ipv4<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
         return Err(NotMeasured::MalformedIp);
     }
     let total = match usize::from(be16(h, 2)) {
-        // Segmentation offload leaves the length to the card: the frame says it.
+        // Segmentation offload leaves the length to the card: the frame's length is used.
         0 => bytes.wire_len(),
         stated => stated,
     };
@@ -140,7 +140,7 @@ fn ipv6<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
     let mut payload = bytes;
     let h = payload.take::<40>().map_err(malformed)?;
     let total = match usize::from(be16(h, 4)) {
-        // Segmentation offload and jumbograms (RFC 2675): the frame says it.
+        // Segmentation offload and jumbograms (RFC 2675): the frame's length is used.
         0 => bytes.wire_len(),
         stated => 40 + stated,
     };

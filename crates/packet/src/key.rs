@@ -12,7 +12,7 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
     fn hash(&self, seed: &Seed) -> u64;
     /// The key of the other direction: addresses and ports change places.
     fn reversed(&self) -> Self;
-    /// The key in the form that records carry. `spec` says what it consists of.
+    /// The key in the form that records carry. `spec` defines its parts.
     fn flow_key(&self, spec: &KeySpec) -> FlowKey;
 
     /// The key with its family; `None` for keys that are of neither, which only benches have.
@@ -52,7 +52,7 @@ pub enum FamilyKey {
 
 /// A key of which a part can be taken.
 pub trait MaskedKey: Key {
-    /// What is left of it under `spec`, which asks for no more than the key has ([`KeySpec::lacks`]).
+    /// The key reduced to `spec`, which requires no more than the key has ([`KeySpec::lacks`]).
     #[must_use]
     fn masked(&self, spec: &KeySpec) -> Self;
     /// Words of the key.
@@ -154,7 +154,7 @@ impl MaskedKey for KeyV6 {
     }
 }
 
-/// The key that a table's key stands for.
+/// The key that a table's key represents.
 fn flow_key(spec: &KeySpec, addresses: impl FnOnce() -> (IpAddr, IpAddr), rest: Transport) -> FlowKey {
     let (src_addr, dst_addr) = if spec.has_addresses() {
         let (src, dst) = addresses();

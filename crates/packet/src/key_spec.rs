@@ -128,8 +128,8 @@ impl KeySpec {
         KEY_FIELDS.iter().filter(move |field| fields & field.bit != 0).map(|field| field.name)
     }
 
-    /// The first field that `part` asks for and that keys of this kind do not have, or not with so long a prefix. Without
-    /// one, [`crate::MaskedKey::masked`] makes keys of `part` of these.
+    /// The first field that `part` requires and that keys of this kind do not have, or not with so long a
+    /// prefix. Without one, [`crate::MaskedKey::masked`] makes keys of `part` of these.
     pub fn lacks(&self, part: &Self) -> Option<&'static str> {
         let is_lacking = |field: &KeyField| {
             let (asked, ours) = (part.address(field), self.address(field));
@@ -174,7 +174,7 @@ impl KeySpec {
         Some(spec)
     }
 
-    /// All that either of the two asks for.
+    /// All that either of the two requires.
     #[must_use]
     pub fn with(&self, more: &Self) -> Self {
         Self {

@@ -20,11 +20,11 @@ const ETHERTYPE_LEAST: u16 = 1536;
 pub(crate) enum Announced {
     Ipv4,
     Ipv6,
-    /// Either: the version nibble tells.
+    /// Either: the version nibble decides.
     Ip,
 }
 
-/// What the link headers say of a frame.
+/// What the link headers state of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     /// MAC addresses, destination first.
@@ -37,7 +37,7 @@ fn malformed(short: Short) -> NotMeasured {
     short.or(NotMeasured::MalformedLink)
 }
 
-/// Passes over the link headers of `frame`: what they say, and the IP header that they announce.
+/// Passes over the link headers of `frame`: returns what they state, and the IP header that they announce.
 pub(crate) fn parse<'a>(
     frame: &Frame<'a>,
     budget: &mut HeaderBudget,
@@ -184,7 +184,7 @@ fn cooked_address(length: u16, address: &[u8]) -> [u8; 6] {
     }
 }
 
-/// The protocol of a Linux cooked header; its meaning hangs on the ARPHRD type of the interface.
+/// The protocol of a Linux cooked header; its meaning depends on the ARPHRD type of the interface.
 fn cooked(
     hardware: u16,
     protocol: u16,

@@ -172,7 +172,7 @@ fn fill_common(
 pub struct BurstParser {
     seed: Seed,
     config: ParserConfig,
-    /// Whether `config` says so: too long a comparison for every packet.
+    /// Cached from `config`: the comparison is too long for every packet.
     is_five_tuple: bool,
     /// 5-tuples, paired, with segments: what loss tracking takes.
     is_tracked: bool,
@@ -216,8 +216,9 @@ impl BurstParser {
         self.is_five_tuple && !self.config.paired && !self.config.segments
     }
 
-    /// Parses a frame into the burst. `number`: its number among those that were received. `IS_PLAIN` spares the common case ten
-    /// instructions a packet; it must be [`BurstParser::is_plain`], which the caller asks once per burst.
+    /// Parses a frame into the burst. `number`: its number among those that were received. `IS_PLAIN` saves
+    /// ten instructions a packet in the common case; it must be [`BurstParser::is_plain`], which the caller
+    /// evaluates once per burst.
     #[inline(always)]
     pub fn push<const IS_PLAIN: bool>(&mut self, frame: &Frame<'_>, number: u64) {
         debug_assert!(!IS_PLAIN || self.is_plain());

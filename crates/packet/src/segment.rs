@@ -1,8 +1,8 @@
-//! A packet's TCP segment, which only loss tracking asks for.
+//! A packet's TCP segment, which only loss tracking requires.
 
 use crate::bytes::{Bytes, be32};
 
-/// What a TCP header says beyond [`crate::PacketFields`]. 16 bytes.
+/// What a TCP header provides beyond [`crate::PacketFields`]. 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpSegment {
     /// Bytes of payload, by the IP header's length.

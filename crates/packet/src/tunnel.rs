@@ -70,7 +70,7 @@ fn inside<'a>(
     Ok((announced, bytes))
 }
 
-/// The EtherType of a tunnel's payload: a bridged frame, or what may stand in a frame.
+/// The EtherType of a tunnel's payload: a bridged frame, or what may be in a frame.
 fn payload(kind: u16, bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
     // The record's VLAN is the outer frame's.
     let mut vlan = PacketFields::NO_VLAN;
@@ -143,7 +143,7 @@ fn gtp_u(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, 
     if h[0] >> 4 != 3 || h[1] != T_PDU {
         return Err(NotMeasured::NotIp);
     }
-    // Any of the flags E, S, PN brings all four optional bytes.
+    // Any of the flags E, S, PN adds all four optional bytes.
     if h[0] & 0x07 != 0 {
         let optional = bytes.take::<4>().map_err(malformed)?;
         let mut next = if h[0] & 0x04 != 0 { optional[3] } else { 0 };

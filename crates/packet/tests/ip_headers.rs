@@ -106,7 +106,7 @@ fn lengths() {
         // Bytes after the packet are padding, not ports.
         ("ports in the padding", bytes!(ipv4(17, &[]), [9; 26]), keyed(0, 0, 17, "total 20 ports_missing")),
     ]);
-    // A zero length takes in the padding: nothing says where the packet ends.
+    // A zero length includes the padding: the packet's end is unknown.
     assert_eq!(parsed(LinkType::Ethernet, &padded, Tunnel::Outer), format!("{V4} total 46"));
 }
 

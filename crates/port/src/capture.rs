@@ -40,7 +40,7 @@ pub struct CaptureSource {
 
 enum State {
     Reading,
-    /// To be told after the frames that came before.
+    /// Reported after the earlier frames.
     Failed(SourceError),
     Ended,
 }
@@ -139,7 +139,7 @@ impl CaptureSource {
     }
 
     fn read_failure(&self, error: &std::io::Error) -> SourceError {
-        // What the operating system says has a number; what a decoder says has none.
+        // Errors of the operating system have a number; those of a decoder have none.
         match self.stream.compression() {
             Some(compression) if error.raw_os_error().is_none() => {
                 self.damaged(&format!("the {compression} data are damaged or cut short: {error}"))

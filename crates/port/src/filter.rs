@@ -31,7 +31,7 @@ pub struct Filter {
     expression: String,
     /// One for each of `LINK_TYPES`, or libpcap's reason why there is none.
     programs: [Result<CompiledProgram, String>; LINK_TYPES.len()],
-    /// Bit `n`: frames of `LINK_TYPES[n]` came, and the expression cannot be compiled for them.
+    /// Bit `n`: frames of `LINK_TYPES[n]` arrived, and the expression cannot be compiled for them.
     refused: AtomicU16,
 }
 
@@ -60,8 +60,8 @@ impl Filter {
         }
     }
 
-    /// True if the frame passes. Frames of an unsupported link type never do, nor do those of a link type that
-    /// the expression cannot be compiled for, which [`Filter::warnings`] tells.
+    /// True if the frame passes. Frames of an unsupported link type never do, nor do those of a link type
+    /// that the expression cannot be compiled for, which [`Filter::warnings`] reports.
     #[inline]
     pub fn matches(&self, frame: &Frame<'_>) -> bool {
         let link = match frame.link {
@@ -82,8 +82,8 @@ impl Filter {
         }
     }
 
-    /// One line for each link type that came up since the last call and that the expression cannot be compiled
-    /// for.
+    /// One line for each link type that was first seen since the last call and that the expression cannot be
+    /// compiled for.
     pub fn warnings(&self) -> Vec<String> {
         let refused = self.refused.swap(0, Ordering::Relaxed);
         let refused =

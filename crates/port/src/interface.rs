@@ -12,7 +12,8 @@ use std::ffi::{CString, c_char, c_int};
 use std::net::IpAddr;
 
 /// The kernel hands a block of frames over when it is full or has waited for this long. Short, since a window
-/// of the machine's clock takes what has come; a block that is handed over half empty costs little.
+/// of the machine's clock contains only what has arrived; a block that is handed over half empty costs
+/// little.
 const BLOCK_TIMEOUT_MS: c_int = 10;
 
 /// How long one `wait` waits for frames.
@@ -44,7 +45,7 @@ impl Default for InterfaceOptions {
 pub struct InterfaceInfo {
     /// What `-i` takes.
     pub name: String,
-    /// What libpcap says about it.
+    /// libpcap's message about it.
     pub description: Option<String>,
     /// Its IPv4 and IPv6 addresses.
     pub addresses: Vec<IpAddr>,
@@ -61,7 +62,7 @@ pub struct InterfaceInfo {
 pub fn interfaces() -> Result<Vec<InterfaceInfo>, SourceError> {
     let mut first = std::ptr::null_mut();
     let mut message = [0; PCAP_ERRBUF_SIZE];
-    // SAFETY: both are writable, the message in the size that libpcap asks for.
+    // SAFETY: both are writable, the message in the size that libpcap requires.
     if unsafe { libpcap::pcap_findalldevs(&mut first, message.as_mut_ptr()) } != 0 {
         return Err(SourceError::Fault(format!("cannot list the interfaces: {}", message_text(&message))));
     }
@@ -104,7 +105,7 @@ unsafe fn addresses(mut next: *const libpcap::Address) -> Vec<IpAddr> {
             continue;
         };
         if family == libc::AF_INET {
-            // SAFETY: its family says that it is this structure.
+            // SAFETY: its family identifies this structure.
             let address = unsafe { address.addr.cast::<libc::sockaddr_in>().read_unaligned() };
             list.push(IpAddr::from(address.sin_addr.s_addr.to_ne_bytes()));
         } else if family == libc::AF_INET6 {
@@ -198,7 +199,7 @@ impl InterfaceSource {
         // Without a program the kernel copies whole frames into the ring; this one cuts them.
         handle.compile(c"").and_then(|mut all| all.install(&handle)).map_err(failed)?;
         let mut message = [0; PCAP_ERRBUF_SIZE];
-        // SAFETY: the handle is active, the message has the size that libpcap asks for.
+        // SAFETY: the handle is active, the message has the size that libpcap requires.
         if unsafe { libpcap::pcap_setnonblock(handle.as_ptr(), 1, message.as_mut_ptr()) } != 0 {
             return Err(failed(message_text(&message)));
         }
@@ -245,7 +246,7 @@ impl InterfaceSource {
         })
     }
 
-    /// Looks now and then, in idle time, how the link is: libpcap waits for one that is down and says nothing.
+    /// Checks the link from time to time, when idle: libpcap waits silently for one that is down.
     fn check_link(&mut self) {
         if !self.link.is_due() {
             return;
@@ -280,12 +281,12 @@ fn activate(name: &str, snaplen: usize, options: &InterfaceOptions) -> Result<Ha
     let failed = |reason: &str| SourceError::Open(format!("cannot open the interface '{name}': {reason}"));
     let device = CString::new(name).map_err(|_| failed("its name has a zero byte"))?;
     let mut message = [0; PCAP_ERRBUF_SIZE];
-    // SAFETY: a C string, and a message of the size that libpcap asks for; the handle is owned from here on.
+    // SAFETY: a C string, and a message of the size that libpcap requires; the handle is owned from here on.
     let handle = unsafe { Handle::new(libpcap::pcap_create(device.as_ptr(), message.as_mut_ptr())) }
         .ok_or_else(|| failed(&message_text(&message)))?;
     let buffer_bytes = c_int::try_from(options.buffer_bytes).unwrap_or(c_int::MAX);
-    // SAFETY: the handle is open and not active. The setters fail only for an active handle, but for the
-    // precision, which is asked for afterwards.
+    // SAFETY: the handle is open and not active. The setters fail only for an active handle, except the
+    // precision, which is read back afterwards.
     let status = unsafe {
         libpcap::pcap_set_snaplen(handle.as_ptr(), snaplen as c_int);
         libpcap::pcap_set_promisc(handle.as_ptr(), options.promiscuous.into());
@@ -331,7 +332,7 @@ impl PacketSource for InterfaceSource {
 
     fn wait(&mut self) {
         let mut ready = libc::pollfd { fd: self.poll_fd, events: libc::POLLIN, revents: 0 };
-        // SAFETY: `ready` is one valid pollfd. What came of it shows in the next dispatch.
+        // SAFETY: `ready` is one valid pollfd. The next dispatch shows the result.
         unsafe { libc::poll(&mut ready, 1, POLL_MS) };
     }
 
@@ -355,7 +356,7 @@ impl PacketSource for InterfaceSource {
             self.ps_ifdrop += u64::from(now.ps_ifdrop.wrapping_sub(self.counted.ps_ifdrop));
             self.counted = now;
         }
-        // Of an interface that has vanished, the last count stands.
+        // For an interface that has vanished, the last count remains.
         Some(vec![("ps_drop", self.ps_drop), ("ps_ifdrop", self.ps_ifdrop)])
     }
 

@@ -8,7 +8,7 @@ const INTERVAL: Duration = Duration::from_millis(250);
 /// Polls without frames between two looks at the clock.
 const POLLS: u32 = 64;
 
-/// Asks the kernel about the interface of this number; `None` where there is none, or it cannot be asked.
+/// Queries the kernel about the interface of this number; `None` if there is none, or if the query fails.
 pub(crate) fn ask(interface: u32, request: libc::Ioctl) -> Option<libc::ifreq> {
     // SAFETY: an all-zero request is a value.
     let mut answer: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -24,7 +24,7 @@ pub(crate) fn ask(interface: u32, request: libc::Ioctl) -> Option<libc::ifreq> {
     (unsafe { libc::ioctl(socket.as_raw_fd(), request, &mut answer) } == 0).then_some(answer)
 }
 
-/// Whether the interface of this number is up and has a carrier; `None` where it cannot be asked.
+/// Whether the interface of this number is up and has a carrier; `None` if it cannot be queried.
 pub(crate) fn is_up(interface: u32) -> Option<bool> {
     let answer = ask(interface, libc::SIOCGIFFLAGS)?;
     let wanted = libc::IFF_UP | libc::IFF_RUNNING;
@@ -32,7 +32,7 @@ pub(crate) fn is_up(interface: u32) -> Option<bool> {
     Some(i32::from(unsafe { answer.ifr_ifru.ifru_flags }) & wanted == wanted)
 }
 
-/// Looks after a link in idle time: a link that carries frames is up.
+/// Monitors a link when idle: a link that carries frames is up.
 #[derive(Debug)]
 pub(crate) struct LinkWatch {
     is_down: bool,
@@ -46,13 +46,13 @@ pub(crate) struct LinkWatch {
 pub(crate) enum LinkChange {
     /// It went down; frames come again when it is up.
     Down,
-    /// It came up.
+    /// It went up.
     Up,
 }
 
 impl LinkWatch {
-    /// What the link was when it was opened; up where that cannot be asked. One that was down then, as that of a card is until it
-    /// has agreed with its peer on a speed, has not gone down.
+    /// What the link was when it was opened; up if that cannot be queried. One that was down then, as that of
+    /// a card is until it has agreed with its peer on a speed, has not gone down.
     pub(crate) fn new(is_up: Option<bool>) -> Self {
         Self { is_down: is_up == Some(false), downs: 0, polls: 0, asked: Instant::now() }
     }
@@ -62,7 +62,7 @@ impl LinkWatch {
         self.is_down.then(|| LinkChange::Down.line(what))
     }
 
-    /// A poll without frames: true where it is time to ask, a few times a second.
+    /// A poll without frames: true if a check is due, a few times a second.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         self.polls += 1;

@@ -124,7 +124,7 @@ impl Handle {
         self.0
     }
 
-    /// What libpcap says about the last failed call.
+    /// libpcap's message about the last failed call.
     pub(crate) fn error(&self) -> String {
         // SAFETY: the handle is open, and its message is a C string until the next call.
         unsafe { text(pcap_geterr(self.0)) }

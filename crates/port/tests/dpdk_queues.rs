@@ -60,7 +60,7 @@ fn a_ring_for_each_queue(eal: &Arc<Eal>, frames: &[Vec<u8>]) {
     assert!(matches!(&error, SourceError::Open(text) if text.contains("1 to 16")), "{error}");
 }
 
-/// net_null hashes by whatever key it is told, so that its queues are a symmetric port's.
+/// net_null hashes by any key it is given, so that its queues are a symmetric port's.
 fn as_many_as_asked_for(eal: &Arc<Eal>, devargs: &[String], options: &PortOptions) {
     let ports = ProbedPorts::probe(eal, devargs).expect("net_null opens");
     let possible = ports.queues().expect("of one kind");
@@ -80,7 +80,7 @@ fn as_many_as_asked_for(eal: &Arc<Eal>, devargs: &[String], options: &PortOption
     });
     assert!(sources.iter().all(|source| source.link_downs().is_none()), "nothing that can go down");
     drop(sources);
-    // All queues as one source, as few receivers want them.
+    // All queues as one source, as few receivers need them.
     let ports = ProbedPorts::probe(eal, devargs).expect("they were closed");
     let (sources, _) = ports.start(2, 1, options).expect("two queues start");
     assert_eq!(sources.len(), 1);

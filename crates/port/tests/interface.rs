@@ -9,7 +9,7 @@ fn open() -> InterfaceSource {
     InterfaceSource::open(Veth::NEAR, &InterfaceOptions::default()).expect("it is there")
 }
 
-/// Number, captured length and wire length of each frame, until nothing has come for a while.
+/// Number, captured length and wire length of each frame, until nothing has arrived for a while.
 fn receive(source: &mut InterfaceSource) -> Result<Vec<(u32, usize, u32)>, SourceError> {
     let mut frames = Vec::new();
     let mut last = Instant::now();
@@ -79,7 +79,7 @@ fn a_link_that_goes_down_may_come_back() {
         veth.set_near(false);
         assert_eq!(receive(&mut source).unwrap(), []);
         veth.set_near(true);
-        // libpcap looks whether it is back when it is asked for frames.
+        // libpcap checks whether it is back when it is polled for frames.
         assert_eq!(receive(&mut source).unwrap(), []);
         veth.send(&Veth::frame(2, 60));
         assert_eq!(receive(&mut source).unwrap(), [(2, 60, 60)]);

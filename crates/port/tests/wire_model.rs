@@ -119,7 +119,7 @@ fn run(text: &str, trace: &Arc<Trace>, frames: &[Received], steps: &[Step]) {
         clocks.last().unwrap().clone()
     };
     let mut queues = Wire::open_with("wire", &spec, trace, BURST, clock).expect("the wire opens");
-    // The first one is asked for the epoch only.
+    // The first one is read for the epoch only.
     let clocks = &clocks[1..];
 
     let mut now = START_NS;

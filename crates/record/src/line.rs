@@ -99,7 +99,7 @@ impl<'a> Line<'a> {
         self.end += len;
     }
 
-    /// An address; IPv6 as RFC 5952 says.
+    /// An address; IPv6 as in RFC 5952.
     #[inline]
     pub(crate) fn address(&mut self, address: IpAddr) {
         match address {

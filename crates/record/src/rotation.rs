@@ -44,7 +44,7 @@ pub fn create_rotating(
         return refused("rotation makes several files, and this is none: name a file, or leave rotation out");
     }
     let format = Format::of(path)?;
-    // That no file can be made here is said now, not when the first record comes.
+    // If no file can be created here, that is reported now, not at the first record.
     let probe = Target::open(path)?;
     probe.discard()?;
     Ok(Box::new(Rotating {
@@ -134,7 +134,7 @@ impl Rotating {
         if is_over { self.end_file() } else { Ok(()) }
     }
 
-    /// How many of the first records go into the current file, as far as time says; 0 where none does.
+    /// How many of the first records go into the current file by their time; 0 if none does.
     fn of_period(&self, records: &[FlowRecord]) -> usize {
         match self.rotation {
             Rotation::Time(_) => records.iter().take_while(|record| record.ltime < self.end_ns).count(),

@@ -1,8 +1,8 @@
 //! Window rows as Parquet (`--rows`): one row for each flow key and window.
 //!
-//! Columns and types are those of the field table, but for what queries over many files need: addresses are 16 bytes,
-//! IPv4 as `::ffff:0:0/96`, in whose order a prefix is a range; times are plain nanoseconds, which every engine reads;
-//! the window's start stands in each row.
+//! Columns and types are those of the field table, except for what queries over many files need: addresses
+//! are 16 bytes, IPv4 as `::ffff:0:0/96`, in whose order a prefix is a range; times are plain nanoseconds,
+//! which every engine reads; each row contains the window's start.
 
 use crate::Anonymizer;
 use crate::line::Line;
@@ -44,8 +44,8 @@ pub struct RowWindow {
 
 /// Writes window rows to a Parquet file, which is called `PATH.part` until [`RowWriter::finish`] gives it its name.
 ///
-/// An error names the file and says how many rows are whole in it: those of whole row groups, behind which the file is
-/// ended, so that it can be read after renaming. After an error nothing more is taken.
+/// An error names the file and gives the number of its complete rows: those of complete row groups, after
+/// which the file is ended, so that it can be read after renaming. After an error nothing more is accepted.
 ///
 /// Memory: the rows of one row group, 131,072, as columns: about 22 MB, with losses 37 MB.
 pub struct RowWriter {
@@ -68,8 +68,8 @@ impl RowWriter {
     /// meaning.
     pub const SCHEMA: u32 = 1;
 
-    /// Opens `path`, which ends in `.parquet`. `node` is the observation point's name, `key` what keys consist of, and
-    /// `tracks_loss` says whether there are columns of losses.
+    /// Opens `path`, which ends in `.parquet`. `node` is the observation point's name, `key` what keys
+    /// consist of, and `tracks_loss` whether there are columns of losses.
     ///
     /// # Errors
     /// One line: another suffix, or a file that cannot be made.
@@ -101,7 +101,7 @@ impl RowWriter {
         Self { anonymizer, ..self }
     }
 
-    /// Takes rows of one window. Larger blocks cost less a row; a thousand are enough.
+    /// Takes rows of one window. Larger blocks cost less a row; a thousand are sufficient.
     ///
     /// # Errors
     /// See [`RowWriter`].
@@ -493,7 +493,7 @@ fn properties(columns: &[RowColumn], metadata: Vec<KeyValue>) -> WriterPropertie
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
             }
             Cells::Address { .. } => properties = properties.set_column_dictionary_enabled(path, false),
-            // Sequence numbers, whose range says nothing.
+            // Sequence numbers, whose range is meaningless.
             Cells::Narrow(32, ..) => {
                 properties = properties
                     .set_column_dictionary_enabled(path.clone(), false)
@@ -508,7 +508,7 @@ fn properties(columns: &[RowColumn], metadata: Vec<KeyValue>) -> WriterPropertie
     properties.build()
 }
 
-/// What the file says of itself.
+/// The file's metadata.
 fn metadata(node: &str, key: &KeySpec) -> Vec<KeyValue> {
     let entry = |name: &str, value: String| KeyValue::new(format!("edison.{name}"), value);
     vec![

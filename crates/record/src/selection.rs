@@ -130,7 +130,7 @@ impl Column {
         }
     }
 
-    /// One line on what it says.
+    /// A description in one line.
     pub(crate) fn meaning(&self) -> Cow<'static, str> {
         match self.source {
             Source::Field(field) => Cow::Borrowed(field.meaning),
@@ -294,9 +294,9 @@ pub enum SelectionError {
         /// The nearest field name, where one is near.
         nearest: Option<String>,
     },
-    /// A field stands in the list more than once.
+    /// A field is in the list more than once.
     Twice(String),
-    /// The run was not asked for what fills it.
+    /// The run is not configured for what fills it.
     NotAsked {
         /// What was written.
         name: String,

@@ -13,11 +13,11 @@ const BUFFER: usize = 64 << 10;
 /// What distinguishes one text format from another.
 pub(crate) struct Dialect {
     header: fn(&Selection) -> Vec<u8>,
-    /// What stands before a column's value: its position, its name.
+    /// What precedes a column's value: its position, its name.
     before: fn(usize, &str) -> Vec<u8>,
     /// A name that may hold any character.
     quoted: fn(&str) -> Vec<u8>,
-    /// How many quotation marks stand on either side of a text that needs no escapes.
+    /// How many quotation marks are on either side of a text that needs no escapes.
     quotes: usize,
     /// Greater integers are written as text.
     exact: u64,
@@ -69,7 +69,7 @@ fn json_string(text: &str) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What stands before a column's value; a longer name has its end in `rest`.
+/// What precedes a column's value; a longer name has its end in `rest`.
 struct Column {
     before: [u8; 32],
     before_len: usize,
@@ -94,7 +94,7 @@ impl Column {
     }
 }
 
-/// Columns that stand together and are read from the same direction.
+/// Columns that are adjacent and are read from the same direction.
 struct Group {
     is_reverse: bool,
     columns: Box<[Column]>,

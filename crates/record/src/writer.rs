@@ -6,9 +6,10 @@ use std::io;
 
 /// Takes flow records and puts them somewhere.
 ///
-/// An error names the place and says how many records were written whole; after one, nothing more is taken.
+/// An error names the place and gives the number of records that were written completely; after one, nothing
+/// more is accepted.
 pub trait RecordWriter: Send {
-    /// Takes a batch. Larger batches cost less each; a hundred are enough.
+    /// Takes a batch. Larger batches cost less per record; a hundred are sufficient.
     fn write(&mut self, records: &[FlowRecord]) -> io::Result<()>;
 
     /// Writes what is held back, as far as the format allows that before the end: when no records come for a while,
@@ -47,7 +48,7 @@ pub trait RecordWriter: Send {
     fn finish(self: Box<Self>) -> io::Result<Delivery>;
 }
 
-/// What a writer has to say at its end.
+/// What a writer reports at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
     /// Records taken from its beginning on that reached no reader.

@@ -60,7 +60,7 @@ fn counts_of(records: &[FlowRecord]) -> Vec<(u64, u64)> {
     counts
 }
 
-/// A collector over UDP: takes datagrams until it is told to stop and none has come for a while.
+/// A collector over UDP: takes datagrams until it is stopped and none has arrived for a while.
 struct UdpCollector {
     port: u16,
     stop: Arc<AtomicBool>,
@@ -124,7 +124,7 @@ fn a_collector_over_udp_gets_everything_in_order() {
     assert!(session.headers.iter().all(|header| header.length <= 1400 && header.domain == domain_of(NODE)));
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert!(session.headers.iter().all(|header| now - u64::from(header.export_time) < 60), "wall clock");
-    // The account is told when it comes, and again with the final sums.
+    // The account is sent when it arrives, and again with the final sums.
     let exporting = session.options_about(&[(0, 144)]);
     assert_eq!(exporting.len(), 2);
     assert_eq!(exporting[1].unsigned((0, 42)), Some(3000));
@@ -386,7 +386,7 @@ fn a_new_connection_begins_a_new_session() {
         let (mut stream, _) = listener.accept().unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         let mut bytes = Vec::new();
-        // What has come when nothing more comes; then the collector closes.
+        // What has arrived when nothing more arrives; then the collector closes.
         let _ = stream.read_to_end(&mut bytes);
         sessions.push(decode(&bytes));
     }

@@ -78,7 +78,7 @@ pub struct Answer {
     pub window: Option<Span>,
     /// Whether it is whole.
     pub status: Status,
-    /// It came after its window's time for answers.
+    /// It arrived after its window's time for answers.
     pub late: bool,
     /// How often an answer of this query and window was replaced before.
     pub revision: u64,

@@ -16,7 +16,7 @@ pub enum EventKind {
     Fired,
     /// It is false again.
     Resolved,
-    /// Too many windows are missing to tell.
+    /// Unknown, because too many windows are missing.
     NoData,
     /// A chain did not end within its time.
     Timeout,
@@ -24,7 +24,7 @@ pub enum EventKind {
     Expired,
     /// Too many keys fired at once; this one starts nothing.
     Suppressed,
-    /// The task came too late for its window.
+    /// The task arrived too late for its window.
     Missed,
 }
 

@@ -35,7 +35,7 @@ impl OutOfMemory {
         Self { bytes, cause: None }
     }
 
-    /// Bytes that were asked for.
+    /// Bytes that were requested.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -138,14 +138,14 @@ impl<T: Copy> Arena<T> {
         self.region.bytes()
     }
 
-    /// Asks for the cache lines of value `index`; any index is allowed, but one far away costs a walk through the
-    /// page tables.
+    /// Prefetches the cache lines of value `index`; any index is allowed, but one far away costs a walk
+    /// through the page tables.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: usize) {
         prefetch_lines(self.base.as_ptr().wrapping_add(index));
     }
 
-    /// Asks for one of the cache lines of value `index`.
+    /// Prefetches one of the cache lines of value `index`.
     #[inline(always)]
     pub(crate) fn prefetch_line(&self, index: usize, line: usize) {
         prefetch(self.base.as_ptr().wrapping_add(index).wrapping_byte_add(line * 64));

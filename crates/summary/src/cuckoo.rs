@@ -63,7 +63,7 @@ impl Bucket {
     }
 }
 
-/// Where a key may lie: what a hash says.
+/// Where a key may lie, derived from its hash.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     tag: u16,
@@ -77,7 +77,8 @@ impl Place {
         Self { tag: (hash >> 48) as u16 | 1, position: hash as u32 & POSITION_MASK }
     }
 
-    /// The difference between both positions hangs on the tag alone, so that it is known to whoever sees the slot.
+    /// The difference between both positions depends on the tag alone, so that it can be computed from the
+    /// slot.
     #[inline(always)]
     fn difference(tag: u16) -> u32 {
         // An odd multiplier spreads the tag; the least bit keeps the buckets apart.
@@ -90,7 +91,7 @@ impl Place {
     }
 }
 
-/// A slot's content, whole: enough to put it anywhere it belongs.
+/// The complete content of a slot: sufficient to place it in either of its positions.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     place: Place,
@@ -182,8 +183,9 @@ impl CuckooIndex {
         self.buckets.prefetch(bucket as usize);
     }
 
-    /// The first entry in `bucket` whose tag is that of `hash`, and true; its key is still to be compared. Where there is none, any that is
-    /// or was in the bucket, and false: to ask for its line is cheaper than not to.
+    /// The first entry in `bucket` whose tag is that of `hash`, and true; its key is still to be compared.
+    /// Where there is none, any that is or was in the bucket, and false: prefetching its line costs less than
+    /// skipping it.
     #[inline(always)]
     pub(crate) fn guess(&self, bucket: u32, hash: u64) -> (u32, bool) {
         let Some(bucket) = self.buckets.get(bucket as usize) else { return (0, false) };

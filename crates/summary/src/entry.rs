@@ -159,7 +159,7 @@ impl<K: Key> Hot<K> {
         self.state.has(State::SECOND)
     }
 
-    /// Says so.
+    /// Sets the flag.
     pub(crate) fn set_second(&mut self, is_second: bool) {
         self.state.set(State::SECOND, is_second);
     }
@@ -192,7 +192,8 @@ impl<K: Key> Hot<K> {
         self.tally.plus(packet.wire_byte)
     }
 
-    /// Counts a packet that came after `ltime`, with the tally that it makes, which does not spill. Branch-free.
+    /// Counts a packet that arrived after `ltime`, with the tally that it makes, which does not spill.
+    /// Branch-free.
     #[inline(always)]
     pub(crate) fn add(&mut self, packet: &PacketFields, tally: Tally) {
         self.tally = tally;

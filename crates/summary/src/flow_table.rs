@@ -24,7 +24,7 @@ pub trait FlowSink {
     fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>);
     /// A finished record.
     fn flow_ended(&mut self, record: FlowRecord);
-    /// False where records need not be made: [`FlowSink::flow_ended_unmade`] is told of each instead.
+    /// False if records need not be made: [`FlowSink::flow_ended_unmade`] is called for each instead.
     #[inline]
     fn takes_records(&self) -> bool {
         true
@@ -52,7 +52,7 @@ const BATCH: usize = 64;
 // One bit of a `u64` for each.
 const _: () = assert!(BATCH <= 64);
 
-/// What a table is told.
+/// The configuration of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableConfig {
     /// Seed of the hash by which the keys come.
@@ -110,7 +110,7 @@ pub struct FlowTable<K: Key> {
     window: u16,
     /// Next entry to sweep.
     swept: usize,
-    /// True from a turn until a sweep has come round.
+    /// True from a turn until a sweep has completed a pass.
     is_sealing: bool,
 }
 
@@ -210,7 +210,8 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Counts a burst. A packet older than stream time counts as of now. Its index lines are to be asked for before, by
+    /// Counts a burst. A packet older than stream time counts as of now. Its index lines are to be prefetched
+    /// before, by
     /// [`FlowTable::prefetch_index`]: else each packet waits for its own.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
         let (packets, numbers) = (burst.packets(), burst.numbers());
@@ -219,7 +220,7 @@ impl<K: Key> FlowTable<K> {
         }
         let part = self.part;
         for (number, packets) in packets.chunks(BATCH).enumerate() {
-            // What does not change within a batch is asked once per batch, not per packet.
+            // What does not change within a batch is evaluated once per batch, not per packet.
             let is_changing = self.index.is_splitting() || self.is_sealing;
             let batch = Batch { packets, segments: tail(burst.segments(), number * BATCH), numbers };
             match (is_changing, self.slot_bits != 0, part) {
@@ -286,8 +287,8 @@ impl<K: Key> FlowTable<K> {
         }
         let found = &found[..packets.len()];
         let stale = self.config.timeouts.stale_at(latest);
-        // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
-        // record is closed: it must have all that came before.
+        // Packets before this one are in their parts. Parts are updated after the table, for a whole batch at
+        // once, except where a record is closed: it must have all earlier packets.
         let mut in_parts = 0;
         // True for packets with the acknowledgement number of the one before them in their slot.
         let mut repeat_acks = [false; BATCH];
@@ -435,7 +436,7 @@ impl<K: Key> FlowTable<K> {
         self.limits.give_back_flows(ended);
         self.enter_window(slot, sink);
         if self.slot_bits != 0 {
-            // What this packet tells of the other direction belongs to the open window too.
+            // What this packet reveals of the other direction belongs to the open window too.
             self.enter_window(slot ^ 1, sink);
         }
         let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
@@ -667,8 +668,8 @@ impl<K: Key> FlowTable<K> {
         loss
     }
 
-    /// The mean of a metric, where the record in `slot` tells it ([`is_of_record`](crate::parts::is_of_record)); NaN where there is
-    /// nothing to take it of.
+    /// The mean of a metric, if the record in `slot` contains it
+    /// ([`is_of_record`](crate::parts::is_of_record)); NaN where there is nothing to take it of.
     fn mean_by_record(&self, metric: Metric, slot: usize, record: &FlowRecord) -> f64 {
         let (sum, count) = match metric {
             Metric::Size => (record.total_byte, record.total_count),
@@ -718,8 +719,8 @@ impl<K: Key> FlowTable<K> {
         self.is_sealing = true;
     }
 
-    /// Looks at up to `entries` entries: ends flows that are past a timeout and seals the counts of closed windows. True
-    /// when it has come to the end of the table; the next call begins anew.
+    /// Examines up to `entries` entries: ends flows that are past a timeout and seals the counts of closed
+    /// windows. Returns true when it has reached the end of the table; the next call starts again.
     ///
     /// Linear, so that the processor reads ahead: a million flows take some 64 MB, that is about 6 ms.
     pub fn sweep(&mut self, entries: usize, sink: &mut impl FlowSink) -> bool {

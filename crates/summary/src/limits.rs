@@ -68,7 +68,7 @@ impl Limits {
         Lease { account: Arc::clone(&self.bytes), bytes: 0 }
     }
 
-    /// For an arena, whose bytes may go over to another one without coming back to the account.
+    /// For an arena, whose bytes may pass to another one without returning to the account.
     pub(crate) fn take_bytes(&self, bytes: usize) -> bool {
         self.bytes.take(bytes)
     }

@@ -1,11 +1,11 @@
-//! What a run may measure of flows beyond the plain record: its state lies in separate arenas (except for
-//! packets' numbers, which have room next to what every packet touches), so that the plain record pays
-//! nothing.
+//! What a run may measure of flows beyond the plain record. The state of these parts lies in separate arenas
+//! (except for packets' numbers, which have room next to what every packet touches), so that the plain record
+//! pays nothing.
 
 use crate::statistic::{Statistic, StatisticSpec};
 use flow::Metric;
 
-/// What flows are asked beyond the plain record.
+/// What is measured of flows beyond the plain record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parts {
     /// Statistics by metric, in the order of the record's values.

@@ -30,8 +30,8 @@ pub fn prefetch_for_writing<T>(values: &[T]) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..size_of_val(values)).step_by(64) {
         let address = values.as_ptr().wrapping_byte_add(line);
-        // SAFETY: a hint that changes no value and faults never; a processor without it takes it for nothing. Not by the intrinsic, which
-        // asks for reading where not every processor that is built for has it.
+        // SAFETY: a hint that changes no value and faults never; a processor without it executes a no-op. Not
+        // by the intrinsic, which prefetches for reading unless every targeted processor has it.
         unsafe {
             std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
         }

@@ -80,7 +80,7 @@ impl Marks {
         }
     }
 
-    /// Of a flow in a table. `latest`: the greatest number of all that came there.
+    /// Of a flow in a table. `latest`: the greatest number of all that arrived there.
     pub(crate) fn read<K: Key>(slot: &Slot<'_, K>, latest: u64) -> Self {
         let (hot, cold) = (&*slot.hot, &*slot.cold);
         Self {

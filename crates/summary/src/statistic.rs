@@ -4,9 +4,9 @@
 //! Source: FloWatcher, section III.D, whose Algorithm 1 as printed divides the sum of the gaps by the packets. A
 //! flow of n packets has n − 1 gaps: here the samples are counted, and the caller adds one per gap.
 //!
-//! What is asked for ([`StatisticSpec`]) is the same for all flows of a run, so that the state of a flow is
-//! nothing but numbers: [`StatisticSpec::blocks`] cache lines, one for the moments if they are needed and one for
-//! each percentile.
+//! The [`StatisticSpec`] is the same for all flows of a run, so that the state of a flow is nothing but
+//! numbers: [`StatisticSpec::blocks`] cache lines, one for the moments if they are needed and one for each
+//! percentile.
 
 mod moments;
 mod p_square;
@@ -16,7 +16,7 @@ pub use p_square::{PSquare, Quantile};
 use std::fmt;
 use std::str::FromStr;
 
-/// A statistic that can be asked for. Its text form is its name in a list and as a column.
+/// A statistic that can be requested. Its text form is its name in a list and as a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// Arithmetic mean, exact ([`Moments::mean`]).
@@ -82,7 +82,7 @@ pub enum StatisticError {
     OutOfRange(String),
     /// A percentile with more than four decimals.
     TooFine(String),
-    /// A statistic stands in the list more than once.
+    /// A statistic is in the list more than once.
     Twice(Statistic),
     /// The first one more than [`StatisticSpec::MAX_STATISTICS`].
     TooMany(Statistic),
@@ -122,7 +122,7 @@ impl std::error::Error for StatisticError {}
 /// The statistics of one metric: a list such as `mean,stddev,p50,p99.9`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatisticSpec {
-    /// The first `len` are asked for.
+    /// The first `len` are requested.
     statistics: [Statistic; Self::MAX_STATISTICS],
     len: usize,
     has_moments: bool,
@@ -183,10 +183,10 @@ pub(crate) struct Sample {
 }
 
 impl StatisticSpec {
-    /// This many statistics may be asked for, and the state of a flow takes at most this many blocks.
+    /// This many statistics may be requested, and the state of a flow takes at most this many blocks.
     pub const MAX_STATISTICS: usize = 4;
 
-    /// What is asked for, in its order.
+    /// The requested statistics, in their order.
     pub fn statistics(&self) -> &[Statistic] {
         &self.statistics[..self.len]
     }
@@ -215,18 +215,20 @@ impl StatisticSpec {
         }
     }
 
-    /// True where mean or deviation are asked for: they are in the first block, which [`StatisticBlock::add_to_moments`] counts in.
+    /// True if mean or deviation are requested: they are in the first block, which
+    /// [`StatisticBlock::add_to_moments`] counts in.
     pub(crate) fn has_moments(&self) -> bool {
         self.has_moments
     }
 
-    /// True where percentiles are asked for.
+    /// True if percentiles are requested.
     pub(crate) fn has_percentiles(&self) -> bool {
         self.quantiles_len != 0
     }
 
-    /// Counts samples of many flows in their percentiles, in their order. The work of one percentile is done for the whole
-    /// batch before that of the next: which there are is asked once per batch, not per packet.
+    /// Counts samples of many flows in their percentiles, in their order. The work of one percentile is done
+    /// for the whole batch before that of the next: which there are is determined once per batch, not per
+    /// packet.
     ///
     /// # Panics
     /// Where a sample's blocks do not all lie in `states`.

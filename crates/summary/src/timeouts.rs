@@ -48,8 +48,8 @@ impl Timeouts {
     }
 }
 
-/// Flows that may be past a timeout, as far as a hot line tells: all that are, and some that soon are. Two comparisons
-/// a packet, as what they take is made once for many.
+/// Flows that may be past a timeout, judged by a hot line alone: all that are, and some that soon are. Two
+/// comparisons a packet, as their operands are computed once for many.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stale {
     ltime_before: u64,
@@ -89,7 +89,7 @@ mod tests {
             mut flow in (times(), times(), times(), times()),
         ) {
             let timeouts = Timeouts { idle_ns: idle, active_ns: active };
-            // A table asks at a time that is not before any packet, and not after the one for which it wants to know.
+            // A table passes a time that is not before any packet, and not after the one in question.
             let mut sorted = [flow.0, flow.1, flow.2, flow.3];
             sorted.sort();
             flow = sorted.into();

@@ -21,7 +21,7 @@ fn stream(packets: usize, flows: u64) -> Vec<u64> {
     skewed(packets, flows, &mut Random::new(42))
 }
 
-/// Asks each of many arrays about one flow: a frequent, a rare or an absent one.
+/// Queries each of many arrays for one flow: a frequent, a rare or an absent one.
 fn bound_holds<P: Policy>(depth: usize, width: usize) {
     let packets = stream(3000, 500);
     let truth = counts(&packets);
@@ -125,7 +125,7 @@ fn merges<P: Linear>() {
     let whole: CounterArray<P> = summarise(&configuration, &packets);
     let mut parts: CounterArray<P> = summarise(&configuration, &packets[..1234]);
     let rest: CounterArray<P> = summarise(&configuration, &packets[1234..]);
-    // What was asked before must not stay.
+    // Results of earlier queries must not persist.
     let _ = parts.estimate_hash(hash(0, configuration.seed()));
     parts.merge(&rest).expect("the same configuration");
     same(&parts, &whole, configuration.seed());

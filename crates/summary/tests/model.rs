@@ -71,7 +71,7 @@ struct Connection {
     booked: [LossCounts; 2],
 }
 
-/// What the documentation says of records, written down as simply as it goes.
+/// What the documentation says of records, implemented as simply as possible.
 struct Model {
     timeouts: Timeouts,
     max_flows: usize,
@@ -449,7 +449,7 @@ fn compare<K: Key>(
                 model.window += 1;
             }
             Step::Sweep => {
-                // From wherever the last one stood to the end, and once more all the way.
+                // From the position of the last one to the end, and once more all the way.
                 while !table.sweep(70, &mut given) {}
                 while !table.sweep(usize::MAX, &mut given) {}
                 model.sweep();

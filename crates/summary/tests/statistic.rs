@@ -282,7 +282,7 @@ fn millionths() -> impl Strategy<Value = u32> {
     prop_oneof![prop::sample::select([DYADIC.as_slice(), &DECIMAL].concat()), 0u32..=1_000_000]
 }
 
-/// The second marker is computed, and 1 if nothing is rounded; then a 1 comes.
+/// The second marker is computed, and 1 if nothing is rounded; then a 1 arrives.
 #[test]
 fn a_sample_may_be_equal_to_a_computed_marker() {
     let samples = [3, 2, 3, 0, 2, 0, 2, 3, 2, 0, 0, 0, 1];
@@ -373,7 +373,8 @@ fn p_square_of_none() {
     assert_eq!(PSquare::default().estimate(&Quantile::new(500_000)), None);
 }
 
-/// How far, in percentage points, the asked rank lies outside the ranks that the estimate has among the samples.
+/// How far, in percentage points, the requested rank lies outside the ranks that the estimate has among the
+/// samples.
 fn rank_error(samples: &[u64], millionths: u32) -> f64 {
     let quantile = Quantile::new(millionths);
     let mut p_square = PSquare::default();

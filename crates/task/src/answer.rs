@@ -119,8 +119,8 @@ struct Found {
     is_cut_short: bool,
 }
 
-/// The largest of them either way, no more than asked for; the status says what is missing. `more`: how many
-/// smaller ones belong here in addition.
+/// The largest of them either way, no more than requested; the status states what is missing. `more`: how
+/// many smaller ones belong here in addition.
 fn ranked(
     asked: &AnswerInput<'_>,
     figure: &'static str,

@@ -1,5 +1,5 @@
-//! Packets in the forms in which structures take them. Tasks that want the same form share it: a key is masked and hashed
-//! once a burst, however many tasks count it.
+//! Packets in the forms in which structures take them. Tasks that need the same form share it: a key is
+//! masked and hashed once a burst, however many tasks count it.
 
 use crate::spec::{IPV6_LEFT_OUT, Quantity, Weight};
 use packet::{Bursts, Key, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Packets, Seed};

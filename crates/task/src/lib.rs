@@ -1,8 +1,8 @@
-//! Measurement tasks (Alipourfard et al., HotNets 2015, table 1): what a user asks of traffic, which structure answers it,
-//! and how.
+//! Measurement tasks (Alipourfard et al., HotNets 2015, table 1): what a user wants to know of traffic, which
+//! structure answers it, and how.
 //!
 //! A [`TaskSpec`] is what was requested. [`Tasks::plan`] picks a structure and its size for each
-//! (`planner.rs`), and says why. Each worker counts in its own [`TaskCounter`]; those of one window are
+//! (`planner.rs`), and reports why. Each worker counts in its own [`TaskCounter`]; those of one window are
 //! combined at a [`Desk`], which answers.
 //!
 //! The crate knows nothing of frames, threads and clocks.

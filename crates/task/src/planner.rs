@@ -16,7 +16,7 @@ use error_bound::{capacity, error_bound};
 use notation::{grouped, size_text};
 use packet::{Key, KeySpec, KeyV4, KeyV6, Seed};
 
-/// Memory for each address family where the user said nothing.
+/// Memory for each address family if the user gives none.
 const USUAL_BYTES: usize = 64 << 20;
 /// The most that `error=` may take.
 const MOST_BYTES: usize = 4 << 30;

@@ -37,7 +37,7 @@ impl<K: Ord, T> Ord for Line<K, T> {
     }
 }
 
-/// Keeps the `N` lines of the largest value, each with what is to be said of it.
+/// Keeps the `N` lines of the largest value, each with its annotation.
 #[derive(Debug)]
 pub(crate) struct Ranking<K, T> {
     lines: usize,

@@ -1,4 +1,4 @@
-//! What is asked for: `heavy-hitters:key=src_addr,share=0.2%`.
+//! What is requested: `heavy-hitters:key=src_addr,share=0.2%`.
 
 mod kind;
 
@@ -14,7 +14,7 @@ use std::str::FromStr;
 
 /// Shares, and relative errors, are parts of a million.
 pub(crate) const WHOLE_PPM: f64 = 1e6;
-/// Rows of an answer, unless `top` says otherwise.
+/// Rows of an answer, unless `top` is given.
 pub(crate) const MOST_ROWS: usize = 1_000;
 /// Windows of a moving average.
 const MOST_WINDOWS: u64 = 16;
@@ -61,7 +61,7 @@ pub enum Size {
     ErrorPpm(u32),
 }
 
-/// A task as it was asked for.
+/// A task as requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskSpec {
     /// What kind.
@@ -88,7 +88,7 @@ pub struct TaskSpec {
     pub size: Size,
     /// The structure, where the user chose.
     pub structure: Option<Structure>,
-    /// Packets that a window is expected to have, where the user said.
+    /// Packets that a window is expected to have, if given by the user.
     pub packets: Option<u64>,
     /// What was written.
     text: String,

@@ -78,7 +78,7 @@ impl Structure {
         }
     }
 
-    /// Whether it asks for all packets of a flow on one core.
+    /// Whether it requires all packets of a flow on one core.
     pub(crate) fn needs_whole_flows(self) -> bool {
         matches!(self, Conservative | StreamSample)
     }

@@ -80,7 +80,7 @@ impl Veth {
     /// Frames that the pair carried, by its own count.
     ///
     /// # Panics
-    /// Where the kernel does not say it.
+    /// If the kernel does not report it.
     pub fn carried(&self) -> u64 {
         Self::link(Self::FAR)["stats64"]["tx"]["packets"].as_u64().expect("a counter")
     }
@@ -98,7 +98,7 @@ impl Veth {
         }
     }
 
-    /// What the kernel says of an end.
+    /// What the kernel reports of an end.
     fn link(name: &str) -> serde_json::Value {
         let shown = Command::new("ip").args(["-j", "-s", "link", "show", name]).output().expect("iproute2");
         let mut links: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");

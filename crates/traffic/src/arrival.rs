@@ -1,8 +1,8 @@
 //! When packets arrive: the schedule of a replay at a set rate.
 //!
-//! A trace of `F` frames is replayed again and again, one lap after the other. Packet `n` is frame `n mod F` of lap `n / F`.
-//! Its arrival, in nanoseconds after the start, is a function of `n` alone: whoever asks, in whatever order, and for
-//! whichever share of the packets, gets the same.
+//! A trace of `F` frames is replayed repeatedly, lap by lap. Packet `n` is frame `n mod F` of lap `n / F`.
+//! Its arrival, in nanoseconds after the start, is a function of `n` alone: the result does not depend on the
+//! caller, the order of queries, or the share of the packets.
 
 mod interval;
 mod poisson;
@@ -71,7 +71,7 @@ pub trait ArrivalTimes {
     fn arrived(&self, ns: u64, hint: &mut usize) -> u64;
 }
 
-/// The schedule of a trace. See [`ArrivalTimes`] for what each kind can be asked.
+/// The schedule of a trace. See [`ArrivalTimes`] for the queries of each kind.
 #[derive(Clone, Debug)]
 pub enum Schedule {
     /// Evenly by packets.
@@ -85,7 +85,8 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// The longest time that can be asked for: ten days. Within it every count of a schedule's units fits 62 bits.
+    /// The longest time that can be queried: ten days. Within it every count of a schedule's units fits 62
+    /// bits.
     pub const MOST_NS: u64 = 864_000_000_000_000;
 
     /// Packets per second that a schedule can have.
@@ -109,8 +110,9 @@ impl Schedule {
         }
     }
 
-    /// The schedule of a trace with frames of these lengths on the wire (without check sequence). At least one frame, fewer
-    /// than 2³²; a rate that [`Schedule::check`] accepts. A rate in bits gives bursts and random arrivals the packet rate that the trace's mean frame makes of it.
+    /// The schedule of a trace with frames of these lengths on the wire (without check sequence). At least
+    /// one frame, fewer than 2³²; a rate that [`Schedule::check`] accepts. A rate in bits gives bursts and
+    /// random arrivals the packet rate that follows from the trace's mean frame.
     pub fn new(
         arrivals: Arrivals,
         rate: Rate,

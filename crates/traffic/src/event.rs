@@ -13,7 +13,7 @@ use rand_xoshiro::SplitMix64;
 #[derive(Clone, Debug)]
 pub(crate) struct Planted {
     pub(crate) kind: EventKind,
-    /// Place in the specification; tells events of one kind apart in their addresses.
+    /// Place in the specification; distinguishes events of one kind in their addresses.
     pub(crate) place: u8,
     /// Its packets take turns among this many flows.
     pub(crate) members: u64,
@@ -156,7 +156,7 @@ impl Plan {
         index >= self.due || packets - index == self.left
     }
 
-    /// The next planted packet, as packet `index` of the run. Only after [`Plan::takes`] said so.
+    /// The next planted packet, as packet `index` of the run. Only after [`Plan::takes`] returned true.
     pub(crate) fn packet(&mut self, index: u64) -> PlantedPacket {
         let planted = &mut self.events[self.next];
         let member = planted.emitted % planted.members;

@@ -20,7 +20,7 @@ pub enum EventKind {
     Elephant,
     /// TCP connections that lose segments before the observation point.
     Loss,
-    /// TCP connections that lose segments after they came by.
+    /// TCP connections that lose segments after the observation point.
     Retransmission,
     /// TCP connections of which segments overtake others.
     Reorder,

@@ -87,7 +87,7 @@ enum Transport {
 const ECHO_V4: [u8; 2] = [8, 0];
 const ECHO_V6: [u8; 2] = [128, 129];
 
-/// The ports of servers; one that stands here more often is drawn more often.
+/// The ports of servers; one that is listed more often is drawn more often.
 const TCP_SERVICES: [u16; 8] = [443, 443, 443, 443, 80, 80, 22, 25];
 const UDP_SERVICES: [u16; 4] = [443, 443, 53, 53];
 

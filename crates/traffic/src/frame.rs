@@ -1,4 +1,4 @@
-//! What is said of a generated frame.
+//! The properties of a generated frame.
 
 /// Where a frame comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

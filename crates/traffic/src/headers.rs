@@ -18,7 +18,7 @@ pub(crate) const LONGEST: usize = ETHERNET + IPV6 + TCP_HEADER;
 const INSIDE: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const OUTSIDE: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// Where a packet stands in its flow.
+/// A packet's position in its flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
     /// TCP: sequence and acknowledgement number.
@@ -101,7 +101,7 @@ fn fill_transport(out: &mut [u8], flow: &Flow, position: &Position, length: u32,
         UDP => {
             fill_ports(out, flow);
             out[4..6].copy_from_slice(&(length as u16).to_be_bytes());
-            // Zero would say that there is no checksum (RFC 768).
+            // Zero would mean that there is no checksum (RFC 768).
             let checksum = match checksum(pseudo_header + sum(out)) {
                 0 => 0xffff,
                 other => other,

@@ -105,7 +105,7 @@ pub struct Totals {
     /// Time of the last packet.
     #[serde(serialize_with = "json_integer")]
     pub last_ns: u64,
-    /// What `--loss` must find in all; `None` where not all frames came.
+    /// What `--loss` must find in all; `None` if not all frames arrived.
     pub tcp_loss: Option<LossTruth>,
 }
 
@@ -139,7 +139,7 @@ pub struct EventTruth {
     /// Time of its last packet.
     #[serde(serialize_with = "json_integer")]
     pub last_ns: u64,
-    /// What `--loss` must find in it; `None` where not all of its frames came.
+    /// What `--loss` must find in it; `None` if not all of its frames arrived.
     pub tcp_loss: Option<LossTruth>,
 }
 

@@ -27,7 +27,7 @@ use task::{
 const ASKED_TIMES: f64 = 3.0;
 /// Sizes that lie in the second cache, in the last one, and in memory (section 3.3).
 const SIZES: [usize; 3] = [128 << 10, 2 << 20, 32 << 20];
-/// The fastest first, as the papers say.
+/// The fastest first, as in the papers.
 const ORDER: [Structure; 3] = [Structure::SimpleHashTable, Structure::CountMin, Structure::SpaceSavingHeap];
 
 /// Runs both.
@@ -214,7 +214,7 @@ fn six_at_once(
             Turn::Tasks(round, TaskGroup { variant, memory, tasks }) => {
                 let chosen = chosen(&round.tasks);
                 let (answers, bytes) = round.answers();
-                // A change has no window before it here: it is counted, and has nothing to say.
+                // A change has no window before it here: it is counted, but has no answer.
                 let is_answered = |((question, _), answer): (&(&Question, _), &TaskAnswer)| {
                     let truth = || counted.truth(question);
                     question.kind == Kind::Change || truth().is_some_and(|truth| is_near(&truth, answer))

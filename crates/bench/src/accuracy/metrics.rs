@@ -23,7 +23,7 @@ pub(super) enum Metric {
     Wmre,
     /// Of one figure; of spreaders the mean over those that are some, which is [`Metric::Are`].
     RelativeError,
-    /// The largest distance between the share that was asked for and one that the value has.
+    /// The largest distance between the requested share and one that the value has.
     RankError,
     /// Of the rows with bounds, the share whose bounds hold the truth.
     Coverage,

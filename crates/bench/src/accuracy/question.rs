@@ -1,4 +1,4 @@
-//! What is asked of a window.
+//! The question about a window.
 
 use packet::KeySpec;
 use std::str::FromStr;

@@ -38,7 +38,7 @@ impl Case {
     }
 }
 
-/// What came out of a case: by seed, or why it cannot be.
+/// The result of a case: by seed, or why it cannot be run.
 #[derive(Debug, Default)]
 pub(super) struct Trials {
     pub(super) scores: Vec<Score>,
@@ -54,7 +54,7 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// What came out of a window of this many packets.
+    /// The result for a window of this many packets.
     fn add(&mut self, tried: Result<(Score, Outcome), String>, packets: u64) {
         match tried {
             Ok((score, Outcome { answer, structure, ns })) => {

@@ -5,7 +5,7 @@ use crate::Line;
 use crate::line::to_digits;
 use serde_json::Value;
 
-/// What stands where nothing was measured.
+/// The entry where nothing was measured.
 const NOTHING: &str = "–";
 /// The measure that a task is about, the first that it has.
 const MAIN: [Metric; 4] = [Metric::RelativeError, Metric::Wmre, Metric::RankError, Metric::F1];
@@ -192,7 +192,7 @@ fn refusals(lines: &[&Line]) -> String {
     let mut reasons: Vec<String> = Vec::new();
     for line in lines {
         if let Some(Value::String(why)) = member(line, "refused") {
-            // Behind what was asked for.
+            // Follows the requested value.
             let why = why.rsplit_once("structure=").map_or(why.as_str(), |(_, why)| why);
             let reason = if why.starts_with(&line.variant) {
                 why.to_owned()

@@ -71,7 +71,7 @@ impl<'a> Counted<'a> {
         self.now.len()
     }
 
-    /// The truth about one question; `None` where there is none: a change in a window that none came before.
+    /// The truth about one question; `None` if there is none: a change in a window without a predecessor.
     pub(super) fn truth(&self, question: &Question) -> Option<Truth> {
         Some(match question.kind {
             Kind::HeavyHitters => {

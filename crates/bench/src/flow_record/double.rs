@@ -9,7 +9,8 @@ use super::table::{Entries, Knows, Table};
 #[repr(align(64))]
 struct Bucket {
     entries: Pair,
-    /// Packets of all flows that came when both entries were taken: one number for them all, by no flow.
+    /// Packets of all flows that arrived when both entries were taken: one number for all of them, not by
+    /// flow.
     untracked: u64,
 }
 

@@ -120,7 +120,7 @@ impl Traffic {
     }
 
     /// Chooses this many of the drawn packets, at even distances: the first ones alone would be those of the
-    /// flows that came first, which lists have at their heads.
+    /// earliest flows, which are at the heads of lists.
     pub(super) fn sample(&mut self, count: usize) {
         let keys = self.stream.keys();
         let chosen = (0..count).map(|at| self.before + at * (keys.len() - self.before) / count);

@@ -75,7 +75,7 @@ const HEADERS: usize = 38;
 /// What is read of all packets, in host order, each member added up for itself.
 type Sums = [u64; 5];
 
-/// What a frame holds, as the key stream says without looking at it.
+/// What a frame holds, as known from the key stream without parsing it.
 #[derive(Clone, Copy)]
 struct Sent {
     tuple: Tuple,

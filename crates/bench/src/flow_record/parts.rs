@@ -231,7 +231,8 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     Ok(())
 }
 
-/// Two passes, of which the second is timed: every flow is there then. Its time, the memory, and what came of it.
+/// Two passes, of which the second is timed: every flow is there then. Returns its time, the memory, and the
+/// result.
 fn round(variant: &Variant, trace: &mut Trace) -> (f64, u64, Vec<FlowRecord>) {
     let seed = Seed::new(7);
     let limits = Limits::new(usize::MAX >> 1, 1 << 28);
@@ -285,7 +286,7 @@ fn parse<const IS_PLAIN: bool>(parser: &mut BurstParser, burst: &[[u8; FRAME]], 
     }
 }
 
-/// Packets of every flow, and what the variant's part says, against the truth of two passes.
+/// Packets of every flow, and the figures of the variant's part, against the truth of two passes.
 fn is_true(variant: &Variant, records: &[FlowRecord], trace: &Trace) -> bool {
     let packets = trace.frames.len() as u64;
     let directions: Vec<&FlowRecord> =

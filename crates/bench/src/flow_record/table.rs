@@ -37,7 +37,7 @@ pub(super) trait Table {
     /// depend on its length.
     fn load(&mut self, _: &[Flow]) {}
     fn count(&mut self, packets: Packets<'_>);
-    /// What it takes, without what an allocator adds.
+    /// Its memory, without the allocator's overhead.
     fn memory_bytes(&self) -> u64;
     /// Packets that no entry counts.
     fn untracked(&self) -> u64 {

@@ -1,4 +1,5 @@
-//! How long a load waits for a cache or for memory: walks in which each load says where the next one goes.
+//! How long a load waits for a cache or for memory: walks in which each load determines the address of the
+//! next.
 
 use super::caches::LINE;
 use crate::compare::thread_time;

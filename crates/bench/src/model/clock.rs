@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// Whether this processor's fence and counter are known here.
 pub(super) const IS_KNOWN: bool = cfg!(target_arch = "x86_64");
 
-/// Returns when all loads before it have their values: without it a processor works on the next packets
-/// meanwhile, and what one waits for is hidden behind the others.
+/// Returns when all loads before it have their values: without it a processor overlaps the next packets,
+/// which hides what one packet waits for.
 #[inline(always)]
 pub(super) fn wait_for_loads() {
     #[cfg(target_arch = "x86_64")]

@@ -15,11 +15,11 @@ const BURST: usize = 64;
 /// What a packet weighs: packets that weigh 1 would count in bytes where counters are many, but the model is about counters of 4 bytes.
 const WEIGHT: u64 = 2;
 
-/// What a structure says of what it counted.
+/// A structure's answers about what it counted.
 pub(super) trait Answers: Summary {
     /// Weight of all that it counted.
     fn total(&self) -> u64;
-    /// What it says of a flow. None of these structures says too little.
+    /// Its count of a flow. None of these structures underestimates.
     fn count_of(&self, key: &KeyV4) -> f64;
 }
 
@@ -129,7 +129,7 @@ impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
         });
     }
 
-    /// True where all packets were counted, and no known flow has fewer than came.
+    /// True where all packets were counted, and no known flow has fewer than arrived.
     pub(super) fn is_right(&self) -> bool {
         let mut known = self.packets.known();
         self.summary.total() == WEIGHT * self.packets.total()

@@ -98,7 +98,7 @@ impl Counting {
         })
     }
 
-    /// True where each flow has what came of it. The table is empty afterwards.
+    /// True if each flow has all its packets. The table is empty afterwards.
     fn is_right(&mut self) -> bool {
         let mut counts = HashMap::new();
         self.table.end(|record| {
@@ -187,7 +187,7 @@ mod tests {
         let mut counting = counted();
         counting.packets.next(10);
         assert!(!counting.is_right(), "ten packets came that were not counted");
-        // As many as came, but of a flow that had none of them.
+        // The same number of packets, but of a flow that had none of them.
         counting = counted();
         counting.packets.next(10);
         counting.table.count(&[key_of(4_999); 10]);

@@ -16,12 +16,12 @@ use summary::sketch::{
     UpdateBurst,
 };
 
-/// Sizes of the structures, bytes; those that `--flows` asks for are of one counter a flow.
+/// Sizes of the structures, bytes; those that `--flows` requests have one counter per flow.
 const SIZES: [u64; 5] = [32 << 10, 256 << 10, 2 << 20, 16 << 20, 128 << 20];
 /// Flows of the traffic, whatever the size.
 const FLOWS: u32 = 10_000_000;
-/// Packets of each part of a round: the first part brings the structure back into the caches, the second is timed as a whole, the third
-/// packet by packet.
+/// Packets of each part of a round: the first part reloads the structure into the caches, the second is timed
+/// as a whole, the third packet by packet.
 const ROUND: usize = 100_000;
 /// Rows of Count-Min.
 const DEPTH: usize = 3;

@@ -129,7 +129,7 @@ fn is_asked(points: &Points, skew: f64) -> bool {
     points.zipf.is_none_or(|asked| asked == skew)
 }
 
-/// The skew that was asked for, where it is none of the bench's own.
+/// The requested skew, if it is not one of the bench's own.
 fn other_skew(points: &Points) -> Option<f64> {
     points.zipf.filter(|skew| !SKEWS.contains(skew))
 }
@@ -174,7 +174,7 @@ impl<'a> Measured<'a> {
         while rounds[0].len() < LEAST_ROUNDS
             || (rounds[0].len() < MOST_ROUNDS && began.elapsed().as_secs_f64() < self.points.seconds / 10.0)
         {
-            // The first packets bring the table back into L2.
+            // The first packets reload the table into L2.
             self.near.in_bursts(REFERENCE);
             references[0].push(self.near.one_at_a_time(REFERENCE) / REFERENCE as f64);
             references[1].push(self.near.in_bursts(REFERENCE) / REFERENCE as f64);

@@ -1,4 +1,4 @@
-//! Tables 2 and 3, and Figure 2: what the model says of entries and flows that are not measured here.
+//! Tables 2 and 3, and Figure 2: the model's predictions for entries and flows that are not measured here.
 
 use super::BENCH;
 use super::equation::Structure;

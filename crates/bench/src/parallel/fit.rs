@@ -8,7 +8,7 @@ use engine::{Cores, Design, Plan, Split, State, allowed_cores};
 pub(super) struct Fitted {
     pub(super) plan: Plan,
     pub(super) queues: usize,
-    /// What is less than was asked for.
+    /// What is less than requested.
     pub(super) instead: Option<String>,
 }
 
@@ -17,8 +17,9 @@ pub(super) fn fit(case: Case) -> Result<Fitted, String> {
     fit_on(case, &allowed_cores())
 }
 
-/// Takes the cores that there are where there are not enough: a design whose receivers are its cores then has fewer queues,
-/// one with workers fewer of these; clusters, and what needs two threads, go over whatever there is.
+/// Uses the available cores if there are too few: a design whose receivers are its cores then has fewer
+/// queues, one with workers has fewer workers; clusters, and designs that need two threads, oversubscribe the
+/// available cores.
 fn fit_on((name, cores, queues): Case, allowed: &[usize]) -> Result<Fitted, String> {
     let mut words = name.split(' ');
     let design: Design = words.next().unwrap_or_default().parse()?;

@@ -32,7 +32,7 @@ pub(super) struct Traffic {
     traces: HashMap<usize, Arc<Trace>>,
     /// Counted by the bytes of the frames, without parser and table.
     truth: HashMap<[u8; 13], u64>,
-    /// What sketches of one core say of one pass.
+    /// What sketches of one core answer for one pass.
     references: HashMap<Kind, Estimator>,
 }
 
@@ -98,8 +98,9 @@ impl Traffic {
         }))
     }
 
-    /// Whether there is one record for each flow at most, and every record's count is between those of this many passes and of
-    /// this many: all that can be said where packets were lost, or the last pass is not whole.
+    /// Whether there is one record for each flow at most, and every record's count is between those of this
+    /// many passes and of this many: nothing more can be checked if packets were lost, or if the last pass is
+    /// not complete.
     fn agrees(&self, records: &[FlowRecord], least: u64, most: u64) -> bool {
         let mut left: HashSet<_> = self.truth.keys().collect();
         records.iter().all(|record| {
@@ -120,7 +121,7 @@ fn identity(frame: &[u8]) -> Result<[u8; 13], String> {
     identity[..12].copy_from_slice(addresses);
     identity[12] = protocol;
     if protocol == 1 {
-        // Type and code of ICMP stand in the place of the destination port (NetFlow).
+        // Type and code of ICMP are in the destination port (NetFlow).
         (identity[10], identity[11]) = (identity[8], identity[9]);
         (identity[8], identity[9]) = (0, 0);
     }
@@ -184,7 +185,7 @@ pub(super) struct Setting {
     pub(super) timed: bool,
 }
 
-/// What came of a run.
+/// The result of a run.
 pub(super) struct Measured {
     pub(super) wire: WireCounters,
     pub(super) steps: Vec<Steps>,
@@ -243,7 +244,7 @@ impl Measured {
         let has_workers = self.steps.iter().any(|steps| steps.role == Role::Worker);
         let of_receivers = sum(Role::Receiver, |steps| steps.count);
         let (process, hand_over) = if has_workers {
-            // Of the packets that came to them: what rings refused took none of their time.
+            // Of the packets that reached them: what rings refused took none of their time.
             let workers = self.steps.iter().filter(|steps| steps.role == Role::Worker);
             let counted = workers.map(|steps| steps.packets).sum::<u64>().max(1) as f64;
             (sum(Role::Worker, |steps| steps.count) * self.packets() / counted, of_receivers)
@@ -296,8 +297,8 @@ impl Measured {
         ])
     }
 
-    /// Packets per nanosecond, of all receivers as long as each has packets: what they could take of traffic that came to them in equal
-    /// parts.
+    /// Packets per nanosecond, of all receivers as long as each has packets: their capacity for traffic that
+    /// reaches them in equal parts.
     pub(super) fn rate_while_all_receive(&self) -> f64 {
         let receivers = self.steps.iter().filter(|steps| steps.role == Role::Receiver);
         receivers.map(|steps| steps.packets as f64 / ns(steps.elapsed)).sum()

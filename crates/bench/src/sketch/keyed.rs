@@ -1,4 +1,4 @@
-//! Structures that keep keys: what they are compared with, and which of them are asked how right they are.
+//! Structures that keep keys: what they are compared with, and which of them are checked for accuracy.
 
 use super::BYTES;
 use super::comparison::{Check, Comparison};

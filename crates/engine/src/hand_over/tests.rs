@@ -182,7 +182,7 @@ fn portions_of_a_burst_go_round() {
     }
 }
 
-/// What a worker got: the numbers of each parcel's frames, the time that it came with, and the order.
+/// What a worker got: the numbers of each parcel's frames, the time that it carried, and the order.
 fn received(inbox: &mut Inbox) -> Vec<(Vec<u32>, u64, Order)> {
     let mut all = Vec::new();
     inbox.serve(|parcel| {

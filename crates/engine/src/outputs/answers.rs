@@ -19,7 +19,7 @@ pub(super) struct Answers {
     anonymizer: Option<Anonymizer>,
     node: String,
     outlet: WindowOutlet,
-    /// Windows some rows of which have come.
+    /// Windows some rows of which have arrived.
     open: BTreeMap<WindowId, (Arc<TaskSet>, RowPartials)>,
     scratch: RowScratch,
     /// The set that the run began with, which answers for the whole of it.
@@ -83,7 +83,7 @@ impl Answers {
         }
     }
 
-    /// Answers a window, all rows of which have come. False where it could not be passed on.
+    /// Answers a window, all rows of which have arrived. False if it could not be passed on.
     pub(super) fn window(&mut self, closed: ClosedWindow) -> bool {
         let window = closed.window;
         let empty = (closed.empty_before != 0).then(|| self.empty(&closed));
@@ -146,7 +146,7 @@ impl Answers {
         passed
     }
 
-    /// Takes what the run's answers lack in addition to what windows say.
+    /// Takes what the run's answers lack in addition to what windows report.
     pub(super) fn lack(&mut self, lacking: &Lacking) {
         self.run_lacking.add(lacking);
     }

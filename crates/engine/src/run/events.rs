@@ -1,4 +1,4 @@
-//! What the threads of a run say to the one that called.
+//! What the threads of a run report to the calling thread.
 
 use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::keeping::Sealed;
@@ -11,16 +11,16 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 use task::TaskStates;
 
-/// What threads say to the one that called.
+/// What threads report to the calling thread.
 pub(super) enum Event<R> {
     /// Of a receiver, with its first worker.
     Header(ReceiverId, WorkerId, Box<WindowHeader>),
     Part(WorkerId, Box<Sealed>),
     /// What its tasks counted in a window.
     Tasks(WorkerId, WindowId, Box<TaskStates>),
-    /// It waits to enter a window, and its workers have said all of those before.
+    /// It waits to enter a window, and its workers have reported all earlier ones.
     Comes(ReceiverId, WindowId),
-    /// It has turned away from its last window, and its workers have said all of their windows.
+    /// It has turned away from its last window, and its workers have reported all of their windows.
     Drained(ReceiverId),
     /// Nothing comes any more of this window, whose flows are merged.
     Over(WindowId),

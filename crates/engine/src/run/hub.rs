@@ -40,7 +40,7 @@ pub(super) struct Merging<R> {
 /// Where everything comes together.
 pub(super) struct Hub<'a, R> {
     merger: Merger,
-    /// Says by which tasks windows are answered.
+    /// Determines by which tasks windows are answered.
     control: Option<Control>,
     /// Where tasks are answered.
     desk: Desk,
@@ -70,7 +70,7 @@ pub(super) struct Hub<'a, R> {
 }
 
 impl<'a, R: RecordSink> Hub<'a, R> {
-    /// Nothing has been said yet. Windows and the main way of records go to `observer` and `records`.
+    /// Nothing has been reported yet. Windows and the main way of records go to `observer` and `records`.
     pub(super) fn new(
         config: &'a Config,
         plan: &Plan,
@@ -124,7 +124,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    /// Takes what the threads say until all have ended.
+    /// Receives the threads' events until all have ended.
     pub(super) fn listen(&mut self, events: &Receiver<Event<R>>) {
         for event in events {
             match event {
@@ -191,7 +191,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self.give_back(emptied);
     }
 
-    /// A receiver has turned away from its last window, and its workers have said all of theirs.
+    /// A receiver has turned away from its last window, and its workers have reported all of theirs.
     fn drained(&mut self, receiver: ReceiverId) {
         self.merger.receiver_drained(receiver);
         for worker in self.workers_of(receiver) {
@@ -311,7 +311,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             self.records.record(other);
         }
         let loss = self.end.loss.take().flatten();
-        // They came as threads ended.
+        // They arrived in the order in which threads ended.
         self.steps.sort_by_key(|steps| steps.role);
         Outcome {
             ended: self.merger.end(self.end),

@@ -75,7 +75,7 @@ pub struct Outcome<R> {
     pub unreported: u64,
     /// Time that it took.
     pub elapsed: Duration,
-    /// Where the time of each thread went, receivers first, if [`crate::Config::timed`] asked for it.
+    /// Where the time of each thread went, receivers first, if [`crate::Config::timed`] is set.
     pub steps: Vec<Steps>,
     /// Processor time of all receivers and workers.
     pub processor_time: Duration,

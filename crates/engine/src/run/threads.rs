@@ -39,7 +39,7 @@ use summary::prefetch_for_writing;
 /// long as they live: they may be waiting for a slow output.
 const STALLED: Duration = Duration::from_secs(10);
 
-/// What every thread of a run is told.
+/// What every thread of a run is given.
 #[derive(Clone, Copy)]
 pub(super) struct Run<'a> {
     pub(super) filter: Option<&'a Filter>,
@@ -198,12 +198,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What ends a receiver, to be asked for once each.
+    /// What ends a receiver; to be requested once for each.
     fn ends(self) -> Ends<'a> {
         Ends { stop: self.stop, quiet: self.quiet.place() }
     }
 
-    /// Keeps the thread of this number on its core; what to say where that fails.
+    /// Pins the thread of this number to its core; returns a message if that fails.
     fn pin(&self, thread: usize) -> Option<String> {
         self.plan.cores.get(thread).and_then(|&core| cores::pin(core).err())
     }
@@ -353,7 +353,8 @@ impl<'a> Run<'a> {
 
     fn parcel<R: RecordSink>(&self, worker: &mut Worker<R>, parcel: &Parcel) {
         let Parcel { bursts, now, order } = parcel;
-        // As the receiver writes there next: asked for to be read, its own copies would have to be called back then.
+        // For writing, as the receiver writes there next: after a prefetch for reading, the worker's copies
+        // would have to be invalidated then.
         prefetch_for_writing(bursts.v4.packets());
         prefetch_for_writing(bursts.v6.packets());
         worker.prefetch_index(bursts.packets());

@@ -158,7 +158,7 @@ impl Observer for Watch {
     }
 }
 
-/// All that a run said.
+/// All that a run reported.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) outcome: Outcome<Recorder>,

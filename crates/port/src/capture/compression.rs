@@ -38,7 +38,7 @@ impl<R: Read> Decompressor<R> {
     }
 }
 
-/// Reads until there are enough bytes to tell the compression by, or no more.
+/// Reads until there are enough bytes to identify the compression, or no more.
 fn read_magic(input: &mut impl Read, start: &mut Vec<u8>) -> std::io::Result<()> {
     while start.len() < MAGIC {
         let mut byte = [0; MAGIC];

@@ -12,8 +12,8 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Recognises the format by the first bytes: the reader and the bytes to step over, or how many bytes it
-    /// takes to tell.
+    /// Recognises the format by the first bytes: the reader and the bytes to step over, or the number of
+    /// bytes that are needed to decide.
     pub(super) fn recognise(
         bytes: &[u8],
         name: &str,

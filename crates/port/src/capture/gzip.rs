@@ -13,7 +13,7 @@ pub(super) struct GzipReader<R> {
     inflate: Decompress,
     /// The last member is complete; what follows begins another.
     between: bool,
-    /// To be told after the bytes that came before.
+    /// Reported after the earlier bytes.
     failed: Option<io::Error>,
 }
 

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The name that stands for standard input.
+/// The name of standard input.
 pub(super) const STANDARD_INPUT: &str = "-";
 
-/// How long a pipe is waited for before the caller hears that nothing came.
+/// How long a pipe is waited for before the caller gets control back without data.
 const PIPE_WAIT_MS: libc::c_int = 5;
 
 /// A pipe, FIFO or device, whose reader must not sleep for as long as its writer does.

@@ -115,7 +115,7 @@ impl PcapngReader {
         }
     }
 
-    /// What the interface statistics say was lost, where there are any.
+    /// The loss according to the interface statistics, if any.
     pub(super) fn lost(&self) -> Option<Vec<SourceCounter>> {
         let mut sum = self.dropped_before;
         self.interfaces.iter().for_each(|interface| sum.add(&interface.dropped));
@@ -292,7 +292,7 @@ impl PcapngReader {
         let options = body.get(20 + packet.data.len().next_multiple_of(4)..).unwrap_or(&[]);
         if !options.is_empty() {
             self.each_option(options, |order, code, value| {
-                // Bits 5 to 8: bytes of frame check sequence in this frame, if it says so at all.
+                // Bits 5 to 8: bytes of frame check sequence in this frame, if present.
                 if code == EPB_FLAGS && value.len() == 4 {
                     match (order.u32(value, 0) >> 5) & 0xf {
                         0 => {}

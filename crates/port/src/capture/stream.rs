@@ -30,7 +30,7 @@ impl Read for Counted {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Filled {
     More,
-    /// Nothing has come yet.
+    /// Nothing has been read yet.
     Idle,
     End,
 }
@@ -73,7 +73,7 @@ impl Stream {
         self.offset
     }
 
-    /// Bytes that were consumed before they came in.
+    /// Bytes that were consumed before they were read.
     pub(super) fn owed(&self) -> u64 {
         self.owed
     }

@@ -8,7 +8,8 @@ use std::path::Path;
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const BUFFER: usize = 256 << 10;
 
-/// Writes a pcap file with nanosecond times. Only [`CaptureWriter::finish`] tells that all of it was written.
+/// Writes a pcap file with nanosecond times. Only [`CaptureWriter::finish`] confirms that all of it was
+/// written.
 #[derive(Debug)]
 pub struct CaptureWriter<W: Write> {
     output: BufWriter<W>,

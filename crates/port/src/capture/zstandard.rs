@@ -83,7 +83,7 @@ impl Steps {
             // The library decodes a whole frame at once where it sees one, even in what is left of a header.
             return 1;
         }
-        // With a block or what is left of a header it asks for the header of the block behind it.
+        // With a block or the rest of a header it requests the header of the next block.
         let length = if self.wanted > BLOCK_HEADER { self.wanted - BLOCK_HEADER } else { self.wanted };
         length.clamp(1, MOST_BLOCK)
     }

@@ -22,7 +22,7 @@ pub(super) struct Given {
     memory_size: bool,
     /// `--no-huge`.
     pub(super) no_huge: bool,
-    /// `--log-level`: then the log is wanted as it comes.
+    /// `--log-level`: then the log is passed on unfiltered.
     pub(super) log_level: bool,
 }
 

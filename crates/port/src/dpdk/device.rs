@@ -43,8 +43,8 @@ impl Device {
         self.devargs.split(',').skip(1).filter_map(|argument| argument.split_once('='))
     }
 
-    /// How many receive queues it has, where its arguments say so and frames come to each of them whether it is polled
-    /// or not.
+    /// How many receive queues it has, if its arguments determine it and frames reach each of them whether it
+    /// is polled or not.
     pub(super) fn fixed_queues(&self) -> Option<u16> {
         let number = |key| self.argument(key).and_then(|text| text.parse().ok()).unwrap_or(1);
         if self.is_virtual("net_pcap") {

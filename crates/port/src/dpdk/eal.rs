@@ -31,7 +31,7 @@ pub struct EalConfig {
 #[derive(Debug)]
 pub struct Eal {
     warnings: Mutex<Vec<String>>,
-    /// The user asked for DPDK's log: nothing of it is held back for error messages.
+    /// The user requested DPDK's log: nothing of it is withheld for error messages.
     log_wanted: bool,
     runtime_directory: Option<PathBuf>,
     /// EAL keeps pointers into its arguments.
@@ -120,7 +120,8 @@ impl Drop for Eal {
     }
 }
 
-/// Makes the call unless EAL has ended, and lets it not end meanwhile: for those that hold no [`Eal`].
+/// Makes the call unless EAL has ended, and keeps EAL from ending meanwhile: for callers that hold no
+/// [`Eal`].
 pub(super) fn while_running(call: impl FnOnce()) {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     if *running {
@@ -171,8 +172,8 @@ fn choose_memory(needed: u64, refused: bool) -> (Memory, Option<String>) {
         free >> 20,
         needed.div_ceil(PAGE)
     );
-    // Where physical addresses are wanted, no mbuf crosses a page: most then have one of 4 KiB to themselves. It is address
-    // space, which costs nothing unused.
+    // If physical addresses are required, no mbuf crosses a page: most then have one of 4 KiB to themselves.
+    // It is address space, which costs nothing unused.
     (Memory::Ordinary { mib: needed.saturating_mul(2).div_ceil(1 << 20) }, (!refused).then_some(hint))
 }
 

@@ -22,8 +22,9 @@ pub(super) fn register(eal: &Eal) -> bool {
 }
 
 impl Drop for Lcore {
-    /// Runs on the thread itself, when it ends: only it can give its place back, and DPDK has no more than 128, which the
-    /// runs of one process would use up. Where a source is dropped tells nothing: often it was only lent to the thread.
+    /// Runs on the thread itself, when it ends: only it can release its registration, and DPDK has no more
+    /// than 128, which the runs of one process would use up. The thread that drops a source is no indication:
+    /// often the source was only lent to it.
     fn drop(&mut self) {
         if self.0.get() {
             // SAFETY: EAL runs meanwhile; the calling thread was registered by `register`.

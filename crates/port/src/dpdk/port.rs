@@ -12,7 +12,7 @@ use std::ffi::{CString, c_int};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most that one poll may ask for.
+/// The most frames that one poll may request.
 const MAX_BURST: u16 = 4096;
 /// Room for data in an mbuf, as DPDK's own default.
 const BUFFER_BYTES: u16 = 2048;
@@ -28,7 +28,7 @@ const POOL_CACHE: u32 = 256;
 pub struct PortOptions {
     /// Most frames of one poll, 1 to 4096.
     pub burst: u16,
-    /// Receive descriptors of a queue; brought within the device's limits.
+    /// Receive descriptors of a queue; adjusted to the device's limits.
     pub descriptors: u16,
     /// Mbufs of a queue's pool. net_pcap with `infinite_rx=1` needs more than its file has packets.
     pub mbufs: u32,
@@ -93,7 +93,7 @@ pub(super) struct Port {
     device: Device,
     /// The kernel interface that a virtual device reads, or 0.
     interface: u32,
-    /// Where it is more than the usual one: the MTU that is asked for.
+    /// The requested MTU, if it is more than the usual one.
     wanted_mtu: u16,
     /// Transmit queues; mostly 0 or 1.
     tx_queues: u16,
@@ -241,11 +241,12 @@ impl Port {
         if !self.device.pci {
             self.interface = info.if_index;
         }
-        // A virtual driver takes what its kernel interface has; only a card is asked for more than the usual MTU.
+        // A virtual driver takes what its kernel interface has; only a card is configured for more than the
+        // usual MTU.
         let scatter = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
         let jumbo = self.device.pci && scatter != 0;
         let mtu = if jumbo { u32::from(info.max_mtu.min(JUMBO_MTU)) } else { 0 };
-        // net_af_xdp wants as many transmit queues as receive queues; a file or a ring may have none.
+        // net_af_xdp requires equal numbers of transmit and receive queues; a file or a ring may have none.
         let wanted_tx = if self.device.is_virtual("net_af_xdp") { queues } else { 1 };
         let tx_queues = info.max_tx_queues.min(wanted_tx);
         self.tx_queues = tx_queues;
@@ -267,7 +268,7 @@ impl Port {
             )
         };
         let wanted_mtu = mtu.max(u32::from(self.wanted_mtu.min(info.max_mtu)));
-        // A driver may take less than it says: longer frames are then left out when sending.
+        // A driver may accept less than it reports: longer frames are then left out when sending.
         if wanted_mtu == mtu || self.step("configure", || configure(wanted_mtu)).is_err() {
             self.step("configure", || configure(mtu))?;
         }
@@ -315,7 +316,7 @@ impl Port {
                 ));
             }
         }
-        // SAFETY: as above. A driver that never reports removal is asked by `vanished`.
+        // SAFETY: as above. A driver that never reports removal is checked by `vanished`.
         unsafe { dpdk_sys::shim_port_watch_removal(id) };
         let mut tally = Tally::since(self.read_losses().unwrap_or_default());
         if let Some(mut sockets) = self.sockets.take() {
@@ -394,7 +395,7 @@ impl Port {
 
     /// True for a card that was pulled out and for an interface that is gone from under a virtual device.
     pub(super) fn vanished(&self) -> bool {
-        // Drivers need not be asked for counters by several threads at a time.
+        // Drivers need not support reading counters from several threads at a time.
         let _one_at_a_time = self.tally();
         // SAFETY: takes any number.
         if unsafe { dpdk_sys::shim_port_removed(self.id) } == 1 || self.read_losses().is_none() {
@@ -413,7 +414,7 @@ impl Port {
     /// Whether its link is up; `None` where it has none or cannot tell.
     pub(super) fn link_is_up(&self) -> Option<bool> {
         if self.interface != 0 {
-            // The drivers over kernel interfaces say what was so when they started.
+            // The drivers over kernel interfaces report the state at their start.
             return kernel_link::is_up(self.interface);
         }
         // SAFETY: takes any number.
@@ -421,7 +422,7 @@ impl Port {
         (is_up >= 0).then_some(is_up == 1)
     }
 
-    /// Adds to `sums` what was lost since anybody asked; false when it cannot know.
+    /// Adds to `sums` what was lost since the last query; false if the loss is unknown.
     pub(super) fn take_losses(&self, sums: &mut Vec<SourceCounter>) -> bool {
         let mut tally = self.tally();
         tally.take(self.read_losses(), sums)
@@ -499,7 +500,7 @@ fn probe(eal: &Eal, device: &Device) -> Result<String, SourceError> {
     Err(if missing.is_none() && is_silent { error.blame(Setting::EalLog) } else { error })
 }
 
-/// What to do where a driver only says that something failed.
+/// A hint for errors in which a driver reports only a failure.
 fn rights_hint() -> &'static str {
     // SAFETY: always succeeds.
     if unsafe { libc::geteuid() } == 0 {
@@ -509,7 +510,7 @@ fn rights_hint() -> &'static str {
     }
 }
 
-/// The MTU of the kernel interface of this number; `None` for 0 and for one that cannot be asked.
+/// The MTU of the kernel interface of this number; `None` for 0 and for one that cannot be queried.
 fn kernel_mtu(interface: u32) -> Option<u16> {
     let answer = kernel_link::ask(interface, libc::SIOCGIFMTU)?;
     // SAFETY: this is the member that the request fills.

@@ -72,9 +72,9 @@ impl ProbedPorts {
         nodes.all(|node| node == Some(first)).then_some(first)
     }
 
-    /// Starts each port with this many receive queues, and shares these out to `receivers` sources: one for each thread
-    /// that receives. Queues of one number come to one source, so that both directions of a tap meet there. And how
-    /// frames are spread over the queues of the port that says least.
+    /// Starts each port with this many receive queues, and divides them among `receivers` sources: one for
+    /// each thread that receives. Queues of one number belong to one source, so that both directions of a tap
+    /// meet there. Also returns how frames are spread over the queues, by the weakest guarantee of any port.
     ///
     /// # Errors
     /// `Open` with the driver's reason, and for more queues than possible.

@@ -44,8 +44,8 @@ impl RingPort {
         Self::spread(eal, frames, 1, |_| 0, burst)
     }
 
-    /// A port of several queues, 1 to 16, each of which is a source: `queue_of` says where each frame comes to, as a card's
-    /// hash would.
+    /// A port of several queues, 1 to 16, each of which is a source: `queue_of` selects the queue of each
+    /// frame, as a card's hash would.
     ///
     /// # Errors
     /// As [`RingPort::new`].
@@ -162,7 +162,8 @@ impl Drop for RingPort {
     }
 }
 
-/// Makes the port over these rings, a queue for each. It has transmit queues only because the driver wants some.
+/// Makes the port over these rings, a queue for each. It has transmit queues only because the driver requires
+/// some.
 fn port(eal: &Arc<Eal>, rings: &[Ring]) -> Result<Port, SourceError> {
     let name = rings[0].name.as_str();
     let c_name = CString::new(name).expect("the name holds no NUL");

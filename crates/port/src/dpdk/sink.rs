@@ -32,8 +32,8 @@ pub struct DpdkSink {
 }
 
 impl DpdkSink {
-    /// The options that [`EalConfig::for_ports`](super::EalConfig::for_ports) and [`DpdkSink::open`] take: the receive
-    /// queue, which some drivers want, as small as it can be.
+    /// The options that [`EalConfig::for_ports`](super::EalConfig::for_ports) and [`DpdkSink::open`] take:
+    /// the receive queue, which some drivers require, as small as possible.
     pub fn port_options() -> PortOptions {
         PortOptions { burst: BATCH as u16, descriptors: 512, mbufs: 2047, queues: 1, promiscuous: false }
     }
@@ -85,7 +85,7 @@ impl PacketSink for DpdkSink {
         if frames.iter().any(|frame| frame.len() > self.longest) {
             return Err(SourceError::Fault(format!("port {}: a frame is too long for it", self.name)));
         }
-        // SAFETY: there is room for as many pointers as are asked for.
+        // SAFETY: there is room for the requested number of pointers.
         let got = unsafe {
             dpdk_sys::shim_mbuf_alloc_bulk(self.pool.as_ptr(), mbufs.as_mut_ptr(), mbufs.len() as u32)
         };

@@ -127,7 +127,7 @@ impl DpdkSource {
         }
     }
 
-    /// Asks now and then, in idle time, whether the ports are still there and how their links are.
+    /// Checks from time to time, when idle, whether the ports still exist, and the state of their links.
     fn check_alive(&mut self) -> Result<(), SourceError> {
         if !self.alive.is_due() {
             return Ok(());
@@ -248,7 +248,7 @@ impl Timestamps {
     }
 }
 
-/// What an mbuf says of its frame.
+/// What an mbuf holds of its frame.
 #[inline(always)]
 pub(super) fn describe(frame: &rte_mbuf, scratch: &mut [u8], time_ns: u64) -> FrameDescriptor {
     let (data, captured) = locate(frame, scratch);

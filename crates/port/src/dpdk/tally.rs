@@ -1,11 +1,11 @@
-//! What a port has lost, shared out among the queues that ask: each loss comes to one of them.
+//! What a port has lost, distributed among the queues that query it: each loss is reported by one of them.
 
 use super::kernel_socket::KernelSockets;
 use crate::SourceCounter;
 
 /// `rte_eth_stats_get`'s loss counters. `imissed`: dropped by the device because the queue was full.
 /// `ierrors`: frames received in error (checksum of the frame, length); a few old drivers add drops that they
-/// also report as `imissed`, and there is no way to tell from outside. `rx_nombuf`: the pool was empty.
+/// also report as `imissed`, which cannot be detected from outside. `rx_nombuf`: the pool was empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Losses {
     pub(super) imissed: u64,
@@ -26,7 +26,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Begins to count at what the port says now.
+    /// Begins to count at the port's present counters.
     pub(super) fn since(now: Losses) -> Self {
         Self { given_out: now, kernel: None, kernel_given_out: 0, counts_loss: true }
     }

@@ -154,7 +154,7 @@ impl Buffers for MbufRing {
         for (&mbuf, frame) in mbufs.iter().zip(frames) {
             // SAFETY: as above, written by `receive`.
             let received = describe(unsafe { &*mbuf }, &mut [], frame.time_ns);
-            // What no mbuf says: not every capture is of Ethernet.
+            // Not in the mbuf: not every capture is of Ethernet.
             *frame = FrameDescriptor { link: frame.link, ..received };
         }
     }
@@ -214,7 +214,7 @@ impl Cache {
         unsafe { dpdk_sys::shim_mempool_get_bulk_cached(self.pool.as_ptr(), objects, count, self.raw) == 0 }
     }
 
-    /// Gives mbufs back that came from here.
+    /// Returns mbufs that were taken from here.
     #[inline]
     fn put(&self, mbufs: &mut [*mut rte_mbuf]) {
         if !mbufs.is_empty() {

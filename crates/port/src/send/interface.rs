@@ -121,7 +121,7 @@ impl InterfaceSink {
             _ => return Err(failed(error)),
         }
         let mut room = libc::pollfd { fd: self.socket.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-        // SAFETY: one structure, and the count says so.
+        // SAFETY: one structure, and the count is one.
         unsafe { libc::poll(&mut room, 1, POLL_MS) };
         Ok(0)
     }

@@ -10,7 +10,7 @@ pub enum Pacing {
     Unlimited,
     /// Evenly, at a rate.
     Rate(Rate),
-    /// As their time stamps say.
+    /// By their time stamps.
     Times,
 }
 

@@ -23,7 +23,7 @@ pub struct Sent {
     pub too_long: u64,
     /// From the first frame until the last was taken, or until it had had its time.
     pub elapsed_ns: u64,
-    /// When the last frame would have had its time at the rate that was asked for; 0 without one.
+    /// When the last frame was due at the requested rate; 0 without one.
     pub scheduled_ns: u64,
     /// Ended by `stop`.
     pub stopped: bool,
@@ -46,7 +46,7 @@ impl Sent {
         (self.elapsed_ns != 0).then(|| count as f64 * 1e9 / self.elapsed_ns as f64)
     }
 
-    /// Whether the rate that was asked for was kept, but for one part in a hundred and ten milliseconds.
+    /// Whether the requested rate was kept, except for one part in a hundred and ten milliseconds.
     pub fn kept_rate(&self) -> bool {
         let bound = self.scheduled_ns.saturating_add(self.scheduled_ns / 100).saturating_add(10_000_000);
         self.scheduled_ns == 0 || self.elapsed_ns <= bound
@@ -92,8 +92,8 @@ impl Batch {
     }
 }
 
-/// Sends what the generator gives, whole frames at the rate that is asked for, until it ends or `stop` is set. What falls
-/// behind is sent as fast as the sink takes it. The generator's truth then is that of what was sent.
+/// Sends what the generator gives, whole frames at the requested rate, until it ends or `stop` is set. What
+/// falls behind is sent as fast as the sink takes it. The generator's truth then is that of what was sent.
 pub fn transmit(
     generator: &mut Generator,
     sink: &mut dyn PacketSink,
@@ -184,7 +184,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// Stands still but where it is waited for; and every look at it takes `look_ns`.
+    /// Stands still except when it is waited for; every reading takes `look_ns`.
     struct FakeClock {
         now: Rc<Cell<u64>>,
         look_ns: u64,
@@ -197,7 +197,7 @@ mod tests {
         }
 
         fn wait_until(&mut self, ns: u64) {
-            // At most so far, as the contract says.
+            // At most until then, as the contract requires.
             self.now.set(self.now.get().max(ns.min(self.now.get() + 5_000_000)));
         }
     }
@@ -306,12 +306,12 @@ mod tests {
 
     #[test]
     fn a_rate_that_cannot_be_kept_is_known() {
-        // Five microseconds go by for each frame where one is asked for.
+        // Each frame takes five microseconds where one is requested.
         let (sent, ..) =
             run(Pacing::Rate(Rate::Packets(1_000_000)), 2_500, |sink| sink.takes = vec![1], false);
         assert_eq!((sent.frames, sent.scheduled_ns), (1000, 1_000_000));
         assert!(sent.elapsed_ns >= 2_500_000, "{}", sent.elapsed_ns);
-        // Within the ten milliseconds of a short run nothing is said.
+        // Within the ten milliseconds of a short run nothing is reported.
         assert!(sent.kept_rate());
         let (sent, ..) =
             run(Pacing::Rate(Rate::Packets(1_000_000)), 25_000, |sink| sink.takes = vec![1], false);

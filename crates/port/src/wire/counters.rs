@@ -1,4 +1,4 @@
-//! What a queue counts, for whoever asks while it runs.
+//! What a queue counts; readable from other threads while it runs.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -159,7 +159,7 @@ mod tests {
         let sum = WireCounters::sum([one, WireCounters { longest_gap_ns: 1, ..one }]);
         assert_eq!(sum.to_array(), [18, 4, 6, 8, 10, 12, 14, 8, 18]);
         assert_eq!(sum.waiting(), 8);
-        // The longest gap of all the time stands, the others are what came since.
+        // The longest gap is that of the whole time, the other counters are the increase since.
         assert_eq!(sum.since(one), one);
         assert_eq!(sum.since(sum).to_array(), [0, 0, 0, 0, 0, 0, 0, 8, 0]);
     }

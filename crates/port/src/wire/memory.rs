@@ -53,8 +53,8 @@ impl Block {
     fn new(bytes: usize) -> Self {
         let layout =
             Layout::from_size_align(bytes, BLOCK_BYTES).expect("a frame is shorter than the address space");
-        // Not zeroed: that would touch it, and small pages be there, before huge ones are asked for.
-        // SAFETY: the size is not 0.
+        // Not zeroed: that would touch it and allocate small pages before huge ones are requested. SAFETY:
+        // the size is not 0.
         let start = unsafe { std::alloc::alloc(layout) };
         if start.is_null() {
             std::alloc::handle_alloc_error(layout);
@@ -66,7 +66,7 @@ impl Block {
     }
 }
 
-/// Asks for huge pages under what is read all the time, once it is complete.
+/// Requests huge pages for what is read all the time, once it is complete.
 pub(super) fn collapse<T>(values: &[T]) {
     /// Linux 6.1; the libc crate has it for some targets only.
     const MADV_COLLAPSE: libc::c_int = 25;

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 /// The port that IANA has for IPFIX.
 const PORT: u16 = 4739;
-/// Octets of a message over UDP: fits into an Ethernet frame with IPv6, tunnels and VPNs around it (RFC 7011, section
-/// 10.3.3, asks for 512 where the path's MTU is not known; a tap's collector is on networks that one knows).
+/// Octets of a message over UDP: fits into an Ethernet frame with IPv6, tunnels and VPNs around it (RFC 7011,
+/// section 10.3.3, requires 512 where the path's MTU is not known; a tap's collector is usually on known
+/// networks).
 const DATAGRAM: usize = 1400;
 /// Octets of a message over TCP: a few dozen segments.
 const CHUNK: usize = 16 << 10;
@@ -107,7 +108,7 @@ fn quantity(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// Host and port; an IPv6 address stands in brackets where a port follows.
+/// Host and port; an IPv6 address is in brackets if a port follows.
 fn authority(text: &str) -> Result<(String, u16), String> {
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
         let (host, rest) = rest.split_once(']').ok_or("the bracket is not closed")?;

@@ -10,7 +10,7 @@ use crate::{Account, RecordWriter, Selection};
 use flow::FlowRecord;
 use std::io::{self, Write};
 
-/// Messages are no longer: few system calls, and below what the length field can say.
+/// Messages are no longer: few system calls, and below the maximum of the length field.
 const MESSAGE: usize = 60 << 10;
 
 /// Writes records as an IPFIX file. Holds one message.

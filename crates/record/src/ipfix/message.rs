@@ -8,7 +8,7 @@ pub(super) const SET_HEADER: usize = 4;
 pub(super) const TEMPLATE_SET: u16 = 2;
 /// The set of options templates.
 pub(super) const OPTIONS_TEMPLATE_SET: u16 = 3;
-/// The most that the length field can say.
+/// The maximum of the length field.
 pub(super) const LONGEST: usize = 65_535;
 
 /// Sums over records, modulo 2⁶⁴ as IPFIX counts.

@@ -12,7 +12,7 @@ pub(super) const FIRST_FREE_TEMPLATE: u16 = 320;
 const TYPES: u16 = 256;
 const SELECTOR: u16 = 257;
 const METERING: u16 = 258;
-/// The same where the source cannot know what it lost: no value stands for that.
+/// The same where the source cannot know what it lost: no value denotes that.
 const METERING_BLIND: u16 = 259;
 const EXPORTING: u16 = 260;
 

@@ -1,4 +1,4 @@
-//! What waits between the thread that brings records and the one that sends them: a bounded number of bytes.
+//! The queue between the thread that delivers records and the one that sends them: a bounded number of bytes.
 
 use super::message::{Message, Sums};
 use super::options::Exported;
@@ -26,7 +26,7 @@ pub(super) enum Work {
     Send(Entry),
     /// Tell the collector what was measured and exported.
     Account(Account),
-    /// The time that was waited for has come.
+    /// The awaited time has been reached.
     Timeout,
     /// All is sent, or it is too late.
     End,
@@ -143,8 +143,8 @@ impl Queue {
 
     // What follows is the sender's.
 
-    /// The next work, waiting for it until `until`. An account goes before messages that came before it: it is of
-    /// another kind, and a full queue shall not hold it up.
+    /// The next work, waiting for it until `until`. An account overtakes earlier messages: it is of another
+    /// kind, and a full queue must not delay it.
     pub(super) fn next(&self, until: Option<Instant>) -> Work {
         let mut state = self.lock();
         loop {
@@ -206,7 +206,7 @@ impl Queue {
         state.exported.messages += 1;
         state.exported.bytes += bytes as u64;
         state.exported.sent.add(flows);
-        // Templates are sent to ask whether anybody listens.
+        // Templates are sent as probes for a listener.
         state.is_taking |= flows.records != 0;
         if let Some(buffer) = buffer.filter(|_| state.spare.len() < SPARE) {
             state.spare.push(buffer);

@@ -254,7 +254,7 @@ impl Sender {
     }
 }
 
-/// Over UDP the answer to the datagram before, which an ICMP message brought.
+/// Over UDP the answer to the previous datagram, delivered by an ICMP message.
 fn says_that_nobody_listens(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }

@@ -1,5 +1,5 @@
-//! What of a record's columns have values: a template cannot say "none", so records that lack different things have
-//! different templates.
+//! Which of a record's columns have values: a template cannot express "none", so records that lack different
+//! columns have different templates.
 
 use crate::Column;
 use flow::{FlowRecord, Loss};
@@ -27,7 +27,7 @@ const TO_REVERSE: u32 = 8;
 /// How a value is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// Never: nothing in the format stands for it, or a value does (0, or no number).
+    /// Never: the format has no representation of it, or uses a value for it (0, or no number).
     Always,
     /// Where the shape lacks this bit.
     If(u32),
@@ -52,7 +52,7 @@ impl Presence {
             Some("rtt_avg") => RTT_AVG,
             _ if column.is_loss() => LOSS,
             _ if column.is_reverse() => return Self::If(REVERSE),
-            // The VLAN identifier 0 stands for none (IEEE 802.1Q, 9.6), NaN for a statistic without a value.
+            // The VLAN identifier 0 means none (IEEE 802.1Q, 9.6), NaN for a statistic without a value.
             _ => return Self::Always,
         };
         Self::If(if column.is_reverse() { bit << TO_REVERSE } else { bit })

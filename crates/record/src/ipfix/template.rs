@@ -7,7 +7,7 @@ use crate::line::Line;
 use flow::{EndReason, FlowRecord, InformationElement, Value};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Length of a field that says its length itself, in every record.
+/// Length of a field whose length is given in every record.
 const VARIABLE: u16 = 0xffff;
 /// Set in a field's number where an enterprise number follows.
 const HAS_ENTERPRISE: u16 = 0x8000;
@@ -56,7 +56,7 @@ pub(super) fn definition(id: u16, fields: &[Specifier]) -> Vec<u8> {
     out
 }
 
-/// An options template record: the first `scope` fields say of what the others tell.
+/// An options template record: the first `scope` fields identify what the others describe.
 pub(super) fn options_definition(id: u16, scope: u16, fields: &[Specifier]) -> Vec<u8> {
     let mut out = [id, fields.len() as u16, scope].map(u16::to_be_bytes).concat();
     fields.iter().for_each(|field| field.put(&mut out));
@@ -205,7 +205,7 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// `node` is the length of the node's name with what stands before it.
+    /// `node` is the length of the node's name with its length prefix.
     pub(super) fn new(id: u16, shape: Shape, columns: &[Column], node: usize) -> Self {
         let mut template = Self { shape, id, record_len: 0, fields: Vec::new(), groups: Vec::new() };
         for column in columns {

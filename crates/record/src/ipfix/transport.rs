@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// How long one address may take to answer.
 const CONNECT: Duration = Duration::from_secs(1);
-/// How long a sender waits before it asks again whether a socket takes more.
+/// How long a sender waits before it tries again whether a socket takes more.
 const FULL: Duration = Duration::from_millis(1);
 
 /// A way to a collector. Both kinds never block.
@@ -34,8 +34,8 @@ impl Link {
         Err(fault.unwrap_or_else(|| io::Error::from(ErrorKind::NotFound)))
     }
 
-    /// Sends one whole message. `goes_on` is asked while the socket takes none; where it says no, the message counts as
-    /// not sent (over TCP, the connection is then of no use any more).
+    /// Sends one whole message. `goes_on` is called while the socket takes none; if it returns false, the
+    /// message counts as not sent (over TCP, the connection is then unusable).
     pub(super) fn send(&mut self, message: &[u8], goes_on: &dyn Fn() -> bool) -> io::Result<()> {
         match self {
             Self::Udp(socket) => loop {
@@ -69,7 +69,8 @@ impl Link {
     }
 }
 
-/// What a collector says is nothing to IPFIX, but it may have closed its end: then one more message would vanish.
+/// IPFIX ignores what a collector sends, but the collector may have closed its end: then one more message
+/// would vanish.
 fn listen(stream: &mut TcpStream) -> io::Result<()> {
     match stream.read(&mut [0; 256]) {
         Ok(0) => Err(io::Error::new(ErrorKind::ConnectionAborted, "the collector closed the connection")),

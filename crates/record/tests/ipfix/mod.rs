@@ -54,7 +54,7 @@ struct Template {
     fields: Vec<(Element, u16)>,
 }
 
-/// All that a session said.
+/// All that a session contained.
 #[derive(Debug, Default)]
 pub struct Session {
     pub headers: Vec<Header>,
@@ -85,7 +85,7 @@ impl Session {
         self.message_after_loss(bytes, 0);
     }
 
-    /// The same where this many data records before it are known not to have come.
+    /// The same if this many data records before it are known to be missing.
     pub fn message_after_loss(&mut self, bytes: &[u8], lost: u32) {
         assert_eq!(u16_at(bytes, 0), 10, "version");
         let header = Header {

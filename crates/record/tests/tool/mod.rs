@@ -205,7 +205,7 @@ fn nanoseconds(text: &str) -> u64 {
     (days * 86_400 + seconds) * 1_000_000_000 + format!("{fraction:0<9}").parse::<u64>().unwrap()
 }
 
-/// A capture (pcap, raw IPv4) of a TCP connection that brought `stream` to `port`.
+/// A capture (pcap, raw IPv4) of a TCP connection that carried `stream` to `port`.
 pub fn capture_of_stream(stream: &[u8], port: u16) -> Vec<u8> {
     /// Octets of a segment.
     const SEGMENT: usize = 1448;

@@ -74,7 +74,7 @@ struct TableColumn {
     content: Content,
 }
 
-/// What its cells say of the value at a position of the row.
+/// The text of its cells for the value at a position of the row.
 enum Content {
     Value(Form),
     Lower(Form),

@@ -118,7 +118,7 @@ pub(super) fn align(column: &Column) -> Align {
     if is_text || column.name == "protocol" { Align::Left } else { Align::Right }
 }
 
-/// What a row says of its flow key, where the answer has these columns.
+/// A row's cells of the flow key, if the answer has these columns.
 pub(super) struct KeyCells<'a> {
     answer: &'a Answer,
     row: &'a [Value],

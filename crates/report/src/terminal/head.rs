@@ -67,7 +67,7 @@ pub(super) fn design(design: &DesignReport) -> Option<String> {
     ))
 }
 
-/// What the software wire says of its receivers.
+/// What the software wire reports of its receivers.
 pub(super) fn wire(wire: &WireReport) -> Vec<String> {
     let share = |missed: u64, offered: u64| 100.0 * missed as f64 / offered.max(1) as f64;
     let mut lines = vec![format!(

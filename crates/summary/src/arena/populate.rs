@@ -1,9 +1,9 @@
 //! The thread that touches memory before the measuring threads do: one per process, for all arenas.
 //!
-//! It is asked by an atomic counter, at which it looks every few milliseconds while anything grows: waking a
-//! thread takes the one that wakes 5 to 20 microseconds, in which it could have measured several bursts. Without
-//! requests it looks less and less often, and after half a second it sleeps until the next one, which then does
-//! wake it. So does an arena that has come to a step before its pages were touched.
+//! Requests are made by an atomic counter, which it polls every few milliseconds while anything grows: waking
+//! a thread costs the waker 5 to 20 microseconds, in which it could have measured several bursts. Without
+//! requests it polls less and less often, and after half a second it sleeps until the next request, which
+//! then does wake it. So does an arena that has reached a step before its pages were touched.
 
 use crate::Limits;
 use std::ptr;
@@ -14,8 +14,8 @@ use std::time::Duration;
 
 /// Between two looks, at first.
 const POLL: Duration = Duration::from_millis(1);
-/// Looks in vain after which the time between them doubles, and how often it does so before the thread sleeps for
-/// good: after half a second.
+/// Polls without result after which the interval doubles, and how often it doubles before the thread sleeps
+/// until woken: after half a second.
 const LOOKS: u32 = 8;
 const DOUBLINGS: u32 = 6;
 
@@ -51,7 +51,7 @@ fn regions() -> MutexGuard<'static, Vec<Arc<dyn Populate>>> {
     REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on the arena may ask.
+/// From now on the arena may make requests.
 pub(super) fn add(region: Arc<dyn Populate>) {
     regions().push(region);
 }
@@ -66,8 +66,8 @@ pub(super) fn asked() -> usize {
     ASKED.load(SeqCst)
 }
 
-/// Asks the thread to look for arenas that have steps to prepare, at once if it `is_late` already. The first
-/// request starts it.
+/// Requests that the thread looks for arenas with steps to prepare, at once if it `is_late` already. The
+/// first request starts it.
 pub(super) fn ask(is_late: bool) {
     ASKED.fetch_add(1, SeqCst);
     let thread = THREAD.get_or_init(|| {
@@ -104,7 +104,7 @@ fn run() {
             looks += 1;
         } else {
             IS_ASLEEP.store(true, SeqCst);
-            // Either this sees the request, or whoever asks sees that this sleeps.
+            // Either this sees the request, or the requester sees that this sleeps.
             while asked() == seen {
                 thread::park();
             }

@@ -163,7 +163,8 @@ impl Region {
         found
     }
 
-    /// For the owner: pays for steps ahead as far as the limits allow it, and asks for them to be populated.
+    /// For the owner: pays for steps ahead as far as the limits allow it, and requests that they are
+    /// populated.
     pub(super) fn pay_ahead(&self) {
         let steps = self.steps();
         let wanted = (steps.used + (1 + steps.used / 8).min(MOST_AHEAD)).min(self.most);
@@ -198,7 +199,7 @@ impl Region {
         self.open_to(&mut self.layout(), wanted)
     }
 
-    /// Opens steps until there are `wanted`; false where that fails.
+    /// Opens steps until `wanted` are open; false if that fails.
     fn open_to(&self, layout: &mut Layout, wanted: u32) -> bool {
         (self.open.load(SeqCst)..wanted).all(|step| {
             let opened = layout.open(step);
@@ -278,8 +279,8 @@ impl Populate for Region {
                 return false;
             }
             self.populated.fetch_min(last, SeqCst);
-            // The owner may have gone on meanwhile, even to this step; if so it finds it as it was before it was
-            // opened.
+            // The owner may have advanced meanwhile, even to this step; if so it finds the step as before it
+            // was opened.
             let less = |word| {
                 let now = Steps::from_word(word);
                 (now.used <= last && now.paid == paid).then(|| Steps { paid: last, ..now }.word())
@@ -304,8 +305,8 @@ impl Layout {
         if at as usize + STEP > start as usize + length {
             return false;
         }
-        // A mapping in a fixed place that fails leaves a hole there, which other threads' mappings may fall into.
-        // So the pool is asked elsewhere first.
+        // A mapping in a fixed place that fails leaves a hole there, which other threads' mappings may fall
+        // into. So the pool is tried at another address first.
         self.try_pool = self.try_pool && is_in_pool();
         if self.try_pool {
             // The pool is reserved when mapped, so that a later touch cannot fail.
@@ -340,9 +341,9 @@ impl Layout {
         true
     }
 
-    /// Has the kernel touch the pages of an open step, whether or not its owner writes there meanwhile. False
-    /// where the kernel cannot do that; any other failure shows when the step is used, as it would have without
-    /// this.
+    /// Makes the kernel touch the pages of an open step, whether or not its owner writes there meanwhile.
+    /// False where the kernel cannot do that; any other failure shows when the step is used, as it would have
+    /// without this.
     fn populate(&self, step: u32) -> bool {
         // SAFETY: an open step of the reservation, which stays while `self` is locked. No value changes.
         let failed = unsafe { libc::madvise(self.at(step), STEP, libc::MADV_POPULATE_WRITE) } != 0;

@@ -56,7 +56,7 @@ fn what_was_pushed_is_there() {
     assert_eq!(limits.bytes_used(), 0);
 }
 
-/// With time enough for the other thread, growing costs this one no page fault.
+/// With enough time for the other thread, growing costs this one no page fault.
 #[test]
 fn steps_ahead_cost_no_page_faults() {
     const STEPS: usize = 16;

@@ -23,7 +23,7 @@ impl Counter {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
             let then = next(seen);
-            // Nothing else is told by a count: no order but its own.
+            // A count publishes nothing else: no order but its own.
             match self.0.compare_exchange_weak(seen, then, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return then,
                 Err(now) => seen = now,

@@ -23,7 +23,7 @@ const REACH: usize = 512;
 /// A key and what belongs to it.
 #[derive(Debug)]
 struct Slot<K, V> {
-    /// Written once by who took the slot, before the slot's word says so.
+    /// Written once by the core that took the slot, before the slot's word publishes it.
     key: UnsafeCell<K>,
     value: V,
 }
@@ -76,13 +76,13 @@ impl<K: Copy + Eq, V> Slots<K, V> {
         (hash as u32) & TAG
     }
 
-    /// Asks for the words around a key's home.
+    /// Prefetches the words around a key's home.
     #[inline(always)]
     pub(crate) fn prefetch_word(&self, hash: u64) {
         prefetch(&raw const self.words[self.home(hash)]);
     }
 
-    /// Asks for the slot where a key probably lies; the word must be at hand.
+    /// Prefetches the slot where a key probably lies; the word must be in the cache.
     #[inline(always)]
     pub(crate) fn prefetch_slot(&self, hash: u64) {
         let mask = self.capacity() - 1;
@@ -107,7 +107,7 @@ impl<K: Copy + Eq, V> Slots<K, V> {
                     self.words[at].compare_exchange(FREE, tag | FILLED, Ordering::Relaxed, Ordering::Acquire);
                 match taken {
                     Ok(_) => {
-                        // SAFETY: the slot is ours alone until the store below says that it is finished.
+                        // SAFETY: the slot is exclusively ours until the store below publishes it.
                         self.slots[at].key.with_mut(|place| unsafe { *place = *key });
                         self.words[at].store(tag | FINISHED, Ordering::Release);
                         return Some(&self.slots[at].value);

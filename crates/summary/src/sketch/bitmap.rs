@@ -46,7 +46,7 @@ fn ones(bits: &[u64]) -> u64 {
     bits.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// What one of `size` bits tells, of which `zeros` are not set: the number, its variance and its bias.
+/// What a bitmap of `size` bits yields, of which `zeros` are not set: the number, its variance and its bias.
 fn linear(size: u64, zeros: u64) -> (f64, f64, f64) {
     let size = size as f64;
     let load = (size / zeros.max(1) as f64).ln();

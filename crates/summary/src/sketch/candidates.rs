@@ -12,18 +12,19 @@ pub(crate) const MOST: usize = 1 << 24;
 struct Candidate<K> {
     key: K,
     hash: u64,
-    /// The estimate when its last packet came.
+    /// The estimate at its last packet.
     latest: i64,
 }
 
 /// Of all flows that were observed, the `capacity` ones with the largest estimates: a heap with the least on top.
 ///
-/// Heavy flows come with nearly every packet, so a packet of a candidate writes down its estimate and leaves the heap
-/// as it is; the heap is put right when a new flow asks for a place. A flow that is no candidate and has no more than the
-/// least one costs a comparison. Flows with the same hash are one flow, as they are for the array.
+/// Heavy flows come with nearly every packet, so a packet of a candidate only records its estimate and leaves
+/// the heap as it is; the heap is restored when a new flow requests a place. A flow that is no candidate and
+/// has no more than the least one costs a comparison. Flows with the same hash are one flow, as they are for
+/// the array.
 ///
-/// Where estimates only grow, a flow is left out at the end only if `capacity` others had as much as it when its last
-/// packet came.
+/// Where estimates only grow, a flow is left out at the end only if `capacity` others had at least as much
+/// when its last packet arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidates<K> {
     /// The first `len` are in use; they stay where they are.
@@ -91,7 +92,7 @@ impl<K: Key> Candidates<K> {
         self.most_lacking() > 0 && self.most_lacking() as u64 >= threshold
     }
 
-    /// Of both lists those with the largest estimates by what `rank` says of a hash now.
+    /// Of both lists those with the largest estimates by the present `rank` of a hash.
     pub(crate) fn merge(&mut self, other: &Self, rank: impl Fn(u64) -> i64) {
         let lacking = self.most_lacking().saturating_add(other.most_lacking());
         let both: Vec<(K, u64)> = self.iter().chain(other.iter()).collect();

@@ -46,7 +46,7 @@ impl<K: Key> Entry<K> {
     }
 }
 
-/// What a counter shows, or no bound where it stands at its end.
+/// The value of a counter, or no bound if it is saturated.
 fn bound(count: u32) -> f64 {
     if count == u32::MAX { f64::INFINITY } else { count.into() }
 }
@@ -122,7 +122,7 @@ impl<K: Key> CheckedHashTable<K> {
                 prefetch(&self.entries, *at as usize);
             }
             for (&at, packet) in places.iter().zip(burst) {
-                // The hash is not asked for again.
+                // The hash is not checked again.
                 let Update { key, weight, .. } = of(packet);
                 let entry = &mut self.entries[at as usize];
                 if entry.is_free() {

@@ -55,7 +55,7 @@ impl<K: Key> CocoSketch<K> {
         0xc0c0
     }
 
-    /// All keys, each with what all its cells say.
+    /// All keys, each with the sum of all its cells.
     fn sums<P: Ord>(&self, part: impl Fn(&K) -> P) -> BTreeMap<P, u64> {
         let mut sums = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| { cell.count } > 0) {

@@ -31,7 +31,8 @@ pub struct ContactSample<K: Key> {
     level: u32,
     /// Pairs that are kept.
     used: usize,
-    /// Their hashes: linear probing from a place by the low bits, which the level says nothing of; at most 7/8 full.
+    /// Their hashes: linear probing from a place by the low bits, which are independent of the level; at most
+    /// 7/8 full.
     pairs: Box<[u64]>,
     /// The key of the pair in each slot. Apart, because a packet whose pair is known does not need it.
     keys: Box<[K]>,
@@ -110,7 +111,7 @@ impl<K: Key> ContactSample<K> {
         self.used += 1;
     }
 
-    /// Lets all pairs go that do not belong to a level, and brings those that stay nearer to their homes.
+    /// Drops all pairs that do not belong to a level, and moves the remaining ones nearer to their homes.
     #[cold]
     fn rise_to(&mut self, level: u32) {
         self.level = level;
@@ -136,7 +137,7 @@ impl<K: Key> ContactSample<K> {
         self.pairs.iter().copied().zip(&self.keys).filter(|(pair, _)| *pair != NONE)
     }
 
-    /// What this many pairs of a key say.
+    /// The estimate from this many pairs of a key.
     fn of_count(&self, count: usize) -> Estimate {
         let count = count as f64;
         if self.level == 0 {
@@ -212,7 +213,8 @@ impl<K: Key> Spreaders<K> for ContactSample<K> {
     fn spreaders(&self, threshold: u64) -> HeavyKeys<K> {
         let mut keys: Vec<K> = self.kept().map(|(_, key)| *key).collect();
         keys.sort_unstable();
-        // For groups this small, which are rarely queried, bounds would be most of the work.
+        // Without bounds: for keys with few pairs, whose bounds are never queried, they would be most of the
+        // work.
         let scale = f64::from(self.level).exp2();
         let heavy = keys.chunk_by(|a, b| a == b).filter(|same| same.len() as f64 * scale >= threshold as f64);
         HeavyKeys::new(heavy.map(|same| (same[0], self.of_count(same.len()))).collect(), false)

@@ -10,12 +10,12 @@
 //!
 //! Keys are known by their hash alone, so that one array serves keys of any kind.
 //!
-//! All rows lie in one allocation, one behind the other: a packet touches as many cache lines as there are rows. Putting
-//! them into one line would save misses and lose the rows' independence, which the bounds need. That independence rests on
-//! the secret hash, as rows are digits of one word: hashes that follow a pattern meet in several rows at once. Where the array is
-//! larger than the cache that is near, a burst goes through in two steps: the first finds the places and asks for their
-//! lines, the second counts. Packets that are counted one by one into many counters that only add take bytes of their own
-//! (`counters.rs`).
+//! All rows lie in one allocation, one behind the other: a packet touches as many cache lines as there are
+//! rows. Putting them into one line would save misses and lose the rows' independence, which the bounds need.
+//! That independence rests on the secret hash, as rows are digits of one word: hashes that follow a pattern
+//! meet in several rows at once. Where the array is larger than the cache that is near, a burst goes through
+//! in two steps: the first finds the places and prefetches their lines, the second counts. Packets that are
+//! counted one by one into many counters that only add use separate bytes (`counters.rs`).
 //!
 //! Several cores count into one array by [`SharedArray`], or each into its own, which are added when a window ends.
 
@@ -196,8 +196,9 @@ impl<P: Policy> CounterArray<P> {
         self.added as f64 - self.removed as f64
     }
 
-    /// Removals after which a counter, or the total, was below zero, where no flow's true total can bring it: more was
-    /// taken away than was there. A Count Sketch's counters go below zero at any time, so that there only the total can tell.
+    /// Removals after which a counter, or the total, was below zero, where no flow's true total can bring it:
+    /// more was removed than was counted. A Count Sketch's counters go below zero at any time, so that there
+    /// only the total can tell.
     pub fn underflows(&self) -> u64 {
         self.underflows
     }

@@ -7,7 +7,7 @@
 //! IEEE Micro 2002, for SRAM and DRAM.) Measured with 2^20 counters a row and packets by Zipf(1): one row with keys
 //! 13 to 10 ns, three rows 19 to 14 ns.
 //!
-//! Fewer counters have no bytes: their cells are near enough.
+//! Fewer counters have no bytes: their cells are in a near cache.
 
 mod stop;
 mod views;
@@ -32,10 +32,10 @@ pub(crate) struct Counters<C> {
     /// None where the cells are not split.
     bytes: Box<[u8]>,
     cells: Box<[C]>,
-    /// False where cells have only what full bytes gave them: a counter whose byte is 0 has nothing then, which its cell, far away,
-    /// need not be asked for.
+    /// False where cells have only what full bytes gave them: a counter whose byte is 0 has nothing then, so
+    /// that its cell, far away, need not be read.
     has_weights: bool,
-    /// False where all bytes are 0, which need not be asked for then.
+    /// False where all bytes are 0, which need not be read then.
     has_singles: bool,
 }
 
@@ -101,7 +101,7 @@ impl<C: Cell> Counters<C> {
         }
     }
 
-    /// Each counter becomes what `combined` makes of it and of the other's.
+    /// Replaces each counter by `combined` of it and the other's.
     pub(crate) fn combine(&mut self, other: &Self, combined: impl Fn(C, C) -> C) {
         self.settle();
         self.has_weights = true;

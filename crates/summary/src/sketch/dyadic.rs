@@ -182,7 +182,7 @@ impl DyadicArray {
         self.total
     }
 
-    /// Weight of numbers that do not have as few bits as the configuration says. It is counted nowhere else.
+    /// Weight of numbers that have more bits than the configuration allows. It is counted nowhere else.
     pub fn beyond(&self) -> u64 {
         self.beyond
     }
@@ -221,7 +221,7 @@ impl DyadicArray {
                 add(first);
                 break;
             }
-            // An interval whose other half is outside stands for itself; the rest are halves of longer ones.
+            // An interval whose other half is outside is kept whole; the rest are halves of longer ones.
             if first & 1 == 1 {
                 add(first);
                 first += 1;
@@ -281,7 +281,7 @@ impl Summary for DyadicArray {
     type Configuration = DyadicConfig;
 
     fn new(configuration: &DyadicConfig) -> Result<Self, SketchError> {
-        // A seed for each level: what one level answers then says nothing of the next one's errors.
+        // A seed for each level: so the errors of the levels are independent.
         let seeds: [u64; 64] = configuration.seed.secrets(PURPOSE);
         let level = |level: u32| match configuration.exact_intervals(level) {
             Some(intervals) => Ok(Level::Exact(filled(intervals, 0)?)),

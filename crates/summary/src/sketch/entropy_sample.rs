@@ -14,14 +14,15 @@ use packet::Key;
 /// What a sample of n missed altogether is no more than this much / n of all, with the same confidence.
 const RULE_OF_THREE: f64 = 3.0;
 
-/// The first flows of the stream, counted exactly, and of all others random positions, with how often the position's flow came from there
-/// on.
+/// The first flows of the stream, counted exactly, and of all others random positions, with how often the
+/// position's flow occurs from there on.
 ///
-/// Of a flow with c units from a position on, the position tells c·log₂ c − (c − 1)·log₂(c − 1): over all its positions these add up to
-/// f·log₂ f, so that the mean over a sample, times the number of positions there are, is Σ f·log₂ f without a bias. With that of the
-/// flows counted exactly it is S, and the entropy of N units is log₂ N − S / N. Positions are a uniform sample of fixed size (a reservoir); all
-/// those of a flow share its one counter, so that a packet costs one look into an index. A unit is what weights count: entropy is of
-/// packets, or of bytes.
+/// Of a flow with c units from a position on, the position contributes c·log₂ c − (c − 1)·log₂(c − 1): over
+/// all its positions these add up to f·log₂ f, so that the mean over a sample, times the number of positions
+/// there are, is Σ f·log₂ f without a bias. With that of the flows counted exactly it is S, and the entropy
+/// of N units is log₂ N − S / N. Positions are a uniform sample of fixed size (a reservoir); all those of a
+/// flow share its one counter, so that a packet costs one look into an index. A unit is what weights count:
+/// entropy is of packets, or of bytes.
 ///
 /// The paper sieves the elephants out, of which most of the variance comes, by what was sampled twice, which costs it a bias. Here the sieve
 /// is who comes first: nearly all elephants do, and which flows it has does not depend on what is drawn. An elephant that begins later is
@@ -61,7 +62,7 @@ struct Flow<K> {
     tag: u32,
     /// How many positions it has.
     positions: u32,
-    /// Its units since it came, or was sampled.
+    /// Its units since it arrived, or was sampled.
     count: u64,
 }
 

@@ -11,7 +11,7 @@ pub enum SketchError {
         kind: &'static str,
         /// Which of its sizes: `width`, `depth`, `capacity`, …
         what: &'static str,
-        /// What was asked for.
+        /// The requested value.
         asked: usize,
         /// The least that works.
         least: usize,
@@ -24,7 +24,7 @@ pub enum SketchError {
         kind: &'static str,
         /// Which of its sizes.
         what: &'static str,
-        /// What was asked for.
+        /// The requested value.
         asked: usize,
         /// Of what it must be a power.
         base: usize,
@@ -40,7 +40,7 @@ pub enum SketchError {
     },
     /// The machine does not give the memory.
     OutOfMemory {
-        /// What was asked for, bytes.
+        /// The requested value, bytes.
         bytes: usize,
     },
 }

@@ -107,7 +107,7 @@ impl<K> fmt::Debug for ExactConfig<K> {
     }
 }
 
-// Derived, they would ask as much of `K`.
+// Derived, they would require the same of `K`.
 impl<K> Clone for ExactConfig<K> {
     fn clone(&self) -> Self {
         Self { capacity: self.capacity, seed: self.seed, of: PhantomData }
@@ -191,7 +191,8 @@ impl<K: Key> ExactCounts<K> {
     }
 }
 
-/// What hashbrown asks for a flow's hash when it grows, which a table that is never over its capacity does not.
+/// Called by hashbrown for a flow's hash when it grows, which a table that is never over its capacity does
+/// not.
 fn never_moved<T>(_: &T) -> u64 {
     unreachable!("the table was made as large as it may become")
 }
@@ -239,7 +240,7 @@ impl<K: Key> Summary for ExactCounts<K> {
 
 impl<K: Key> UpdateBurst<K> for ExactCounts<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        // Searches do not wait for each other: the processor has several under way without being asked.
+        // Searches do not wait for each other: the processor overlaps several by itself.
         for Update { key, hash, weight } in burst {
             self.add(*hash, key, *weight);
         }

@@ -122,7 +122,7 @@ impl<T: Grid> fmt::Debug for GridConfig<T> {
     }
 }
 
-// Derived, they would ask as much of `T`.
+// Derived, they would require the same of `T`.
 impl<T> Clone for GridConfig<T> {
     fn clone(&self) -> Self {
         Self { rows: self.rows, width: self.width, seed: self.seed, of: PhantomData }

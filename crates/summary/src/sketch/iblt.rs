@@ -14,8 +14,9 @@ use std::marker::PhantomData;
 /// key by division; taking that flow out of its other cells leaves further ones with one flow alone, until nothing is left.
 ///
 /// All flows are recovered, exactly, while there are about 1.23 cells (three rows) or more for each, and
-/// nearly none beyond (Goodrich and Mitzenmacher, theorem 1): the answer says which of both it is. As all sums are linear, a
-/// second table of the same configuration can be subtracted, and only the flows that differ need the room.
+/// nearly none beyond (Goodrich and Mitzenmacher, theorem 1): the answer states which case applies. As all
+/// sums are linear, a second table of the same configuration can be subtracted, and only the flows that
+/// differ need the room.
 #[derive(Clone, Debug)]
 pub struct Iblt<K: ByteKey> {
     config: GridConfig<Self>,
@@ -281,7 +282,7 @@ mod tests {
         counts
     }
 
-    /// With 1.4 cells a flow all is there, exactly; with 1.1 the answer says that it is not.
+    /// With 1.4 cells a flow all is there, exactly; with 1.1 the answer states that it is not.
     #[test]
     fn recovers_all_or_says_that_it_did_not() {
         for number in 0..20 {

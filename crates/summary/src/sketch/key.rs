@@ -1,4 +1,4 @@
-//! What structures ask of a key that they recover without keeping it.
+//! What structures require of a key that they recover without storing it.
 
 use packet::{Key, KeyV4, KeyV6};
 

@@ -10,7 +10,7 @@ use crate::tags::{TAGS, matching};
 /// Numbers for each bucket: a fiftieth of the buckets is full then.
 const LOAD: usize = TAGS / 2;
 
-/// Compared at once, a bucket costs no branch that the processor has to guess but the one that tells found from not.
+/// Compared at once, a bucket costs only one unpredictable branch: found or not.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Bucket {

@@ -108,7 +108,7 @@ impl<K> UpdateBurst<K> for QuantileSketch {
 impl Merge for QuantileSketch {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
-        // The library asks the same again.
+        // The library checks the same again.
         self.sketch.merge(&other.sketch).map_err(|_| Unmergeable::new(&self.config, &other.config))
     }
 }

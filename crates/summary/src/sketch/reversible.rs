@@ -17,7 +17,7 @@ const WORDS: usize = 4;
 const VERIFYING: usize = 2;
 /// Prefixes that a search looks at before it gives up: well below a second.
 const MOST_STEPS: u64 = 1 << 24;
-/// Keys that a search finds before it gives up: a list of more tells nothing.
+/// Keys that a search finds before it gives up: a longer list is useless.
 pub(super) const MOST_FOUND: usize = 1 << 16;
 
 /// Counters of 32-bit keys (addresses, prefixes) from which the heavy keys can be found.
@@ -341,7 +341,7 @@ impl Frequency<u32> for ReversibleSketch {
 
 impl HeavyHitters<u32> for ReversibleSketch {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<u32> {
-        // A counter of 0 tells of no flow.
+        // A counter of 0 indicates no flow.
         let threshold = threshold.max(1);
         let Some(heavy) = self.heavy_prefixes(threshold) else { return HeavyKeys::new(Vec::new(), false) };
         let mut search = Search { sketch: self, heavy, threshold, steps: 0, found: Vec::new() };

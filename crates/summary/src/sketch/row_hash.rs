@@ -15,7 +15,7 @@ pub(crate) const MAX_ROWS: usize = 8;
 pub(crate) struct RowHash([u64; 3]);
 
 impl RowHash {
-    /// Those of the rows of one structure. `purpose` tells structures apart that have the same seed.
+    /// Those of the rows of one structure. `purpose` distinguishes structures with the same seed.
     pub(crate) fn draw(seed: &Seed, purpose: u64) -> [Self; MAX_ROWS] {
         let secrets: [u64; 3 * MAX_ROWS] = seed.secrets(purpose);
         std::array::from_fn(|row| Self(std::array::from_fn(|i| secrets[3 * row + i])))

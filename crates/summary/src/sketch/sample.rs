@@ -93,7 +93,7 @@ impl<T: Sampling> fmt::Debug for SampleConfig<T> {
     }
 }
 
-// Derived, they would ask as much of `T`.
+// Derived, they would require the same of `T`.
 impl<T> Clone for SampleConfig<T> {
     fn clone(&self) -> Self {
         Self { one_in: self.one_in, capacity: self.capacity, seed: self.seed, of: PhantomData }

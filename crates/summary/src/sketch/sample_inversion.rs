@@ -3,10 +3,11 @@
 
 use super::SizeDistribution;
 
-/// Up to this many sampled packets a flow is one of many sizes; with more it has as many as the rate says, give or take an eighth.
+/// Up to this many sampled packets a flow is one of many sizes; with more its size is their number times
+/// `one_in`, within an eighth.
 const FEW: usize = 64;
 
-/// Sizes up to this one are told apart; of larger ones, as many as one size has in a ratio of 2^(1/16).
+/// Sizes up to this one are distinguished; larger ones are grouped in ratios of 2^(1/16).
 const EACH: u64 = 64;
 
 /// Sizes among which the flows of one class are spread.
@@ -57,17 +58,18 @@ impl Class {
 }
 
 impl SizeDistribution {
-    /// What a sample of packets tells, of which one in `one_in` was taken: `sampled` has the sampled packets of each flow of which any
-    /// was taken, `packets` is how many there were of all flows.
+    /// The estimate from a sample of packets, of which one in `one_in` was taken: `sampled` has the sampled
+    /// packets of each flow of which any was taken, `packets` is how many there were of all flows.
     ///
     /// Expectation maximisation over the sizes that may have been thinned to what was seen; flows of which nothing was seen are counted by the
     /// chance of that. It begins with flows by the square of their size and ends after a hundred rounds at the most. Flows with more than 64
     /// sampled packets are taken for `one_in` times as many. All is then scaled to `packets`: of those the sizes, as their number is known,
     /// of all others the number. A rate of one in one is exact.
     ///
-    /// What cannot be known: this inverts a smoothing, so that neighbouring sizes cannot be told apart where `one_in` is large; and of flows much
-    /// smaller than `one_in` the sample has hardly any, so that their number and sizes are what the beginning says. The packets
-    /// of such flows, and sizes beyond some times `one_in`, are right; the number of flows then is not.
+    /// What cannot be known: this inverts a smoothing, so that neighbouring sizes cannot be distinguished if
+    /// `one_in` is large; and of flows much smaller than `one_in` the sample has hardly any, so that their
+    /// number and sizes remain those of the initial estimate. The packets of such flows, and sizes beyond
+    /// some times `one_in`, are right; the number of flows then is not.
     pub fn from_sample(sampled: impl Iterator<Item = u64>, one_in: u32, packets: f64) -> Self {
         if one_in <= 1 {
             return Self::of(sampled);

@@ -52,7 +52,7 @@ impl<K: Key> Entry<K> {
         if self.state.load(Ordering::Relaxed) == FREE
             && self.state.compare_exchange(FREE, FILLED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
-            // SAFETY: the entry is ours alone until the store below says that it is finished.
+            // SAFETY: the entry is exclusively ours until the store below publishes it.
             self.key.with_mut(|place| unsafe { *place = *key });
             self.state.store(FINISHED, Ordering::Release);
         }
@@ -116,7 +116,8 @@ impl<K: Key> SharedHashTable<K> {
         }
     }
 
-    /// A table of one core with the same counts, to be asked. While others update, each counter is one that it had.
+    /// A table of one core with the same counts, for queries. While others update, each counter is one that
+    /// it had.
     ///
     /// # Errors
     /// Memory that the machine does not have.
@@ -187,7 +188,7 @@ mod loom_tests {
             let other = Arc::clone(&table);
             let thread = thread::spawn(move || other.update_burst(&[update(1, 5), update(1, 10)]));
             table.update_burst(&[update(2, 100)]);
-            // Who reads meanwhile sees one of the keys, whole.
+            // A concurrent reader sees one of the keys, complete.
             for (key, _) in table.snapshot().expect("memory").heavy_hitters(0).keys {
                 assert!([update(1, 0).key, update(2, 0).key].contains(&key));
             }

@@ -29,7 +29,7 @@ fn put(set: &[AtomicU64], value: u8) {
     let word = &set[usize::from(value / 64)];
     let bit = 1 << (value % 64);
     let mut seen = word.load(Ordering::Relaxed);
-    // A bit tells nothing but itself: no order.
+    // A bit publishes only itself: no order.
     while seen & bit == 0 {
         match word.compare_exchange_weak(seen, seen | bit, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => return,
@@ -90,8 +90,8 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         }
     }
 
-    /// A sketch of one core with the same counts, to be asked. While others update, each counter is one that it had, and may be
-    /// ahead of its sets by a packet a core.
+    /// A sketch of one core with the same counts, for queries. While others update, each counter is one that
+    /// it had, and may be ahead of its sets by a packet a core.
     ///
     /// # Errors
     /// Memory that the machine does not have.

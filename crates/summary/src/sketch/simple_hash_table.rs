@@ -154,7 +154,7 @@ fn count_into<K: Key, Packet>(
             counters.prefetch(*at as usize);
         }
         for (&at, packet) in places.iter().zip(burst) {
-            // The hash is not asked for again.
+            // The hash is not checked again.
             let (Update { key, weight, .. }, at) = (of(packet), at as usize);
             if counters.is_zero(at) {
                 keys[at] = key;

@@ -38,13 +38,14 @@ impl Grid for SizeArray {
 }
 
 impl SizeArray {
-    /// Counters at their limit: of what came after, nothing is known.
+    /// Saturated counters: nothing is known of later packets.
     pub fn saturated(&self) -> usize {
         self.cells.iter().filter(|cell| cell.is_at_limit()).count()
     }
 
-    /// How many flows have each size: the most likely numbers, by a hundred rounds at the most. Counters above 1,024 are one large
-    /// flow and what others have in the mean. It is to be asked once a window: up to a hundred million multiplications, and one pass over the counters.
+    /// How many flows have each size: the most likely numbers, by a hundred rounds at the most. Counters
+    /// above 1,024 are one large flow and what others have in the mean. To be called once a window: up to a
+    /// hundred million multiplications, and one pass over the counters.
     pub fn distribution(&self) -> SizeDistribution {
         SizeDistribution::of_flows(compound_poisson::flows(&self.cells))
     }

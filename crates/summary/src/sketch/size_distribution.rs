@@ -46,7 +46,7 @@ impl SizeDistribution {
     pub fn entropy(&self) -> Option<f64> {
         let packets = self.packets();
         let sum: f64 = self.iter().map(|(size, flows)| flows * size as f64 * (size as f64).log2()).sum();
-        // One flow alone has none; what is rounded off must not make it negative.
+        // One flow alone has none; rounding must not make it negative.
         (packets > 0.0).then(|| (packets.log2() - sum / packets).max(0.0))
     }
 

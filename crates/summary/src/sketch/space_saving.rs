@@ -205,7 +205,7 @@ impl<K: Key, O: Order> Merge for SpaceSaving<K, O> {
         let ours = self.counted().map(|(counter, count)| with(counter, count, other));
         let theirs = other.counted().filter(|(counter, _)| self.find(counter.tag, &counter.key).is_none());
         let mut all: Vec<_> = ours.chain(theirs.map(|(counter, count)| with(counter, count, self))).collect();
-        // Equal counts by key, so that the order of merging tells nothing.
+        // Equal counts by key, so that the order of merging has no influence.
         all.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.key.cmp(&y.key)));
         all.truncate(self.config.width);
         all.reverse();

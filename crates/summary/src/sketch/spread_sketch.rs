@@ -50,7 +50,8 @@ pub struct SpreadSketch<K: Key> {
     hashes: [RowHash; 2],
     /// Two in a byte, cell by cell.
     registers: Box<[u8]>,
-    /// The smallest hash of each candidate's place, by which its key came there; `NONE` where none did.
+    /// The smallest hash at each candidate's place, with which its key was placed there; `NONE` where none
+    /// did.
     depths: Box<[u32]>,
     keys: Box<[K]>,
 }
@@ -177,7 +178,7 @@ impl<K: Key> SpreadSketch<K> {
     /// The pairs of a key whose cells have these.
     fn of_least(&self, mut counts: Counts, others: &Others) -> Estimate {
         let size = registers(self.config.width);
-        // Where less than an eighth is below its end, that tells little.
+        // If less than an eighth is below saturation, the estimate is unreliable.
         let is_full = counts[LONGEST] > 0.875 * size as f64;
         if counts[LONGEST] >= size as f64 {
             // As if one were, of which the estimate is finite.
@@ -342,7 +343,7 @@ mod tests {
             }
             promise.must_hold();
             assert_eq!(found, 25);
-            // Of the widest grid the lower bound says something.
+            // With the widest grid the lower bound is not trivial.
             assert!(columns < 40 || rows < 3 || lower > 2_000.0, "{lower}");
         }
     }

@@ -1,4 +1,4 @@
-//! The traits: what every structure does, and what can be asked of some.
+//! The traits: what every structure does, and the queries that some answer.
 
 use super::{Estimate, SketchError, Unmergeable};
 use packet::{Key, Seed};

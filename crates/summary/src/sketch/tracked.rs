@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Candidates where memory is all that was said.
+/// Candidates if only the memory is given.
 const USUAL_CANDIDATES: usize = 1024;
 
 /// A counter array's configuration, and how many flows are kept next to it.
@@ -88,13 +88,13 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
 /// merges::<Tracked<packet::KeyV4, Conservative>>();
 /// ```
 ///
-/// A flow's estimate is compared with the candidates' at each of its packets; the answer asks the
-/// array again.
+/// A flow's estimate is compared with the candidates' at each of its packets; the answer queries the array
+/// again.
 ///
-/// Where estimates only grow (Count-Min, conservative update), every flow with an estimate of the threshold or more is in the
-/// answer, unless as many others as there are candidates had at least as much when its last packet came; where they have the
-/// threshold, the answer says that it is cut short. Under the other policies estimates move both ways, and a flow near the
-/// threshold can be missed.
+/// Where estimates only grow (Count-Min, conservative update), every flow with an estimate of the threshold
+/// or more is in the answer, unless as many others as there are candidates had at least as much when its last
+/// packet arrived; if they reach the threshold, the answer states that it is cut short. Under the other
+/// policies estimates move both ways, and a flow near the threshold can be missed.
 #[derive(Clone, Debug)]
 pub struct Tracked<K: Key, P: Policy> {
     configuration: TrackedConfig<K, P>,

@@ -273,7 +273,7 @@ impl<K: ByteKey> HeavyHitters<K> for ReversibleSets<K> {
 
 impl<K: ByteKey> ReversibleSets<K> {
     fn search(&self, threshold: u64) -> Search<'_, K> {
-        // A counter of 0 tells of no flow.
+        // A counter of 0 indicates no flow.
         let is_heavy = |cell: &usize| u64::from(self.count(*cell)) >= threshold.max(1);
         let width = self.config.width;
         let row = |row| (row * width..(row + 1) * width).filter(is_heavy).collect();

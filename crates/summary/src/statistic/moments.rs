@@ -11,7 +11,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
-    /// `u64::MAX`: too large to tell.
+    /// `u64::MAX`: too large to be known.
     sum: u64,
     /// Exact while `sum` is.
     squares: u128,

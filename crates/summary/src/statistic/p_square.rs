@@ -9,7 +9,7 @@ const SCALE: i64 = 2_000_000;
 /// Markers. This many samples are kept as they are.
 const MARKERS: usize = 5;
 
-/// Which quantile a [`PSquare`] estimates: where its inner markers should stand.
+/// Which quantile a [`PSquare`] estimates: the desired positions of its inner markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantile {
     /// Desired ranks of the markers 2, 3 and 4, that is p/2, p and (1 + p)/2, in units of `1 / SCALE`.
@@ -50,7 +50,8 @@ impl Quantile {
 /// Positions are 32-bit. After 2^32 − 1 samples they are halved: samples before that weigh half from then on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PSquare {
-    /// Ascending from five samples on, the first and last being the extremes; before, the samples as they came.
+    /// Ascending from five samples on, the first and last being the extremes; before, the samples in arrival
+    /// order.
     heights: [f64; MARKERS],
     /// Positions of markers 2 to 5; the first is always at 1, and the last at the number of samples.
     positions: [u32; 4],
@@ -112,7 +113,7 @@ impl PSquare {
 
     fn halve(&mut self) {
         let [n2, n3, n4, n5] = self.positions.map(|n| n / 2);
-        // No two markers in one place: markers of an extreme quantile stand side by side.
+        // No two markers in one place: markers of an extreme quantile are adjacent.
         let n2 = n2.max(2);
         let n3 = n3.max(n2 + 1);
         let n4 = n4.max(n3 + 1).min(n5 - 1);
@@ -120,7 +121,7 @@ impl PSquare {
         self.positions = [n2.min(n3 - 1), n3, n4, n5];
     }
 
-    /// Samples that the markers stand for.
+    /// Samples that the markers represent.
     fn count(&self) -> usize {
         self.positions[3] as usize
     }
@@ -292,7 +293,8 @@ mod tests {
         for millionths in [0, 1, 500_000, 990_000, 999_999, 1_000_000] {
             let quantile = Quantile::new(millionths);
             let desired = |i: usize, n5: u32| 1 + (i64::from(n5) - 1) * quantile.ranks[i] / SCALE;
-            // Where the markers stand after this many samples, two of them at an end if the quantile lies there.
+            // The markers' positions after this many samples, two of them at an end if the quantile lies
+            // there.
             let last = u32::MAX;
             let n4 = desired(2, last).clamp(4, i64::from(last) - 1);
             let n3 = desired(1, last).clamp(3, n4 - 1);

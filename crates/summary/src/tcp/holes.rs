@@ -14,7 +14,7 @@ pub(super) enum Evidence {
     AckedYoung,
     /// Skipped, and acknowledged by the peer at this time, later than that.
     AckedOld,
-    /// The acknowledgement at this time was the first to tell of it.
+    /// The acknowledgement at this time was the first to indicate it.
     AckedUnseen,
 }
 

@@ -143,7 +143,7 @@ impl Side<'_> {
         }
     }
 
-    /// Decides the holes for which the time has come.
+    /// Decides the holes whose time has passed.
     fn decide(&mut self, is_due: impl FnMut(&Hole) -> bool) {
         if self.stream.state & HOLES != 0 {
             let mut holes = self.cold().holes;
@@ -313,7 +313,8 @@ impl Side<'_> {
                     }
                     Evidence::AckedOld => (is_late, late_byte) = (true, late_byte + bytes),
                     Evidence::Open | Evidence::AckedYoung => is_reordered = true,
-                    // Only the capture was out of order: the acknowledgement came before what it acknowledges.
+                    // Only the capture was out of order: the acknowledgement was seen before what it
+                    // acknowledges.
                     Evidence::AckedUnseen => skips |= is_before(hole.start, segment.seq),
                 }
             });
@@ -373,7 +374,7 @@ impl Side<'_> {
         self.decide(|hole| hole.is_stale(next));
     }
 
-    /// True where the stream may have come as far as `position`, which lies ahead.
+    /// True if the stream may have reached `position`, which lies ahead.
     fn is_plausible(&mut self, peer: &HotStream, position: u32) -> bool {
         let seen = self.stream.next;
         let jump = position.wrapping_sub(seen);
@@ -424,7 +425,7 @@ impl Side<'_> {
         stream.forget_timed();
     }
 
-    /// Takes what the other side says of this stream.
+    /// Processes the other side's acknowledgement of this stream.
     fn acknowledgement(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) {
         let ack = segment.ack;
         if self.stream.state & UNKNOWN != 0 {

@@ -41,8 +41,8 @@ fn clamp(reach: u64) -> u32 {
     reach.min(1 << 30) as u32
 }
 
-/// Bytes beyond `next` that the stream can have come without being seen: as far as the peer's largest window
-/// beyond its last acknowledgement, and some; where its scale is not known, 1 MiB or twice the largest flight.
+/// Bytes beyond `next` that the stream can have sent unseen: as far as the peer's largest window beyond its
+/// last acknowledgement, and some; where its scale is not known, 1 MiB or twice the largest flight.
 pub(super) fn ahead(stream: &HotStream, peer: &HotStream) -> u32 {
     match by_window(stream, peer) {
         Some(window) if stream.state & UNACKED == 0 => {

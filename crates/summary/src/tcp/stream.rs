@@ -62,12 +62,12 @@ pub(super) const HOLES: u8 = 1 << 2;
 pub(super) const PENDING: u8 = 1 << 3;
 /// This direction's last window was zero.
 pub(super) const ZERO_WINDOW: u8 = 1 << 4;
-/// The one timed segment was sent again: only the echo of its timestamp tells which copy is acknowledged.
+/// The one timed segment was sent again: only the echo of its timestamp identifies the acknowledged copy.
 pub(super) const BY_TIMESTAMP: u8 = 1 << 5;
 /// The peer's acknowledgement took `next` beyond what was seen: the next segment begins behind a hole.
 pub(super) const SKIPPED: u8 = 1 << 6;
-/// The latest segment was an ordinary one: one that acknowledges the same tells the peer's stream nothing new, and nothing
-/// special is open there.
+/// The latest segment was an ordinary one: one that acknowledges the same has no news for the peer's stream,
+/// and nothing special is open there.
 const ACK_TAKEN: u8 = 1 << 7;
 
 /// In `setup`: the window scale option + 1.
@@ -95,8 +95,8 @@ const SPECIAL: u8 = UNKNOWN | UNACKED | PENDING | ZERO_WINDOW | SKIPPED;
 /// Takes a segment that `direction` (0 or 1) sent, if there is nothing special about it: it comes next in its stream, is no larger
 /// than those before, acknowledges only what was seen, and nothing whatever is open in either stream. Looks at no option but TSval.
 ///
-/// `repeats_ack`: it has the acknowledgement number of the one before it in its direction. Then there is nothing to be learned of
-/// the peer's stream, which is not looked at: a cache line less (15 of 100 ns at a million flows).
+/// `repeats_ack`: it has the acknowledgement number of the one before it in its direction. Then it has no
+/// news for the peer's stream, which is not read: a cache line less (15 of 100 ns at a million flows).
 #[inline(always)]
 pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment, repeats_ack: bool) -> Tracked {
     let own = direction & 1;
@@ -148,7 +148,7 @@ pub(super) fn track_open(hot: &mut [HotStream; 2], direction: usize, segment: &S
     Tracked::Done
 }
 
-/// What an acknowledgement says of the timed segments.
+/// Processes an acknowledgement of the timed segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     /// Timed segments that it covers.
@@ -346,7 +346,7 @@ impl HotStream {
         Timing { covered: covered as u8, sample: is_taken.then_some(sample) }
     }
 
-    /// Forgets the timed segments that were acknowledged and learns from what remains.
+    /// Takes the round-trip sample, if any, and forgets the timed segments that were acknowledged.
     pub(super) fn settle(&mut self, ack: u32, timing: Timing) {
         if let Some(sample) = timing.sample {
             let sample = u32::try_from(sample).unwrap_or(NO_RTT).min(NO_RTT - 1);
@@ -406,7 +406,8 @@ mod tests {
     #[test]
     fn the_flight_is_below_the_least_power_of_two() {
         let mut stream = HotStream { state: 0, next: 5, ..HotStream::default() };
-        // The acknowledgement of what was never sent says nothing of a flight; nor does a smaller one.
+        // The acknowledgement of what was never sent gives no information on a flight; nor does a smaller
+        // one.
         for (flight, kept) in
             [(0, 0), (-7, 0), (1, 1), (2, 2), (3, 2), (1000, 10), (4, 10), (i32::MAX, 31), (-1, 31)]
         {

@@ -1,4 +1,4 @@
-//! Runs tshark on captures: the headers of their TCP segments, and what it makes of them.
+//! Runs tshark on captures: the headers of their TCP segments, and its analysis of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use summary::tcp::Segment;
 use testbed::captures::Capture;
 
-/// The fields asked for, in this order.
+/// The requested fields, in this order.
 const FIELDS: [&str; 25] = [
     "frame.number",
     "frame.time_epoch",
@@ -57,7 +57,7 @@ pub(crate) struct Row {
     pub(crate) analysis: Analysis,
 }
 
-/// What tshark says of a segment.
+/// tshark's analysis of a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Analysis {
     pub(crate) lost_segment: bool,

@@ -16,7 +16,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let (mut found, mut uncovered, mut is_cut_short) = (Vec::new(), Uncovered::new(), false);
     // The longest prefixes come first.
     for (number, level) in asked.task.levels.iter().enumerate() {
-        // All of them: what is left of one hangs on those below it.
+        // All of them: what is left of one depends on those below it.
         let heavy = flows::of_both(asked, number, threshold, usize::MAX);
         is_cut_short |= heavy.is_cut_short;
         let mut below: BTreeMap<FlowKey, Vec<(FlowKey, Estimate)>> = BTreeMap::new();

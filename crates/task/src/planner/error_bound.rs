@@ -15,7 +15,7 @@ use summary::sketch::{
 const FAILURE: f64 = 0.05;
 /// Flows that are kept next to a Count-Min array where only its memory is given.
 const CANDIDATES: f64 = 1024.0;
-/// Contacts of a spreader where the user did not say from when on it is one.
+/// Contacts from which on a source is a spreader, if the user gives none.
 const USUAL_SPREADER: f64 = 1_000.0;
 
 /// The largest configuration of this many bytes.
@@ -67,7 +67,8 @@ fn deviations(failure: f64) -> f64 {
     (2.0 * (2.0 / failure).ln()).sqrt()
 }
 
-/// The relative error (see the planner's head) that a structure of this many bytes keeps; `None` where theory does not say.
+/// The relative error (see the planner's head) that a structure of this many bytes keeps; `None` if theory
+/// gives none.
 pub(super) fn error_bound<K: Key>(
     structure: Structure,
     bytes: usize,

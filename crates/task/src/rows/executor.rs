@@ -74,7 +74,7 @@ impl RowQueries {
         RowPartials { generation: self.generation, states }
     }
 
-    /// Nothing counted yet of the run; `None` where no query asks for it.
+    /// The run's empty state; `None` if no query requires it.
     pub fn run(&self) -> Option<RunPartials> {
         self.asks_of_run().then(|| RunPartials {
             merged: MergedRows::new(columns(&self.run), &self.site),

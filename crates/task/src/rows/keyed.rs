@@ -144,7 +144,7 @@ impl Renumbered {
     }
 }
 
-/// The flow key that the words of group `number` stand for.
+/// The flow key that the words of group `number` represent.
 pub(crate) fn flow_key(number: u64, words: &[u64], spec: &KeySpec) -> FlowKey {
     use packet::Key;
     match number & OF_V6 == 0 {

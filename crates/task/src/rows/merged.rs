@@ -1,4 +1,4 @@
-//! Rows of one key, merged over windows: each field as the field table says how its values come together.
+//! Rows of one key, merged over windows: each field by its aggregation in the field table.
 
 use super::batch::Batch;
 use super::site::Site;
@@ -170,7 +170,7 @@ fn merge<K: MaskedKey, const N: usize>(
                 }
             }
         };
-        // What is asked of the rule is asked once for all rows.
+        // The rule is evaluated once for all rows.
         match rule {
             Aggregation::Sum => each(|merged, value| merged + value),
             Aggregation::Min => each(u64::min),

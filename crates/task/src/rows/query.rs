@@ -1,4 +1,4 @@
-//! What is asked of window rows.
+//! A query about window rows.
 
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;

@@ -166,7 +166,7 @@ impl<K: MaskedKey> TakeGroups for Taker<'_, K> {
     }
 }
 
-/// Adds rows to their states, one item after the other: what an item does is asked once for all of them.
+/// Adds rows to their states, one item after the other: what an item does is decided once for all of them.
 #[inline(always)]
 fn update<K: MaskedKey>(
     plan: &Plan,
@@ -246,7 +246,7 @@ struct Distinct {
 enum Seen {
     New,
     Known,
-    /// There is no room to tell.
+    /// The available room is unknown.
     Unsure,
 }
 

@@ -14,7 +14,7 @@ impl Interval {
     /// `numerator` / `denominator` nanoseconds per 2^`fraction` units. Neither is 0, the quotient is below 2⁶⁰ and the
     /// fraction below 64. Exact where the denominator in lowest terms is below 2⁶².
     pub(super) fn new(numerator: u128, denominator: u128, fraction: u32) -> Self {
-        // A rate in bits times the frames of a trace is beyond that as it stands.
+        // A rate in bits times the frames of a trace exceeds that.
         let common = greatest_common_divisor(numerator, denominator);
         let (numerator, denominator) = (numerator / common, denominator / common);
         let (whole, rest) = (numerator / denominator, numerator % denominator);

@@ -8,8 +8,8 @@ pub(super) const PACKETS: usize = 1 << 18;
 /// Binary places of an arrival.
 pub(super) const FRACTION: u32 = 12;
 
-/// Arrivals of a Poisson process with a mean interval of 1, in units of 2^-`FRACTION`; the first at 0. The sum of all
-/// intervals is brought to exactly `PACKETS`, so that the mean rate is the one asked for.
+/// Arrivals of a Poisson process with a mean interval of 1, in units of 2^-`FRACTION`; the first at 0. The
+/// sum of all intervals is adjusted to exactly `PACKETS`, so that the mean rate is the requested one.
 pub(super) fn arrivals(seed: u64) -> Vec<u32> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut sum = 0.0;
@@ -61,7 +61,7 @@ mod tests {
             let share = intervals.iter().filter(|&&gap| gap > x).count() as f64 / intervals.len() as f64;
             assert!((share - f64::exp(-x)).abs() < 0.006, "{x}: {share}");
         }
-        // One interval says nothing of the next.
+        // Intervals are independent.
         let mean_product = intervals.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / PACKETS as f64;
         assert!((mean_product - 1.0).abs() < 0.03, "{mean_product}");
         assert_ne!(arrivals(1), arrivals(2));

@@ -16,12 +16,12 @@ pub(crate) struct PlantedPath {
     /// Its flows: both directions of each connection.
     pub(crate) members: u64,
     next: Option<TapFrame>,
-    /// Times of the first and the last frame that came.
+    /// Times of the first and the last frame seen.
     pub(crate) span: Option<(u64, u64)>,
 }
 
 impl PlantedPath {
-    /// What the tap must find; `None` before the last frame came.
+    /// What the tap must find; `None` before the last frame was seen.
     pub(crate) fn loss(&self) -> Option<LossTruth> {
         self.next.is_none().then(|| self.path.truth().taps[self.tap as usize].loss)
     }
@@ -39,7 +39,7 @@ pub(crate) struct PlantedPaths {
     pub(crate) due_ns: u64,
     /// Frames that all of them have.
     pub(crate) frames: u64,
-    /// Frames that came.
+    /// Frames seen.
     pub(crate) passed: u64,
 }
 

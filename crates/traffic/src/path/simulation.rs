@@ -48,7 +48,7 @@ enum Packet {
     SynAck,
     /// Segment of this number; sent for the first time or again.
     Data(u32, bool),
-    /// Acknowledges all segments below; sent because this segment came, if one did.
+    /// Acknowledges all segments below; sent in response to this segment, if any.
     Ack(u32, Option<u32>),
     /// The client's, after all data, and the server's answer.
     Fin,

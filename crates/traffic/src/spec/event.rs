@@ -6,7 +6,7 @@ use std::fmt;
 
 const EVERYTHING_PPM: u32 = 1_000_000;
 
-/// One planted event as it was asked for.
+/// One planted event as requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSpec {
     kind: EventKind,

@@ -1,4 +1,5 @@
-//! One region, worked on by hand or by racing threads. Which pages have memory is asked of the kernel (`mincore`).
+//! One region, worked on by hand or by racing threads. The kernel (`mincore`) reports which pages have
+//! memory.
 
 use super::*;
 use std::thread;
@@ -70,7 +71,7 @@ fn it_grows_without_the_thread() {
     assert_eq!(limits.bytes_used(), 0);
 }
 
-/// Where no step can be mapped any more, the account says so, and the thread has nothing to do.
+/// If no step can be mapped any more, the account shows it, and the thread has nothing to do.
 #[test]
 fn it_may_end_before_the_reservation() {
     for can_populate in [true, false] {

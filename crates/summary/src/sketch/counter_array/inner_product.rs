@@ -6,7 +6,7 @@ use super::policy::{CountMin, CountSketch, KAry, Linear, Policy, median_of};
 use super::{CounterArray, MAX_ROWS};
 use crate::sketch::{Estimate, Unmergeable};
 
-/// Products of rows say something of the streams' inner product.
+/// Products of rows estimate the streams' inner product.
 pub trait InnerProduct: Linear {
     /// A row's product, less what flows that share counters are expected to add.
     fn row_product(product: f64, left: &CounterArray<Self>, right: &CounterArray<Self>) -> f64;

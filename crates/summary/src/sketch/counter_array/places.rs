@@ -90,7 +90,8 @@ impl Places {
         self.begins[..depth].iter().filter(|begins| **begins).count() == 1
     }
 
-    /// The places of the first `D` rows. `ONE_WORD` must be [`Places::are_of_one_word`], `SIGNS` what the policy says.
+    /// The places of the first `D` rows. `ONE_WORD` must be [`Places::are_of_one_word`], `SIGNS` the
+    /// policy's.
     #[inline(always)]
     pub(super) fn of<const D: usize, const ONE_WORD: bool, const SIGNS: bool>(
         &self,

@@ -38,7 +38,7 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
         array.cells_of(hash)
     }
 
-    /// What such counters say of a flow: an integer by which flows are compared.
+    /// The estimate of a flow from such counters: an integer by which flows are compared.
     fn rank<const D: usize>(counters: [Self::Cell; D]) -> i64;
 
     /// The answer for the key with this hash.
@@ -128,7 +128,8 @@ fn median<C: Cell>(values: &mut [C]) -> (f64, bool) {
     (median_of(&[below.to_f64(), above.to_f64()]), below.is_at_limit() || above.is_at_limit())
 }
 
-/// Enough to compare flows. Sorted by exchanging neighbours, which for eight at most is straight-line code.
+/// Sufficient to compare flows. Sorted by exchanging neighbours, which for eight at most is straight-line
+/// code.
 #[inline(always)]
 fn upper_median<C: Cell, const D: usize>(mut counters: [C; D]) -> i64 {
     for end in (1..D).rev() {

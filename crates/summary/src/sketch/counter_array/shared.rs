@@ -69,7 +69,8 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     #[inline(always)]
     fn add_rows<const D: usize>(&self, burst: &[Update<K>]) {
         let total = burst.iter().fold(0_u64, |total, update| total.saturating_add(update.weight));
-        // First, so that who reads meanwhile hardly finds more in a counter than in the total; nothing orders the two.
+        // First, so that a concurrent reader hardly ever finds more in a counter than in the total; nothing
+        // orders the two.
         self.added.add(total);
         let mut found = [[Place::default(); D]; BATCH];
         for burst in burst.chunks(BATCH) {
@@ -119,7 +120,8 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         Some(self.heaviest.enter(|heaviest| *heaviest)).filter(|(_, estimate)| *estimate > 0)
     }
 
-    /// An array of one core with the same counts, to be asked. While others update, each counter is one that it had.
+    /// An array of one core with the same counts, for queries. While others update, each counter is one that
+    /// it had.
     ///
     /// # Errors
     /// Memory that the machine does not have.
@@ -166,7 +168,7 @@ mod loom_tests {
                 thread.join().expect("no thread fails");
                 let answer = array.snapshot().expect("memory");
                 assert_eq!((answer.estimate_hash(update(1, 0).hash).value, answer.total()), (12.0, 12.0));
-                // One counter: who came second has both weights.
+                // One counter: the second update gets both weights.
                 let (key, estimate) = array.heaviest().expect("packets");
                 assert_eq!(estimate, 12);
                 assert!(flows.iter().any(|flow| update(*flow, 0).key == key));

@@ -9,7 +9,7 @@ use crate::sketch::counters::{Split, View, Weights};
 use crate::sketch::memory::prefetch;
 use packet::Key;
 
-/// Packets whose lines are asked for before the first of them is counted.
+/// Packets whose lines are prefetched before the first of them is counted.
 pub(super) const BATCH: usize = 32;
 
 /// The same where packets count in bytes, of which more are near: 14.2 ns a packet for three rows of 2^20, against 15.0 by 32 and 15.5 by 16.
@@ -53,7 +53,7 @@ impl<P: Policy> CounterArray<P> {
         observer: &mut impl Observer<Packet, P>,
     ) {
         self.added = self.added.saturating_add(weights.sum);
-        // No counter has more than all that came and went.
+        // No counter has more than all weights added and removed.
         let may_end = self.added.saturating_add(self.removed) >= P::Cell::LIMIT;
         let is_one_word = self.places.are_of_one_word(self.configuration.depth);
         self.changed();
