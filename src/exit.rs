@@ -1,4 +1,4 @@
-//! How the program ends: a line for people, or one for each reason, and a code for scripts.
+//! How the program ends: a message, or one for each reason, and an exit code.
 
 use crate::wording;
 use std::io::{ErrorKind, Write};

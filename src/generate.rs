@@ -1,4 +1,4 @@
-//! `edison generate`: generated traffic, to captures or out of a port, and the truth about it.
+//! `edison generate`: generated traffic, to captures or from a port, and the truth about it.
 
 mod send;
 

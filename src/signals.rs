@@ -1,4 +1,4 @@
-//! Signals, as flags that measuring looks at.
+//! Signals, as flags that the measuring threads read.
 
 use crate::exit::Failure;
 use signal_hook::consts::{SIGINT, SIGTERM};

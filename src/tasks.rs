@@ -1,4 +1,4 @@
-//! Tasks: from options to what a run counts, and the list of what there is.
+//! Tasks: from options to what a run counts, and the list of all tasks.
 
 use crate::exit::{self, Failure};
 use report::terminal;

@@ -1,4 +1,4 @@
-//! How errors of the libraries read with the options that put them right.
+//! Error messages of the libraries, with the options that correct them.
 //!
 //! Libraries report what is wrong and which setting decides it; the names of options are known here only.
 

@@ -1,5 +1,5 @@
-//! What users type: specifications of traffic, of paths and of tasks, lists of fields and statistics, keys, collectors. What is
-//! accepted reads back as the same.
+//! What users type: specifications of traffic, of paths and of tasks, lists of fields and statistics, keys,
+//! collectors. What is accepted is printed and parsed back to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

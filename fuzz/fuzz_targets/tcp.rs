@@ -1,4 +1,4 @@
-//! Segments made to confuse, into the loss tracker: no panic, and no bytes out of nothing.
+//! Adversarial segments to the loss tracker: no panic, and no bytes that were not sent.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};

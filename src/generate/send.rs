@@ -1,4 +1,5 @@
-//! `edison generate -i` and `--port`: generated frames out of an interface or a port, and the truth about what was sent.
+//! `edison generate -i` and `--port`: sends generated frames from an interface or a port, and the truth about
+//! what was sent.
 
 use super::{fault, write_json};
 use crate::cli::GenerateOptions;

@@ -1,4 +1,4 @@
-//! Rounds in turn: whatever disturbs the machine disturbs every variant.
+//! Rounds in turn: a disturbance of the machine affects every variant.
 
 use std::time::{Duration, Instant};
 

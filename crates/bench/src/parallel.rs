@@ -1,6 +1,6 @@
-//! Parallel designs over the software wire: what each loses and costs at a set rate (`designs`, as Tables 3 and 4 of Wu et
-//! al. 2016), the highest rate within a bound of loss (`rate`), and what more cores and handing over give and take
-//! (`scale`).
+//! Parallel designs over the software wire: what each loses and costs at a set rate (`designs`, as Tables 3
+//! and 4 of Wu et al. 2016), the highest rate within a bound of loss (`rate`), and the gain of more cores and
+//! the cost of handing over (`scale`).
 
 mod designs;
 mod fit;

@@ -1,4 +1,4 @@
-//! A 5-tuple in the 13 bytes that the paper's hash functions take.
+//! A 5-tuple in the 13 bytes that the paper's hash functions read.
 
 use packet::{FlowKey, Key, KeySpec, KeyV4, Seed, Toeplitz};
 use std::net::IpAddr;

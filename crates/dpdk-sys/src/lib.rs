@@ -2,7 +2,7 @@
 //! or passes in large structures.
 //!
 //! Names, arguments and return values are DPDK's; `shim_…` are this crate's own. Nothing here is safe: the
-//! contracts are those of DPDK's documentation, and crate `port` is where they are kept.
+//! contracts are those of DPDK's documentation, and crate `port` upholds them.
 
 mod hash;
 mod mbuf;

@@ -1,4 +1,4 @@
-//! A window that all workers are past: its frames and sums, before queries are answered.
+//! A window that all workers have completed: its frames and sums, before queries are answered.
 
 use crate::ids::WindowId;
 use flow::LossCounts;

@@ -1,5 +1,4 @@
-//! What the tables return: rows and records passed on, and their sums kept, by which every packet is
-//! accounted for.
+//! What the tables return: rows and records passed on, and their sums, which account for every packet.
 
 use crate::closed::{ClosedWindow, Totals};
 use crate::ids::WindowId;

@@ -1,12 +1,13 @@
 //! Which task set answers which window: sets are installed and removed between windows while packets flow.
 //!
-//! The set of a window is a function of the window's number, so that receivers, workers and the merger of their windows agree on
-//! it, however far they are apart. A receiver takes the lock once a window, a worker once a set; a packet never does. What workers
-//! count in is allocated by the thread that installs a set and freed by the run's hub. Measuring threads do neither.
+//! The set of a window is a function of the window's number, so that receivers, workers and the merger of
+//! their windows agree on it, however far they are apart. A receiver takes the lock once per window, a worker
+//! once per set; counting a packet never does. What workers count in is allocated by the thread that installs
+//! a set and freed by the run's hub. Measuring threads do neither.
 //!
 //! A replay has no clock: how many windows it is ahead of what is answered differs from run to run. A paced
-//! control has receivers wait, before they enter the window after the next one, until a window is answered. A
-//! set that is installed in answer to a window then answers from the next window but one at the latest, in
+//! control makes receivers wait, before they enter the window after the next one, until a window is answered.
+//! A set that is installed in answer to a window then answers from the next window but one at the latest, in
 //! every run.
 
 use crate::counting::{Counting, HubHalf, WorkerHalf};

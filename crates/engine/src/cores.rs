@@ -1,4 +1,4 @@
-//! The machine's cores, and which of them are near what.
+//! The machine's cores, and their distance to devices and memory.
 
 use crate::design::cores_of_list;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

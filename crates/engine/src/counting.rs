@@ -1,4 +1,4 @@
-//! What workers count for the tasks of one set, and where that comes together.
+//! What workers count for the tasks of one set, and where it is merged.
 
 use crate::ids::WindowId;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Parallel designs as values: who receives, who counts, and on which cores.
+//! Parallel designs as values: which threads receive, which count, and on which cores.
 //!
 //! Sources: Wu et al. 2016, section 3.1 (RSS, SYNC, ASYNC); Wu et al. 2019 ("Edison"), section II.B (clusters of a
 //! queue and its workers); Zhang et al. 2019 ("FloWatcher"), section III (pipeline, run to completion).

@@ -1,5 +1,5 @@
-//! From a receiver to workers on other cores: whole bursts of parsed packets, of which small ones are gathered before. Nothing is
-//! allocated while measuring, and a packet is copied at most once: not at all to the only worker.
+//! From a receiver to workers on other cores: whole bursts of parsed packets; small ones are gathered first.
+//! Nothing is allocated while measuring, and a packet is copied at most once: not at all to the only worker.
 
 use crate::backoff::Backoff;
 use crate::config::Config;

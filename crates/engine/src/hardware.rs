@@ -1,5 +1,5 @@
-//! What the processor counts of a measuring thread (perf_event_open(2)), for benches: user code only, polls that gave nothing
-//! included.
+//! What the processor counts of a measuring thread (perf_event_open(2)), for benches: user code only,
+//! including polls without frames.
 
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter, Group};

@@ -1,5 +1,5 @@
-//! When several receivers are idle: nothing arrives where nothing arrives at any of them. A queue to which no flow hashes for
-//! a while must still be polled.
+//! When several receivers are idle: only if nothing arrives at any of them. A queue to which no flow hashes
+//! for a while must still be polled.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

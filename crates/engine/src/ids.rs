@@ -1,4 +1,4 @@
-//! Numbers of those who take part in a run.
+//! Numbers of the participants of a run.
 
 use std::fmt;
 pub use task::{WindowId, WorkerId};

@@ -1,5 +1,5 @@
-//! A ring each way between a receiver and one of its workers: parcels of parsed packets go through one and come back empty
-//! through the other.
+//! A ring each way between a receiver and one of its workers: parcels of parsed packets go through one and
+//! return empty through the other.
 
 use crate::backoff::Backoff;
 use crate::ids::WindowId;

@@ -1,7 +1,8 @@
-//! Where finished records and window rows go: a thread apart from measuring writes them and answers queries.
+//! Where finished records and window rows go: a separate thread writes them and answers queries.
 //!
-//! Records and rows travel in blocks through a bounded queue. A replay waits where the queue is full, since it can; a live
-//! source does not: what the queue cannot take is counted, and a window some of whose rows were refused is partial.
+//! Records and rows travel in blocks through a bounded queue. A replay waits if the queue is full. A live
+//! source does not: what the queue cannot take is counted, and a window some of whose rows were refused is
+//! partial.
 //!
 //! Rows of windows are passed on if a query about single windows or `--rows` requires them. Queries over the
 //! run read the totals of records when these end, which are several times fewer; where losses are tracked

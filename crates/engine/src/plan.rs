@@ -1,4 +1,4 @@
-//! A design settled for a source and a machine: how many threads there are, and on which cores.
+//! A design resolved for a source and a machine: its number of threads, and their cores.
 
 use crate::design::{Cores, Design, Split, State};
 use crate::refusal::Refusal;

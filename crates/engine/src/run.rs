@@ -1,4 +1,4 @@
-//! A run: receivers and workers on their threads, and their merged reports.
+//! A run: receivers and workers on their threads, and their reports, merged.
 //!
 //! The threads' [`events`] are collected at the [`hub`], on the calling thread; [`threads`] starts them all.
 

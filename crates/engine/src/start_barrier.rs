@@ -1,4 +1,4 @@
-//! Where threads wait for one another before a run begins.
+//! The barrier at which threads wait for one another before a run begins.
 
 use crate::backoff::Backoff;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Structures that count packets in the place of flow tables: sketches, as the designs of Wu et al. (2016) have them.
+//! Structures that count packets instead of flow tables: sketches, as in the designs of Wu et al. (2016).
 
 use packet::Bursts;
 use std::fmt::Debug;

@@ -1,5 +1,5 @@
-//! What one core keeps: flow tables, and their output, sorted into windows and records. Reads no clock and no
-//! frame.
+//! The state of one core: flow tables, and their output, sorted into windows and records. Reads no clock and
+//! no frame.
 
 use crate::collector::{Collector, RecordSink, WindowSums};
 use crate::config::Config;

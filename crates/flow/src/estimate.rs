@@ -1,4 +1,4 @@
-//! An answer that may be off, and by how much.
+//! An estimate and its bounds.
 
 /// An estimate, in the unit of the weights (or in flows).
 ///

@@ -1,4 +1,4 @@
-//! Which window something was measured in.
+//! The window in which something was measured.
 
 use std::fmt;
 

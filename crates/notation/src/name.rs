@@ -1,4 +1,4 @@
-//! What a misspelt name most likely means.
+//! The most likely meaning of a misspelt name.
 
 /// The candidate nearest to `name`, whatever its case; the first one of several. `None` where none is near: more than a
 /// third of the letters differ (Damerau-Levenshtein distance), and no candidate contains the name.

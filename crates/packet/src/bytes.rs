@@ -1,4 +1,4 @@
-//! A cursor over captured bytes that knows how many more there were on the wire.
+//! A cursor over captured bytes that knows how many more were on the wire.
 
 use crate::NotMeasured;
 

@@ -1,4 +1,4 @@
-//! A frame as it comes from a source.
+//! A frame as delivered by a source.
 
 use crate::LinkType;
 

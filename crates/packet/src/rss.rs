@@ -1,4 +1,4 @@
-//! What a card hashes of a frame to choose its receive queue.
+//! The fields of a frame that a card hashes to choose its receive queue.
 
 use crate::bytes::HeaderBudget;
 use crate::ip::{self, Addresses, protocol};

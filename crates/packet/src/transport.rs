@@ -1,4 +1,4 @@
-//! The word of a key behind its addresses.
+//! The word of a key after its addresses.
 
 /// What a key holds behind the addresses, in one word: ports in network order (source first), protocol, type of service,
 /// VLAN.

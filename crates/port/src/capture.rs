@@ -1,7 +1,7 @@
 //! Capture files: pcap and pcapng, plain or compressed, from a file or a pipe.
 //!
 //! The file is read in large blocks; frames are described where they lie in the block, so nothing is copied
-//! after the read. A block is given up only in the call after the one that described its last frame.
+//! after the read. A block is released only by the call after the one that described its last frame.
 
 mod byte_order;
 mod clock;

@@ -1,4 +1,4 @@
-//! The link of a kernel interface: whether it is up, down for now, or gone.
+//! The link of a kernel interface: whether it is up, temporarily down, or gone.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Sending generated frames: out of a kernel interface or a DPDK port, at a set rate.
+//! Sending generated frames: from a kernel interface or a DPDK port, at a set rate.
 
 mod clock;
 mod interface;

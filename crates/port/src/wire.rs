@@ -1,9 +1,9 @@
 //! A wire in software: it replays frames that are held in memory as a network card would deliver them.
 //!
 //! Packets *arrive* by a schedule on the clock, are spread over receive queues by their hash, wait in
-//! descriptor rings, and are dropped and counted where a ring is full. No core is spent on generating: at
-//! each poll a queue computes which of its packets have arrived since the last one and which of them found
-//! room. `docs/wire.md` describes what that models and what not.
+//! descriptor rings, and are dropped and counted if a ring is full. No core is spent on generating: at each
+//! poll a queue computes which of its packets have arrived since the last one and which of them found room.
+//! `docs/wire.md` describes what that models and what not.
 
 mod buffers;
 mod clock;

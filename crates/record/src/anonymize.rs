@@ -1,9 +1,9 @@
-//! Prefix-preserving anonymisation of addresses: Crypto-PAn (Xu, Fan, Ammar, Moon: Prefix-Preserving IP Address
-//! Anonymization, ICNP 2002), with AES-128 as the authors' own program has it.
+//! Prefix-preserving anonymisation of addresses: Crypto-PAn (Xu, Fan, Ammar, Moon: Prefix-Preserving IP
+//! Address Anonymization, ICNP 2002), with AES-128 as in the authors' own program.
 //!
-//! Two addresses that share their first n bits share the first n bits of what replaces them, and no more. Bit n of an
-//! address is flipped by the first bit of the cipher of the n bits before it, filled up from a secret pad; so all bits can
-//! be computed side by side.
+//! Two addresses that share their first n bits share the first n bits of what replaces them, and no more. Bit
+//! n of an address is flipped by the first bit of the cipher of the n bits before it, padded from a secret
+//! pad; so all bits can be computed in parallel.
 
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};

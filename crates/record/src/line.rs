@@ -1,6 +1,6 @@
 //! Values as text, straight into a byte buffer: `std`'s formatting machinery costs several times as much.
 //!
-//! Each value is put down in pieces of a fixed length, of which only the first bytes count: a copy of a length
+//! Each value is written in pieces of a fixed length, of which only the first bytes count: a copy of a length
 //! that the compiler knows is a store or two, one that it does not know is a call.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,4 +1,4 @@
-//! Apache Parquet, column by column from a row group's records, without Arrow in between.
+//! Apache Parquet, column by column from a row group's records, without Arrow.
 
 use crate::line::Line;
 use crate::parquet_file::{BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, integer, nanoseconds};

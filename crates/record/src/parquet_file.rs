@@ -1,4 +1,4 @@
-//! A Parquet file that grows by row groups and, after a failed write, ends behind its last whole one.
+//! A Parquet file that grows by row groups and, after a failed write, ends after its last complete one.
 
 use crate::target::Target;
 use parquet::basic::{LogicalType, Type as Physical};

@@ -1,4 +1,4 @@
-//! Rotation: a run's records in one file after another, each under its name when it is complete.
+//! Rotation: a run's records in a sequence of files, each of which gets its name when it is complete.
 
 use crate::target::{self, Target};
 use crate::writer::Delivery;

@@ -1,5 +1,5 @@
-//! Where a writer's bytes go: a file that appears under its name only when it is complete, or something that
-//! takes them as they come.
+//! Where a writer's bytes go: a file that appears under its name only when it is complete, or a stream that
+//! receives them as they are written.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

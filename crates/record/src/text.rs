@@ -1,4 +1,4 @@
-//! The text formats, CSV and JSON lines: one writer, told by a [`Dialect`] where they differ.
+//! The text formats, CSV and JSON lines: one writer, whose [`Dialect`] contains the differences.
 
 use crate::line::Line;
 use crate::target::Target;

@@ -1,4 +1,4 @@
-//! What one window gave, and how many windows there were.
+//! The result of one window, and the number of windows.
 
 use crate::{Answer, Counters, PacketCounts, Span, Status, integer};
 use serde::{Deserialize, Serialize};

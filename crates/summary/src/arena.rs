@@ -1,13 +1,13 @@
-//! A growing array that never moves: address space is reserved once, memory is taken as it is needed.
+//! A growing array that never moves: address space is reserved once, memory is committed as needed.
 //!
 //! A `Vec` would copy millions of records when it grows, which stops measuring for milliseconds, and holds
 //! the old and the new copy meanwhile. Here memory is committed in steps of 2 MiB. Pages are 2 MiB where
 //! there are any: from the reserved pool first (`MAP_HUGETLB`), else by `MADV_HUGEPAGE`; at a million flows
 //! that is worth 40 to 50 %, because nearly every packet would otherwise miss the TLB too.
 //!
-//! A page is zeroed when it is first touched, which takes up to a millisecond for one of 2 MiB. So some steps are
-//! taken ahead of use, and a thread of the process touches them first (`populate`): going on to such a step costs
-//! the measuring thread a few atomic operations, no system call and no page fault.
+//! A page is zeroed when it is first touched, which takes up to a millisecond for one of 2 MiB. So some steps
+//! are committed ahead of use, and a thread of the process touches them first (`populate`): advancing to such
+//! a step costs the measuring thread a few atomic operations, no system call and no page fault.
 
 mod populate;
 mod region;

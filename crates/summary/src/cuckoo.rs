@@ -5,10 +5,10 @@
 //! index of a million flows is some 12 MiB and stays in L3, which leaves one memory access per packet, for
 //! the entry.
 //!
-//! The rest of the line holds 16 more bits per slot. With them a slot knows its whole position (26 bits) and its
-//! tag, so that moving and growing never touch an entry, let alone hash its key again. That is what lets the table
-//! grow in place, by linear hashing (Litwin, VLDB '80): bucket after bucket is split in two, a few with every new
-//! flow, so that no growth stops anything for longer than a few cache lines.
+//! The rest of the line holds 16 more bits per slot. With them a slot knows its whole position (26 bits) and
+//! its tag, so that moving and growing never touch an entry, and never hash its key again. This allows the
+//! table to grow in place, by linear hashing (Litwin, VLDB '80): bucket after bucket is split in two, a few
+//! with every new flow, so that growth never takes longer than a few cache-line accesses at a time.
 
 use crate::arena::{Arena, OutOfMemory};
 use crate::bits::ones;

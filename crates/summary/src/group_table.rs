@@ -1,8 +1,9 @@
-//! Groups of rows, each with some words of state: what answers are made of. Unlike flow tables, they are filled by the outputs' thread.
+//! Groups of rows, each with some words of state, from which answers are made. Unlike flow tables, they are
+//! filled by the outputs' thread.
 //!
-//! An open-addressing index of 32 bits of hash and a number finds a group; keys and states lie apart, in the
-//! order in which groups arrived. A batch is processed in stages, each of which prefetches what the next one
-//! reads: three random lines a row then cost a fraction of what they cost in sequence.
+//! An open-addressing index of 32 bits of hash and a number finds a group; keys and states are stored
+//! separately, in the order in which groups arrived. A batch is processed in stages, each of which prefetches
+//! what the next one reads: three random lines a row then cost a fraction of what they cost in sequence.
 
 use crate::large_pages::ask_for_large_pages;
 use crate::prefetch::prefetch;

@@ -1,4 +1,4 @@
-//! What all tables of a run may take together.
+//! The memory limits that all tables of a run share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -10,7 +10,7 @@
 //! caller must make the [`Update`]s with that seed: a summary cannot check it, and hashes queried keys by its
 //! own seed. If the hash ignores direction ([`packet::Key::pair_hash`]), query by hash.
 //!
-//! **Bounds.** They hold for what the structure saw. What was lost before it widens them:
+//! **Bounds.** They hold for the packets that reached the structure. Earlier losses widen them:
 //! [`Estimate::widened_by_loss`].
 
 mod bitmap;

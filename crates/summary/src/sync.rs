@@ -1,5 +1,5 @@
-//! Atomics and cells of what several cores update together: the standard library's, or loom's, which tries every order of
-//! events that the memory model allows (`make loom`).
+//! Atomics and cells for state that several cores update together: the standard library's, or loom's, which
+//! tries every order of events that the memory model allows (`make loom`).
 
 #[cfg(loom)]
 pub(crate) use loom::{

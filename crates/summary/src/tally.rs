@@ -1,4 +1,5 @@
-//! Two counts in one word, so that a packet adds to both at once and one test sees what is more than one more packet.
+//! Two counts in one word, so that a packet adds to both at once and one test detects anything but one more
+//! packet.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Answers: from the states of a window to rows with their bounds, loss included.
+//! Answers: from the states of a window to rows with their bounds, including loss.
 
 mod change;
 mod entropy;

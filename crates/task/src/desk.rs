@@ -1,4 +1,4 @@
-//! Where what workers counted of a window comes together and is answered.
+//! Merges the workers' counts of a window, and answers it.
 
 use crate::answer::{self, AnswerInput};
 use crate::generation::Generation;

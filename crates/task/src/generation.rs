@@ -1,4 +1,4 @@
-//! Which set of tasks something was counted by.
+//! The set of tasks by which something was counted.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -5,7 +5,7 @@
 //! (`planner.rs`), and reports why. Each worker counts in its own [`TaskCounter`]; those of one window are
 //! combined at a [`Desk`], which answers.
 //!
-//! The crate knows nothing of frames, threads and clocks.
+//! The crate does not know frames, threads or clocks.
 //!
 //! ```
 //! use packet::{KeySpec, Seed};

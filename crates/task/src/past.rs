@@ -1,4 +1,4 @@
-//! Windows that were answered and are still compared with.
+//! Answered windows that later ones are compared with.
 
 use crate::state::State;
 use crate::tasks::Tasks;

@@ -1,5 +1,5 @@
-//! Which structure, and how large: from the bounds that theory gives before anything is counted, and the packets that a window
-//! is expected to have.
+//! Chooses the structure and its size: from the bounds that theory gives before anything is counted, and the
+//! packets that a window is expected to have.
 //!
 //! An exact table is taken where there is room even if every packet belongs to a different flow. Otherwise
 //! the structure with the smallest error that its theory promises in that memory, over all flows in the

@@ -1,4 +1,4 @@
-//! What a task counts in: one of the structures, for each address family.
+//! The state of a task: one of the structures, for each address family.
 
 mod contacts;
 mod counted;

@@ -1,4 +1,4 @@
-//! What a measurement task answers of one window.
+//! The answer of a measurement task for one window.
 
 use flow::{Estimate, Field};
 use packet::{FlowKey, KeySpec};

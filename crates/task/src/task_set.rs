@@ -1,4 +1,4 @@
-//! All that a run answers at a time.
+//! All that a run answers at one time.
 
 use crate::rows::{Refusal, RowQueries, RowQuery, Site};
 use crate::{Generation, Tasks};

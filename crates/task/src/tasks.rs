@@ -1,4 +1,4 @@
-//! All tasks of a run: planned once, and counted by each worker for itself.
+//! All tasks of a run: planned once, and counted by each worker separately.
 
 use crate::feed::{Feed, Feeder};
 use crate::generation::{Generation, OtherGeneration};

@@ -1,5 +1,5 @@
-//! A veth pair in a network namespace of the test's own thread. What the thread starts is in that namespace too, and
-//! it goes with the last of them, however the test ends.
+//! A veth pair in a network namespace of the test's own thread. What the thread starts is in that namespace
+//! too, and the pair is removed with the last of them, however the test ends.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

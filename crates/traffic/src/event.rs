@@ -1,4 +1,4 @@
-//! Planted events: what they look like on the wire, and in which packets of the run they come.
+//! Planted events: their frames on the wire, and in which packets of the run they appear.
 
 use crate::event_kind::{EventKind, SPOOFED_BITS};
 use crate::flow::{Addresses, CLIENTS, Flow, TCP, client_v4};

@@ -1,4 +1,4 @@
-//! The generator: one frame after the other, without allocation.
+//! The generator: frame by frame, without allocation.
 
 use crate::event::Plan;
 use crate::flow::{Flow, Flows, TCP};

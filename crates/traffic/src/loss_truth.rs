@@ -1,4 +1,4 @@
-//! What must be found of TCP losses.
+//! The TCP losses that must be found.
 
 use serde::{Serialize, Serializer};
 

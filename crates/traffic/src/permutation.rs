@@ -1,4 +1,4 @@
-//! Seeded permutations of `0..2^bits`: they spread ranks over keys without two ranks sharing one.
+//! Seeded permutations of `0..2^bits`: they spread ranks over keys so that no two ranks share one.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::RngCore;

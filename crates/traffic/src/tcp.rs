@@ -1,5 +1,5 @@
-//! TCP of the background: every flow's sequence numbers follow its own bytes, and acknowledge what the other direction
-//! has sent. By choice in whole connections, each with a handshake and an end.
+//! TCP of the background: every flow's sequence numbers follow its own bytes, and acknowledge what the other
+//! direction has sent. Optionally in whole connections, each with a handshake and an end.
 
 use crate::flow::Flow;
 use crate::spec::TcpStyle;

@@ -1,4 +1,4 @@
-//! How right an answer is.
+//! The accuracy of an answer.
 
 use super::truth::Truth;
 use flow::Estimate;

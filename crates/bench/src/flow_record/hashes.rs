@@ -1,4 +1,4 @@
-//! Hash functions on 5-tuples, alone (figure 6a): how fast, and how many flows they take for one another.
+//! Hash functions on 5-tuples, alone (figure 6a): how fast, and how many flows they confuse.
 
 use super::BENCH;
 use super::bucket::low;

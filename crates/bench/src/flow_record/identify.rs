@@ -1,5 +1,4 @@
-//! What it costs to find out whose packet it is (figure 6b): from the descriptor alone, or from headers in
-//! memory.
+//! The cost of identifying a packet's flow (figure 6b): from the descriptor alone, or from headers in memory.
 
 use super::BENCH;
 use super::flows::{Arrival, Traffic};

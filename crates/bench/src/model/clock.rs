@@ -1,4 +1,4 @@
-//! One packet after the other, and how long one takes: a fence that waits for loads, and the time stamp
+//! Packets one at a time, and the time that one takes: a fence that waits for loads, and the time stamp
 //! counter.
 
 use crate::compare::ns;

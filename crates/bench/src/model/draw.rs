@@ -1,5 +1,5 @@
-//! Drawing from a hundred million flows without a table of them, which would be in the way of the one that is
-//! measured.
+//! Drawing from a hundred million flows without a table of them, which would compete for the caches with the
+//! measured one.
 
 use packet::split_mix;
 

@@ -1,4 +1,4 @@
-//! Equation 1, and what was added to it.
+//! Equation 1, and the terms added to it.
 
 /// How long a load waits, nanoseconds, by where it finds its line.
 #[derive(Clone, Copy, Debug, PartialEq)]

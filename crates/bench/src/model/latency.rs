@@ -1,4 +1,4 @@
-//! Figure 1: mean and 95th percentile of what a packet takes, by size, of three structures.
+//! Figure 1: mean and 95th percentile of the time per packet, by size, of three structures.
 
 use super::clock::Clock;
 use super::counted::{Answers, Counted};

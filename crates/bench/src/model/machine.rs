@@ -1,5 +1,5 @@
-//! The machine: its caches, how long they and its memory take to answer, and how much of the shared cache a
-//! core has.
+//! The machine: its caches, the latencies of these and of its memory, and how much of the shared cache a core
+//! has.
 
 use super::BENCH;
 use super::caches::{Caches, SYSFS};

@@ -1,4 +1,4 @@
-//! Packets that never come twice, and how often each of the most popular flows was among them.
+//! Packets that never repeat, and how often each of the most popular flows is among them.
 
 use super::draw::Draw;
 use packet::{Key, KeySpec, KeyV4, Seed};

@@ -1,4 +1,4 @@
-//! Designs on the cores that there are.
+//! Designs on the available cores.
 
 use crate::preset::Case;
 use engine::{Cores, Design, Plan, Split, State, allowed_cores};

@@ -1,5 +1,5 @@
-//! `edison bench scale`: what a second core gives, what handing over costs, and what windows do, as fast as it goes and with
-//! nothing lost.
+//! `edison bench scale`: the gain of a second core, the cost of handing over, and the effect of windows, at
+//! full speed and without loss.
 
 use super::fit::{Fitted, fit};
 use super::rig::{Measured, Setting, Traffic, expect, measure};

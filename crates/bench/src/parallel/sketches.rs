@@ -1,5 +1,5 @@
-//! The three sketches of Wu et al. (2016) in the place of flow tables, one for each worker or one for all: the Y and Z of
-//! the designs that they call X-Y-Z.
+//! The three sketches of Wu et al. (2016) instead of flow tables, one for each worker or one for all: the Y
+//! and Z of the designs that they call X-Y-Z.
 
 use engine::{State, Tally};
 use packet::{Bursts, KeyBurst, KeyV4, Seed};

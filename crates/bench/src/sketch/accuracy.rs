@@ -1,4 +1,4 @@
-//! How right structures are that have the same memory: heavy flows found, and the error over all flows.
+//! The accuracy of structures with the same memory: heavy flows found, and the error over all flows.
 
 use super::contender::{Contender, Edison};
 use super::keyed;

@@ -1,4 +1,4 @@
-//! The Simple Hash Table as it is written down: one murmur3, one packet after the other.
+//! The Simple Hash Table as published: one murmur3, packet by packet.
 
 use super::contender::Contender;
 use super::stream::Stream;

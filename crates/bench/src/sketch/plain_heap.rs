@@ -1,5 +1,5 @@
-//! SpaceSaving in a heap as it is written down (Alipourfard et al., HotNets 2015, section 2): a hash map by one murmur3 finds a flow's
-//! counter, one packet after the other.
+//! SpaceSaving in a heap as published (Alipourfard et al., HotNets 2015, section 2): a hash map by one
+//! murmur3 finds a flow's counter, packet by packet.
 
 use super::contender::Contender;
 use super::stream::Stream;

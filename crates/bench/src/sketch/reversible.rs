@@ -1,4 +1,5 @@
-//! The Reversible sketch of source addresses, and as it is written down: for each row a table for each byte.
+//! The Reversible sketch of source addresses, and a plain version as published: for each row a table for each
+//! byte.
 
 use super::contender::Contender;
 use super::stream::Stream;

@@ -1,4 +1,4 @@
-//! The calling thread's side of a run: windows, tasks and ends of all threads put together.
+//! The calling thread's side of a run: the windows, tasks and ends of all threads, merged.
 
 use super::events::Event;
 use super::outcome::{Observer, Outcome, Snapshot};

@@ -1,4 +1,4 @@
-//! The threads of a run: one that does all, or receivers and workers, each on its core.
+//! The threads of a run: a single one for everything, or receivers and workers, each on its core.
 
 use super::events::{Event, Remote, outlet, send};
 use super::hub::{Hub, Merging};

@@ -1,4 +1,4 @@
-//! Takes gzip or zstd off a byte stream, told by its first bytes.
+//! Decompresses a gzip or zstd stream, identified by its first bytes.
 
 use super::gzip::GzipReader;
 use super::zstandard::ZstdReader;

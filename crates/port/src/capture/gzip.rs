@@ -1,4 +1,4 @@
-//! The bytes in a gzip stream of any number of members (RFC 1952).
+//! Decompresses a gzip stream of any number of members (RFC 1952).
 
 use flate2::{Decompress, FlushDecompress, Status};
 use std::io::{self, BufRead, ErrorKind, Read};

@@ -1,4 +1,4 @@
-//! What the readers of both formats share: how a pass over the block ended, and what it warns of.
+//! What the readers of both formats share: how a pass over the block ended, and its warnings.
 
 use packet::LinkType;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The bytes in a Zstandard stream of any number of frames (RFC 8878).
+//! Decompresses a Zstandard stream of any number of frames (RFC 8878).
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};

@@ -1,4 +1,4 @@
-//! The huge pages that the kernel has set aside.
+//! The huge pages that the kernel has reserved.
 
 use std::fs;
 use std::path::Path;

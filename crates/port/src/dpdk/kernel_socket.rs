@@ -1,7 +1,7 @@
 //! The kernel's own loss counters of the sockets under net_af_packet and net_af_xdp.
 //!
-//! DPDK 22.11 does not report what the kernel drops for want of room in these sockets' rings. The sockets
-//! belong to this process, so they can be queried directly.
+//! DPDK 22.11 does not report what the kernel drops when these sockets' rings are full. The sockets belong to
+//! this process, so they can be queried directly.
 
 use crate::SourceCounter;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! A thread that polls is an lcore for as long as it lives, so that pools keep mbufs for it: other threads go through a
-//! pool's ring for every burst.
+//! A thread that polls is an lcore for as long as it lives, so that pools cache mbufs for it: other threads
+//! access a pool's ring for every burst.
 
 use super::eal::{self, Eal};
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! What DPDK could measure on this machine, and what is missing for it; EAL is not started.
+//! The ports that DPDK could measure on this machine, and what they lack; EAL is not started.
 
 use super::eal::version;
 use super::hugepages::Hugepages;

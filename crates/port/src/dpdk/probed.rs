@@ -1,4 +1,5 @@
-//! DPDK ports that are there and not started yet: what they can do is known, how they are used is still open.
+//! DPDK ports that are probed and not started yet: their capabilities are known, their configuration is not
+//! yet fixed.
 
 use super::eal::Eal;
 use super::port::{Port, PortOptions, RxQueue};

@@ -1,4 +1,4 @@
-//! Sending out of a DPDK port.
+//! Sending from a DPDK port.
 
 use super::eal::Eal;
 use super::pool::{Pool, mbuf_bytes};

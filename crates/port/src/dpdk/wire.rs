@@ -1,4 +1,4 @@
-//! Mbufs for the software wire: receiving and freeing cost what a card's driver makes them cost.
+//! Mbufs for the software wire: receiving and freeing cost as much as with a card's driver.
 
 use super::eal::Eal;
 use super::pool::{Pool, mbuf_bytes};

@@ -1,4 +1,4 @@
-//! The clock that sending goes by.
+//! The clock used for sending.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a frame is handed out in, where that is more than its descriptor.
+//! The buffers that frames are handed out in, in addition to their descriptors.
 
 use crate::FrameDescriptor;
 use std::fmt::Debug;

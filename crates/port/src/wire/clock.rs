@@ -1,4 +1,4 @@
-//! The clocks that a wire goes by.
+//! The clocks that a wire can use.
 
 /// What a thread has had of its core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

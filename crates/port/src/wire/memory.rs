@@ -1,4 +1,4 @@
-//! Memory for frames that stay where they are.
+//! Memory for frames that are not moved.
 
 use std::alloc::Layout;
 

@@ -1,4 +1,4 @@
-//! Noticing that a receiver was off its core.
+//! Detects that a receiver was preempted.
 
 use super::clock::{ThreadTime, WireClock};
 

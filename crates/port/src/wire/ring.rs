@@ -1,4 +1,4 @@
-//! A descriptor ring: what waits, and what found it full.
+//! A descriptor ring: the packets that wait, and those that found it full.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! IPFIX files (RFC 5655): the messages of one session, one behind the other, templates first.
+//! IPFIX files (RFC 5655): the messages of one session in sequence, templates first.
 
 use super::domain_of;
 use super::encoder::{Encoder, Sink};

@@ -1,4 +1,4 @@
-//! Messages (RFC 7011, section 3): a header, and sets behind it.
+//! Messages (RFC 7011, section 3): a header, followed by sets.
 
 /// Length of the header.
 pub(super) const HEADER: usize = 16;

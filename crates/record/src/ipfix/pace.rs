@@ -1,4 +1,4 @@
-//! How fast records go out: replays have more of them than a collector's socket buffer.
+//! Limits the rate of sending: replays have more records than fit into a collector's socket buffer.
 
 use std::time::{Duration, Instant};
 

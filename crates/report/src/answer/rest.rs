@@ -1,4 +1,4 @@
-//! Groups that an answer has no rows for.
+//! Groups that are not among the rows of an answer.
 
 use crate::integer::Integer;
 use serde::de::{Error, MapAccess, Visitor};

@@ -1,4 +1,4 @@
-//! What a software wire saw of its receivers.
+//! What a software wire observed of its receivers.
 
 use crate::integer;
 use serde::{Deserialize, Serialize};

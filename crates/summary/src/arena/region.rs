@@ -1,8 +1,8 @@
 //! The address space of one arena, and which steps of it have memory.
 //!
-//! Two threads work on it. The arena's owner takes steps into use and pays for steps ahead out of the limits, by
-//! atomic operations alone; the populating thread opens those (makes them writable) and touches their pages. Where
-//! it is late the owner opens its step itself, and page faults come where they come.
+//! Two threads work on it. The arena's owner takes steps into use and pays for steps ahead out of the limits,
+//! by atomic operations alone; the populating thread opens those (makes them writable) and touches their
+//! pages. If it is late, the owner opens its step itself, and takes the page faults.
 
 use super::populate::{self, Populate};
 use crate::Limits;

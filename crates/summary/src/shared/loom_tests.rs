@@ -1,4 +1,5 @@
-//! Every order of events of two or three threads on the shared structures, as far as loom can tell them apart.
+//! Every order of events of two or three threads on the shared structures, as far as loom can distinguish
+//! them.
 
 use super::{Counter, Section, Slots};
 use loom::sync::Arc;

@@ -1,10 +1,11 @@
-//! A set of keys that several cores put into at the same time, with what belongs to each (Wu et al. 2016, Algorithm 5).
+//! A set of keys into which several cores insert concurrently, with a value for each (Wu et al. 2016,
+//! Algorithm 5).
 //!
-//! A key is put into the first free slot from its home on, by the core whose compare-and-swap takes it. Slots
-//! are taken once, never moved and never given back one by one, so a search for a key from its home on meets
-//! it before the first free slot, or finds the slot where it is just being written and waits for that. (Wu et
-//! al. march along a linked list; here the next slot is the next element of the list. Where the tag of a slot
-//! that is being written is another key's, the search does not wait.)
+//! A key is inserted into the first free slot from its home on, by the core whose compare-and-swap takes it.
+//! Slots are taken once, never moved and never released individually, so a search for a key from its home on
+//! meets it before the first free slot, or finds the slot where it is just being written and waits for that.
+//! (Wu et al. follow a linked list; here the next slot is the next element of the list. Where the tag of a
+//! slot that is being written is another key's, the search does not wait.)
 
 use crate::prefetch::{prefetch, prefetch_lines};
 use crate::sync::{AtomicU32, Ordering, UnsafeCell, spin_loop};

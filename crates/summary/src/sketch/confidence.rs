@@ -1,4 +1,4 @@
-//! How sure the bounds are that theory gives for any confidence.
+//! The confidence of bounds that theory gives for any confidence.
 
 /// Both bounds hold with at least this probability.
 pub(crate) const CONFIDENCE: f64 = 0.95;

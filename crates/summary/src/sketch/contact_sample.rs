@@ -1,4 +1,4 @@
-//! Distinct sampling (Gibbons, VLDB 2001) of pairs: with how many different others each key has to do.
+//! Distinct sampling (Gibbons, VLDB 2001) of pairs: how many different peers each key has.
 
 use super::confidence::CONFIDENCE;
 use super::grid::{Grid, GridConfig};

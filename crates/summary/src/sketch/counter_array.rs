@@ -10,12 +10,12 @@
 //!
 //! Keys are known by their hash alone, so that one array serves keys of any kind.
 //!
-//! All rows lie in one allocation, one behind the other: a packet touches as many cache lines as there are
-//! rows. Putting them into one line would save misses and lose the rows' independence, which the bounds need.
-//! That independence rests on the secret hash, as rows are digits of one word: hashes that follow a pattern
-//! meet in several rows at once. Where the array is larger than the cache that is near, a burst goes through
-//! in two steps: the first finds the places and prefetches their lines, the second counts. Packets that are
-//! counted one by one into many counters that only add use separate bytes (`counters.rs`).
+//! All rows lie in one allocation, row after row: a packet touches as many cache lines as there are rows.
+//! Putting them into one line would save misses and lose the rows' independence, which the bounds need. That
+//! independence rests on the secret hash, as rows are digits of one word: hashes that follow a pattern
+//! collide in several rows at once. If the array is larger than the near cache, a burst is counted in two
+//! steps: the first finds the places and prefetches their lines, the second counts. Packets that are counted
+//! one by one into many counters that only add use separate bytes (`counters.rs`).
 //!
 //! Several cores count into one array by [`SharedArray`], or each into its own, which are added when a window ends.
 

@@ -1,11 +1,13 @@
-//! Counters of large structures, in two parts, so that packets that are counted one by one work in a quarter of the memory.
+//! Counters of large structures, in two parts, so that packets that are counted one by one access a quarter
+//! of the memory.
 //!
-//! A counter is a cell, and before it a byte that packets count in: each time that it is full, the cell takes 255 of it. Other
-//! weights go to the cell alone. The counter is the sum of both. A million counters take a megabyte that way, which a core's own
-//! cache holds, instead of four, and the cells are touched by one packet in 255 of a counter's. (Hybrid counters: small
-//! ones near, large ones far; Shah, Iyer, Prabhakar, McKeown, "Maintaining statistics counters in router line cards",
-//! IEEE Micro 2002, for SRAM and DRAM.) Measured with 2^20 counters a row and packets by Zipf(1): one row with keys
-//! 13 to 10 ns, three rows 19 to 14 ns.
+//! A counter is a cell, and a byte that packets count in: each time the byte is full, 255 are carried to the
+//! cell. Other weights are added to the cell alone. The counter is the sum of both. A million counters take a
+//! megabyte that way, which a core's own cache holds, instead of four, and the cells are touched by one
+//! packet in 255 of a counter's. (Hybrid counters: small ones near, large ones far; Shah, Iyer, Prabhakar,
+//! McKeown, "Maintaining statistics counters in router line cards", IEEE Micro 2002, for SRAM and DRAM.)
+//! Measured with 2^20 counters a row and packets by Zipf(1): one row with keys 13 to 10 ns, three rows 19 to
+//! 14 ns.
 //!
 //! Fewer counters have no bytes: their cells are in a near cache.
 

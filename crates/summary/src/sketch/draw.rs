@@ -1,4 +1,4 @@
-//! Random numbers for what is drawn while counting, seeded like hashing.
+//! Random numbers for draws while counting, seeded like hashing.
 
 use packet::{Seed, split_mix};
 

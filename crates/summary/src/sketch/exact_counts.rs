@@ -1,4 +1,5 @@
-//! All flows of a window with their exact weights, in memory of a fixed size: what a planner takes where it fits.
+//! All flows of a window with their exact weights, in memory of a fixed size: the planner's choice if it
+//! fits.
 
 use super::{
     Cardinality, Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary,

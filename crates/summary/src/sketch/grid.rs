@@ -1,4 +1,4 @@
-//! Structures that consist of rows of equal cells: their configuration, and where a key lies in them.
+//! Structures that consist of rows of equal cells: their configuration, and the place of a key in them.
 
 use super::row_hash::{MAX_ROWS, RowHash, place};
 use super::summary::BURST;

@@ -1,5 +1,5 @@
-//! Invertible Bloom lookup table (Goodrich, Mitzenmacher, Allerton 2011): every flow of a small window, and what one of two points did not
-//! see.
+//! Invertible Bloom lookup table (Goodrich, Mitzenmacher, Allerton 2011): every flow of a small window, and
+//! the difference between two observation points.
 
 use super::grid::{Grid, GridConfig, Places, Rows};
 use super::memory::{filled, prefetch};

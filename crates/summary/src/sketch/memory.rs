@@ -1,4 +1,4 @@
-//! Memory of fixed-size structures: taken at once, on large pages where that pays.
+//! Memory of fixed-size structures: allocated at once, on large pages if worthwhile.
 
 use super::SketchError;
 use crate::large_pages::ask_for_large_pages;

@@ -1,4 +1,4 @@
-//! For the tests: streams with their exact counts, and whether a bound holds as often as it is promised.
+//! For the tests: streams with their exact counts, and checks that a bound holds as often as promised.
 
 use super::draw::Draw;
 use super::{

@@ -1,4 +1,4 @@
-//! Which of a stream belong to a uniform sample of fixed size, the stream's length not being known.
+//! Selects a uniform sample of fixed size from a stream of unknown length.
 
 use super::draw::Draw;
 use packet::Seed;

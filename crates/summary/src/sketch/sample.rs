@@ -1,9 +1,9 @@
-//! Samples, the third family of Alipourfard et al. (HotNets 2015, table 1): some of the packets, some of the flows, or all of a flow from some
-//! packet on.
+//! Samples, the third family of Alipourfard et al. (HotNets 2015, table 1): some of the packets, some of the
+//! flows, or all packets of a flow from a certain one on.
 //!
-//! All three keep flows in a table of fixed size. Where it is full a new flow is not kept, which is counted
-//! ([`not_kept`](PacketSample::not_kept)): it then counts as not sampled, and answers about flows that are not in the table
-//! have no bound any more.
+//! All three keep flows in a table of fixed size. If it is full, a new flow is not kept, which is counted
+//! ([`not_kept`](PacketSample::not_kept)): it then counts as not sampled, and answers about flows that are
+//! not in the table have no bound any more.
 
 mod flows;
 mod hold;

@@ -1,5 +1,5 @@
-//! One Reversible sketch with sets for all cores, as Wu et al. 2016 have it: counters by Algorithm 4, values put into sets by
-//! Algorithm 5.
+//! One Reversible sketch with sets for all cores, as in Wu et al. 2016: counters by Algorithm 4, values put
+//! into sets by Algorithm 5.
 
 use super::grid::{GridConfig, Rows};
 use super::memory::{filled_with, prefetch};

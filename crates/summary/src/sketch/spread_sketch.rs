@@ -1,5 +1,5 @@
-//! SpreadSketch (Tang, Huang, Lee, INFOCOM 2020): distinct counters in a grid, each with the keys that were deepest in it, so that keys
-//! with many different others are read off the sketch.
+//! SpreadSketch (Tang, Huang, Lee, INFOCOM 2020): distinct counters in a grid, each with the keys of the
+//! greatest depth, so that keys with many different others are read off the sketch.
 
 use super::confidence::CONFIDENCE;
 use super::grid::{Grid, GridConfig, Rows};

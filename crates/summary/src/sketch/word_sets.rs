@@ -1,5 +1,5 @@
-//! The Reversible sketch for keys of any length, as Wu et al. build it (2016, section 2.2.2 and Algorithm 5): each counter keeps
-//! which values its keys' bytes had.
+//! The Reversible sketch for keys of any length, as Wu et al. build it (2016, section 2.2.2 and Algorithm 5):
+//! each counter keeps the values of its keys' bytes.
 
 use super::count_min::count_min;
 use super::counters::add;

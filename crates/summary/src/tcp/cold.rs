@@ -1,4 +1,4 @@
-//! The cold part of a stream: what is touched only where something is missing or out of place.
+//! The cold part of a stream: what is touched only if something is missing or out of order.
 
 use super::holes::{Holes, MAX_HOLES};
 

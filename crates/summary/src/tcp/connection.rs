@@ -1,4 +1,4 @@
-//! Hot and cold parts of one connection together, for whoever has no arenas for them.
+//! Hot and cold parts of one connection together, for callers without arenas for them.
 
 use super::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 

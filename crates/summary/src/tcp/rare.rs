@@ -1,4 +1,5 @@
-//! The path of every other segment: it opens, fills or decides holes, repeats, sets up, ends, or makes no sense.
+//! The path of every other segment: those that open, fill or decide holes, are repeated, set up or end a
+//! connection, or are implausible.
 
 use super::cold::ColdStream;
 use super::holes::{Evidence, Hole};

@@ -1,5 +1,5 @@
-//! Flows whose traffic changed: against the last window, or against what a moving average of several forecasts (Krishnamurthy,
-//! Sen, Zhang, Chen, IMC 2003).
+//! Flows whose traffic changed: against the last window, or against the forecast of a moving average over
+//! several (Krishnamurthy, Sen, Zhang, Chen, IMC 2003).
 
 use super::{AnswerInput, Rows, estimated, ranked};
 use crate::spec::Against;

@@ -1,4 +1,5 @@
-//! How evenly traffic is spread over flows: the entropy of the flow of a packet (of a byte) drawn at random, in bits.
+//! The evenness of traffic over flows: the entropy of the flow of a packet (of a byte) drawn at random, in
+//! bits.
 
 use super::{AnswerInput, OK, Rows};
 use crate::state::{Counted, Part, StateKind};

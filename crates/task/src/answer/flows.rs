@@ -1,4 +1,4 @@
-//! Flows with much, and keys with many others.
+//! Heavy flows, and keys with many peers.
 
 use super::{AnswerInput, Found, Rows, estimated, ranked};
 use crate::ranking::Ranking;

@@ -1,5 +1,6 @@
-//! Hierarchical heavy hitters: prefixes that have much even without the heavy prefixes below them (Cormode, Korn, Muthukrishnan,
-//! Srivastava, VLDB 2003; with a structure for each length, Mitzenmacher, Steinke, Thaler 2011).
+//! Hierarchical heavy hitters: prefixes that are heavy even without the heavy prefixes below them (Cormode,
+//! Korn, Muthukrishnan, Srivastava, VLDB 2003; with a structure for each length, Mitzenmacher, Steinke,
+//! Thaler 2011).
 
 use super::{AnswerInput, Rows, flows, ranked};
 use crate::task_answer::{EstimatedFlow, network_of};

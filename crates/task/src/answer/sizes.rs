@@ -1,4 +1,4 @@
-//! How many flows have how many packets.
+//! The number of flows of each size.
 
 use super::{AnswerInput, OK, Rows};
 use crate::state::{Counted, Part, State, StateKind};

@@ -1,4 +1,4 @@
-//! What theory promises of a structure before anything is counted.
+//! The error bounds of a structure that theory gives before anything is counted.
 
 use super::Question;
 use crate::spec::{Kind, Limit};

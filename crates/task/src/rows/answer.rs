@@ -1,4 +1,4 @@
-//! From what a query has of a window to its answer: order, limit, and the exact rest.
+//! From a query's state for a window to its answer: order, limit, and the exact rest.
 
 use super::keyed::{Groups, flow_key, key_words};
 use super::order::Ranked;

@@ -1,4 +1,4 @@
-//! From a query to what is done with each row.
+//! From a query to the operations on each row.
 
 use super::predicate::Test;
 use super::query::{Aggregate, GroupField, RowQuery};

@@ -1,4 +1,4 @@
-//! Conditions on rows, made ready and evaluated over a batch.
+//! Conditions on rows, prepared and evaluated over a batch.
 
 use super::batch::Batch;
 use super::query::{Comparison, Literal, Predicate};

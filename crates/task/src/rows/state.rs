@@ -1,4 +1,4 @@
-//! What one query has of one window: partial answers that merge.
+//! The state of one query for one window: partial answers that can be merged.
 
 use super::batch::Batch;
 use super::keyed::{Groups, States, TakeGroups, base};

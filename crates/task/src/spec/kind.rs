@@ -1,4 +1,4 @@
-//! The kinds of tasks, and what quantiles are of.
+//! The kinds of tasks, and the values that quantiles are taken of.
 
 use std::fmt;
 use std::str::FromStr;

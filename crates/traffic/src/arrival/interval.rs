@@ -1,4 +1,4 @@
-//! Times as multiples of an interval that is a fraction of nanoseconds.
+//! Times as multiples of an interval that need not be a whole number of nanoseconds.
 
 /// Nanoseconds per unit as a whole number and 64 binary places, rounded up: a time is never earlier than the exact one, and
 /// later by less than its unit × 2⁻⁶⁴.

@@ -1,4 +1,4 @@
-//! Planted paths: what one tap sees of each, put among the other frames by time.
+//! Planted paths: what one tap sees of each, merged with the other frames by time.
 
 use super::{Path, TapFrame};
 use crate::loss_truth::LossTruth;

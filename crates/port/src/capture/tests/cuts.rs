@@ -1,4 +1,5 @@
-//! What a compressed capture gives, and how it ends, does not depend on how its bytes are cut into reads.
+//! The frames of a compressed capture, and how it ends, do not depend on how its bytes are divided into
+//! reads.
 
 use super::*;
 use crate::capture::gzip::GzipReader;

@@ -1,4 +1,4 @@
-//! How far medians of rows may be off.
+//! The error bounds of medians of rows.
 
 use crate::sketch::{Bounds, Estimate};
 

@@ -1,4 +1,4 @@
-//! The hot path: a burst into the rows.
+//! The hot path: counts a burst in the rows.
 
 use super::CounterArray;
 use super::cell::Cell;

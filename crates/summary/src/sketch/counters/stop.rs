@@ -1,4 +1,4 @@
-//! Counters of 32 bits that stop at their end.
+//! Saturating counters of 32 bits.
 
 /// Adds, up to the end, which is counted in `saturated`. `MAY_END`: false where all that was ever added ends before.
 #[inline(always)]

@@ -1,4 +1,4 @@
-//! The two ways into counters, single packets and weights, and what they have in common for a loop over either.
+//! The two ways to update counters, by single packets and by weights, and their common interface for loops.
 
 use super::{FAR_BYTES, FULL, grow, sum};
 use crate::sketch::Cell;

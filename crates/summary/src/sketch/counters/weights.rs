@@ -1,4 +1,4 @@
-//! Which way a burst goes.
+//! Which way a burst is counted.
 
 use crate::sketch::Update;
 

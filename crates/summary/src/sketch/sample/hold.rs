@@ -1,4 +1,5 @@
-//! Sample and hold (Estan and Varghese, SIGCOMM 2002): once a flow was sampled, all that follows of it is counted.
+//! Sample and hold (Estan and Varghese, SIGCOMM 2002): once a flow was sampled, all its further packets are
+//! counted.
 
 use super::SampleConfig;
 use super::table::SampleTable;

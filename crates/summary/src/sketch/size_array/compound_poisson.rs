@@ -1,9 +1,11 @@
-//! Which flows made the values of counters: expectation maximisation where each counter sums a Poisson number of flows.
+//! Which flow sizes produced the values of counters: expectation maximisation where each counter sums a
+//! Poisson number of flows.
 //!
-//! With λᵢ flows of size i expected a counter, the values have the distribution g of a compound Poisson sum, which Panjer's recursion
-//! (ASTIN Bulletin 1981) gives: v·g(v) = Σ i·λᵢ·g(v − i). A counter of value v then holds λᵢ·g(v − i) / g(v) flows of size i in the
-//! mean (Mecke's formula): the sum over all ways to split v, which Kumar et al. enumerate up to a few flows, in v steps. So nothing
-//! is left out, however many flows a counter has.
+//! With λᵢ flows of size i expected a counter, the values have the distribution g of a compound Poisson sum,
+//! which Panjer's recursion (ASTIN Bulletin 1981) gives: v·g(v) = Σ i·λᵢ·g(v − i). A counter of value v then
+//! holds λᵢ·g(v − i) / g(v) flows of size i in the mean (Mecke's formula): this computes in v steps the sum
+//! over all ways to split v, which Kumar et al. enumerate up to a few flows. So nothing is omitted, for any
+//! number of flows in a counter.
 
 /// Counters up to this value are split, those above are one flow and what a counter has otherwise in the mean: it is one in a
 /// hundred of them, and twice the limit costs four times the work.

@@ -1,7 +1,7 @@
 //! Counters in ascending order, in groups of equal count.
 //!
-//! Metwally's stream-summary as arrays instead of lists in lists: a counter that grows by one changes places
-//! with the last of its group, and then belongs to the next group, or forms a new one.
+//! Metwally's stream-summary as arrays instead of lists in lists: a counter that grows by one is swapped with
+//! the last of its group, and then belongs to the next group, or forms a new one.
 
 use super::Order;
 use crate::sketch::SketchError;
