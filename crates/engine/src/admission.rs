@@ -10,16 +10,16 @@ use packet::Tunnel;
 use summary::Lease;
 use task::{Setting, TaskSpec, Tasks};
 
-/// The least memory of a run, bytes: three arenas for each address family begin with 2 MiB; outputs wait in 21 MiB, an exporter in
-/// 8 MiB.
+/// The least memory of a run, bytes: three arenas for each address family begin with 2 MiB; outputs have
+/// queues of 21 MiB, an exporter one of 8 MiB.
 pub const LEAST_MEMORY: usize = 48 << 20;
 
-/// What is known of the sources of a run. The default is one source of which nothing is special.
+/// What is known of the sources of a run. The default is one source without special properties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Site {
-    /// Queues that each replay by themselves, so that no clock keeps them together; 0 where there is a clock, or no queue.
+    /// Queues that each replay independently, without a common clock; 0 if there is a clock, or no queue.
     pub replaying_queues: usize,
-    /// Packets of one flow may come to several receivers.
+    /// Packets of one flow may reach several receivers.
     pub scatters_flows: bool,
     /// Where the two directions of a connection arrive if there are several receivers.
     pub directions: Directions,
@@ -29,10 +29,10 @@ pub struct Site {
     pub frame_bytes: usize,
 }
 
-/// What a run that is admitted begins with.
+/// The initial resources of an admitted run.
 #[derive(Debug)]
 pub struct Admission {
-    /// Its tasks; `None` where there are none.
+    /// Its tasks; `None` without tasks.
     pub tasks: Option<Tasks>,
     /// The memory of tasks and frames, to be held as long as the run lasts.
     pub memory: Lease,
@@ -90,7 +90,7 @@ pub fn of_config(config: &Config) -> Vec<Refusal> {
     refusals
 }
 
-/// What needs a flow's packets on one core and in their order, where the plan has several cores count them.
+/// What needs a flow's packets on one core and in their order, if the plan makes several cores count them.
 pub fn of_order(config: &Config, plan: &Plan) -> Vec<Refusal> {
     if !plan.merges() {
         return Vec::new();
@@ -119,7 +119,7 @@ pub fn one_receiver(config: &Config, site: &Site) -> Vec<OneReceiver> {
     asked.into_iter().filter(|(given, _)| *given).map(|(_, what)| what).collect()
 }
 
-/// What several receivers leave impossible.
+/// What is impossible with several receivers.
 fn of_receivers(config: &Config, plan: &Plan, site: &Site) -> Vec<Refusal> {
     let Plan { design, receivers, .. } = *plan;
     let mut refusals = Vec::new();
@@ -140,7 +140,7 @@ fn of_receivers(config: &Config, plan: &Plan, site: &Site) -> Vec<Refusal> {
     refusals
 }
 
-/// Structures for tasks of this run, where they can be counted: when it begins, or installed during the run
+/// Structures for the tasks of this run, if they can be counted: when it begins, or installed during the run
 /// ([`crate::Control::install`]). Memory is not considered.
 ///
 /// # Errors
@@ -207,8 +207,8 @@ impl Parts {
         parts.into_iter().filter(|(bytes, _)| *bytes > half).map(|(_, refusal)| refusal).collect()
     }
 
-    /// Takes the memory of tasks and frames, if all parts fit into what is not yet taken. A run takes the memory of what lies
-    /// between its cores when it begins.
+    /// Takes the memory of tasks and frames, if all parts fit into what is not yet taken. The memory between
+    /// a run's cores is taken when the run begins.
     fn lease(&self, config: &Config) -> Result<Lease, Refusal> {
         let Self { tasks, frames, rings, merging } = *self;
         let (allowed, outputs) = (config.limits.bytes_allowed(), config.limits.bytes_used());

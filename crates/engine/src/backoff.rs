@@ -4,7 +4,7 @@ use std::hint::spin_loop;
 use std::thread;
 use std::time::Duration;
 
-/// Polls for which it stays on its core: some microseconds, what a burst takes.
+/// Polls for which it stays on its core: some microseconds, the time of a burst.
 const SPINS: u32 = 256;
 /// Polls after that for which it only lets others run.
 const YIELDS: u32 = 4096;

@@ -7,11 +7,11 @@ use packet::{Key, PacketFields};
 use record::Account;
 use summary::{Counts, FlowShare, FlowSink, FlowTable};
 
-/// Takes finished records and window rows, block by block; what it cannot take it counts.
+/// Takes finished records and window rows, block by block; it counts what it cannot take.
 pub trait RecordSink {
-    /// One more finished record.
+    /// Takes a finished record.
     fn record(&mut self, record: FlowRecord);
-    /// False where records go nowhere, so that they need not be made.
+    /// False if records are not used, so that they need not be made.
     #[inline]
     fn takes_records(&self) -> bool {
         true
@@ -28,19 +28,21 @@ pub trait RecordSink {
     }
     /// The totals of a record that ended, of either direction.
     fn record_row<K: Key>(&mut self, _row: WindowRow<K>) {}
-    /// Rows of records from here on are the last ones of their keys, each of which comes once, from here or from elsewhere.
+    /// Rows of records from here on are the last ones of their keys; each such row is passed on once, by this
+    /// sink or by another one.
     fn begin_last_record_rows(&mut self) {}
     /// All rows of the window have been passed on. Returns the number of those that were not taken.
     fn end_rows(&mut self) -> u64 {
         0
     }
-    /// All workers are past a window, whose rows have all come. False where that could not be passed on.
+    /// All workers have completed a window, and all its rows have been passed on. Returns false if that could
+    /// not be passed on.
     fn window(&mut self, _window: ClosedWindow) -> bool {
         true
     }
-    /// Passes on the records that were gathered so far, where they are gathered.
+    /// Passes on the records that were gathered so far, if any are.
     fn hand_over(&mut self) {}
-    /// A worker has failed, whose sink is lost with what it held and with the records that had not ended.
+    /// A worker has failed, and its sink is lost, with its contents and with the records that had not ended.
     fn worker_failed(&mut self) {}
     /// Nothing is measured any more: from here on it may wait for room.
     fn may_wait(&mut self) {}
@@ -51,9 +53,9 @@ pub trait RecordSink {
     fn warnings(&mut self) -> Vec<String> {
         Vec::new()
     }
-    /// Another way to the same place, for a worker on another core.
+    /// Another sink with the same destination, for a worker on another core.
     fn sibling(&self) -> Self;
-    /// Takes back what [`RecordSink::sibling`] gave, with what it still holds.
+    /// Takes back a sink of [`RecordSink::sibling`], with what it still holds.
     fn absorb(&mut self, sibling: Self);
 }
 
@@ -106,7 +108,7 @@ pub(crate) fn merge_other(sum: &mut Option<FlowRecord>, more: FlowRecord) {
 #[derive(Debug)]
 pub(crate) struct Collector<R> {
     pub(crate) records: R,
-    /// Of the open window: what has no place is known at once, rows come when it is over.
+    /// Of the open window: what has no place is known at once, rows are added when it is over.
     open: WindowSums,
     closing: WindowSums,
     /// The record of all packets that found no place.

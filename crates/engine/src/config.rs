@@ -11,11 +11,11 @@ use summary::{Limits, Parts, Timeouts};
 /// took 15 ns a packet instead of 10.6 (EPYC, Zen 4).
 pub const HAND_OVER_PACKETS: usize = 16_384;
 
-/// When a window is full.
+/// When a window ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// After this much stream time, in nanoseconds; windows begin at multiples of it since the epoch, so that those of
-    /// several probes fit together.
+    /// After this much stream time, in nanoseconds; windows begin at multiples of it since the epoch, so that
+    /// those of several probes coincide.
     Time(u64),
     /// After this many received frames.
     Packets(u64),
@@ -45,17 +45,18 @@ pub struct Config {
     pub burst: usize,
     /// Bursts that may wait between a receiver and each of its workers.
     pub hand_over_parcels: usize,
-    /// Note where the time of each thread goes ([`crate::Steps`]), at the price of six clock readings per burst.
+    /// Measure where the time of each thread goes ([`crate::Steps`]), at the cost of six clock readings per
+    /// burst.
     pub timed: bool,
     /// End after this much stream time.
     pub duration: Option<Duration>,
     /// End after this many received frames.
     pub packets: Option<u64>,
-    /// End a source that gives nothing for so long.
+    /// End a source that delivers nothing for this long.
     pub idle_exit: Option<Duration>,
 }
 
-/// Frames that a source usually gives at once.
+/// Frames that a source usually delivers at once.
 const BURST: usize = 256;
 
 /// Windows of ten seconds, 5-tuples and the plain record, within a gibibyte. Seed 0: give a random one where frames come from strangers,

@@ -20,11 +20,11 @@ use summary::Limits;
 use summary::sketch::SketchError;
 use task::{Generation, TaskSet};
 
-/// How often a receiver that waits for answers looks whether the user has ended the run.
+/// How often a receiver that waits for answers checks whether the user has ended the run.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 
-/// Installs task sets in a run. Cloning gives another handle to the same run. One run after another may have it: each begins with
-/// the set that was installed last.
+/// Installs task sets in a run. Cloning gives another handle to the same run. Several runs in sequence may
+/// use it: each begins with the set that was installed last.
 #[derive(Clone, Debug)]
 pub struct Control {
     schedule: Arc<(Mutex<Schedule>, Condvar)>,
@@ -39,7 +39,7 @@ struct Schedule {
     sets: Vec<(WindowId, Arc<TaskSet>)>,
     /// The last window that was answered.
     answered: Option<WindowId>,
-    /// The run that it is the control of.
+    /// The run that it controls.
     run: Option<Attached>,
 }
 
@@ -48,7 +48,7 @@ struct Schedule {
 struct Attached {
     workers: usize,
     limits: Limits,
-    /// What workers count, by the first window, in order.
+    /// What workers count: by first window, in order.
     countings: Vec<Counting>,
     /// What workers counted in before, to be freed.
     retired: Vec<WorkerHalf>,
@@ -68,10 +68,10 @@ pub enum NotInstalled {
     TasksTooLarge {
         /// What they take, bytes.
         bytes: usize,
-        /// Workers that each count them.
+        /// Workers, each of which counts them.
         workers: usize,
     },
-    /// The machine does not give the memory.
+    /// The memory cannot be allocated.
     OutOfMemory(SketchError),
 }
 
@@ -127,11 +127,12 @@ impl Control {
         self.schedule.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has `set` answer from the returned window on, the first that no receiver has entered. Windows before it are answered by the
-    /// sets that they began with. Its tasks must have been planned for this run ([`crate::admission::tasks`]).
+    /// Makes `set` answer from the returned window on, the first that no receiver has entered. Windows before
+    /// it are answered by the sets that they began with. Its tasks must have been planned for this run
+    /// ([`crate::admission::tasks`]).
     ///
     /// # Errors
-    /// Where the set is no later one, or there is no memory for what it counts.
+    /// If the set is not a later one, or its memory cannot be allocated.
     pub fn install(&self, set: Arc<TaskSet>) -> Result<WindowId, NotInstalled> {
         let attached = {
             let schedule = self.schedule();

@@ -17,7 +17,7 @@ pub(crate) struct Cooperative<R> {
     worker: Worker<R>,
     /// With the stream time before the first packet of each.
     waiting: Vec<(Bursts, u64)>,
-    /// The first this many wait.
+    /// The number of bursts that wait, from the first on.
     len: usize,
 }
 
@@ -33,7 +33,7 @@ impl<R: RecordSink> Cooperative<R> {
         self.worker
     }
 
-    /// Counts what waits.
+    /// Counts the waiting bursts.
     fn monitor(&mut self) {
         for (bursts, now) in &mut self.waiting[..self.len] {
             self.worker.prefetch_index(bursts.packets());

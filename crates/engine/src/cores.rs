@@ -74,7 +74,7 @@ impl Topology {
         cores
     }
 
-    /// How near the cores are that were taken for a port on this node; nothing where all nodes are one.
+    /// How near the chosen cores are to a port on this node; `None` with a single node.
     pub fn nearness(&self, cores: &[usize], node: Option<usize>) -> Option<Nearness> {
         if self.0.len() < 2 {
             return None;
@@ -94,7 +94,7 @@ impl Topology {
 pub enum Nearness {
     /// The port's node is not known.
     Unknown,
-    /// Threads are not kept on cores.
+    /// Threads are not pinned to cores.
     AnyCores {
         /// The port's node.
         node: usize,

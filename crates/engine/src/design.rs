@@ -21,7 +21,7 @@ pub enum Design {
     Cooperative,
     /// Clusters: each of this many queues with this many workers.
     Clusters {
-        /// Receivers, each with a queue at least.
+        /// Receivers, each with at least one queue.
         queues: usize,
         /// Workers of each.
         workers: usize,
@@ -85,7 +85,7 @@ pub enum Split {
 }
 
 impl Split {
-    /// By hash: which of this many workers gets a packet of this one.
+    /// By hash: which of this many workers gets a packet with this hash.
     #[inline(always)]
     pub fn by_hash(hash: u64, workers: usize) -> usize {
         // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
@@ -93,8 +93,8 @@ impl Split {
         ((mixed * workers as u64) >> 32) as usize
     }
 
-    /// By position: which of this many workers gets the packet at this place of a burst of `packets`. Portions are as even as they
-    /// can be, the first one is for whose `turn` it is.
+    /// By position: which of this many workers gets the packet at this place of a burst of `packets`.
+    /// Portions are as even as possible; the first one is for the worker whose `turn` it is.
     #[inline(always)]
     pub fn by_position(at: usize, packets: usize, turn: usize, workers: usize) -> usize {
         (turn + at * workers / packets) % workers
@@ -125,7 +125,7 @@ impl FromStr for Split {
 /// Where flows are kept (Wu et al. 2016, section 3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// By each core for itself.
+    /// By each core separately.
     #[default]
     Separate,
     /// In one place that all cores update.

@@ -20,17 +20,20 @@ const TICK_NS: u64 = 1_000_000;
 /// like that each cost 29 ns, took the worker 130 ns instead of 35 and filled the ring with next to nothing,
 /// so that an eighth of them was refused.
 const GATHERED: usize = 64;
-/// How long packets are held for that at the most, in nanoseconds of stream time: what a ring of 4,096 at 25 Mpps holds eight times.
+/// How long packets are held for that at most, in nanoseconds of stream time: an eighth of what a ring of
+/// 4,096 holds at 25 Mpps.
 const HELD_NS: u64 = 20_000;
-/// Workers that have this many parcels waiting get nothing sooner by getting it now: their next ones are filled as far as they go. Else a ring
-/// for 4,096 packets was full of parcels of 64 with a third of that.
+/// For workers that have this many parcels waiting, handing over at once gains nothing: their next parcels
+/// are filled completely. Otherwise a ring for 4,096 packets was full, of parcels of 64, with a third of
+/// that.
 const BEHIND: u64 = 2;
 
 /// A wait for one worker.
 #[derive(Debug, Default)]
 struct Wait {
     backoff: Backoff,
-    /// Of all workers, once it has become long: parcels that they were done with, and from when on no more.
+    /// Of all workers, once the wait is long: the parcels that they have completed, and since when this
+    /// number is unchanged.
     seen: Vec<(u64, Instant)>,
 }
 
@@ -59,10 +62,10 @@ pub(crate) struct Fan {
     gave_up: GaveUp,
     hand_over: HandOver,
     time_base: TimeBase,
-    /// Packets that are gathered before they go; 1: none waits for others.
+    /// Packets that are gathered before they are sent; 1: none waits for others.
     gathered: usize,
     refused: Refused,
-    /// When the workers were last told the time.
+    /// When the workers were last given the time.
     told: u64,
     /// The worker whose turn it is to get the next burst's first portion.
     turn: usize,
@@ -97,7 +100,7 @@ impl Fan {
         self.order(Order::End, now);
     }
 
-    /// Sends an order to all workers, behind all packets so far. It never gets lost where they live.
+    /// Sends an order to all workers, after all packets so far. It is never lost as long as they live.
     fn order(&mut self, order: Order, now: u64) {
         for lane in 0..self.lanes.len() {
             if let Some(mut parcel) = self.take(lane, true) {
@@ -129,7 +132,7 @@ impl Fan {
         None
     }
 
-    /// Waits until all workers are done with all that they were sent.
+    /// Waits until all workers have processed all that they were sent.
     #[inline]
     fn await_done(&mut self) {
         for lane in 0..self.lanes.len() {
@@ -140,7 +143,8 @@ impl Fan {
         }
     }
 
-    /// Waits a little. In a long wait all workers are looked at: the one that is waited for may itself wait for one that hangs.
+    /// Waits briefly. In a long wait all workers are checked: the awaited one may itself wait for one that
+    /// hangs.
     fn wait(&mut self, wait: &mut Wait) {
         wait.backoff.wait();
         let Some(limit) = self.hand_over.gives_up_after.filter(|_| wait.backoff.is_long()) else { return };
@@ -157,7 +161,7 @@ impl Fan {
         }
     }
 
-    /// Gives the only worker the parser's own memory, for some that it has emptied.
+    /// Gives the only worker the parser's own memory, in exchange for memory that it has emptied.
     #[inline]
     fn pass_on(&mut self, parser: &mut BurstParser, now: u64) {
         match self.take(0, self.hand_over.waits) {
@@ -223,7 +227,7 @@ impl Fan {
     }
 }
 
-/// Gives a burst away for an empty one, whose memory the worker had last.
+/// Exchanges a burst for an empty one, whose memory the worker had last.
 #[inline]
 fn swap<K: Key>(empty: &mut KeyBurst<K>, burst: &mut KeyBurst<K>) {
     std::mem::swap(empty, burst);
@@ -287,7 +291,7 @@ impl Downstream for Fan {
         self.order(Order::Turn(window), now);
     }
 
-    /// Workers sweep by themselves.
+    /// Workers sweep themselves.
     fn sweep_replay(&mut self, _: usize, _: u64) {}
 
     fn sweep_live(&mut self, now: u64) {

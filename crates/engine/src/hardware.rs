@@ -12,7 +12,7 @@ pub struct HardwareCounts {
     pub cycles: u64,
     /// Instructions retired (`PERF_COUNT_HW_INSTRUCTIONS`).
     pub instructions: u64,
-    /// Misses of, mostly, the last level of the cache (`PERF_COUNT_HW_CACHE_MISSES`).
+    /// Misses, mostly of the last-level cache (`PERF_COUNT_HW_CACHE_MISSES`).
     pub cache_misses: u64,
 }
 

@@ -20,9 +20,9 @@ pub(crate) enum Keeping {
     /// In the worker's own tables, for one window: a flow's packets reach other workers too, and are combined
     /// when the window closes. While its tables are being merged, it counts in others.
     Shares {
-        /// What counts now.
+        /// The tables that are counted in now.
         open: Box<Tables>,
-        /// Where empty ones come back from merging.
+        /// The channel by which emptied ones return from merging.
         spare: Receiver<Box<Tables>>,
     },
     /// In tables that all workers update.

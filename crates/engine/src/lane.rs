@@ -17,7 +17,7 @@ pub(crate) enum Order {
     Enter(WindowId),
     /// Turn away from this window.
     Turn(WindowId),
-    /// EndBarrier what waits to be finished: nothing comes just now.
+    /// Finish what waits to be finished: no packets at the moment.
     Idle,
     /// End every flow.
     End,

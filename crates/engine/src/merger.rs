@@ -30,9 +30,9 @@ pub(crate) struct Merger {
     is_by_time: bool,
     tracks_loss: bool,
     receivers: Watermarks,
-    /// Where shares of flows are merged, that is one more, the last.
+    /// If shares of flows are merged, merging counts as one more, the last.
     workers: Watermarks,
-    /// Flows are in one place, and not any worker's.
+    /// Flows are in shared tables, not in those of a worker.
     is_shared: bool,
     pending: BTreeMap<WindowId, Pending>,
     windows: WindowCounts,
@@ -303,8 +303,8 @@ pub struct RunTotals {
     pub tcp_loss: Option<LossCounts>,
 }
 
-/// What was watched of a window: of the run's first one from the first frame on, of its last one up to the latest. Single receivers
-/// begin and end when they will.
+/// The observed part of a window: of the run's first one from the first frame on, of its last one up to the
+/// latest. Individual receivers begin and end at any time.
 fn watched(span: &Span, seen: &Span, is_first: bool, ended_by: WindowEnd) -> Span {
     Span {
         start_ns: if is_first { seen.start_ns } else { span.start_ns },
@@ -336,7 +336,7 @@ fn around(a: Span, b: Span) -> Span {
     Span { start_ns: a.start_ns.min(b.start_ns), end_ns: a.end_ns.max(b.end_ns) }
 }
 
-/// Nothing is known where one of them does not know.
+/// Unknown if one of them is unknown.
 fn add_losses(sum: Option<Counters>, more: Option<Counters>) -> Option<Counters> {
     let (mut sum, more) = (sum?, more?);
     sum.add(&more);

@@ -31,26 +31,27 @@ use std::thread::JoinHandle;
 use summary::Parts;
 use task::rows::Unplaced;
 
-/// Bytes of a block: some thousand records or rows make its hand-over free and still come soon.
+/// Bytes of a block: with some thousand records or rows the cost of handing over is negligible, and they
+/// still arrive soon.
 const BLOCK_BYTES: usize = 256 << 10;
-/// Blocks that may wait, 20 MiB: the rows of 200,000 flows, or what a writer of a million records a second has in an eighth of a
-/// second.
+/// Blocks that may wait, 20 MiB: the rows of 200,000 flows, or the output of a writer of a million records a
+/// second in an eighth of a second.
 const WAITING: usize = 80;
 
-/// Where windows go with their answers, on the outputs' thread. False where they cannot be passed on.
+/// Receives windows with their answers, on the outputs' thread. Returns false if they cannot be passed on.
 pub type WindowOutlet = Box<dyn FnMut(Window) -> bool + Send>;
 
-/// Where window rows go besides queries (`--rows`).
+/// Receives window rows in addition to queries (`--rows`).
 pub trait RowOutput: Send {
     /// Takes rows of IPv4 of the window that begins at `start_ns`.
     fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> std::io::Result<()>;
     /// Takes rows of IPv6.
     fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> std::io::Result<()>;
-    /// Nothing comes any more.
+    /// No more rows follow.
     fn finish(self: Box<Self>) -> std::io::Result<()>;
 }
 
-/// What becomes of records, rows and windows.
+/// The destinations of records, rows and windows.
 pub struct Destinations {
     /// Take finished records.
     pub writers: Vec<Box<dyn RecordWriter>>,
@@ -103,7 +104,7 @@ struct Lacking {
     refused_rows: u64,
     /// Packets without a place in the table.
     unplaced: Unplaced,
-    /// Workers whose records did not come.
+    /// Workers whose records are missing.
     failed_workers: u64,
 }
 
@@ -116,7 +117,7 @@ impl Lacking {
 }
 
 impl RunRows {
-    /// What the run's answers lack of a window. Of its refused rows they lack none that they do not read.
+    /// What the run's answers lack of a window. Refused rows count only for answers that read them.
     fn lacking(self, window: &ClosedWindow) -> Lacking {
         let refused_rows = if self == Self::OfWindows { window.refused_rows } else { 0 };
         Lacking { refused_rows, unplaced: window.unplaced, failed_workers: 0 }
@@ -167,7 +168,7 @@ struct Setting {
 /// What queries over the run read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunRows {
-    /// There are none.
+    /// Not at all.
     Nothing,
     /// The totals of records.
     OfRecords,
@@ -175,7 +176,7 @@ enum RunRows {
     OfWindows,
 }
 
-/// The sending half: what a measuring thread holds. The first one made has the thread as well.
+/// The sending half, held by a measuring thread. The first one created also owns the outputs' thread.
 #[derive(Debug)]
 pub struct Outputs {
     setting: Setting,
@@ -225,10 +226,10 @@ pub struct OutputsResult {
 }
 
 impl Outputs {
-    /// Starts the thread. Everything is anonymised before anything is made of it.
+    /// Starts the thread. Everything is anonymised before it is used.
     ///
     /// # Errors
-    /// Where the machine gives no thread.
+    /// If the thread cannot be started.
     pub fn start(
         destinations: Destinations,
         config: &Config,
@@ -291,7 +292,7 @@ impl Outputs {
         }
     }
 
-    /// Whoever sets it has writers of several files begin the next one, within a fifth of a second.
+    /// The flag that makes writers of several files begin the next one, within a fifth of a second.
     pub fn rotation(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.rotation)
     }
@@ -330,7 +331,7 @@ impl Outputs {
         }
     }
 
-    /// Gives back what the queue had no room for, or no thread takes.
+    /// Returns what the queue had no room for, or no thread takes.
     fn send(&mut self, message: Message) -> Option<Message> {
         match self.setting.time_base {
             TimeBase::Packets => self.full.send(message).err().map(|error| error.0),

@@ -26,12 +26,12 @@ pub(crate) trait Events {
     fn header(&mut self, header: WindowHeader);
     /// Its own worker has sealed a window.
     fn part(&mut self, sealed: Sealed);
-    /// One of its workers, the one behind this lane, does not answer.
+    /// One of its workers, the one of this lane, does not respond.
     fn worker_failed(&mut self, lane: usize);
     /// This many frames and bytes of its sources have arrived so far. Called every few thousand bursts, and
     /// from time to time while nothing arrives.
     fn progress(&mut self, received: u64, done_bytes: u64);
-    /// A line for the user.
+    /// A warning for the user.
     fn warning(&mut self, line: String);
 }
 
@@ -238,7 +238,8 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         }
     }
 
-    /// Waits until the window before the one that was turned away from last is answered, and with it all before.
+    /// Waits until the window before the one that was turned away from last is answered, and with it all
+    /// earlier ones.
     #[cold]
     fn await_answers(&self) {
         if let (Some(control), [Some(window), _]) = (&self.config.control, self.last_turned) {

@@ -16,17 +16,20 @@ use task::Generation;
 
 /// Who takes what a receiver has parsed: tables on the same core, or the way to those on others.
 pub(crate) trait Downstream {
-    /// This many frames are parsed into the parser's burst now: time for the memory of those after them to come.
+    /// This many frames are parsed into the parser's burst now: the memory of the frames after them is
+    /// prefetched.
     fn make_ready(&mut self, _: &BurstParser, _frames: usize) {}
-    /// True where the parser's burst of this many packets, the first of which has waited so long, is better taken with more.
+    /// True if the parser's burst of this many packets, the first of which has waited for this long, had
+    /// better be taken with more packets.
     fn waits_for_more(&self, _packets: usize, _held_ns: u64) -> bool {
         false
     }
-    /// These were parsed just now and are counted with the rest of their burst: time for their memory to come.
+    /// These were parsed just now and are counted with the rest of their burst: their index lines are
+    /// prefetched.
     fn prefetch_index(&mut self, _: Packets<'_>) {}
     /// Takes the parser's burst, which is to be left empty. `now`: stream time before its first packet.
     fn count(&mut self, parser: &mut BurstParser, now: u64);
-    /// The same before an order, which waits for its way to be free: so do earlier packets.
+    /// The same before an order. An order waits until it can be sent, and so do the packets before it.
     fn count_last(&mut self, parser: &mut BurstParser, now: u64) {
         self.count(parser, now);
     }
@@ -38,7 +41,7 @@ pub(crate) trait Downstream {
     fn sweep_replay(&mut self, frames: usize, now: u64);
     /// The clock of a live source is at `now`.
     fn sweep_live(&mut self, now: u64);
-    /// Nothing comes just now.
+    /// No packets at the moment.
     fn idle(&mut self);
     /// Waits until all that was passed on is counted, and reported for the windows turned away from.
     fn settle(&mut self) {}
@@ -54,7 +57,7 @@ pub(crate) trait Downstream {
     fn take_handed_over(&mut self) -> Vec<u64> {
         Vec::new()
     }
-    /// Parsed packets that could not be passed on so far, by whose fault.
+    /// Parsed packets that could not be passed on so far, by cause.
     fn refused(&self) -> Refused {
         Refused::default()
     }
@@ -98,8 +101,8 @@ pub(crate) struct Receiver<'a> {
     received: u64,
     backwards: u64,
     open: Option<OpenWindow>,
-    /// Stream time at which a replay's frame turns the window or ends the run; never for a live source, whose clock
-    /// does that.
+    /// Stream time at which a replay's frame turns the window or ends the run; never for a live source, where
+    /// the clock does that.
     turn_at: u64,
     /// Packets for which a burst has room.
     room: usize,
@@ -122,7 +125,7 @@ pub(crate) struct Receiver<'a> {
     count_time: Duration,
     /// How much of it, and of noting it, was between bursts.
     between: Duration,
-    /// Where it waits for the other receivers between windows, if it has to.
+    /// Its place at the barrier between windows, if receivers wait for one another.
     seat: Option<Seat<'a>>,
 }
 
@@ -326,7 +329,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Passes on what is parsed, if it is not better passed on with more.
+    /// Passes on what is parsed, unless it had better be passed on with more.
     #[inline]
     fn flush_unless_more(&mut self, down: &mut impl Downstream) {
         let packets = self.parsed();
@@ -335,8 +338,8 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// A frame of a replay is the first one, or lies behind the open window or the run's end. False where it is not to
-    /// be measured.
+    /// Handles a frame of a replay that is the first one, or lies past the open window or the run's end.
+    /// Returns false if it is not to be measured.
     #[cold]
     fn turn_by_frame(&mut self, time_ns: u64, down: &mut impl Downstream) -> bool {
         if self.end_ns() != u64::MAX && time_ns >= self.end_ns() {
@@ -429,7 +432,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// What is watched of a window: the first one from the first frame on, the last one up to the latest.
+    /// The observed part of a window: the first one from the first frame on, the last one up to the latest.
     fn watched(&self, span: Span, ended_by: WindowEnd) -> Span {
         let Span { mut start_ns, mut end_ns } = span;
         if let Some(first_ns) = self.first_ns.filter(|first_ns| *first_ns > start_ns) {
@@ -441,7 +444,7 @@ impl<'a> Receiver<'a> {
         Span { start_ns, end_ns }
     }
 
-    /// What was lost so far before anybody could measure it.
+    /// What was lost so far before it could be measured.
     fn losses(&self) -> Option<Counters> {
         let mut loss = self.loss.clone()?;
         if self.refused.ring_full != 0 {

@@ -26,7 +26,7 @@ pub use outcome::{Observer, Outcome, Snapshot, StartError};
 /// among them. The run must be admitted ([`crate::admission`]).
 ///
 /// # Errors
-/// Where tables or tasks cannot be made; all else is in the [`Outcome`].
+/// If tables or tasks cannot be made; everything else is in the [`Outcome`].
 pub fn run<R: RecordSink + Send + 'static>(
     sources: &mut [Box<dyn PacketSource>],
     filter: Option<&Filter>,
@@ -44,8 +44,8 @@ pub fn run<R: RecordSink + Send + 'static>(
     run.measure(sources, keepings, records, observer)
 }
 
-/// The same with structures of the caller's in the place of flow tables, one for each of [`Plan::counting`]. There are no
-/// records then, and packets are all that windows count.
+/// The same with the caller's structures instead of flow tables, one for each of [`Plan::counting`]. There
+/// are no records then, and windows count only packets.
 ///
 /// # Errors
 /// As [`run`].

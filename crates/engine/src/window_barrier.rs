@@ -15,13 +15,13 @@ pub(crate) struct WindowBarrier {
 
 #[derive(Debug)]
 struct Places {
-    /// The window that each receiver is in, or the first that it may still come to.
+    /// The window that each receiver is in, or the first that it may still enter.
     at: Vec<WindowId>,
     /// The last window that any of them was in.
     open: Option<WindowId>,
 }
 
-/// Nothing comes from a receiver any more.
+/// A receiver has ended.
 const ENDED: WindowId = WindowId::MAX;
 
 impl WindowBarrier {

@@ -21,10 +21,10 @@ const FRAMES_PER_SWEPT: usize = 8;
 /// How often a replay's sweep restarts, as a part of the shorter timeout in stream time: no reader waits for
 /// the records, they only take memory.
 const SWEEPS_PER_TIMEOUT: u64 = 4;
-/// How long a live source's sweep takes to go round: records are out within a second of being due, with time left for
-/// writing them.
+/// The period of a live source's sweep: records are emitted within a second of being due, including the time
+/// for writing them.
 const LIVE_SWEEP_NS: u64 = 500_000_000;
-/// The least number of entries worth a look at once.
+/// The least number of entries worth sweeping at once.
 const SWEEP_SLICE: usize = 64;
 
 /// Counts packets, wherever flows are kept.
@@ -34,7 +34,7 @@ pub(crate) struct Worker<R> {
     tasks: Option<WorkerTasks>,
     collector: Collector<R>,
     time_base: TimeBase,
-    /// Stream time, as told.
+    /// Stream time, as given by the receiver.
     now: u64,
     sweep: Sweep,
     /// The window that has been turned away from and is being sealed.
@@ -44,7 +44,7 @@ pub(crate) struct Worker<R> {
     limits: Limits,
     /// Stream time between the sweeps of a replay.
     sweep_period_ns: u64,
-    /// All records of the run end here.
+    /// This is the only worker: all records of the run end here.
     is_only: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Worker<R> {
 struct Sweep {
     v4_done: bool,
     v6_done: bool,
-    /// Stream time when it last began (replay) or went on (live).
+    /// Stream time when it last began (replay) or continued (live).
     at: u64,
 }
 
@@ -200,8 +200,8 @@ impl<R: RecordSink> Worker<R> {
         self.sweep = Sweep { v4_done: false, v6_done: false, at: self.now };
     }
 
-    /// Sweeps some entries; at the end of a round, the closing window is sealed. What is merged has nothing to be swept: it is
-    /// sealed at once, and no timeout looks at it.
+    /// Sweeps some entries; at the end of a pass, the closing window is sealed. Tables that are merged are
+    /// not swept: they are sealed at once, without timeouts.
     fn sweep(&mut self, entries: usize) {
         if let Keeping::Own(tables) = &mut self.keeping {
             tables.advance(self.now);

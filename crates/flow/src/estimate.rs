@@ -45,16 +45,16 @@ impl Estimate {
         Self { value, bounds: Some(Bounds { lower, upper, confidence }) }
     }
 
-    /// The same of a total, about what was on the wire: all of `lost`, in the unit of the weights (flows:
-    /// packets), may have been of the queried flow. `None`, a loss that the source cannot count, leaves no
-    /// upper bound.
+    /// The same estimate of a total, about what was on the wire: all of `lost`, in the unit of the weights
+    /// (flows: packets), may have been of the queried flow. `None`, a loss that the source cannot count,
+    /// leaves no upper bound.
     pub fn widened_by_loss(self, lost: Option<u64>) -> Self {
         let lost = lost.map_or(f64::INFINITY, |lost| lost as f64);
         Self { bounds: self.bounds.map(|bounds| Bounds { upper: bounds.upper + lost, ..bounds }), ..self }
     }
 
-    /// The same of a difference, later less earlier, where this much was lost of each: what the earlier stream lost may make the
-    /// difference smaller.
+    /// The same estimate of a difference, later minus earlier, with this much lost of each: a loss of the
+    /// earlier stream may make the difference smaller.
     pub fn widened_by_losses(self, earlier: Option<u64>, later: Option<u64>) -> Self {
         let earlier = earlier.map_or(f64::INFINITY, |lost| lost as f64);
         let less = |bounds: Bounds| Bounds { lower: bounds.lower - earlier, ..bounds };

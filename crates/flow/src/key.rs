@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// A key as flow records carry it: by default the 5-tuple. What is no part of the run's key is `None`.
+/// A key as flow records carry it: by default the 5-tuple. Parts outside the run's key are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowKey {
     /// Source address, or its prefix.

@@ -94,7 +94,7 @@ pub const MAX_STATISTICS: usize = 12;
 pub struct Loss {
     /// Bytes lost before the observation point, repaired later or not.
     pub ploss_byte: u64,
-    /// Segments that repaired them, or would have.
+    /// Segments that repaired them, or would have been needed to.
     pub ploss_count: u64,
     /// Segments that arrived late but within the reordering window.
     pub reorder_count: u64,
@@ -108,7 +108,7 @@ pub struct Loss {
     pub zero_window_count: u64,
     /// Times that sequence numbers skipped ahead.
     pub hole_count: u64,
-    /// Times that sequence numbers made no sense and tracking began anew.
+    /// Times that sequence numbers were implausible and tracking was restarted.
     pub resync_count: u64,
     /// Least round-trip time between here and the receiver, nanoseconds.
     pub rtt_min: Option<u64>,

@@ -20,8 +20,8 @@ pub struct WindowRow<K> {
     pub wire_bytes: u64,
     /// Time of the earliest packet in the window, nanoseconds since the epoch.
     pub first_ns: u64,
-    /// Time of the latest packet up to the end of the window of the record that was open last. Only where every packet of
-    /// the flow in the window was late is it before the window's first packet.
+    /// Time of the latest packet up to the end of the window of the record that was open last. It is before
+    /// the window's first packet only if every packet of the flow in the window was late.
     pub last_ns: u64,
     /// TCP sequence number of the last packet.
     pub tcp_seq: u32,
@@ -104,7 +104,7 @@ impl<K> Rows<K> {
         self.losses.extend(loss);
     }
 
-    /// Forgets all rows and keeps the memory.
+    /// Removes all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.rows.clear();
         self.losses.clear();
@@ -184,7 +184,7 @@ pub enum RowValue {
 }
 
 impl RowValue {
-    /// How many there are: they number from 0 on.
+    /// The number of variants, which are numbered from 0.
     pub const COUNT: usize = Self::RttCount as usize + 1;
 
     /// Appends the value of each row; nothing for what is not in rows as a number.

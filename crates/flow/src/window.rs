@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The number of a window. Windows by time are counted from the epoch, so that receivers and probes mean the same by a number;
-/// windows by packets from the beginning of the run.
+/// The number of a window. Windows by time are counted from the epoch, so that receivers and probes use the
+/// same numbers; windows by packets from the beginning of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WindowId(u64);
 

@@ -24,7 +24,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// A shorter part is in too many names to mean one of them.
+/// A shorter part occurs in too many names to identify one.
 const LEAST_PART: usize = 3;
 
 #[cfg(test)]

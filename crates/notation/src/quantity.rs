@@ -92,7 +92,7 @@ fn in_units(text: &str, unit: u64) -> Option<u64> {
 /// Reads a share, in parts per million: `30%`, `0.3`, `0`.
 ///
 /// # Errors
-/// The text is no share, or one above all.
+/// The text is no share, or the share is above 100%.
 pub fn share_ppm(text: &str) -> Result<u32, QuantityError> {
     let ppm = match text.strip_suffix('%') {
         Some(percent) => in_units(percent, 10_000),

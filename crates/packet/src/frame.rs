@@ -11,8 +11,8 @@ pub struct Frame<'a> {
     pub wire_len: u32,
     /// Time of arrival, nanoseconds since the epoch.
     pub time_ns: u64,
-    /// What the first byte belongs to.
+    /// The header that the first byte belongs to.
     pub link: LinkType,
-    /// The VLAN tag (TCI) that a driver took out of the frame; counted in neither length.
+    /// The VLAN tag (TCI) that a driver removed from the frame; counted in neither length.
     pub stripped_vlan: Option<u16>,
 }

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub trait Key: Copy + Ord + Default + Send + 'static {
     /// A 64-bit hash that cannot be steered without the seed.
     fn hash(&self, seed: &Seed) -> u64;
-    /// The key of the other direction: addresses and ports change places.
+    /// The key of the other direction: addresses and ports exchanged.
     fn reversed(&self) -> Self;
     /// The key in the form that records carry. `spec` defines its parts.
     fn flow_key(&self, spec: &KeySpec) -> FlowKey;
@@ -34,7 +34,7 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
         self.pair().1
     }
 
-    /// A hash that both directions have in common.
+    /// A hash that is the same for both directions.
     #[inline(always)]
     fn pair_hash(&self, seed: &Seed) -> u64 {
         self.pair().0.hash(seed)
@@ -50,7 +50,7 @@ pub enum FamilyKey {
     V6(KeyV6),
 }
 
-/// A key of which a part can be taken.
+/// A key that can be reduced to a part.
 pub trait MaskedKey: Key {
     /// The key reduced to `spec`, which requires no more than the key has ([`KeySpec::lacks`]).
     #[must_use]
@@ -67,7 +67,7 @@ pub trait MaskedKey: Key {
     fn ports(&self) -> [u16; 2];
     /// IP protocol number.
     fn protocol(&self) -> u8;
-    /// What it has behind the addresses, which is the same for both families.
+    /// Its part after the addresses, which has the same form in both families.
     fn without_addresses(&self) -> KeyV4;
 }
 

@@ -12,7 +12,7 @@ const ETHERTYPE_MPLS_MULTICAST: u16 = 0x8848;
 const ETHERTYPE_ARP: u16 = 0x0806;
 const ETHERTYPE_RARP: u16 = 0x8035;
 const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
-/// Below it, the field behind the addresses is a length (IEEE 802.3).
+/// Below it, the field after the addresses is a length (IEEE 802.3).
 const ETHERTYPE_LEAST: u16 = 1536;
 
 /// An IP header announced by the header before it.
@@ -138,7 +138,7 @@ fn llc(bytes: &mut Bytes<'_>) -> Result<u16, NotMeasured> {
     }
 }
 
-/// A label stack; IP is recognised behind it by its version nibble, as routers do (RFC 4928).
+/// A label stack; IP is recognised after it by its version nibble, as routers do (RFC 4928).
 fn mpls(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
     loop {
         budget.spend()?;
@@ -195,7 +195,7 @@ fn cooked(
     const ARPHRD_NETLINK: u16 = 824;
     const ARPHRD_RADIOTAP: u16 = 803;
     const ARPHRD_FRAD: u16 = 770;
-    /// 802.2 LLC behind the header.
+    /// 802.2 LLC after the header.
     const PROTOCOL_LLC: u16 = 0x0004;
     match (hardware, protocol) {
         (ARPHRD_NETLINK | ARPHRD_RADIOTAP | ARPHRD_FRAD, _) => Err(NotMeasured::NotIp),

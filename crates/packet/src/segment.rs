@@ -10,7 +10,7 @@ pub struct TcpSegment {
     timestamps: [u32; 2],
     /// Shift count + 1, 0 without the option.
     window_scale: u8,
-    /// Where the other members mean something.
+    /// Whether the other members are valid.
     kind: u8,
 }
 
@@ -33,7 +33,7 @@ impl TcpSegment {
     /// No TCP segment.
     pub const NONE: Self = Self { payload: 0, timestamps: [0; 2], window_scale: 0, kind: 0 };
 
-    /// TCP, but its header was cut short or states a length that cannot be.
+    /// TCP, but its header was cut short or states an impossible length.
     pub const UNPARSED: Self = Self { kind: IS_UNPARSED, ..Self::NONE };
 
     /// A segment without options.

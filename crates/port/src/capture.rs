@@ -51,8 +51,8 @@ enum State {
 unsafe impl Send for CaptureSource {}
 
 impl CaptureSource {
-    /// Opens a capture file, or standard input for `-`; at most `burst` frames come at once. Whether it is a
-    /// capture shows with the first `rx_burst`.
+    /// Opens a capture file, or standard input for `-`; it delivers at most `burst` frames at once. The first
+    /// `rx_burst` shows whether it is a capture.
     ///
     /// # Errors
     /// [`SourceError::Open`]: it does not exist or cannot be read.
@@ -149,7 +149,7 @@ impl CaptureSource {
     }
 }
 
-/// What messages call a source.
+/// The name of a source in messages.
 fn label(name: &str) -> &str {
     if name == input::STANDARD_INPUT { "standard input" } else { name }
 }

@@ -24,9 +24,9 @@ const LINK_TYPES: [LinkType; 10] = [
 
 /// A filter expression, compiled for every link type that it makes sense for.
 ///
-/// It sees the bytes of a frame. A VLAN tag that a driver took out of the frame is not among them: `vlan` does
-/// not match such a frame, and an expression without `vlan` sees it as untagged. Capture files and interfaces
-/// measured by libpcap have their tags in the bytes.
+/// It examines the bytes of a frame. A VLAN tag that a driver removed from the frame is not among them:
+/// `vlan` does not match such a frame, and an expression without `vlan` sees it as untagged. Capture files
+/// and interfaces measured by libpcap have their tags in the bytes.
 pub struct Filter {
     expression: String,
     /// One for each of `LINK_TYPES`, or libpcap's reason why there is none.
@@ -116,7 +116,7 @@ mod tests {
         Frame { data, wire_len, time_ns: 0, link, stripped_vlan: None }
     }
 
-    /// IPv4, UDP from port 1000 to 53, behind `link_header`.
+    /// IPv4, UDP from port 1000 to 53, after `link_header`.
     fn udp(link_header: &[u8]) -> Vec<u8> {
         let ip =
             [0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 3, 0xe8, 0, 53, 0, 8, 0, 0];

@@ -26,11 +26,11 @@ const MAX_SNAPLEN: usize = 256 << 10;
 pub struct InterfaceOptions {
     /// Bytes of a frame that are kept.
     pub snaplen: usize,
-    /// Also receive what is addressed to others.
+    /// Also receive frames addressed to others.
     pub promiscuous: bool,
     /// Size of the kernel's ring of frames that wait.
     pub buffer_bytes: usize,
-    /// Frames that come at once.
+    /// Frames that are delivered at once.
     pub burst: usize,
 }
 
@@ -43,7 +43,7 @@ impl Default for InterfaceOptions {
 /// An interface as [`interfaces`] lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceInfo {
-    /// What `-i` takes.
+    /// The name that `-i` accepts.
     pub name: String,
     /// libpcap's message about it.
     pub description: Option<String>,
@@ -51,7 +51,7 @@ pub struct InterfaceInfo {
     pub addresses: Vec<IpAddr>,
     /// Whether it is up.
     pub up: bool,
-    /// Whether it leads back into this machine.
+    /// Whether it is a loopback interface.
     pub loopback: bool,
 }
 
@@ -122,9 +122,9 @@ fn message_text(message: &[c_char; PCAP_ERRBUF_SIZE]) -> String {
     unsafe { libpcap::text(message.as_ptr()) }
 }
 
-/// The frames of a kernel interface, copied: the host keeps all its traffic.
+/// The frames of a kernel interface, copied: the host still receives all its traffic.
 ///
-/// libpcap puts VLAN tags that the driver took out back into the frame. Frames of both directions come, on a
+/// libpcap reinserts VLAN tags that the driver removed. Frames of both directions are delivered, on a
 /// loopback interface each once.
 pub struct InterfaceSource {
     name: String,
@@ -256,7 +256,7 @@ impl InterfaceSource {
         }
     }
 
-    /// Copies the frames that wait, a burst at most.
+    /// Copies the waiting frames, at most a burst.
     fn dispatch(&mut self) -> Result<usize, SourceError> {
         self.buffer.filled = 0;
         let count = self.buffer.slots.len() as c_int;
@@ -344,9 +344,9 @@ impl PacketSource for InterfaceSource {
         &self.name
     }
 
-    /// `ps_drop`: frames that found the kernel's ring full. On Linux `ps_recv` includes them, so it is no part of
-    /// this list. `ps_ifdrop`: frames that the interface itself lost before the kernel saw them. A frame is in one
-    /// of the two at most.
+    /// `ps_drop`: frames dropped because the kernel's ring was full. On Linux `ps_recv` includes them, so it
+    /// is no part of this list. `ps_ifdrop`: frames that the interface itself lost before the kernel saw
+    /// them. A frame is in one of the two at most.
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
         let mut now = Statistics::default();
         // SAFETY: the handle is active and `now` writable.

@@ -3,9 +3,9 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Time between two questions.
+/// Time between two checks.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Polls without frames between two looks at the clock.
+/// Polls without frames between two readings of the clock.
 const POLLS: u32 = 64;
 
 /// Queries the kernel about the interface of this number; `None` if there is none, or if the query fails.
@@ -44,7 +44,7 @@ pub(crate) struct LinkWatch {
 /// What has become of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkChange {
-    /// It went down; frames come again when it is up.
+    /// It went down; frames arrive again when it is up.
     Down,
     /// It went up.
     Up,

@@ -3,21 +3,21 @@
 use crate::Burst;
 use std::fmt;
 
-/// What one call of [`PacketSource::rx_burst`] gave.
+/// The result of one call of [`PacketSource::rx_burst`].
 #[derive(Debug)]
 pub enum Poll<'a> {
     /// Frames, at least one, valid until the next call.
     Burst(Burst<'a>),
-    /// Nothing now; more may come.
+    /// Nothing now; more may follow.
     Idle,
-    /// Nothing any more.
+    /// The source has ended.
     Ended,
 }
 
 /// Which clock turns the windows of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeBase {
-    /// The packets' own times: a replay. It can wait for a slow reader and loses nothing by it.
+    /// The packets' own times: a replay. It can wait for a slow reader without loss.
     Packets,
     /// The machine's clock: a live source. It never waits for its reader.
     Clock,
@@ -28,7 +28,7 @@ pub enum TimeBase {
 pub struct Progress {
     /// Bytes read so far.
     pub done: u64,
-    /// Bytes there are; `None` where that cannot be known (standard input).
+    /// Total bytes; `None` if unknown (standard input).
     pub total: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ pub trait PacketSource: Send {
     /// Which clock turns its windows.
     fn time_base(&self) -> TimeBase;
 
-    /// What the user called it.
+    /// The name that the user gave it.
     fn name(&self) -> &str;
 
     /// What the source itself lost so far, each loss in one counter only; `None` where it cannot know.

@@ -78,7 +78,7 @@ impl Wire {
         Self::open_with(name, spec, trace, burst, || SystemClock)
     }
 
-    /// The same with clocks of the caller's own, one per queue.
+    /// The same with the caller's clocks, one per queue.
     ///
     /// # Errors
     /// As [`Wire::open`].

@@ -206,7 +206,7 @@ impl Drop for Answers {
     }
 }
 
-/// What answers over rows lack.
+/// A statement of what answers over rows lack.
 fn missing(refused_rows: u64) -> Option<String> {
     (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"))
 }

@@ -111,7 +111,8 @@ impl Consumer {
         }
     }
 
-    /// Calls every writer that still works. One that fails is given up; what it misses from here on is dropped.
+    /// Calls every writer that still works. A writer that fails is abandoned; what it misses from here on
+    /// counts as dropped.
     fn each_writer(
         &mut self,
         records: u64,

@@ -22,13 +22,13 @@ pub(super) enum Event<R> {
     Comes(ReceiverId, WindowId),
     /// It has turned away from its last window, and its workers have reported all of their windows.
     Drained(ReceiverId),
-    /// Nothing comes any more of this window, whose flows are merged.
+    /// This window, whose flows are merged, gets nothing more.
     Over(WindowId),
     /// Frames, bytes of its sources.
     Progress(ReceiverId, u64, u64),
     Warning(String),
     Steps(Steps),
-    /// A receiver or worker has ended, which took its thread this much processor time.
+    /// A receiver or worker has ended, after this much processor time of its thread.
     ThreadEnded(Duration),
     WorkerEnded(WorkerId, Box<WorkerEnd<R>>),
     WorkerFailed(WorkerId),

@@ -22,8 +22,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 use task::{Desk, EmptiedStates, Generation, TaskStates, Tasks};
 
-/// Packets that tasks could not count: what sources lost, and what a ring or a worker that failed did. `None` where a source cannot
-/// know.
+/// Packets that tasks could not count: those lost by sources, by a full ring, or by a failed worker. `None`
+/// where a source cannot know.
 fn lost_before_tasks(packets: &PacketCounts, loss: Option<&Counters>) -> Option<u64> {
     let refused = packets.not_measured.get(RING_FULL) + packets.not_measured.get(WORKER_FAILED);
     loss.map(|loss| loss.total() + refused)
@@ -42,11 +42,11 @@ pub(super) struct Hub<'a, R> {
     merger: Merger,
     /// Determines by which tasks windows are answered.
     control: Option<Control>,
-    /// Where tasks are answered.
+    /// The desk that answers tasks.
     desk: Desk,
-    /// Workers of each receiver, itself where it has none.
+    /// Workers of each receiver; a receiver without workers counts as one.
     workers_each: usize,
-    /// Where emptied states of tasks go back to, by set and worker.
+    /// Channels that return emptied states of tasks, by set and worker.
     spares: Vec<(Generation, Vec<Sender<Box<TaskStates>>>)>,
     /// Workers that count tasks.
     counting: usize,
@@ -185,7 +185,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    /// Nothing comes of this worker's tasks any more.
+    /// This worker's tasks report nothing more.
     fn tasks_over(&mut self, worker: WorkerId) {
         let emptied = self.desk.gone(worker);
         self.give_back(emptied);
@@ -205,7 +205,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         (0..self.workers_each).map(move |at| first.plus(at))
     }
 
-    /// Has the desk answer by what was installed from this window on, or before.
+    /// Makes the desk answer by the sets installed up to this window.
     fn install_up_to(&mut self, window: WindowId) {
         for (first, half) in self.control.iter().flat_map(|control| control.take_hub_halves(window)) {
             self.spares.push((half.tasks.generation(), half.spares));
@@ -213,7 +213,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    /// A worker that has ended, or counts by another set, does not need its memory any more.
+    /// Returns emptied states; a worker that has ended, or counts by another set, no longer needs the memory.
     fn give_back(&mut self, emptied: Vec<EmptiedStates>) {
         for (worker, states) in emptied {
             let of_set = self.spares.iter().find(|(generation, _)| *generation == states.generation());
@@ -237,7 +237,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self.merger.part(worker, window, &sums);
     }
 
-    /// All that there is of a window has been merged, or lies in the shared tables.
+    /// A window is complete: everything has been merged, or is in the shared tables.
     fn over(&mut self, window: WindowId) {
         let Some(merging) = &mut self.merging else { return };
         if let Some(shared) = &merging.shared {

@@ -18,15 +18,15 @@ pub struct Snapshot {
     pub flows: u64,
     /// Bytes of the sources read.
     pub done_bytes: u64,
-    /// Bytes there are, where that is known.
+    /// Total bytes, if known.
     pub total_bytes: Option<u64>,
 }
 
-/// Who watches a run, on the thread that called. Windows wait for it, measuring does not.
+/// Observes a run, on the calling thread. Windows wait for it, measuring does not.
 pub trait Observer {
-    /// Comes every some thousand bursts, and when nothing arrives.
+    /// Called every few thousand bursts, and when nothing arrives.
     fn progress(&mut self, snapshot: Snapshot);
-    /// A line for the user.
+    /// A warning for the user.
     fn warning(&mut self, line: String);
 }
 
@@ -63,7 +63,7 @@ pub struct Outcome<R> {
     pub ended: RunTotals,
     /// What the sources and rings lost; `None` where a source cannot know.
     pub loss: Option<Counters>,
-    /// How often links were found to have gone down; `None` where no source has a link.
+    /// How often links were found to have gone down; `None` if no source has a link.
     pub link_downs: Option<u64>,
     /// What went wrong with sources.
     pub errors: Vec<SourceError>,

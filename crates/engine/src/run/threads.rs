@@ -52,7 +52,7 @@ pub(super) struct Run<'a> {
     pub(super) time_base: TimeBase,
 }
 
-/// What a receiving thread gives back when it ends, or fails: others wait for both.
+/// What a receiving thread releases when it ends or fails: others wait for both.
 type Places<'a> = (Receiving<'a>, Option<Seat<'a>>);
 
 /// What one thread does.
@@ -321,7 +321,7 @@ impl<'a> Run<'a> {
         send(events, last);
     }
 
-    /// `None` where the receiver is gone.
+    /// `None` if the receiver is gone.
     fn work<R: RecordSink + Send + 'static>(
         self,
         number: WorkerId,

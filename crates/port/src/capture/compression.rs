@@ -8,7 +8,7 @@ use std::io::{BufReader, Chain, Cursor, Read};
 const COMPRESSED_BLOCK: usize = 256 << 10;
 const MAGIC: usize = 4;
 
-/// The input with the bytes put back that were read to recognise it.
+/// The input, including the bytes that were read to recognise it.
 type Rewound<R> = Chain<Cursor<Vec<u8>>, R>;
 
 /// A reader of the bytes inside. An error of kind `WouldBlock` from the input passes through and loses nothing.

@@ -3,7 +3,7 @@
 use flate2::{Decompress, FlushDecompress, Status};
 use std::io::{self, BufRead, ErrorKind, Read};
 
-/// Base-2 logarithm of the largest window that deflate knows.
+/// Base-2 logarithm of the largest window that deflate allows.
 const WINDOW_BITS: u8 = 15;
 
 /// Gives all that comes before the damage and then the damage, however the input is cut. `flate2`'s own readers

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// types.
 pub(super) const MAX_CAPTURED: u32 = 256 << 10;
 
-/// Distinct unsupported link types that are warned of; a damaged file can hold thousands.
+/// Distinct unsupported link types that cause a warning; a damaged file can hold thousands.
 const MAX_WARNINGS: usize = 16;
 
 /// One pass of a reader over the bytes in memory.

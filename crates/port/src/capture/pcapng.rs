@@ -17,13 +17,13 @@ const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
-/// Type and length before a block's body, and the length again behind it.
+/// Type and length before a block's body, and the length again after it.
 const BLOCK_OVERHEAD: usize = 12;
 
 /// The largest block that is read and not skipped: a frame of the largest size, and as much for its options.
 const MAX_READ_BLOCK: usize = BLOCK / 2;
 
-/// Interfaces of one section: more only a damaged file has.
+/// Interfaces of one section: only a damaged file has more.
 const MAX_INTERFACES: usize = 1 << 16;
 
 const IF_TSRESOL: u16 = 9;
@@ -67,7 +67,7 @@ pub(super) struct PcapngReader {
     interfaces: Vec<Interface>,
     /// Statistics of the sections that are over.
     dropped_before: Dropped,
-    /// Time of the last frame: what one without a time takes.
+    /// Time of the last frame, used for frames without a time.
     last_time_ns: u64,
 }
 
@@ -304,8 +304,8 @@ impl PcapngReader {
         Ok(packet)
     }
 
-    /// The obsolete packet block: like the enhanced one, but for sixteen bits of interface number and a count of
-    /// drops. That count is the interface statistics' again, so it is not used.
+    /// The obsolete packet block: like the enhanced one, except for sixteen bits of interface number and a
+    /// count of drops. That count is the interface statistics' again, so it is not used.
     fn packet<'a>(&mut self, body: &'a [u8]) -> Result<PacketBlock<'a>, Stop> {
         let body = at_least(body, 20, "packet")?;
         let number = u32::from(self.order.u16(body, 0));

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Size of the buffer: any record must fit, behind what a read left of the one before.
 pub(super) const BLOCK: usize = 1 << 20;
 
-/// Bytes of one read. As long as records are small it goes to the same place each time, which is half of a usual
-/// second-level cache: what the kernel copied is then still near when it is parsed.
+/// Bytes of one read. As long as records are small, each read goes to the same place, which is half of a
+/// usual L2 cache: the data that the kernel copied are then still cached when they are parsed.
 const READ: usize = 256 << 10;
 
 /// Counts the bytes of the file itself, below any decompression.

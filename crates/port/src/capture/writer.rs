@@ -61,7 +61,7 @@ impl<W: Write> CaptureWriter<W> {
         self.output.write_all(data)
     }
 
-    /// Writes what is still buffered and gives the output back.
+    /// Writes what is still buffered and returns the output.
     ///
     /// # Errors
     /// It cannot be written; the file is not complete then.

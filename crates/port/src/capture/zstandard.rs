@@ -68,11 +68,11 @@ impl<R: BufRead> Read for ZstdReader<R> {
 /// The library, and its position in a frame.
 struct Steps {
     decoder: Decoder<'static>,
-    /// Bytes that the library would like to have next; 0 between frames.
+    /// Bytes that the library requests next; 0 between frames.
     wanted: usize,
-    /// Bytes of this frame that it has had.
+    /// Bytes of this frame that it has consumed.
     taken: usize,
-    /// The last step filled the buffer: there may be more to give before the next.
+    /// The last step filled the buffer: there may be more output before the next.
     is_full: bool,
 }
 

@@ -23,7 +23,7 @@ pub struct EalConfig {
     pub devices: Vec<String>,
     /// Memory that pools, rings and tables will take in DPDK.
     pub memory_bytes: u64,
-    /// The user's own arguments; they come after ours.
+    /// The user's own arguments; they follow Edison's.
     pub arguments: Vec<String>,
 }
 
@@ -42,10 +42,10 @@ impl Eal {
     /// Starts EAL. Virtual devices are added when they are opened; PCI devices must be named here.
     ///
     /// The thread that calls this becomes DPDK's main lcore; polling from it uses the pools' caches. Its CPU
-    /// affinity is left as it was.
+    /// affinity is not changed.
     ///
     /// # Errors
-    /// `Open` with EAL's reason; and when it was started before in this process, which DPDK does not allow.
+    /// `Open` with EAL's reason; also if it was started before in this process, which DPDK does not allow.
     pub fn init(config: &EalConfig) -> Result<Arc<Self>, SourceError> {
         let devices = config
             .devices
@@ -198,7 +198,7 @@ fn runtime_directory() -> Option<PathBuf> {
     path.contains("edison-").then(|| path.into())
 }
 
-/// Removes the directory if it is empty, as it is: the process that made it is the only user.
+/// Removes the directory if it is empty, as is usual: the process that made it is the only user.
 fn remove(directory: Option<PathBuf>) {
     if let Some(directory) = directory {
         // A file that cannot be removed is harmless, and the error could no longer be reported.

@@ -10,7 +10,7 @@ const DIRECTORY: &str = "/sys/kernel/mm/hugepages";
 pub struct Hugepages {
     /// Size of one page.
     pub page_bytes: u64,
-    /// Pages set aside.
+    /// Pages reserved.
     pub total: u64,
     /// Free pages.
     pub free: u64,

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const MAX_BURST: u16 = 4096;
 /// Room for data in an mbuf, as DPDK's own default.
 const BUFFER_BYTES: u16 = 2048;
-/// The usual jumbo MTU of cards, taken where the driver scatters frames over several mbufs.
+/// The usual jumbo MTU of cards, used if the driver scatters frames over several mbufs.
 const JUMBO_MTU: u16 = 9000;
 /// Ethernet's own MTU (IEEE 802.3).
 const USUAL_MTU: u16 = 1500;
@@ -34,7 +34,7 @@ pub struct PortOptions {
     pub mbufs: u32,
     /// Receive queues of a port whose number can be configured; for other ports the devargs determine it.
     pub queues: u16,
-    /// Take every frame, whoever it is for.
+    /// Receive every frame, whatever its destination.
     pub promiscuous: bool,
 }
 
@@ -101,7 +101,8 @@ pub(super) struct Port {
     /// The kernel sockets that its driver opened before it is started, where it uses any.
     sockets: Option<KernelSockets>,
     eal: Arc<Eal>,
-    /// One for each receive queue. Dropped after the port is closed: `Drop` runs before the fields go.
+    /// One for each receive queue. Dropped after the port is closed: `Drop` runs before the fields are
+    /// dropped.
     pools: Vec<Pool>,
 }
 

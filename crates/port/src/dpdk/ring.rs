@@ -17,19 +17,19 @@ const MOST_QUEUES: usize = 16;
 
 /// A net_ring port over a fixed set of frames, for benches.
 ///
-/// Each pass hands out every frame once, in the same order, through [`DpdkSource`]; polling frees the mbufs into
-/// their pool for real, as with a card. [`refill`](Self::refill) then takes all of them from the pool again and
-/// enqueues them as they were: it writes no mbuf and no frame, so what the last pass left in the caches is
-/// what the next one finds. It belongs outside the timed section. (The other way, one more reference per mbuf,
-/// would put atomic operations into the timed section that no card's receive path has.) What a card's driver
-/// adds is taking new mbufs for its ring.
+/// Each pass hands out every frame once, in the same order, through [`DpdkSource`]; polling frees the mbufs
+/// into their pool, as with a card. [`refill`](Self::refill) then takes all of them from the pool again and
+/// enqueues them as they were: it writes no mbuf and no frame, so the next pass finds the caches as the last
+/// one left them. It belongs outside the timed section. (The alternative, one more reference per mbuf, would
+/// add atomic operations to the timed section that no card's receive path has.) A card's driver in addition
+/// takes new mbufs for its ring.
 #[derive(Debug)]
 pub struct RingPort {
     /// One for each queue.
     sources: Vec<DpdkSource>,
     /// Of each queue, in the order of the frames.
     mbufs: Vec<Vec<*mut rte_mbuf>>,
-    /// Where the pool's answer to `refill` goes.
+    /// Receives the mbufs that `refill` takes from the pool.
     taken: Vec<*mut c_void>,
     rings: Vec<Ring>,
     pool: Pool,
@@ -205,7 +205,7 @@ impl Ring {
         Ok(Self { raw, name, _eal: eal.clone() })
     }
 
-    /// Takes out what is left and gives it back to its pool.
+    /// Removes what is left and returns it to its pool.
     fn drain(&mut self, places: &mut [*mut c_void]) {
         loop {
             // SAFETY: `places` has room, and no other thread polls the port: it is borrowed by the same

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Frames of one call.
 const BATCH: usize = 64;
-/// Mbufs: what the driver keeps in its ring until they are sent, and some.
+/// Mbufs: those that the driver keeps in its ring until they are sent, and some more.
 const MBUFS: u32 = 4095;
 const ETHERNET_HEADER: usize = 14;
 /// Room for data in an mbuf, at the least.
@@ -18,7 +18,7 @@ const LEAST_ROOM: u16 = 2048;
 /// How long `finish` waits.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Sends frames, copied into mbufs, out of a DPDK port.
+/// Sends frames, copied into mbufs, from a DPDK port.
 #[derive(Debug)]
 pub struct DpdkSink {
     name: String,
@@ -27,7 +27,7 @@ pub struct DpdkSink {
     /// Frames that the driver took.
     taken: u64,
     before: (u64, u64),
-    /// Dropped after the port, which gives all mbufs back.
+    /// Dropped after the port, which returns all mbufs.
     pool: Pool,
 }
 

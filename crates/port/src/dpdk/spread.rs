@@ -12,7 +12,7 @@ const USUAL_KEY_BYTES: usize = 40;
 pub enum Spread {
     /// Both directions of a connection reach one queue; also true with a single queue.
     Symmetric,
-    /// A flow stays on one queue, its other direction may come to another.
+    /// A flow stays on one queue, its other direction may reach another.
     OneWay,
     /// The driver does not report it: the producer of the queues decides.
     Unknown,

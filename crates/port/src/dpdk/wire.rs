@@ -32,7 +32,7 @@ impl Wire {
         Self::open_mbufs_with(eal, name, spec, trace, burst, || SystemClock)
     }
 
-    /// The same with clocks of the caller's own, one per queue.
+    /// The same with the caller's clocks, one per queue.
     ///
     /// # Errors
     /// As [`Wire::open_mbufs`].
@@ -86,9 +86,9 @@ impl Wire {
 /// buffer is never freed or reused elsewhere.
 #[derive(Debug)]
 struct MbufRing {
-    /// Lie ready; a power of two.
+    /// Ready for receiving; a power of two.
     ready: Box<[*mut rte_mbuf]>,
-    /// The next one that a frame comes into.
+    /// The next one that receives a frame.
     next: usize,
     /// Handed out: the first `held`.
     handed: Box<[*mut rte_mbuf]>,

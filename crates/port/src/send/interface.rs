@@ -17,8 +17,8 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Sends whole Ethernet frames from an interface of the kernel.
 ///
-/// The kernel's queues are waited for. What an interface drops behind them shows in its own counters, which count
-/// everybody's frames.
+/// It waits for the kernel's queues. What an interface drops after them is in its own counters, which count
+/// all senders' frames.
 #[derive(Debug)]
 pub struct InterfaceSink {
     name: String,
@@ -103,7 +103,7 @@ impl InterfaceSink {
         Ok(c_int::from(flags) & libc::IFF_UP != 0)
     }
 
-    /// What to do after the kernel took none.
+    /// Handles a call in which the kernel accepted none.
     fn refusal(&mut self, error: &io::Error, first: usize) -> Result<usize, SourceError> {
         let failed = |reason: &dyn std::fmt::Display| {
             SourceError::Fault(format!("the interface '{}' cannot send any more: {reason}", self.name))

@@ -7,27 +7,27 @@ use traffic::{GeneratedFrame, Generator};
 
 /// Frames that are generated ahead and handed over at once.
 const BATCH: usize = 64;
-/// A sink that takes nothing for so long is given up.
+/// A sink that accepts nothing for this long has failed.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// How long to wait for room, where the sink did not wait itself.
+/// How long to wait for room, if the sink did not wait itself.
 const RETRY_NS: u64 = 20_000;
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Frames that the sink took.
+    /// Frames that the sink accepted.
     pub frames: u64,
     /// Their bytes, without check sequences.
     pub wire_byte: u64,
-    /// Frames that were longer than the sink takes; they were left out.
+    /// Frames that were longer than the sink accepts; they were skipped.
     pub too_long: u64,
-    /// From the first frame until the last was taken, or until it had had its time.
+    /// From the first frame until the last was accepted, or until its time had passed.
     pub elapsed_ns: u64,
     /// When the last frame was due at the requested rate; 0 without one.
     pub scheduled_ns: u64,
     /// Ended by `stop`.
     pub stopped: bool,
-    /// What kept it from going on.
+    /// What kept it from continuing.
     pub fault: Option<SourceError>,
 }
 
@@ -92,8 +92,9 @@ impl Batch {
     }
 }
 
-/// Sends what the generator gives, whole frames at the requested rate, until it ends or `stop` is set. What
-/// falls behind is sent as fast as the sink takes it. The generator's truth then is that of what was sent.
+/// Sends the generator's frames, uncut, at the requested rate, until it ends or `stop` is set. Frames that
+/// are late are sent as fast as the sink accepts them. Afterwards the generator's truth is that of what was
+/// sent.
 pub fn transmit(
     generator: &mut Generator,
     sink: &mut dyn PacketSink,
@@ -206,7 +207,7 @@ mod tests {
     struct FakeSink {
         now: Rc<Cell<u64>>,
         longest: usize,
-        /// The most that it takes at once, from a list that goes round.
+        /// The most that it takes at once, from a list that is repeated.
         takes: Vec<usize>,
         calls: usize,
         taken: Vec<(u64, Vec<u8>)>,

@@ -8,10 +8,10 @@ pub(crate) trait Buffers: Debug + Send {
     /// Takes the buffers of the last burst back.
     fn release(&mut self);
 
-    /// Makes sure of this many buffers. `false` without having taken any.
+    /// Reserves this many buffers. Returns `false` if it could not; then none are taken.
     fn reserve(&mut self, count: usize) -> bool;
 
-    /// Puts frames into the buffers that were reserved, as many, and describes them as they are there.
+    /// Puts frames into the reserved buffers, of which there are as many, and updates their descriptors.
     fn fill(&mut self, frames: &mut [FrameDescriptor]);
 
     /// Frames for which there was no buffer.

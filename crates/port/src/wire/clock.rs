@@ -1,11 +1,11 @@
 //! The clocks that a wire can use.
 
-/// What a thread has had of its core.
+/// A thread's use of its core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {
     /// Time on a core, nanoseconds.
     pub cpu_ns: u64,
-    /// How often the thread has left its core on its own account: to sleep, or to wait for a lock or for input.
+    /// How often the thread has left its core voluntarily: to sleep, or to wait for a lock or for input.
     pub blocked: u64,
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// The counters of one receive queue, or of several together.
 ///
-/// `offered = delivered + imissed + waiting`, always, and with the clock stopped likewise.
+/// `offered = delivered + imissed + waiting`, always; the same holds with the clock stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireCounters {
     /// Packets that have arrived.
@@ -17,13 +17,13 @@ pub struct WireCounters {
     pub offered_clock_stopped: u64,
     /// Those of them that would have found the ring full.
     pub imissed_clock_stopped: u64,
-    /// How often the receiver was off its core for so long that it was noticed.
+    /// How often the receiver was off its core for long enough to be detected.
     pub gaps: u64,
     /// How long together, nanoseconds.
     pub gap_ns: u64,
     /// The longest, nanoseconds.
     pub longest_gap_ns: u64,
-    /// Times that no mbuf was to be had for a packet; it stayed in the ring. 0 without mbufs.
+    /// Times that no mbuf was available for a packet; the packet stayed in the ring. 0 without mbufs.
     pub rx_nombuf: u64,
 }
 
@@ -43,7 +43,7 @@ impl WireCounters {
         })
     }
 
-    /// What was counted after `before`; the longest gap is that of all the time.
+    /// What was counted after `before`; the longest gap is that of the whole time.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self { longest_gap_ns: self.longest_gap_ns, ..self.zip(before, |all, before| all - before) }

@@ -2,7 +2,7 @@
 
 use super::clock::{ThreadTime, WireClock};
 
-/// Polls further apart than this make the wire look where the thread was.
+/// Polls further apart than this make the wire check whether the thread was preempted.
 const SUSPICIOUS_NS: u64 = 50_000;
 /// The thread's time is read at least this often, so that what is found at a gap is not older.
 const READ_EVERY_NS: u64 = 1_000_000;

@@ -217,7 +217,8 @@ impl<C: WireClock> WireQueue<C> {
         Some(count)
     }
 
-    /// What has arrived by now: the oldest waiting packets. `None` when all that there will ever be were handed out.
+    /// What has arrived by now: the oldest waiting packets. `None` when all packets of the run have been
+    /// handed out.
     fn receive(&mut self) -> Option<usize> {
         let line = self.line.as_mut()?;
         let now = self.clock.now_ns();
@@ -283,7 +284,7 @@ impl<C: WireClock> WireQueue<C> {
     }
 }
 
-/// Fills the slots with the oldest packets that wait; there are as many.
+/// Fills the slots with the oldest waiting packets, of which there are enough.
 #[inline]
 fn hand_out(
     times: &impl ArrivalTimes,
@@ -359,7 +360,7 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
         Some(self.line.iter().map(|line| ("imissed", line.ring.missed)).collect())
     }
 
-    /// In bytes on the wire, those that were dropped included.
+    /// In bytes on the wire, including dropped packets.
     fn progress(&self) -> Option<Progress> {
         let queue = &self.trace.queues[self.number];
         let frames = queue.descriptors.len().max(1) as u128;

@@ -1,4 +1,4 @@
-//! The confidence of bounds that theory gives for any confidence.
+//! The confidence at which bounds are given, where theory leaves the choice.
 
 /// Both bounds hold with at least this probability.
 pub(crate) const CONFIDENCE: f64 = 0.95;
