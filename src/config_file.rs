@@ -30,7 +30,7 @@ pub(crate) fn configured_command() -> Result<Command, Failure> {
     }))
 }
 
-/// The value of an option of `run`, found before the command line is parsed for good.
+/// The value of an option of `run`, found before the command line is finally parsed.
 fn named(option: &str) -> Option<OsString> {
     let long = format!("--{option}");
     let mut arguments = std::env::args_os().skip(1);

@@ -14,7 +14,7 @@ use traffic::{Generator, PathSpec, Spec};
 /// LINKTYPE_ETHERNET.
 const ETHERNET: u16 = 1;
 
-/// What is generated unless told.
+/// The default specification.
 const USUAL: &str = "packets=1M,flows=100k,zipf=1.0";
 
 /// Writes or sends as the options request.

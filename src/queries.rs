@@ -31,7 +31,7 @@ const LOSSES: [&str; 9] = [
     "resync_count",
 ];
 
-/// What flows are ranked by among those with losses: all their bytes that did not go straight through.
+/// The order of flows with losses: by all their bytes that were lost, sent again or not seen.
 const LOST: [&str; 3] = ["ploss_byte", "retrans_byte", "unseen_byte"];
 
 /// The queries.

@@ -37,7 +37,7 @@ fn mib(bytes: usize) -> usize {
     bytes.div_ceil(1 << 20)
 }
 
-/// One line: what is not possible, why, and by which options it would be.
+/// One line: what is not possible, why, and the options that would allow it.
 fn words(refusal: &Refusal) -> String {
     match refusal {
         Refusal::TooFewCores { asked, allowed } => {

@@ -181,7 +181,7 @@ fn writers(
     file.into_iter().chain(export).map(|writer| writer.map_err(Failure::usage)).collect()
 }
 
-/// What is answered of each window and of the run.
+/// The queries and tasks of each window and of the run.
 fn task_set(
     options: &RunOptions,
     config: &Config,

@@ -30,7 +30,7 @@ pub(crate) enum Show {
     Nothing,
 }
 
-/// Windows whose answers of tasks are kept for the report.
+/// Windows whose task answers are kept for the report.
 const KEPT_WINDOWS: usize = 100;
 
 /// What the screen leaves behind.
@@ -155,7 +155,7 @@ impl Painter {
         self.shown
     }
 
-    /// Keeps what tasks answered, for the report.
+    /// Keeps the answers of tasks, for the report.
     fn keep(&mut self, window: Window) {
         let is_task = |answer: &Answer| answer.class == Class::Sketch;
         let answers: Vec<_> = window.answers.into_iter().filter(is_task).collect();
@@ -220,7 +220,7 @@ impl Painter {
     }
 }
 
-/// An object for each answer, a line each.
+/// An object for each answer, one per line.
 fn json_lines(window: &Window) -> serde_json::Result<String> {
     let mut lines = String::new();
     for answer in &window.answers {

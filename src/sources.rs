@@ -101,11 +101,11 @@ pub(crate) fn open(
 const WIRE_AROUND: &str = "--wire goes around one capture file or --synthetic";
 
 type Queues = Vec<Box<dyn PacketSource>>;
-/// Queues, the wire with the bytes of its frames, and why it has not all of the capture.
+/// Queues, the wire with the bytes of its frames, and why it lacks a part of the capture.
 type OpenWire = (Queues, Option<(Wire, u64)>, Option<SourceError>);
 
-/// The queues of a wire on which the frames of the one source arrive. Of a damaged capture those before the damage do, as
-/// they are measured without a wire; where there are none, there is nothing to put on one.
+/// The queues of a wire on which the frames of the one source arrive. Of a damaged capture those before the
+/// damage do, as without a wire; if there are none, there is nothing to put on a wire.
 fn wire_around(
     options: &RunOptions,
     spec: WireSpec,
@@ -162,8 +162,8 @@ fn open_wire(
     Wire::open(name, spec, trace, usize::from(options.burst))
 }
 
-/// The receive queues of the ports, shared out to the plan's receivers, the plan as what the ports can do settles it, and
-/// what is known of them.
+/// The receive queues of the ports, divided among the plan's receivers, the plan as resolved by the ports'
+/// capabilities, and what is known of them.
 #[cfg(feature = "dpdk")]
 fn dpdk_sources(
     options: &RunOptions,

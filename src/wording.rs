@@ -34,7 +34,7 @@ pub(crate) fn of_selection(error: &SelectionError) -> String {
     }
 }
 
-/// The option that gives what records need.
+/// The option that provides what records need.
 fn option_of(needs: Needed) -> &'static str {
     match needs {
         Needed::Part(part) => option_of_part(part),

@@ -32,7 +32,7 @@ struct Sending {
     seconds: f64,
     /// Frames that were generated and not handed over, by reason.
     not_sent: BTreeMap<&'static str, u64>,
-    /// The device's own counters of what it lost of the frames that it had taken.
+    /// The device's own counters of what it lost of the frames that it had accepted.
     lost: BTreeMap<&'static str, u64>,
     packets_per_second: Option<f64>,
     /// On the link, with preamble, check sequence and gap.

@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// Octets of a key: one half is the cipher's, the other the pad's.
 const KEY: usize = 32;
-/// Addresses of each family whose replacements are kept: a power of two. 640 KiB together.
+/// Addresses of each family whose replacements are cached: a power of two. 640 KiB together.
 const KEPT: usize = 1 << 14;
 
 /// Replaces addresses.
@@ -29,14 +29,14 @@ pub struct Anonymizer {
 }
 
 impl fmt::Debug for Anonymizer {
-    /// Without the key.
+    /// Omits the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Anonymizer").finish_non_exhaustive()
     }
 }
 
 impl Anonymizer {
-    /// `key`: 16 octets of the cipher's key, 16 of which the cipher makes the pad.
+    /// `key`: 16 octets of the cipher's key, and 16 that are enciphered to the pad.
     pub fn new(key: &[u8; KEY]) -> Self {
         let (cipher_key, pad) = key.split_at(KEY / 2);
         let half = |half: &[u8]| std::array::from_fn::<u8, 16, _>(|i| half[i]);
@@ -51,8 +51,8 @@ impl Anonymizer {
         anonymizer
     }
 
-    /// Reads a key file: 32 octets, or 64 hexadecimal digits with or without a line's end. The second value is a warning,
-    /// where others than the owner may read the file.
+    /// Reads a key file: 32 octets, or 64 hexadecimal digits with or without a line's end. The second value
+    /// is a warning if others than the owner may read the file.
     ///
     /// # Errors
     /// One line: what is wrong with which file.
@@ -70,7 +70,8 @@ impl Anonymizer {
         Ok((Self::new(&key), exposure(&file, path)))
     }
 
-    /// What replaces an address; of the same family. An IPv4 address within an IPv6 one is not treated apart.
+    /// The replacement of an address, of the same family. An IPv4 address within an IPv6 one is not treated
+    /// separately.
     #[inline]
     pub fn address(&mut self, address: IpAddr) -> IpAddr {
         match address {
@@ -94,8 +95,8 @@ impl Anonymizer {
         }
     }
 
-    /// Replaces all that identifies a host in a record, in both directions: addresses by others, MAC addresses, which name
-    /// a device, by none.
+    /// Replaces all that identifies a host in a record, in both directions: addresses by others; MAC
+    /// addresses, which identify a device, are removed.
     #[inline]
     pub fn record(&mut self, record: &mut FlowRecord) {
         self.direction(record);
@@ -155,7 +156,7 @@ fn key(bytes: &[u8]) -> Option<[u8; KEY]> {
     Some(key)
 }
 
-/// Whoever has the key finds out every address.
+/// A warning if others can read the key: with it every address can be recovered.
 #[cfg(unix)]
 fn exposure(file: &std::fs::File, path: &Path) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;

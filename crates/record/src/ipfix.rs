@@ -57,7 +57,7 @@ mod element {
 const FIRST_STATISTIC: u16 = 64;
 /// Marks Edison's own elements of the other direction: RFC 5103 has a number space for the registry's only.
 const OWN_REVERSE: u16 = 0x4000;
-/// Whose numbers the registry's elements of the other direction are (RFC 5103, section 6.1).
+/// The enterprise number of the registry's elements in the other direction (RFC 5103, section 6.1).
 const REVERSE_ENTERPRISE: u32 = 29305;
 
 /// The observation domain of a node that names none: the same for the same name (32-bit FNV-1a), and not 0, which would

@@ -155,7 +155,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The first of the longest runs of at least two zero groups; empty where there is none.
+/// The first of the longest runs of at least two zero groups; empty if there is none.
 fn longest_zero_run(groups: &[u16; 8]) -> std::ops::Range<usize> {
     let (mut best, mut start) = (0..0, 0);
     for (i, group) in groups.iter().enumerate() {

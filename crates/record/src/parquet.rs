@@ -15,9 +15,9 @@ use parquet::schema::types::{ColumnPath, Type};
 use std::io;
 use std::sync::Arc;
 
-/// Bytes that a plain record takes, about.
+/// The approximate size of a plain record in bytes.
 const GUESSED: u64 = 80;
-/// No text of a column is longer, but the node's name, which is not formatted.
+/// The longest text of a column, except the node's name, which is not formatted.
 const LONGEST: usize = 48;
 
 /// Writes records as Parquet. Holds a row group's records (`ROW_GROUP` of them) and one encoded column of it.
@@ -61,7 +61,8 @@ impl RecordWriter for ParquetWriter {
         Ok(())
     }
 
-    /// What is pending is taken to need as much as what was written, or in the first row group [`GUESSED`] bytes a record.
+    /// Pending records are assumed to need as much as those written, or in the first row group [`GUESSED`]
+    /// bytes a record.
     fn size(&self) -> u64 {
         let (bytes, written) = (self.file.len(), self.file.rows());
         let each = bytes.checked_div(written).unwrap_or(GUESSED);
@@ -177,7 +178,7 @@ fn write_column(
     }
 }
 
-/// Writes what `get` gives, `None` as null (only in a nullable column).
+/// Writes what `get` returns, `None` as null (only in a nullable column).
 fn write_values<T: DataType>(
     column: &mut ColumnWriterImpl<'_, T>,
     records: &[FlowRecord],
@@ -199,7 +200,7 @@ fn write_values<T: DataType>(
     Ok(())
 }
 
-/// Writes what `format` appends, null where it gives false (only in a nullable column).
+/// Writes what `format` appends, null if it returns false (only in a nullable column).
 fn write_texts(
     column: &mut ColumnWriterImpl<'_, ByteArrayType>,
     records: &[FlowRecord],

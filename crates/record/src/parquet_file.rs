@@ -23,7 +23,7 @@ pub(crate) const CREATED_BY: &str = concat!("edison ", env!("CARGO_PKG_VERSION")
 /// The file and those of its row groups that are whole.
 pub(crate) struct ParquetFile {
     file: SerializedFileWriter<Target>,
-    /// What errors call a row.
+    /// The word for a row in errors.
     unit: &'static str,
     whole: Vec<RowGroup>,
 }
@@ -105,8 +105,8 @@ impl ParquetFile {
         self.file.inner().fault_of(error, self.rows(), self.unit)
     }
 
-    /// After a failed write: cuts the file back to its last whole row group for which a footer fits and ends it
-    /// there, so that what was written can be read.
+    /// After a failed write: truncates the file to its last complete row group for which a footer fits and
+    /// ends it there, so that what was written can be read.
     fn salvage(&mut self, error: ParquetError) -> io::Error {
         while !self.whole.is_empty() && !self.end_file() {
             self.whole.pop();
@@ -115,7 +115,7 @@ impl ParquetFile {
         self.fault(into_io(error))
     }
 
-    /// Puts a footer behind the whole row groups; false where it does not fit.
+    /// Writes a footer after the complete row groups; false if it does not fit.
     fn end_file(&mut self) -> bool {
         let Some(last) = self.whole.last() else { return false };
         let properties = self.file.properties();

@@ -19,16 +19,17 @@ pub enum Rotation {
     OnDemand,
 }
 
-/// Records between two looks at a file's size.
+/// Records between two checks of a file's size.
 const BETWEEN_LOOKS: usize = 64;
 
 /// Opens a writer for files next to `path`: `flows.csv` gives `flows-20261122-101500.csv` and so on, by the
 /// time (UTC) at which the file's period began or, without periods, the time of its first record. A further
-/// file of the same time gets `-2` behind it. The first is opened when there is a record; no records, no
-/// file.
+/// file of the same time gets the suffix `-2`. The first file is opened at the first record; without records
+/// there is no file.
 ///
 /// # Errors
-/// For what is no regular file, an unknown suffix, a directory that takes no files, a rotation by nothing.
+/// If it is no regular file, has an unknown suffix, is in a directory without write access, or is rotated by
+/// nothing.
 pub fn create_rotating(
     path: &Path,
     rotation: Rotation,
@@ -75,7 +76,7 @@ struct Rotating {
     end_ns: u64,
     /// Stream time.
     latest_ns: u64,
-    /// Seconds that names have been made of, with how many of each.
+    /// Names already used, by their seconds.
     used: HashSet<String>,
     last_account: Option<Account>,
 }
@@ -168,7 +169,8 @@ impl RecordWriter for Rotating {
         self.current.as_mut().map_or(Ok(()), |writer| writer.flush())
     }
 
-    /// Its time ends files too: when no flow ends for a while, the last period's file is complete all the same.
+    /// Its time ends files too: when no flow ends for a while, the last period's file is completed
+    /// nevertheless.
     fn account(&mut self, account: &Account) -> Result<()> {
         self.last_account = Some(*account);
         self.advance(account.time_ns)?;

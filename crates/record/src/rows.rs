@@ -24,7 +24,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows that go into the columns at a time: as records they stay in L2.
+/// Rows that are added to the columns at a time: as records they stay in L2.
 const BLOCK: usize = 128;
 /// A row group that [`RowWriter::flush`] ends has no fewer rows.
 const SHORTEST: usize = 8 << 10;
@@ -42,7 +42,7 @@ pub struct RowWindow {
     pub end_ns: u64,
 }
 
-/// Writes window rows to a Parquet file, which is called `PATH.part` until [`RowWriter::finish`] gives it its name.
+/// Writes window rows to a Parquet file, which is named `PATH.part` until [`RowWriter::finish`] renames it.
 ///
 /// An error names the file and gives the number of its complete rows: those of complete row groups, after
 /// which the file is ended, so that it can be read after renaming. After an error nothing more is accepted.
@@ -55,21 +55,21 @@ pub struct RowWriter {
     tracks_loss: bool,
     anonymizer: Option<Anonymizer>,
     columns: Vec<RowColumn>,
-    /// The rows of a block as records, of which the field table reads.
+    /// The rows of a block as records, from which the field table reads.
     block: Vec<FlowRecord>,
-    /// Rows that the columns hold.
+    /// Rows in the columns.
     pending: usize,
     rows: u64,
     failed: bool,
 }
 
 impl RowWriter {
-    /// The number of the schema, as the metadata has it under `edison.schema`. It grows when a column changes its type or
-    /// meaning.
+    /// The number of the schema, as in the metadata under `edison.schema`. It increases when a column changes
+    /// its type or meaning.
     pub const SCHEMA: u32 = 1;
 
-    /// Opens `path`, which ends in `.parquet`. `node` is the observation point's name, `key` what keys
-    /// consist of, and `tracks_loss` whether there are columns of losses.
+    /// Opens `path`, which ends in `.parquet`. `node` is the observation point's name, `key` defines the
+    /// keys, and `tracks_loss` adds columns of losses.
     ///
     /// # Errors
     /// One line: another suffix, or a file that cannot be made.
@@ -140,12 +140,12 @@ impl RowWriter {
         }
     }
 
-    /// Rows taken so far; after an error, those that are whole in the file.
+    /// Rows taken so far; after an error, those that are complete in the file.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Writes what is held back, ends the file and gives it its name. Returns how many rows it has.
+    /// Writes what is buffered, ends the file and renames it. Returns its number of rows.
     ///
     /// # Errors
     /// See [`RowWriter`].
@@ -213,7 +213,7 @@ impl RowWriter {
     }
 }
 
-/// Losses are counted of TCP alone; of a key without a protocol, where there are any.
+/// Losses are counted for TCP only; for a key without a protocol, if there are any.
 fn is_measured(key: &FlowKey, counts: &LossCounts) -> bool {
     key.protocol.map_or(!counts.is_empty(), |protocol| protocol == TCP)
 }
@@ -222,7 +222,7 @@ fn is_measured(key: &FlowKey, counts: &LossCounts) -> bool {
 struct RowColumn {
     name: Cow<'static, str>,
     cells: Cells,
-    /// Whether each row has a value; empty where every row of every file has one.
+    /// Whether each row has a value; empty if every row of every file has one.
     levels: Vec<i16>,
 }
 
@@ -260,7 +260,7 @@ impl Masks {
         Self { v4: prefix(96 + v4), v6: prefix(v6) }
     }
 
-    /// What counts of an address.
+    /// The relevant bits of an address.
     #[inline]
     fn apply(self, address: IpAddr) -> u128 {
         match address {
@@ -271,7 +271,7 @@ impl Masks {
 }
 
 impl Cells {
-    /// Those of a field; `None` where rows have no such thing.
+    /// Those of a field; `None` if rows lack it.
     fn of(column: &Column, node: &str) -> Option<Self> {
         Some(match column.value() {
             Value::Unsigned(bits @ ..=32, get) => Self::Narrow(bits, get, Vec::new()),
@@ -358,7 +358,7 @@ impl RowColumn {
         }
     }
 
-    /// Forgets the values and keeps the memory.
+    /// Removes the values and keeps the memory.
     fn clear(&mut self) {
         self.levels.clear();
         match &mut self.cells {
@@ -414,7 +414,7 @@ impl RowColumn {
     }
 }
 
-/// Writes values of `N` bytes, which `format` gives.
+/// Writes values of `N` bytes, which `format` returns.
 fn write_bytes<T, V, const N: usize>(
     writer: &mut ColumnWriterImpl<'_, T>,
     levels: &[i16],
@@ -442,7 +442,7 @@ where
     Ok(())
 }
 
-/// The columns of a run: window and node, the key, then what is known of it, in the order of the field table.
+/// The columns of a run: window and node, the key, then its fields, in the order of the field table.
 fn columns(key: &KeySpec, node: &str, tracks_loss: bool) -> Vec<RowColumn> {
     let mut fields =
         Selection::new(&Parts { key: *key, loss: tracks_loss, ..Parts::default() }).columns().to_vec();

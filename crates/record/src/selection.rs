@@ -5,7 +5,7 @@ use packet::KeySpec;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What the records of a run consist of.
+/// The contents of a run's records.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     /// Their keys (`--key`).
@@ -57,7 +57,7 @@ impl Parts {
     }
 }
 
-/// How the columns of the other direction begin (RFC 5103, section 5, has the same word).
+/// The prefix of the other direction's columns (RFC 5103, section 5, uses the same word).
 const REVERSE: &str = "reverse_";
 
 /// One column of a file: a field or a statistic, of the record or of its other direction.
@@ -172,7 +172,7 @@ impl Column {
 pub struct Selection(Vec<Column>);
 
 impl Selection {
-    /// The columns of a run that has nothing beyond the plain record, in the field table's order.
+    /// The columns of a run without parts beyond the plain record, in the field table's order.
     pub fn all() -> Self {
         Self::new(&Parts::default())
     }
@@ -183,7 +183,7 @@ impl Selection {
         Self(parts.columns())
     }
 
-    /// Reads `a,b,c`; blanks around the names and their case do not matter.
+    /// Reads `a,b,c`; blanks around the names and their case are ignored.
     pub fn parse(list: &str, parts: &Parts) -> Result<Self, SelectionError> {
         let offered = parts.columns();
         let mut columns: Vec<Column> = Vec::new();
@@ -285,13 +285,13 @@ impl fmt::Display for Needed {
 /// Why a list of fields was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectionError {
-    /// A name is missing: an empty list, or a comma too many.
+    /// A name is missing: an empty list, or an extra comma.
     Empty,
     /// No field has this name.
     Unknown {
         /// What was written.
         name: String,
-        /// The nearest field name, where one is near.
+        /// The nearest field name, if one is near.
         nearest: Option<String>,
     },
     /// A field is in the list more than once.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// What a writer writes to. After a failure it takes nothing more.
 pub(crate) struct Target {
     out: Output,
-    /// As errors call it.
+    /// Its name in errors.
     name: String,
     len: u64,
     failed: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Target {
 enum Output {
     /// A regular file, written as `PATH.part` and renamed at the end.
     Part { file: File, part: PathBuf, path: PathBuf },
-    /// Standard output, a pipe, a device, or a caller's own sink.
+    /// Standard output, a pipe, a device, or a caller's sink.
     Stream(Box<dyn Write + Send>),
 }
 

@@ -7,7 +7,8 @@ use crate::{Column as Chosen, RecordWriter, Selection};
 use flow::{FlowRecord, Value};
 use std::io::{self, Write};
 
-/// Bytes formatted before they are written: large enough that system calls do not count, small enough for L2.
+/// Bytes formatted before they are written: large enough to make system calls negligible, small enough for
+/// L2.
 const BUFFER: usize = 64 << 10;
 
 /// What distinguishes one text format from another.
@@ -15,7 +16,7 @@ pub(crate) struct Dialect {
     header: fn(&Selection) -> Vec<u8>,
     /// What precedes a column's value: its position, its name.
     before: fn(usize, &str) -> Vec<u8>,
-    /// A name that may hold any character.
+    /// Formats a name that may contain any character.
     quoted: fn(&str) -> Vec<u8>,
     /// How many quotation marks are on either side of a text that needs no escapes.
     quotes: usize,
@@ -106,7 +107,7 @@ pub(crate) struct TextWriter {
     groups: Box<[Group]>,
     dialect: &'static Dialect,
     node: Box<[u8]>,
-    /// Room for [`BUFFER`] bytes and one record more.
+    /// Room for [`BUFFER`] bytes and one more record.
     buffer: Box<[u8]>,
     filled: usize,
     /// Where each record in the buffer ends.
@@ -164,7 +165,7 @@ impl TextWriter {
         self.ends.push(self.filled);
     }
 
-    /// Hands the buffer over. Where that fails, a file is cut back to its last whole record.
+    /// Writes the buffer out. If that fails, a file is truncated to its last complete record.
     fn drain(&mut self) -> io::Result<()> {
         let start = self.target.len();
         if let Err(error) = self.target.write_all(&self.buffer[..self.filled]) {

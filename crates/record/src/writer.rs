@@ -4,7 +4,7 @@ use crate::Account;
 use flow::FlowRecord;
 use std::io;
 
-/// Takes flow records and puts them somewhere.
+/// A destination of flow records.
 ///
 /// An error names the place and gives the number of records that were written completely; after one, nothing
 /// more is accepted.
@@ -12,8 +12,8 @@ pub trait RecordWriter: Send {
     /// Takes a batch. Larger batches cost less per record; a hundred are sufficient.
     fn write(&mut self, records: &[FlowRecord]) -> io::Result<()>;
 
-    /// Writes what is held back, as far as the format allows that before the end: when no records come for a while,
-    /// readers shall see the last ones.
+    /// Writes what is buffered, as far as the format allows that before the end: when no records arrive for a
+    /// while, readers must see the last ones.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -24,7 +24,7 @@ pub trait RecordWriter: Send {
         Ok(())
     }
 
-    /// Ends the file and begins another with the next record, where the writer has several.
+    /// Ends the file and begins another with the next record, if the writer has several.
     fn rotate(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -34,17 +34,17 @@ pub trait RecordWriter: Send {
         0
     }
 
-    /// What people should know and what is no error, one line each; every line is given once.
+    /// Warnings for the user, one line each; every line is returned once.
     fn warnings(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Bytes that the file has or, of what is held back, about will have; 0 for what is no file.
+    /// The size of the file in bytes, including an estimate for what is buffered; 0 if it is no file.
     fn size(&self) -> u64 {
         0
     }
 
-    /// Writes what is still held back and ends the file, which gets its name only now.
+    /// Writes what is still buffered and ends the file, which gets its name only now.
     fn finish(self: Box<Self>) -> io::Result<Delivery>;
 }
 

@@ -10,8 +10,8 @@ use std::net::IpAddr;
 
 /// One value of an answer.
 ///
-/// A value is written as JSON by itself and read back by the kind of its column. Numbers that are not finite are null in
-/// JSON: a [`Value::Float`] that is not finite is read back as [`Value::Null`].
+/// A value is written as JSON without its type and read back by the kind of its column. Numbers that are not
+/// finite are null in JSON: a [`Value::Float`] that is not finite is read back as [`Value::Null`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// No value.
@@ -36,7 +36,7 @@ pub enum Value {
     },
     /// A time, nanoseconds since the epoch.
     Time(u64),
-    /// A value between bounds. The answer's `bounds` states how sure they are.
+    /// A value between bounds. The answer's `bounds` states their confidence.
     Estimate {
         /// The most likely value.
         value: f64,
@@ -74,7 +74,7 @@ value_from!(u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned, i
 value_from!(&str => Text, String => Text, IpAddr => Address);
 
 impl Value {
-    /// A member of a flow key by its field name: null where the key lacks it, `None` where the name is no member's.
+    /// A member of a flow key by its field name: null if the key lacks it, `None` if no member has this name.
     pub fn of_key(key: &FlowKey, member: &str) -> Option<Self> {
         Some(match member {
             "src_addr" => key.src_addr.into(),

@@ -22,11 +22,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::{fmt, io, slice};
 
-/// Memory for a table, or address space for it, could not be had.
+/// Memory for a table, or address space for it, could not be allocated.
 #[derive(Debug)]
 pub struct OutOfMemory {
     bytes: usize,
-    /// Why the machine did not give it; `None` where the limits did not.
+    /// The system's error; `None` if the limits refused it.
     cause: Option<io::Error>,
 }
 
@@ -40,7 +40,7 @@ impl OutOfMemory {
         self.bytes
     }
 
-    /// Why the machine did not give address space; `None` where the limits had no room.
+    /// The system's error for address space; `None` if the limits had no room.
     pub fn cause(&self) -> Option<&io::Error> {
         self.cause.as_ref()
     }
@@ -58,7 +58,8 @@ impl fmt::Display for OutOfMemory {
 
 impl std::error::Error for OutOfMemory {}
 
-/// Bytes of the first step that are in use when the next one is taken: a small table takes no more than one.
+/// Bytes of the first step that are in use when the next one is taken: a small table commits no more than
+/// one.
 const EARLY: usize = STEP / 8;
 
 /// See the module's head.
@@ -69,7 +70,7 @@ pub(crate) struct Arena<T: Copy> {
     len: usize,
     /// Bytes that may be written, a multiple of `STEP`.
     committed: usize,
-    /// Bytes in use beyond which growth is to be looked after; not more than `committed`.
+    /// Bytes in use beyond which growth needs attention; not more than `committed`.
     watched: usize,
     region: Arc<Region>,
 }

@@ -16,20 +16,21 @@ use crate::limits::Limits;
 use crate::tags;
 
 const SLOTS: usize = 8;
-/// Buckets to begin with, as a power of two: 128 KiB. A slot does not keep these low bits of its position: they are the
-/// bucket's. A fuzzer has fewer, so that a short input makes a table grow.
+/// Initial buckets, as a power of two: 128 KiB. A slot does not keep these low bits of its position: they are
+/// the bucket's. A fuzzer has fewer, so that a short input makes a table grow.
 const LEAST_BITS: u32 = if cfg!(fuzzing) { 5 } else { 11 };
 /// Bits of a position: those, and the 15 that a slot keeps.
 const POSITION_BITS: u32 = LEAST_BITS + 15;
 const POSITION_MASK: u32 = (1 << POSITION_BITS) - 1;
 /// Set in `Bucket::upper` where the slot lies in the second bucket of its key.
 const SECOND: u16 = 1 << 15;
-/// Growth begins at this load: 12 of 16 slots. Higher, inserts spend more on moving others than the memory is worth.
+/// Growth begins at this load: 12 of 16 slots. At higher loads, inserts spend more on moving slots than the
+/// memory is worth.
 const GROW_AT_SIXTEENTHS: usize = 12;
 /// Buckets split with each new flow while the table grows. Doubling then ends after a quarter of a flow per bucket, long
 /// before the load nears what two buckets of eight can hold (0.98).
 const SPLITS_PER_INSERT: usize = 4;
-/// Buckets that the search for a free slot looks at before it gives up.
+/// Buckets that the search for a free slot examines before it fails.
 const SEARCH: usize = 512;
 
 /// The most entries that the index can tell apart with a bucket to spare.
@@ -100,7 +101,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// The position by which the slot lies where it lies.
+    /// The position that determines the slot's present bucket.
     fn position(&self) -> u32 {
         if self.second { self.place.second() } else { self.place.position }
     }
@@ -193,7 +194,7 @@ impl CuckooIndex {
         (bucket.entries[at % SLOTS], at < SLOTS)
     }
 
-    /// The same, or [`NONE`].
+    /// The same entry, or [`NONE`].
     #[inline(always)]
     fn candidate(&self, bucket: u32, hash: u64) -> u32 {
         match self.guess(bucket, hash) {
@@ -215,7 +216,8 @@ impl CuckooIndex {
         entry
     }
 
-    /// Moves the first slot of bucket `second` with the tag of `hash` to the free slot of bucket `first`, if that is its own.
+    /// Moves the first slot of bucket `second` with the tag of `hash` to the free slot of bucket `first`, if
+    /// that is its first bucket.
     #[cold]
     fn move_to_first_bucket(&mut self, first: u32, second: u32, hash: u64) {
         let (first, second) = (first as usize, second as usize);
@@ -350,7 +352,7 @@ impl CuckooIndex {
         false
     }
 
-    /// Splits a few buckets where the table is growing or should.
+    /// Splits a few buckets if the table is growing or should grow.
     fn grow(&mut self) {
         let buckets = (self.base + self.split) as usize;
         if self.split == 0 && self.len * 16 < buckets * SLOTS * GROW_AT_SIXTEENTHS {
@@ -395,7 +397,7 @@ mod tests {
         KeyV4::new([0; 8], number.to_be_bytes(), 6).hash(&Seed::new(3))
     }
 
-    /// What the table's stages find of a key, without its comparison.
+    /// The result of the table's stages for a key, without comparing it.
     fn staged(index: &mut CuckooIndex, hash: u64) -> u32 {
         match index.candidate(index.first_bucket(hash), hash) {
             NONE => index.second_candidate(hash),

@@ -13,13 +13,14 @@ pub(crate) struct Hot<K> {
     pub(crate) ltime: u64,
     /// Layer-3 bytes of the open window.
     pub(crate) bytes: u64,
-    /// Packets of the open window and bytes of their frames on the wire, less what spilled ([`Spills`]).
+    /// Packets of the open window and bytes of their frames on the wire, minus what spilled ([`Spills`]).
     tally: Tally,
     /// Start of the flow in units of 2^30 ns, to see from here that it may be too old; 0 where no record is in the entry. In a
     /// free entry: the next free one.
     pub(crate) start_coarse: u32,
-    /// Number of the last packet, modulo 2^48 where numbers are kept: a flow that is silent while as many frames come (22 days at
-    /// 148 million a second) seems less so. The upper bits are in `number_high`. From here to `ip_tos` the order is that of
+    /// Number of the last packet, modulo 2^48 where numbers are kept: a flow that is silent while as many
+    /// frames come (22 days at 148 million a second) seems to be silent for a shorter time. The upper bits
+    /// are in `number_high`. From here to `ip_tos` the order is that of
     /// [`PacketFields`]: one move of 16 bytes takes all.
     number: u32,
     pub(crate) tcp_seq: u32,
@@ -42,7 +43,7 @@ struct State(u8);
 impl State {
     /// A record is in the slot.
     const LIVE: u8 = 1 << 7;
-    /// Of a pair: began when the other direction had.
+    /// Of a pair: began after the other direction.
     const SECOND: u8 = 1 << 6;
     /// A record that ended in the window left counts here, which are sealed with the window.
     const LEFT: u8 = 1 << 5;
@@ -74,8 +75,8 @@ impl State {
 pub(crate) struct Cold {
     /// Earliest packet. Where no record is in the slot, the latest one of the record that ended.
     pub(crate) stime: u64,
-    /// The record's totals, less the open window's counts. Where an earlier record left counts in the open window they are
-    /// less than nothing, modulo 2^64.
+    /// The record's totals, minus the open window's counts. If an earlier record left counts in the open
+    /// window they are negative, modulo 2^64.
     total_count: u64,
     total_byte: u64,
     wire_byte: u64,

@@ -18,9 +18,9 @@ use std::cell::Cell;
 
 /// The receiver of the table's output.
 pub trait FlowSink {
-    /// The row of a key in a window that is over ([`FlowTable::turn`] counts windows, modulo 2^16): each key that had
-    /// packets in it comes once. `loss` is what was booked of it, where losses are tracked; a key may have some without
-    /// packets.
+    /// The row of a key in a window that is over ([`FlowTable::turn`] counts windows, modulo 2^16): each key
+    /// that had packets in it is reported once. `loss` has its losses, if tracked; a key may have losses
+    /// without packets.
     fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>);
     /// A finished record.
     fn flow_ended(&mut self, record: FlowRecord);
@@ -36,7 +36,7 @@ pub trait FlowSink {
     fn takes_record_rows(&self) -> bool {
         false
     }
-    /// The totals of a record that ends, of a pair those of each direction: what the rows of its windows add up to.
+    /// The totals of a record that ends, of a pair those of each direction: the sum of its windows' rows.
     fn record_row<K: Key>(&mut self, _row: WindowRow<K>) {}
     /// A packet of a new flow for which there was no place: it is counted nowhere else.
     fn no_place<K: Key>(&mut self, key: &K, packet: &PacketFields);
@@ -45,8 +45,8 @@ pub trait FlowSink {
 /// IP protocol number.
 const TCP: u8 = 6;
 
-/// Packets that go through the table's stages together. While one stage works on a batch, the memory that the next one
-/// needs is on its way: 32 to 64 outstanding lines cover a memory access of 140 ns.
+/// Packets that pass through the table's stages together. While one stage works on a batch, the memory that
+/// the next one needs is being fetched: 32 to 64 outstanding lines cover a memory access of 140 ns.
 const BATCH: usize = 64;
 
 // One bit of a `u64` for each.
@@ -55,7 +55,7 @@ const _: () = assert!(BATCH <= 64);
 /// The configuration of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableConfig {
-    /// Seed of the hash by which the keys come.
+    /// Seed of the keys' hash.
     pub seed: Seed,
     /// What keys consist of.
     pub key: KeySpec,
@@ -134,10 +134,10 @@ struct Batch<'a, K> {
 struct Mode<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>;
 
 impl<K: Key> FlowTable<K> {
-    /// An empty table. It takes 128 KiB to begin with and grows within `limits`.
+    /// An empty table. It begins with 128 KiB and grows within `limits`.
     ///
     /// # Errors
-    /// Where address space for the most that `limits` allow cannot be reserved.
+    /// If address space for the maximum of `limits` cannot be reserved.
     pub fn new(config: TableConfig, limits: &Limits) -> Result<Self, OutOfMemory> {
         let parts = config.parts;
         let slot_bits = u32::from(parts.are_paired());
@@ -181,7 +181,7 @@ impl<K: Key> FlowTable<K> {
         self.len == 0
     }
 
-    /// Bytes of memory taken.
+    /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
         let statistics = self.statistics.as_ref().map_or(0, StatisticPart::bytes);
         let loss = self.loss.as_ref().map_or(0, LossPart::bytes);
@@ -193,8 +193,9 @@ impl<K: Key> FlowTable<K> {
         self.now = self.now.max(now);
     }
 
-    /// Has the index lines of these packets on their way, at best while the rest of their burst is parsed: that spares 5 % of a packet of a
-    /// replay (1M flows, Zipf(1), 20 rounds in turn with a program without it; EPYC with 1 MiB of L2).
+    /// Prefetches the index lines of these packets, ideally while the rest of their burst is parsed: that
+    /// saves 5 % of a packet of a replay (1M flows, Zipf(1), 20 rounds in turn with a program without it;
+    /// EPYC with 1 MiB of L2).
     #[inline]
     pub fn prefetch_index(&self, packets: &[KeyedPacket<K>]) {
         match self.index.is_splitting() {
@@ -310,8 +311,8 @@ impl<K: Key> FlowTable<K> {
         self.advance(latest);
     }
 
-    /// Counts packets from number `at` on that are no more than one more of a flow in the slot where it was `found`. Gives
-    /// the number of the first that is more.
+    /// Counts packets from number `at` on that only add to a flow in the slot where it was `found`. Returns
+    /// the number of the first that needs more.
     #[inline(always)]
     fn count_known<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>(
         &mut self,
@@ -363,7 +364,8 @@ impl<K: Key> FlowTable<K> {
         packets.len()
     }
 
-    /// Takes a packet that is more than one more of its flow, which was found in this slot if at all. Gives its slot, or [`NONE`].
+    /// Handles a packet that needs more than counting; its flow, if present, was found in this slot. Returns
+    /// its slot, or [`NONE`].
     #[cold]
     #[inline(never)]
     fn take_rare(
@@ -406,7 +408,7 @@ impl<K: Key> FlowTable<K> {
         if self.slot_bits == 0 { 0 } else { key.direction() as u32 }
     }
 
-    /// Counts a packet of a known entry, whatever else is to be done with the flow first. Gives its slot, or [`NONE`] where
+    /// Counts a packet of a known entry, after any other work on the flow. Returns its slot, or [`NONE`] if
     /// there was no place for one more flow.
     #[cold]
     fn add_rare(&mut self, slot: usize, packet: &PacketFields, number: u64, sink: &mut impl FlowSink) -> u32 {
@@ -460,8 +462,8 @@ impl<K: Key> FlowTable<K> {
         Slot { number, hot: &mut hot[number], cold: &mut cold[number], spills }
     }
 
-    /// Ends the record in `slot` if it is due. Where there is none then, that of the other direction ends too if it is due: a
-    /// pair's state does not outlive both. Gives the number of flows that ended.
+    /// Ends the record in `slot` if it is due. If no record is left then, that of the other direction ends
+    /// too if it is due: a pair's state does not outlive both. Returns the number of flows that ended.
     fn end_due(&mut self, slot: usize, sink: &mut impl FlowSink) -> usize {
         let mut ended = self.end_slot_if_due(slot, sink);
         if self.slot_bits != 0 && !self.hot[slot].is_live() {
@@ -471,8 +473,8 @@ impl<K: Key> FlowTable<K> {
         ended
     }
 
-    /// Forgets the TCP connection of an entry where both its records have ended. What was booked of it in the open window is
-    /// still to be sealed.
+    /// Discards the TCP connection of an entry if both its records have ended. What was booked for it in the
+    /// open window is still to be sealed.
     fn forget_connection_if_vacant(&mut self, entry: usize) {
         let Some(loss) = &mut self.loss else { return };
         let slots = [entry << 1, entry << 1 | 1];
@@ -494,7 +496,7 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Begins a record in a slot of an entry that is in the index, with a flow that was taken out of the limits.
+    /// Begins a record in a slot of an entry that is in the index, with a flow already charged to the limits.
     #[inline]
     fn begin(&mut self, slot: usize, key: K, packet: &PacketFields, number: u64) {
         self.begin_with(slot, Hot::first(key, packet, number, self.window), Cold::first(packet, number));
@@ -534,7 +536,7 @@ impl<K: Key> FlowTable<K> {
         self.len += 1;
     }
 
-    /// Puts a new key into the table and begins its record. [`NONE`] where there is no place.
+    /// Puts a new key into the table and begins its record. [`NONE`] if there is no place.
     fn insert(
         &mut self,
         key: &K,
@@ -551,7 +553,7 @@ impl<K: Key> FlowTable<K> {
         slot
     }
 
-    /// Puts a new key into the table, without a record as yet. [`NONE`] where there is no place.
+    /// Puts a new key into the table, without a record. [`NONE`] if there is no place.
     fn place(&mut self, key: &K, hash: u64) -> u32 {
         let reused = (self.free != NONE).then_some(self.free as usize);
         let entry = reused.unwrap_or(self.entries);
@@ -601,8 +603,8 @@ impl<K: Key> FlowTable<K> {
         self.config.timeouts.due(self.now, stime, ltime)
     }
 
-    /// Ends the record in `slot`; with `--biflow` that of its pair. The entry stays in the index. Gives the number of flows
-    /// that ended, which are still to be given back to the limits.
+    /// Ends the record in `slot`; with `--biflow` that of its pair. The entry stays in the index. Returns the
+    /// number of flows that ended, which are still to be credited to the limits.
     fn end(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> usize {
         let other = slot ^ 1;
         let is_pair = self.config.parts.biflow && self.hot[other].is_live();
@@ -653,7 +655,7 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Ends the record in `slot`, and gives what was booked of its losses. What it counted in the open window stays to be
+    /// Ends the record in `slot`, and returns its losses. What it counted in the open window remains to be
     /// sealed.
     fn leave(&mut self, slot: usize) -> Option<Loss> {
         let loss = self.loss.as_mut().map(|loss| {
@@ -684,8 +686,8 @@ impl<K: Key> FlowTable<K> {
         if count == 0 { f64::NAN } else { sum as f64 / count as f64 }
     }
 
-    /// Closes the counts in `slot` where they are of an earlier window. Of a pair's slot without a record that is what was
-    /// booked of the direction since its record ended.
+    /// Closes the counts in `slot` if they are of an earlier window. For a pair's slot without a record these
+    /// are what was booked for the direction since its record ended.
     #[inline]
     fn enter_window(&mut self, slot: usize, sink: &mut impl FlowSink) {
         if !self.hot[slot].is_in(self.window) {
@@ -711,8 +713,8 @@ impl<K: Key> FlowTable<K> {
         self.window
     }
 
-    /// Opens the next window: the counts of each flow are sealed by its first packet in it, or by the sweep. The sweep
-    /// must have gone all the way round since the last turn ([`FlowTable::sweep`] gave true).
+    /// Opens the next window: the counts of each flow are sealed by its first packet in it, or by the sweep.
+    /// The sweep must have completed a pass since the last turn ([`FlowTable::sweep`] returned true).
     pub fn turn(&mut self) {
         self.window = self.window.wrapping_add(1);
         self.swept = 0;
@@ -756,13 +758,13 @@ impl<K: Key> FlowTable<K> {
         done
     }
 
-    /// Entries that a whole sweep looks at.
+    /// Entries that a whole sweep examines.
     pub fn sweep_len(&self) -> usize {
         self.entries
     }
 
-    /// Ends every flow, because the source has ended, and leaves the table empty. A flow that was due by a timeout ends by
-    /// that.
+    /// Ends every flow, because the source has ended, and leaves the table empty. A flow that was due by a
+    /// timeout ends with that reason.
     pub fn end_all(&mut self, sink: &mut impl FlowSink) {
         for entry in 0..self.entries {
             let slots = entry << self.slot_bits..(entry + 1) << self.slot_bits;
@@ -799,7 +801,7 @@ impl<K: Key> FlowTable<K> {
     }
 
     /// Emits all flows as shares and leaves the table empty. It must have been made for them
-    /// ([`Parts::shares`]), and no window may have been turned since it was empty.
+    /// ([`Parts::shares`]), and no window may have turned since it was empty.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
         let Self { hot, cold, spills, .. } = self;
         for (number, (hot, cold)) in hot.iter_mut().zip(cold.iter_mut()).enumerate() {
@@ -814,8 +816,9 @@ impl<K: Key> FlowTable<K> {
         self.forget_all();
     }
 
-    /// Counts a share of a flow in the open window, as if its packets had come here. False where there was no place for one
-    /// more flow: it is counted nowhere. Timeouts do not look at it, and the table must be made for shares ([`Parts::shares`]).
+    /// Counts a share of a flow in the open window, as if its packets had been counted here. False if there
+    /// was no place for one more flow: it is counted nowhere. Timeouts do not apply, and the table must be
+    /// made for shares ([`Parts::shares`]).
     #[must_use]
     pub fn add_share(&mut self, share: &FlowShare<K>, sink: &mut impl FlowSink) -> bool {
         let hash = share.key.hash(&self.config.seed);
@@ -841,7 +844,8 @@ impl<K: Key> FlowTable<K> {
         true
     }
 
-    /// Takes the entry of `slot` out of the index where no direction of it has a record, or counts that are to be sealed.
+    /// Removes the entry of `slot` from the index if no direction of it has a record, or counts that are to
+    /// be sealed.
     fn remove_if_vacant(&mut self, slot: usize) {
         let entry = slot >> self.slot_bits;
         let first = entry << self.slot_bits;
@@ -866,7 +870,7 @@ impl<K: Key> Drop for FlowTable<K> {
     }
 }
 
-/// All from `at` on; nothing where there is nothing.
+/// All elements from `at` on; empty if there are none.
 fn tail<T>(all: &[T], at: usize) -> &[T] {
     all.get(at..).unwrap_or_default()
 }

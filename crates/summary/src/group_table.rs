@@ -10,12 +10,12 @@ use crate::prefetch::prefetch;
 use crate::{Lease, Limits};
 use packet::Seed;
 
-/// The number of no group: there was no memory for one more.
+/// No group: there was no memory for one more.
 pub const NO_GROUP: u32 = u32::MAX;
 
-/// Rows that go through the stages together.
+/// Rows that pass through the stages together.
 const BATCH: usize = 64;
-/// Groups that there is room for to begin with.
+/// Initial room for groups.
 const LEAST: usize = 64;
 /// Slots of the index for each group, at the least: with linear probing at half load, two lines are rare.
 const SLOTS_PER_GROUP: usize = 2;
@@ -44,7 +44,8 @@ pub struct GroupTable<const K: usize> {
 }
 
 impl<const K: usize> GroupTable<K> {
-    /// An empty table whose groups begin with the state `initial`. It takes no memory before its first group.
+    /// An empty table whose groups begin with the state `initial`. It allocates no memory before its first
+    /// group.
     pub fn new(initial: &[u64], seed: Seed, limits: &Limits) -> Self {
         Self {
             index: Vec::new(),
@@ -67,7 +68,7 @@ impl<const K: usize> GroupTable<K> {
         self.keys.is_empty()
     }
 
-    /// Bytes of memory taken.
+    /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
         self.memory.bytes()
     }
@@ -88,18 +89,18 @@ impl<const K: usize> GroupTable<K> {
         &self.states[group as usize * self.width..][..self.width]
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     #[inline(always)]
     pub fn state_mut(&mut self, group: u32) -> &mut [u64] {
         &mut self.states[group as usize * self.width..][..self.width]
     }
 
-    /// The states of some groups, one behind the other.
+    /// The states of some groups, in sequence.
     pub fn states(&self, groups: std::ops::Range<usize>) -> &[u64] {
         &self.states[groups.start * self.width..groups.end * self.width]
     }
 
-    /// Finds the group of each key, or makes it; [`NO_GROUP`] where there is no memory for it.
+    /// Finds or creates the group of each key; [`NO_GROUP`] if there is no memory for it.
     pub fn groups(&mut self, keys: &[[u64; K]], groups: &mut Vec<u32>) {
         groups.clear();
         groups.resize(keys.len(), NO_GROUP);
@@ -115,7 +116,7 @@ impl<const K: usize> GroupTable<K> {
         }
     }
 
-    /// Finds the group of each key; [`NO_GROUP`] where it has none.
+    /// Finds the group of each key; [`NO_GROUP`] if it has none.
     pub fn known_groups(&self, keys: &[[u64; K]], groups: &mut Vec<u32>) {
         groups.clear();
         let mut hashes = [0; BATCH];
@@ -183,7 +184,7 @@ impl<const K: usize> GroupTable<K> {
         self.find(key, self.seed.hash_words(key) as u32).is_ok()
     }
 
-    /// Makes room for `more` groups; false if the memory limit does not allow it. Existing groups stay.
+    /// Makes room for `more` groups; false if the memory limit does not allow it. Existing groups remain.
     fn make_room(&mut self, more: usize) -> bool {
         let needed = self.keys.len() + more;
         if needed <= self.keys.capacity() {
@@ -216,7 +217,7 @@ impl<const K: usize> GroupTable<K> {
         true
     }
 
-    /// Forgets all groups and keeps the memory.
+    /// Removes all groups and keeps the memory.
     pub fn clear(&mut self) {
         if !self.keys.is_empty() {
             self.index.fill(FREE);

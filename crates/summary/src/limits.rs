@@ -37,12 +37,12 @@ impl Limits {
         Self { bytes: Arc::new(Account::new(bytes)), flows: Arc::new(Account::new(flows)) }
     }
 
-    /// The same memory, and as many flows as it holds.
+    /// The same memory, and as many flows as fit into it.
     pub fn without_flow_limit(&self) -> Self {
         Self { bytes: Arc::clone(&self.bytes), flows: Arc::new(Account::new(usize::MAX)) }
     }
 
-    /// Bytes that there are in all.
+    /// Bytes allowed in total.
     pub fn bytes_allowed(&self) -> usize {
         self.bytes.limit
     }
@@ -57,7 +57,7 @@ impl Limits {
         self.flows.used.load(Relaxed)
     }
 
-    /// Takes `bytes` out of the account until the lease is dropped; `None` where they are not there.
+    /// Charges `bytes` to the account until the lease is dropped; `None` if they are not available.
     pub fn lease(&self, bytes: usize) -> Option<Lease> {
         let mut lease = self.empty_lease();
         lease.grow(bytes).then_some(lease)
@@ -78,7 +78,7 @@ impl Limits {
         self.bytes.give_back(bytes);
     }
 
-    /// Flow records that there may be at a time.
+    /// Flow records allowed at a time.
     pub fn flow_limit(&self) -> usize {
         self.flows.limit
     }
@@ -92,7 +92,7 @@ impl Limits {
     }
 }
 
-/// Bytes out of the account of [`Limits`], which go back when it is dropped.
+/// Bytes charged to the account of [`Limits`], which are credited when it is dropped.
 #[derive(Debug)]
 #[must_use = "what is leased goes back when the lease is dropped"]
 pub struct Lease {
@@ -101,7 +101,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes `bytes` more; false where they are not there.
+    /// Charges `bytes` more; false if they are not available.
     pub fn grow(&mut self, bytes: usize) -> bool {
         let has_grown = self.account.take(bytes);
         self.bytes += if has_grown { bytes } else { 0 };

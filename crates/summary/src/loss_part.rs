@@ -15,7 +15,7 @@ struct Booked {
     window: [LossCounts; 2],
     /// In the record, without the open window.
     sealed: [LossCounts; 2],
-    /// In the open window, by records that have ended and while there was none.
+    /// In the open window, by records that have ended, and while there was no record.
     left: [LossCounts; 2],
 }
 
@@ -74,7 +74,7 @@ impl LossPart {
         self.leave(slot);
     }
 
-    /// Nothing of what was booked so far is of the next record.
+    /// Ends the record's part: what was booked so far does not belong to the next record.
     fn leave(&mut self, slot: usize) -> LossCounts {
         let (entry, direction) = (slot >> 1, slot & 1);
         let Booked { window, sealed, left } = &mut self.booked[entry];
@@ -167,7 +167,7 @@ impl LossPart {
     }
 }
 
-/// What [`track`] takes of a segment. Putting in the options costs every segment ten instructions.
+/// What [`track`] uses of a segment. Including the options costs every segment ten instructions.
 #[inline(always)]
 fn without_options<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment {
     let fields = &packet.fields;

@@ -10,17 +10,18 @@ use flow::Metric;
 pub struct Parts {
     /// Statistics by metric, in the order of the record's values.
     pub statistics: [Option<(Metric, StatisticSpec)>; 3],
-    /// Both directions of a key lie together, and end together in one record (`--biflow`).
+    /// Both directions of a key share an entry, and end together in one record (`--biflow`).
     pub biflow: bool,
     /// TCP losses (`--loss`).
     pub loss: bool,
-    /// Flows are shares, to be put together ([`crate::FlowShare`]). Alone among the parts: what the others know of a flow is in
-    /// no share.
+    /// Flows are shares, to be merged ([`crate::FlowShare`]). Excludes the other parts, whose state is in no
+    /// share.
     pub shares: bool,
 }
 
 impl Parts {
-    /// True where both directions of a key must lie together: keys must then be hashed alike ([`packet::Key::pair_hash`]).
+    /// True if both directions of a key must share an entry: keys must then be hashed alike
+    /// ([`packet::Key::pair_hash`]).
     pub fn are_paired(&self) -> bool {
         self.biflow || self.loss
     }

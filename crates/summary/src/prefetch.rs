@@ -23,8 +23,8 @@ pub(crate) fn prefetch_lines<T>(value: *const T) {
     }
 }
 
-/// Has the cache lines of these values on their way from the core that had them last, to be written: a store into a line that is
-/// elsewhere takes a hundred nanoseconds and more, and the stores behind it wait for it.
+/// Prefetches the cache lines of these values for writing, from the core that had them last: a store into a
+/// line of another core takes a hundred nanoseconds and more, and later stores wait for it.
 #[inline(always)]
 pub fn prefetch_for_writing<T>(values: &[T]) {
     #[cfg(target_arch = "x86_64")]

@@ -12,7 +12,7 @@ pub struct FlowShare<K> {
     pub key: K,
     /// Its packets.
     pub counts: Counts,
-    /// What of them is no sum.
+    /// The properties that are not sums.
     pub marks: Marks,
 }
 

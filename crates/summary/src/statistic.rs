@@ -43,7 +43,7 @@ impl fmt::Display for Statistic {
 impl FromStr for Statistic {
     type Err = StatisticError;
 
-    /// Reads a name; case does not matter.
+    /// Reads a name, case-insensitive.
     fn from_str(name: &str) -> Result<Self, StatisticError> {
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
@@ -74,7 +74,7 @@ impl FromStr for Statistic {
 /// Why a list of statistics was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatisticError {
-    /// A name is missing: an empty list, or a comma too many.
+    /// A name is missing: an empty list, or an extra comma.
     Empty,
     /// There is no such statistic.
     Unknown(String),
@@ -84,7 +84,7 @@ pub enum StatisticError {
     TooFine(String),
     /// A statistic is in the list more than once.
     Twice(Statistic),
-    /// The first one more than [`StatisticSpec::MAX_STATISTICS`].
+    /// The first one beyond [`StatisticSpec::MAX_STATISTICS`].
     TooMany(Statistic),
 }
 
@@ -134,7 +134,7 @@ pub struct StatisticSpec {
 impl FromStr for StatisticSpec {
     type Err = StatisticError;
 
-    /// Reads a list with commas; blanks around the names and their case do not matter.
+    /// Reads a list with commas; blanks around the names and their case are ignored.
     fn from_str(list: &str) -> Result<Self, StatisticError> {
         let mut spec = Self {
             statistics: [Statistic::Mean; Self::MAX_STATISTICS],
@@ -240,7 +240,7 @@ impl StatisticSpec {
         }
     }
 
-    /// Forgets a flow's samples and its last counter.
+    /// Clears a flow's samples and its last counter.
     ///
     /// # Panics
     /// With fewer than [`StatisticSpec::blocks`] blocks.
@@ -248,8 +248,8 @@ impl StatisticSpec {
         state[..self.blocks()].fill(StatisticBlock::EMPTY);
     }
 
-    /// The statistics of a flow in the order of [`StatisticSpec::statistics`]; NaN where there is no value, and
-    /// behind the last.
+    /// The statistics of a flow in the order of [`StatisticSpec::statistics`]; NaN if there is no value, and
+    /// after the last.
     ///
     /// # Panics
     /// With fewer than [`StatisticSpec::blocks`] blocks.
@@ -273,7 +273,7 @@ impl StatisticSpec {
     }
 }
 
-/// One cache line of a flow's state. All zero is empty, as new memory is.
+/// One cache line of a flow's state. All zero is empty, like new memory.
 ///
 /// Words and not a `union`, because the spec, not the block, knows whether moments or a percentile are in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -291,11 +291,11 @@ impl StatisticBlock {
     /// Without samples.
     pub const EMPTY: Self = Self { words: [0; 7], last: 0 };
 
-    /// Notes a counter's value at the flow's latest packet and gives that at the one before, if there was one. It
-    /// is kept in a line that the next sample touches anyway: that of the flow's first block. For the interleaving
-    /// gap the counter is that of all packets received, and the gap `counter - last - 1`.
+    /// Stores a counter's value at the flow's latest packet and returns that at the previous one, if any. It
+    /// is kept in a line that the next sample touches anyway: that of the flow's first block. For the
+    /// interleaving gap the counter is that of all packets received, and the gap `counter - last - 1`.
     ///
-    /// The counter's very last value, 2^64 − 1, is not noted.
+    /// The counter's very last value, 2^64 − 1, is not stored.
     #[inline(always)]
     pub fn replace_last(&mut self, counter: u64) -> Option<u64> {
         let last = self.last.checked_sub(1);
@@ -331,7 +331,7 @@ impl StatisticBlock {
         self.words = p_square.to_words();
     }
 
-    /// Apart, so that the common case stays in registers.
+    /// A separate function, so that the common case stays in registers.
     #[inline(never)]
     fn add_to_quantile_rare(&mut self, quantile: &Quantile, sample: u64) {
         let mut p_square = self.quantile();

@@ -8,7 +8,7 @@ use flow::EndReason;
 pub struct Timeouts {
     /// Without a packet for longer than this, in nanoseconds (RFC 5470, section 5.1.1).
     pub idle_ns: u64,
-    /// This old or older, in nanoseconds.
+    /// At this age or older, in nanoseconds.
     pub active_ns: u64,
 }
 

@@ -20,7 +20,7 @@ use packet::{FlowKey, Key, KeySpec};
 use report::TaskNote;
 use summary::sketch::HeavyKeys;
 
-/// The longest packet by an IP header without a jumbo payload: what a lost packet may have had.
+/// The longest packet by an IP header without a jumbo payload: the most that a lost packet may have had.
 const LONGEST_PACKET: u64 = 65_575;
 
 /// What is to be answered.
@@ -32,7 +32,7 @@ pub(crate) struct AnswerInput<'a> {
     pub(crate) past: &'a Past,
 }
 
-/// Rows, and what keeps them from being all: `ok` where nothing does.
+/// Rows, and what keeps them from being complete: `ok` if nothing does.
 type Rows = (TaskRows, String);
 
 const OK: &str = "ok";
@@ -103,7 +103,7 @@ fn text(state: &State) -> String {
     }
 }
 
-/// Flows as rows have them.
+/// Flows in the form of rows.
 fn estimated<K: Key>(keys: HeavyKeys<K>, spec: &KeySpec) -> impl Iterator<Item = (FlowKey, Estimate)> {
     let spec = *spec;
     keys.keys.into_iter().map(move |(key, estimate)| (key.flow_key(&spec), estimate))
@@ -113,7 +113,7 @@ fn estimated<K: Key>(keys: HeavyKeys<K>, spec: &KeySpec) -> impl Iterator<Item =
 #[derive(Debug, Default)]
 struct Found {
     flows: Vec<(FlowKey, Estimate)>,
-    /// How many more belong here, each smaller than these.
+    /// The number of further ones that belong here, each smaller than these.
     more: usize,
     /// There may be others.
     is_cut_short: bool,

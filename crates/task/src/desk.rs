@@ -18,7 +18,7 @@ const REMEMBERED: usize = 64;
 /// A window of which parts are missing.
 #[derive(Debug)]
 struct Pending {
-    /// Whose memory it is.
+    /// The worker that owns the memory.
     owner: WorkerId,
     states: Box<TaskStates>,
 }
@@ -38,7 +38,7 @@ pub struct Desk {
     answered: BTreeMap<WindowId, Vec<TaskAnswer>>,
     /// Packets lost, by window.
     losses: BTreeMap<WindowId, Option<u64>>,
-    /// What keeps answers from being whole.
+    /// What keeps answers from being complete.
     fault: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl Answering {
         (0..).zip(&self.tasks.tasks).map(answer).collect()
     }
 
-    /// Answers a window. `fault` is what keeps the answers from being whole.
+    /// Answers a window. `fault` is what keeps the answers from being complete.
     fn answer(
         &mut self,
         window: WindowId,
@@ -113,8 +113,9 @@ impl Desk {
         }
     }
 
-    /// From this window on, which is later than all that were reported, `tasks` answer. They begin anew: what changed is measured
-    /// against windows of the same set. `memory` is that of their states, and goes back with the set.
+    /// From this window on, which is later than all that were reported, `tasks` answer. They start afresh:
+    /// changes are measured against windows of the same set. `memory` is that of their states, and is
+    /// released with the set.
     pub fn install(&mut self, first: WindowId, tasks: Tasks, memory: Option<Lease>) {
         self.sets.push_back(Answering::new(first, tasks, memory));
     }
@@ -129,8 +130,8 @@ impl Desk {
         self.sets.partition_point(|set| set.first <= window).saturating_sub(1)
     }
 
-    /// What `worker` counted in the window of this number. Memory that is free again comes back. Of a worker that was given up
-    /// nothing is heard any more: its windows may be answered already.
+    /// What `worker` counted in the window of this number. Returns memory that is free again. Parts of a
+    /// failed worker are ignored: its windows may be answered already.
     pub fn part(
         &mut self,
         worker: WorkerId,
@@ -159,7 +160,7 @@ impl Desk {
         emptied
     }
 
-    /// Nothing comes from this worker any more of the windows before this one.
+    /// This worker reports nothing more of the windows before this one.
     pub fn comes(&mut self, worker: WorkerId, window: WindowId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].enter(window);
         let mut emptied = Vec::new();
@@ -167,7 +168,7 @@ impl Desk {
         emptied
     }
 
-    /// Nothing comes from this worker any more.
+    /// This worker reports nothing more.
     pub fn gone(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].end();
         let mut emptied = Vec::new();
@@ -213,7 +214,7 @@ impl Desk {
         self.sets.drain(..first);
     }
 
-    /// Answers all windows that everybody is past, oldest first.
+    /// Answers all windows that all workers have completed, oldest first.
     fn answer(&mut self, emptied: &mut Vec<EmptiedStates>) {
         while let Some((&window, _)) = self.pending.first_key_value()
             && self.workers.are_past(window)

@@ -10,7 +10,7 @@ use summary::sketch::{Contact, Update};
 pub(crate) enum Feed {
     /// Flows of a key.
     Flows { key: KeySpec, weight: Weight },
-    /// Keys, and with whom they have to do: `pair` is the key and the other together.
+    /// Keys and their peers: `pair` is the key and the peer together.
     Contacts { key: KeySpec, pair: KeySpec },
     /// Values of a field.
     Values(Quantity),
@@ -46,7 +46,7 @@ impl<K> Items<K> {
 #[derive(Debug)]
 pub(crate) struct Feeder {
     seed: Seed,
-    /// What packets' hashes are of, where they can be taken for the run's key.
+    /// The key that packets' hashes are of, if the run's hashes can be reused.
     hashed: Option<KeySpec>,
     feeds: Vec<(Feed, FeedItems)>,
 }

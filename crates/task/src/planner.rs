@@ -20,19 +20,19 @@ use packet::{Key, KeySpec, KeyV4, KeyV6, Seed};
 const USUAL_BYTES: usize = 64 << 20;
 /// The most that `error=` may take.
 const MOST_BYTES: usize = 4 << 30;
-/// Where `error=` begins to look.
+/// Where the search for `error=` begins.
 const LEAST_BYTES: usize = 1 << 10;
-/// Bytes of a packet in bulk traffic: what a window's bytes are reckoned by.
+/// Bytes of a packet in bulk traffic: used to estimate a window's bytes.
 const LONG_PACKET: f64 = 1_500.0;
 /// Packets of a window if their number is unknown.
 const USUAL_PACKETS: u64 = 10_000_000;
 
-/// What a run is like, as far as it matters to tasks.
+/// The properties of a run that matter to tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The run's keys.
     pub key: KeySpec,
-    /// Their hash takes both directions for one.
+    /// Their hash is the same for both directions.
     pub is_paired: bool,
     /// Packets of a window, where that is known.
     pub packets: Option<u64>,
@@ -40,7 +40,7 @@ pub struct Setting {
     pub workers: usize,
     /// A flow's packets go to several of them, or this is unknown.
     pub scatters: bool,
-    /// By which keys are hashed.
+    /// The seed of the keys' hash.
     pub seed: Seed,
 }
 
@@ -55,7 +55,7 @@ pub struct Choice {
     pub bytes_v6: usize,
     /// Of a sample: one in this many is taken of IPv4.
     pub one_in: u32,
-    /// And of IPv6, of which fewer flows have room.
+    /// The same for IPv6, of which fewer flows have room.
     pub one_in_v6: u32,
     /// Why.
     pub why: String,
@@ -98,7 +98,7 @@ impl Question<'_> {
     }
 }
 
-/// Why a structure cannot serve this task in this run; `None` where it can.
+/// Why a structure cannot serve this task in this run; `None` if it can.
 fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> Option<String> {
     let spec = question.spec;
     if spec.weight == Weight::Bytes
@@ -199,7 +199,8 @@ fn percent(part: f64) -> String {
     if part >= 0.0995 { format!("{:.0} %", part * 100.0) } else { format!("{:.2} %", part * 100.0) }
 }
 
-/// The smallest memory up to `most` where `fits` holds, which then holds of all larger ones; `None` where there is none.
+/// The smallest memory up to `most` for which `fits` holds, and then for all larger ones; `None` if there is
+/// none.
 fn least_bytes(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let mut above = LEAST_BYTES.min(most);
     while !fits(above) {
@@ -290,7 +291,7 @@ fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) ->
     }
 }
 
-/// To what an error is relative.
+/// What an error is relative to.
 fn whose(question: &Question<'_>) -> &'static str {
     match question.spec.kind {
         Kind::Quantiles => "all packets",
@@ -328,7 +329,7 @@ fn holds_all<K: Key>(bytes: usize, question: &Question<'_>) -> bool {
     capacity::<K>(Structure::Exact, bytes, question).is_some_and(|room| room as u64 >= entries)
 }
 
-/// The error that a structure of this many bytes keeps; an exact table, where it has room for all.
+/// The error bound of a structure of this many bytes; of an exact table, if it has room for all.
 fn promised<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<f64> {
     match structure {
         Structure::Exact => holds_all::<K>(bytes, question).then_some(0.0),

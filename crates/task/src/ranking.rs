@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 struct Line<K, T> {
     value: u64,
-    /// Equal values rank by key, so that a ranking does not hang on the order of arrival.
+    /// Equal values rank by key, so that a ranking does not depend on the order of arrival.
     key: K,
     about: T,
 }

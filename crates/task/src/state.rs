@@ -60,7 +60,7 @@ pub(crate) struct Maker {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Making {
     structure: Structure,
-    /// What it may take.
+    /// The memory that it may take.
     bytes: usize,
     /// Of a sample: one in this many is taken.
     one_in: u32,

@@ -15,7 +15,7 @@ pub enum Structure {
     KAry,
     /// The Simple Hash Table as published: keys are never checked.
     SimpleHashTable,
-    /// SpaceSaving by stream-summary; by heap where bytes are counted.
+    /// SpaceSaving by stream-summary; by heap if bytes are counted.
     SpaceSaving,
     /// SpaceSaving by heap.
     SpaceSavingHeap,
@@ -29,7 +29,7 @@ pub enum Structure {
     FlowSample,
     /// Sample and hold.
     SampleAndHold,
-    /// One row of counters, taken apart by expectation-maximisation.
+    /// One row of counters, whose sums are separated by expectation maximisation.
     SizeArray,
     /// Random positions of the stream.
     StreamSample,
@@ -52,7 +52,7 @@ use Structure::{
 };
 
 impl Structure {
-    /// What users write.
+    /// The name that users write.
     pub fn name(self) -> &'static str {
         match self {
             Exact => "exact",

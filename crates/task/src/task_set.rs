@@ -25,7 +25,7 @@ impl TaskSet {
         Ok(Self { rows: RowQueries::plan(generation, queries, site)?, packets })
     }
 
-    /// Which set this is.
+    /// The number of this set.
     pub fn generation(&self) -> Generation {
         self.rows.generation()
     }

@@ -23,7 +23,7 @@ impl Watermark {
         self.last = self.last.max(window.previous());
     }
 
-    /// Nothing comes from it any more.
+    /// It reports nothing more.
     pub fn end(&mut self) {
         self.has_ended = true;
     }
@@ -36,17 +36,17 @@ impl Watermark {
         is_news
     }
 
-    /// True where nothing comes from it any more.
+    /// True if it reports nothing more.
     pub fn has_ended(self) -> bool {
         self.has_ended
     }
 
-    /// True where it ended with something unsaid.
+    /// True if it ended before it had reported everything.
     pub fn has_failed(self) -> bool {
         self.has_failed
     }
 
-    /// True where nothing comes from it any more of this window.
+    /// True if it reports nothing more of this window.
     pub fn is_past(self, window: WindowId) -> bool {
         self.has_ended || self.last >= Some(window)
     }
@@ -69,7 +69,7 @@ impl Watermarks {
         Self { each: vec![Watermark::default(); count] }
     }
 
-    /// One more, the last.
+    /// Adds one more, the last.
     pub fn add(&mut self) {
         self.each.push(Watermark::default());
     }
@@ -79,17 +79,17 @@ impl Watermarks {
         self.each.len()
     }
 
-    /// True where there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.each.is_empty()
     }
 
-    /// True where nothing comes any more of this window, nor of those before.
+    /// True if none of them reports anything more of this window or of earlier ones.
     pub fn are_past(&self, window: WindowId) -> bool {
         self.each.iter().all(|watermark| watermark.is_past(window))
     }
 
-    /// True where one of them has failed.
+    /// True if one of them has failed.
     pub fn has_failure(&self) -> bool {
         self.each.iter().any(|watermark| watermark.has_failed)
     }

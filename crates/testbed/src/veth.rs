@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// EtherType for local experiments (IEEE 802): no stack answers it, and nothing else sends it.
 const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 
-/// The pair; what is done to it is done in its thread's namespace.
+/// The pair; its methods work in its thread's namespace.
 #[derive(Debug)]
 pub struct Veth {
     socket: OwnedFd,
@@ -18,7 +18,7 @@ pub struct Veth {
 /// Runs `test` with a silent veth pair. Without the rights for one, reports that it skips.
 ///
 /// # Panics
-/// With `test`, and where the pair cannot be made for another reason.
+/// If `test` panics, or if the pair cannot be made for another reason.
 pub fn with_veth(test: impl FnOnce(&Veth) + Send + 'static) {
     let thread = std::thread::spawn(move || match Veth::new() {
         Ok(veth) => test(&veth),
@@ -70,7 +70,7 @@ impl Veth {
     /// Sends a frame from the far end.
     ///
     /// # Panics
-    /// Where the kernel does not take it.
+    /// If the kernel does not accept it.
     pub fn send(&self, frame: &[u8]) {
         // SAFETY: the buffer has the length that is passed.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
@@ -85,10 +85,10 @@ impl Veth {
         Self::link(Self::FAR)["stats64"]["tx"]["packets"].as_u64().expect("a counter")
     }
 
-    /// Takes the measured end down, or up again; then waits until the other end can send.
+    /// Sets the measured end down, or up again; then waits until the other end can send.
     ///
     /// # Panics
-    /// Where it does not come up within a minute.
+    /// If it is not up within a minute.
     pub fn set_near(&self, is_up: bool) {
         ip(&format!("link set {} {}", Self::NEAR, if is_up { "up" } else { "down" }));
         let began = Instant::now();
@@ -108,7 +108,7 @@ impl Veth {
     /// Deletes the pair.
     ///
     /// # Panics
-    /// Where it is gone already.
+    /// If it does not exist any more.
     pub fn vanish(&self) {
         ip(&format!("link del {}", Self::NEAR));
     }
@@ -117,7 +117,7 @@ impl Veth {
 /// Runs `ip` with these words, in the thread's namespace.
 ///
 /// # Panics
-/// Where it is not there, or fails.
+/// If it is missing, or fails.
 pub fn ip(arguments: &str) {
     let status = Command::new("ip").args(arguments.split(' ')).status().expect("Debian's package iproute2");
     assert!(status.success(), "ip {arguments}");

@@ -24,8 +24,9 @@ pub enum Arrivals {
     Bursts(u32),
 }
 
-/// What a frame takes of an Ethernet line (IEEE 802.3, clauses 3 and 4): preamble and start delimiter (8 bytes), the frame
-/// with its check sequence (4), padded to 64, and the gap between packets (12). `wire_len` is without check sequence.
+/// The bytes that a frame occupies on an Ethernet line (IEEE 802.3, clauses 3 and 4): preamble and start
+/// delimiter (8 bytes), the frame with its check sequence (4), padded to 64, and the gap between packets
+/// (12). `wire_len` is without check sequence.
 pub fn line_bytes(wire_len: u32) -> u64 {
     (u64::from(wire_len) + 4).max(64) + 20
 }
@@ -61,13 +62,14 @@ impl fmt::Display for Arrivals {
     }
 }
 
-/// Arrival times, one kind of schedule per type so that the loop over a burst knows which.
+/// Arrival times, one kind of schedule per type so that the loop over a burst is specialised for it.
 pub trait ArrivalTimes {
     /// When a frame of the trace arrives in a lap, nanoseconds after the start.
     fn time_ns(&self, lap: u64, frame: u32) -> u64;
 
-    /// How many packets have arrived at this time or before, [`Schedule::MOST_NS`] at most. `hint`: kept by the caller from one call to the next
-    /// (0 at first); it makes the search short where times do not go far back.
+    /// The number of packets that have arrived at or before this time, which is at most
+    /// [`Schedule::MOST_NS`]. `hint`: kept by the caller between calls (initially 0); it shortens the search
+    /// if times do not go far back.
     fn arrived(&self, ns: u64, hint: &mut usize) -> u64;
 }
 
@@ -94,7 +96,7 @@ impl Schedule {
     /// Bits per second: from 1 Mbit/s to 1,000 Gbit/s.
     const BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 
-    /// Checks that a schedule can have this rate: within these bounds its times are exact.
+    /// Checks that a schedule can have this rate: within the bounds its times are exact.
     ///
     /// # Errors
     /// The rate is out of bounds, which the error names.
@@ -222,14 +224,14 @@ impl ArrivalTimes for Bursts {
     }
 }
 
-/// Times that a table gives, which begins again where it ends.
+/// Times from a table, which is repeated at its end.
 #[derive(Clone, Debug)]
 pub struct Table<V> {
     interval: Interval,
     frames: u64,
     /// Rising from 0, in units of the interval.
     values: Box<[V]>,
-    /// What a round of the table takes.
+    /// The duration of one pass of the table.
     lap_value: u64,
 }
 
@@ -255,7 +257,8 @@ impl<V: Copy + Into<u64>> ArrivalTimes for Table<V> {
     }
 }
 
-/// How many values are at most `limit`, by doubling steps from `hint` on: few where the answer is near.
+/// The number of values that are at most `limit`, by doubling steps from `hint` on: few steps if the answer
+/// is near.
 #[inline]
 fn count_up_to<V: Copy + Into<u64>>(values: &[V], limit: u64, hint: usize) -> usize {
     let is_reached = |value: V| value.into() <= limit;

@@ -46,7 +46,7 @@ impl Planted {
         }
     }
 
-    /// Where in the run its next packet is due: evenly spread over its window.
+    /// The position in the run at which its next packet is due: evenly spread over its window.
     fn due(&self) -> u64 {
         if self.emitted == self.packets {
             return u64::MAX;
@@ -113,7 +113,7 @@ impl Planted {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) events: Vec<Planted>,
-    /// Where the next planted packet is due; `u64::MAX` without one.
+    /// The position at which the next planted packet is due; `u64::MAX` without one.
     due: u64,
     next: usize,
     /// Planted packets still to come.

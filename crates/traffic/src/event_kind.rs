@@ -22,7 +22,7 @@ pub enum EventKind {
     Loss,
     /// TCP connections that lose segments after the observation point.
     Retransmission,
-    /// TCP connections of which segments overtake others.
+    /// TCP connections whose segments overtake others.
     Reorder,
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// The flows that each list of the JSON form has.
+/// The flows in each list of the JSON form.
 const TOP: usize = 100;
 
 /// Packets and bytes of a flow, an event or a run.
@@ -112,7 +112,7 @@ pub struct Totals {
 /// One planted event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EventTruth {
-    /// What it is.
+    /// Its kind.
     pub kind: EventKind,
     /// Its one source, if it has one.
     pub src_addr: Option<IpAddr>,
@@ -182,9 +182,9 @@ pub struct Truth {
     pub totals: Totals,
     /// The planted events of which at least one packet was generated, in the order of the specification.
     pub events: Vec<EventTruth>,
-    /// The 100 flows with most packets, largest first; equals by key.
+    /// The 100 flows with most packets, largest first; ties by key.
     pub top_packets: Vec<FlowTruth>,
-    /// The 100 flows with most layer-3 bytes, largest first; equals by key.
+    /// The 100 flows with most layer-3 bytes, largest first; ties by key.
     pub top_bytes: Vec<FlowTruth>,
     /// Every flow of which a packet was generated.
     #[serde(skip)]
@@ -277,7 +277,7 @@ fn event_truth(
     }
 }
 
-/// How many different values there are, and the value if it is one.
+/// The number of distinct values, and the value if there is only one.
 fn distinct<T: Ord + Copy>(values: impl Iterator<Item = T>) -> (u64, Option<T>) {
     let mut values: Vec<T> = values.collect();
     values.sort_unstable();

@@ -91,7 +91,7 @@ impl WireSpec {
         Ok(())
     }
 
-    /// What depends on several keys.
+    /// Checks what depends on several keys.
     fn check(&self, given: &[(&str, &str)]) -> Result<(), SpecError> {
         let given = |key: &str| given.iter().any(|(given, _)| *given == key);
         if given("packets") && given("seconds") {

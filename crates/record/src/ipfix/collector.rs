@@ -6,7 +6,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The port that IANA has for IPFIX.
+/// IANA's port for IPFIX.
 const PORT: u16 = 4739;
 /// Octets of a message over UDP: fits into an Ethernet frame with IPv6, tunnels and VPNs around it (RFC 7011,
 /// section 10.3.3, requires 512 where the path's MTU is not known; a tap's collector is usually on known
@@ -14,13 +14,13 @@ const PORT: u16 = 4739;
 const DATAGRAM: usize = 1400;
 /// Octets of a message over TCP: a few dozen segments.
 const CHUNK: usize = 16 << 10;
-/// The most that a datagram takes over IPv4.
+/// The most octets in a datagram over IPv4.
 const LONGEST_DATAGRAM: usize = 65_507;
 /// The smallest message size that may be requested: what every network carries. A record that is longer gets
 /// its own message.
 const SHORTEST: usize = 512;
-/// Records a second over UDP, where nothing else slows a replay down: a collector with the socket buffer that systems give
-/// it takes them even when it is not scheduled for some ten milliseconds.
+/// Records a second over UDP, where nothing else limits a replay: a collector with a default socket buffer
+/// receives them even when it is not scheduled for some ten milliseconds.
 const UDP_RATE: u64 = 50_000;
 /// Templates are resent over UDP after this time.
 const RESEND: Duration = Duration::from_secs(60);
@@ -94,7 +94,7 @@ impl Collector {
     }
 }
 
-/// A number, with `k` or `M` behind it or not.
+/// A number, optionally followed by `k` or `M`.
 fn quantity(text: &str) -> Option<u64> {
     let (digits, factor) = match text.as_bytes().last()? {
         b'k' => (&text[..text.len() - 1], 1_000),

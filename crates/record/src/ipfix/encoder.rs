@@ -26,7 +26,7 @@ pub(super) struct Encoder {
     templates: Vec<Template>,
     /// Which template the last record had.
     last: usize,
-    /// No message is longer, unless one record is.
+    /// The longest message, unless a single record is longer.
     limit: usize,
     message: Message,
     filled: usize,

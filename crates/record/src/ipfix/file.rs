@@ -41,7 +41,7 @@ struct Output {
     stream: Stream,
     /// Export time: that of the latest packet, so that the same packets give the same file.
     seconds: u32,
-    /// The templates that the file begins with, until it has begun.
+    /// The initial templates of the file, until they are written.
     preamble: Option<Vec<Vec<u8>>>,
     exported: Exported,
 }
@@ -62,7 +62,7 @@ impl Output {
         messages.finish().into_iter().try_for_each(|(mut bytes, records)| self.write(&mut bytes, records))
     }
 
-    /// Writes one message. Where that fails, the file is cut back to the one before.
+    /// Writes one message. If that fails, the file is truncated to the previous one.
     fn write(&mut self, bytes: &mut [u8], data_records: u64) -> io::Result<()> {
         self.stream.seal(bytes, self.seconds);
         let start = self.target.len();

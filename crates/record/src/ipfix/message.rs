@@ -46,7 +46,7 @@ pub(super) struct Message {
 #[derive(Debug)]
 pub(super) struct Stream {
     domain: u32,
-    /// Data records in the messages before (RFC 7011, section 3.1), those of options too.
+    /// Data records in the earlier messages (RFC 7011, section 3.1), including those of options.
     sequence: u32,
 }
 
@@ -78,7 +78,7 @@ impl Stream {
 /// Puts sets together into messages no longer than a limit.
 pub(super) struct Messages {
     limit: usize,
-    /// Finished ones, each with the data records in it.
+    /// Finished ones, each with its number of data records.
     done: Vec<(Vec<u8>, u64)>,
     bytes: Vec<u8>,
     records: u64,

@@ -156,7 +156,7 @@ fn account_type(element: InformationElement, meaning: &str) -> Vec<u8> {
     type_record(element.number, UNSIGNED64, TOTAL_COUNTER, FRAMES, element.name, meaning)
 }
 
-/// What the column's element is, where it is Edison's own.
+/// The type record of the column's element, if it is Edison's own.
 fn type_of(column: &Column) -> Option<Vec<u8>> {
     let (number, data_type) = match (column.value(), column.elements().first()) {
         (Value::Float(at), _) => (FIRST_STATISTIC + at as u16, FLOAT64),

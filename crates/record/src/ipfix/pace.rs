@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What may be made up for at once after a sleep that took too long.
+/// The delay that may be caught up at once after a sleep that took too long.
 const CATCH_UP: Duration = Duration::from_millis(2);
 
 /// Keeps to a rate of records a second.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of messages that may wait for a collector: what an exporter takes of the machine's memory.
+/// Bytes of messages that may wait for a collector: an exporter's share of the machine's memory.
 pub const EXPORT_QUEUE_BYTES: usize = 8 << 20;
 /// Buffers kept for reuse.
 const SPARE: usize = 64;
@@ -24,7 +24,7 @@ pub(super) enum Entry {
 #[derive(Debug)]
 pub(super) enum Work {
     Send(Entry),
-    /// Tell the collector what was measured and exported.
+    /// Report to the collector what was measured and exported.
     Account(Account),
     /// The awaited time has been reached.
     Timeout,
@@ -43,7 +43,7 @@ struct State {
     warnings: Vec<String>,
     /// Whether the collector takes messages, as far as the sender knows.
     is_taking: bool,
-    /// No more entries come; what is not sent until then is dropped.
+    /// No more entries follow; what is not sent until then is dropped.
     deadline: Option<Instant>,
     /// The sender has ended, by failing.
     is_dead: bool,
@@ -57,7 +57,7 @@ pub(super) struct Queue {
     work: Condvar,
     /// There is more room, or there will be none.
     room: Condvar,
-    /// Records that may wait; bounds the time that sending them takes where there is a pace.
+    /// Records that may wait; bounds the time of sending them if there is a pace.
     most_records: u64,
 }
 
@@ -67,7 +67,7 @@ impl Queue {
         Self { state: Mutex::new(state), work: Condvar::new(), room: Condvar::new(), most_records }
     }
 
-    /// A panic of the other thread leaves nothing half done in here.
+    /// A panic of the other thread leaves the state consistent.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

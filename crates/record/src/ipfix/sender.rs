@@ -12,13 +12,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long a collector that is away is left alone, first and at most.
+/// How long to pause for an unreachable collector, first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long a network may take to report that there is no listener.
 const ANSWER: Duration = Duration::from_millis(50);
-/// Over UDP, templates are resent after this many messages too (RFC 7011, section 8.4): a replay sends in seconds what
-/// otherwise takes hours.
+/// Over UDP, templates are resent after this many messages too (RFC 7011, section 8.4): a replay sends in
+/// seconds what a live source sends in hours.
 const RESEND_MESSAGES: u32 = 4096;
 
 pub(super) struct Sender {
@@ -44,7 +44,7 @@ pub(super) struct Sender {
 enum End {
     /// There is nothing more to do.
     All,
-    /// The collector is away.
+    /// The collector is unreachable.
     Fault(io::Error),
 }
 
@@ -73,7 +73,7 @@ impl Sender {
         self.queue.end();
     }
 
-    /// False where there is no use in going on.
+    /// False if continuing is useless.
     fn sleep(&self, time: Duration) -> bool {
         self.queue.sleep_until(Instant::now() + time, self.held.is_some())
     }
@@ -89,7 +89,8 @@ impl Sender {
         }
     }
 
-    /// One connection, or for UDP all of the run: there a collector that is away and comes back is in the same session.
+    /// One connection; for UDP the whole run, where a collector that becomes reachable again is in the same
+    /// session.
     fn session(&mut self, link: &mut Link, pause: &mut Duration) -> End {
         let is_udp = self.collector.transport == Transport::Udp;
         // Numbers begin anew with each session, whose records are those sent over it.
@@ -188,7 +189,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Sends a message; an error that an earlier one met counts against that one.
+    /// Sends a message; an error of an earlier message is attributed to that one.
     fn send_bytes(&mut self, link: &mut Link, bytes: &[u8], flows: Sums) -> io::Result<()> {
         let queue = &self.queue;
         let result = link.send(bytes, &|| !queue.is_over());
@@ -218,7 +219,7 @@ impl Sender {
         self.refusal(link)
     }
 
-    /// The error that the last datagram met, as far as the network has told of it.
+    /// The error of the last datagram, as far as the network has reported it.
     fn refusal(&mut self, link: &Link) -> io::Result<()> {
         match link.late_error() {
             Some(error) => {
@@ -259,7 +260,7 @@ fn says_that_nobody_listens(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }
 
-/// Seconds since the epoch, modulo 2³² as the header has them.
+/// Seconds since the epoch, modulo 2³² as in the header.
 fn now_seconds() -> u32 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() as u32)
 }

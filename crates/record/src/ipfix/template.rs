@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Length of a field whose length is given in every record.
 const VARIABLE: u16 = 0xffff;
-/// Set in a field's number where an enterprise number follows.
+/// Set in a field's number if an enterprise number follows.
 const HAS_ENTERPRISE: u16 = 0x8000;
 
 /// A field of a template: what it is, whose number that is, how long it is.
@@ -31,7 +31,7 @@ impl Specifier {
         Self::fixed(element, VARIABLE)
     }
 
-    /// The same of the other direction.
+    /// The same for the other direction.
     fn reversed(self) -> Self {
         match self.enterprise {
             0 => Self { enterprise: REVERSE_ENTERPRISE, ..self },
@@ -80,7 +80,7 @@ enum Item {
         octets: usize,
         get: fn(&FlowRecord) -> u64,
     },
-    /// The same, 0 where there is none.
+    /// The same, 0 if there is none.
     Optional {
         octets: usize,
         get: fn(&FlowRecord) -> Option<u64>,
@@ -200,7 +200,7 @@ pub(super) struct Template {
     /// The most that a record takes.
     pub(super) record_len: usize,
     fields: Vec<Specifier>,
-    /// What is read from the record, and then from its other direction, and so on in turn.
+    /// Items read from the record, then from its other direction, alternately.
     groups: Vec<(bool, Vec<Item>)>,
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
-/// How long one address may take to answer.
+/// The timeout for connecting to one address.
 const CONNECT: Duration = Duration::from_secs(1);
 /// How long a sender waits before it tries again whether a socket takes more.
 const FULL: Duration = Duration::from_millis(1);
@@ -70,7 +70,7 @@ impl Link {
 }
 
 /// IPFIX ignores what a collector sends, but the collector may have closed its end: then one more message
-/// would vanish.
+/// would be lost.
 fn listen(stream: &mut TcpStream) -> io::Result<()> {
     match stream.read(&mut [0; 256]) {
         Ok(0) => Err(io::Error::new(ErrorKind::ConnectionAborted, "the collector closed the connection")),

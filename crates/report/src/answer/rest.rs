@@ -13,7 +13,7 @@ const GROUPS: &str = "groups";
 pub struct Rest {
     /// Their number.
     pub groups: u64,
-    /// Totals by the names of the columns. A column named `groups` is left out: the name is taken.
+    /// Totals by the names of the columns. A column named `groups` is omitted, because the name is used.
     pub totals: Vec<(String, u64)>,
 }
 

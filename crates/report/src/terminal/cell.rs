@@ -11,9 +11,9 @@ use notation::grouped;
 pub(super) enum Form {
     /// Digits in groups of three, and this many decimals.
     Grouped(usize),
-    /// Digits alone: ports and other numbers that name something.
+    /// Digits alone: ports and other numbers that are identifiers.
     Digits,
-    /// A time that passes.
+    /// A duration.
     Duration,
     /// A share of one, in percent.
     Percent,
@@ -21,7 +21,7 @@ pub(super) enum Form {
     Text,
 }
 
-/// Fields whose numbers count nothing.
+/// Fields whose numbers are identifiers, not counts.
 const NAMES: [&str; 7] = ["src_port", "dst_port", "vlan", "ip_tos", "tcp_seq", "tcp_ack", "tcp_flags"];
 
 impl Form {

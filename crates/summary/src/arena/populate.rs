@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// Between two looks, at first.
+/// The initial polling interval.
 const POLL: Duration = Duration::from_millis(1);
 /// Polls without result after which the interval doubles, and how often it doubles before the thread sleeps
 /// until woken: after half a second.
@@ -27,14 +27,14 @@ pub(super) trait Populate: Send + Sync {
     /// The memory node that the owner ran on when it last paid for steps ahead.
     fn node(&self) -> u32;
 
-    /// For the populating thread: opens all steps that are paid for or, where they are open, populates one.
+    /// For the populating thread: opens all steps that are paid for or, if they are open, populates one.
     fn prepare(&self);
 
-    /// Whether both take from one account, as far as it shows. A mistake would cost a step ahead, no more.
+    /// Whether both use one account, as far as can be determined. A mistake would only cost a step ahead.
     fn shares(&self, limits: &Limits) -> bool;
 
-    /// Frees a step ahead. Its bytes stay taken out of the limits and are the caller's then; false where there is
-    /// none.
+    /// Frees a step ahead. Its bytes remain charged to the limits and belong to the caller then; false if
+    /// there is none.
     fn take_back(&self) -> bool;
 }
 
@@ -119,8 +119,8 @@ fn most_urgent() -> Option<Arc<dyn Populate>> {
     urgent.min_by_key(|(urgency, _)| *urgency).map(|(_, region)| Arc::clone(region))
 }
 
-/// Takes the CPUs of the process' main thread: whoever started this thread may be bound to a single one, to
-/// measure on.
+/// Adopts the CPU affinity of the process' main thread: the thread that started this one may be pinned to a
+/// single CPU, for measuring.
 fn run_anywhere() {
     // SAFETY: an all-zero bit set is a valid value.
     let mut cpus: libc::cpu_set_t = unsafe { std::mem::zeroed() };

@@ -49,7 +49,7 @@ pub(super) struct Region {
     populated: AtomicU32,
     /// Memory node of the owner.
     node: AtomicU32,
-    /// False once the kernel was found to know no `MADV_POPULATE_WRITE` (before Linux 5.14).
+    /// False once the kernel was found to lack `MADV_POPULATE_WRITE` (before Linux 5.14).
     can_populate: AtomicBool,
     /// [`populate::asked`] when the owner was refused a step that no other arena could spare.
     refused_at: AtomicUsize,
@@ -145,7 +145,7 @@ impl Region {
         false
     }
 
-    /// Takes the bytes of a step out of the limits, or from an arena that has a step ahead.
+    /// Charges the bytes of a step to the limits, or from an arena that has a step ahead.
     fn take_bytes(&self) -> bool {
         if self.limits.take_bytes(STEP) {
             return true;
@@ -176,8 +176,8 @@ impl Region {
         }
     }
 
-    /// Opens the next step and touches its pages before the owner may: for a kernel that does not populate. False
-    /// where none is left.
+    /// Opens the next step and touches its pages before the owner may: for a kernel that cannot populate.
+    /// False if none is left.
     fn open_touched(&self, layout: &mut Layout, paid: u32) -> bool {
         let step = self.open.load(SeqCst);
         if step >= paid || !layout.open(step) {
@@ -193,7 +193,7 @@ impl Region {
         true
     }
 
-    /// The owner comes here where the populating thread is late, or where there is none.
+    /// Called by the owner if the populating thread is late, or if there is none.
     #[cold]
     fn open_for_owner(&self, wanted: u32) -> bool {
         self.open_to(&mut self.layout(), wanted)
@@ -298,7 +298,7 @@ impl Layout {
         self.base.as_ptr().wrapping_add(step as usize * STEP).cast()
     }
 
-    /// Makes a step writable that was not yet; false where that fails.
+    /// Makes a further step writable; false if that fails.
     fn open(&mut self, step: u32) -> bool {
         let Some((start, length)) = self.reservation else { return false };
         let at = self.at(step);
@@ -323,14 +323,14 @@ impl Layout {
         unsafe { libc::mprotect(at, STEP, libc::PROT_READ | libc::PROT_WRITE) == 0 }
     }
 
-    /// Frees the memory of an open step that is not in use, which is as before it was opened then; false where
-    /// that fails.
+    /// Frees the memory of an open step that is not in use, and returns it to the state before it was opened;
+    /// false if that fails.
     fn close(&mut self, step: u32) -> bool {
         self.reserve_again(self.at(step), libc::MAP_FIXED)
     }
 
-    /// Maps one step of the reservation anew. Where that fails, whose place it is is not known: the reservation
-    /// ends there.
+    /// Maps one step of the reservation again. If that fails, the owner of the addresses is unknown: the
+    /// reservation ends there.
     fn reserve_again(&mut self, at: *mut libc::c_void, place: i32) -> bool {
         if !map(at, libc::PROT_NONE, place) {
             self.give_up_from(at);
@@ -342,7 +342,7 @@ impl Layout {
     }
 
     /// Makes the kernel touch the pages of an open step, whether or not its owner writes there meanwhile.
-    /// False where the kernel cannot do that; any other failure shows when the step is used, as it would have
+    /// False if the kernel cannot do that; any other failure appears when the step is used, as it would have
     /// without this.
     fn populate(&self, step: u32) -> bool {
         // SAFETY: an open step of the reservation, which stays while `self` is locked. No value changes.
@@ -350,7 +350,7 @@ impl Layout {
         !(failed && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL))
     }
 
-    /// Ends the reservation at `at`, a step that could not be mapped: the arena grows no more.
+    /// Ends the reservation at `at`, a step that could not be mapped: the arena no longer grows.
     fn give_up_from(&mut self, at: *mut libc::c_void) {
         let Some((start, length)) = &mut self.reservation else { return };
         let kept = at as usize - *start as usize;
@@ -360,7 +360,7 @@ impl Layout {
     }
 }
 
-/// Maps one step of memory; false where that fails.
+/// Maps one step of memory; false if that fails.
 fn map(at: *mut libc::c_void, access: i32, flags: i32) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
     // SAFETY: in a place that the caller owns behind all that is in use, so that nothing is replaced.

@@ -17,8 +17,8 @@ const FILLED: u32 = 1;
 const FINISHED: u32 = 3;
 /// The others are bits of the key's hash.
 const TAG: u32 = !3;
-/// Slots from a key's home on that it may lie in: what a packet costs is bounded. At the load that [`Slots::new`] is for no key
-/// of millions is that far from home.
+/// Slots from a key's home on that it may lie in: the cost of a packet is bounded. At the load that
+/// [`Slots::new`] is meant for, no key of millions is that far from home.
 const REACH: usize = 512;
 
 /// A key and what belongs to it.
@@ -32,10 +32,10 @@ struct Slot<K, V> {
 /// A fixed number of slots. `V` must be fit to be changed by several cores.
 #[derive(Debug)]
 pub(crate) struct Slots<K, V> {
-    /// A word a slot, apart: 16 lie in a cache line.
+    /// A word per slot, stored separately: 16 lie in a cache line.
     words: Box<[AtomicU32]>,
     slots: Box<[Slot<K, V>]>,
-    /// Shift that makes a hash a home.
+    /// Shift from a hash to its home.
     shift: u32,
 }
 
@@ -145,7 +145,8 @@ impl<K: Copy + Eq, V> Slots<K, V> {
     }
 }
 
-/// Memory that is written once now, in large pages where the kernel has some, so that no page is missing while measuring.
+/// Memory that is written once now, in large pages if available, so that there are no page faults while
+/// measuring.
 fn filled<T>(count: usize, mut value: impl FnMut() -> T) -> Box<[T]> {
     let mut values = Vec::with_capacity(count);
     #[cfg(not(loom))]

@@ -10,7 +10,7 @@ use super::{
     Cardinality, Configuration, Estimate, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 
-/// Below this many zeros their number is no normal one.
+/// Below this many zeros their number is not normally distributed.
 const FEW: u64 = 30;
 
 /// A direct (linear) bitmap: a bit for each hash value.
@@ -131,15 +131,16 @@ impl Cardinality for LinearBitmap {
     }
 }
 
-/// Components of which each takes half of the flows that the one before leaves over, and the last all that come so far: few flows are counted by
-/// the first, many by the last.
+/// Components, each of which takes half of the flows that the previous one leaves, and the last all the rest:
+/// few flows are counted by the first, many by the last.
 ///
-/// The estimate is made of the finest component that is not too full and all after it. Bounds: the variances of
-/// linear counting, and of taking one flow in 2ⁱ (binomial), normally distributed, and one flow of the base, with a confidence of 95 %.
+/// The estimate is computed from the finest component that is not too full and all after it. Bounds: the
+/// variances of linear counting, and of taking one flow in 2ⁱ (binomial), normally distributed, and one flow
+/// of the base, with a confidence of 95 %.
 #[derive(Clone, Debug)]
 pub struct MultiResolutionBitmap {
     config: GridConfig<Self>,
-    /// Of the component and of the bit.
+    /// Hashes of the component and of the bit.
     hashes: [RowHash; 2],
     bits: Box<[u64]>,
 }
@@ -289,7 +290,7 @@ mod tests {
         keeps_its_promise::<MultiResolutionBitmap>(config, &[2_000, 20_000], 0.95);
     }
 
-    /// With this many two flows meet in about one stream of six: the bound must leave room for it.
+    /// With this many, two flows collide in about one stream of six: the bound must allow for it.
     #[test]
     fn few_flows_are_within_the_bounds() {
         fn of<S: Cardinality<Configuration = GridConfig<S>> + UpdateBurst<KeyV4> + Grid>(

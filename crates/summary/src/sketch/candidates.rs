@@ -27,7 +27,7 @@ struct Candidate<K> {
 /// when its last packet arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidates<K> {
-    /// The first `len` are in use; they stay where they are.
+    /// The first `len` are in use; they are not moved.
     slots: Box<[Candidate<K>]>,
     /// Of each slot an estimate that it had, and its number; ordered as a heap.
     heap: Box<[(i64, u32)]>,
@@ -82,7 +82,7 @@ impl<K: Key> Candidates<K> {
         latest.min().filter(|_| self.len == self.slots.len())
     }
 
-    /// The most that a flow may have that is no candidate.
+    /// The most that a flow that is no candidate may have.
     fn most_lacking(&self) -> i64 {
         self.lacking.max(self.least().unwrap_or(0))
     }
@@ -142,7 +142,7 @@ impl<K: Key> Candidates<K> {
         }
     }
 
-    /// Until the top has the estimate that its flow has.
+    /// Repeats until the top has its flow's present estimate.
     fn renew_top(&mut self) {
         loop {
             let (was, slot) = self.heap[0];
@@ -190,7 +190,7 @@ impl<K: Key> Candidates<K> {
     }
 }
 
-/// What the index knows a hash by.
+/// The index's tag of a hash.
 #[inline(always)]
 fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32
@@ -206,7 +206,7 @@ mod tests {
         KeyV4::new(number.to_be_bytes(), [0; 4], 6)
     }
 
-    /// Estimates that only grow, of hashes that crowd the index.
+    /// Estimates that only grow, of hashes that collide in the index.
     #[test]
     fn the_largest_are_kept() {
         for (capacity, flows) in [(1, 10), (7, 40), (64, 60), (64, 1000), (100, 3000)] {

@@ -10,8 +10,8 @@ use super::{Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, U
 use super::{Estimate, SketchError, UpdateBurst};
 use packet::Key;
 
-/// A row of entries, each for the first flow that met it, which is counted exactly; what the others of the entry had
-/// together bounds each of them from above. Bounds are certain: they follow from counting alone.
+/// A row of entries, each for the first flow that hit it, which is counted exactly; the sum of the entry's
+/// other flows bounds each of them from above. Bounds are certain: they follow from counting alone.
 ///
 /// Merging keeps the larger of two flows in an entry, whose count is then bounded instead of exact.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ struct Entry<K> {
     count: u32,
     /// Of all other keys.
     others: u32,
-    /// Part of `others` that may have been the key's: it was kept by one only of two tables that were merged.
+    /// Part of `others` that may have been the key's: only one of two merged tables kept it.
     missed: u32,
 }
 
@@ -62,7 +62,7 @@ impl<K> Grid for CheckedHashTable<K> {
 }
 
 impl<K: Key> CheckedHashTable<K> {
-    /// Updates that met a counter at its end, and could not be counted in full.
+    /// Updates of a saturated counter that could not be counted in full.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
@@ -172,7 +172,8 @@ impl<K: Key> Merge for CheckedHashTable<K> {
 }
 
 impl<K: Key> Frequency<K> for CheckedHashTable<K> {
-    /// A flow without an entry: what the others of its entry had is its upper bound, and its estimate, as in Count-Min.
+    /// For a flow without an entry, the sum of its entry's other flows is the upper bound and the estimate,
+    /// as in Count-Min.
     fn estimate(&self, key: &K) -> Estimate {
         let entry =
             &self.entries[place(self.hash.word(key.hash(&self.config.seed)), self.config.width as u32)];

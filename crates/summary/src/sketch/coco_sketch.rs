@@ -12,8 +12,9 @@ use super::{Unmergeable, Update, UpdateBurst};
 use packet::Key;
 use std::collections::BTreeMap;
 
-/// Cells with a key and a counter. A packet of a flow that has none of its cells goes to the least of them, and takes it over with a
-/// probability of its weight's share of the new count: by that the expected counter of each flow is the flow's weight.
+/// Cells with a key and a counter. A packet of a flow that holds none of its cells is added to the least of
+/// them, and takes it over with a probability of its weight's share of the new count: so the expected counter
+/// of each flow is the flow's weight.
 ///
 /// Estimates are unbiased, and sums of them over all flows that agree in a part of the key are too. The variance is f (N − f) / w at the most
 /// for w cells a row (section 4.2; more rows lower it), from which the bounds follow by Chebyshev's inequality with a
@@ -46,7 +47,7 @@ impl<K: Key> Grid for CocoSketch<K> {
 }
 
 impl<K: Key> CocoSketch<K> {
-    /// Updates that met a counter at its end: estimates are too low since.
+    /// Updates of a saturated counter: estimates are too low since.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
@@ -65,7 +66,7 @@ impl<K: Key> CocoSketch<K> {
         sums
     }
 
-    /// Heavy hitters by what `part` makes of a key (an address, a prefix, …): section 3 of the paper.
+    /// Heavy hitters by the `part` of a key (an address, a prefix, …): section 3 of the paper.
     pub fn heavy_parts<P: Ord + Copy>(&self, part: impl Fn(&K) -> P, threshold: u64) -> HeavyKeys<P> {
         let heavy = self.sums(part).into_iter().filter(|(_, sum)| *sum >= threshold);
         HeavyKeys::new(heavy.map(|(part, sum)| (part, self.bounded(sum))).collect(), false)
@@ -190,7 +191,8 @@ mod tests {
         src_addr
     }
 
-    /// Of one stream by many seeds: the mean of a flow's estimates is its count, for parts of the key too, and the bounds hold.
+    /// One stream by many seeds: the mean of a flow's estimates is its count, for parts of the key too, and
+    /// the bounds hold.
     #[test]
     fn estimates_are_unbiased_and_bounded_also_when_merged_and_by_parts() {
         const SEEDS: u64 = 200;

@@ -14,27 +14,29 @@ use packet::Key;
 /// A slot without a pair.
 const NONE: u64 = 0;
 
-/// Different pairs of a key and an other, all of them or one in 2ˡ for the level l: those whose hash begins
-/// with l zeros. So a pair counts once however often it comes, and the pairs of each key are a separate
-/// uniform sample (the one-level filtering of Venkataraman, Song, Gibbons, Blum, NDSS 2005).
+/// Distinct pairs of a key and a peer, all of them or one in 2ˡ for the level l: those whose hash begins with
+/// l zeros. So a pair counts once however often it occurs, and the pairs of each key are a separate uniform
+/// sample (the one-level filtering of Venkataraman, Song, Gibbons, Blum, NDSS 2005).
 ///
-/// The level rises by one, and half of the pairs leave, where one comes that finds no room; which level that ends at
-/// follows from the set of all pairs, in whatever order they come. At level 0 answers are exact, but for pairs that
-/// share all 64 bits of their hash (of n pairs any two do with a probability of n² / 2⁶⁵: 3·10⁻⁸ for a million). Above it a
-/// key's estimate is its pairs in the sample times 2ˡ, unbiased for a level; bounds are Chernoff's with 95 %, whose room (a normal tail would
-/// leave 0.7 % outside) covers that the pairs themselves choose between neighbouring levels.
+/// If a pair finds no room, the level rises by one, and half of the pairs are dropped; the final level
+/// depends only on the set of all pairs, not on their order. At level 0 answers are exact, except for pairs
+/// that share all 64 bits of their hash (of n pairs any two do with a probability of n² / 2⁶⁵: 3·10⁻⁸ for a
+/// million). Above it a key's estimate is its pairs in the sample times 2ˡ, unbiased for a level; bounds are
+/// Chernoff's with 95 %, whose margin (a normal tail would leave 0.7 % outside) covers the dependence of the
+/// level on the pairs themselves.
 ///
-/// A rise looks at all pairs once: some 5 ns for each, a few times in a window.
+/// A rise examines all pairs once: some 5 ns for each, a few times in a window.
 #[derive(Clone, Debug)]
 pub struct ContactSample<K: Key> {
     config: GridConfig<Self>,
     level: u32,
-    /// Pairs that are kept.
+    /// Pairs in the sample.
     used: usize,
     /// Their hashes: linear probing from a place by the low bits, which are independent of the level; at most
     /// 7/8 full.
     pairs: Box<[u64]>,
-    /// The key of the pair in each slot. Apart, because a packet whose pair is known does not need it.
+    /// The key of the pair in each slot. Stored separately, because a packet whose pair is known does not
+    /// need it.
     keys: Box<[K]>,
 }
 
@@ -48,7 +50,7 @@ impl<K: Key> Grid for ContactSample<K> {
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
     const USUAL_ROWS: usize = 1;
     const UNIT: &'static str = "capacity";
-    /// What 32 bits can place.
+    /// The places that 32 bits can address.
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=1 << 31;
 
     fn bytes(_: usize, capacity: usize) -> usize {
@@ -62,7 +64,7 @@ impl<K: Key> ContactSample<K> {
         self.level
     }
 
-    /// Different pairs that are kept.
+    /// Distinct pairs that are kept.
     pub fn pairs(&self) -> usize {
         self.used
     }
@@ -78,7 +80,7 @@ impl<K: Key> ContactSample<K> {
         place(pair as u32, self.pairs.len() as u32)
     }
 
-    /// The slot that has the pair, or else the one that it goes to.
+    /// The slot of the pair, or else the free slot for it.
     #[inline(always)]
     fn slot(&self, pair: u64) -> usize {
         let mut at = self.home(pair);
@@ -88,7 +90,7 @@ impl<K: Key> ContactSample<K> {
         at
     }
 
-    /// Adds a pair of this level's.
+    /// Adds a pair of this level.
     #[inline(always)]
     fn add(&mut self, pair: u64, key: &K) {
         let slot = self.slot(pair);
@@ -252,7 +254,7 @@ mod tests {
         assert_eq!(sample.level(), 1);
     }
 
-    /// The definition, by a set: the least level at which there is room for all pairs of it.
+    /// The definition, by a set: the least level at which all its pairs have room.
     #[test]
     fn the_sample_is_that_of_the_definition_in_whatever_order() {
         for (number, capacity) in [(1, 1), (2, 10), (3, 800), (4, 2_000)] {
@@ -325,7 +327,7 @@ mod tests {
         assert_eq!((sample.level(), sample.pairs()), (62, 3));
     }
 
-    /// Who knows another seed can choose pairs that fill the sample at that one alone.
+    /// Pairs chosen with knowledge of another seed fill the sample for that seed only.
     #[test]
     fn a_stream_made_against_one_seed_does_not_hurt_another() {
         let (known, secret) = (Seed::new(1), Seed::new(2));

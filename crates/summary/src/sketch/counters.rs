@@ -22,16 +22,17 @@ pub(crate) use weights::Weights;
 use super::memory::filled;
 use super::{Cell, SketchError};
 
-/// Cells of this many bytes and more lie beyond the core's own second-level cache, or take most of it.
+/// Cells of this many bytes and more exceed the core's L2 cache, or take most of it.
 const FAR_BYTES: usize = 512 << 10;
 
-/// What a byte holds at most. One that counted is not 0 again, so that a counter that has something seldom has to look at its cell.
+/// What a byte holds at most. A byte that has counted is never 0 again, so that a nonzero counter seldom has
+/// to read its cell.
 const FULL: u8 = u8::MAX;
 
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub(crate) struct Counters<C> {
-    /// None where the cells are not split.
+    /// Empty if the cells are not split.
     bytes: Box<[u8]>,
     cells: Box<[C]>,
     /// False where cells have only what full bytes gave them: a counter whose byte is 0 has nothing then, so
@@ -178,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Packets and weights in any order, to the end of a byte and beyond, against plain sums.
+    /// Packets and weights in any order, up to a full byte and beyond, against plain sums.
     #[test]
     fn a_counter_is_what_was_added() {
         const ORDER: [usize; 6] = [0, 0, 0, 1, 2, 3];

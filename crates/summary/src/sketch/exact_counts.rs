@@ -11,12 +11,13 @@ use packet::{Key, Seed};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Every flow with its sum, as long as there is room: then all answers are exact.
+/// Every flow with its sum. As long as there is room, all answers are exact.
 ///
-/// The table is hashbrown's, for whose groups seven eighths of the places suffice: 28.6 bytes for a flow of IPv4, 56 for one of IPv6. It
-/// takes its memory when it is made and never grows: a flow that finds no room is refused, and its weight counted
-/// ([`not_kept`](Self::not_kept)). A flow that is kept is so from its first packet on and stays exact; only where tables were
-/// merged may the other one have refused it. Bounds are certain.
+/// The table is hashbrown's, for whose groups seven eighths of the places suffice: 28.6 bytes for a flow of
+/// IPv4, 56 for one of IPv6. Its memory is allocated when it is made, and it never grows: a flow that finds
+/// no room is refused, and its weight counted ([`not_kept`](Self::not_kept)). A kept flow is counted from its
+/// first packet on and stays exact; only if tables were merged may the other one have refused it. Bounds are
+/// certain.
 #[derive(Clone, Debug)]
 pub struct ExactCounts<K: Key> {
     config: ExactConfig<K>,
@@ -25,7 +26,7 @@ pub struct ExactCounts<K: Key> {
     not_kept: u64,
     /// True once a flow found no room, even one without weight.
     is_short: bool,
-    /// What a kept flow may lack: refused, before they were merged, by tables that are in this one.
+    /// What a kept flow may lack: the weight refused by merged tables before the merge.
     missed: u64,
 }
 
@@ -33,7 +34,7 @@ pub struct ExactCounts<K: Key> {
 pub struct ExactConfig<K> {
     /// Flows that can be kept. The memory is a power of two of places, so that 7 · 2ⁿ flows use all of it.
     pub capacity: usize,
-    /// By which keys are hashed.
+    /// The seed of the keys' hash.
     pub seed: Seed,
     of: PhantomData<fn() -> K>,
 }
@@ -43,8 +44,8 @@ const KIND: &str = "exact counts";
 /// The largest capacity.
 const MOST: usize = 1 << 40;
 
-/// Control bytes that hashbrown reads at a time, and has once more behind the last: the width of a vector of the processors
-/// that it has one for.
+/// Control bytes that hashbrown reads at a time, and repeats after the last: the vector width on processors
+/// that it supports.
 const GROUP: usize = if cfg!(all(target_arch = "x86_64", target_feature = "sse2")) { 16 } else { 8 };
 
 /// Places that hashbrown takes for this many flows.
@@ -63,7 +64,7 @@ fn room(places: usize) -> usize {
 }
 
 impl<K: Key> ExactConfig<K> {
-    /// Checked where the table is made.
+    /// Checked when the table is made.
     pub fn new(capacity: usize, seed: Seed) -> Self {
         Self { capacity, seed, of: PhantomData }
     }
@@ -147,7 +148,7 @@ impl<K: Key> ExactCounts<K> {
         self.total
     }
 
-    /// Flows whose sum is at the end of its range, without an upper bound.
+    /// Flows with a saturated sum, without an upper bound.
     pub fn saturated(&self) -> usize {
         self.iter().filter(|(_, sum)| *sum == u64::MAX).count()
     }
@@ -166,7 +167,7 @@ impl<K: Key> ExactCounts<K> {
         self.total = self.total.saturating_add(weight);
     }
 
-    /// Becomes the heaviest flows of both, whose number is beyond the capacity.
+    /// Keeps the heaviest flows of both, whose number exceeds the capacity.
     fn keep_heaviest(&mut self, other: &Self, new: &[(K, u64)]) {
         let seed = self.config.seed;
         let theirs =
@@ -192,8 +193,7 @@ impl<K: Key> ExactCounts<K> {
     }
 }
 
-/// Called by hashbrown for a flow's hash when it grows, which a table that is never over its capacity does
-/// not.
+/// Called by hashbrown for a flow's hash when it grows, which a table within its capacity never does.
 fn never_moved<T>(_: &T) -> u64 {
     unreachable!("the table was made as large as it may become")
 }
@@ -360,7 +360,7 @@ mod tests {
         }
     }
 
-    /// The flow that one table refused and the other one kept, whichever is merged into which.
+    /// The flow that one table refused and the other one kept, in either direction of merging.
     #[test]
     fn a_kept_flow_may_lack_what_the_other_table_refused() {
         let config = config(1, 1);

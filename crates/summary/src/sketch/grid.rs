@@ -10,13 +10,13 @@ use std::ops::RangeInclusive;
 
 /// A structure of rows × width cells.
 pub trait Grid {
-    /// What people call it.
+    /// The structure's usual name.
     const KIND: &'static str;
     /// Rows that it can have.
     const ROWS: RangeInclusive<usize> = 1..=MAX_ROWS;
-    /// Rows where only the memory is given.
+    /// Rows if only the memory is given.
     const USUAL_ROWS: usize;
-    /// What a row consists of: `width` (cells), `capacity`, …
+    /// The unit of a row's size: `width` (cells), `capacity`, …
     const UNIT: &'static str = "width";
     /// Cells that a row can have.
     const WIDTH: RangeInclusive<usize> = 1..=u32::MAX as usize;
@@ -49,13 +49,13 @@ pub struct GridConfig<T> {
     pub rows: usize,
     /// Cells of a row.
     pub width: usize,
-    /// By which keys are hashed, and from which everything random is drawn.
+    /// The seed of the keys' hash and of all random draws.
     pub seed: Seed,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: Grid> GridConfig<T> {
-    /// Checked where the structure is made.
+    /// Checked when the structure is made.
     pub fn new(rows: usize, width: usize, seed: Seed) -> Self {
         Self { rows, width, seed, of: PhantomData }
     }

@@ -10,8 +10,9 @@ use packet::Seed;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Cells of sums: of weights, of keys and of check sums, the last two times the weight. A cell that only one flow is in gives its
-/// key by division; taking that flow out of its other cells leaves further ones with one flow alone, until nothing is left.
+/// Cells of sums: of weights, of keys and of check sums, the last two times the weight. A cell with a single
+/// flow yields its key by division; removing that flow from its other cells leaves further cells with a
+/// single flow, until nothing is left.
 ///
 /// All flows are recovered, exactly, while there are about 1.23 cells (three rows) or more for each, and
 /// nearly none beyond (Goodrich and Mitzenmacher, theorem 1): the answer states which case applies. As all
@@ -46,7 +47,7 @@ impl Check {
     }
 }
 
-/// Not every flow could be recovered.
+/// Some flows could not be recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRecovered<K> {
     /// Those that could, which is usually few.
@@ -55,7 +56,7 @@ pub struct NotRecovered<K> {
     pub cells_left: usize,
     /// All cells.
     pub cells: usize,
-    /// All weights together had more than 63 bits: nothing was looked for.
+    /// All weights together had more than 63 bits: no recovery was attempted.
     pub is_too_heavy: bool,
 }
 
@@ -111,7 +112,8 @@ impl<K: ByteKey> Iblt<K> {
         Parts { words: std::array::from_fn(word), check: self.check.of(hash) }
     }
 
-    /// `weight` times a key into the cell that begins at `cell`. Sums wrap: differences of them are exact all the same.
+    /// Adds `weight` times a key to the cell that begins at `cell`. Sums wrap, and their differences are
+    /// exact nevertheless.
     #[inline(always)]
     fn add(words: &mut [u64], cell: usize, parts: &Parts, weight: i64) {
         let cell = &mut words[cell..cell + stride(K::BYTES)];
@@ -124,7 +126,7 @@ impl<K: ByteKey> Iblt<K> {
         }
     }
 
-    /// The flow of a cell that has one flow alone.
+    /// The flow of a cell with a single flow.
     fn only(&self, words: &[u64], number: usize) -> Option<(K, i64)> {
         let cell = &words[number * stride(K::BYTES)..][..stride(K::BYTES)];
         let weight = cell[0] as i64;
@@ -149,10 +151,11 @@ impl<K: ByteKey> Iblt<K> {
         is_it.then_some((key, weight))
     }
 
-    /// All flows with their weights (of a difference: by how much more they had here), by key.
+    /// All flows with their weights (of a difference: how much more they had here), by key.
     ///
     /// # Errors
-    /// Where there were too many flows, with those that could be recovered, or weights of more than 63 bits together.
+    /// If there were too many flows, with those that could be recovered, or if all weights together exceed 63
+    /// bits.
     pub fn flows(&self) -> Result<Vec<(K, i64)>, NotRecovered<K>> {
         let stride = stride(K::BYTES);
         let mut words = self.words.to_vec();
@@ -180,10 +183,10 @@ impl<K: ByteKey> Iblt<K> {
         Ok(flows)
     }
 
-    /// Takes out what another point saw: what is left are the flows of which one had more.
+    /// Subtracts what another observation point counted: the flows that differ are left.
     ///
     /// # Errors
-    /// Where the configurations differ, with both; nothing was changed then.
+    /// If the configurations differ, with both; nothing is changed then.
     pub fn subtract(&mut self, other: &Self) -> Result<(), Unmergeable> {
         self.combine(other, |ours, theirs| ours.wrapping_sub(theirs))
     }
@@ -282,7 +285,7 @@ mod tests {
         counts
     }
 
-    /// With 1.4 cells a flow all is there, exactly; with 1.1 the answer states that it is not.
+    /// With 1.4 cells a flow all flows are recovered, exactly; with 1.1 the answer states that it is not.
     #[test]
     fn recovers_all_or_says_that_it_did_not() {
         for number in 0..20 {

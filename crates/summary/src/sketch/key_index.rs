@@ -8,7 +8,7 @@ use super::row_hash::place;
 use crate::bits::ones;
 use crate::tags::{TAGS, matching};
 
-/// Numbers for each bucket: a fiftieth of the buckets is full then.
+/// Numbers for each bucket: then one bucket in fifty is full.
 const LOAD: usize = TAGS / 2;
 
 /// Compared at once, a bucket costs only one unpredictable branch: found or not.
@@ -137,7 +137,7 @@ mod tests {
     use std::collections::HashMap;
 
     proptest! {
-        /// Few tags, so that they crowd; some at the end, so that they go around.
+        /// Few tags, so that they collide; some at the end, so that they wrap around.
         #[test]
         fn finds_what_a_map_finds(steps in proptest::collection::vec((0_usize..12, prop_oneof![0_u32..6, (u32::MAX - 6)..]), 0..200)) {
             let mut index = KeyIndex::new(12).expect("memory");

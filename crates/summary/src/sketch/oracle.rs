@@ -164,7 +164,7 @@ pub(crate) fn contacts_merge_and_reset<S, A>(
 pub(crate) struct Promise {
     asked: u64,
     broken: u64,
-    /// The least that was promised.
+    /// The least promised confidence.
     confidence: Option<f64>,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Reservoir {
     draw: Draw,
     places: u64,
     seen: u64,
-    /// How many are passed over before the next candidate.
+    /// The number to be skipped before the next candidate.
     left: u64,
     /// The number for whose probability the wait was drawn, counted from 1, and ln(1 − p) of it.
     from: u64,

@@ -24,7 +24,7 @@ use std::marker::PhantomData;
 
 /// A way of sampling.
 pub trait Sampling {
-    /// What people call it.
+    /// The method's usual name.
     const KIND: &'static str;
     /// What is sampled, for the text form.
     const UNIT: &'static str;
@@ -38,21 +38,21 @@ pub struct SampleConfig<T> {
     pub one_in: u32,
     /// Flows that can be kept.
     pub capacity: usize,
-    /// From which chances are drawn.
+    /// The seed of the draws.
     pub seed: Seed,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: Sampling> SampleConfig<T> {
-    /// One in this many where only the memory is given: as with sampled NetFlow on fast links.
+    /// One in this many if only the memory is given: as with sampled NetFlow on fast links.
     pub const USUAL: u32 = 100;
 
-    /// Checked where the sample is made.
+    /// Checked when the sample is made.
     pub fn new(one_in: u32, capacity: usize, seed: Seed) -> Self {
         Self { one_in, capacity, seed, of: PhantomData }
     }
 
-    /// The probability to be taken.
+    /// The probability of being taken.
     fn probability(&self) -> f64 {
         1.0 / f64::from(self.one_in)
     }

@@ -58,13 +58,14 @@ impl Class {
 }
 
 impl SizeDistribution {
-    /// The estimate from a sample of packets, of which one in `one_in` was taken: `sampled` has the sampled
-    /// packets of each flow of which any was taken, `packets` is how many there were of all flows.
+    /// The estimate from a sample of packets, of which one in `one_in` was taken: `sampled` has the number of
+    /// sampled packets of each sampled flow, `packets` is the number of packets of all flows.
     ///
-    /// Expectation maximisation over the sizes that may have been thinned to what was seen; flows of which nothing was seen are counted by the
-    /// chance of that. It begins with flows by the square of their size and ends after a hundred rounds at the most. Flows with more than 64
-    /// sampled packets are taken for `one_in` times as many. All is then scaled to `packets`: of those the sizes, as their number is known,
-    /// of all others the number. A rate of one in one is exact.
+    /// Expectation maximisation over the sizes that may have been thinned to what was seen; flows that were
+    /// not seen are added by their probability. It begins with numbers of flows by the inverse square of
+    /// their size and ends after at most a hundred rounds. Flows with more than 64 sampled packets count as
+    /// having `one_in` times as many. Everything is then scaled to `packets`: of those flows the sizes, as
+    /// their number is known, of all others the number. A rate of one in one is exact.
     ///
     /// What cannot be known: this inverts a smoothing, so that neighbouring sizes cannot be distinguished if
     /// `one_in` is large; and of flows much smaller than `one_in` the sample has hardly any, so that their
@@ -176,7 +177,8 @@ mod tests {
         }
     }
 
-    /// The chances are those of the binomial distribution, and what was found would be seen as it was.
+    /// The chances are those of the binomial distribution, and the found distribution reproduces what was
+    /// seen.
     #[test]
     fn what_is_found_explains_what_was_seen() {
         let binomial = |n: u64, k: u64, p: f64| {
@@ -204,8 +206,8 @@ mod tests {
         }
     }
 
-    /// One of 990,000 packets, sampled one in ten: what its own noise of 300 sampled packets makes of the total is a third of all that the
-    /// others have.
+    /// One of 990,000 packets, sampled one in ten: the noise of its 300 sampled packets in the total is a
+    /// third of all that the others have.
     #[test]
     fn an_elephant_leaves_the_number_of_small_flows() {
         for elephant in [98_400, 99_000, 99_600] {

@@ -81,7 +81,7 @@ impl<K: Key> SharedHashTable<K> {
     /// An empty one.
     ///
     /// # Errors
-    /// A width of zero, or memory that the machine does not have.
+    /// If the width is zero, or the memory cannot be allocated.
     pub fn new(config: &GridConfig<SimpleHashTable<K>>) -> Result<Self, SketchError> {
         config.check()?;
         Ok(Self {
@@ -91,7 +91,7 @@ impl<K: Key> SharedHashTable<K> {
         })
     }
 
-    /// What it was made from: that of a table for one core, which takes less memory.
+    /// The configuration: that of a table for one core, which takes less memory.
     pub fn configuration(&self) -> &GridConfig<SimpleHashTable<K>> {
         &self.config
     }
@@ -101,7 +101,7 @@ impl<K: Key> SharedHashTable<K> {
         size_of_val(&*self.entries)
     }
 
-    /// Counts a burst; any number of threads may.
+    /// Counts a burst; from any number of threads.
     pub fn update_burst(&self, burst: &[Update<K>]) {
         let width = self.config.width as u32;
         let mut places = [0_u32; BURST];
@@ -120,7 +120,7 @@ impl<K: Key> SharedHashTable<K> {
     /// it had.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     pub fn snapshot(&self) -> Result<SimpleHashTable<K>, SketchError> {
         let mut table = SimpleHashTable::new(&self.config)?;
         for (at, entry) in self.entries.iter().enumerate() {
@@ -131,7 +131,7 @@ impl<K: Key> SharedHashTable<K> {
         Ok(table)
     }
 
-    /// Forgets all that it saw and keeps its memory.
+    /// Clears it and keeps its memory.
     pub fn reset(&mut self) {
         self.entries.fill_with(Entry::new);
     }

@@ -12,8 +12,8 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// [`ReversibleSets`] that several cores update at the same time. Counters have 64 bits while they are shared.
 ///
-/// Where Wu et al. have lists of values, the sets here are a bit for each value: a value is put in by a compare-and-swap of its word,
-/// and mostly it is there, which takes a load.
+/// Instead of Wu et al.'s lists of values, the sets here have a bit for each value: a value is inserted by a
+/// compare-and-swap of its word, and usually it is present already, which takes a load.
 #[derive(Debug)]
 pub struct SharedReversibleSets<K: ByteKey> {
     config: GridConfig<ReversibleSets<K>>,
@@ -45,7 +45,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
     /// An empty one.
     ///
     /// # Errors
-    /// A size that the sketch cannot have, or memory that the machine does not have.
+    /// If the size is not possible, or the memory cannot be allocated.
     pub fn new(config: &GridConfig<ReversibleSets<K>>) -> Result<Self, SketchError> {
         config.check()?;
         Ok(Self {
@@ -57,7 +57,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         })
     }
 
-    /// What it was made from.
+    /// The configuration.
     pub fn configuration(&self) -> &GridConfig<ReversibleSets<K>> {
         &self.config
     }
@@ -67,7 +67,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         size_of_val(&*self.counters) + size_of_val(&*self.sets)
     }
 
-    /// Counts a burst; any number of threads may.
+    /// Counts a burst; from any number of threads.
     pub fn update_burst(&self, burst: &[Update<K>]) {
         let mut places = [[0; MAX_ROWS]; BURST];
         for burst in burst.chunks(word_sets::BURST) {
@@ -94,7 +94,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
     /// it had, and may be ahead of its sets by a packet a core.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     pub fn snapshot(&self) -> Result<ReversibleSets<K>, SketchError> {
         let mut sketch = ReversibleSets::new(&self.config)?;
         for (place, counter) in self.counters.iter().enumerate() {
@@ -105,7 +105,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         Ok(sketch)
     }
 
-    /// Forgets all that it saw and keeps its memory.
+    /// Clears it and keeps its memory.
     pub fn reset(&mut self) {
         self.counters.fill_with(Counter::new);
         self.sets.fill_with(|| AtomicU64::new(0));

@@ -3,12 +3,12 @@
 /// A flow size distribution: for each size, in packets, the number of flows that have it; estimated ones are fractions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeDistribution {
-    /// Sizes from 1 on, each once and the smallest first, with more than no flows.
+    /// Sizes from 1 on, each once and the smallest first, with a nonzero number of flows.
     sizes: Vec<(u64, f64)>,
 }
 
 impl SizeDistribution {
-    /// The distribution of flows that have these sizes. A flow without packets is none.
+    /// The distribution of flows that have these sizes. Flows without packets are ignored.
     pub fn of(sizes: impl Iterator<Item = u64>) -> Self {
         Self::of_flows(sizes.map(|size| (size, 1.0)).collect())
     }
@@ -69,7 +69,7 @@ impl SizeDistribution {
         if mean > 0.0 { off / mean } else { 0.0 }
     }
 
-    /// Adds the flows of another stream that has none of this one's.
+    /// Adds the flows of another stream that has no flow in common with this one.
     pub fn merge(&mut self, other: &Self) {
         let sizes = self.iter().chain(other.iter()).collect();
         *self = Self::of_flows(sizes);

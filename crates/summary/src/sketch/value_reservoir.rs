@@ -8,15 +8,15 @@ use super::{
     Configuration, Estimate, Merge, Quantiles, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 
-/// A fixed number of the weights of its updates (sizes of packets or flows, times in nanoseconds), each as likely as every other; keys
-/// and hashes are not used. Most values cost a decrement.
+/// A fixed number of the weights of its updates (sizes of packets or flows, times in nanoseconds), each with
+/// the same probability; keys and hashes are not used. Most values cost a decrement.
 ///
 /// Quantiles are those of the sample. Their bounds are of ranks: with a confidence of 95 % no share of n values is off by more than
 /// √(ln(2 / 0.05) / 2n) (Dvoretzky, Kiefer, Wolfowitz 1956, with Massart's constant), 0.75 % for 32,768 values (256 KiB). As long as all
 /// values are kept, they are exact.
 ///
-/// Samples of equal seeds take the same positions of their streams, so that what they miss may be alike: bounds of merged ones are
-/// √2 times as wide.
+/// Samples of equal seeds take the same positions of their streams, so that their errors may be correlated:
+/// bounds of merged ones are √2 times as wide.
 #[derive(Clone, Debug)]
 pub struct ValueReservoir {
     config: GridConfig<Self>,
@@ -41,7 +41,7 @@ impl Grid for ValueReservoir {
 }
 
 impl ValueReservoir {
-    /// How many values there were.
+    /// The number of values.
     pub fn total(&self) -> u64 {
         self.reservoir.seen()
     }
@@ -221,7 +221,7 @@ mod tests {
         merged_ones.must_hold();
     }
 
-    /// Two streams that are alike, by equal seeds: each takes what the other takes.
+    /// Two equal streams with equal seeds: both samples take the same positions.
     #[test]
     fn samples_that_miss_alike_are_within_the_bounds() {
         let mut promise = Promise::default();
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    /// Every value of two streams is in the merged sample as often as every other.
+    /// Every value of two streams is in the merged sample with the same frequency.
     #[test]
     fn a_merged_sample_is_uniform() {
         const SEEDS: u64 = 4_000;

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 pub(crate) const SET: usize = 4;
 /// Updates at a time: each is on its way to dozens of cache lines.
 pub(crate) const BURST: usize = 8;
-/// Bytes of keys that a search intersects, lists and puts together before it gives up: about a second.
+/// Bytes of keys that a search intersects, lists and combines before it stops: about a second.
 const MOST_STEPS: u64 = 1 << 27;
 /// What its rows are drawn for.
 pub(crate) const PURPOSE: u64 = 0x5e75;
@@ -26,10 +26,10 @@ pub(crate) const MOST_KEY: usize = 40;
 /// Counters with the sets of values that each byte of their keys had: 33 bytes for each byte of a key, so that a counter of
 /// an IPv4 5-tuple takes half a kilobyte.
 ///
-/// Heavy keys are found by intersecting the sets of one heavy counter a row; what is left of each byte is put together to
-/// candidates, of which those count that lie in just these counters. Answers and bounds are those of Count-Min. Each flow with the
-/// threshold or more is found, unless the answer says that the search was cut short, as where many flows share each
-/// counter.
+/// Heavy keys are found by intersecting the sets of one heavy counter a row; the remaining values of each
+/// byte are combined into candidates, of which those are kept that lie in exactly these counters. Answers and
+/// bounds are those of Count-Min. Each flow with the threshold or more is found, unless the answer states
+/// that the search was cut short, as when many flows share each counter.
 #[derive(Clone, Debug)]
 pub struct ReversibleSets<K: ByteKey> {
     config: GridConfig<Self>,
@@ -57,7 +57,7 @@ impl<K: ByteKey> Grid for ReversibleSets<K> {
 }
 
 impl<K: ByteKey> ReversibleSets<K> {
-    /// Updates that met a counter at its end, and could not be counted in full.
+    /// Updates of a saturated counter that could not be counted in full.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
@@ -104,7 +104,7 @@ struct Search<'a, K: ByteKey> {
 
 type Sets = [u64; MOST_KEY * SET];
 
-/// The values of a set in their order, and how many they are.
+/// The values of a set in their order, and their number.
 fn list(set: &[u64], values: &mut [u8; 256]) -> usize {
     let mut len = 0;
     for (base, word) in (0..).step_by(64).zip(set) {
@@ -117,7 +117,7 @@ fn list(set: &[u64], values: &mut [u8; 256]) -> usize {
 }
 
 impl<K: ByteKey> Search<'_, K> {
-    /// Takes work of this many bytes into account. False where it is too much.
+    /// Accounts for work on this many bytes. False if it is too much.
     fn step(&mut self, bytes: usize) -> bool {
         self.steps += bytes as u64;
         self.is_cut_short |= self.steps > MOST_STEPS || self.found.len() > MOST_FOUND;
@@ -348,7 +348,7 @@ mod tests {
         }
     }
 
-    /// One flow: an intersection a row, and its key listed and put together.
+    /// One flow: one intersection per row, and its key listed and combined.
     #[test]
     fn a_search_accounts_for_each_byte_that_it_looks_at() {
         let config = config(3, 8, 1);

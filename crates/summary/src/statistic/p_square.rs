@@ -27,27 +27,28 @@ impl Quantile {
 
 /// An estimate of one quantile: 56 bytes, all zero when empty. The same [`Quantile`] belongs to every call.
 ///
-/// Up to five samples the answer is exact: what lies at rank `1 + (n − 1)p`, interpolated between neighbours. From
-/// then on it is the third marker's height, as published, where that marker is no more than one place off its
-/// desired position. With p near 0 or 1 it cannot get there yet (p99: before 101 samples; the published answer to
-/// 20 exponential ones is a third too low as a rule), and the answer is interpolated between the two markers
-/// around that position. It never leaves the range of the samples.
+/// Up to five samples the answer is exact: the value at rank `1 + (n − 1)p`, interpolated between neighbours.
+/// From then on it is the third marker's height, as published, where that marker is no more than one place
+/// off its desired position. With p near 0 or 1 it cannot have reached it yet (p99: before 101 samples; the
+/// published answer for 20 exponential ones is usually a third too low), and the answer is interpolated
+/// between the two markers around that position. It never leaves the range of the samples.
 ///
-/// P² promises no bound on its error. Measured, p50 to p99.9: on uniform and exponential samples and on sorted
-/// ones the answer's rank is off by 2 to 6 percentage points with 20 of them, less than 0.5 with 1,000 and 0.1
-/// with 10,000 (with a Pareto tail of 1.2 by 1.1 and 0.6). Where there is nothing between two groups of samples
-/// the answer may lie there and stay far from both for hundreds of samples: the median of gaps within bursts
-/// (below 50) and between them (above 100,000, one in ten) came out some thirty times too large after 50 samples,
-/// and 10 % off after 1,000. For sizes of only two values it nears the right one as 1/n.
+/// P² promises no bound on its error. Measured, p50 to p99.9: on uniform and exponential samples and on
+/// sorted ones the answer's rank is off by 2 to 6 percentage points with 20 of them, less than 0.5 with 1,000
+/// and 0.1 with 10,000 (with a Pareto tail of 1.2 by 1.1 and 0.6). In a gap between two groups of samples the
+/// answer may stay far from both for hundreds of samples: the median of gaps within bursts (below 50) and
+/// between them (above 100,000, one in ten) was some thirty times too large after 50 samples, and 10 % off
+/// after 1,000. For sizes of only two values it converges to the right one as 1/n.
 ///
-/// Heights are `f64`: a sample is held to a relative 2^-53 (nanoseconds exactly up to 104 days), and one beyond
-/// 2^63 counts as 2^63. In an `f32` it would be 2^-24, and the steps of a marker, about 1/n of the distance to its
-/// neighbour, would be lost after some millions of samples. Desired positions are not stored: the paper's
-/// increments add up to `1 + (n − 1)p`, and its comparisons are between integers once multiplied by 2,000,000. So
-/// nothing is rounded, where stored floating-point sums drift and decide every hundredth step for p99 as they
-/// happen to.
+/// Heights are `f64`: a sample is stored with a relative precision of 2^-53 (nanoseconds exactly up to 104
+/// days), and one beyond 2^63 counts as 2^63. In an `f32` it would be 2^-24, and the steps of a marker, about
+/// 1/n of the distance to its neighbour, would be lost after some millions of samples. Desired positions are
+/// not stored: the paper's increments add up to `1 + (n − 1)p`, and its comparisons are between integers once
+/// multiplied by 2,000,000. So nothing is rounded, whereas stored floating-point sums drift and decide every
+/// hundredth step for p99 at random.
 ///
-/// Positions are 32-bit. After 2^32 − 1 samples they are halved: samples before that weigh half from then on.
+/// Positions are 32-bit. After 2^32 − 1 samples they are halved: earlier samples have half the weight from
+/// then on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PSquare {
     /// Ascending from five samples on, the first and last being the extremes; before, the samples in arrival
@@ -182,8 +183,8 @@ fn is_off(distance: i64) -> bool {
     !(-SCALE < distance && distance < SCALE)
 }
 
-/// Moves marker `i` by one place towards its desired position, which is `ahead` of it, unless a neighbour is in
-/// the way.
+/// Moves marker `i` by one place towards its desired position, which is `ahead` of it, unless a neighbour
+/// blocks it.
 #[inline(always)]
 fn step(q: &mut [f64; MARKERS], n: &mut [i64; MARKERS], i: usize, ahead: i64) {
     let (left, right) = (n[i] - n[i - 1], n[i + 1] - n[i]);
@@ -274,8 +275,8 @@ mod tests {
         }
     }
 
-    /// A parabola that just reaches the neighbour's height is no good: the comparison is a strict one, and the line is
-    /// taken.
+    /// A parabola that just reaches the neighbour's height is rejected: the comparison is strict, and the
+    /// line is used.
     #[test]
     fn a_tie_is_linear() {
         let quantile = Quantile::new(990_000);
@@ -287,7 +288,7 @@ mod tests {
         assert_eq!((p_square.heights[1], p_square.positions[0]), (25.0, 3));
     }
 
-    /// At the end of 32 bits the markers keep their heights, their order and their ranks, and continue.
+    /// At the limit of 32 bits the markers keep their heights, their order and their ranks, and continue.
     #[test]
     fn positions_are_halved() {
         for millionths in [0, 1, 500_000, 990_000, 999_999, 1_000_000] {

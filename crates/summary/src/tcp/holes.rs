@@ -114,7 +114,7 @@ impl Holes {
         self.len = 0;
     }
 
-    /// Takes the new list; returns the oldest hole where there is one too many.
+    /// Takes the new list; returns the oldest hole if there is one too many.
     fn replace(&mut self, changed: &Changed) -> Option<Hole> {
         let too_many = usize::from(changed.len > MAX_HOLES);
         let kept = &changed.list[too_many..changed.len];

@@ -12,10 +12,10 @@ use super::stream::{
 };
 use flow::LossCounts;
 
-/// The reordering window is at least this long, nanoseconds: tshark's limit where it knows no round trip.
+/// The reordering window is at least this long, nanoseconds: tshark's limit if it knows no round trip.
 const MIN_REORDERING_NS: u64 = 3_000_000;
 
-/// Segment size where none was seen: the default of RFC 9293, section 3.7.1.
+/// Segment size if none was seen: the default of RFC 9293, section 3.7.1.
 const DEFAULT_SEGMENT: u32 = 536;
 
 /// No segment has more payload (jumbograms are smaller in practice).
@@ -32,12 +32,12 @@ struct Side<'a> {
 #[derive(PartialEq, Eq)]
 enum Verdict {
     Taken,
-    /// It lies where no window allows: nothing of it counts.
+    /// It lies beyond any allowed window: nothing of it counts.
     Stray,
 }
 
-/// Takes a segment that `direction` (0 or 1) sent and that [`track`](super::track) gave back. What it finds out is
-/// added to `booked`, by direction: also of the peer's stream, which the segment acknowledges.
+/// Takes a segment that `direction` (0 or 1) sent and that [`track`](super::track) returned. Its findings are
+/// added to `booked`, by direction, including those on the peer's stream, which the segment acknowledges.
 ///
 /// Round trips that wait in the hot part are booked too: they must belong to the same windows.
 pub fn track_rare(
@@ -93,8 +93,8 @@ fn reordering_window_ns(hot: &[HotStream; 2]) -> u64 {
     (round_trip / 4).max(MIN_REORDERING_NS)
 }
 
-/// RFC 5961, section 3: whoever sends a reset knows the sequence numbers. It ends what is undecided, no more: a
-/// reset that the receiver does not believe does no harm.
+/// RFC 5961, section 3: the sender of a reset knows the sequence numbers. A reset only ends what is
+/// undecided: a reset that the receiver rejects does no harm.
 fn reset(side: &mut Side<'_>, peer: &mut Side<'_>, segment: &Segment) {
     let (stream, other) = (&mut *side.stream, &mut *peer.stream);
     let acks_next = segment.has(flag::ACK) && other.state & UNKNOWN == 0 && segment.ack == other.next;
@@ -168,7 +168,7 @@ impl Side<'_> {
         self.note_holes();
     }
 
-    /// Takes the segment's place in its own stream.
+    /// Processes the segment in its own stream.
     fn sequence(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) -> Verdict {
         let end = segment.seq.wrapping_add(segment.len());
         if segment.has(flag::SYN) && (self.stream.state & UNKNOWN != 0 || segment.seq != self.stream.isn) {
@@ -357,7 +357,8 @@ impl Side<'_> {
         Verdict::Taken
     }
 
-    /// What of a segment lies before the first one seen and comes within the reordering window after it.
+    /// Handles the part of a segment that lies before the first one seen and arrives within the reordering
+    /// window after it.
     fn before_pick_up(&mut self, seen: (u32, u32), now: u64, window_ns: u64) -> (u32, u32) {
         let base = self.stream.isn.wrapping_add(1);
         let is_near = self.stream.setup & SYN_SEEN == 0
@@ -395,7 +396,7 @@ impl Side<'_> {
         is_plausible
     }
 
-    /// Where something led to before that is near `[start, end)`; else it is noted that this did.
+    /// The position of an earlier stray segment that is near `[start, end)`; otherwise this one is stored.
     fn confirmation(&mut self, start: u32, end: u32) -> Option<u32> {
         let cold = self.cold();
         let before = cold.stray.filter(|before| distance(start, *before).unsigned_abs() <= reach::UNINFORMED);
@@ -403,8 +404,8 @@ impl Side<'_> {
         before
     }
 
-    /// A segment where no window allows one is not believed before a second one, or an acknowledgement, leads
-    /// there.
+    /// A segment beyond any allowed window is not trusted until a second one, or an acknowledgement, confirms
+    /// the position.
     fn stray(&mut self, segment: &Segment, end: u32) -> Verdict {
         let Some(before) = self.confirmation(segment.seq, end) else { return Verdict::Stray };
         self.resynchronise(segment.seq, last(before, end));
@@ -414,7 +415,7 @@ impl Side<'_> {
         Verdict::Taken
     }
 
-    /// Takes the stream anew from `acked` to `next`; what was undecided is forgotten.
+    /// Restarts the stream from `acked` to `next`; what was undecided is discarded.
     fn resynchronise(&mut self, acked: u32, next: u32) {
         self.booked.resync_count += 1;
         let cold = self.cold();
@@ -489,7 +490,7 @@ impl Side<'_> {
         self.stream.settle(ack.ack, timing);
     }
 
-    /// Takes the window that this side advertises.
+    /// Stores the window that this side advertises.
     fn window(&mut self, peer: &mut HotStream, segment: &Segment) {
         if segment.has(flag::SYN) {
             return;
@@ -517,8 +518,8 @@ impl HotStream {
         self.setup = self.setup & !SCALE | SYN_SEEN | segment.window_scale().map_or(0, |shift| shift + 1);
     }
 
-    /// Karn's rule: what was sent again cannot be timed, and neither can what waits behind it, but by the
-    /// timestamp of the new copy, where it is newer than all before (RFC 7323, section 4.1).
+    /// Karn's rule: what was retransmitted cannot be timed, and neither can what waits behind it, except by
+    /// the timestamp of the new copy, if it is newer than all earlier ones (RFC 7323, section 4.1).
     fn note_sent_again(&mut self, segment: &Segment, end: u32, is_new_copy: bool) {
         let newer =
             segment.timestamps().map(|(tsval, _)| tsval).filter(|tsval| is_before(self.tsval, *tsval));

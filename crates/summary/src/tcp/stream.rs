@@ -43,7 +43,7 @@ pub struct HotStream {
 
 const _: () = assert!(size_of::<HotStream>() == 64 && align_of::<HotStream>() == 64);
 
-/// More than any round trip is stored as, so that the least of it and others is theirs.
+/// More than any stored round trip, so that it never is the minimum.
 const NO_RTT: u32 = u32::MAX;
 
 /// Segments of a stream that are timed at once.
@@ -79,24 +79,25 @@ pub(super) const PROBED: u8 = 1 << 5;
 /// In `setup`: the cold part belongs to this connection.
 pub(super) const COLD: u8 = 1 << 6;
 
-/// Whether a segment was dealt with.
+/// Whether a segment was processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Tracked {
     /// All is done.
     Done,
-    /// Nothing is done yet: [`track_rare`](super::track_rare) has to take the segment.
+    /// Nothing is done yet: [`track_rare`](super::track_rare) must process the segment.
     Rare,
 }
 
 /// What no ordinary segment meets, in either stream.
 const SPECIAL: u8 = UNKNOWN | UNACKED | PENDING | ZERO_WINDOW | SKIPPED;
 
-/// Takes a segment that `direction` (0 or 1) sent, if there is nothing special about it: it comes next in its stream, is no larger
-/// than those before, acknowledges only what was seen, and nothing whatever is open in either stream. Looks at no option but TSval.
+/// Processes a segment that `direction` (0 or 1) sent, if it is ordinary: it is next in its stream, is no
+/// larger than earlier ones, acknowledges only what was seen, and nothing is open in either stream. Reads no
+/// option but TSval.
 ///
 /// `repeats_ack`: it has the acknowledgement number of the one before it in its direction. Then it has no
-/// news for the peer's stream, which is not read: a cache line less (15 of 100 ns at a million flows).
+/// news for the peer's stream, which is not read: this saves a cache line (15 of 100 ns at a million flows).
 #[inline(always)]
 pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment, repeats_ack: bool) -> Tracked {
     let own = direction & 1;
@@ -195,7 +196,7 @@ impl HotStream {
         self.state & HOLES != 0
     }
 
-    /// Books the round trips that were measured and not booked yet. They belong to the window that is open: to be
+    /// Books the round trips that were measured and not booked yet. They belong to the open window: to be
     /// called before it turns, and before the record ends.
     #[inline]
     pub fn book_rtt(&mut self, booked: &mut LossCounts) {
@@ -208,14 +209,14 @@ impl HotStream {
         (self.rtt_known != NO_RTT).then_some(self.rtt_known)
     }
 
-    /// True for plain data or a plain acknowledgement that comes next in the stream.
+    /// True for plain data or a plain acknowledgement that is next in the stream.
     #[inline(always)]
     fn is_next(&self, segment: &Segment) -> bool {
         segment.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK
             && segment.seq == self.next
     }
 
-    /// Takes the segment's payload, which comes next.
+    /// Processes the segment's payload, which is next in the stream.
     #[inline(always)]
     fn advance(&mut self, segment: &Segment) {
         if segment.payload != 0 {
@@ -228,14 +229,14 @@ impl HotStream {
         }
     }
 
-    /// True where the segment has the greatest window, none at all, or the most payload.
+    /// True if the segment has the greatest window, none at all, or the most payload.
     #[inline(always)]
     fn outgrows(&self, segment: &Segment) -> bool {
         // One less, so that a window of zero is a new maximum too.
         segment.window.wrapping_sub(1) >= self.window || segment.payload > u32::from(self.max_segment)
     }
 
-    /// Takes the greatest window and the largest segment. False where the rare path has to look at them.
+    /// Stores the greatest window and the largest segment. False if the rare path must handle them.
     fn grow(&mut self, segment: &Segment) -> bool {
         if segment.window == 0 || segment.payload > u16::MAX.into() {
             return false;
@@ -275,8 +276,9 @@ impl HotStream {
         }
     }
 
-    /// Times by an acknowledgement of all that is being timed, which most are: then there is nothing to be sorted out. False where
-    /// it is another one, or the sample needs more room than there is here; nothing is changed then.
+    /// Takes the time from an acknowledgement of everything that is being timed, which is the most frequent
+    /// case and the simplest. False for any other, or if the sample needs more room than there is here;
+    /// nothing is changed then.
     #[inline(always)]
     fn time_all(&mut self, ack: &Segment) -> bool {
         let latest = (usize::from(self.timed) - 1).min(TIMED - 1);
@@ -292,7 +294,7 @@ impl HotStream {
         true
     }
 
-    /// The same for any acknowledgement. False where the sample needs more room than there is here.
+    /// The same for any acknowledgement. False if the sample needs more room than there is here.
     fn time(&mut self, ack: &Segment) -> bool {
         let timing = self.timing(ack);
         if !self.note(&timing) {
@@ -302,7 +304,7 @@ impl HotStream {
         true
     }
 
-    /// Takes a sample into the sums. False where they have no room for it.
+    /// Adds a sample to the sums. False if they have no room for it.
     #[inline(always)]
     fn note(&mut self, timing: &Timing) -> bool {
         let Some(sample) = timing.sample else { return true };
@@ -331,7 +333,7 @@ impl HotStream {
         }
     }
 
-    /// The same where it is known how many it covers, and which is the latest of them.
+    /// The same if the number that it covers, and the latest of them, are known.
     #[inline(always)]
     fn timing_of(&self, latest: usize, covered: usize, ack: &Segment) -> Timing {
         let is_match = if self.state & BY_TIMESTAMP != 0 {
@@ -373,7 +375,7 @@ impl HotStream {
         self.note_flight(ack);
     }
 
-    /// Takes what is in flight behind an acknowledgement that covered a timed segment.
+    /// Stores what is in flight after an acknowledgement that covered a timed segment.
     #[inline(always)]
     fn note_flight(&mut self, ack: u32) {
         if self.state & HOLES == 0 && self.next.wrapping_sub(ack).wrapping_shr(self.flight.into()) != 0 {

@@ -54,7 +54,7 @@ fn of_part<K: Key>(part: &Part<K>) -> Option<Estimate> {
     }
 }
 
-/// Of disjoint sets of flows, each with its total: the entropy of the set, and that within it.
+/// Combines disjoint sets of flows, each with its total: the entropy over the sets, and that within each.
 fn together(parts: &[(f64, Option<Estimate>)]) -> Option<Estimate> {
     let total: f64 = parts.iter().map(|(total, _)| total).sum();
     let mut sum = Estimate::exact(0.0);

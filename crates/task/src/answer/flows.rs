@@ -37,7 +37,7 @@ fn of_part<K: Key>(part: &Part<K>, key: &KeySpec, threshold: u64, most: usize) -
     Found { flows: estimated(found, key).collect(), more: 0, is_cut_short }
 }
 
-/// No more of an exact table than an answer has rows: it may keep millions of flows.
+/// No more flows of an exact table than an answer has rows: it may keep millions of flows.
 fn largest<K: Key>(table: &ExactCounts<K>, spec: &KeySpec, threshold: u64, most: usize) -> Found {
     let (mut ranking, mut all) = (Ranking::new(most), 0);
     for (key, sum) in table.iter().filter(|(_, sum)| *sum >= threshold) {

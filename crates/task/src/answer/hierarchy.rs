@@ -9,7 +9,7 @@ use flow::{Bounds, Estimate};
 use packet::FlowKey;
 use std::collections::BTreeMap;
 
-/// Heavy prefixes that no longer one covers yet.
+/// Heavy prefixes that are not yet covered by a longer one.
 type Uncovered = Vec<(FlowKey, Estimate)>;
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {

@@ -11,7 +11,7 @@ use summary::sketch::{
     ValueReservoir,
 };
 
-/// All of an answer's bounds hold together with the rest of this probability at least.
+/// The probability, at most, that not all of an answer's bounds hold together.
 const FAILURE: f64 = 0.05;
 /// Flows that are kept next to a Count-Min array where only its memory is given.
 const CANDIDATES: f64 = 1024.0;
@@ -62,7 +62,7 @@ pub(super) fn capacity<K: Key>(structure: Structure, bytes: usize, question: &Qu
     }
 }
 
-/// Standard deviations beyond which a normal variable is with this probability at the most (Chernoff).
+/// Standard deviations that a normal variable exceeds with at most this probability (Chernoff).
 fn deviations(failure: f64) -> f64 {
     (2.0 * (2.0 / failure).ln()).sqrt()
 }

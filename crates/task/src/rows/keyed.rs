@@ -158,7 +158,7 @@ pub(crate) fn key_words(number: u64) -> usize {
     if number & OF_V6 == 0 { KeyV4::WORDS } else { KeyV6::WORDS }
 }
 
-/// The direction of a key that begins with the lesser endpoint.
+/// The direction of a key whose source is the lesser endpoint.
 fn lesser<K: MaskedKey>(key: K) -> K {
     let reversed = key.reversed();
     // A key's bytes are in the order of its members.

@@ -14,7 +14,7 @@ pub(crate) struct MergedRows {
     rules: Vec<Aggregation>,
     v4: GroupTable<2>,
     v6: GroupTable<5>,
-    /// Rows whose keys found no memory.
+    /// Rows whose keys had no memory.
     unplaced: u64,
     scratch: Scratch,
 }
@@ -52,7 +52,7 @@ impl MergedRows {
         }
     }
 
-    /// Adds IPv4 rows, of windows or of ended records; those of one key come in order.
+    /// Adds IPv4 rows, of windows or of ended records; those of one key must be added in order.
     pub(crate) fn add_v4(&mut self, rows: &Rows<KeyV4>) {
         let Self { columns, rules, v4, unplaced, scratch, .. } = self;
         scratch.v4.fill(rows, columns);
@@ -98,7 +98,7 @@ impl MergedRows {
     }
 }
 
-/// Adds the rows of a batch, and gives the number of those for which there was no memory.
+/// Adds the rows of a batch, and returns the number of those for which there was no memory.
 fn add<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     columns: &[RowValue],
@@ -115,7 +115,7 @@ fn add<K: MaskedKey, const N: usize>(
     unplaced
 }
 
-/// Merges those rows of a batch whose keys have rows already, and leaves the others in it.
+/// Merges those rows of a batch whose keys have rows already, and keeps the others in it.
 fn merge_known<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     columns: &[RowValue],
@@ -135,7 +135,8 @@ fn merge_known<K: MaskedKey, const N: usize>(
     batch.retain(columns, &is_new);
 }
 
-/// Calls `work` with the places of some rows of a batch, and the words of their keys, until it has had all.
+/// Calls `work` with the places of some rows of a batch, and the words of their keys, until all are
+/// processed.
 fn each_chunk<K: MaskedKey, const N: usize>(
     batch: &Batch<K>,
     mut work: impl FnMut(Range<usize>, &[[u64; N]]),

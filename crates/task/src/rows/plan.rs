@@ -68,7 +68,8 @@ pub(crate) enum ItemKind {
     SumOf([Option<RowValue>; 3]),
     Min(RowValue),
     Count,
-    /// Two words: values counted, and rows whose values may be new or not. The number of the set of values.
+    /// Two words: values counted, and rows whose values may or may not be new. Contains the number of the set
+    /// of values.
     Distinct(usize, DistinctOf),
     /// Two words: the sum, and the number of round trips.
     MeanRoundTrip,

@@ -9,15 +9,16 @@ use flow::{NULL, RowValue};
 use packet::MaskedKey;
 use summary::{GroupTable, NO_GROUP};
 
-/// Distinct values that one item of one query counts exactly in one window. Beyond, and where memory ends, a count has bounds.
+/// Distinct values that one item of one query counts exactly in one window. Beyond, or without memory, a
+/// count has bounds.
 pub const MOST_DISTINCT: usize = 1_000_000;
 
 /// Number of the group that all rows are in.
 const ALL: u64 = 0;
-/// Number of the group of rows whose groups found no memory.
+/// Number of the group of rows whose groups had no memory.
 const UNPLACED: u64 = u64::MAX;
 
-/// Words of a distinct value: whose it is, and the value.
+/// Words of a distinct value: its owner, and the value.
 const VALUE_WORDS: usize = 8;
 
 /// What one query has of one window.
@@ -217,7 +218,7 @@ fn update<K: MaskedKey>(
     }
 }
 
-/// A row's value of what is counted once, as the sets have it; nothing where it is null.
+/// A row's value to be counted as distinct, in the form of the sets; `None` if it is null.
 fn value_of<K: MaskedKey>(of: DistinctOf, batch: &Batch<K>, row: usize) -> Option<[u64; VALUE_WORDS]> {
     let mut value = [0; VALUE_WORDS];
     match of {
@@ -280,7 +281,8 @@ impl Distinct {
         }
     }
 
-    /// Counts another's values. `place` gets the number of a value's group there, and hands on the group's state and number here.
+    /// Counts another's values. `place` gets the number of a value's group there, and passes the group's
+    /// state and number here to its argument.
     fn merge(
         &mut self,
         other: &Self,

@@ -29,7 +29,7 @@ pub(crate) struct TopRow {
     pub(crate) state: Vec<u64>,
 }
 
-/// Rows beyond the limit that are kept before some go.
+/// Rows beyond the limit that are kept before some are discarded.
 const SLACK: usize = 256;
 
 impl TopRows {
@@ -138,7 +138,7 @@ impl TopRows {
         }
     }
 
-    /// Leaves the first rows alone.
+    /// Discards all but the first rows.
     fn shrink(&mut self, plan: &Plan) {
         if self.kept.len() > self.limit {
             let by_rank = |a: &TopRow, b: &TopRow| plan.compare(&a.ranked(), &b.ranked());

@@ -6,7 +6,7 @@
 pub(super) struct Interval {
     whole: u64,
     part: u64,
-    /// Units per nanosecond, for finding about the right one.
+    /// Units per nanosecond, for an approximate position.
     units: f64,
 }
 

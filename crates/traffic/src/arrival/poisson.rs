@@ -24,8 +24,8 @@ pub(super) fn arrivals(seed: u64) -> Vec<u32> {
     sums.into_iter().map(|sum| (sum * scale) as u32).collect()
 }
 
-/// The natural logarithm of a number in (0, 1] that is no subnormal, with nothing but operations that IEEE 754 rounds
-/// exactly: a mathematical library's may differ between platforms.
+/// The natural logarithm of a number in (0, 1] that is no subnormal, by operations that IEEE 754 rounds
+/// exactly: mathematical libraries may differ between platforms.
 fn ln(number: f64) -> f64 {
     const LN_2: f64 = std::f64::consts::LN_2;
     let bits = number.to_bits();

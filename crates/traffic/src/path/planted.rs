@@ -69,7 +69,7 @@ impl PlantedPaths {
         paths
     }
 
-    /// Which path's frame comes first, and when.
+    /// The path whose frame is next, and its time.
     fn first(&self) -> Option<(usize, u64)> {
         let dues =
             self.paths.iter().enumerate().filter_map(|(at, path)| Some((at, path.next.as_ref()?.time_ns)));

@@ -9,9 +9,9 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Payload of a segment: what fits an Ethernet frame behind headers without options.
+/// Payload of a segment: what fits an Ethernet frame after headers without options.
 const PAYLOAD: u32 = 1460;
-/// Segments that may be on their way: what the window that the headers state allows (64,240 bytes).
+/// Segments that may be in flight: as the window in the headers allows (64,240 bytes).
 const WINDOW: u32 = 44;
 /// Segments of a connection's end that are never lost, so that others follow every loss.
 const SAFE_TAIL: u32 = WINDOW;
@@ -19,7 +19,8 @@ const SAFE_TAIL: u32 = WINDOW;
 const DUP_THRESH: u32 = 3;
 /// Time between two segments of a sender: 1 Gbit/s.
 const SPACING_NS: u64 = 12_000;
-/// What the hop holds back comes this much later: others overtake it, but fewer than make it count as lost.
+/// The delay of segments that the hop holds back: others overtake them, but too few for them to count as
+/// lost.
 const DELAY_NS: u64 = SPACING_NS * 5 / 2;
 const _: () = assert!(DELAY_NS < DUP_THRESH as u64 * SPACING_NS);
 const START_NS: u64 = 1_704_067_200_000_000_000;
@@ -87,7 +88,7 @@ struct Connection {
     fates: Vec<Fate>,
     /// By tap: the latest segment that passed.
     latest: Vec<u32>,
-    /// What arrived at the server, and what the client knows of it.
+    /// The segments that arrived at the server, and those of which the client knows.
     arrived: Vec<bool>,
     known: Vec<bool>,
     /// All below have arrived; all below are known to have.
@@ -162,7 +163,7 @@ impl Path {
     /// Length of the longest frame on the wire, without check sequence.
     pub(crate) const LONGEST_WIRE: u32 = headers::TCP_OVER_IPV4 as u32 + PAYLOAD;
 
-    /// What was lost so far; whole once [`Path::next_frame`] gives none.
+    /// What was lost so far; complete once [`Path::next_frame`] returns none.
     pub fn truth(&self) -> &PathTruth {
         &self.truth
     }
@@ -242,7 +243,7 @@ impl Path {
         TapFrame { tap, time_ns: now, data, wire_len, total_byte, member }
     }
 
-    /// A packet is at its end, right behind the last tap.
+    /// A packet is at its end, immediately after the last tap.
     fn arrive(&mut self, now: u64, number: u32, packet: Packet) {
         let last = self.spec.hops;
         let connection = &mut self.connections[number as usize];
@@ -275,7 +276,7 @@ impl Path {
         }
     }
 
-    /// The client sends what it may: what is to be sent again first.
+    /// The client sends what it may, retransmissions first.
     fn send(&mut self, now: u64, number: u32) {
         let connection = &mut self.connections[number as usize];
         let segments = connection.fates.len() as u32;
@@ -348,8 +349,8 @@ impl Connection {
         }
     }
 
-    /// The client hears which segment arrived, as selective acknowledgements would tell it (RFC 2018), and sends again
-    /// what must be lost.
+    /// The client is informed which segment arrived, as by selective acknowledgements (RFC 2018), and
+    /// retransmits what must be lost.
     fn learn(&mut self, expected: u32, segment: u32) {
         self.known[segment as usize] = true;
         self.acknowledged = self.acknowledged.max(expected);

@@ -8,7 +8,7 @@ use crate::sketch::{Estimate, Unmergeable};
 
 /// Products of rows estimate the streams' inner product.
 pub trait InnerProduct: Linear {
-    /// A row's product, less what flows that share counters are expected to add.
+    /// A row's product, minus the expected contribution of flows that share counters.
     fn row_product(product: f64, left: &CounterArray<Self>, right: &CounterArray<Self>) -> f64;
 
     /// The answer to [`CounterArray::inner_product`].
@@ -16,13 +16,13 @@ pub trait InnerProduct: Linear {
 }
 
 impl<P: InnerProduct> CounterArray<P> {
-    /// The sum over all keys of what they had here times what they had there.
+    /// The sum over all keys of their weight here times their weight there.
     ///
-    /// Count-Min: at most e·N·N'/w too large with a probability of 1 − e^(−d) (Cormode, Muthukrishnan, Theorem 3). Count Sketch and k-ary: the
-    /// median of rows, of which each has no mean error.
+    /// Count-Min: at most e·N·N'/w too large with a probability of 1 − e^(−d) (Cormode, Muthukrishnan,
+    /// Theorem 3). Count Sketch and k-ary: the median of rows, each of which is unbiased.
     ///
     /// # Errors
-    /// Where the configurations differ, with both.
+    /// If the configurations differ, with both.
     pub fn inner_product(&self, other: &Self) -> Result<Estimate, Unmergeable> {
         Unmergeable::check(&self.configuration, &other.configuration)?;
         Ok(P::inner_product(self, other))
@@ -79,7 +79,7 @@ fn row_products<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> O
     Some(products)
 }
 
-/// The least row's product, for counters that only count too much.
+/// The least row's product, for counters that only overestimate.
 fn least_product<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> Estimate {
     let depth = left.configuration.depth;
     let Some(products) = row_products(left, right) else { return Estimate::unbounded(f64::INFINITY) };
@@ -102,7 +102,7 @@ fn median_product<P: InnerProduct>(
     Some(median_of(products))
 }
 
-/// The median with its bound; `width` is what the variance goes by.
+/// The median with its bound; `width` determines the variance.
 fn bounded_median_product<P: InnerProduct>(
     left: &CounterArray<P>,
     right: &CounterArray<P>,

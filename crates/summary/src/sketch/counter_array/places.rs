@@ -3,7 +3,7 @@
 use crate::sketch::row_hash::MAX_ROWS;
 use packet::Seed;
 
-/// What rows are drawn for: structures of other kinds with the same seed have other rows.
+/// The purpose of the draws: structures of other kinds with the same seed have other rows.
 const PURPOSE: u64 = 1;
 
 /// Where a place's sign is, for policies that have one.
@@ -145,7 +145,8 @@ pub(super) use with_depth;
 mod tests {
     use super::*;
 
-    /// Of many seeds, how often two hashes meet in none, one, … of three rows, and how evenly one of them lies.
+    /// Over many seeds, how often two hashes collide in none, one, … of three rows, and how evenly one of
+    /// them is spread.
     fn meet_as_random_ones_would<const SIGNS: bool>(width: usize) {
         const SEEDS: u64 = 20_000;
         let values = (width << usize::from(SIGNS)) as f64;

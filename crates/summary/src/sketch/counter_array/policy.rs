@@ -10,7 +10,7 @@ use crate::sketch::row_hash::MAX_ROWS;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// How an array counts and answers. The five of this module are all there are.
+/// How an array counts and answers. The five of this module are the only ones.
 pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     /// Its counters.
     type Cell: Cell;
@@ -25,15 +25,15 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     /// True where a packet adds to its counters and nothing else, so that many of them are split (`counters.rs`).
     const SPLITS: bool = false;
 
-    /// Adds `weight` at the places of a packet. Gives the counters after it, their signs undone. Without `MAY_END` no
-    /// counter can come to its limit.
+    /// Adds `weight` at the places of a packet. Returns the counters after it, without their signs. Without
+    /// `MAY_END` no counter can reach its limit.
     fn add<const D: usize, const MAY_END: bool>(
         cells: &mut [Self::Cell],
         places: &[Place; D],
         weight: u64,
     ) -> [Self::Cell; D];
 
-    /// The counters of the key with this hash, their signs undone; those behind the depth are zero.
+    /// The counters of the key with this hash, without their signs; those beyond the depth are zero.
     fn counters(array: &CounterArray<Self>, hash: u64) -> [Self::Cell; MAX_ROWS] {
         array.cells_of(hash)
     }
@@ -48,12 +48,13 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
 /// Counters are sums over the packets, so that arrays can be added: all but [`Conservative`].
 pub trait Linear: Policy {}
 
-/// Counters may fall, so that packets can be taken away, and arrays be subtracted.
+/// Counters may fall, so that packets can be removed, and arrays be subtracted.
 pub trait Signed: Linear
 where
     Self::Cell: SignedCell,
 {
-    /// Takes `weight` away. True where a counter is below zero after it that is never there by what flows have.
+    /// Subtracts `weight`. True if that leaves a counter below zero that no flow's true total can bring
+    /// there.
     fn remove(array: &mut CounterArray<Self>, hash: u64, weight: u64) -> bool;
 }
 
@@ -128,8 +129,8 @@ fn median<C: Cell>(values: &mut [C]) -> (f64, bool) {
     (median_of(&[below.to_f64(), above.to_f64()]), below.is_at_limit() || above.is_at_limit())
 }
 
-/// Sufficient to compare flows. Sorted by exchanging neighbours, which for eight at most is straight-line
-/// code.
+/// Sufficient to compare flows. Sorted by exchanging neighbours, which is straight-line code for at most
+/// eight.
 #[inline(always)]
 fn upper_median<C: Cell, const D: usize>(mut counters: [C; D]) -> i64 {
     for end in (1..D).rev() {
@@ -269,7 +270,7 @@ impl<C: SignedCell> Policy for KAry<C> {
     type Cell = C;
     const KIND: &'static str = "k_ary";
     const USUAL_DEPTH: usize = 5;
-    /// One counter cannot tell a flow from the rest.
+    /// One counter cannot distinguish a flow from the rest.
     const LEAST_WIDTH: usize = 2;
     const SPLITS: bool = true;
 

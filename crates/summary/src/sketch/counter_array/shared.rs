@@ -13,16 +13,17 @@ use packet::Key;
 /// A counter array that several cores update at the same time. Counters have 64 bits while they are shared,
 /// and stop at their limits.
 ///
-/// Any linear policy: what is added is added, in whatever order. Conservative update reads all rows and raises
-/// some; two cores at once would lose packets, so it is not among them, and this does not compile:
+/// Any linear policy: additions commute. Conservative update reads all rows and raises some; two cores at
+/// once would lose packets, so it is excluded, and this does not compile:
 ///
 /// ```compile_fail,E0277
 /// # use summary::sketch::{Conservative, SharedArray};
 /// fn shared(_: SharedArray<packet::KeyV4, Conservative>) {}
 /// ```
 ///
-/// The global heavy hitter is the flow with the largest estimate that any packet had when it was counted. The critical section is entered only
-/// for an estimate above that, which every packet of the heaviest flow has: that is what it costs.
+/// The global heavy hitter is the flow with the largest estimate that any packet had when it was counted. The
+/// critical section is entered only for an estimate above that, which every packet of the heaviest flow has:
+/// this is its cost.
 #[derive(Debug)]
 pub struct SharedArray<K, P: Linear> {
     configuration: ArrayConfig<P>,
@@ -31,7 +32,7 @@ pub struct SharedArray<K, P: Linear> {
     cells: Box<[Counter]>,
     added: Counter,
     heaviest: Section<(K, u64)>,
-    /// The estimate in `heaviest`, for those who only look whether they have more. It may lag behind.
+    /// The estimate in `heaviest`, for updates that only check whether theirs is larger. It may lag behind.
     largest: AtomicU64,
 }
 
@@ -39,7 +40,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     /// An empty one.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     pub fn new(configuration: &ArrayConfig<P>) -> Result<Self, SketchError> {
         Ok(Self {
             configuration: *configuration,
@@ -51,7 +52,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         })
     }
 
-    /// What it was made from.
+    /// The configuration.
     pub fn configuration(&self) -> &ArrayConfig<P> {
         &self.configuration
     }
@@ -61,7 +62,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         size_of_val(&*self.cells)
     }
 
-    /// Counts a burst; any number of threads may.
+    /// Counts a burst; from any number of threads.
     pub fn update_burst(&self, burst: &[Update<K>]) {
         with_depth!(self.configuration.depth, D => self.add_rows::<D>(burst));
     }
@@ -124,7 +125,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     /// it had.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     pub fn snapshot(&self) -> Result<CounterArray<P>, SketchError> {
         let mut array = CounterArray::new(&self.configuration)?;
         for (cell, shared) in array.counters.weighed().cells().iter_mut().zip(&self.cells) {
@@ -134,7 +135,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         Ok(array)
     }
 
-    /// Forgets all that it saw and keeps its memory.
+    /// Clears it and keeps its memory.
     pub fn reset(&mut self) {
         for cell in &mut self.cells {
             cell.take();

@@ -6,9 +6,9 @@ use crate::sketch::memory::prefetch;
 
 /// Counters that a burst is counted into.
 pub(crate) trait View {
-    /// True where what packets count in is too much to be near.
+    /// True if the counters of packets exceed the near cache.
     fn are_far(&self) -> bool;
-    /// Has what a packet counts in on its way.
+    /// Prefetches what a packet counts in.
     fn prefetch(&self, at: usize);
     /// True where nothing was counted yet.
     fn is_zero(&self, at: usize) -> bool;

@@ -24,7 +24,7 @@ pub(super) struct SampleTable<K> {
 struct Flow<K> {
     key: K,
     sum: u64,
-    /// How often it began: once in each of the merged samples that it is in.
+    /// The number of merged samples that it is in: it began once in each.
     begun: u32,
 }
 

@@ -71,7 +71,7 @@ impl Order for StreamSummary {
         self.groups[self.sorted[self.places[number as usize] as usize].group as usize].count
     }
 
-    /// The last of its group, which has no place to change.
+    /// The last of its group, which need not be swapped.
     #[inline(always)]
     fn least(&self) -> (u32, u64) {
         let Group { count, last } = self.groups[self.sorted[0].group as usize];
