@@ -79,8 +79,8 @@ pub(crate) fn nearness(nearness: &engine::Nearness) -> String {
     }
 }
 
-/// True where all packets of a flow arrive at queues of one number, whichever ports carry them. (But
-/// fragments are spread by their addresses alone.)
+/// True if all packets of a flow arrive at queues of one number, whichever ports carry them. (But fragments
+/// are spread by their addresses alone.)
 #[cfg(feature = "dpdk")]
 pub(crate) fn keeps_flows(spread: port::dpdk::Spread, ports: usize) -> bool {
     match spread {

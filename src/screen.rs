@@ -33,7 +33,7 @@ pub(crate) enum Show {
 /// Windows whose task answers are kept for the report.
 const KEPT_WINDOWS: usize = 100;
 
-/// What the screen leaves behind.
+/// The final result of the screen.
 #[derive(Debug, Default)]
 pub(crate) struct Shown {
     /// What went wrong with standard output, if anything did.

@@ -23,7 +23,7 @@ pub(crate) struct Sources {
     pub(crate) site: Site,
     pub(crate) filter: Option<Filter>,
     pub(crate) time_base: TimeBase,
-    /// True where all are capture files: ending one early is exit code 3.
+    /// True if all are capture files: ending one early is exit code 3.
     pub(crate) are_captures: bool,
     /// The wire that the sources are queues of.
     pub(crate) wire: Option<Wire>,
@@ -31,7 +31,7 @@ pub(crate) struct Sources {
     pub(crate) damage: Option<SourceError>,
 }
 
-/// Opens everything that the options name. `plan`: made before anything was open; ports may settle it anew.
+/// Opens everything that the options name. `plan`: made before anything was open; ports may change it.
 pub(crate) fn open(
     options: &RunOptions,
     config: &Config,

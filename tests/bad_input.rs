@@ -109,7 +109,8 @@ fn files_that_are_no_captures() {
 fn damaged_captures_are_measured_up_to_the_damage() {
     let scratch = Scratch::new();
     let frames = capture::udp_frames(1000, START);
-    // Each record has 16 + 60 bytes behind 24: byte 40,000 lies in the one that begins at 24 + 76 × 526 = 40,000.
+    // Each record has 16 + 60 bytes after the first 24: byte 40,000 lies in the one that begins at 24 + 76 ×
+    // 526 = 40,000.
     let pcap = capture::pcap(ETHERNET, &frames);
     let cut = measure_file(&scratch, "cut.pcap", &pcap[..40_010], 526, 526);
     cut.says(3, &["cut.pcap", "cut short", "at byte 40000"]);

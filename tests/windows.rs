@@ -73,7 +73,7 @@ fn by_time(frames: &[Frame], length: u64) -> Vec<Expected> {
     windows
 }
 
-/// Windows of `frames_each` frames, from the first one's time to just behind the last one's.
+/// Windows of `frames_each` frames, from the first one's time to just after the last one's.
 fn by_packets(frames: &[Frame], frames_each: usize) -> Vec<Expected> {
     let windows = frames.chunks(frames_each).map(|chunk| {
         let ended_by = if chunk.len() == frames_each { "full" } else { "run_end" };

@@ -76,7 +76,7 @@ impl Header {
         Some(Self { key, bytes, bad_length: false, later_fragment: false, behind: Vec::new() })
     }
 
-    /// True where what follows is a tunnel of the kinds that Edison enters.
+    /// True if what follows is a tunnel of the kinds that Edison enters.
     fn is_tunnel(&self) -> bool {
         let behind: Vec<&str> = self.behind.iter().map(String::as_str).collect();
         match (self.key.protocol, behind.as_slice()) {

@@ -151,10 +151,10 @@ fn output_of(name: &str, directory: &Path) -> std::path::PathBuf {
 /// Memory that is taken, written and given back before each program runs: more than any of them needs.
 const WARM_BYTES: usize = 512 << 20;
 
-/// Has the machine's memory at hand. A virtual machine may give back to its host what programs have freed
-/// (free page reporting), within seconds, and then whoever runs next pays for its being found again: reading
-/// ten million packets took 0.40 to 0.46 s of kernel time six seconds after the last program, 0.06 to 0.2 s
-/// immediately after one. This is no property of the program, and affects the quickest most.
+/// Touches the machine's memory first. A virtual machine may return freed memory to its host (free page
+/// reporting) within seconds, and the next program pays for getting it back: reading ten million packets took
+/// 0.40 to 0.46 s of kernel time six seconds after the last program, 0.06 to 0.2 s immediately after one.
+/// This is no property of the program, and affects the quickest most.
 fn warm_memory() {
     let mut memory = room::<u8>(WARM_BYTES);
     memory.resize(WARM_BYTES, 1);

@@ -51,7 +51,7 @@ pub struct Bench {
     pub takes_preset: bool,
     /// Whether it can measure a given capture.
     pub takes_capture: bool,
-    /// Makes Markdown tables of all its lines; `None` where it has none.
+    /// Makes Markdown tables of all its lines; `None` if it has none.
     pub tables: Option<fn(&[Line]) -> String>,
     /// Runs it. The error is one line.
     pub run: Run,

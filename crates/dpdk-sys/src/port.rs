@@ -94,7 +94,7 @@ unsafe extern "C" {
     pub fn rte_eth_dev_stop(port: u16) -> c_int;
     /// Closes a stopped port and removes its device.
     pub fn shim_port_close(port: u16) -> c_int;
-    /// Takes every frame, whoever it is for.
+    /// Receives every frame, whatever its destination.
     pub fn rte_eth_promiscuous_enable(port: u16) -> c_int;
     /// The three loss counters of `rte_eth_stats_get`.
     pub fn shim_port_losses(port: u16, imissed: *mut u64, ierrors: *mut u64, rx_nombuf: *mut u64) -> c_int;

@@ -53,7 +53,7 @@ pub struct ClosedWindow {
     pub unplaced: Unplaced,
     /// Rows that were not taken.
     pub refused_rows: u64,
-    /// TCP losses over all flows; `None` where they are not tracked.
+    /// TCP losses over all flows; `None` if they are not tracked.
     pub tcp_loss: Option<LossCounts>,
     /// The answers of tasks that count packets.
     pub answers: Vec<Answer>,

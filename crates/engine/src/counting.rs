@@ -63,7 +63,7 @@ impl Counting {
         Self { first, generation, workers: Vec::new(), hub: Some(hub) }
     }
 
-    /// True where anything is counted.
+    /// True if anything is counted.
     pub(crate) fn counts(&self) -> bool {
         !self.workers.is_empty()
     }

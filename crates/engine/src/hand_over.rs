@@ -37,7 +37,7 @@ struct Wait {
     seen: Vec<(u64, Instant)>,
 }
 
-/// Called at once when a worker is given up: others may wait for its reports.
+/// Called at once when a worker is declared failed: others may wait for its reports.
 pub(crate) type GaveUp = Box<dyn Fn(usize) + Send>;
 
 /// How a receiver hands over.
@@ -49,7 +49,8 @@ pub(crate) struct HandOver {
     pub(crate) in_lock_step: bool,
     /// Waits where a ring is full; otherwise its packets are counted as lost.
     pub(crate) waits: bool,
-    /// A worker that leaves its ring as it is for so long, and waits for nothing, counts as failed, for good.
+    /// A worker that leaves its ring untouched for this long, and waits for nothing, counts as failed,
+    /// permanently.
     pub(crate) gives_up_after: Option<Duration>,
     /// Who gets what.
     pub(crate) split: Split,

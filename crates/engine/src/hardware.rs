@@ -23,7 +23,7 @@ pub(crate) struct Counting {
 }
 
 impl Counting {
-    /// Counts the calling thread from here on; `None` where this machine does not tell.
+    /// Counts the calling thread from here on; `None` if this machine does not tell.
     pub(crate) fn start() -> Option<Self> {
         Self::of_hardware().ok()
     }
@@ -40,7 +40,7 @@ impl Counting {
         Ok(Self { group, counters })
     }
 
-    /// What was counted; `None` where others had the counters for a part of the time.
+    /// What was counted; `None` if others had the counters for a part of the time.
     pub(crate) fn read(mut self) -> Option<HardwareCounts> {
         self.group.disable().ok()?;
         let data = self.group.read().ok()?;

@@ -65,7 +65,8 @@ impl Inbox {
         Arc::clone(&self.awaits_others)
     }
 
-    /// Calls `work` with each parcel until there has been one to end with. False where the receiver is gone without that.
+    /// Calls `work` with each parcel until there has been one to end with. False if the receiver is gone
+    /// without that.
     pub(crate) fn serve(&mut self, mut work: impl FnMut(&Parcel)) -> bool {
         let mut backoff = Backoff::default();
         loop {
@@ -195,7 +196,7 @@ impl Lane {
         self.sent += 1;
     }
 
-    /// True where the worker is done with all that it was sent, or has failed.
+    /// True if the worker is done with all that it was sent, or has failed.
     #[inline]
     pub(crate) fn has_settled(&mut self) -> bool {
         if self.has_failed || self.done.load(Ordering::Acquire) == self.sent {

@@ -23,7 +23,8 @@ struct Pending {
     handed_over: Vec<(WorkerId, u64)>,
 }
 
-/// Merges windows of any number of receivers and workers. A window is reported when everybody is past it.
+/// Merges windows of any number of receivers and workers. A window is reported when all of them have
+/// completed it.
 #[derive(Debug)]
 pub(crate) struct Merger {
     /// Windows are of time: their numbers show how many were left out.
@@ -137,7 +138,7 @@ impl Merger {
         self.workers[worker.index()].end();
     }
 
-    /// This worker is gone, with what it had not sealed. False where that was known, or it had ended well.
+    /// This worker is gone, with what it had not sealed. False if that was known, or it had ended well.
     pub(crate) fn worker_failed(&mut self, worker: WorkerId) -> bool {
         self.workers[worker.index()].fail()
     }
@@ -299,7 +300,7 @@ pub struct RunTotals {
     pub span: Option<Span>,
     /// Memory taken, bytes.
     pub memory_bytes: u64,
-    /// TCP losses over all flows; `None` where they were not tracked.
+    /// TCP losses over all flows; `None` if they were not tracked.
     pub tcp_loss: Option<LossCounts>,
 }
 

@@ -50,9 +50,9 @@ pub(crate) struct PollerEnd {
     pub(crate) counted: ReceiverEnd,
     /// What went wrong with sources.
     pub(crate) errors: Vec<SourceError>,
-    /// True where `stop` ended it.
+    /// True if `stop` ended it.
     pub(crate) stopped: bool,
-    /// How often links of its sources were found to have gone down; `None` where none has a link.
+    /// How often links of its sources were found to have gone down; `None` if none has a link.
     pub(crate) link_downs: Option<u64>,
     /// Where its time went, if that was noted.
     pub(crate) steps: Option<Steps>,
@@ -110,8 +110,8 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         }
     }
 
-    /// Receives from `sources`, all of the same time base: replays in sequence, live ones in turn. What it
-    /// counted, and what is to be ended behind it.
+    /// Receives from `sources`, all of the same time base: replays in sequence, live ones in turn. Returns
+    /// what it counted, and what is to be ended after it.
     pub(crate) fn run(mut self, sources: &mut [Box<dyn PacketSource>]) -> (PollerEnd, D, E) {
         let mut errors = Vec::new();
         let began = Instant::now();
@@ -286,7 +286,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     }
 }
 
-/// The losses of all sources by name; `None` where one of them cannot know.
+/// The losses of all sources by name; `None` if one of them cannot know.
 fn lost(sources: &mut [Box<dyn PacketSource>]) -> Option<Counters> {
     let mut sum = Counters::default();
     for source in sources {

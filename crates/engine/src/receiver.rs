@@ -72,7 +72,7 @@ pub(crate) const RING_FULL: &str = "ring_full";
 /// Counter of frames whose worker had failed.
 pub(crate) const WORKER_FAILED: &str = "worker_failed";
 
-/// Packets that were parsed and not counted by anybody.
+/// Packets that were parsed and not counted by any worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Refused {
     /// A worker's ring was full.
@@ -227,8 +227,8 @@ impl<'a> Receiver<'a> {
         down.sweep_live(if self.parsed() == 0 { self.now } else { self.burst_now });
     }
 
-    /// Measures the frames of a burst, at most `limit`, none behind the run's duration, and where windows are waited for none behind
-    /// the open one. False where that left frames to be measured.
+    /// Measures the frames of a burst, at most `limit`, none past the run's duration, and none past the open
+    /// window if windows are waited for. False if that left frames to be measured.
     pub(crate) fn burst(
         &mut self,
         burst: Burst<'_>,
@@ -426,7 +426,7 @@ impl<'a> Receiver<'a> {
         self.turned += 1;
         match self.time_base {
             TimeBase::Packets => self.turn_at = 0,
-            // Nothing comes behind the end, and others may be past this window.
+            // Nothing follows the end, and others may be past this window.
             TimeBase::Clock if ended_by == WindowEnd::RunEnd => {}
             TimeBase::Clock => self.open_window(down),
         }
@@ -499,12 +499,12 @@ impl ReceiverEnd {
     }
 }
 
-/// What a receiver leaves behind.
+/// The final result of a receiver.
 #[derive(Debug)]
 pub(crate) struct ReceiverEnd {
     /// Its frames; `measured` is not filled in.
     pub(crate) packets: PacketCounts,
-    /// What its sources and rings lost; `None` where a source cannot know.
+    /// What its sources and rings lost; `None` if a source cannot know.
     pub(crate) loss: Option<Counters>,
     /// Stream time.
     pub(crate) span: Option<Span>,

@@ -29,7 +29,7 @@ struct Set {
     v6: SharedTable<KeyV6>,
 }
 
-/// Share of the memory that both sets take at the most.
+/// Share of the memory that both sets take at most.
 const MEMORY_SHARE: usize = 4;
 
 /// Flows of each address family for which shared tables have room: the run's limit, or what fits into a

@@ -15,7 +15,7 @@ impl StartBarrier {
         Self { missing: AtomicUsize::new(threads), is_closed: AtomicBool::new(false) }
     }
 
-    /// Waits for the others. False where one of them will never arrive.
+    /// Waits for the others. False if one of them will never arrive.
     pub(crate) fn pass(&self) -> bool {
         self.missing.fetch_sub(1, Ordering::AcqRel);
         let mut backoff = Backoff::default();
@@ -28,7 +28,7 @@ impl StartBarrier {
         true
     }
 
-    /// Sends everybody home, because a thread could not be made.
+    /// Releases all waiting threads, because a thread could not be started.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
     }

@@ -128,7 +128,7 @@ mod tests {
             }
         });
         drop(said);
-        // Each window is over once, in order, and behind all that was counted in it.
+        // Each window is over once, in order, and after all that was counted in it.
         let said: Vec<_> = heard.into_iter().collect();
         assert!(said.is_sorted(), "{said:?}");
         let over: Vec<_> =

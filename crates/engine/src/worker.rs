@@ -63,7 +63,7 @@ impl Sweep {
     }
 }
 
-/// What a worker leaves behind.
+/// The final result of a worker.
 #[derive(Debug)]
 pub(crate) struct WorkerEnd<R> {
     /// Windows that were not taken yet.
@@ -167,7 +167,7 @@ impl<R: RecordSink> Worker<R> {
                 self.begin_sweep();
             }
             Keeping::Shares { open, spare } => {
-                // Nothing comes back where whoever merges has failed, and the run with it.
+                // Nothing is returned if the merging worker has failed, and the run with it.
                 let shares = spare.recv().ok().map(|spare| std::mem::replace(open, spare));
                 self.seal(shares);
             }

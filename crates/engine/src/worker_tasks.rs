@@ -52,7 +52,7 @@ impl WorkerTasks {
     /// The window is over.
     pub(crate) fn turn(&mut self, window: WindowId) {
         let (Some(outlet), Some(half)) = (&self.outlet, &mut self.half) else { return };
-        // Nothing comes where whoever answers has failed, and the run with it.
+        // Nothing arrives if the answering thread has failed, and the run with it.
         let Some(empty) = emptied(half, &self.waits) else { return };
         outlet(window, half.counter.turn(empty));
     }

@@ -241,7 +241,7 @@ fn a_full_table_keeps_the_sums() {
         assert!(matches!(&others[..], [(None, _)]), "{}: one record other", plan.design);
         assert_eq!(others[0].1.total_count, ended.flows.table_full);
         assert_ne!(ended.flows.table_full, 0, "{}", plan.design);
-        // Where a worker may be behind, places that another one's ended flows leave are taken once more.
+        // If a worker may lag, places freed by another worker's ended flows are reused.
         let may_be_behind = plan.workers > 1 || plan.receivers > 1;
         assert!(records.len() <= 51 || may_be_behind && !plan.merges(), "{plan:?}");
         let sums = records.iter().fold((0, 0, 0), |(packets, bytes, wire), (_, record)| {

@@ -156,7 +156,7 @@ fn a_worker_of_a_live_source_dies() {
     }
 }
 
-/// It takes the ten seconds after which a worker is given up.
+/// It takes the ten seconds after which a worker counts as failed.
 #[test]
 fn a_worker_of_a_live_source_that_hangs_leaves_tasks_to_the_others() {
     thread::scope(|scope| {

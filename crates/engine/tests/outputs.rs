@@ -98,7 +98,7 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
         }
     }
     assert!(refused > 0 && taken.len() > 2 && taken.len() < 199, "{refused} {}", taken.len());
-    // The rows of a window find no room, and the window itself does, behind five empty ones.
+    // The rows of a window find no room, and the window itself does, after five empty ones.
     let own = row(&mut outputs, 205);
     assert_eq!(own, 1);
     refused += own;

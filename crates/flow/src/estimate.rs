@@ -23,7 +23,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// True where `truth` lies within.
+    /// True if `truth` lies within.
     pub fn contain(&self, truth: f64) -> bool {
         (self.lower..=self.upper).contains(&truth)
     }

@@ -15,7 +15,7 @@ pub struct FlowKey {
     pub dst_port: Option<u16>,
     /// IP protocol number (IPv6: of the header after the last extension header).
     pub protocol: Option<u8>,
-    /// Outermost VLAN identifier; also `None` where the frame has no tag.
+    /// Outermost VLAN identifier; also `None` if the frame has no tag.
     pub vlan: Option<u16>,
     /// Type of service or traffic class, the whole octet.
     pub ip_tos: Option<u8>,

@@ -55,12 +55,12 @@ impl LossCounts {
         self.resync_count += other.resync_count;
     }
 
-    /// Mean round trip from here to the receiver and back, nanoseconds; `None` where none was measured.
+    /// Mean round trip from here to the receiver and back, nanoseconds; `None` if none was measured.
     pub fn rtt_avg_ns(&self) -> Option<u64> {
         self.rtt_sum_ns.checked_div(self.rtt_count.into())
     }
 
-    /// True where there is nothing to report.
+    /// True if there is nothing to report.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -56,7 +56,7 @@ pub struct FlowRecord {
     pub tcp_ack: u32,
     /// Window of the flow's last packet, unscaled.
     pub tcp_win: u16,
-    /// Outermost VLAN id of the first packet; `None` where untagged.
+    /// Outermost VLAN id of the first packet; `None` if untagged.
     pub vlan: Option<u16>,
     /// Source MAC address of the first packet; zero where the link has none.
     pub smac: [u8; 6],
@@ -77,7 +77,7 @@ pub struct FlowRecord {
 /// The optional parts of a record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct More {
-    /// `--loss`; `None` where the flow is not TCP.
+    /// `--loss`; `None` if the flow is not TCP.
     pub loss: Option<Loss>,
     /// `--gap`, `--packet-size`, `--inter-arrival`: one value per [`crate::Statistic`] of the run, in its order; NaN is none.
     pub statistics: [f64; MAX_STATISTICS],

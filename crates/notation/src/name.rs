@@ -1,7 +1,7 @@
 //! The most likely meaning of a misspelt name.
 
-/// The candidate nearest to `name`, whatever its case; the first one of several. `None` where none is near: more than a
-/// third of the letters differ (Damerau-Levenshtein distance), and no candidate contains the name.
+/// The candidate nearest to `name`, whatever its case; the first one of several. `None` if none is near: more
+/// than a third of the letters differ (Damerau-Levenshtein distance), and no candidate contains the name.
 ///
 /// ```
 /// use notation::nearest;

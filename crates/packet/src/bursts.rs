@@ -54,7 +54,7 @@ impl Bursts {
         self.v4.packets().len() + self.v6.packets().len()
     }
 
-    /// True where there is no packet.
+    /// True if there is no packet.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

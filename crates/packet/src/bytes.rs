@@ -62,7 +62,7 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// The first `n` bytes only: what lies behind them (padding, trailers) does not belong.
+    /// The first `n` bytes only: what follows them (padding, trailers) is excluded.
     pub(crate) fn limit(self, n: usize) -> Self {
         Self::new(self.data, self.wire.min(n))
     }

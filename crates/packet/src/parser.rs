@@ -52,7 +52,7 @@ pub struct Packet {
     pub fields: PacketFields,
     /// Why the ports are 0, if they are missing.
     pub ports: Option<Remark>,
-    /// True where the header inside a tunnel could not be parsed.
+    /// True if the header inside a tunnel could not be parsed.
     pub inner_unparsed: bool,
     /// Its TCP segment, if it has one.
     pub segment: TcpSegment,

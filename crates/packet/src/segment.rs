@@ -41,7 +41,7 @@ impl TcpSegment {
         Self { payload, kind: IS_TCP, ..Self::NONE }
     }
 
-    /// True where there is a segment at all.
+    /// True if there is a segment at all.
     #[inline(always)]
     pub fn is_some(&self) -> bool {
         self.kind & IS_TCP != 0

@@ -1,7 +1,7 @@
 //! The word of a key after its addresses.
 
-/// What a key holds behind the addresses, in one word: ports in network order (source first), protocol, type of service,
-/// VLAN.
+/// The part of a key after the addresses, in one word: ports in network order (source first), protocol, type
+/// of service, VLAN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Transport(pub(crate) u64);
 

@@ -20,7 +20,7 @@ fn malformed(short: Short) -> NotMeasured {
     short.or(NotMeasured::MalformedLink)
 }
 
-/// The IP header inside of `outer`: `None` where it is no tunnel, an error where the way there cannot be parsed.
+/// The IP header inside of `outer`: `None` if it is no tunnel, an error where the way there cannot be parsed.
 pub(crate) fn enter<'a>(
     outer: &IpPacket<'a>,
     budget: &mut HeaderBudget,

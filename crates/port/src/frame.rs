@@ -18,11 +18,11 @@ pub struct FrameDescriptor {
     pub link: LinkType,
     /// The tag that the driver stripped.
     pub stripped_vlan: Option<u16>,
-    /// The card's hash of the frame for receive-side scaling; `None` where there is no card or it made none.
+    /// The card's hash of the frame for receive-side scaling; `None` if there is no card or it made none.
     pub rss_hash: Option<u32>,
 }
 
-// SAFETY: it is a place and no access to it: whoever makes a burst of it vouches for the bytes.
+// SAFETY: it is a place and no access to it: the creator of a burst guarantees the bytes.
 unsafe impl Send for FrameDescriptor {}
 
 const _: () = assert!(size_of::<FrameDescriptor>() == 40);

@@ -59,7 +59,7 @@ pub trait PacketSource: Send {
     /// The name that the user gave it.
     fn name(&self) -> &str;
 
-    /// What the source itself lost so far, each loss in one counter only; `None` where it cannot know.
+    /// What the source itself lost so far, each loss in one counter only; `None` if it cannot know.
     fn lost(&mut self) -> Option<Vec<SourceCounter>>;
 
     /// How often its link was found to have gone down since it was opened; `None` if it has no link.

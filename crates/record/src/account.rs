@@ -9,6 +9,6 @@ pub struct Account {
     pub received: u64,
     /// Frames counted in a flow record.
     pub measured: u64,
-    /// Frames that the source lost; `None` where it cannot know.
+    /// Frames that the source lost; `None` if it cannot know.
     pub lost: Option<u64>,
 }

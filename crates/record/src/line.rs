@@ -24,7 +24,8 @@ static OCTETS: [([u8; 4], u8); 256] = {
     table
 };
 
-/// A buffer that is filled from its start. Whoever fills it leaves [`Line::SLACK`] bytes after what each value needs.
+/// A buffer that is filled from its start. The caller leaves [`Line::SLACK`] bytes after what each value
+/// needs.
 pub(crate) struct Line<'a> {
     bytes: &'a mut [u8],
     end: usize,

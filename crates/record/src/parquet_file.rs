@@ -49,7 +49,8 @@ impl ParquetFile {
 
     /// Writes a row group. `write` gets the number of each column and what encodes it.
     ///
-    /// After an error the file takes nothing more and, where one row group or more is whole, ends behind the last of them.
+    /// After an error the file accepts nothing more and, if one row group or more is complete, ends after the
+    /// last of them.
     pub(crate) fn write_group(
         &mut self,
         write: impl FnMut(usize, &mut ColumnWriter<'_>) -> Result<()>,

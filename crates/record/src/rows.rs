@@ -451,12 +451,12 @@ fn columns(key: &KeySpec, node: &str, tracks_loss: bool) -> Vec<RowColumn> {
     fields.sort_by_key(|column| (!matches!(column.value(), Value::Node), place(column.name())));
     let mut columns = vec![RowColumn::new("window_start", Cells::WindowStart(Vec::new()))];
     columns.extend(fields.iter().filter_map(|column| RowColumn::of(column, node)));
-    // Behind the node.
+    // After the node.
     columns.insert(2, RowColumn::new("ip_version", Cells::OptionalNarrow(8, ip_version, Vec::new())));
     columns
 }
 
-/// 4 or 6; `None` where the key has no address.
+/// 4 or 6; `None` if the key has no address.
 fn ip_version(record: &FlowRecord) -> Option<u64> {
     let key = record.key?;
     key.src_addr.or(key.dst_addr).map(|address| if address.is_ipv4() { 4 } else { 6 })

@@ -111,7 +111,7 @@ impl Column {
         self.is_reverse
     }
 
-    /// The direction of `record` that the column is read from; `None` where there is no other direction.
+    /// The direction of `record` that the column is read from; `None` if there is no other direction.
     #[inline]
     pub fn record<'a>(&self, record: &'a FlowRecord) -> Option<&'a FlowRecord> {
         record.direction(self.is_reverse)

@@ -349,7 +349,7 @@ fn of_a_collector_that_stalls_every_record_is_taken_or_dropped() {
     let (tell, told) = std::sync::mpsc::channel::<()>();
     let collector = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        // Reads nothing until the exporter has given up.
+        // Reads nothing until the exporter has stopped waiting.
         told.recv().unwrap();
         let mut bytes = Vec::new();
         // The exporter may have gone with a reset.

@@ -101,7 +101,7 @@ fn value(data: &Data, column: &str) -> Expected {
     }
 }
 
-/// What the format can express: untagged is VLAN 0, and NTP timestamps begin anew in 2036.
+/// What the format can express: untagged is VLAN 0, and NTP timestamps wrap in 2036.
 fn in_ipfix(value: Expected, name: &str, record: &FlowRecord) -> Expected {
     const ERA: u64 = (1 << 32) - 2_208_988_800;
     match (value, name) {

@@ -50,7 +50,7 @@ pub struct TaskNote {
     /// What was counted in the window: packets, or bytes where the task is about them.
     #[serde(with = "integer")]
     pub total: u64,
-    /// Packets lost before the measurement, which bounds include; `None` where the source cannot count its loss.
+    /// Packets lost before the measurement, which bounds include; `None` if the source cannot count its loss.
     #[serde(with = "integer::option")]
     pub lost: Option<u64>,
 }
@@ -60,7 +60,7 @@ pub struct TaskNote {
 pub struct Account {
     /// Frames received, measured and not measured.
     pub packets: PacketCounts,
-    /// What the source lost; `None` where it cannot count its loss.
+    /// What the source lost; `None` if it cannot count its loss.
     pub loss: Option<Counters>,
 }
 
@@ -87,7 +87,8 @@ pub struct Answer {
     pub watched: Option<Span>,
     /// Of a run of empty windows: their number.
     pub empty: Option<u64>,
-    /// Packets received, as a share of those received or lost before the table; `None` where the source cannot count its loss.
+    /// Packets received, as a share of those received or lost before the table; `None` if the source cannot
+    /// count its loss.
     pub coverage: Option<f64>,
     /// How it was computed.
     pub class: Class,

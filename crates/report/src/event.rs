@@ -65,7 +65,7 @@ pub struct Event {
     pub threshold: Option<f64>,
     /// The window was late.
     pub late: bool,
-    /// The answer's coverage; `None` where the source cannot count its loss.
+    /// The answer's coverage; `None` if the source cannot count its loss.
     pub coverage: Option<f64>,
     /// The event that started the query.
     pub parent: Option<String>,

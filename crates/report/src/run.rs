@@ -33,7 +33,7 @@ pub struct RunReport {
     pub windows: WindowCounts,
     /// The frames.
     pub packets: PacketCounts,
-    /// What the source lost; `None` where it cannot count its loss.
+    /// What the source lost; `None` if it cannot count its loss.
     pub loss: Option<Counters>,
     /// The flow records.
     pub flows: FlowCounts,
@@ -52,7 +52,7 @@ pub struct RunReport {
     pub command_line: Vec<String>,
     /// Time that the run took, seconds.
     pub elapsed_seconds: f64,
-    /// How often links were found to have gone down; `None` where there is no link.
+    /// How often links were found to have gone down; `None` if there is no link.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
     pub link_down: Option<u64>,
     /// How the work was divided.

@@ -23,7 +23,7 @@ pub struct Window {
     pub empty: Option<u64>,
     /// Its frames.
     pub packets: PacketCounts,
-    /// What the source lost in it; `None` where the source cannot count its loss.
+    /// What the source lost in it; `None` if the source cannot count its loss.
     pub loss: Option<Counters>,
     /// Packets in the record `other`.
     #[serde(with = "integer")]

@@ -91,7 +91,7 @@ impl<T: Copy> Arena<T> {
         Ok(Self { base: base.cast(), len: 0, committed: 0, watched: 0, region })
     }
 
-    /// Takes memory for one more value where there is none left; false where the limits or the machine do not
+    /// Takes memory for one more value where there is none left; false if the limits or the machine do not
     /// allow it.
     #[inline]
     pub(crate) fn make_room(&mut self) -> bool {
@@ -157,7 +157,7 @@ impl<T: Copy> Deref for Arena<T> {
     type Target = [T];
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: `base` is aligned to 2 MiB, and the `len` values behind it were written by `push`.
+        // SAFETY: `base` is aligned to 2 MiB, and the `len` values after it were written by `push`.
         unsafe { slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 }

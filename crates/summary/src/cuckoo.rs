@@ -33,7 +33,7 @@ const SPLITS_PER_INSERT: usize = 4;
 /// Buckets that the search for a free slot examines before it fails.
 const SEARCH: usize = 512;
 
-/// The most entries that the index can tell apart with a bucket to spare.
+/// The most entries that the index can distinguish with a bucket to spare.
 pub(crate) const MAX_ENTRIES: usize = (1 << POSITION_BITS) * (SLOTS - 1);
 
 /// No entry.
@@ -247,7 +247,7 @@ impl CuckooIndex {
         None
     }
 
-    /// Adds an entry that is not there yet; false where no place can be made for it.
+    /// Adds an entry that is not there yet; false if no place can be made for it.
     pub(crate) fn insert(&mut self, hash: u64, entry: u32) -> bool {
         self.grow();
         let slot = Slot { place: Place::of(hash), second: false, entry };

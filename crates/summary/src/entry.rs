@@ -149,13 +149,13 @@ impl<K: Key> Hot<K> {
         }
     }
 
-    /// True where a record is in this slot.
+    /// True if a record is in this slot.
     #[inline(always)]
     pub(crate) fn is_live(&self) -> bool {
         self.state.has(State::LIVE)
     }
 
-    /// Of a pair: true where the record began when the other direction had one.
+    /// Of a pair: true if the record began when the other direction had one.
     pub(crate) fn is_second(&self) -> bool {
         self.state.has(State::SECOND)
     }
@@ -165,7 +165,7 @@ impl<K: Key> Hot<K> {
         self.state.set(State::SECOND, is_second);
     }
 
-    /// True where no record is in the slot, but counts of one that are still to be sealed.
+    /// True if no record is in the slot, but counts of one that are still to be sealed.
     pub(crate) fn has_left(&self) -> bool {
         self.state.has(State::LEFT)
     }
@@ -175,7 +175,7 @@ impl<K: Key> Hot<K> {
         self.state.set(State::LEFT, true);
     }
 
-    /// True where the counts belong to this window.
+    /// True if the counts belong to this window.
     #[inline(always)]
     pub(crate) fn is_in(&self, window: u16) -> bool {
         self.state.is_in(window)
@@ -261,7 +261,7 @@ impl<K: Key> Slot<'_, K> {
         Counts { packets, bytes: self.hot.bytes, wire }
     }
 
-    /// True where nothing was counted in the open window.
+    /// True if nothing was counted in the open window.
     #[inline]
     pub(crate) fn is_sealed(&self) -> bool {
         self.hot.tally.is_empty()
@@ -311,7 +311,7 @@ impl<K: Key> Slot<'_, K> {
         hot.state.set(State::LEFT, hot.has_left() || !is_sealed);
     }
 
-    /// Begins a record behind one that left counts in the open window.
+    /// Begins a record after one that left counts in the open window.
     pub(crate) fn begin_again(&mut self, packet: &PacketFields, number: u64) {
         let left = self.counts();
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);

@@ -31,7 +31,7 @@ pub trait FlowSink {
     }
     /// A record has ended that was not made.
     fn flow_ended_unmade(&mut self) {}
-    /// True where the totals of each record that ends are wanted as a row: [`FlowSink::record_row`].
+    /// True if the totals of each record that ends are required as a row: [`FlowSink::record_row`].
     #[inline]
     fn takes_record_rows(&self) -> bool {
         false
@@ -353,7 +353,8 @@ impl<K: Key> FlowTable<K> {
                 let is_repeated = hot.tcp_ack == fields.tcp_ack;
                 repeat_acks[i % BATCH] = is_repeated;
                 loss.prefetch(slot);
-                // The peer's where it acknowledges anew, else once more its own: whether it does cannot be guessed.
+                // The peer's if it acknowledges new data, else once more its own: the branch would be
+                // unpredictable.
                 loss.prefetch(slot ^ usize::from(!is_repeated));
             }
             hot.add(fields, tally);
@@ -671,7 +672,7 @@ impl<K: Key> FlowTable<K> {
     }
 
     /// The mean of a metric, if the record in `slot` contains it
-    /// ([`is_of_record`](crate::parts::is_of_record)); NaN where there is nothing to take it of.
+    /// ([`is_of_record`](crate::parts::is_of_record)); NaN if there is nothing to take it of.
     fn mean_by_record(&self, metric: Metric, slot: usize, record: &FlowRecord) -> f64 {
         let (sum, count) = match metric {
             Metric::Size => (record.total_byte, record.total_count),

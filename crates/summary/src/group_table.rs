@@ -179,7 +179,7 @@ impl<const K: usize> GroupTable<K> {
         group
     }
 
-    /// True where a key has a group.
+    /// True if a key has a group.
     pub fn has(&self, key: &[u64; K]) -> bool {
         self.find(key, self.seed.hash_words(key) as u32).is_ok()
     }

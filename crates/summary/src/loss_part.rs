@@ -21,8 +21,8 @@ struct Booked {
 
 const _: () = assert!(MAX_ENTRIES <= NONE as usize >> 1);
 
-/// The tracker's state of every pair, by entry. 880 bytes a pair, of which an ordinary segment touches one cache line, or two where
-/// it acknowledges anew.
+/// The tracker's state of every pair, by entry. 880 bytes a pair, of which an ordinary segment touches one
+/// cache line, or two if it acknowledges new data.
 #[derive(Debug)]
 pub(crate) struct LossPart {
     hot: Arena<[HotStream; 2]>,
@@ -86,7 +86,7 @@ impl LossPart {
         record
     }
 
-    /// True where something was booked in the open window.
+    /// True if something was booked in the open window.
     pub(crate) fn has_open(&mut self, slot: usize) -> bool {
         let (entry, direction) = (slot >> 1, slot & 1);
         let Booked { window, left, .. } = &mut self.booked[entry];

@@ -26,13 +26,13 @@ impl Parts {
         self.biflow || self.loss
     }
 
-    /// True where a packet changes more than the lines of the plain record.
+    /// True if a packet changes more than the lines of the plain record.
     pub(crate) fn have_state(&self) -> bool {
         let is_kept = |(metric, spec): &(Metric, StatisticSpec)| !is_of_record(*metric, spec);
         self.loss || self.statistics.iter().flatten().any(is_kept)
     }
 
-    /// True where records keep the numbers of their first and last packet.
+    /// True if records keep the numbers of their first and last packet.
     pub(crate) fn keep_numbers(&self) -> bool {
         let is_told_by_them =
             |(metric, spec): &(Metric, StatisticSpec)| *metric == Metric::Gap && is_of_record(*metric, spec);
@@ -40,9 +40,10 @@ impl Parts {
     }
 }
 
-/// True where the statistics of `metric` follow from what the record has anyway, so that they need no state: the mean size from
-/// its bytes and packets, the mean gap from its packets and the numbers of the first and the last. The mean inter-arrival time is none
-/// of them: where times run backwards, those of the first and the last packet do not tell it.
+/// True where the statistics of `metric` follow from what the record has anyway, so that they need no state:
+/// the mean size from its bytes and packets, the mean gap from its packets and the numbers of the first and
+/// the last. The mean inter-arrival time is not among them: if times run backwards, it does not follow from
+/// those of the first and the last packet.
 pub(crate) fn is_of_record(metric: Metric, spec: &StatisticSpec) -> bool {
     metric != Metric::InterArrival && spec.statistics() == [Statistic::Mean]
 }

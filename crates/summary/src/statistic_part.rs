@@ -140,7 +140,7 @@ impl State<'_> {
         };
         let mut samples = [Sample::default(); BATCH];
         let mut count = 0;
-        // The moments at once, while their block is at hand; percentiles behind all samples.
+        // The moments at once, while their block is at hand; percentiles after all samples.
         let mut take = |block: &mut StatisticBlock, at, value| {
             if MOMENTS {
                 block.add_to_moments(value);

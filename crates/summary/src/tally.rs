@@ -41,7 +41,7 @@ impl Tally {
         Self(self.0 + u64::from(bytes) + (1 << PACKET))
     }
 
-    /// True where a count has left its room, or there was none before: then it must not be kept.
+    /// True if a count has left its room, or there was none before: then it must not be kept.
     #[inline(always)]
     pub(crate) fn spills(self) -> bool {
         self.0 & SPILL != 0

@@ -454,8 +454,8 @@ fn compare<K: Key>(
                 while !table.sweep(usize::MAX, &mut given) {}
                 model.sweep();
             }
-            // Where the table may be full, when a record leaves it matters; a part of a sweep is not in the model.
-            // Nor does the model know what late acknowledgements tell of a direction that has ended.
+            // Where the table may be full, when a record leaves it matters; a part of a sweep is not in the
+            // model. Nor does the model know what late acknowledgements show of a direction that has ended.
             Step::PartOfASweep(entries) if max_flows == usize::MAX && !parts.loss => {
                 table.sweep(*entries, &mut given);
             }

@@ -156,7 +156,7 @@ impl Paper {
         };
         let is_tied = |i: usize| x == self.q[i] && !self.are_samples[i];
         self.is_tied |= (0..5).any(is_tied);
-        // B2: positions behind it, and all desired ones.
+        // B2: positions after it, and all desired ones.
         for i in k + 1..5 {
             self.n[i] += 1.0;
         }

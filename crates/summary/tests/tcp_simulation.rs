@@ -1,4 +1,4 @@
-//! Transfers over a path with planted loss, reordering and duplicates before, at and behind the tap, from many
+//! Transfers over a path with planted loss, reordering and duplicates before, at and after the tap, from many
 //! seeds. The truth is known by construction, and the tracker must find exactly that.
 
 mod tcp_support {
@@ -25,7 +25,7 @@ fn truth(outcome: &Outcome, window_ns: u64) -> LossCounts {
     for (time, until) in &outcome.seen.acks {
         acked[..*until].iter_mut().for_each(|acked| *acked = acked.or(Some(*time)));
     }
-    // When something behind each segment passed for the first time.
+    // When something after each segment passed for the first time.
     let mut behind = vec![None; count];
     for segment in (0..count.saturating_sub(1)).rev() {
         behind[segment] = [behind[segment + 1], first(segment + 1)].into_iter().flatten().min();

@@ -62,7 +62,7 @@ impl AnswerInput<'_> {
     }
 }
 
-/// This many packets, in the unit of the weights, at the most.
+/// This many packets, in the unit of the weights, at most.
 fn weight_of(packets: u64, weight: Weight) -> u64 {
     packets.saturating_mul(if weight == Weight::Bytes { LONGEST_PACKET } else { 1 })
 }

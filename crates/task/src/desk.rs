@@ -120,7 +120,7 @@ impl Desk {
         self.sets.push_back(Answering::new(first, tasks, memory));
     }
 
-    /// True where this set still answers windows.
+    /// True if this set still answers windows.
     pub fn answers_by(&self, generation: Generation) -> bool {
         self.sets.iter().any(|set| set.tasks.generation == generation)
     }
@@ -184,8 +184,8 @@ impl Desk {
         self.gone(worker)
     }
 
-    /// The answers of a window that is reported, in whose time this many packets were lost; `None` where a source cannot know.
-    /// Windows come in order.
+    /// The answers of a window that is reported, in whose time this many packets were lost; `None` if a
+    /// source cannot know. Windows are reported in order.
     pub fn report(&mut self, window: WindowId, lost: Option<u64>) -> Vec<TaskAnswer> {
         // Windows that a failed receiver had not counted are in no report.
         self.answered = self.answered.split_off(&window);
@@ -207,7 +207,7 @@ impl Desk {
         answers
     }
 
-    /// Windows come in order: sets that answer only earlier ones are dropped, with their memory.
+    /// Windows are reported in order: sets that answer only earlier ones are dropped, with their memory.
     fn forget_sets_before(&mut self, window: WindowId) {
         let open = self.pending.first_key_value().map_or(window, |(&open, _)| open.min(window));
         let first = self.set(open);

@@ -323,7 +323,7 @@ fn by_error(question: &Question<'_>, candidates: &[Structure], error: f64) -> Re
     Ok(Choice { bytes_v6, ..choice(structure, bytes, question, why) })
 }
 
-/// True where an exact table of this many bytes has room for all.
+/// True if an exact table of this many bytes has room for all.
 fn holds_all<K: Key>(bytes: usize, question: &Question<'_>) -> bool {
     let entries = question.most_entries();
     capacity::<K>(Structure::Exact, bytes, question).is_some_and(|room| room as u64 >= entries)

@@ -51,7 +51,7 @@ impl<K: Ord, T> Ranking<K, T> {
         Self { lines, heap: BinaryHeap::new() }
     }
 
-    /// True where a line of this value may have a place: most do not, and need not be made at all.
+    /// True if a line of this value may have a place: most do not, and need not be made at all.
     #[inline]
     pub(crate) fn wants(&self, value: u64) -> bool {
         self.lines != 0

@@ -17,7 +17,7 @@ use summary::sketch::{SketchError, Unmergeable};
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) v4: Part<KeyV4>,
-    /// None where keys have no addresses, and values are of no family.
+    /// None if keys have no addresses, and values are of no family.
     pub(crate) v6: Option<Part<KeyV6>>,
 }
 

@@ -83,7 +83,7 @@ impl Structure {
         matches!(self, Conservative | StreamSample)
     }
 
-    /// Why byte counts cannot be kept in it; `None` where they can.
+    /// Why byte counts cannot be kept in it; `None` if they can.
     pub(crate) fn why_not_bytes(self) -> Option<&'static str> {
         match self {
             Conservative | CountSketch | SimpleHashTable | MvSketch | CocoSketch => {

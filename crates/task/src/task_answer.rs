@@ -137,14 +137,15 @@ pub fn size_classes(sizes: &[(u64, f64)]) -> Vec<SizeClass> {
     classes
 }
 
-/// The lengths that this member of keys is truncated to, of IPv4 and IPv6; `None` where it is whole, or no
+/// The lengths that this member of keys is truncated to, of IPv4 and IPv6; `None` if it is whole, or no
 /// address.
 fn prefix_lengths(key: &KeySpec, member: &str) -> Option<[u8; 2]> {
     key.prefix_lengths(member).filter(|lengths| *lengths != [32, 128])
 }
 
 impl TaskRows {
-    /// The least probability with which the bounds of all rows hold, and whether all are exact; `None` where a row has none.
+    /// The least probability with which the bounds of all rows hold, and whether all are exact; `None` if a
+    /// row has none.
     fn confidence(&self) -> Option<(f64, bool)> {
         let of = |estimate: &Estimate| {
             let bounds = estimate.bounds?;

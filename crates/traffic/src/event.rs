@@ -149,7 +149,7 @@ impl Plan {
         (self.next, self.due) = dues.enumerate().min_by_key(|&(_, due)| due).unwrap_or((0, u64::MAX));
     }
 
-    /// True where packet `index` of a run of `packets` is a planted one. Where events overlap, what is due waits
+    /// True if packet `index` of a run of `packets` is a planted one. Where events overlap, what is due waits
     /// for the next free place; at the run's end the last places are kept for what still waits.
     #[inline]
     pub(crate) fn takes(&self, index: u64, packets: u64) -> bool {

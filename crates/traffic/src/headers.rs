@@ -43,7 +43,7 @@ fn transport_length(protocol: u8) -> usize {
     if protocol == TCP { TCP_HEADER } else { SHORT_HEADER }
 }
 
-/// The headers of a packet whose IP header states `total_byte` (at most 65,535), and zeros behind them.
+/// The headers of a packet whose IP header states `total_byte` (at most 65,535), followed by zeros.
 #[inline]
 pub(crate) fn build(flow: &Flow, position: &Position, total_byte: u32) -> [u8; LONGEST] {
     let mut out = [0; LONGEST];

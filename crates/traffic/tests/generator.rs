@@ -156,7 +156,7 @@ fn planted_paths_keep_their_times_and_the_run_its_count() {
     let kinds: Vec<EventKind> = truth.events.iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [EventKind::Elephant, EventKind::Retransmission, EventKind::Loss]);
     let [_, again, lost] = truth.events.as_slice() else { panic!("three") };
-    // Handshake, end, acknowledgements, data, and what was lost behind the tap.
+    // Handshake, end, acknowledgements, data, and what was lost after the tap.
     let loss = again.tcp_loss.expect("all came");
     assert_eq!((again.count.packets, again.flows), (4 * 1006 + loss.retrans_count, 8));
     assert_eq!((lost.count.packets, lost.flows), (3 * 606, 6));

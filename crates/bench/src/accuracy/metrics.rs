@@ -173,7 +173,7 @@ fn covered(score: &mut Score, rows: impl Iterator<Item = (bool, f64)>) {
     score.confidence = rows.iter().map(|(_, confidence)| *confidence).reduce(f64::min);
 }
 
-/// Σ|n − n̂| / Σ(n + n̂)/2 over all sizes; `None` where there are no flows on either side.
+/// Σ|n − n̂| / Σ(n + n̂)/2 over all sizes; `None` if there are no flows on either side.
 fn wmre(sizes: &HashMap<u64, f64>, rows: &[(u64, f64)]) -> Option<f64> {
     let mut estimated: HashMap<u64, f64> = HashMap::new();
     rows.iter().for_each(|(size, flows)| *estimated.entry(*size).or_default() += flows);

@@ -34,7 +34,7 @@ const PROMISES: [Promise; 6] = [
 ];
 
 impl Promise {
-    /// True where the measure is as good as was promised.
+    /// True if the measure is as good as was promised.
     fn holds(&self, value: f64) -> bool {
         if self.metric == Metric::F1 { value >= self.limit } else { value <= self.limit }
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use task::{Kind, Structure};
 
-/// Digits behind the point of a measure.
+/// Decimal places of a measure.
 const DIGITS: i32 = 5;
 
 /// What is tried.
@@ -205,7 +205,7 @@ impl Study<'_> {
     }
 }
 
-/// Median, least and most of a measure; `None` where it never meant anything.
+/// Median, least and most of a measure; `None` if it never meant anything.
 pub(super) fn spread(scores: &[Score], metric: Metric) -> Option<[f64; 3]> {
     let values: Vec<f64> = scores.iter().filter_map(|score| score.get(metric)).collect();
     let [least, most] = compare::spread(&values);

@@ -108,7 +108,7 @@ fn measure(line: &Line, metric: Metric) -> String {
     }
 }
 
-/// Three digits of what is large, four behind the point of what is small.
+/// Three digits for large numbers, four decimal places for small ones.
 fn short(value: f64) -> f64 {
     match value.abs() {
         size if size >= 100.0 => to_digits(value, 0),

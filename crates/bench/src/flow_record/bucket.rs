@@ -30,7 +30,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Counts a packet; false where both entries are other flows'.
+    /// Counts a packet; false if both entries are other flows'.
     ///
     /// An entry is free while it has counted nothing. FloWatcher's program marks a free entry by a high half
     /// of 0, so that for one flow in 65,536 the entry, with its counts, is taken over by the next. The paper
@@ -49,7 +49,7 @@ impl Pair {
         false
     }
 
-    /// Takes a free entry for a flow with what it has counted; false where there is none.
+    /// Takes a free entry for a flow with what it has counted; false if there is none.
     pub(super) fn load(&mut self, high: u16, counted: Counted) -> bool {
         let free = self.counted.iter().position(|counted| counted.packets == 0);
         if let Some(at) = free {

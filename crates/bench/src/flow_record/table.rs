@@ -29,7 +29,7 @@ pub(super) trait Table {
     fn knows(&self) -> Knows;
     /// Empties it.
     fn renew(&mut self);
-    /// True where the time for a packet grows with the number of flows.
+    /// True if the time for a packet grows with the number of flows.
     fn is_list(&self) -> bool {
         false
     }

@@ -31,7 +31,7 @@ impl Cycle {
         Self(links)
     }
 
-    /// True where the walk comes to every line once before it is back: what makes it a measurement of all of
+    /// True if the walk comes to every line once before it is back: what makes it a measurement of all of
     /// them. It leaves them as near as they will be.
     pub(super) fn is_whole(&self) -> bool {
         let (mut at, mut sum) = (0, 0_u64);

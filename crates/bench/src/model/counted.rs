@@ -129,7 +129,7 @@ impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
         });
     }
 
-    /// True where all packets were counted, and no known flow has fewer than arrived.
+    /// True if all packets were counted, and no known flow has fewer than arrived.
     pub(super) fn is_right(&self) -> bool {
         let mut known = self.packets.known();
         self.summary.total() == WEIGHT * self.packets.total()

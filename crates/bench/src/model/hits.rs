@@ -41,9 +41,9 @@ pub(super) fn by_line(popularity: &Popularity, entry_bytes: f64, cache_bytes: f6
     (1.0 - missed * wanted.powf(in_line - 1.0)).clamp(0.0, 1.0)
 }
 
-/// The most entries of which a cache serves this share of the accesses, by the probability `hits`. `None`
-/// where there may be any number: with a skew above 1 the first of them have most of the accesses whatever
-/// comes after.
+/// The most entries of which a cache serves this share of the accesses, by the probability `hits`. `None` if
+/// there may be any number: with a skew above 1 the first of them have most of the accesses whatever comes
+/// after.
 pub(super) fn most_entries(share: f64, hits: impl Fn(u64) -> f64) -> Option<u64> {
     /// More than any memory has.
     const MOST: u64 = 1 << 40;

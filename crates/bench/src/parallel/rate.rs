@@ -16,7 +16,7 @@ const BOUND: f64 = 1e-5;
 /// Megapackets per second between which the rate is looked for, and how near it is to be found.
 const RANGE_MPPS: (f64, f64) = (2.0, 80.0);
 const NEAR: f64 = 0.04;
-/// What is lost in a trial may be the machine's fault; a rate is given up when it has failed so often.
+/// The machine may have caused the loss in a trial; a rate is rejected after this many failures.
 const TRIALS: usize = 4;
 /// After two passes over the traffic, in which flows begin.
 const TRIAL_NS: u64 = 700_000_000;

@@ -38,7 +38,7 @@ pub(super) type Estimator = Box<dyn Fn(&KeyV4) -> u64>;
 /// The tallies of a run, and what to query when it is over.
 pub(super) struct Run {
     pub(super) tallies: Vec<Box<dyn Tally>>,
-    /// Puts together what they counted.
+    /// Merges what they counted.
     pub(super) ask: Box<dyn FnOnce() -> Result<Estimator, String>>,
 }
 

@@ -62,7 +62,7 @@ const PUBLISHED: [(&str, [f64; THRESHOLDS.len()], f64); 8] = [
     ("coco_sketch", [1.0, 0.997], f64::INFINITY),
 ];
 
-/// False where no seed comes up to a structure's published figures.
+/// False if no seed comes up to a structure's published figures.
 fn comes_up_to_published(name: &str, scores: &[Score]) -> bool {
     let Some((_, f1, are)) = PUBLISHED.iter().find(|(of, ..)| *of == name) else { return true };
     let any = |is_met: &dyn Fn(&Score) -> bool| scores.iter().any(is_met);

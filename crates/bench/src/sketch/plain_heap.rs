@@ -42,7 +42,7 @@ struct Node {
 
 pub(super) struct PlainHeap {
     numbers: HashMap<Flow, u32, BuildHasherDefault<Murmur3>>,
-    /// By number; `None` where no flow has taken the counter yet.
+    /// By number; `None` if no flow has taken the counter yet.
     flows: Vec<Option<Flow>>,
     /// By number, where its node is.
     places: Vec<u32>,

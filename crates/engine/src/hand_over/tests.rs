@@ -195,7 +195,7 @@ fn received(inbox: &mut Inbox) -> Vec<(Vec<u32>, u64, Order)> {
     all
 }
 
-/// A live receiver with one worker, frames for it, and a time behind all of theirs.
+/// A live receiver with one worker, frames for it, and a time after all of theirs.
 struct Live {
     receiver: Receiver<'static>,
     source: SyntheticSource,

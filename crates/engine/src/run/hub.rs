@@ -23,13 +23,13 @@ use std::time::{Duration, Instant};
 use task::{Desk, EmptiedStates, Generation, TaskStates, Tasks};
 
 /// Packets that tasks could not count: those lost by sources, by a full ring, or by a failed worker. `None`
-/// where a source cannot know.
+/// if a source cannot know.
 fn lost_before_tasks(packets: &PacketCounts, loss: Option<&Counters>) -> Option<u64> {
     let refused = packets.not_measured.get(RING_FULL) + packets.not_measured.get(WORKER_FAILED);
     loss.map(|loss| loss.total() + refused)
 }
 
-/// Where shares of flows are put together.
+/// Where shares of flows are merged.
 pub(super) struct Merging<R> {
     pub(super) worker: Worker<R>,
     /// Where emptied tables go back to, by worker.

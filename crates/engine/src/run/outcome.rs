@@ -61,7 +61,7 @@ impl From<OutOfMemory> for StartError {
 pub struct Outcome<R> {
     /// What was measured.
     pub ended: RunTotals,
-    /// What the sources and rings lost; `None` where a source cannot know.
+    /// What the sources and rings lost; `None` if a source cannot know.
     pub loss: Option<Counters>,
     /// How often links were found to have gone down; `None` if no source has a link.
     pub link_downs: Option<u64>,
@@ -69,7 +69,7 @@ pub struct Outcome<R> {
     pub errors: Vec<SourceError>,
     /// Receivers and workers that failed, one line each.
     pub faults: Vec<String>,
-    /// True where `stop` ended it.
+    /// True if `stop` ended it.
     pub stopped: bool,
     /// Reports that the observer could not pass on.
     pub unreported: u64,

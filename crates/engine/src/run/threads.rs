@@ -47,7 +47,7 @@ pub(super) struct Run<'a> {
     pub(super) plan: &'a Plan,
     pub(super) stop: &'a AtomicBool,
     pub(super) quiet: &'a IdleVote,
-    /// Flows are put together when a window closes.
+    /// Flows are merged when a window closes.
     pub(super) merges: bool,
     pub(super) time_base: TimeBase,
 }

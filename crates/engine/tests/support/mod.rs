@@ -239,7 +239,7 @@ impl Run {
         }
     }
 
-    /// Counter of what was lost before anybody could measure it.
+    /// Counter of what was lost before it could be measured.
     pub(crate) fn lost(&self, name: &str) -> u64 {
         self.outcome.loss.as_ref().map_or(0, |loss| count(loss, name))
     }
@@ -323,7 +323,7 @@ pub(crate) struct Live {
     pub(crate) inner: Box<dyn PacketSource>,
     /// Bursts handed out so far; others may look.
     pub(crate) bursts: Arc<AtomicUsize>,
-    /// False where it does not know what it lost.
+    /// False if it does not know what it lost.
     pub(crate) counts_losses: bool,
     /// The time base that it has.
     pub(crate) time_base: TimeBase,

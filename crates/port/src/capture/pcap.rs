@@ -25,7 +25,7 @@ const FLAVOURS: [Flavour; 5] = [
     Flavour { magic: 0xa1b2_3c4d, fraction_ns: 1, more_record_header: 0, more_file_header: 0 },
     // Alexey Kuznetzov's patched libpcap: interface index, protocol and direction in each record.
     Flavour { magic: 0xa1b2_cd34, fraction_ns: 1000, more_record_header: 8, more_file_header: 0 },
-    // IXIA's hardware and software captures: the length of all records behind the file header.
+    // IXIA's hardware and software captures: the length of all records after the file header.
     Flavour { magic: 0x1c00_01ac, fraction_ns: 1, more_record_header: 0, more_file_header: 4 },
     Flavour { magic: 0x1c00_01ab, fraction_ns: 1, more_record_header: 0, more_file_header: 4 },
 ];

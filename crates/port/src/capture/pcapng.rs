@@ -43,7 +43,7 @@ struct Interface {
     dropped: Dropped,
 }
 
-/// The last interface statistics; `None` where they were never given.
+/// The last interface statistics; `None` if they were never given.
 #[derive(Clone, Copy, Default)]
 struct Dropped {
     by_interface: Option<u64>,
@@ -176,7 +176,7 @@ impl PcapngReader {
         let header = bytes.first_chunk::<BLOCK_OVERHEAD>().ok_or(Stop::Short(BLOCK_OVERHEAD))?;
         let kind = self.order.u32(header, 0);
         if kind == SECTION_HEADER {
-            // The byte order of everything behind, the length of this block included.
+            // The byte order of everything that follows, including the length of this block.
             self.order = section_byte_order(header)?;
         }
         let length = self.order.u32(header, 4) as usize;

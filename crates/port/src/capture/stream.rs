@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Size of the buffer: any record must fit, behind what a read left of the one before.
+/// Size of the buffer: any record must fit, after the rest of the previous one.
 pub(super) const BLOCK: usize = 1 << 20;
 
 /// Bytes of one read. As long as records are small, each read goes to the same place, which is half of a
@@ -96,7 +96,7 @@ impl Stream {
         self.owed += count - here;
     }
 
-    /// Reads once behind the unread bytes, which move to the front unless they are many and there is room.
+    /// Reads once after the unread bytes, which move to the front unless they are many and there is room.
     pub(super) fn fill(&mut self) -> std::io::Result<Filled> {
         if self.end - self.start <= READ / 4 || self.buffer.len() - self.end < READ {
             self.buffer.copy_within(self.start..self.end, 0);

@@ -49,7 +49,7 @@ impl Given {
 
 /// The whole list: ours first, so that the user's win where EAL takes the last.
 ///
-/// No file stays behind and processes do not meet: the prefix holds the process id; with huge pages
+/// No file remains and processes do not collide: the prefix holds the process id; with huge pages
 /// `--in-memory` makes no files at all; without them EAL refuses that flag, and `--no-shconf` does the rest.
 pub(super) fn eal_arguments(
     process: u32,

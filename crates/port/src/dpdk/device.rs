@@ -69,7 +69,7 @@ impl Device {
                 .is_some_and(|instance| instance.bytes().all(|byte| byte.is_ascii_digit()))
     }
 
-    /// True where the frames come from a capture file and end with it: they have the file's times.
+    /// True if the frames come from a capture file and end with it: they have the file's times.
     pub(super) fn is_replay(&self) -> bool {
         self.is_virtual("net_pcap")
             && self.argument("rx_pcap").is_some()

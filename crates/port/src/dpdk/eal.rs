@@ -151,7 +151,7 @@ pub(super) fn reason(log: &str, code: c_int) -> String {
     }
 }
 
-/// The lines that tell why: not EAL's own summary that a device was not attached.
+/// The lines with the cause: not EAL's own summary that a device was not attached.
 pub(super) fn telling(log: &str) -> impl Iterator<Item = &str> {
     const SUMMARIES: [&str; 2] = ["EAL: Failed to attach device", "EAL: Driver cannot attach"];
     log.lines()

@@ -75,7 +75,7 @@ impl KernelSockets {
             }
             Some(("tp_drops", self.dropped))
         } else {
-            // `rx_dropped` is in the driver's `imissed`; kernels since 5.9 count a full ring apart from it.
+            // `rx_dropped` is in the driver's `imissed`; kernels since 5.9 count a full ring separately.
             let mut full = 0;
             for &fd in &self.sockets {
                 let mut statistics = XdpStatistics::default();

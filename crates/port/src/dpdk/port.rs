@@ -407,12 +407,12 @@ impl Port {
         self.interface != 0 && unsafe { libc::if_indextoname(self.interface, name.as_mut_ptr()) }.is_null()
     }
 
-    /// True where there is a link that can go down.
+    /// True if there is a link that can go down.
     pub(super) fn has_link(&self) -> bool {
         self.interface != 0 || self.device.pci
     }
 
-    /// Whether its link is up; `None` where it has none or cannot tell.
+    /// Whether its link is up; `None` if it has none or cannot know.
     pub(super) fn link_is_up(&self) -> Option<bool> {
         if self.interface != 0 {
             // The drivers over kernel interfaces report the state at their start.

@@ -66,7 +66,7 @@ impl ProbedPorts {
         Ok(usize::from(*common.start())..=usize::from(*common.end()))
     }
 
-    /// The NUMA node that all of them are on; `None` where it is not known or they are on several.
+    /// The NUMA node that all of them are on; `None` if it is not known or they are on several.
     pub fn numa_node(&self) -> Option<usize> {
         let mut nodes = self.ports.iter().map(|port| usize::try_from(port.socket_id()).ok());
         let first = nodes.next().flatten()?;

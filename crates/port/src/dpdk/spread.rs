@@ -56,7 +56,8 @@ impl Rss {
                 let (types, key, bytes) = self.configuration();
                 // SAFETY: the port is started, and the key has as many bytes. A refusal shows in what is in force.
                 unsafe { dpdk_sys::shim_port_set_rss(port, types, key, bytes) };
-                // A driver that was told to spread by these types and does not tell the key still keeps a flow together.
+                // A driver that is configured to spread by these types and does not report the key still
+                // keeps a flow together.
                 self.ask(port).unwrap_or(Spread::OneWay)
             }
         }

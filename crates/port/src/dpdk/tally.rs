@@ -21,7 +21,7 @@ pub(super) struct Tally {
     given_out: Losses,
     kernel: Option<KernelSockets>,
     kernel_given_out: u64,
-    /// False where the driver's losses cannot be known.
+    /// False if the driver's losses cannot be known.
     counts_loss: bool,
 }
 
@@ -37,8 +37,8 @@ impl Tally {
         self.kernel = self.counts_loss.then_some(kernel);
     }
 
-    /// Adds to `sums` what was lost since the last call, whoever made it; false when that cannot be known. `now`: the
-    /// port's counters; a port that is gone has none, and what it had lost stays.
+    /// Adds to `sums` what was lost since the last call by any caller; false if that is unknown. `now`: the
+    /// port's counters; a port that is gone has none, and its earlier losses remain.
     pub(super) fn take(&mut self, now: Option<Losses>, sums: &mut Vec<SourceCounter>) -> bool {
         let now = now.unwrap_or(self.given_out);
         let before = std::mem::replace(&mut self.given_out, now);

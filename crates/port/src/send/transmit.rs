@@ -32,7 +32,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Frames per second; `None` where no time has passed.
+    /// Frames per second; `None` if no time has passed.
     pub fn packets_per_second(&self) -> Option<f64> {
         self.per_second(self.frames)
     }
@@ -185,7 +185,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// Stands still except when it is waited for; every reading takes `look_ns`.
+    /// Stops except when it is waited for; every reading takes `look_ns`.
     struct FakeClock {
         now: Rc<Cell<u64>>,
         look_ns: u64,
@@ -343,7 +343,7 @@ mod tests {
         assert!(sent.stopped && sent.frames == 0 && sent.packets_per_second().is_none());
         assert_eq!(generator.truth().unwrap().totals.count.packets, 0);
 
-        // No frame is accepted: the sender gives up after a second.
+        // No frame is accepted: the sender stops after a second.
         let (sent, ..) = run(Pacing::Unlimited, 0, |sink| sink.takes = vec![0], false);
         assert!(
             matches!(&sent.fault, Some(SourceError::Fault(text)) if text.contains("no frame for a second"))

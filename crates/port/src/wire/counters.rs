@@ -94,8 +94,8 @@ impl WireCounters {
     }
 }
 
-/// One queue's counters, written by its receiver and read by anybody: a sequence lock, so that a reader always gets
-/// counters of one moment, and the writer never waits.
+/// One queue's counters, written by its receiver and read by any thread: a sequence lock, so that a reader
+/// always gets counters of one moment, and the writer never waits.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct SharedCounters {

@@ -7,7 +7,7 @@ const BLOCK_BYTES: usize = 2 << 20;
 /// Frames begin at cache lines, as a card's do.
 const LINE: usize = 64;
 
-/// Frames one behind the other, in blocks that never move.
+/// Frames in sequence, in blocks that never move.
 #[derive(Debug, Default)]
 pub(super) struct FrameMemory {
     blocks: Vec<Block>,

@@ -10,7 +10,7 @@ const REDIRECTIONS: u32 = 128;
 
 /// Frames in memory, each with its hash and in the list of the queue that it comes to.
 ///
-/// A queue's frames lie one behind the other and are read in this order, lap after lap.
+/// A queue's frames lie in sequence and are read in this order, lap after lap.
 pub struct Trace {
     pub(super) queues: Vec<QueueFrames>,
     /// The queue of each frame.

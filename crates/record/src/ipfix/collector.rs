@@ -1,4 +1,4 @@
-//! Where records are exported to: `ipfix://HOST:PORT`, with options behind a question mark.
+//! Where records are exported to: `ipfix://HOST:PORT`, with options after a question mark.
 
 use super::message::LONGEST;
 use std::fmt;

@@ -49,7 +49,7 @@ struct State {
     is_dead: bool,
 }
 
-/// The queue and what both threads tell each other.
+/// The queue and the state shared by both threads.
 #[derive(Debug)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -176,8 +176,8 @@ impl Queue {
         }
     }
 
-    /// Waits until `until`. False where there is no use in going on: the deadline has passed, or no entries come any more
-    /// and neither the queue nor the sender (`holds`) has records.
+    /// Waits until `until`. False if there is no use in going on: the deadline has passed, or no entries come
+    /// any more and neither the queue nor the sender (`holds`) has records.
     pub(super) fn sleep_until(&self, until: Instant, holds: bool) -> bool {
         let mut state = self.lock();
         loop {

@@ -93,7 +93,7 @@ impl Sender {
     /// session.
     fn session(&mut self, link: &mut Link, pause: &mut Duration) -> End {
         let is_udp = self.collector.transport == Transport::Udp;
-        // Numbers begin anew with each session, whose records are those sent over it.
+        // Numbers start again with each session, which counts the records sent over it.
         self.stream = Stream::new(self.stream.domain());
         if let Err(fault) = self.preamble(link) {
             if !is_udp {
@@ -149,7 +149,7 @@ impl Sender {
     }
 
     /// Over UDP: the records of the last datagram are lost; probes with templates, which carry no records,
-    /// until there is a listener. False where the deadline passes before.
+    /// until there is a listener. False if the deadline passes before.
     fn wait_for_collector(&mut self, link: &mut Link, mut fault: io::Error, pause: &mut Duration) -> bool {
         loop {
             self.away(&fault);
@@ -250,7 +250,7 @@ impl Sender {
     /// The last account has the final sums.
     fn end(&mut self, link: &mut Link) {
         self.queue.end();
-        // Whoever does not hear it will not hear anything any more.
+        // A collector that does not receive it will receive nothing more.
         let _ = self.refusal(link).and_then(|()| self.send_account(link)).and_then(|()| self.refusal(link));
     }
 }

@@ -11,7 +11,7 @@ pub type Element = (u32, u16);
 pub struct Data(pub Vec<(Element, Vec<u8>)>);
 
 impl Data {
-    /// The octets of an element; `None` where the template has none.
+    /// The octets of an element; `None` if the template has none.
     pub fn octets(&self, element: Element) -> Option<&[u8]> {
         self.0.iter().find(|(of, _)| *of == element).map(|(_, octets)| &octets[..])
     }

@@ -57,7 +57,7 @@ impl Drop for Directory {
 pub struct SmallDisk(Directory);
 
 impl SmallDisk {
-    /// `None` where this process may not mount one.
+    /// `None` if this process may not mount one.
     pub fn new(name: &str) -> Option<Self> {
         let directory = Directory::new(name);
         let mounted = Command::new("mount")

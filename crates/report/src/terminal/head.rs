@@ -95,7 +95,7 @@ pub(super) fn wire(wire: &WireReport) -> Vec<String> {
     lines
 }
 
-/// The answer `tcp_loss`: what was lost before this point, and what behind it.
+/// The answer `tcp_loss`: what was lost before this point, and what after it.
 pub(super) fn tcp_loss(answer: &Answer) -> Vec<String> {
     let sum = |column| answer.value(0, column).and_then(Value::as_unsigned).unwrap_or(0);
     let mut more = vec![

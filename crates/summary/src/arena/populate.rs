@@ -44,7 +44,7 @@ static REGIONS: Mutex<Vec<Arc<dyn Populate>>> = Mutex::new(Vec::new());
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 /// True while the thread sleeps until it is woken.
 static IS_ASLEEP: AtomicBool = AtomicBool::new(false);
-/// The thread; `None` where it could not be started. Arenas then grow without it.
+/// The thread; `None` if it could not be started. Arenas then grow without it.
 static THREAD: OnceLock<Option<Thread>> = OnceLock::new();
 
 fn regions() -> MutexGuard<'static, Vec<Arc<dyn Populate>>> {
@@ -81,7 +81,7 @@ pub(super) fn ask(is_late: bool) {
     }
 }
 
-/// Frees a step ahead of any arena that takes from the same limits; its bytes are the caller's then. False where
+/// Frees a step ahead of any arena that takes from the same limits; its bytes are the caller's then. False if
 /// there is none.
 pub(super) fn take_back(limits: &Limits) -> bool {
     regions().iter().filter(|region| region.shares(limits)).any(|region| region.take_back())

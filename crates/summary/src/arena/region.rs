@@ -116,7 +116,7 @@ impl Region {
         self.layout.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For the owner: takes the next step into use; false where the limits or the machine do not allow it.
+    /// For the owner: takes the next step into use; false if the limits or the machine do not allow it.
     pub(super) fn advance(&self) -> bool {
         loop {
             let steps = self.steps();
@@ -363,7 +363,7 @@ impl Layout {
 /// Maps one step of memory; false if that fails.
 fn map(at: *mut libc::c_void, access: i32, flags: i32) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
-    // SAFETY: in a place that the caller owns behind all that is in use, so that nothing is replaced.
+    // SAFETY: in a place that the caller owns after all that is in use, so that nothing is replaced.
     let mapped = unsafe { libc::mmap(at, STEP, access, flags, -1, 0) };
     if mapped != libc::MAP_FAILED && mapped != at {
         // Kernels before 4.17 take MAP_FIXED_NOREPLACE as a hint. SAFETY: mapped just now, and no reference

@@ -77,8 +77,7 @@ fn steps_ahead_cost_no_page_faults() {
     assert!(taken < STEPS as i64 / 2, "{taken} page faults in {STEPS} steps");
 }
 
-/// Two arenas share what there is to the last step, whoever comes first: a step ahead of one is not lost to the
-/// other.
+/// Two arenas share the memory to the last step, in any order: a step ahead of one is not lost to the other.
 #[test]
 fn limits_hold_to_the_byte() {
     // No other test has the same, so that no other arena's steps ahead are taken for these.

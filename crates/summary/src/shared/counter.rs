@@ -2,7 +2,7 @@
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Counts without losing anything, whoever adds at the same time.
+/// Counts without loss while others add at the same time.
 #[derive(Debug)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -37,7 +37,7 @@ impl Counter {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Gives the count and begins anew.
+    /// Returns the count and resets it.
     pub(crate) fn take(&mut self) -> u64 {
         let count = self.get();
         self.0 = AtomicU64::new(0);

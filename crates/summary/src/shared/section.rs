@@ -5,8 +5,8 @@ use crate::sync::{AtomicU32, Ordering, UnsafeCell, spin_loop};
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 
-/// A value that one core at a time may look at or change, behind a flag set by compare-and-swap. Who comes second spins: a
-/// section is a few instructions long.
+/// A value that one core at a time may read or change, guarded by a flag set by compare-and-swap. A second
+/// core spins: a section is a few instructions long.
 #[derive(Debug)]
 pub(crate) struct Section<T> {
     flag: AtomicU32,
@@ -21,7 +21,8 @@ impl<T> Section<T> {
         Self { flag: AtomicU32::new(FREE), value: UnsafeCell::new(value) }
     }
 
-    /// Calls `change` with the value. A panic in it leaves the section closed for good: it must do no more than assign.
+    /// Calls `change` with the value. A panic in it leaves the section closed permanently: it must do no more
+    /// than assign.
     #[inline]
     pub(crate) fn enter<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         while self.flag.compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {

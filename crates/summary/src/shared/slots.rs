@@ -39,8 +39,9 @@ pub(crate) struct Slots<K, V> {
     shift: u32,
 }
 
-// SAFETY: a key is written by the one thread whose compare-and-swap took its slot, before it stores `FINISHED` with release
-// order; others read it only behind a load of that with acquire order, and it does not change any more. Clearing takes `&mut`.
+// SAFETY: a key is written by the one thread whose compare-and-swap took its slot, before it stores
+// `FINISHED` with release order; others read it only after a load of that with acquire order, and it does not
+// change any more. Clearing takes `&mut`.
 unsafe impl<K: Send + Sync, V: Sync> Sync for Slots<K, V> {}
 
 impl<K: Copy + Eq, V> Slots<K, V> {
@@ -96,7 +97,8 @@ impl<K: Copy + Eq, V> Slots<K, V> {
         prefetch_lines(&raw const self.slots[at]);
     }
 
-    /// What belongs to `key`, which is put in where it is not there; `None` where it is not there and has no place.
+    /// What belongs to `key`, which is put in where it is not there; `None` if it is not there and has no
+    /// place.
     #[inline]
     pub(crate) fn get_or_put(&self, key: &K, hash: u64) -> Option<&V> {
         let mask = self.capacity() - 1;

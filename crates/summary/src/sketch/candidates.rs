@@ -87,7 +87,7 @@ impl<K: Key> Candidates<K> {
         self.lacking.max(self.least().unwrap_or(0))
     }
 
-    /// True where flows with `threshold` may be none of the candidates.
+    /// True if flows with `threshold` may be none of the candidates.
     pub(crate) fn may_lack(&self, threshold: u64) -> bool {
         self.most_lacking() > 0 && self.most_lacking() as u64 >= threshold
     }

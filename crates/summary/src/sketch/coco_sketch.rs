@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 /// them, and takes it over with a probability of its weight's share of the new count: so the expected counter
 /// of each flow is the flow's weight.
 ///
-/// Estimates are unbiased, and sums of them over all flows that agree in a part of the key are too. The variance is f (N − f) / w at the most
-/// for w cells a row (section 4.2; more rows lower it), from which the bounds follow by Chebyshev's inequality with a
-/// confidence of 95 %; they are wide, as they hold for the worst stream.
+/// Estimates are unbiased, and sums of them over all flows that agree in a part of the key are too. The
+/// variance is f (N − f) / w at most for w cells a row (section 4.2; more rows lower it), from which the
+/// bounds follow by Chebyshev's inequality with a confidence of 95 %; they are wide, as they hold for the
+/// worst stream.
 #[derive(Clone)]
 pub struct CocoSketch<K: Key> {
     config: GridConfig<Self>,

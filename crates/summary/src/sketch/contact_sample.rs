@@ -69,7 +69,7 @@ impl<K: Key> ContactSample<K> {
         self.used
     }
 
-    /// True where a pair belongs to the sample.
+    /// True if a pair belongs to the sample.
     #[inline(always)]
     fn is_taken(&self, pair: u64) -> bool {
         pair.leading_zeros() >= self.level
@@ -289,7 +289,7 @@ mod tests {
         }
         promise.must_hold();
         for (mean, size) in sums.iter().zip(sizes) {
-            // One in 8 or 16: a variance of 15 n at the most.
+            // One in 8 or 16: a variance of 15 n at most.
             let off = (15.0 * f64::from(size) / SEEDS as f64).sqrt();
             assert!((mean - f64::from(size)).abs() < 5.0 * off, "{mean} for {size}, deviation {off}");
         }

@@ -35,10 +35,10 @@ pub(crate) struct Counters<C> {
     /// Empty if the cells are not split.
     bytes: Box<[u8]>,
     cells: Box<[C]>,
-    /// False where cells have only what full bytes gave them: a counter whose byte is 0 has nothing then, so
+    /// False if cells have only what full bytes gave them: a counter whose byte is 0 has nothing then, so
     /// that its cell, far away, need not be read.
     has_weights: bool,
-    /// False where all bytes are 0, which need not be read then.
+    /// False if all bytes are 0, which need not be read then.
     has_singles: bool,
 }
 
@@ -58,7 +58,7 @@ impl<C: Cell> Counters<C> {
         Ok(Self { bytes, cells: filled(len, C::default())?, has_weights: false, has_singles: false })
     }
 
-    /// True where this many counters are stored in two parts by default.
+    /// True if this many counters are stored in two parts by default.
     pub(crate) const fn are_many(len: usize) -> bool {
         len >= FAR_BYTES / size_of::<C>()
     }

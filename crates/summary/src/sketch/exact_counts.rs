@@ -133,7 +133,7 @@ impl<K: Key> ExactCounts<K> {
         self.table.len()
     }
 
-    /// True where none is.
+    /// True if none is.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
@@ -204,7 +204,8 @@ fn taken<K: Key>(capacity: usize) -> Result<HashTable<(K, u64)>, SketchError> {
     let bytes = ExactConfig::<K>::bytes_of(places(capacity));
     table.try_reserve(capacity, never_moved).map_err(|_| SketchError::OutOfMemory { bytes })?;
     let places = places(capacity) as u64;
-    // A flow goes to the place that its hash ends with, if that is free: at both ends first, which tell where the memory is.
+    // A flow is put at the place given by the end of its hash, if that is free: at both ends first, which
+    // shows where the memory is.
     let mut put =
         |place| std::ptr::from_ref(table.insert_unique(place, Default::default(), never_moved).get());
     let (one, other) = (put(0), put(places - 1));

@@ -82,7 +82,7 @@ impl KeyIndex {
     #[inline(always)]
     pub(crate) fn find(&self, tag: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(tag);
-        // As many as there are: a caller's error would be no hang.
+        // At most all buckets, so that a caller's error cannot hang.
         for _ in 0..self.buckets.len() {
             let bucket = &self.buckets[at];
             let mut numbers = ones(matching(&bucket.marks, mark(tag))).map(|slot| bucket.numbers[slot]);

@@ -265,7 +265,7 @@ pub(crate) fn reset_equals_new<S: UpdateBurst<K>, K: Copy, A: PartialEq + Debug>
     answers: impl Fn(&S) -> A,
 ) {
     let mut used: S = summary_of(config, first);
-    // Counters at their ends leave nothing behind either.
+    // Saturated counters leave nothing either.
     used.update_burst(
         &first.iter().take(5).map(|update| Update { weight: u64::MAX, ..*update }).collect::<Vec<_>>(),
     );

@@ -38,7 +38,7 @@ where
     }
 }
 
-/// 400 flows at the most.
+/// 400 flows at most.
 fn stream() -> Stream {
     Stream::zipf(5_000, 400, 1)
 }

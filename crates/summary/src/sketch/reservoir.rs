@@ -38,7 +38,8 @@ impl Reservoir {
         self.seen
     }
 
-    /// Of the next `many`, how many lie before the first that is taken; none is where they are over, else the next call begins behind it.
+    /// Of the next `many`, the number before the first that is taken; `None` if none of them is, else the
+    /// next call begins after it.
     #[inline(always)]
     pub(crate) fn pass(&mut self, many: u64) -> Option<u64> {
         if self.left >= many {

@@ -17,7 +17,7 @@ const WORDS: usize = 4;
 const VERIFYING: usize = 2;
 /// Prefixes that a search examines before it stops: well below a second.
 const MOST_STEPS: u64 = 1 << 24;
-/// Keys that a search finds before it gives up: a longer list is useless.
+/// Keys that a search finds before it stops: a longer list is useless.
 pub(super) const MOST_FOUND: usize = 1 << 16;
 
 /// Counters of 32-bit keys (addresses, prefixes) from which heavy keys can be recovered.
@@ -215,7 +215,8 @@ impl ReversibleSketch {
         }
     }
 
-    /// By row and number of words, which prefixes of an index lead to a heavy counter; `None` where a row has none.
+    /// By row and number of words, which prefixes of an index lead to a heavy counter; `None` if a row has
+    /// none.
     fn heavy_prefixes(&self, threshold: u64) -> Option<Vec<[Vec<bool>; WORDS]>> {
         let bits = Self::word_bits(&self.config);
         let width = self.config.width;
@@ -248,7 +249,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Continues after the first `words` bytes of a mangled key, whose part of the indices is `lanes`. False
-    /// where the work is too much.
+    /// if the work is too much.
     fn go_on(&mut self, words: usize, mangled: u32, lanes: Lanes) -> bool {
         let shift = ReversibleSketch::word_bits(&self.sketch.config) as usize * (WORDS - 1 - words);
         for value in 0..256 {

@@ -37,8 +37,9 @@ struct Entry<K> {
     count: Counter,
 }
 
-// SAFETY: a key is written by the one thread whose compare-and-swap took the entry, before it stores `FINISHED` with release
-// order, and read only behind a load of that with acquire order; it does not change any more until `&mut` clears it.
+// SAFETY: a key is written by the one thread whose compare-and-swap took the entry, before it stores
+// `FINISHED` with release order, and read only after a load of that with acquire order; it does not change
+// any more until `&mut` clears it.
 unsafe impl<K: Send + Sync> Sync for Entry<K> {}
 
 impl<K: Key> Entry<K> {

@@ -304,7 +304,7 @@ impl<K: Key> Spreaders<K> for SpreadSketch<K> {
         keys.dedup();
         let others = self.others();
         let all = keys.into_iter().map(|key| (key, self.least(&key)));
-        // What others made of it is only taken off.
+        // Only the contribution of others is subtracted.
         let may_be = all.filter(|(_, counts)| estimate(counts) >= threshold);
         let spreaders = may_be.map(|(key, counts)| (key, self.of_least(counts, &others)));
         HeavyKeys::new(spreaders.filter(|(_, contacts)| contacts.value >= threshold).collect(), false)

@@ -137,7 +137,7 @@ pub trait HeavyHitters<K>: Summary {
 pub struct HeavyKeys<K> {
     /// Keys with their estimates, the largest first; of differences, the largest either way.
     pub keys: Vec<(K, Estimate)>,
-    /// True where there may be more: the search ended at its own bound, or too few flows are kept next to the
+    /// True if there may be more: the search ended at its own bound, or too few flows are kept next to the
     /// structure.
     pub is_cut_short: bool,
 }

@@ -106,7 +106,8 @@ impl<K> UpdateBurst<K> for ValueReservoir {
     }
 }
 
-/// A uniform sample of both streams: from each as many as one of both would have (hypergeometrically distributed), any of its own.
+/// A uniform sample of both streams: from each the number that one sample of both would have
+/// (hypergeometrically distributed), chosen at random.
 impl Merge for ValueReservoir {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

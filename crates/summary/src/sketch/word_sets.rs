@@ -76,7 +76,7 @@ impl<K: ByteKey> ReversibleSets<K> {
         self.total = total;
     }
 
-    /// True where both hold the same.
+    /// True if both hold the same.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn is_equal(&self, other: &Self) -> bool {
         self.words == other.words && self.total == other.total

@@ -6,8 +6,8 @@
 /// instructions with loads and stores), and nothing is rounded before a query. The sum of squares cannot
 /// overflow where the sum does not, because `Σx² ≤ (Σx)²`; and the sum of a flow's gaps, bytes or
 /// inter-arrival times is at most the packets received meanwhile, its bytes, its duration: all of them 64-bit
-/// counters. Where other samples add up to 2^64 − 1 or more, the sum stays there for good, and there is no
-/// mean and no deviation, rather than a wrong one.
+/// counters. Where other samples add up to 2^64 − 1 or more, the sum stays there, and there is no mean and no
+/// deviation, rather than a wrong one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moments {
     count: u64,

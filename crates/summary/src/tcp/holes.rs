@@ -52,7 +52,7 @@ impl Hole {
         self.end.wrapping_sub(self.start)
     }
 
-    /// True where it lies so far behind `next` that its sequence numbers will soon mean others.
+    /// True if it is so far below `next` that its sequence numbers will soon be reused.
     pub(super) fn is_stale(&self, next: u32) -> bool {
         next.wrapping_sub(self.start) > 1 << 30
     }
@@ -123,7 +123,7 @@ impl Holes {
         (too_many != 0).then_some(changed.list[0])
     }
 
-    /// Adds a hole behind all others; returns the one that is pushed out.
+    /// Adds a hole after all others; returns the one that is displaced.
     pub(super) fn open(&mut self, hole: Hole) -> Option<Hole> {
         let mut changed = Changed::new();
         self.as_slice().iter().for_each(|hole| changed.push(*hole));
@@ -172,7 +172,7 @@ impl Holes {
         self.replace(&changed);
     }
 
-    /// True where a hole was acknowledged and is still undecided.
+    /// True if a hole was acknowledged and is still undecided.
     pub(super) fn has_acked(&self) -> bool {
         self.as_slice().iter().any(Hole::is_acked)
     }

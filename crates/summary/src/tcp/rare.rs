@@ -116,7 +116,7 @@ fn reset(side: &mut Side<'_>, peer: &mut Side<'_>, segment: &Segment) {
     }
     side.decide(|_| true);
     peer.decide(|_| true);
-    // Whoever resets acknowledges no more; what the peer still sends may.
+    // The sender of a reset acknowledges nothing more; the peer's later segments may.
     peer.stream.forget_timed();
 }
 
@@ -130,7 +130,7 @@ impl Side<'_> {
         self.cold
     }
 
-    /// Books a hole for good.
+    /// Books a hole finally.
     fn book(&mut self, hole: &Hole) {
         if hole.is_acked() {
             self.booked.unseen_byte += u64::from(hole.len());
@@ -214,7 +214,7 @@ impl Side<'_> {
             ..Default::default()
         };
         if before.setup & COLD != 0 {
-            // Trust is not renewed: whoever sends SYN after SYN would get it each time.
+            // Trust is not renewed: a sender of SYN after SYN would get it each time.
             (self.cold.stray, self.cold.trusted_to) = (None, end);
         }
         self.stream.note_syn(segment);
@@ -238,7 +238,7 @@ impl Side<'_> {
         stream.isn = segment.seq.wrapping_sub(1);
         stream.state &= !UNKNOWN;
         if segment.payload <= 1 && segment.len() == segment.payload {
-            // It may be a keep-alive, one byte behind.
+            // It may be a keep-alive, one byte back.
             stream.setup |= PROBED;
         }
         self.cold().picked_up_ns = segment.time_ns;
@@ -518,7 +518,7 @@ impl HotStream {
         self.setup = self.setup & !SCALE | SYN_SEEN | segment.window_scale().map_or(0, |shift| shift + 1);
     }
 
-    /// Karn's rule: what was retransmitted cannot be timed, and neither can what waits behind it, except by
+    /// Karn's rule: what was retransmitted cannot be timed, and neither can what waits after it, except by
     /// the timestamp of the new copy, if it is newer than all earlier ones (RFC 7323, section 4.1).
     fn note_sent_again(&mut self, segment: &Segment, end: u32, is_new_copy: bool) {
         let newer =
@@ -531,7 +531,7 @@ impl HotStream {
                 self.begin_again(segment, end, tsval);
             }
         } else if !is_before(segment.seq, self.timed_end[0]) {
-            // It lies behind the copy that is timed.
+            // It lies after the copy that is timed.
         } else if self.timed_end[0] != end {
             self.forget_timed();
         } else if let Some(tsval) = newer {

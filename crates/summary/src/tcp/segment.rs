@@ -75,7 +75,7 @@ impl Segment {
         (self.options & TIMESTAMPS != 0).then_some((self.tsval, self.tsecr))
     }
 
-    /// True where all of `flags` are set.
+    /// True if all of `flags` are set.
     #[inline(always)]
     pub(super) fn has(&self, flags: u8) -> bool {
         self.flags & flags == flags

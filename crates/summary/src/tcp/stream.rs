@@ -64,7 +64,7 @@ pub(super) const PENDING: u8 = 1 << 3;
 pub(super) const ZERO_WINDOW: u8 = 1 << 4;
 /// The one timed segment was sent again: only the echo of its timestamp identifies the acknowledged copy.
 pub(super) const BY_TIMESTAMP: u8 = 1 << 5;
-/// The peer's acknowledgement took `next` beyond what was seen: the next segment begins behind a hole.
+/// The peer's acknowledgement took `next` beyond what was seen: the next segment begins after a hole.
 pub(super) const SKIPPED: u8 = 1 << 6;
 /// The latest segment was an ordinary one: one that acknowledges the same has no news for the peer's stream,
 /// and nothing special is open there.
@@ -124,8 +124,8 @@ pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment, repe
     Tracked::Done
 }
 
-/// The same for whatever needs the hot parts alone: also where there are holes behind which it comes, where a segment was sent
-/// again, and where the window or the segments grow.
+/// The same for all segments that need only the hot parts: also after holes, for retransmissions, and if the
+/// window or the segments grow.
 pub(super) fn track_open(hot: &mut [HotStream; 2], direction: usize, segment: &Segment) -> Tracked {
     let own = direction & 1;
     let (stream, peer) = (&hot[own], &hot[own ^ 1]);
@@ -246,8 +246,9 @@ impl HotStream {
         true
     }
 
-    /// Begins to time a segment whose payload or flags end at `next`. Where all places are taken, the latest is
-    /// given up for the end of a burst: the oldest ones are acknowledged next, and the end of a burst by itself.
+    /// Begins to time a segment whose payload or flags end at `next`. If all places are taken, the latest is
+    /// replaced by the end of a burst: the oldest ones are acknowledged next, and the end of a burst by
+    /// itself.
     #[inline(always)]
     pub(super) fn note_sent(&mut self, segment: &Segment) {
         self.tsval = segment.tsval;
@@ -267,8 +268,8 @@ impl HotStream {
         self.timed_high[place] = (now >> 32) as u8;
     }
 
-    /// Notes a segment that is not to be timed: behind a hole acknowledgements wait for its repair, and what was
-    /// sent again keeps the one place that there is.
+    /// Notes a segment that is not to be timed: after a hole acknowledgements wait for its repair, and what
+    /// was sent again keeps the one place that there is.
     #[cold]
     pub(super) fn note_sent_behind(&mut self, segment: &Segment) {
         if self.state & BY_TIMESTAMP == 0 {
@@ -390,7 +391,7 @@ impl HotStream {
         }
     }
 
-    /// Gives up all that is being timed.
+    /// Discards all that is being timed.
     pub(super) fn forget_timed(&mut self) {
         self.timed = 0;
         if self.state & BY_TIMESTAMP != 0 {

@@ -54,12 +54,12 @@ impl RowQueries {
         self.generation
     }
 
-    /// True where any query is about single windows.
+    /// True if any query is about single windows.
     pub fn asks_of_windows(&self) -> bool {
         !self.window.is_empty()
     }
 
-    /// True where any query is about the whole run.
+    /// True if any query is about the whole run.
     pub fn asks_of_run(&self) -> bool {
         !self.run.is_empty()
     }

@@ -153,7 +153,7 @@ pub(crate) fn flow_key(number: u64, words: &[u64], spec: &KeySpec) -> FlowKey {
     }
 }
 
-/// Words of the flow key in a group's key: values come behind them.
+/// Words of the flow key in a group's key: values follow them.
 pub(crate) fn key_words(number: u64) -> usize {
     if number & OF_V6 == 0 { KeyV4::WORDS } else { KeyV6::WORDS }
 }

@@ -67,7 +67,7 @@ impl TopRows {
                     let least = selected.iter().map(|row| values[*row as usize]).min();
                     self.totals[at] = self.totals[at].min(least.unwrap_or(NULL));
                 }
-                // One row has one value at the most.
+                // One row has one value at most.
                 ItemKind::Count | ItemKind::Distinct(..) => self.totals[at] += selected.len() as u64,
                 ItemKind::MeanRoundTrip => {
                     self.totals[at] += total(batch.column(RowValue::RttSum));

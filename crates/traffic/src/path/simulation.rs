@@ -208,7 +208,8 @@ impl Path {
         let (data, wire_len, total_byte) = connection.frame(packet);
         self.truth.taps[tap as usize].packets += 1;
         let truth = &mut self.truth.taps[tap as usize].loss;
-        // A segment that was lost is repaired once: before the lossy hop that is a retransmission, behind it a repair.
+        // A segment that was lost is repaired once: before the lossy hop that is a retransmission, after it a
+        // repair.
         if let Packet::Data(_, true) = packet {
             if tap < self.spec.lossy {
                 truth.retrans_count += 1;

@@ -10,7 +10,7 @@ pub trait Cell: Copy + Default + Ord + Send + Sync + fmt::Debug + sealed::Sealed
     /// Sums below this one do not saturate.
     const LIMIT: u64;
 
-    /// True where it can fall below zero.
+    /// True if it can fall below zero.
     const IS_SIGNED: bool;
 
     /// With `weight` added.

@@ -28,7 +28,7 @@ impl<P: InnerProduct> CounterArray<P> {
         Ok(P::inner_product(self, other))
     }
 
-    /// The sum of squared totals, F₂; `None` where a counter is at its limit.
+    /// The sum of squared totals, F₂; `None` if a counter is at its limit.
     pub(super) fn second_moment(&self) -> Option<f64> {
         *self.second_moment.get_or_init(|| median_product(self, self, P::row_product))
     }
@@ -65,7 +65,7 @@ impl<C: SignedCell> InnerProduct for KAry<C> {
     }
 }
 
-/// The product of each row; `None` where a counter is at its limit.
+/// The product of each row; `None` if a counter is at its limit.
 fn row_products<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> Option<[f64; MAX_ROWS]> {
     let mut products = [0.0; MAX_ROWS];
     for (row, product) in products.iter_mut().enumerate().take(left.configuration.depth) {
@@ -89,7 +89,7 @@ fn least_product<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> 
     Estimate::bounded(value, (value - noise).max(0.0), value, 1.0 - (-(depth as f64)).exp())
 }
 
-/// The median of the rows' products after `correct`; `None` where a counter is at its limit.
+/// The median of the rows' products after `correct`; `None` if a counter is at its limit.
 fn median_product<P: InnerProduct>(
     left: &CounterArray<P>,
     right: &CounterArray<P>,

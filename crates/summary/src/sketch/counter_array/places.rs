@@ -26,7 +26,7 @@ impl Place {
         self.0 as usize
     }
 
-    /// True where the counter falls by what is added.
+    /// True if the counter falls by what is added.
     #[inline(always)]
     pub(super) fn is_negative(self) -> bool {
         self.0 & SIGN != 0
@@ -56,8 +56,8 @@ impl Word {
 /// The rows' functions.
 ///
 /// A row's place is a digit of a word: taken for a fraction, the word times the width has the place before
-/// the point and the next row's fraction behind it. One word is enough for rows of 64 bits together, as three
-/// of a million counters; where the width is no power of two, for 54, so that no place is likelier than
+/// the point and the next row's fraction after it. One word suffices for rows of 64 bits together, such as
+/// three of a million counters; for 54 if the width is no power of two, so that no place is likelier than
 /// another by more than a thousandth. Other rows begin with a new word.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
@@ -85,7 +85,7 @@ impl Places {
         }
     }
 
-    /// True where `depth` rows have one word together.
+    /// True if `depth` rows have one word together.
     pub(super) fn are_of_one_word(&self, depth: usize) -> bool {
         self.begins[..depth].iter().filter(|begins| **begins).count() == 1
     }

@@ -20,9 +20,10 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     const USUAL_DEPTH: usize;
     /// The fewest counters of a row.
     const LEAST_WIDTH: usize = 1;
-    /// True where a row's hash has a sign.
+    /// True if a row's hash has a sign.
     const HAS_SIGNS: bool = false;
-    /// True where a packet adds to its counters and nothing else, so that many of them are split (`counters.rs`).
+    /// True if a packet adds to its counters and nothing else, so that many of them are split
+    /// (`counters.rs`).
     const SPLITS: bool = false;
 
     /// Adds `weight` at the places of a packet. Returns the counters after it, without their signs. Without

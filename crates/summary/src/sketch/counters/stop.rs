@@ -1,6 +1,7 @@
 //! Saturating counters of 32 bits.
 
-/// Adds, up to the end, which is counted in `saturated`. `MAY_END`: false where all that was ever added ends before.
+/// Adds, up to the end, which is counted in `saturated`. `MAY_END`: false if all that was ever added ends
+/// before.
 #[inline(always)]
 pub(crate) fn grow<const MAY_END: bool>(count: &mut u32, weight: u64, saturated: &mut u64) {
     if !MAY_END {

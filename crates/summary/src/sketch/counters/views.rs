@@ -10,7 +10,7 @@ pub(crate) trait View {
     fn are_far(&self) -> bool;
     /// Prefetches what a packet counts in.
     fn prefetch(&self, at: usize);
-    /// True where nothing was counted yet.
+    /// True if nothing was counted yet.
     fn is_zero(&self, at: usize) -> bool;
     /// Counts a packet.
     fn count(&mut self, at: usize, weight: u64);
@@ -30,13 +30,13 @@ impl<'a, C: Cell> Weighed<'a, C> {
         self.cells
     }
 
-    /// True where the cells are too many to be near.
+    /// True if the cells are too many to be near.
     #[inline(always)]
     pub(crate) fn are_far(&self) -> bool {
         size_of_val(self.cells) >= FAR_BYTES
     }
 
-    /// True where nothing was counted yet.
+    /// True if nothing was counted yet.
     #[inline(always)]
     pub(crate) fn is_zero(&self, at: usize) -> bool {
         self.cells[at] == C::default() && (!self.has_singles || self.bytes[at] == 0)

@@ -46,7 +46,7 @@ impl<K: Key> FlowSample<K> {
         Estimate::unbounded(sum * f64::from(self.config.one_in))
     }
 
-    /// True where the flow of this hash is one that is taken.
+    /// True if the flow of this hash is one that is taken.
     #[inline(always)]
     fn is_taken(&self, hash: u64) -> bool {
         (u64::from(self.chance.word(hash)) * u64::from(self.config.one_in)) >> 32 == 0

@@ -69,7 +69,7 @@ impl<K: Key> SampleTable<K> {
         self.find(self.tag(hash), key).map(|number| (self.flows[number].sum, self.flows[number].begun))
     }
 
-    /// Adds to a flow that is kept; false where it is not.
+    /// Adds to a flow that is kept; false if it is not.
     #[inline(always)]
     pub(super) fn add_if_kept(&mut self, tag: u32, key: &K, weight: u64) -> bool {
         let found = self.find(tag, key);
