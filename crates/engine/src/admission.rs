@@ -62,7 +62,7 @@ pub fn admit(
         None
     } else {
         match parts.lease(config) {
-            // A lease of a run that is refused goes back at once.
+            // The lease of a refused run is released at once.
             Ok(memory) if refusals.is_empty() => return Ok(Admission { tasks, memory }),
             Ok(_) => None,
             Err(refusal) => Some(refusal),
@@ -154,7 +154,7 @@ pub fn tasks(
     if specs.is_empty() {
         return Ok(None);
     }
-    // Where flows are merged that is a reason against the run itself.
+    // If flows are merged, that is a reason against the run itself.
     if plan.receivers > 1 && site.falls_silent && !plan.merges() {
         return Err(vec![Refusal::FallsSilent { merging: None }]);
     }
@@ -176,7 +176,7 @@ pub fn tasks(
         .map_err(|_| specs.iter().filter_map(refusal).map(|reason| Refusal::Task { reason }).collect())
 }
 
-/// What takes memory besides tables of single cores. Each part may have half of all by itself.
+/// What takes memory in addition to the tables of single cores. Each part may have half of the total.
 struct Parts {
     tasks: usize,
     frames: usize,
@@ -215,7 +215,7 @@ impl Parts {
         let between_cores = rings.saturating_add(merging);
         let all = [tasks, frames, between_cores, outputs].into_iter().fold(0, usize::saturating_add);
         let lease = if all <= allowed { config.limits.lease(tasks + frames) } else { None };
-        // What is left is for tables and queues, as in a run without all this.
+        // The rest is for tables and queues, as in a run without these parts.
         let enough = all.saturating_add(LEAST_MEMORY);
         lease.ok_or(Refusal::MemoryExceeded { allowed, tasks, frames, between_cores, outputs, enough })
     }

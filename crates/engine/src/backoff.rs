@@ -11,14 +11,14 @@ const YIELDS: u32 = 4096;
 /// After that it sleeps: nothing has arrived for milliseconds.
 const SLEEP: Duration = Duration::from_micros(50);
 
-/// Spins briefly, then yields, then sleeps, so that more threads than cores still get on.
+/// Spins briefly, then yields, then sleeps, so that progress is made even with more threads than cores.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
     polls: u32,
 }
 
 impl Backoff {
-    /// Waits a little, a little longer each time.
+    /// Waits briefly, a little longer each time.
     pub(crate) fn wait(&mut self) {
         self.polls = self.polls.saturating_add(1);
         match self.polls {
@@ -28,7 +28,7 @@ impl Backoff {
         }
     }
 
-    /// It has waited for milliseconds: a look at the clock costs nothing now.
+    /// True after milliseconds of waiting, when reading the clock costs nothing in comparison.
     pub(crate) fn is_long(&self) -> bool {
         self.polls >= YIELDS
     }

@@ -62,7 +62,7 @@ pub trait RecordSink {
 /// What one worker, or all of them, counted in one window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WindowSums {
-    /// Of all rows.
+    /// Totals of all rows.
     pub(crate) totals: Totals,
     /// Packets for which the table had no place.
     pub(crate) other: Counts,
@@ -82,7 +82,7 @@ impl WindowSums {
         self.refused_rows += more.refused_rows;
     }
 
-    /// Sums of all packets, those without a place too.
+    /// Sums of all packets, including those without a place.
     pub(crate) fn whole(&self) -> Totals {
         let Counts { packets, bytes, wire } = self.other;
         let mut totals = self.totals;
@@ -122,7 +122,8 @@ impl<R: RecordSink> Collector<R> {
         Self { records, open: WindowSums::default(), closing: WindowSums::default(), other: None, ended: 0 }
     }
 
-    /// The open window, which has this number, becomes the closing one. The one before must have been taken.
+    /// The open window, which has this number, becomes the closing one. The previous one must have been
+    /// taken.
     pub(crate) fn turn(&mut self, window: WindowId) {
         std::mem::swap(&mut self.open, &mut self.closing);
         self.records.begin_rows(window);
@@ -140,7 +141,8 @@ impl<R: RecordSink> Collector<R> {
         std::mem::take(&mut self.closing)
     }
 
-    /// Adds a share of a flow to the table where shares are merged, or to `other` where that has no place for it.
+    /// Adds a share of a flow to the table where shares are merged, or to `other` if the table has no place
+    /// for it.
     pub(crate) fn merge<K: Key>(&mut self, table: &mut FlowTable<K>, share: &FlowShare<K>) {
         if !table.add_share(share, self) {
             self.add_to_other(share.counts, share.span());
@@ -170,7 +172,7 @@ impl<R: RecordSink> Collector<R> {
 impl<R: RecordSink> FlowSink for Collector<R> {
     #[inline]
     fn window_sealed<K: Key>(&mut self, _: u16, row: WindowRow<K>, loss: Option<&LossCounts>) {
-        // Rows come when their window is over: it is the closing one.
+        // Rows are emitted when their window is over: it is the closing one.
         let sums = &mut self.closing;
         sums.totals.packets += row.packets;
         sums.totals.bytes += row.bytes;

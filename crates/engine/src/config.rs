@@ -59,8 +59,8 @@ pub struct Config {
 /// Frames that a source usually delivers at once.
 const BURST: usize = 256;
 
-/// Windows of ten seconds, 5-tuples and the plain record, within a gibibyte. Seed 0: give a random one where frames come from strangers,
-/// who could choose keys of one bucket otherwise.
+/// Windows of ten seconds, 5-tuples and the plain record, within a gibibyte. Seed 0: set a random one for
+/// untrusted traffic, which could otherwise choose keys of one bucket.
 impl Default for Config {
     fn default() -> Self {
         Self {

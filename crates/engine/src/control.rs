@@ -142,7 +142,7 @@ impl Control {
             }
             schedule.run.as_ref().map(|run| (run.workers, run.limits.clone()))
         };
-        // Without the lock: memory may take long to come.
+        // Without the lock: allocation may take long.
         let counting = match (&attached, set.packets()) {
             (Some((workers, limits)), Some(tasks)) => {
                 let (workers, bytes) = (*workers, tasks.bytes(*workers));
@@ -190,7 +190,7 @@ impl Control {
         self.schedule.1.notify_all();
     }
 
-    /// This window is answered, or will not be. Waits for it and for earlier windows end.
+    /// This window is answered, or will not be. Ends waits for it and for earlier windows.
     pub(crate) fn answered(&self, window: WindowId) {
         let mut schedule = self.schedule();
         schedule.answered = schedule.answered.max(Some(window));
@@ -206,14 +206,15 @@ impl Control {
         }
     }
 
-    /// A receiver enters this window. By which set workers count in it, where they count anything or have counted.
+    /// A receiver enters this window. Returns the set by which workers count in it, if they count anything or
+    /// have counted.
     pub(crate) fn enter(&self, window: WindowId) -> Option<Generation> {
         let mut schedule = self.schedule();
         schedule.entered = schedule.entered.max(Some(window));
         schedule.run.as_mut()?.counting(window).map(|counting| counting.generation)
     }
 
-    /// What this worker counts from this window on, for what it counted in before.
+    /// Exchanges what this worker counted in before for what it counts in from this window on.
     pub(crate) fn exchange(
         &self,
         worker: WorkerId,
@@ -226,7 +227,8 @@ impl Control {
         run.counting(window)?.workers.get_mut(worker.index())?.take()
     }
 
-    /// What the hub answers windows up to this one by, with the first window of each, if it was not taken yet.
+    /// The parts by which the hub answers windows up to this one, with the first window of each, if not taken
+    /// yet.
     pub(crate) fn take_hub_halves(&self, window: WindowId) -> Vec<(WindowId, HubHalf)> {
         let mut schedule = self.schedule();
         let countings = schedule.run.iter_mut().flat_map(|run| &mut run.countings);
@@ -234,7 +236,7 @@ impl Control {
         begun.filter_map(|counting| Some((counting.first, counting.hub.take()?))).collect()
     }
 
-    /// All receivers and workers are past this window: what was counted before it alone goes.
+    /// All receivers and workers have completed this window: sets that counted only before it are dropped.
     pub(crate) fn retire_before(&self, window: WindowId) {
         let retired = {
             let mut schedule = self.schedule();
@@ -243,7 +245,7 @@ impl Control {
             let countings: Vec<_> = run.countings.drain(..after.saturating_sub(1)).collect();
             (countings, std::mem::take(&mut run.retired))
         };
-        // Without the lock: to free memory may take long.
+        // Without the lock: freeing memory may take long.
         drop(retired);
     }
 
@@ -291,7 +293,7 @@ mod tests {
         let control = Control::new(set(0));
         let of = |window| control.set(WindowId::new(window)).generation();
         let install = |number| control.install(set(number)).map(WindowId::number);
-        // Nothing has begun: the new set answers everything.
+        // No window has begun: the new set answers everything.
         assert_eq!(install(1), Ok(0));
         assert_eq!(of(0), Generation::new(1));
         control.enter(WindowId::new(7));

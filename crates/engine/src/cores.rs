@@ -24,10 +24,10 @@ pub(crate) fn thread_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
-/// Keeps the calling thread on this core.
+/// Pins the calling thread to this core.
 ///
 /// # Errors
-/// One line, where the machine does not allow it.
+/// One line, if the system does not allow it.
 pub(crate) fn pin(core: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(core);
@@ -53,7 +53,7 @@ impl Topology {
             .filter_map(|entry| {
                 let node = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
                 let cores = fs::read_to_string(entry.path().join("cpulist")).ok()?;
-                // A node of memory only has an empty list.
+                // A node with memory only has an empty list.
                 Some((node, cores_of_list(cores.trim()).unwrap_or_default()))
             })
             .collect();
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(two_nodes().nearest_first(&all, Some(1)), [2, 3, 6, 0, 1, 5]);
         assert_eq!(two_nodes().nearest_first(&all, Some(0)), [0, 1, 5, 2, 3, 6]);
         assert_eq!(two_nodes().nearest_first(&all, None), all);
-        // A node that is not there, and a machine that reports none.
+        // A node that does not exist, and a machine that reports none.
         assert_eq!(two_nodes().nearest_first(&all, Some(7)), all);
         assert_eq!(Topology::default().nearest_first(&all, Some(0)), all);
     }

@@ -88,7 +88,7 @@ impl Split {
     /// By hash: which of this many workers gets a packet with this hash.
     #[inline(always)]
     pub fn by_hash(hash: u64, workers: usize) -> usize {
-        // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
+        // The high half of a product depends on all bits of the hash, some of which the tables use directly.
         let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         ((mixed * workers as u64) >> 32) as usize
     }
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!("3".parse(), Ok(Cores::Count(3)));
         assert_eq!("2-2".parse(), list(&[2]));
         assert_eq!("0,2-4,7".parse(), list(&[0, 2, 3, 4, 7]));
-        // The order is the user's: receivers come first.
+        // The order is the user's: receivers are first.
         assert_eq!("5,1".parse(), list(&[5, 1]));
         for text in
             ["", ",", "1,", "a", "1-", "-1", "3-1", "0-1024", "1 2", "0..3", "1-2-3", "99999999999999999999"]

@@ -35,7 +35,8 @@ impl EndBarrier {
 pub(crate) struct Receiving<'a>(&'a EndBarrier);
 
 impl Receiving<'_> {
-    /// It has ended at stream time `now`. The stream time at which flows end, which waits for the other receivers.
+    /// The receiver has ended at stream time `now`. Waits for the other receivers and returns the stream time
+    /// at which flows end.
     pub(crate) fn end(self, now: u64) -> u64 {
         let finish = self.0;
         finish.latest_ns.fetch_max(now, Ordering::Relaxed);

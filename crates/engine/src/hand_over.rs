@@ -47,17 +47,17 @@ pub(crate) struct HandOver {
     pub(crate) parcels: usize,
     /// Waits until all workers are done with a burst before the next one is received (Wu et al. 2016, Algorithm 1).
     pub(crate) in_lock_step: bool,
-    /// Waits where a ring is full; otherwise its packets are counted as lost.
+    /// Waits if a ring is full; otherwise packets that it refuses are counted as lost.
     pub(crate) waits: bool,
     /// A worker that leaves its ring untouched for this long, and waits for nothing, counts as failed,
     /// permanently.
     pub(crate) gives_up_after: Option<Duration>,
-    /// Who gets what.
+    /// How packets are split among workers.
     pub(crate) split: Split,
 }
 
-/// Spreads parsed packets over workers: by the hash of their keys, so that all of a flow, and of a pair, go to one; or each
-/// burst in portions.
+/// Spreads parsed packets over workers: by the hash of their keys, so that all of a flow, and of a pair, go
+/// to one; or divides each burst into portions.
 pub(crate) struct Fan {
     lanes: Vec<Lane>,
     gave_up: GaveUp,
@@ -89,7 +89,7 @@ impl Fan {
     ) -> (Self, Vec<Inbox>) {
         let rings = || Lane::new(hand_over.parcels, config.burst);
         let (lanes, inboxes) = (0..workers).map(|_| rings()).unzip();
-        // A replay's bursts are full, and in lock step there is nothing to wait for.
+        // A replay's bursts are full, and in lock step there are no further packets to wait for.
         let gathers = time_base == TimeBase::Clock && !hand_over.in_lock_step;
         let gathered = if gathers { (GATHERED * workers).min(config.burst) } else { 1 };
         let refused = Refused::default();
@@ -232,7 +232,7 @@ impl Fan {
 #[inline]
 fn swap<K: Key>(empty: &mut KeyBurst<K>, burst: &mut KeyBurst<K>) {
     std::mem::swap(empty, burst);
-    // What there was of this family there will be more of.
+    // A family that had packets is expected to have more.
     if !empty.packets().is_empty() {
         prefetch_for_writing(burst.next_places(2 * EXPECTED));
     }
@@ -301,7 +301,7 @@ impl Downstream for Fan {
         }
         self.told = now;
         for lane in &mut self.lanes {
-            // A worker that has parcels waiting sees the time in these.
+            // A worker with waiting parcels gets the time from these.
             if let Some(mut parcel) = lane.take() {
                 (parcel.order, parcel.now) = (Order::GoOn, now);
                 lane.send(parcel);

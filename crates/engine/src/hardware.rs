@@ -16,7 +16,7 @@ pub struct HardwareCounts {
     pub cache_misses: u64,
 }
 
-/// Three counters that run.
+/// Three running counters.
 pub(crate) struct Counting {
     group: Group,
     counters: [Counter; 3],

@@ -36,7 +36,7 @@ pub(crate) enum Keeping {
 pub(crate) struct Sealed {
     pub(crate) window: WindowId,
     pub(crate) sums: WindowSums,
-    /// Its flows, where they are shares to be merged.
+    /// Its flows, if they are shares to be merged.
     pub(crate) shares: Option<Box<Tables>>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Sealed {
 pub(crate) struct Keepings {
     /// One for each worker.
     pub(crate) workers: Vec<Keeping>,
-    /// Where workers get their tables back from; none where they keep them.
+    /// Channels by which workers get their tables back; empty if they keep them.
     pub(crate) spares: Vec<Sender<Box<Tables>>>,
     pub(crate) shared: Option<Arc<Shared>>,
 }
@@ -59,7 +59,7 @@ impl Keepings {
             all.shared = Some(shared);
             return Ok(all);
         }
-        // A flow is counted against the limit where it is merged.
+        // A flow counts towards the limit where it is merged.
         let of_shares = config.limits.without_flow_limit();
         for _ in 0..workers {
             all.workers.push(if plan.merges() {

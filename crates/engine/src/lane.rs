@@ -60,13 +60,13 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// To be set for as long as the worker waits for what others have to do first: it does not hang then.
+    /// To be set while the worker waits for others: it does not count as hanging then.
     pub(crate) fn awaits_others(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.awaits_others)
     }
 
-    /// Calls `work` with each parcel until there has been one to end with. False if the receiver is gone
-    /// without that.
+    /// Calls `work` with each parcel up to one that orders the end. False if the receiver is gone without
+    /// that order.
     pub(crate) fn serve(&mut self, mut work: impl FnMut(&Parcel)) -> bool {
         let mut backoff = Backoff::default();
         loop {
@@ -83,7 +83,7 @@ impl Inbox {
             work(&parcel);
             let is_end = parcel.order == Order::End;
             parcel.clear();
-            // There is room for all parcels that there are.
+            // There is room for all existing parcels.
             let _ = self.empty.push(parcel);
             self.done.fetch_add(1, Ordering::Release);
             if is_end {
@@ -115,7 +115,7 @@ pub(crate) struct Lane {
 impl Lane {
     /// Both ends of a worker's rings, with this many parcels, each for this many packets.
     pub(crate) fn new(parcels: usize, burst: usize) -> (Self, Inbox) {
-        // With none nothing could ever be handed over.
+        // Without parcels nothing could ever be handed over.
         let parcels = parcels.max(1);
         let (full, inbox_full) = RingBuffer::new(parcels);
         let (mut inbox_empty, empty) = RingBuffer::new(parcels);
@@ -191,7 +191,7 @@ impl Lane {
     #[inline]
     pub(crate) fn send(&mut self, parcel: Box<Parcel>) {
         self.handed_over += parcel.packets();
-        // There is room for all parcels that there are.
+        // There is room for all existing parcels.
         let _ = self.full.push(parcel);
         self.sent += 1;
     }
@@ -211,7 +211,7 @@ impl Lane {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// The worker waits for what others have to do first.
+    /// The worker waits for others.
     pub(crate) fn awaits_others(&self) -> bool {
         self.awaits_others.load(Ordering::Relaxed)
     }

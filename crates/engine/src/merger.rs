@@ -14,7 +14,7 @@ use summary::Counts;
 use task::Watermarks;
 use task::rows::Unplaced;
 
-/// A window that not all have spoken of yet.
+/// A window that not all have reported yet.
 #[derive(Debug, Default)]
 struct Pending {
     header: Option<WindowHeader>,
@@ -72,14 +72,15 @@ impl Merger {
         }
     }
 
-    /// Flows are shares: of each window comes one more part, of what is merged. `is_shared`: the shares are no worker's.
+    /// Flows are shares: each window has one more part, that of merging. `is_shared`: the shares belong to no
+    /// worker.
     pub(crate) fn merging(mut self, is_shared: bool) -> Self {
         self.workers.add();
         self.is_shared = is_shared;
         self
     }
 
-    /// The number that merging has among the workers.
+    /// The number of merging among the workers.
     pub(crate) fn merged(&self) -> WorkerId {
         WorkerId::new(self.workers.len() - 1)
     }
@@ -123,7 +124,7 @@ impl Merger {
         self.workers[worker.index()].complete(WindowId::MAX);
     }
 
-    /// Nothing comes from this receiver any more.
+    /// This receiver reports nothing more.
     pub(crate) fn receiver_ended(&mut self, receiver: ReceiverId) {
         self.receivers[receiver.index()].end();
     }
@@ -133,12 +134,12 @@ impl Merger {
         self.receivers[receiver.index()].fail();
     }
 
-    /// Nothing comes from this worker any more.
+    /// This worker reports nothing more.
     pub(crate) fn worker_ended(&mut self, worker: WorkerId) {
         self.workers[worker.index()].end();
     }
 
-    /// This worker is gone, with what it had not sealed. False if that was known, or it had ended well.
+    /// This worker is gone, with what it had not sealed. False if that was known, or it had ended normally.
     pub(crate) fn worker_failed(&mut self, worker: WorkerId) -> bool {
         self.workers[worker.index()].fail()
     }
@@ -164,7 +165,7 @@ impl Merger {
         let mut surplus = 0;
         if self.receivers.has_failure() || self.workers.has_failure() {
             if self.is_shared {
-                // What a worker had counted before it failed is there.
+                // What a worker had counted before it failed is included.
                 failed = handed_over.saturating_sub(totals.packets);
             }
             surplus = (totals.packets + failed).saturating_sub(handed_over);
@@ -252,11 +253,11 @@ impl ReceiverEnd {
     }
 }
 
-/// What the ends of receivers and workers add up to.
+/// The sums of the final results of receivers and workers.
 #[derive(Debug, Default)]
 pub(crate) struct RunEnd {
     pub(crate) packets: PacketCounts,
-    /// Outside: no receiver yet. Inside: one cannot know.
+    /// Outer `None`: no receiver yet. Inner `None`: one of them cannot know.
     pub(crate) loss: Option<Option<Counters>>,
     pub(crate) span: Option<Span>,
     pub(crate) records_ended: u64,
@@ -316,7 +317,7 @@ fn watched(span: &Span, seen: &Span, is_first: bool, ended_by: WindowEnd) -> Spa
 fn merge_headers(sum: &mut WindowHeader, more: WindowHeader) {
     sum.span = around(sum.span, more.span);
     sum.watched = around(sum.watched, more.watched);
-    // Time went on where it went on for one of them.
+    // Time has advanced if it has for any of them.
     sum.ended_by = match (sum.ended_by, more.ended_by) {
         (WindowEnd::Full, _) | (_, WindowEnd::Full) => WindowEnd::Full,
         (WindowEnd::Jump, _) | (_, WindowEnd::Jump) => WindowEnd::Jump,
@@ -392,7 +393,7 @@ mod tests {
     #[test]
     fn a_window_waits_for_all_in_whichever_order() {
         use WindowEnd::{Full, RunEnd};
-        // What is said: (true: header, number of the receiver or worker).
+        // What is reported: (true: header, number of the receiver or worker).
         let said = [(true, 0), (true, 1), (false, 0), (false, 1), (false, 2)];
         for rotation in 0..said.len() {
             let mut merger = merger(2, 3);
@@ -406,7 +407,7 @@ mod tests {
                 let expected = if said == 4 { vec![(0, 7, Full, 20, 0)] } else { Vec::new() };
                 assert_eq!(ready(&mut merger), expected, "rotation {rotation}, word {said}");
             }
-            // The second window comes with the ends only.
+            // The second window is reported only with the ends.
             merger.header(r(0), w(0), header(8, RunEnd, 1, &[1]));
             merger.receiver_ended(r(0));
             merger.receiver_ended(r(1));
@@ -488,7 +489,7 @@ mod tests {
         merger.part(merger.merged(), at(2), &measured(13));
         let (report, _) = merger.take_window().expect("all have spoken");
         assert_eq!((report.packets.measured, report.packets.not_measured.total()), (13, 7));
-        // Of the failed receiver, five packets are there that it had not told of.
+        // Five packets of the failed receiver are counted that it had not reported.
         merger.header(r(0), w(0), header(3, Full, 10, &[10]));
         merger.part(w(0), at(3), &WindowSums::default());
         merger.receiver_failed(r(1));
@@ -510,7 +511,7 @@ mod tests {
         merger.receiver_ended(r(1));
         merger.worker_ended(w(1));
         assert_eq!(ready(&mut merger), []);
-        // The receiver that sent its worker on failed before it told of the window.
+        // The receiver had ordered its worker to turn, and failed before it reported the window.
         merger.receiver_ended(r(0));
         assert!(merger.worker_failed(w(0)));
         assert_eq!(ready(&mut merger), [(0, 2, WindowEnd::RunEnd, 5, 0)]);

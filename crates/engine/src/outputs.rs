@@ -124,7 +124,7 @@ impl RunRows {
     }
 }
 
-/// What goes to the thread.
+/// A message to the outputs' thread.
 enum Message {
     /// The block returns through the sender next to it.
     Records(Vec<FlowRecord>, Sender<Vec<FlowRecord>>),
@@ -150,7 +150,7 @@ fn row_bytes(parts: &Parts) -> usize {
     size_of::<WindowRow<KeyV6>>() + if parts.loss { size_of::<LossCounts>() } else { 0 }
 }
 
-/// What of a sending half does not change.
+/// The constant part of a sending half.
 #[derive(Clone, Debug)]
 struct Setting {
     /// Records in a full block; 0 where nothing takes records.
@@ -253,7 +253,8 @@ impl Outputs {
             rows: BLOCK_BYTES / row_bytes(parts),
             time_base,
         };
-        // The queue counts into the run's memory even where that leaves less for the tables than they would like.
+        // The queue is charged to the run's memory even if that leaves less for the tables than they could
+        // use.
         let queue = config.limits.lease((WAITING + 2) * BLOCK_BYTES);
         let consumer = Consumer::new(destinations, config, control.clone(), run, warn, Arc::clone(&rotation));
         let thread = std::thread::Builder::new().name("outputs".to_owned()).spawn(move || {

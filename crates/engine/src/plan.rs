@@ -175,7 +175,7 @@ mod tests {
         settles(("pipeline", "2", 1), "pipeline", (1, 1), &[0, 1]);
         settles(("cooperative", "5-5", 1), "cooperative", (1, 0), &[5]);
         settles(("2x1", "", 2), "2x1", (2, 1), &[]);
-        // Fewer cores than threads go round.
+        // If there are fewer cores than threads, cores are reused in turn.
         settles(("2x1", "1,0", 2), "2x1", (2, 1), &[1, 0, 1, 0]);
     }
 

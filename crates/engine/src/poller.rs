@@ -35,7 +35,7 @@ pub(crate) trait Events {
     fn warning(&mut self, line: String);
 }
 
-/// What ends a receiver besides its sources.
+/// What ends a receiver in addition to its sources.
 #[derive(Debug)]
 pub(crate) struct Ends<'a> {
     /// The user.
@@ -54,7 +54,7 @@ pub(crate) struct PollerEnd {
     pub(crate) stopped: bool,
     /// How often links of its sources were found to have gone down; `None` if none has a link.
     pub(crate) link_downs: Option<u64>,
-    /// Where its time went, if that was noted.
+    /// Where its time went, if measured.
     pub(crate) steps: Option<Steps>,
 }
 
@@ -116,7 +116,8 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         let mut errors = Vec::new();
         let began = Instant::now();
         let counting = self.stopwatch.is_on().then(Counting::start).flatten();
-        // What a full ring refuses is counted by whether this is known, from the first window on.
+        // The source's loss must be known from the first window on, because it decides how refusals of a full
+        // ring are counted.
         self.receiver.set_loss(lost(sources));
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
         if is_live {
@@ -168,7 +169,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             }
             let mut took = false;
             for (source, ended) in sources.iter_mut().zip(&mut ended) {
-                // What would not be measured is not taken from the source.
+                // Frames that would not be measured are not taken from the source.
                 if self.limit() == 0 {
                     break;
                 }

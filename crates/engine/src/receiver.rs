@@ -14,7 +14,7 @@ use report::{Counters, PacketCounts, Span, WindowEnd};
 use std::time::Duration;
 use task::Generation;
 
-/// Who takes what a receiver has parsed: tables on the same core, or the way to those on others.
+/// The destination of parsed packets: tables on the same core, or the rings to other cores.
 pub(crate) trait Downstream {
     /// This many frames are parsed into the parser's burst now: the memory of the frames after them is
     /// prefetched.
@@ -63,8 +63,8 @@ pub(crate) trait Downstream {
     }
 }
 
-/// Frames that are parsed between two calls of [`Downstream::prefetch_index`]: few of the usual burst of 256, so that most of it is
-/// parsed while the index lines of the first are on their way.
+/// Frames that are parsed between two calls of [`Downstream::prefetch_index`]: few of the usual burst of 256,
+/// so that most of it is parsed while the index lines of the first are being fetched.
 pub(crate) const EXPECTED: usize = 16;
 
 /// Counter of frames for which a worker's ring had no room.
@@ -130,7 +130,7 @@ pub(crate) struct Receiver<'a> {
 }
 
 impl<'a> Receiver<'a> {
-    /// A receiver that has seen nothing.
+    /// A receiver that has received nothing.
     pub(crate) fn new(config: &Config, time_base: TimeBase, seat: Option<Seat<'a>>) -> Self {
         let Config { seed, key, parts, tunnel, .. } = *config;
         let parsed = ParserConfig { tunnel, key, paired: parts.are_paired(), segments: parts.loss };
@@ -168,7 +168,8 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Time that passing on took, and how much of [`Receiver::burst`] it and noting it were; nothing where it is not noted.
+    /// The time spent on passing on, and the part of [`Receiver::burst`] spent on it and on measuring it;
+    /// zero if it is not measured.
     pub(crate) fn count_time(&self) -> (Duration, Duration) {
         (self.count_time, self.passing_on() - self.between)
     }
@@ -202,7 +203,7 @@ impl<'a> Receiver<'a> {
         self.turned
     }
 
-    /// True where [`Receiver::tick`] with this time would turn the window.
+    /// True if [`Receiver::tick`] with this time would turn the window.
     pub(crate) fn turns_at(&self, clock_ns: u64) -> bool {
         self.open.is_some_and(|open| clock_ns >= open.end_ns)
     }
@@ -223,7 +224,7 @@ impl<'a> Receiver<'a> {
             None => self.open_window(down),
         }
         self.between += self.passing_on() - before;
-        // The time does not come before the packets that are held.
+        // The new time must not overtake the packets that are held.
         down.sweep_live(if self.parsed() == 0 { self.now } else { self.burst_now });
     }
 
@@ -243,7 +244,7 @@ impl<'a> Receiver<'a> {
             self.flush(down);
         }
         while !rest.is_empty() && !self.is_past_end && !self.has_stopped {
-            // Before the first frame there is no window: that frame opens one.
+            // Before the first frame no window is open: that frame opens one.
             let (part, behind) = rest.split(self.open.map_or(1, |open| open.frames_left));
             let part_before = self.received;
             match (filter, self.parser.is_plain()) {
@@ -275,7 +276,7 @@ impl<'a> Receiver<'a> {
         if self.parsed() == 0 {
             self.burst_now = self.now;
         }
-        // Kept in registers: each costs a load and a store a packet otherwise.
+        // Kept in registers: otherwise each costs a load and a store per packet.
         let (mut latest, mut backwards, mut pending) = (self.latest_ns, 0, 0);
         let mut rest = part;
         'parsing: while !rest.is_empty() {
@@ -405,7 +406,7 @@ impl<'a> Receiver<'a> {
         let packets = counts.since(&self.before);
         let mut handed_over = down.take_handed_over();
         if handed_over.is_empty() {
-            // All that was parsed went to the tables on the same core.
+            // All parsed packets were passed to the tables on the same core.
             handed_over.push(packets.received - packets.not_measured.total());
         }
         let span = open.span(self.now);
@@ -456,8 +457,8 @@ impl<'a> Receiver<'a> {
     /// What was received so far and not measured; the tables provide `measured`.
     fn frame_counts(&self) -> PacketCounts {
         let reasons = NotMeasured::ALL.iter().map(|&r| (r.name(), self.parser.not_measured[r as usize]));
-        // What a ring refused is lost as if the port had missed it; where the port's losses are not known, it has its name
-        // among the frames that were not measured.
+        // Packets refused by a ring count as lost, as if the port had missed them; if the port's losses are
+        // unknown, they are a named counter among the frames that were not measured.
         let (lost, not_measured) = match self.loss {
             Some(_) => (self.refused.ring_full, 0),
             None => (0, self.refused.ring_full),
@@ -477,7 +478,8 @@ impl<'a> Receiver<'a> {
         self.headers.drain(..)
     }
 
-    /// Turns away from the last window, because the run ends. What the receiver counted; its last header waits to be taken.
+    /// Turns away from the last window, because the run ends. Returns what the receiver counted; its last
+    /// header remains to be taken.
     pub(crate) fn end(&mut self, down: &mut impl Downstream) -> ReceiverEnd {
         self.turn(WindowEnd::RunEnd, down);
         self.seat = None;
@@ -492,7 +494,7 @@ impl<'a> Receiver<'a> {
 }
 
 impl ReceiverEnd {
-    /// What one window adds to it.
+    /// The contribution of one window.
     pub(crate) fn of(window: &WindowHeader) -> Self {
         let WindowHeader { packets, loss, span, .. } = window.clone();
         Self { packets, loss, span: Some(span), now: span.end_ns }

@@ -40,7 +40,7 @@ fn room(limits: &Limits) -> usize {
         2 * set
     };
     let left = limits.bytes_allowed() - limits.bytes_used().min(limits.bytes_allowed());
-    // Each of them has room for twice as many in all: tables have slots by powers of two.
+    // Each has room for up to twice as many: tables have a power of two of slots.
     let most = (0..40).map(|bits| 1 << bits).take_while(|&flows| bytes(flows) <= left / MEMORY_SHARE).last();
     most.unwrap_or(1).min(limits.flow_limit())
 }
@@ -62,7 +62,7 @@ impl Shared {
         })
     }
 
-    /// Counts parsed packets, whatever other workers count at the same time.
+    /// Counts parsed packets, concurrently with other workers.
     #[inline]
     pub(crate) fn count(&self, bursts: &Bursts, sink: &mut impl FlowSink) {
         let open = &self.sets[self.open.load(Ordering::Acquire)];

@@ -47,8 +47,8 @@ impl Steps {
     }
 }
 
-/// Reads the clock, or does not. What its own readings take is in none of the times: 23 ns each, twice as much as a packet's share of
-/// some steps where polls find one or two.
+/// Reads the clock, if enabled. The cost of its readings is excluded from the times: 23 ns each, twice a
+/// packet's share of some steps if polls find one or two packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch {
     /// The cost of a reading; `None` if none is made.
@@ -65,7 +65,7 @@ impl Stopwatch {
         self.reading.is_some()
     }
 
-    /// What all its readings took.
+    /// The cost of all its readings.
     pub(crate) fn spent(self) -> Duration {
         self.spent
     }

@@ -7,7 +7,7 @@ use crate::ids::{ReceiverId, WindowId};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// See the module's head.
+/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct WindowBarrier {
     places: Mutex<Places>,
@@ -61,7 +61,7 @@ impl fmt::Debug for Seat<'_> {
 }
 
 impl Seat<'_> {
-    /// Comes to a window, and waits until the others are done with those before it.
+    /// Enters a window, and waits until the others have completed the earlier ones.
     pub(crate) fn enter(&self, window: WindowId) {
         (self.comes)(window);
         let mut backoff = Backoff::default();
@@ -81,7 +81,7 @@ impl Seat<'_> {
         }
     }
 
-    /// Is done with a window, and so are its workers.
+    /// Leaves a window: the receiver and its workers have completed it.
     pub(crate) fn leave(&self, window: WindowId) {
         self.barrier.places().at[self.receiver.index()] = window.next();
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn nobody_counts_before_those_before_are_done() {
-        // Windows of each receiver; one ends at once, and one has all to itself at the end.
+        // Windows of each receiver; one ends at once, and one is alone at the end.
         let windows: [&[u64]; 4] = [&[1, 2, 5, 9, 10], &[2, 3, 4, 9], &[], &[1, 9, 11, 12]];
         let barrier = WindowBarrier::new(windows.len());
         let (said, heard) = channel();

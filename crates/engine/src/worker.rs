@@ -27,7 +27,7 @@ const LIVE_SWEEP_NS: u64 = 500_000_000;
 /// The least number of entries worth sweeping at once.
 const SWEEP_SLICE: usize = 64;
 
-/// Counts packets, wherever flows are kept.
+/// Counts packets, independently of where flows are kept.
 #[derive(Debug)]
 pub(crate) struct Worker<R> {
     keeping: Keeping,
@@ -48,7 +48,7 @@ pub(crate) struct Worker<R> {
     is_only: bool,
 }
 
-/// Where the sweep over both tables is.
+/// The position of the sweep over both tables.
 #[derive(Debug)]
 struct Sweep {
     v4_done: bool,
@@ -68,13 +68,13 @@ impl Sweep {
 pub(crate) struct WorkerEnd<R> {
     /// Windows that were not taken yet.
     pub(crate) sealed: Vec<Sealed>,
-    /// The record of all packets that found no place.
+    /// The record of all packets without a place.
     pub(crate) other: Option<FlowRecord>,
     /// Records that ended, without `other`.
     pub(crate) records_ended: u64,
     /// Records that were still open.
     pub(crate) active: u64,
-    /// Memory of all tables and queues, before this worker's were given back.
+    /// Memory of all tables and queues, before this worker's were released.
     pub(crate) memory_bytes: u64,
     /// The record sink.
     pub(crate) records: R,
@@ -98,7 +98,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// All records of the run end here.
+    /// Makes it the only worker: all records of the run end here.
     pub(crate) fn only(self) -> Self {
         Self { is_only: true, ..self }
     }
@@ -115,7 +115,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// These are counted next: time for their memory to come.
+    /// Prefetches the index lines of these packets, which are counted next.
     #[inline]
     pub(crate) fn prefetch_index(&self, packets: Packets<'_>) {
         if let Keeping::Own(tables) | Keeping::Shares { open: tables, .. } = &self.keeping {
@@ -123,7 +123,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// Counts parsed packets that were expected. `now`: stream time before the first of them.
+    /// Counts parsed packets whose index lines were prefetched. `now`: stream time before the first of them.
     #[inline]
     pub(crate) fn count(&mut self, bursts: &Bursts, now: u64) {
         self.now = self.now.max(now);
@@ -151,7 +151,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// The window is over: its flows are sealed from now on, or passed on where they are merged. Numbers grow.
+    /// The window is over: its flows are sealed from now on, or passed on to be merged. Numbers increase.
     pub(crate) fn turn(&mut self, window: WindowId, now: u64) {
         self.finish_closing();
         self.now = self.now.max(now);

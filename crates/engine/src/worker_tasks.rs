@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::TryRecvError;
 use task::TaskStates;
 
-/// Where what was counted of a window goes.
+/// The destination of what was counted in a window.
 pub(crate) type Outlet = Box<dyn Fn(WindowId, Box<TaskStates>) + Send>;
 
 /// What one worker counts. When a window turns it continues in states that were emptied elsewhere, and waits

@@ -197,7 +197,7 @@ impl RowValue {
         macro_rules! of_losses {
             (|$loss:ident| $value:expr) => {{
                 values.extend(rows.losses.iter().map(|$loss| $value));
-                // Without loss tracking there are none.
+                // Without loss tracking there are no losses.
                 values.resize(values.len() + rows.rows.len() - rows.losses.len(), NULL);
             }};
         }

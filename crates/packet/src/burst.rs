@@ -172,7 +172,7 @@ impl<K: Key> KeyBurst<K> {
         self.numbers
     }
 
-    /// Adds a packet, to be filled in: it has what an earlier one left there.
+    /// Adds a packet, to be filled in: it contains the data of an earlier one.
     #[inline(always)]
     pub(crate) fn add(&mut self) -> &mut KeyedPacket<K> {
         let at = self.len;

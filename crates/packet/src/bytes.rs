@@ -9,7 +9,7 @@ pub(crate) struct Bytes<'a> {
     wire: usize,
 }
 
-/// Why bytes that are needed are not there.
+/// Why required bytes are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Short {
     /// They were on the wire but not captured.
@@ -42,7 +42,7 @@ impl<'a> Bytes<'a> {
         if self.wire < needed { Short::Wire } else { Short::Captured }
     }
 
-    /// The next `N` bytes, without moving on.
+    /// The next `N` bytes, without consuming them.
     pub(crate) fn peek<const N: usize>(&self) -> Result<&'a [u8; N], Short> {
         self.data.first_chunk().ok_or(self.shortage(N))
     }

@@ -53,7 +53,7 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) payload: Option<Bytes<'a>>,
     /// Why the ports are 0 though the protocol has some.
     pub(crate) remark: Option<Remark>,
-    /// True for every fragment, the first one too.
+    /// True for every fragment, including the first one.
     pub(crate) fragment: bool,
 }
 
@@ -63,7 +63,7 @@ impl IpPacket<'_> {
         &self.addresses
     }
 
-    /// The key that `spec` takes of it. Without addresses, packets of both families have the same keys.
+    /// Its key under `spec`. Without addresses, packets of both families have the same keys.
     pub(crate) fn key(&self, spec: &KeySpec, vlan: u16) -> PacketKey {
         let rest = Transport::new(self.ports, self.protocol, self.fields.ip_tos, vlan);
         match &self.addresses {

@@ -195,7 +195,7 @@ impl KeyV4 {
         Self([u64::from_ne_bytes(addresses), Transport::new(ports, protocol, 0, 0).0])
     }
 
-    /// What `spec` takes of a packet.
+    /// A packet's key under `spec`.
     #[inline(always)]
     pub(crate) fn of_spec(addresses: [u8; 8], rest: Transport, spec: &KeySpec) -> Self {
         Self([u64::from_ne_bytes(addresses) & spec.v4[0], rest.0 & spec.v4[1]])
@@ -226,7 +226,7 @@ impl KeyV6 {
         Self([word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest])
     }
 
-    /// What `spec` takes of a packet.
+    /// A packet's key under `spec`.
     #[inline(always)]
     pub(crate) fn of_spec(src: &[u8; 16], dst: &[u8; 16], rest: Transport, spec: &KeySpec) -> Self {
         let whole = [word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest.0];

@@ -39,9 +39,9 @@ const KEY_FIELDS: [KeyField; 7] = [
 /// Fields and prefix lengths of a run's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeySpec {
-    /// Bits that count in a [`crate::KeyV4`].
+    /// Relevant bits in a [`crate::KeyV4`].
     pub(crate) v4: [u64; 2],
-    /// Bits that count in a [`crate::KeyV6`].
+    /// Relevant bits in a [`crate::KeyV6`].
     pub(crate) v6: [u64; 5],
     fields: u8,
 }

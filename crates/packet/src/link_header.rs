@@ -78,7 +78,7 @@ pub(crate) fn parse<'a>(
     Ok((link, announced, bytes))
 }
 
-/// An Ethernet header, inside a tunnel too.
+/// An Ethernet header, also inside a tunnel.
 pub(crate) fn ethernet(
     bytes: &mut Bytes<'_>,
     vlan: &mut u16,
@@ -100,7 +100,7 @@ pub(crate) fn ethertype(
             ETHERTYPE_IPV4 => return Ok(Announced::Ipv4),
             ETHERTYPE_IPV6 => return Ok(Announced::Ipv6),
             ETHERTYPE_ARP | ETHERTYPE_RARP => return Err(NotMeasured::Arp),
-            // 802.1Q, 802.1ad, and the numbers that were in use for QinQ before it.
+            // 802.1Q, 802.1ad, and the numbers used for QinQ before it.
             0x8100 | 0x88a8 | 0x9100 | 0x9200 | 0x9300 => {
                 budget.spend()?;
                 let tag = bytes.take::<4>().map_err(malformed)?;

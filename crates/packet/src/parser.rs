@@ -151,7 +151,7 @@ fn fill_common(
         }
     };
     packet.hash_key(paired, seed);
-    // A mask instead of a branch: where TCP and UDP are mixed, the branch is guessed wrong every few packets.
+    // A mask instead of a branch: if TCP and UDP are mixed, the branch is mispredicted every few packets.
     let tcp = 0u32.wrapping_sub(u32::from(h[23] == protocol::TCP));
     let fields = &mut packet.fields;
     fields.time_ns = frame.time_ns;
@@ -227,7 +227,7 @@ impl BurstParser {
         match common_headers(frame, self.config.tunnel) {
             Some(headers) => {
                 let Self { bursts: Bursts { v4, .. }, config, seed, .. } = self;
-                // One question instead of three where losses are tracked.
+                // One test instead of three if losses are tracked.
                 if IS_PLAIN {
                     fill_common(v4.add(), headers, frame, None, false, seed, number);
                 } else if self.is_tracked {
@@ -248,7 +248,8 @@ impl BurstParser {
     #[inline(always)]
     fn add_common_segment(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
         let total = u32::from(be16(headers, 16));
-        // Without options, all of the header captured: most segments of some hosts. Anything else is read with care.
+        // Without options, and with the whole header captured: most segments of some hosts. Anything else
+        // takes the checked path.
         let is_common = headers[23] == protocol::TCP && headers[46] >> 4 == 5 && total >= 40;
         if is_common && frame.data.len() >= 54 {
             self.bursts.v4.add_segment(TcpSegment::of_payload(total - 40));

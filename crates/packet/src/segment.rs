@@ -71,8 +71,8 @@ impl TcpSegment {
         self.window_scale.checked_sub(1)
     }
 
-    /// Reads the segment whose header is at `bytes`, which end where the IP packet ends. [`TcpSegment::UNPARSED`] where that
-    /// cannot be.
+    /// Reads the segment whose header is at `bytes`, which end where the IP packet ends.
+    /// [`TcpSegment::UNPARSED`] if that is not possible.
     #[inline]
     pub(crate) fn read(bytes: Bytes<'_>) -> Self {
         let Ok(header) = bytes.peek::<20>() else { return Self::UNPARSED };
@@ -96,7 +96,7 @@ impl TcpSegment {
     #[cold]
     fn read_options(&mut self, bytes: Bytes<'_>, header_len: usize) {
         let mut rest = bytes.limit(header_len);
-        // What the snap length cut is as if it were not there.
+        // Bytes cut by the snap length are treated as missing.
         if rest.skip(20).is_err() {
             return;
         }

@@ -45,7 +45,7 @@ impl Toeplitz {
             let window =
                 u64::from_be_bytes(std::array::from_fn(|i| key.get(position + i).copied().unwrap_or(0)));
             for value in 1..256_usize {
-                // All bits but the lowest are an entry that is there already.
+                // All bits but the lowest form an entry that exists already.
                 let lowest = value & value.wrapping_neg();
                 let bit = 7 - lowest.trailing_zeros();
                 share[value] = share[value ^ lowest] ^ (window << bit >> 32) as u32;

@@ -20,7 +20,8 @@ fn malformed(short: Short) -> NotMeasured {
     short.or(NotMeasured::MalformedLink)
 }
 
-/// The IP header inside of `outer`: `None` if it is no tunnel, an error where the way there cannot be parsed.
+/// The IP header inside of `outer`: `None` if it is no tunnel, an error if the headers before it cannot be
+/// parsed.
 pub(crate) fn enter<'a>(
     outer: &IpPacket<'a>,
     budget: &mut HeaderBudget,
@@ -36,12 +37,12 @@ pub(crate) fn enter<'a>(
         (protocol::UDP, _) if dst_port == GTP_U || src_port == GTP_U => Kind::GtpU,
         _ => return None,
     };
-    // A later fragment of a tunnel packet has no inner header to find.
+    // A later fragment of a tunnel packet has no inner header.
     let bytes = outer.payload.ok_or(NotMeasured::Truncated);
     Some(bytes.and_then(|bytes| inside(kind, bytes, budget)))
 }
 
-/// The tunnels, by what is to be passed over.
+/// The tunnels, by the headers to be passed over.
 enum Kind {
     Ip(Announced),
     Gre,

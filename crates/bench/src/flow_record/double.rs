@@ -14,10 +14,9 @@ struct Bucket {
     untracked: u64,
 }
 
-/// 2^16 buckets of two entries. As published: the first two different hashes that arrive in a bucket have its
-/// entries for good, as nothing is ever evicted; packets of any other are counted together, by bucket and not
-/// by flow (FloWatcher's run-to-completion program; its pipeline program forgets them). Flows of one hash are
-/// one.
+/// 2^16 buckets of two entries. As published: the first two different hashes that arrive in a bucket keep its
+/// entries, as nothing is ever evicted; packets of any other are counted together, by bucket and not by flow
+/// (FloWatcher's run-to-completion program; its pipeline program forgets them). Flows of one hash are one.
 #[derive(Debug)]
 pub(super) struct Double(Vec<Bucket>);
 

@@ -36,7 +36,7 @@ pub(super) enum Event<R> {
     ReceiverFailed(ReceiverId),
 }
 
-/// The receiver is gone only if the calling thread is: then the event has no use.
+/// The receiver is gone only if the calling thread is: then the event is useless.
 pub(super) fn send<R>(events: &Sender<Event<R>>, event: Event<R>) {
     let _ = events.send(event);
 }
@@ -66,7 +66,7 @@ impl<R> Events for Remote<R> {
     }
 }
 
-/// Where what a worker's tasks counted goes.
+/// The destination of what a worker's tasks counted.
 pub(super) fn outlet<R: Send + 'static>(worker: WorkerId, events: &Sender<Event<R>>) -> Outlet {
     let events = events.clone();
     Box::new(move |window, states| send(&events, Event::Tasks(worker, window, states)))

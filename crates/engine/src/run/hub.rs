@@ -32,12 +32,12 @@ fn lost_before_tasks(packets: &PacketCounts, loss: Option<&Counters>) -> Option<
 /// Where shares of flows are merged.
 pub(super) struct Merging<R> {
     pub(super) worker: Worker<R>,
-    /// Where emptied tables go back to, by worker.
+    /// Channels that return emptied tables, by worker.
     pub(super) spares: Vec<Sender<Box<Tables>>>,
     pub(super) shared: Option<Arc<Shared>>,
 }
 
-/// Where everything comes together.
+/// The hub: it merges the reports of all threads.
 pub(super) struct Hub<'a, R> {
     merger: Merger,
     /// Determines by which tasks windows are answered.
@@ -70,7 +70,7 @@ pub(super) struct Hub<'a, R> {
 }
 
 impl<'a, R: RecordSink> Hub<'a, R> {
-    /// Nothing has been reported yet. Windows and the main way of records go to `observer` and `records`.
+    /// Nothing has been reported yet. Windows and the main stream of records go to `observer` and `records`.
     pub(super) fn new(
         config: &'a Config,
         plan: &Plan,
@@ -110,7 +110,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self
     }
 
-    /// Something that keeps the run from being whole.
+    /// A fault that keeps the run from being complete.
     pub(super) fn fault(&mut self, line: String) {
         self.faults.push(line);
     }
@@ -158,7 +158,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                     let emptied = self.desk.failed(worker);
                     self.give_back(emptied);
                     if self.merger.worker_failed(worker) {
-                        // Where flows are merged, records are not its own.
+                        // If flows are merged, records are not the worker's.
                         if self.merging.is_none() {
                             self.records.worker_failed();
                         }

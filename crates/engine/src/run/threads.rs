@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
         let mut workers = workers.into_iter();
         let receivers = self.plan.receivers;
         let mut queues: Vec<_> = shares(sources, receivers).collect();
-        // They count into the run's memory even where that leaves less for the tables than they would like.
+        // They are charged to the run's memory even if that leaves less for the tables than they could use.
         let _rings = self.config.limits.lease(ring_bytes(self.plan, self.config));
         let finish = EndBarrier::new(receivers, self.time_base);
         let window_barrier = self.merges.then(|| WindowBarrier::new(receivers));
@@ -190,9 +190,9 @@ impl<'a> Run<'a> {
         HandOver {
             parcels: self.config.hand_over_parcels,
             in_lock_step,
-            // In lock step the receiver waits for its workers anyway, for what it told them in between too.
+            // In lock step the receiver waits for its workers anyway, including for its orders in between.
             waits: self.time_base == TimeBase::Packets || in_lock_step,
-            // Where flows are merged, workers wait for that, however long it takes.
+            // If flows are merged, workers wait for that without a time limit.
             gives_up_after: (self.time_base == TimeBase::Clock && !self.merges).then_some(STALLED),
             split: self.plan.split,
         }
@@ -246,7 +246,8 @@ impl<'a> Run<'a> {
         let work = AssertUnwindSafe(|| {
             let (end, mut worker) = self.receive(queues, worker, events, seat);
             if self.time_base == TimeBase::Packets {
-                // The others, whose end is waited for, may wait for answers that only lack this one.
+                // The other threads, whose end is awaited, may be waiting for answers that only lack this
+                // one.
                 worker.idle();
                 while let Some(sealed) = worker.take_sealed() {
                     send(&sender, Event::Part(counting, Box::new(sealed)));
