@@ -65,8 +65,8 @@ impl Filter {
     #[inline]
     pub fn matches(&self, frame: &Frame<'_>) -> bool {
         let link = match frame.link {
-            // The family number is in the byte order of the host that captured. Where that is not this machine's,
-            // the frame looks like OpenBSD's kind, which has it in network order.
+            // The family number is in the byte order of the host that captured. If that differs from this
+            // machine's, the frame looks like OpenBSD's kind, which has it in network order.
             LinkType::BsdNull if is_network_order(frame.data) => LinkType::BsdLoop,
             link => link,
         };

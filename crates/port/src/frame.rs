@@ -86,7 +86,7 @@ impl<'a> Burst<'a> {
     #[inline(always)]
     pub fn frames(&self) -> impl ExactSizeIterator<Item = Frame<'a>> + use<'a> {
         self.descriptors.iter().map(|d| Frame {
-            // SAFETY: `new`'s caller vouched for `captured` readable bytes at `data` for `'a`.
+            // SAFETY: `new`'s caller guaranteed `captured` readable bytes at `data` for `'a`.
             data: unsafe { std::slice::from_raw_parts(d.data, d.captured as usize) },
             wire_len: d.wire_len,
             time_ns: d.time_ns,

@@ -87,7 +87,7 @@ pub fn interfaces() -> Result<Vec<InterfaceInfo>, SourceError> {
         });
         next = interface.next;
     }
-    // SAFETY: the list of above, of which nothing is kept.
+    // SAFETY: the list above, of which nothing is kept.
     unsafe { libpcap::pcap_freealldevs(first) };
     Ok(list)
 }
@@ -96,7 +96,7 @@ pub fn interfaces() -> Result<Vec<InterfaceInfo>, SourceError> {
 /// `next` begins a list of addresses that libpcap made.
 unsafe fn addresses(mut next: *const libpcap::Address) -> Vec<IpAddr> {
     let mut list = Vec::new();
-    // SAFETY: the caller vouches for the list; null ends it.
+    // SAFETY: the caller guarantees the list; null ends it.
     while let Some(address) = unsafe { next.as_ref() } {
         next = address.next;
         // SAFETY: null or a socket address.
@@ -118,7 +118,7 @@ unsafe fn addresses(mut next: *const libpcap::Address) -> Vec<IpAddr> {
 }
 
 fn message_text(message: &[c_char; PCAP_ERRBUF_SIZE]) -> String {
-    // SAFETY: libpcap ends its messages with a zero, and the array began as zeros.
+    // SAFETY: libpcap terminates its messages with a zero, and the array was zeroed.
     unsafe { libpcap::text(message.as_ptr()) }
 }
 
@@ -163,7 +163,7 @@ unsafe extern "C" fn copy_frame(user: *mut u8, header: *const PacketHeader, data
     let (buffer, header) = unsafe { (&mut *user.cast::<FrameBuffer>(), &*header) };
     let at = buffer.filled;
     let room = buffer.bytes.get_mut(at * buffer.stride..(at + 1) * buffer.stride);
-    // libpcap keeps to the count and the snap length that it was given; if it did not, the frame is cut.
+    // libpcap respects the given count and snap length; otherwise the frame is cut.
     let (Some(slot), Some(room)) = (buffer.slots.get_mut(at), room) else {
         return;
     };
@@ -267,7 +267,7 @@ impl InterfaceSource {
         if status >= 0 {
             return Ok(self.buffer.filled);
         }
-        // An interface that is merely down does not come here: libpcap waits for it.
+        // An interface that is merely down does not get here: libpcap waits for it.
         let reason = self.handle.error();
         Err(SourceError::Fault(format!(
             "the interface '{}' cannot be measured any more: {reason}",

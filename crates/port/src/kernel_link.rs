@@ -41,7 +41,7 @@ pub(crate) struct LinkWatch {
     asked: Instant,
 }
 
-/// What has become of a link.
+/// A change of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkChange {
     /// It went down; frames arrive again when it is up.
@@ -51,13 +51,13 @@ pub(crate) enum LinkChange {
 }
 
 impl LinkWatch {
-    /// What the link was when it was opened; up if that cannot be queried. One that was down then, as that of
-    /// a card is until it has agreed with its peer on a speed, has not gone down.
+    /// What the link was when it was opened; up if that cannot be queried. One that was down then, such as a
+    /// card's before it has negotiated a speed with its peer, has not gone down.
     pub(crate) fn new(is_up: Option<bool>) -> Self {
         Self { is_down: is_up == Some(false), downs: 0, polls: 0, asked: Instant::now() }
     }
 
-    /// The line for the user about `what`, where its link is down now.
+    /// The line for the user about `what`, if its link is down now.
     pub(crate) fn down_at_first(&self, what: &str) -> Option<String> {
         self.is_down.then(|| LinkChange::Down.line(what))
     }
@@ -78,7 +78,7 @@ impl LinkWatch {
         true
     }
 
-    /// What the link was found to be; what that changes.
+    /// Takes the present state of the link; returns the change, if any.
     pub(crate) fn found(&mut self, is_up: bool) -> Option<LinkChange> {
         if is_up != self.is_down {
             return None;

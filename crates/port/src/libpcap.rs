@@ -188,6 +188,6 @@ pub(crate) unsafe fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees it.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }

@@ -117,7 +117,7 @@ pub enum Setting {
 
 #[cfg(feature = "dpdk")]
 impl SourceError {
-    /// The same error where this setting is to blame for [`SourceError::Open`].
+    /// The same error, but with this setting as the cause of [`SourceError::Open`].
     #[must_use]
     pub(crate) fn blame(self, setting: Setting) -> Self {
         match self {

@@ -45,7 +45,7 @@ impl Anonymizer {
         cipher.encrypt_block(&mut pad);
         let mut anonymizer =
             Self { cipher, pad: u128::from_be_bytes(pad.0), v4: Box::default(), v6: Box::default() };
-        // Every place of the caches holds an address from the start: that of all zero bits.
+        // Every place of the caches initially holds an address: that of all zero bits.
         anonymizer.v4 = vec![(0, anonymizer.flip(0, 32) as u32); KEPT].into();
         anonymizer.v6 = vec![(0, anonymizer.flip(0, 128)); KEPT].into();
         anonymizer
@@ -59,7 +59,7 @@ impl Anonymizer {
     pub fn from_file(path: &Path) -> Result<(Self, Option<String>)> {
         let at = |kind: ErrorKind, reason: String| Error::new(kind, format!("{}: {reason}", path.display()));
         let mut file = std::fs::File::open(path).map_err(|e| at(e.kind(), e.to_string()))?;
-        // A wrong path may lead to something that has no end.
+        // A wrong path may name a source without an end.
         let mut bytes = Vec::new();
         let read = file.by_ref().take(128).read_to_end(&mut bytes);
         read.map_err(|e| at(e.kind(), e.to_string()))?;

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Each byte in decimal with a dot after it, and how long that is.
+/// Each byte in decimal with a dot after it, and its length.
 static OCTETS: [([u8; 4], u8); 256] = {
     let mut table = [([0; 4], 0); 256];
     let mut value = 0;
@@ -129,7 +129,7 @@ impl<'a> Line<'a> {
         let mut i = 0;
         while i < 8 {
             if i == zeros.start && !zeros.is_empty() {
-                // The colon after the group before is there already, except at the very start.
+                // The colon after the previous group is present already, except at the very start.
                 self.piece(b"::", if i == 0 { 2 } else { 1 });
                 i = zeros.end;
                 continue;
@@ -250,7 +250,7 @@ mod tests {
         let same = |value: f64| {
             let text = line(|line| line.float(value));
             assert_eq!(text.parse::<f64>().map(f64::to_bits), Ok(value.to_bits()), "{text}");
-            // As a JSON reader takes it (RFC 8259, section 6).
+            // As a JSON reader parses it (RFC 8259, section 6).
             let read: serde_json::Value = serde_json::from_str(&text).unwrap();
             assert!(read.is_number(), "{text}");
         };

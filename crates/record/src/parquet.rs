@@ -106,14 +106,14 @@ fn properties(columns: &[Column]) -> WriterProperties {
     for chosen in columns {
         let path = ColumnPath::from(chosen.name());
         match chosen.value() {
-            // Nearly all different, and close to one another. The range lets readers skip row groups.
+            // Nearly all distinct, and close to one another. The range lets readers skip row groups.
             Value::Time(_) => {
                 properties = properties
                     .set_column_statistics_enabled(path.clone(), EnabledStatistics::Chunk)
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
             }
-            // Sequence numbers and addresses: the compressor does as well, in less time.
+            // Sequence numbers and addresses: the compressor achieves the same in less time.
             Value::Unsigned(32, _) | Value::Address(_) => {
                 properties = properties.set_column_dictionary_enabled(path, false);
             }

@@ -20,7 +20,7 @@ pub(crate) const DICTIONARY: usize = 64 << 10;
 /// The program that writes the file, as its footer names it.
 pub(crate) const CREATED_BY: &str = concat!("edison ", env!("CARGO_PKG_VERSION"));
 
-/// The file and those of its row groups that are whole.
+/// The file and its complete row groups.
 pub(crate) struct ParquetFile {
     file: SerializedFileWriter<Target>,
     /// The word for a row in errors.
@@ -28,7 +28,7 @@ pub(crate) struct ParquetFile {
     whole: Vec<RowGroup>,
 }
 
-/// A row group whose bytes have all been taken.
+/// A row group whose bytes have all been written.
 struct RowGroup {
     metadata: RowGroupMetaData,
     /// Where it ends in the file.
@@ -36,7 +36,7 @@ struct RowGroup {
 }
 
 impl ParquetFile {
-    /// `unit`: what errors call rows.
+    /// `unit`: the word for rows in errors.
     pub(crate) fn new(
         target: Target,
         schema: Type,
@@ -84,7 +84,7 @@ impl ParquetFile {
         self.file.inner().len()
     }
 
-    /// Rows in whole row groups.
+    /// Rows in complete row groups.
     pub(crate) fn rows(&self) -> u64 {
         self.whole.iter().map(|group| group.metadata.num_rows() as u64).sum()
     }
@@ -97,7 +97,7 @@ impl ParquetFile {
         }
     }
 
-    /// The error of a file that takes nothing more.
+    /// The error of a file that accepts nothing more.
     pub(crate) fn closed(&self) -> io::Error {
         self.fault(io::Error::other("closed after an earlier error"))
     }

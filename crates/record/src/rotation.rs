@@ -116,7 +116,7 @@ impl Rotating {
             let writer = self.format.to_target(Target::open(&path)?, &self.node, &self.selection)?;
             return Ok(self.current.insert(writer));
         }
-        // Just seen to be there.
+        // Its existence was just checked.
         self.current.as_mut().ok_or_else(|| Error::other("no file is open"))
     }
 

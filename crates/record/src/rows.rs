@@ -171,7 +171,7 @@ impl RowWriter {
         if let Some(more) = &mut more {
             more.loss = loss.filter(|counts| is_measured(&key, counts)).map(Loss::from);
         }
-        // A row without packets may know less of these than its key does.
+        // A row without packets may lack some of these that its key has.
         let vlan = (!self.key_has_vlan && row.vlan != WindowRow::<K>::NO_VLAN).then_some(row.vlan);
         *record = FlowRecord {
             key: Some(key),
@@ -204,7 +204,7 @@ impl RowWriter {
         match result {
             Ok(()) => columns.iter_mut().for_each(RowColumn::clear),
             Err(_) => {
-                // The memory is of no more use.
+                // The memory is not needed any more.
                 (self.failed, self.rows) = (true, file.rows());
                 *columns = Vec::new();
             }
@@ -226,7 +226,7 @@ struct RowColumn {
     levels: Vec<i16>,
 }
 
-/// How a column's values are read, and those that are there.
+/// How a column's values are read, and the values so far.
 enum Cells {
     /// Microseconds.
     WindowStart(Vec<i64>),
@@ -246,7 +246,7 @@ enum Cells {
     Mac(fn(&FlowRecord) -> [u8; 6], Vec<[u8; 6]>),
 }
 
-/// The bits that count of an address as 16 bytes, of IPv4 and of IPv6.
+/// The relevant bits of an address as 16 bytes, of IPv4 and of IPv6.
 #[derive(Clone, Copy)]
 struct Masks {
     v4: u128,
@@ -486,7 +486,7 @@ fn properties(columns: &[RowColumn], metadata: Vec<KeyValue>) -> WriterPropertie
     for column in columns {
         let path = ColumnPath::from(&*column.name);
         match column.cells {
-            // Nearly all different, and close to one another.
+            // Nearly all distinct, and close to one another.
             Cells::Time(..) => {
                 properties = properties
                     .set_column_dictionary_enabled(path.clone(), false)

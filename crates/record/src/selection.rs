@@ -151,7 +151,7 @@ impl Column {
         matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Key)
     }
 
-    /// How much of an address of the key counts, where that is not all of it: bits of IPv4 and of IPv6.
+    /// The prefix lengths of an address of the key, if it is not whole: of IPv4 and of IPv6.
     pub(crate) fn prefix_lengths(&self) -> Option<[u8; 2]> {
         self.prefix_lengths.filter(|lengths| *lengths != [32, 128])
     }
@@ -161,7 +161,7 @@ impl Column {
         matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Sum)
     }
 
-    /// Whether `--loss` gives it.
+    /// Whether it is a column of `--loss`.
     pub(crate) fn is_loss(&self) -> bool {
         matches!(self.source, Source::Field(field) if field.part == Part::Loss)
     }

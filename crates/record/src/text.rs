@@ -27,7 +27,7 @@ pub(crate) struct Dialect {
 }
 
 impl Dialect {
-    /// RFC 4180 with `\n` at the ends of lines; a field is quoted only where it must be.
+    /// RFC 4180 with `\n` at the ends of lines; a field is quoted only if necessary.
     pub(crate) const CSV: Self = Self {
         header: |selection| {
             let names: Vec<_> = selection.columns().iter().map(Chosen::name).collect();

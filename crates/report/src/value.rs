@@ -111,7 +111,7 @@ impl Value {
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
         match self {
             Self::Address(address) => *address = f(*address),
-            // The bits beyond the length are replaced too, and would look like a host's.
+            // The bits beyond the length are replaced too, and would look like a host address.
             Self::Prefix { address, length } => *address = prefix::network(f(*address), *length),
             _ => {}
         }
@@ -152,7 +152,8 @@ fn estimate(members: &serde_json::Map<String, Json>) -> Option<Value> {
     })
 }
 
-/// A number of an estimate or a threshold: an integer where it is whole and a double is exact, null where it is not finite.
+/// A number of an estimate or a threshold: an integer if it is whole and exact as a double, null if it is not
+/// finite.
 pub(crate) struct Number(pub(crate) f64);
 
 impl Serialize for Number {

@@ -23,11 +23,11 @@ use summary::sketch::HeavyKeys;
 /// The longest packet by an IP header without a jumbo payload: the most that a lost packet may have had.
 const LONGEST_PACKET: u64 = 65_575;
 
-/// What is to be answered.
+/// The input of an answer.
 #[derive(Debug)]
 pub(crate) struct AnswerInput<'a> {
     pub(crate) task: &'a Task,
-    /// By level; of one that is no hierarchy the first one is all.
+    /// By level; without a hierarchy there is only the first one.
     pub(crate) states: &'a [State],
     pub(crate) past: &'a Past,
 }
@@ -133,7 +133,7 @@ fn ranked(
     let (spec, most) = (&asked.task.spec, asked.task.spec.top);
     let more = more + flows.len().saturating_sub(most);
     flows.truncate(most);
-    // Of the largest, what matters is whether there may be others as large as the last one.
+    // For the largest, it only matters whether others may be as large as the last one.
     let is_cut_short = match (spec.limit, flows.last()) {
         (Limit::Any, Some(last)) if is_cut_short && flows.len() == most => {
             is_cut_short_at((last.estimate.value.abs() as u64).max(1))

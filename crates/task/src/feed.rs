@@ -23,7 +23,7 @@ pub(crate) struct FeedItems {
     pub(crate) v6: Items<KeyV6>,
 }
 
-/// Of one address family. Only what the feed makes is filled.
+/// Of one address family. Only the parts of this feed are filled.
 #[derive(Debug, Default)]
 pub(crate) struct Items<K> {
     pub(crate) flows: Vec<Update<K>>,
@@ -56,7 +56,7 @@ impl Feeder {
         Self { seed, hashed, feeds: feeds.iter().map(|feed| (*feed, FeedItems::default())).collect() }
     }
 
-    /// Takes a burst.
+    /// Converts a burst.
     #[inline]
     pub(crate) fn feed(&mut self, bursts: &Bursts) {
         let Packets { v4, v6 } = bursts.packets();

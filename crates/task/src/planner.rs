@@ -85,14 +85,14 @@ impl Question<'_> {
         1_u64.checked_shl(bits).unwrap_or(u64::MAX).min(self.packets)
     }
 
-    /// The smallest figure in the answer, as a part of all.
+    /// The smallest figure in the answer, as a share of the total.
     pub(crate) fn least_share(&self) -> f64 {
         let packets = self.packets as f64;
         match (self.spec.limit, self.spec.weight) {
             (Limit::SharePpm(ppm), _) => f64::from(ppm) / WHOLE_PPM,
             (Limit::Count(count), Weight::Packets) => (count as f64 / packets).min(1.0),
             (Limit::Count(count), Weight::Bytes) => (count as f64 / (packets * LONG_PACKET)).min(1.0),
-            // This many flows that have a tenth of the traffic together.
+            // This many flows that together have a tenth of the traffic.
             (Limit::Any, _) => 0.1 / self.spec.top as f64,
         }
     }
@@ -120,10 +120,10 @@ fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> 
         .then(|| "it needs all packets of a flow on one core, which this run does not promise".to_owned())
 }
 
-/// Chooses.
+/// Chooses the structure and its size.
 ///
 /// # Errors
-/// One line: why it cannot be, and what is possible.
+/// One line: why it is not possible, and what is.
 pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choice, String> {
     let spec = question.spec;
     let refused = |why: String| format!("{spec}: {why}");
@@ -135,7 +135,8 @@ pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choic
             vec![structure]
         }
         None => {
-            // The same counters twice: packets are faster in a stream-summary, and only a heap takes bytes.
+            // The same counters twice: packets are faster in a stream-summary, and only a heap is suited to
+            // bytes.
             let other = match spec.weight {
                 Weight::Packets => Structure::SpaceSavingHeap,
                 Weight::Bytes => Structure::SpaceSaving,
@@ -173,10 +174,10 @@ pub(crate) fn expected_packets(spec: &TaskSpec, setting: &Setting) -> u64 {
 }
 
 fn choice(structure: Structure, bytes: usize, question: &Question<'_>, why: String) -> Choice {
-    // Where IPv6 keys do not fit into so little, its least.
+    // If IPv6 keys do not fit into this little memory, their least memory.
     let least_v6 = least_bytes(MOST_BYTES, |bytes| capacity::<KeyV6>(structure, bytes, question).is_some());
     let bytes_v6 = least_v6.unwrap_or(bytes).max(bytes);
-    // Sample and hold draws for each byte where bytes are counted.
+    // Sample and hold draws for each byte if bytes are counted.
     let units = match (structure, question.spec.weight) {
         (Structure::SampleAndHold, Weight::Bytes) => question.packets as f64 * LONG_PACKET,
         _ => question.packets as f64,

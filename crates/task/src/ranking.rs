@@ -70,7 +70,7 @@ impl<K: Ord, T> Ranking<K, T> {
         }
     }
 
-    /// The lines, largest first, made into what reports have; the ranking is empty then.
+    /// The lines, largest first, converted for reports; the ranking is empty afterwards.
     pub(crate) fn take<R>(&mut self, mut line: impl FnMut(K, T) -> R) -> Vec<R> {
         let lines = std::mem::take(&mut self.heap).into_sorted_vec();
         lines.into_iter().map(|Reverse(Line { key, about, .. })| line(key, about)).collect()

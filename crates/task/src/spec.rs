@@ -95,7 +95,7 @@ pub struct TaskSpec {
 }
 
 fn key(text: &str) -> Result<KeySpec, SpecError> {
-    // Commas part the pairs of a task, so that fields are joined by a plus.
+    // Commas separate the pairs of a task, so fields are joined by a plus.
     KeySpec::parse(&text.replace('+', ",")).map_err(|error| {
         let line = error.to_string().lines().next().unwrap_or_default().to_owned();
         SpecError::new(format!(
@@ -135,7 +135,7 @@ impl TaskSpec {
         }
     }
 
-    /// Windows that it looks back upon.
+    /// The number of earlier windows that it compares with.
     pub(crate) fn windows_back(&self) -> usize {
         match (self.kind, self.against) {
             (Kind::Change, Against::Last) => 1,

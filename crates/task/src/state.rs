@@ -25,7 +25,7 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) struct Part<K: Key> {
     pub(crate) of: StateKind<K>,
-    /// What it was given, in the unit of the weights.
+    /// The total of its input, in the unit of the weights.
     pub(crate) total: u64,
 }
 
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// What it was given.
+    /// The total of its input.
     pub(crate) fn total(&self) -> u64 {
         self.v4.total.saturating_add(self.v6.as_ref().map_or(0, |v6| v6.total))
     }

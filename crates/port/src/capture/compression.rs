@@ -11,7 +11,8 @@ const MAGIC: usize = 4;
 /// The input, including the bytes that were read to recognise it.
 type Rewound<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// A reader of the bytes inside. An error of kind `WouldBlock` from the input passes through and loses nothing.
+/// A reader of the bytes inside. An error of kind `WouldBlock` from the input is passed on without loss of
+/// data.
 pub(super) struct Decompressor<R: Read> {
     state: State<R>,
 }
@@ -79,7 +80,7 @@ impl<R: Read> Read for Decompressor<R> {
             }
         }
         match &mut self.state {
-            // Only after a decoder could not be set up, which was an error then.
+            // Only after a decoder could not be set up, which was reported then.
             State::Unknown { .. } => Ok(0),
             State::Plain(reader) => reader.read(buffer),
             State::Gzip(reader) => reader.read(buffer),

@@ -4,7 +4,7 @@ use super::pass::{Warnings, foreign};
 use super::pcap::{PcapReader, RECOGNISED_LEN};
 use super::pcapng::{self, PcapngReader};
 
-/// The format of a capture, with what its reader remembers.
+/// The format of a capture, with its reader's state.
 pub(super) enum Format {
     Unknown,
     Pcap(PcapReader),

@@ -15,7 +15,7 @@ const MAX_WARNINGS: usize = 16;
 pub(super) struct Parsed {
     /// Descriptors that were filled.
     pub(super) frames: usize,
-    /// Bytes stepped over; more than were there where a block is skipped.
+    /// Bytes stepped over; more than were in memory if a block is skipped.
     pub(super) consumed: u64,
     pub(super) stop: Stop,
 }
@@ -39,7 +39,7 @@ pub(super) fn frame_lengths(captured: u32, wire: u32, fcs_len: u32) -> (u32, u32
     (captured.min(wire), wire)
 }
 
-/// Warnings for the user, and what has been warned of.
+/// Warnings for the user, and the causes already reported.
 #[derive(Default)]
 pub(super) struct Warnings {
     pub(super) texts: Vec<String>,

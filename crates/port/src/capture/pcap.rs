@@ -9,7 +9,7 @@ use packet::LinkType;
 pub(super) const RECOGNISED_LEN: usize = 24;
 const RECORD_HEADER: usize = 16;
 
-/// A flavour of the format, told by the magic number.
+/// A variant of the format, identified by the magic number.
 struct Flavour {
     magic: u32,
     /// Nanoseconds in one unit of the time's fraction.
@@ -30,7 +30,7 @@ const FLAVOURS: [Flavour; 5] = [
     Flavour { magic: 0x1c00_01ab, fraction_ns: 1, more_record_header: 0, more_file_header: 4 },
 ];
 
-/// Which of a record's two lengths comes first; it changed with the versions.
+/// Which of a record's two lengths is first; it changed between versions.
 #[derive(Clone, Copy)]
 enum LengthOrder {
     CapturedFirst,
@@ -63,7 +63,7 @@ impl PcapReader {
         flavour(magic).is_some()
     }
 
-    /// Reads the file header: the reader of its records, and where they begin.
+    /// Reads the file header: the reader of its records, and their beginning.
     pub(super) fn new(
         header: &[u8; RECOGNISED_LEN],
         link_type: impl FnOnce(u16) -> LinkType,

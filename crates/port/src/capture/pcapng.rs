@@ -71,7 +71,7 @@ pub(super) struct PcapngReader {
     last_time_ns: u64,
 }
 
-/// A packet block's parts, whichever of the three kinds it is.
+/// A packet block's parts, for any of the three kinds.
 struct PacketBlock<'a> {
     data: &'a [u8],
     wire_len: u32,

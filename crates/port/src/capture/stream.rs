@@ -35,7 +35,7 @@ pub(super) enum Filled {
     End,
 }
 
-/// Bytes of the capture, uncompressed, in one buffer; what lies there stays until the next `fill`.
+/// Bytes of the capture, uncompressed, in one buffer; its contents remain until the next `fill`.
 pub(super) struct Stream {
     input: Decompressor<Counted>,
     done: Arc<AtomicU64>,

@@ -9,8 +9,9 @@ const BLOCK_HEADER: usize = 3;
 /// The largest block: steps through a skippable frame are no longer either.
 const MOST_BLOCK: usize = 128 << 10;
 
-/// Gives all blocks before the damage and then the damage, however the input is cut. A failing step of the library
-/// forgets the blocks that it had already written, so that each step gets exactly one block or header.
+/// Delivers all blocks before the damage and then the error, however the input is divided. A failing step of
+/// the library discards the blocks that it had already written, so that each step gets exactly one block or
+/// header.
 pub(super) struct ZstdReader<R> {
     input: R,
     /// The begin of a step whose end was not there yet.
@@ -80,7 +81,7 @@ impl Steps {
     /// Bytes of the next step.
     fn length(&self) -> usize {
         if self.taken < MOST_HEADER {
-            // The library decodes a whole frame at once where it sees one, even in what is left of a header.
+            // The library decodes a whole frame at once if it has one, even in the rest of a header.
             return 1;
         }
         // With a block or the rest of a header it requests the header of the next block.
@@ -95,7 +96,7 @@ impl Steps {
         self.wanted = self.decoder.run(&mut source, &mut target)?;
         let (read, written) = (source.pos(), target.pos());
         self.taken = if self.wanted == 0 { 0 } else { self.taken + read };
-        // A frame ends only when all of it was given, and a step without bytes would begin another.
+        // A frame ends only when all of it was delivered, and a step without bytes would begin another.
         self.is_full = written == target.capacity() && self.wanted > 0;
         Ok((read, written))
     }

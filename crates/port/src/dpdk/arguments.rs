@@ -14,7 +14,7 @@ pub(super) enum Memory {
     },
 }
 
-/// What the user's own EAL arguments decide, so that ours must not.
+/// What the user's EAL arguments decide, so that Edison's must not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Given {
     cores: bool,
@@ -47,10 +47,11 @@ impl Given {
     }
 }
 
-/// The whole list: ours first, so that the user's win where EAL takes the last.
+/// The whole list: Edison's first, so that the user's take precedence where EAL uses the last.
 ///
 /// No file remains and processes do not collide: the prefix holds the process id; with huge pages
-/// `--in-memory` makes no files at all; without them EAL refuses that flag, and `--no-shconf` does the rest.
+/// `--in-memory` creates no files at all; without them EAL refuses that flag, and `--no-shconf` is used
+/// instead.
 pub(super) fn eal_arguments(
     process: u32,
     devices: &[Device],

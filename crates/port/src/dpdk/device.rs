@@ -1,11 +1,11 @@
 //! What the user's devargs name: a PCI device or a virtual one.
 
-/// A device by its devargs, as `--port` takes them.
+/// A device by its devargs, as `--port` accepts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Device {
     /// The devargs as the user wrote them.
     pub(super) devargs: String,
-    /// What EAL calls the device.
+    /// EAL's name of the device.
     pub(super) name: String,
     /// Whether it sits on the PCI bus.
     pub(super) pci: bool,
@@ -34,7 +34,7 @@ impl Device {
         })
     }
 
-    /// The value of an argument of the device, the first where it is given several times.
+    /// The value of an argument of the device, the first if it is given several times.
     pub(super) fn argument(&self, key: &str) -> Option<&str> {
         self.arguments().find(|(name, _)| *name == key).map(|(_, value)| value)
     }

@@ -225,7 +225,7 @@ impl Affinity {
     }
 
     fn restore(&self) {
-        // SAFETY: as in `of_this_thread`. It can only fail if the CPUs were taken away meanwhile.
+        // SAFETY: as in `of_this_thread`. It can only fail if the CPUs were removed meanwhile.
         unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &self.0) };
     }
 }

@@ -4,14 +4,14 @@
 use super::eal::{self, Eal};
 use std::cell::Cell;
 
-/// True where [`register`] made the thread an lcore.
+/// True if [`register`] made the thread an lcore.
 struct Lcore(Cell<bool>);
 
 thread_local! {
     static LCORE: Lcore = const { Lcore(Cell::new(false)) };
 }
 
-/// Makes the calling thread an lcore until it ends, if it is none; false where DPDK has no place for one more.
+/// Makes the calling thread an lcore until it ends, if it is none; false if DPDK has no place for one more.
 pub(super) fn register(eal: &Eal) -> bool {
     // SAFETY: EAL runs; the call is about the calling thread alone.
     let (result, _) = eal.logged(|| unsafe { dpdk_sys::shim_thread_register() });

@@ -114,7 +114,7 @@ pub(super) struct RxQueue {
 }
 
 impl RxQueue {
-    /// Takes at most `mbufs.len()` frames; the caller owns what is written and gives it back.
+    /// Takes at most `mbufs.len()` frames; the caller owns what is written and returns it.
     #[inline]
     pub(super) fn poll(&mut self, mbufs: &mut [*mut rte_mbuf]) -> usize {
         let count = mbufs.len().min(usize::from(MAX_BURST)) as u16;
@@ -127,7 +127,7 @@ impl RxQueue {
         &self.port
     }
 
-    /// True for the queue that speaks for its port, where several could.
+    /// True for the queue that reports for its port, if there are several.
     pub(super) fn is_first(&self) -> bool {
         self.number == 0
     }
@@ -209,7 +209,7 @@ impl Port {
     /// How many receive queues it can be started with.
     pub(super) fn possible_queues(&self) -> Result<RangeInclusive<u16>, SourceError> {
         let most = self.info()?.max_rx_queues.max(1);
-        // Frames come to every queue of a ring's port, whether it is polled or not.
+        // Frames reach every queue of a ring's port, whether it is polled or not.
         let fixed = self.device.fixed_queues().or(self.device.is_virtual("net_ring").then_some(most));
         Ok(match fixed {
             Some(queues) => queues..=queues,
@@ -242,7 +242,7 @@ impl Port {
         if !self.device.pci {
             self.interface = info.if_index;
         }
-        // A virtual driver takes what its kernel interface has; only a card is configured for more than the
+        // A virtual driver uses the MTU of its kernel interface; only a card is configured for more than the
         // usual MTU.
         let scatter = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
         let jumbo = self.device.pci && scatter != 0;
@@ -269,7 +269,7 @@ impl Port {
             )
         };
         let wanted_mtu = mtu.max(u32::from(self.wanted_mtu.min(info.max_mtu)));
-        // A driver may accept less than it reports: longer frames are then left out when sending.
+        // A driver may accept less than it reports: longer frames are then skipped when sending.
         if wanted_mtu == mtu || self.step("configure", || configure(wanted_mtu)).is_err() {
             self.step("configure", || configure(mtu))?;
         }
@@ -360,7 +360,8 @@ impl Port {
         Ok(info)
     }
 
-    /// Hands over frames from the front of `mbufs`; how many the driver took, which are its own from then on.
+    /// Hands over frames from the front of `mbufs`; returns how many the driver accepted, which belong to it
+    /// from then on.
     #[inline]
     pub(super) fn transmit(&mut self, mbufs: &mut [*mut rte_mbuf]) -> usize {
         let count = mbufs.len().min(usize::from(MAX_BURST)) as u16;
@@ -369,8 +370,8 @@ impl Port {
         usize::from(unsafe { dpdk_sys::shim_tx_burst(self.id, 0, mbufs.as_mut_ptr(), count) })
     }
 
-    /// Frames sent, and frames that the driver took and could not send, since the port was started; `None` for a
-    /// port that is gone.
+    /// Frames sent, and frames that the driver accepted and could not send, since the port was started;
+    /// `None` for a port that is gone.
     pub(super) fn transmitted(&self) -> Option<(u64, u64)> {
         let (mut sent, mut failed) = (0, 0);
         // SAFETY: two writable numbers.
@@ -389,12 +390,12 @@ impl Port {
         }
     }
 
-    /// The node whose memory is near.
+    /// The NUMA node of its device.
     pub(super) fn socket_id(&self) -> i32 {
         self.info().map_or(-1, |info| info.socket_id)
     }
 
-    /// True for a card that was pulled out and for an interface that is gone from under a virtual device.
+    /// True for a card that was pulled out and for an interface that has vanished under a virtual device.
     pub(super) fn vanished(&self) -> bool {
         // Drivers need not support reading counters from several threads at a time.
         let _one_at_a_time = self.tally();

@@ -68,7 +68,7 @@ impl RingPort {
             .ok()
             .filter(|count| (1..1 << 30).contains(count))
             .ok_or_else(|| SourceError::Open(format!("a ring of {} frames: give 1 to 2^30", frames.len())))?;
-        // No cache: mbufs that some lcore's cache holds could not be taken back.
+        // No cache: mbufs in an lcore's cache could not be taken back.
         let pool = Pool::new(eal, count, 0, room, -1)?;
         let mut mbufs: Vec<*mut rte_mbuf> = vec![std::ptr::null_mut(); frames.len()];
         // SAFETY: the pool has exactly `count` mbufs and the vector as many places.
@@ -85,7 +85,7 @@ impl RingPort {
                 (*mbuf).pkt_len = frame.len() as u32;
             }
         }
-        // SAFETY: each was allocated above and is given back once; what is in it stays as it is.
+        // SAFETY: each was allocated above and is returned once; its contents do not change.
         unsafe { dpdk_sys::shim_mbuf_free_burst(mbufs.clone().as_mut_ptr(), count) };
 
         let mut shares: Vec<Vec<*mut rte_mbuf>> = vec![Vec::new(); queues];
@@ -96,7 +96,7 @@ impl RingPort {
             .iter()
             .map(|share| Ring::new(eal, share.len().max(1) as u32))
             .collect::<Result<Vec<_>, _>>()?;
-        // The pools of the queues themselves stay unused: net_ring hands over the mbufs that are in the rings.
+        // The pools of the queues themselves are unused: net_ring hands over the mbufs that are in the rings.
         let options =
             PortOptions { burst, descriptors: 512, mbufs: 8191, queues: queues as u16, promiscuous: false };
         let mut port = port(eal, &rings)?;

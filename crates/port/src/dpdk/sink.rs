@@ -90,7 +90,7 @@ impl PacketSink for DpdkSink {
             dpdk_sys::shim_mbuf_alloc_bulk(self.pool.as_ptr(), mbufs.as_mut_ptr(), mbufs.len() as u32)
         };
         if got != 0 {
-            // All of them wait in the driver's ring.
+            // All of them are in the driver's ring.
             return if self.port.vanished() { Err(self.gone()) } else { Ok(0) };
         }
         for (&mut mbuf, frame) in mbufs.iter_mut().zip(frames) {

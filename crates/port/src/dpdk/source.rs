@@ -49,7 +49,8 @@ pub struct DpdkSource {
     eal: Arc<Eal>,
 }
 
-// SAFETY: the pointers are of mbufs, which may be used from any thread, one at a time; `&mut self` sees to that.
+// SAFETY: the pointers are of mbufs, which may be used from any thread, one at a time; `&mut self` ensures
+// that.
 unsafe impl Send for DpdkSource {}
 
 impl DpdkSource {
@@ -228,7 +229,7 @@ pub(super) struct Timestamps {
 }
 
 impl Timestamps {
-    /// `None` where DPDK has no room for the field: then the clock's time is taken.
+    /// `None` where DPDK has no room for the field: then the clock's time is used.
     pub(super) fn register() -> Option<Self> {
         let (mut offset, mut flag): (c_int, u64) = (0, 0);
         // SAFETY: two writable numbers.

@@ -41,7 +41,7 @@ impl Rss {
         (self.types, self.key.as_mut_ptr(), self.key.len() as u8)
     }
 
-    /// Reads what is in force at a started port, after setting it once more: not every driver takes the key
+    /// Reads what is in force at a started port, after setting it once more: not every driver applies the key
     /// when it is configured.
     pub(super) fn in_force(&mut self, port: u16, queues: u16) -> Spread {
         if queues == 1 {

@@ -15,7 +15,7 @@ pub(super) struct Losses {
 
 /// What was reported so far. A port counts for all its queues together: each query returns what was added
 /// since the last query of any queue, so that the sum over the queues is the port's own count, whichever
-/// queue asks last.
+/// queue is queried last.
 #[derive(Debug)]
 pub(super) struct Tally {
     given_out: Losses,

@@ -77,13 +77,13 @@ impl Wire {
     }
 }
 
-/// The mbufs of one queue, as a driver has them: those that lie ready in the descriptor ring, those that the receiver
-/// holds, and the others in the pool.
+/// The mbufs of one queue, as in a driver: those ready in the descriptor ring, those that the receiver holds,
+/// and the others in the pool.
 ///
-/// A card writes a frame into the buffer of the mbuf that lies ready. The wire has the frame in memory
-/// already, so it points the mbuf's buffer address there instead: one more store in a cache line that the
-/// driver writes anyway, and no copy, which no driver makes. The mbufs never leave this queue, so such a
-/// buffer is never freed or reused elsewhere.
+/// A card writes a frame into the buffer of the next ready mbuf. The wire has the frame in memory already, so
+/// it points the mbuf's buffer address there instead: one more store in a cache line that the driver writes
+/// anyway, and no copy, which no driver makes. The mbufs never leave this queue, so such a buffer is never
+/// freed or reused elsewhere.
 #[derive(Debug)]
 struct MbufRing {
     /// Ready for receiving; a power of two.
@@ -97,8 +97,8 @@ struct MbufRing {
     cache: Cache,
 }
 
-// SAFETY: the mbufs, the cache and the pool belong to this ring alone and may be used from any thread, one at a time;
-// `&mut self` sees to that.
+// SAFETY: the mbufs, the cache and the pool belong to this ring alone and may be used from any thread, one at
+// a time; `&mut self` ensures that.
 unsafe impl Send for MbufRing {}
 
 impl MbufRing {
@@ -136,7 +136,7 @@ impl Buffers for MbufRing {
             std::mem::swap(mbuf, &mut self.ready[self.next & mask]);
             self.next += 1;
         }
-        // Those of the next burst have until then to come into the cache.
+        // Those of the next burst are loaded into the cache until then.
         for ahead in 0..count {
             prefetch(self.ready[(self.next + ahead) & mask].cast_const().cast());
         }
@@ -184,7 +184,7 @@ fn receive(mbuf: &mut rte_mbuf, frame: &FrameDescriptor) {
 impl Drop for MbufRing {
     fn drop(&mut self) {
         self.release();
-        // Never handed out or received into before: of one segment and with one reference either way.
+        // Never handed out or received into before: in either case it has one segment and one reference.
         self.cache.put(&mut self.ready);
     }
 }

@@ -182,7 +182,7 @@ impl PacketSink for InterfaceSink {
     }
 }
 
-/// Counters of an interface: 32 bits, which wrap. Zeros where they cannot be read.
+/// Counters of an interface: 32 bits, which wrap. Zeros if they cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkDrops {
     errors: u32,
@@ -221,7 +221,7 @@ impl LinkDrops {
                 found = Self { errors: stats.tx_errors, dropped: stats.tx_dropped };
             }
         }
-        // SAFETY: the list of above, of which nothing is kept.
+        // SAFETY: the list above, of which nothing is kept.
         unsafe { libc::freeifaddrs(first) };
         found
     }

@@ -53,7 +53,7 @@ impl Sent {
     }
 }
 
-/// Frames that were generated, and those of them that are to be sent yet.
+/// Frames that were generated, and those of them that remain to be sent.
 struct Batch {
     bytes: Vec<u8>,
     slot_bytes: usize,
@@ -125,7 +125,7 @@ pub fn transmit(
                 generator.take_back(&first);
                 sent.too_long += 1;
                 batch.next += 1;
-                // Not the sink's fault.
+                // The sink is not the cause.
                 progress = now;
                 continue;
             } else {
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Notes when it took what.
+    /// Records what it accepted, and when.
     struct FakeSink {
         now: Rc<Cell<u64>>,
         longest: usize,

@@ -3,7 +3,7 @@
 use crate::FrameDescriptor;
 use std::fmt::Debug;
 
-/// Buffers that a queue takes for each frame and gives back with the next poll.
+/// Buffers that a queue takes for each frame and returns with the next poll.
 pub(crate) trait Buffers: Debug + Send {
     /// Takes the buffers of the last burst back.
     fn release(&mut self);

@@ -57,7 +57,7 @@ struct Shadow {
     hint: usize,
 }
 
-/// Where a queue reads next.
+/// The next position that a queue reads.
 #[derive(Clone, Copy, Debug, Default)]
 struct Position {
     /// The packet's number in the queue, counted over all laps.
@@ -183,7 +183,7 @@ impl<C: WireClock> WireQueue<C> {
         }
         let queue = &self.trace.queues[self.number];
         let Position { number, lap, index } = self.position;
-        // To the end of the list, but not around it.
+        // To the end of the list, without wrapping.
         let count = self.descriptors.len().min(queue.descriptors.len() - index);
         let count = (self.own - number).min(count as u64) as usize;
         if count == 0 {
@@ -196,7 +196,7 @@ impl<C: WireClock> WireQueue<C> {
         }
         let descriptors = &mut self.descriptors[..count];
         descriptors.copy_from_slice(&queue.descriptors[index..index + count]);
-        // Asked before the start: the last of them can be told.
+        // Checked before the start: the time of the last one is representable.
         let later_ns = self.trace.lap_ns() * lap;
         for descriptor in descriptors.iter_mut() {
             prefetch(descriptor.data);
@@ -317,7 +317,7 @@ fn hand_out(
             count -= in_lap;
         }
     }
-    // Where packets were dropped the next ones lie elsewhere, which no processor foresees.
+    // After dropped packets the next ones lie elsewhere, which the hardware prefetcher cannot predict.
     if let Some((first, count)) = waiting.front()
         && first != position.number
     {
@@ -379,7 +379,7 @@ mod tests {
     use crate::SyntheticSource;
     use crate::wire::{ThreadTime, WireSpec};
 
-    /// A microsecond passes with every look.
+    /// A microsecond passes with every reading.
     struct Ticking(u64);
 
     impl WireClock for Ticking {

@@ -39,7 +39,7 @@ impl QueueFrames {
     /// The number in the trace of the frame at a place of the list.
     #[inline(always)]
     pub(super) fn number(&self, index: usize) -> u32 {
-        // The only queue's list is the trace.
+        // A single queue's list is the trace.
         self.numbers.get(index).copied().unwrap_or(index as u32)
     }
 }
@@ -148,12 +148,13 @@ impl Trace {
         self.bytes
     }
 
-    /// By how much each lap of a replay is later than the one before: no frame of it is older than any of those.
+    /// The time from one lap of a replay to the next: no frame of a lap is older than any of the previous
+    /// one.
     pub(super) fn lap_ns(&self) -> u64 {
         (self.times_ns.1 - self.times_ns.0).saturating_add(1)
     }
 
-    /// Whether this many packets of a replay have times that can be told.
+    /// Whether the times of this many packets of a replay are representable.
     pub(super) fn can_replay(&self, packets: u64) -> bool {
         let laps = packets.saturating_sub(1) / self.frames();
         let later_ns = self.lap_ns().checked_mul(laps);
@@ -165,7 +166,7 @@ impl Trace {
         self.longest
     }
 
-    /// How many of the first `packets` packets of the replay come to a queue.
+    /// How many of the first `packets` packets of the replay reach a queue.
     #[inline]
     pub(super) fn share(&self, queue: usize, packets: u64) -> u64 {
         if self.queues.len() == 1 {
@@ -184,7 +185,7 @@ impl std::fmt::Debug for Trace {
     }
 }
 
-/// Which frames are a queue's: a bit each, and how many there are before each word.
+/// The frames of a queue: one bit per frame, and the number of set bits before each word.
 #[derive(Debug, Default)]
 struct Order(Vec<(u64, u64)>);
 
@@ -244,7 +245,7 @@ impl Loading {
 
     fn push(&mut self, frame: &Frame<'_>, name: &str) -> Result<(), SourceError> {
         let hash = self.toeplitz.frame(frame);
-        // As drivers fill the table: entry i leads to queue i modulo their number. Without a hash, entry 0.
+        // As drivers fill the table: entry i selects queue i modulo their number. Without a hash, entry 0.
         let owner = hash.unwrap_or(0) % REDIRECTIONS % self.trace.queues.len() as u32;
         let queue = &mut self.trace.queues[owner as usize];
         let bytes = self.trace.bytes + Trace::BYTES_BESIDE + queue.memory.needs(frame.data.len()) as u64;

@@ -41,7 +41,7 @@ pub struct Collector {
     host: String,
     port: u16,
     pub(super) transport: Transport,
-    /// Records a second; `None` is as fast as it goes.
+    /// Records a second; `None` is unlimited.
     pub(super) rate: Option<u64>,
     /// Octets of a message at most.
     pub(super) message: usize,
@@ -101,7 +101,7 @@ fn quantity(text: &str) -> Option<u64> {
         b'M' => (&text[..text.len() - 1], 1_000_000),
         _ => (text, 1),
     };
-    // A sign would be read otherwise.
+    // Otherwise a sign would be accepted.
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -173,7 +173,7 @@ impl FromStr for Collector {
             let pair = option.split_once('=');
             pairs.push(pair.ok_or_else(|| refused(format!("'{option}' has no value: name=value")))?);
         }
-        // The transport decides what else is usual.
+        // The transport determines the other defaults.
         for (name, value) in pairs.iter().filter(|(name, _)| *name == "transport") {
             collector.option(name, value).map_err(refused)?;
         }

@@ -9,7 +9,7 @@ use crate::{Column, Selection};
 use flow::FlowRecord;
 use std::io;
 
-/// Takes what an [`Encoder`] makes, in order.
+/// Receives the output of an [`Encoder`], in order.
 pub(super) trait Sink {
     /// A template record, before the first message with records of it.
     fn template(&mut self, definition: Vec<u8>) -> io::Result<()>;
@@ -49,7 +49,7 @@ impl Encoder {
             filled: HEADER,
             set: 0,
         };
-        // Those of ordinary flows are known from the start.
+        // Templates of ordinary flows are defined from the start.
         encoder.template_of(Shape::ordinary(false).masked(mask));
         encoder.template_of(Shape::ordinary(true).masked(mask));
         encoder

@@ -47,7 +47,7 @@ pub fn export(
     selection: &Selection,
     patience: Patience,
 ) -> io::Result<Box<dyn RecordWriter>> {
-    // A mistake in the name shall not wait for the first record.
+    // A mistake in the name is reported now, not at the first record.
     let at = |error: io::Error| io::Error::new(error.kind(), format!("{collector}: {error}"));
     let addresses = collector.addresses().map_err(at)?;
     let domain = collector.domain.unwrap_or_else(|| domain_of(node));
@@ -96,7 +96,7 @@ impl Sink for Outbox {
     }
 
     fn message(&mut self, message: &mut Message) -> io::Result<()> {
-        // What has no room is counted there.
+        // Records without room are counted there.
         self.queue.push(message, self.patience);
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Exporter {
     fn end(&mut self, time: Duration) {
         self.outbox.queue.close(time);
         if let Some(thread) = self.thread.take() {
-            // A sender that failed has sent no more; what it left is counted below.
+            // A failed sender has sent nothing more; what it left is counted below.
             let _ = thread.join();
             self.outbox.queue.end();
         }

@@ -42,7 +42,7 @@ pub(super) struct Message {
     pub(super) flows: Sums,
 }
 
-/// What numbers the messages of one session.
+/// The numbering of the messages of one session.
 #[derive(Debug)]
 pub(super) struct Stream {
     domain: u32,
@@ -75,7 +75,7 @@ impl Stream {
     }
 }
 
-/// Puts sets together into messages no longer than a limit.
+/// Combines sets into messages within a length limit.
 pub(super) struct Messages {
     limit: usize,
     /// Finished ones, each with its number of data records.
@@ -91,7 +91,7 @@ impl Messages {
         Self { limit, done: Vec::new(), bytes: vec![0; HEADER], records: 0, set: None }
     }
 
-    /// Puts a record of whatever kind into a set of the number `set`.
+    /// Adds a record of any kind to a set with the number `set`.
     pub(super) fn put(&mut self, set: u16, record: &[u8]) {
         let opens = self.set.is_none_or(|(_, open)| open != set);
         let needed = record.len() + if opens { SET_HEADER } else { 0 };
@@ -120,7 +120,7 @@ impl Messages {
         self.done.push((bytes, std::mem::take(&mut self.records)));
     }
 
-    /// The messages, their headers still to be filled in, and how many data records each has.
+    /// The messages, their headers still to be filled in, and the number of data records of each.
     pub(super) fn finish(mut self) -> Vec<(Vec<u8>, u64)> {
         if self.bytes.len() > HEADER {
             self.end_message();

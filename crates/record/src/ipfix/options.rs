@@ -16,7 +16,7 @@ const METERING: u16 = 258;
 const METERING_BLIND: u16 = 259;
 const EXPORTING: u16 = 260;
 
-/// What an exporter did so far.
+/// The totals of an exporter so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Exported {
     pub(super) messages: u64,
@@ -43,8 +43,8 @@ impl Options {
         Self { node: text(node), domain, types }
     }
 
-    /// Options templates, these flow templates and the records that never change: what a session begins with, and what is
-    /// resent over UDP.
+    /// Options templates, these flow templates and the records that never change: sent at the start of a
+    /// session, and resent over UDP.
     pub(super) fn preamble(&self, flow_templates: &[Vec<u8>], out: &mut Messages) {
         self.templates().iter().for_each(|template| out.put(OPTIONS_TEMPLATE_SET, template));
         flow_templates.iter().for_each(|template| out.put(TEMPLATE_SET, template));

@@ -18,12 +18,12 @@ impl Pace {
         Self { rate, due: now }
     }
 
-    /// When the next message may go; `None` is at once.
+    /// When the next message may be sent; `None` is at once.
     pub(super) fn due(&self, now: Instant) -> Option<Instant> {
         (self.rate.is_some() && self.due > now).then_some(self.due)
     }
 
-    /// Counts what has gone.
+    /// Counts what was sent.
     pub(super) fn sent(&mut self, records: u64, now: Instant) {
         let Some(rate) = self.rate else { return };
         let earliest = now.checked_sub(CATCH_UP).unwrap_or(now);

@@ -84,9 +84,9 @@ impl Queue {
         self.work.notify_one();
     }
 
-    /// Queues a message and leaves another buffer in its place; without room, its records are dropped. Where `patience`
-    /// is given, waits for room as long as the collector takes messages: after this much time in which it took none, not
-    /// any more. Gives back whether there was room.
+    /// Queues a message and leaves another buffer in its place; without room, its records are dropped. If
+    /// `patience` is given, waits for room as long as the collector accepts messages, and stops waiting after
+    /// this much time without any. Returns whether there was room.
     pub(super) fn push(&self, message: &mut Message, patience: Option<Duration>) -> bool {
         let mut state = self.lock();
         if let Some(patience) = patience {
@@ -132,7 +132,7 @@ impl Queue {
         std::mem::take(&mut self.lock().warnings)
     }
 
-    /// No more entries come; what is not sent within `time` is dropped.
+    /// No more entries follow; what is not sent within `time` is dropped.
     pub(super) fn close(&self, time: Duration) {
         let deadline = Instant::now() + time;
         let mut state = self.lock();
@@ -141,7 +141,7 @@ impl Queue {
         self.work.notify_all();
     }
 
-    // What follows is the sender's.
+    // The sender is responsible for the rest.
 
     /// The next work, waiting for it until `until`. An account overtakes earlier messages: it is of another
     /// kind, and a full queue must not delay it.
@@ -176,8 +176,8 @@ impl Queue {
         }
     }
 
-    /// Waits until `until`. False if there is no use in going on: the deadline has passed, or no entries come
-    /// any more and neither the queue nor the sender (`holds`) has records.
+    /// Waits until `until`. False if continuing is useless: the deadline has passed, or no more entries
+    /// follow and neither the queue nor the sender (`holds`) has records.
     pub(super) fn sleep_until(&self, until: Instant, holds: bool) -> bool {
         let mut state = self.lock();
         loop {
@@ -200,7 +200,7 @@ impl Queue {
         self.lock().deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Counts a message that was sent; its buffer is used again.
+    /// Counts a message that was sent; its buffer is reused.
     pub(super) fn sent(&self, bytes: usize, flows: Sums, buffer: Option<Vec<u8>>) {
         let mut state = self.lock();
         state.exported.messages += 1;
@@ -227,7 +227,7 @@ impl Queue {
         self.lock().exported.not_sent.add(flows);
     }
 
-    /// The collector does not take messages now.
+    /// The collector does not accept messages now.
     pub(super) fn is_away(&self) {
         self.lock().is_taking = false;
         self.room.notify_one();

@@ -23,7 +23,7 @@ const RESEND_MESSAGES: u32 = 4096;
 
 pub(super) struct Sender {
     pub(super) collector: Collector,
-    /// Looked up once: a resolver that does not answer would hold up the end of the run.
+    /// Resolved once: a resolver that does not answer would delay the end of the run.
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) queue: Arc<Queue>,
     pub(super) options: Options,
@@ -33,7 +33,7 @@ pub(super) struct Sender {
     pub(super) stream: Stream,
     /// What could not be sent yet.
     pub(super) held: Option<Message>,
-    /// The latest account, told again at the end.
+    /// The latest account, sent again at the end.
     pub(super) account: Option<Account>,
     /// Flow records of the last datagram, which the network may still report as undelivered.
     pub(super) last: Sums,
@@ -215,7 +215,7 @@ impl Sender {
         let mut messages = Messages::new(self.collector.message);
         self.options.preamble(&self.templates, &mut messages);
         self.send_all(link, messages)?;
-        // On this machine the answer is there at once.
+        // On the local machine the answer arrives at once.
         self.refusal(link)
     }
 

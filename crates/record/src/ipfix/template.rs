@@ -12,7 +12,7 @@ const VARIABLE: u16 = 0xffff;
 /// Set in a field's number if an enterprise number follows.
 const HAS_ENTERPRISE: u16 = 0x8000;
 
-/// A field of a template: what it is, whose number that is, how long it is.
+/// A field of a template: its element, the enterprise of its number, its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Specifier {
     pub(super) number: u16,
@@ -63,7 +63,8 @@ pub(super) fn options_definition(id: u16, scope: u16, fields: &[Specifier]) -> V
     out
 }
 
-/// A text as data records have it (RFC 7011, section 7), cut at a character where it is longer than a length octet says.
+/// A text as in data records (RFC 7011, section 7), truncated at a character boundary if it is too long for a
+/// length octet.
 pub(super) fn text(text: &str) -> Vec<u8> {
     let mut end = text.len().min(254);
     while !text.is_char_boundary(end) {
@@ -187,7 +188,7 @@ fn items(column: &Column, shape: Shape, presence: Presence) -> Vec<(Specifier, I
             let element = InformationElement::own("", FIRST_STATISTIC + at as u16);
             vec![with(&element, Item::Float(at))]
         }
-        // The field's test keeps each field provided with elements.
+        // A test of the field table ensures that each field has elements.
         _ => Vec::new(),
     }
 }
@@ -197,7 +198,7 @@ fn items(column: &Column, shape: Shape, presence: Presence) -> Vec<(Specifier, I
 pub(super) struct Template {
     pub(super) shape: Shape,
     pub(super) id: u16,
-    /// The most that a record takes.
+    /// The maximum length of a record.
     pub(super) record_len: usize,
     fields: Vec<Specifier>,
     /// Items read from the record, then from its other direction, alternately.
@@ -241,7 +242,7 @@ impl Template {
         definition(self.id, &self.fields)
     }
 
-    /// Encodes a record of this template's shape; `node` is the name as [`text`] gives it.
+    /// Encodes a record of this template's shape; `node` is the name as encoded by [`text`].
     #[inline]
     pub(super) fn put(&self, line: &mut Line<'_>, record: &FlowRecord, node: &[u8]) {
         for (is_reverse, items) in &self.groups {

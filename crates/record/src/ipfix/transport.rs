@@ -10,7 +10,7 @@ const CONNECT: Duration = Duration::from_secs(1);
 /// How long a sender waits before it tries again whether a socket takes more.
 const FULL: Duration = Duration::from_millis(1);
 
-/// A way to a collector. Both kinds never block.
+/// A connection to a collector. Neither kind blocks.
 #[derive(Debug)]
 pub(super) enum Link {
     Udp(UdpSocket),
@@ -18,7 +18,7 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// Goes to the first of a host's addresses that answers (UDP: that there is a way to).
+    /// Connects to the first of a host's addresses that answers (UDP: to which there is a route).
     pub(super) fn open(addresses: &[SocketAddr], transport: Transport) -> io::Result<Self> {
         let mut fault = None;
         for address in addresses {
@@ -60,7 +60,7 @@ impl Link {
         }
     }
 
-    /// The error that an earlier datagram met, if the network has told of one.
+    /// The error of an earlier datagram, if the network has reported one.
     pub(super) fn late_error(&self) -> Option<io::Error> {
         match self {
             Self::Udp(socket) => socket.take_error().unwrap_or_else(Some),

@@ -79,7 +79,7 @@ impl Form {
         }
     }
 
-    /// The texts of a value's bounds: of a value that is exact, its own.
+    /// The texts of a value's bounds: of an exact value, its own.
     pub(super) fn bounds(self, value: &Value) -> [String; 2] {
         match value {
             Value::Estimate { lower, upper, .. } => [self.number(*lower), self.number(*upper)],

@@ -42,12 +42,12 @@ fn counters(label: &str, counters: &Counters) -> Option<String> {
     (!list.is_empty()).then(|| format!("{label}{}", list.join(", ")))
 }
 
-/// Packets in the record `other`, where there are any.
+/// Packets in the record `other`, if any.
 pub(super) fn table_full(packets: u64) -> Option<String> {
     (packets != 0).then(|| format!("          {} packets came when the table was full", grouped(packets)))
 }
 
-/// How the work was divided, where it was.
+/// How the work was divided, if it was.
 pub(super) fn design(design: &DesignReport) -> Option<String> {
     if design.receivers * (1 + design.workers) <= 1 && design.state != "shared" {
         return None;

@@ -6,8 +6,8 @@ use crate::spec::TaskSpec;
 use crate::task_answer::{TaskAnswer, TaskRows};
 use flow::{Bounds, Estimate};
 
-/// `lost`: packets lost in the window, and, of a change, those lost in the windows that it is measured against. `None`, where a
-/// source cannot know, leaves the bounds as they are: of what was seen.
+/// `lost`: packets lost in the window, and, of a change, those lost in the windows that it is measured
+/// against. `None`, if a source cannot know, leaves the bounds unchanged: they hold for what was seen.
 pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>, earlier: Option<u64>) {
     let (Some(lost), Some(earlier)) = (lost, earlier) else { return };
     answer.note.lost = Some(lost);
@@ -74,7 +74,7 @@ mod tests {
         let mut spread = seen.map(|count| count + 6.0).to_vec();
         spread.push(1.0);
         for wire in [vec![65.0, 30.0, 20.0, 10.0], each_its_own, spread, vec![40.0, 30.0, 20.0, 10.0, 25.0]] {
-            // The second is at the bound itself, but for rounding.
+            // The second is at the bound itself, except for rounding.
             let off = (entropy_of(&wire) - bounds.upper).max(bounds.lower - entropy_of(&wire));
             assert!(off < 1e-12, "{bounds:?} {}", entropy_of(&wire));
         }

@@ -28,8 +28,8 @@ fn is_v6<K: Key>() -> bool {
     size_of::<K>() > size_of::<KeyV4>()
 }
 
-/// What a structure of this many bytes has room for: flows that it keeps, or counters of a row, where packets
-/// are counted. `None` if it cannot be so small.
+/// The capacity of a structure of this many bytes: flows that it keeps, or counters of a row if packets are
+/// counted. `None` if it cannot be so small.
 pub(super) fn capacity<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<usize> {
     match structure {
         Structure::Exact => sized::<ExactCounts<K>>(bytes).map(|config| config.capacity),
@@ -80,7 +80,8 @@ pub(super) fn error_bound<K: Key>(
     match question.spec.kind {
         Kind::HeavyHitters => {
             let share = question.least_share();
-            // Of the flows that have the share there are 1/share at most: so all of them keep to it at once.
+            // Of the flows that have the share there are 1/share at most: so all of them are within it at
+            // once.
             let failure = FAILURE * share;
             match structure {
                 // N / k, for certain (Metwally et al. 2005).
@@ -106,7 +107,7 @@ pub(super) fn error_bound<K: Key>(
                 Limit::Count(count) => count as f64,
                 Limit::SharePpm(_) | Limit::Any => USUAL_SPREADER,
             };
-            // Half of the contacts leave whenever there is no room.
+            // Half of the contacts are dropped whenever there is no room.
             let one_in = 2_f64.powf((packets / room).log2().ceil().max(0.0));
             match structure {
                 Structure::ContactSample if one_in > 1.0 => {

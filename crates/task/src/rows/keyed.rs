@@ -63,8 +63,9 @@ impl Groups {
         each_table!(&self.v4, table => table.len()) + each_table!(&self.v6, table => table.len())
     }
 
-    /// Finds the groups of selected rows, each row's one or, where groups are of either direction, its two, and gives them to
-    /// `taker`: the states, rows, and the group of each row, [`NO_GROUP`] where there is no memory for it.
+    /// Finds the groups of selected rows, one per row or, if groups are of either direction, two, and passes
+    /// them to `taker`: the states, rows, and the group of each row, [`NO_GROUP`] if there is no memory for
+    /// it.
     pub(crate) fn add<K: MaskedKey>(
         &mut self,
         parts: &Parts,
@@ -86,8 +87,8 @@ impl Groups {
         });
     }
 
-    /// Calls `merge` with the state of the group of each of the other's groups, nothing where there is no memory for it, and with
-    /// the other's state. Gives the numbers that the other's groups have here.
+    /// Calls `merge` with the state of the group of each of the other's groups, none if there is no memory
+    /// for it, and with the other's state. Returns the numbers that the other's groups have here.
     pub(crate) fn merge(
         &mut self,
         other: &Self,
@@ -187,7 +188,7 @@ impl<const N: usize> States for OfFamily<'_, N> {
     }
 }
 
-/// What takes rows whose groups were found.
+/// Receives rows whose groups were found.
 pub(crate) trait TakeGroups {
     fn take(&mut self, states: &mut impl States, rows: &[u32], found: &[u32]);
 }

@@ -39,7 +39,7 @@ impl MergedRows {
             }
         };
         let rules: Vec<_> = columns.iter().map(rule).collect();
-        // Sums begin with nothing; the first row sets all else.
+        // Sums begin at zero; the first row sets everything else.
         let initial: Vec<_> =
             rules.iter().map(|rule| if *rule == Aggregation::Sum { 0 } else { NULL }).collect();
         Self {
@@ -66,7 +66,8 @@ impl MergedRows {
         *unplaced += add(v6, columns, rules, &scratch.v6, &mut scratch.found);
     }
 
-    /// Merges those of some IPv4 rows whose keys have rows already, and gives the others. Each key must come once.
+    /// Merges those of some IPv4 rows whose keys have rows already, and returns the others. Each key must
+    /// occur once.
     pub(crate) fn add_known_v4(&mut self, rows: &Rows<KeyV4>) -> &Batch<KeyV4> {
         let Self { columns, rules, v4, scratch, .. } = self;
         scratch.v4.fill(rows, columns);
@@ -92,7 +93,7 @@ impl MergedRows {
         each(&self.v6, &self.columns, &mut give);
     }
 
-    /// Rows whose keys found no memory.
+    /// Rows whose keys had no memory.
     pub(crate) fn unplaced(&self) -> u64 {
         self.unplaced
     }

@@ -21,12 +21,12 @@ const UNPLACED: u64 = u64::MAX;
 /// Words of a distinct value: its owner, and the value.
 const VALUE_WORDS: usize = 8;
 
-/// What one query has of one window.
+/// The state of one query for one window.
 #[derive(Debug)]
 pub(crate) struct QueryState {
     pub(crate) groups: Kinds,
     distinct: Distinct,
-    /// Rows whose groups found no memory: their number, and the state that they would be one group with.
+    /// Rows whose groups had no memory: their number, and their state as a single group.
     pub(crate) unplaced: Vec<u64>,
     pub(crate) unplaced_rows: u64,
     scratch: Scratch,
@@ -63,7 +63,7 @@ impl QueryState {
         }
     }
 
-    /// Takes the rows of a batch that the query's filter lets through.
+    /// Adds the rows of a batch that pass the query's filter.
     pub(crate) fn add<K: MaskedKey>(&mut self, plan: &Plan, batch: &Batch<K>) {
         let Self { groups, distinct, unplaced, unplaced_rows, scratch } = self;
         let Scratch { selected, found } = scratch;
@@ -87,7 +87,7 @@ impl QueryState {
         }
     }
 
-    /// Adds what another core or node has of the same query and window.
+    /// Merges the state of another core or node for the same query and window.
     pub(crate) fn merge(&mut self, plan: &Plan, other: &Self) {
         let Self { groups, distinct, unplaced, unplaced_rows, .. } = self;
         *unplaced_rows += other.unplaced_rows;

@@ -21,7 +21,7 @@ pub(crate) struct TopRows {
     pub(crate) rows: u64,
 }
 
-/// A row with the state of the group that it is.
+/// A row with the state of its group.
 #[derive(Clone, Debug)]
 pub(crate) struct TopRow {
     pub(crate) key: [u64; KeyV6::WORDS],
@@ -38,7 +38,7 @@ impl TopRows {
         Self { kept: Vec::new(), limit, least: None, totals: plan.initial.clone(), rows: 0 }
     }
 
-    /// Takes selected rows of a batch. `is_whole`: they are all.
+    /// Adds selected rows of a batch. `is_whole`: all rows are selected.
     pub(crate) fn add<K: MaskedKey>(
         &mut self,
         plan: &Plan,

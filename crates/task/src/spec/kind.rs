@@ -74,7 +74,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Bits that are left out of an IPv6 address: with the others `f64` is exact.
+/// Bits that are omitted from an IPv6 address: the others fit an `f64` exactly.
 pub(crate) const IPV6_LEFT_OUT: u32 = 16;
 
 /// The values that quantiles are of. Packets are counted in its order.
