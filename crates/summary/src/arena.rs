@@ -62,7 +62,7 @@ impl std::error::Error for OutOfMemory {}
 /// one.
 const EARLY: usize = STEP / 8;
 
-/// See the module's head.
+/// See the module's documentation.
 pub(crate) struct Arena<T: Copy> {
     /// Start of the memory, on a 2 MiB boundary.
     base: NonNull<T>,
@@ -86,13 +86,12 @@ impl<T: Copy> Arena<T> {
             Region::reserve(size, limits).map_err(|cause| OutOfMemory { bytes: size, cause: Some(cause) })?;
         let region = Arc::new(region);
         populate::add(region.clone());
-        // The first values are no reason to stop either.
+        // The first values must not stop the caller either.
         region.pay_ahead();
         Ok(Self { base: base.cast(), len: 0, committed: 0, watched: 0, region })
     }
 
-    /// Takes memory for one more value where there is none left; false if the limits or the machine do not
-    /// allow it.
+    /// Commits memory for one more value if none is left; false if the limits or the machine do not allow it.
     #[inline]
     pub(crate) fn make_room(&mut self) -> bool {
         (self.len + 1) * size_of::<T>() <= self.watched || self.grow()
@@ -129,12 +128,12 @@ impl<T: Copy> Arena<T> {
         true
     }
 
-    /// Forgets all values and keeps the memory.
+    /// Removes all values and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Bytes of memory taken, steps ahead included.
+    /// Bytes of memory committed, including steps ahead.
     pub(crate) fn bytes(&self) -> usize {
         self.region.bytes()
     }
@@ -172,7 +171,7 @@ impl<T: Copy> DerefMut for Arena<T> {
 
 impl<T: Copy> Drop for Arena<T> {
     fn drop(&mut self) {
-        // No reference to a value outlives the arena, and the thread that populates is kept away.
+        // No reference to a value outlives the arena, and the populating thread is excluded.
         self.region.close();
         populate::remove(&self.region);
     }

@@ -74,7 +74,8 @@ struct Place {
 impl Place {
     #[inline(always)]
     fn of(hash: u64) -> Self {
-        // The tag's bits are not the position's, so that a match by accident has a chance of 2^-15 a slot.
+        // The tag and the position use different bits, so that an accidental match has a probability of 2^-15
+        // per slot.
         Self { tag: (hash >> 48) as u16 | 1, position: hash as u32 & POSITION_MASK }
     }
 
@@ -82,7 +83,7 @@ impl Place {
     /// slot.
     #[inline(always)]
     fn difference(tag: u16) -> u32 {
-        // An odd multiplier spreads the tag; the least bit keeps the buckets apart.
+        // An odd multiplier spreads the tag; the lowest bit keeps the buckets distinct.
         ((u32::from(tag).wrapping_mul(0x9e37_79b1) >> 6) | 1) & POSITION_MASK
     }
 
@@ -135,7 +136,7 @@ impl CuckooIndex {
             }
             buckets.push(Bucket::EMPTY);
         }
-        // Where even this is not allowed, the index takes nothing.
+        // If even this is not allowed, the index cannot hold anything.
         let base = if buckets.len() == 1 << LEAST_BITS { 1 << LEAST_BITS } else { 0 };
         Ok(Self { buckets, base, split: 0, len: 0 })
     }
@@ -148,7 +149,7 @@ impl CuckooIndex {
     #[inline(always)]
     fn bucket(&self, position: u32) -> u32 {
         let low = position & self.base.wrapping_sub(1);
-        // A bucket that is split already goes by one bit more.
+        // A bucket that is split already uses one more bit.
         let bit = if low < self.split { position & self.base } else { 0 };
         low | bit
     }
@@ -167,13 +168,13 @@ impl CuckooIndex {
         }
     }
 
-    /// The bucket in which to look first.
+    /// The bucket to be searched first.
     #[inline(always)]
     pub(crate) fn first_bucket(&self, hash: u64) -> u32 {
         self.bucket(Place::of(hash).position)
     }
 
-    /// The bucket in which to look next.
+    /// The bucket to be searched next.
     #[inline(always)]
     pub(crate) fn second_bucket(&self, hash: u64) -> u32 {
         self.bucket(Place::of(hash).second())
@@ -184,8 +185,8 @@ impl CuckooIndex {
         self.buckets.prefetch(bucket as usize);
     }
 
-    /// The first entry in `bucket` whose tag is that of `hash`, and true; its key is still to be compared.
-    /// Where there is none, any that is or was in the bucket, and false: prefetching its line costs less than
+    /// The first entry in `bucket` whose tag is that of `hash`, and true; its key is still to be compared. If
+    /// there is none, any that is or was in the bucket, and false: prefetching its line costs less than
     /// skipping it.
     #[inline(always)]
     pub(crate) fn guess(&self, bucket: u32, hash: u64) -> (u32, bool) {
@@ -203,9 +204,10 @@ impl CuckooIndex {
         }
     }
 
-    /// [`CuckooIndex::candidate`] in the second bucket of `hash`. What is found there while the first bucket has a free slot
-    /// again, because that was split or its flows ended, goes home: the next packet finds it at once. Without that a quarter
-    /// of a million flows lay in second buckets, each of whose packets costs one more line.
+    /// [`CuckooIndex::candidate`] in the second bucket of `hash`. An entry found there while the first bucket
+    /// has a free slot again, because that was split or its flows ended, is moved to the first bucket: the
+    /// next packet finds it at once. Without that a quarter of a million flows lay in second buckets, each of
+    /// whose packets costs one more line.
     #[inline(always)]
     pub(crate) fn second_candidate(&mut self, hash: u64) -> u32 {
         let (first, second) = (self.first_bucket(hash), self.second_bucket(hash));
@@ -223,7 +225,7 @@ impl CuckooIndex {
         let (first, second) = (first as usize, second as usize);
         let at = self.buckets[second].matches(Place::of(hash).tag).trailing_zeros() as usize;
         let slot = self.read(second, at);
-        // Another key with the same tag may lie here by right, or belong elsewhere.
+        // Another key with the same tag may belong here, or elsewhere.
         if slot.second
             && self.bucket(slot.place.position) as usize == first
             && let Some(free) = self.buckets[first].free_slot()
@@ -247,7 +249,7 @@ impl CuckooIndex {
         None
     }
 
-    /// Adds an entry that is not there yet; false if no place can be made for it.
+    /// Adds an entry that is not in the index yet; false if no place can be made for it.
     pub(crate) fn insert(&mut self, hash: u64, entry: u32) -> bool {
         self.grow();
         let slot = Slot { place: Place::of(hash), second: false, entry };
@@ -256,7 +258,7 @@ impl CuckooIndex {
         placed
     }
 
-    /// Removes an entry that is there.
+    /// Removes an existing entry.
     pub(crate) fn remove(&mut self, hash: u64, entry: u32) {
         let tag = Place::of(hash).tag;
         for number in [self.first_bucket(hash), self.second_bucket(hash)] {
@@ -327,7 +329,7 @@ impl CuckooIndex {
         while next < known {
             let here = path[next];
             if let Some(free) = self.buckets[here.bucket].free_slot() {
-                // Back along the path: each move frees the slot for the one before it.
+                // Back along the path: each move frees the slot for the previous one.
                 let (mut to, mut at) = (here, free);
                 while to.parent != ROOT {
                     let from = path[to.parent];
@@ -341,7 +343,7 @@ impl CuckooIndex {
             }
             for at in 0..SLOTS {
                 let bucket = self.bucket(self.read(here.bucket, at).moved().position()) as usize;
-                // A bucket met twice on one path would be moved from twice.
+                // From a bucket that occurs twice on one path, two slots would be moved.
                 if known < SEARCH && path[..known].iter().all(|step| step.bucket != bucket) {
                     path[known] = Step { bucket, parent: next, slot: at };
                     known += 1;
@@ -414,13 +416,13 @@ mod tests {
 
     #[test]
     fn what_lies_in_a_second_bucket_comes_home_when_there_is_room() {
-        // Just beyond a growth: many were put into second buckets while the first ones were full.
+        // Just after a growth: many were put into second buckets while the first ones were full.
         const ENTRIES: u32 = 120_000;
         let mut index = CuckooIndex::new(1 << 20, &Limits::new(1 << 30, 1 << 20)).unwrap();
         assert!((0..ENTRIES).all(|entry| index.insert(hash(entry), entry)));
         let before = in_second(&index);
         let right = (0..ENTRIES).filter(|&entry| staged(&mut index, hash(entry)) == entry).count();
-        // A tag of another key is met now and then; the table compares keys and looks on.
+        // A tag of another key may match; the table compares keys and continues the search.
         assert!(right as f64 > 0.999 * f64::from(ENTRIES), "{right}");
         let after = in_second(&index);
         assert!(before > ENTRIES as usize / 20 && after < before / 4, "{before} before, {after} after");

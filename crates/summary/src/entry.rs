@@ -69,7 +69,8 @@ impl State {
     }
 }
 
-/// What is written when a flow begins, by its first packet of a window, when a window's counts are sealed, and when it ends.
+/// What is written only when a flow begins, by its first packet of a window, when a window's counts are
+/// sealed, and when it ends.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Cold {
@@ -109,13 +110,13 @@ pub struct Counts {
     pub wire: u64,
 }
 
-/// A time in units of 2^30 ns (1.07 s); what is later than [`LATEST_COARSE`] (the year 2116) is that.
+/// A time in units of 2^30 ns (1.07 s); later times (after the year 2116) become [`LATEST_COARSE`].
 #[inline(always)]
 pub(crate) fn coarse(time_ns: u64) -> u32 {
     u32::try_from(time_ns >> 30).unwrap_or(LATEST_COARSE).min(LATEST_COARSE)
 }
 
-/// One less than what would fit, so that there is something later.
+/// One less than the maximum, so that a later value exists.
 pub(crate) const LATEST_COARSE: u32 = u32::MAX - 1;
 
 impl<K: Key> Hot<K> {
@@ -228,7 +229,7 @@ impl<K: Key> Hot<K> {
     }
 }
 
-/// Both lines of a slot, and what its tally spilled: for whatever is more than one more packet.
+/// Both lines of a slot, and what its tally spilled: for all changes other than one more packet.
 pub(crate) struct Slot<'a, K> {
     pub(crate) number: usize,
     pub(crate) hot: &'a mut Hot<K>,
@@ -237,7 +238,7 @@ pub(crate) struct Slot<'a, K> {
 }
 
 impl<K: Key> Slot<'_, K> {
-    /// Counts a packet, late ones, those that spill and the first of a window too.
+    /// Counts any packet, including late ones, those that spill and the first of a window.
     pub(crate) fn add_any(&mut self, packet: &PacketFields) {
         let ltime = self.hot.ltime.max(packet.time_ns);
         let counts = Counts { packets: 1, bytes: packet.total_byte.into(), wire: packet.wire_byte.into() };
@@ -267,7 +268,7 @@ impl<K: Key> Slot<'_, K> {
         self.hot.tally.is_empty()
     }
 
-    /// Closes the counts of the open window, which move to the totals, and gives its row.
+    /// Closes the counts of the open window, which move to the totals, and returns its row.
     #[inline]
     pub(crate) fn seal(&mut self) -> WindowRow<K> {
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
@@ -298,14 +299,14 @@ impl<K: Key> Slot<'_, K> {
         row
     }
 
-    /// Ends the record; what it counted in the open window stays to be sealed.
+    /// Ends the record; what it counted in the open window remains to be sealed.
     pub(crate) fn end(&mut self) {
         let is_sealed = self.is_sealed();
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
         cold.stime = hot.ltime;
         cold.left_flags |= hot.tcp_flags;
         hot.tcp_flags = 0;
-        // A packet finds the slot past a timeout: records end by timeouts alone while packets come.
+        // A packet finds the slot past a timeout: while packets arrive, records end only by timeouts.
         (hot.ltime, hot.start_coarse) = (0, 0);
         hot.state.set(State::LIVE, false);
         hot.state.set(State::LEFT, hot.has_left() || !is_sealed);
@@ -335,7 +336,7 @@ impl<K: Key> Slot<'_, K> {
         self.cold.sealed_flags | self.hot.tcp_flags
     }
 
-    /// The record, as far as it goes, as one row.
+    /// The record so far, as one row.
     pub(crate) fn record_row(&self) -> WindowRow<K> {
         let open = self.counts();
         let (hot, cold) = (&*self.hot, &*self.cold);
@@ -357,7 +358,7 @@ impl<K: Key> Slot<'_, K> {
         }
     }
 
-    /// The record, as far as it goes.
+    /// The record so far.
     pub(crate) fn record(&self, spec: &KeySpec, end_reason: EndReason) -> FlowRecord {
         let row = self.record_row();
         FlowRecord {

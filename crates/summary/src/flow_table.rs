@@ -121,7 +121,7 @@ const NUMBERS: u8 = 1;
 const OTHERS: u8 = 2;
 const LOSS: u8 = 3;
 
-/// Packets that go through the stages together.
+/// Packets that pass through the stages together.
 #[derive(Clone, Copy)]
 struct Batch<'a, K> {
     packets: &'a [KeyedPacket<K>],
@@ -249,7 +249,7 @@ impl<K: Key> FlowTable<K> {
         sink: &mut impl FlowSink,
     ) {
         let Batch { packets, segments, numbers } = batch;
-        // The slot of each packet, as far as it is known.
+        // The slot of each packet, if known.
         let found = [const { Cell::new(NONE) }; BATCH];
         let slot_of = |entry: u32, packet: &KeyedPacket<K>| match (IS_PAIRED, entry) {
             (false, entry) => entry,
@@ -268,7 +268,7 @@ impl<K: Key> FlowTable<K> {
             let slot = slot_of(entry, packet);
             found.set(slot);
             latest = latest.max(packet.fields.time_ns);
-            // Noted without a branch: whether a key lies in its first bucket cannot be guessed.
+            // Stored without a branch: whether a key lies in its first bucket is unpredictable.
             missed = missed << 1 | u64::from(!is_there);
             self.hot.prefetch(slot as usize);
             // While windows are being closed, the first packet of a flow needs its cold line too; not while the index grows, where it
@@ -325,7 +325,7 @@ impl<K: Key> FlowTable<K> {
     ) -> usize {
         let keeps_numbers = PARTS == NUMBERS || PARTS > NUMBERS && self.keeps_numbers;
         let window = self.window;
-        // Borrowed once, else their places are read again for each packet.
+        // Borrowed once; otherwise their addresses are read again for each packet.
         let hot: &mut [Hot<K>] = &mut self.hot;
         let found = &found[..packets.len()];
         for i in at..packets.len() {
@@ -377,7 +377,8 @@ impl<K: Key> FlowTable<K> {
         sink: &mut impl FlowSink,
     ) -> u32 {
         let number = numbers.of(fields);
-        // Perhaps not there when the batch was looked up, or another key with the same tag was.
+        // The key may have been absent when the batch was looked up, or another key with the same tag was
+        // found.
         let is_its = self.hot.get(slot as usize).is_some_and(|hot| hot.key == *key);
         let slot = if is_its { slot } else { self.find(key, *hash) };
         match slot {
@@ -415,7 +416,7 @@ impl<K: Key> FlowTable<K> {
     fn add_rare(&mut self, slot: usize, packet: &PacketFields, number: u64, sink: &mut impl FlowSink) -> u32 {
         let ended = self.end_due(slot, sink);
         if !self.hot[slot].is_live() {
-            // Where a record has ended, the new one takes its place in the limits.
+            // If a record has ended, the new one takes its place in the limits.
             match ended {
                 0 if !self.limits.take_flow() => {
                     sink.no_place(&self.hot[slot].key, packet);
@@ -529,7 +530,7 @@ impl<K: Key> FlowTable<K> {
             let is_second = !is_alone && !self.hot[other].is_second();
             self.hot[slot].set_second(is_second);
             if self.config.parts.biflow && !is_alone {
-                // The pair is as old as the older of them.
+                // The pair has the age of the older record.
                 let earlier = self.hot[slot].start_coarse.min(self.hot[other].start_coarse);
                 (self.hot[slot].start_coarse, self.hot[other].start_coarse) = (earlier, earlier);
             }
@@ -632,7 +633,7 @@ impl<K: Key> FlowTable<K> {
     }
 
     fn end_slot(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> FlowRecord {
-        // What is booked from here on belongs to the open window.
+        // Losses booked from here on belong to the open window.
         self.enter_window(slot, sink);
         self.give_row(slot, sink);
         let spec = self.config.key;
@@ -678,7 +679,7 @@ impl<K: Key> FlowTable<K> {
             Metric::Size => (record.total_byte, record.total_count),
             Metric::InterArrival => return f64::NAN,
             Metric::Gap => {
-                // Between the first packet and the last lie those of the flow itself, and the gaps.
+                // Between the first packet and the last are the flow's own packets, and the gaps.
                 let first = self.cold[slot].first_number;
                 let gaps = record.total_count - 1;
                 (self.hot[slot].number(self.number).saturating_sub(first + gaps), gaps)

@@ -20,7 +20,7 @@ const LEAST: usize = 64;
 /// Slots of the index for each group, at the least: with linear probing at half load, two lines are rare.
 const SLOTS_PER_GROUP: usize = 2;
 
-/// A slot of the index: the hash's lower half, by which it grows without a look at any key, and the group.
+/// A slot of the index: the hash's lower half, by which it grows without reading any key, and the group.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     hash: u32,
@@ -137,7 +137,7 @@ impl<const K: usize> GroupTable<K> {
             prefetch(self.index.as_ptr().wrapping_add(*hash as usize & mask));
         }
         for &hash in &hashes[..batch.len()] {
-            // A guess: nearly always the slot is the key's or free.
+            // A guess: nearly always the slot belongs to the key or is free.
             let Some(slot) = self.index.get(hash as usize & mask) else { break };
             let group = slot.group as usize;
             prefetch(self.keys.as_ptr().wrapping_add(group));
@@ -150,7 +150,7 @@ impl<const K: usize> GroupTable<K> {
     fn find(&self, key: &[u64; K], hash: u32) -> Result<u32, usize> {
         let mask = self.index.len().wrapping_sub(1);
         let mut at = hash as usize & mask;
-        // There is a free slot always; without memory there is none at all.
+        // There always is a free slot, except that there are no slots without memory.
         while let Some(slot) = self.index.get(at) {
             if slot.group == NO_GROUP {
                 break;

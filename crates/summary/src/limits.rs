@@ -73,7 +73,7 @@ impl Limits {
         self.bytes.take(bytes)
     }
 
-    /// Gives back what [`Limits::take_bytes`] took.
+    /// Credits what [`Limits::take_bytes`] charged.
     pub(crate) fn give_back_bytes(&self, bytes: usize) {
         self.bytes.give_back(bytes);
     }

@@ -8,7 +8,7 @@ use flow::Loss;
 use packet::{KeyedPacket, TcpSegment};
 use std::cell::Cell;
 
-/// What was booked of a pair, by direction.
+/// What was booked for a pair, by direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Booked {
     /// In the open window: what the tracker writes.
@@ -62,7 +62,7 @@ impl LossPart {
         self.hot.prefetch_line(0, slot);
     }
 
-    /// A new pair begins; the cold part knows by itself that it is not in use.
+    /// A new pair begins; the hot part records that the cold part is not in use.
     pub(crate) fn clear(&mut self, entry: usize) {
         self.hot[entry] = Default::default();
         self.booked[entry] = Default::default();
@@ -94,7 +94,7 @@ impl LossPart {
         !(window[direction].is_empty() && left[direction].is_empty())
     }
 
-    /// Forgets a connection. What was booked of it is still to be sealed.
+    /// Discards a connection. What was booked for it is still to be sealed.
     pub(crate) fn forget(&mut self, entry: usize) {
         for direction in 0..2 {
             self.leave(entry << 1 | direction);
@@ -115,7 +115,7 @@ impl LossPart {
             packets.iter().zip(segments).zip(slots).zip(repeat_acks)
         {
             let (entry, direction) = (slot.get() as usize >> 1, slot.get() as usize & 1);
-            // Where there was no place for the flow, its slot is `NONE`, and there is no such entry.
+            // If there was no place for the flow, its slot is `NONE`, which has no entry.
             let Some(hot) = self.hot.get_mut(entry) else { continue };
             if !segment.is_some() {
                 // Its acknowledgement number, if any, is the last one of the slot now.
@@ -141,7 +141,8 @@ impl LossPart {
         track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, &whole, booked);
     }
 
-    /// Decides what is open of the direction in `slot`, because its record ends, and gives the record's figures.
+    /// Decides what is open of the direction in `slot`, because its record ends, and returns the record's
+    /// figures.
     pub(crate) fn end(&mut self, slot: usize) -> Loss {
         let (entry, direction) = (slot >> 1, slot & 1);
         let booked = &mut self.booked[entry].window[direction];
@@ -149,7 +150,7 @@ impl LossPart {
         Loss::from(&self.leave(slot))
     }
 
-    /// What was booked in the window that closes; of it, what the open record booked counts in that from here on.
+    /// Returns what was booked in the closing window; the open record's part is added to the record.
     pub(crate) fn seal(&mut self, slot: usize) -> LossCounts {
         let (entry, direction) = (slot >> 1, slot & 1);
         let Booked { window, sealed, left } = &mut self.booked[entry];

@@ -109,7 +109,7 @@ impl Marks {
         (hot.ip_ttl, hot.ip_tos) = (self.ip_ttl, self.ip_tos);
     }
 
-    /// Those of both.
+    /// Merges both.
     #[inline(always)]
     pub(crate) fn merge(&mut self, more: &Self) {
         self.stime = self.stime.min(more.stime);

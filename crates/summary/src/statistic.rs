@@ -231,7 +231,7 @@ impl StatisticSpec {
     /// packet.
     ///
     /// # Panics
-    /// Where a sample's blocks do not all lie in `states`.
+    /// If a sample's blocks do not all lie in `states`.
     pub(crate) fn add_to_percentiles(&self, states: &mut [StatisticBlock], samples: &[Sample]) {
         for (offset, quantile) in (usize::from(self.has_moments)..).zip(self.quantiles()) {
             for sample in samples {

@@ -25,7 +25,7 @@ impl<T> UnsafeCell<T> {
         Self(std::cell::UnsafeCell::new(value))
     }
 
-    /// The value, to be read. What `with` does with the pointer must keep to the rules for references.
+    /// The value, to be read. The closure must follow the rules for references.
     #[inline(always)]
     pub(crate) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
         read(self.0.get())

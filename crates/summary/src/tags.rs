@@ -12,7 +12,7 @@ pub(crate) fn matching(tags: &[u16; TAGS], tag: u16) -> u32 {
     plain(tags, tag)
 }
 
-/// The number of the first of `tags` that equals `tag`; at least [`TAGS`] where none does.
+/// The number of the first of `tags` that equals `tag`; at least [`TAGS`] if none does.
 #[inline(always)]
 pub(crate) fn first_matching(tags: &[u16; TAGS], tag: u16) -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -44,8 +44,8 @@ mod sse2 {
 
     #[inline(always)]
     pub(super) fn first_matching(tags: &[u16; TAGS], tag: u16) -> usize {
-        // Two bits for each tag; one more stops the search, so that it needs no branch for none.
-        // SAFETY: every x86-64 processor has SSE2.
+        // Two bits for each tag; an additional one stops the search, so that no branch is needed if none
+        // matches. SAFETY: every x86-64 processor has SSE2.
         let bits = unsafe { _mm_movemask_epi8(equal(tags, tag)) } | 1 << (2 * TAGS);
         bits.trailing_zeros() as usize / 2
     }

@@ -39,7 +39,7 @@ impl Timeouts {
     /// What flows may be [due](Timeouts::due) at `now` or before.
     pub(crate) fn stale_at(&self, now: u64) -> Stale {
         let ltime_before = now.saturating_sub(self.idle_ns);
-        // Starts so late cannot be told apart: each is looked at.
+        // Starts this late cannot be distinguished: each is checked.
         let start_before = match coarse(now) {
             LATEST_COARSE => u32::MAX,
             now => (u64::from(now) + 1).saturating_sub(self.active_ns >> 30) as u32,

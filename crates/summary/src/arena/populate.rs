@@ -56,7 +56,7 @@ pub(super) fn add(region: Arc<dyn Populate>) {
     regions().push(region);
 }
 
-/// Forgets an arena that is closed.
+/// Removes an arena that is closed.
 pub(super) fn remove<R: Populate>(region: &Arc<R>) {
     regions().retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(region)));
 }
@@ -81,8 +81,8 @@ pub(super) fn ask(is_late: bool) {
     }
 }
 
-/// Frees a step ahead of any arena that takes from the same limits; its bytes are the caller's then. False if
-/// there is none.
+/// Frees a step ahead of any arena that takes from the same limits; its bytes belong to the caller then.
+/// False if there is none.
 pub(super) fn take_back(limits: &Limits) -> bool {
     regions().iter().filter(|region| region.shares(limits)).any(|region| region.take_back())
 }
@@ -125,8 +125,8 @@ fn run_anywhere() {
     // SAFETY: an all-zero bit set is a valid value.
     let mut cpus: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: the set has the size that is passed. The first thread's number is the process'; 0 is this thread.
-    // Where one of them fails, the thread runs where it may run.
+    // SAFETY: the set has the size that is passed. The first thread's number is the process'; 0 is this
+    // thread. If one of them fails, the thread keeps its affinity.
     unsafe {
         if libc::sched_getaffinity(libc::getpid(), size, &mut cpus) == 0 {
             libc::sched_setaffinity(0, size, &cpus);
@@ -137,7 +137,7 @@ fn run_anywhere() {
 /// The memory node that this thread runs on.
 pub(super) fn node_of_this_thread() -> u32 {
     let mut node = 0u32;
-    // SAFETY: the places are valid or null, as the call allows. Where it fails, `node` is the first.
+    // SAFETY: the places are valid or null, as the call allows. If it fails, `node` is the first.
     unsafe {
         libc::syscall(libc::SYS_getcpu, std::ptr::null_mut::<u32>(), &mut node, std::ptr::null_mut::<u8>())
     };

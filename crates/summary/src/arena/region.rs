@@ -11,13 +11,13 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One step of growth, and the size of a huge page. A fuzzer makes thousands of tables a second: it takes small steps on small pages,
-/// and none ahead.
+/// One step of growth, and the size of a huge page. A fuzzer makes thousands of tables a second: it uses
+/// small steps on small pages, and none ahead.
 pub(super) const STEP: usize = if cfg!(fuzzing) { 64 << 10 } else { 2 << 20 };
 /// The most steps ahead.
 const MOST_AHEAD: u32 = if cfg!(fuzzing) { 0 } else { 8 };
 
-/// Steps that are in use, and those that the limits were charged for: all that are in use and those ahead.
+/// Steps in use, and steps charged to the limits: those in use and those ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Steps {
     used: u32,
@@ -37,8 +37,8 @@ impl Steps {
     }
 }
 
-/// See the module's head. Mappings change only under the lock of `layout`, which the populating thread holds while
-/// it works on a step.
+/// See the module's documentation. Mappings change only under the lock of `layout`, which the populating
+/// thread holds while it works on a step.
 #[derive(Debug)]
 pub(super) struct Region {
     /// [`Steps`] in one word, so that a step ahead is either taken into use or taken back, never both.
@@ -73,7 +73,7 @@ struct Layout {
 unsafe impl Send for Layout {}
 
 impl Region {
-    /// Reserves address space for `bytes`. Also where its first step begins: on a multiple of a step.
+    /// Reserves address space for `bytes`. Also returns the start of its first step: on a multiple of a step.
     pub(super) fn reserve(bytes: usize, limits: &Limits) -> io::Result<(Self, NonNull<u8>)> {
         let size = bytes.saturating_add(2 * STEP);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -86,7 +86,7 @@ impl Region {
         let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;
         let room = size - (base.as_ptr() as usize - start as usize);
         if !cfg!(fuzzing) {
-            // SAFETY: advice on a part of that mapping; where the kernel does not take it, pages are small.
+            // SAFETY: advice on a part of that mapping; if the kernel refuses it, pages are small.
             unsafe { libc::madvise(base.as_ptr().cast(), room, libc::MADV_HUGEPAGE) };
         }
         let region = Self {
@@ -107,7 +107,7 @@ impl Region {
         Steps::from_word(self.steps.load(SeqCst))
     }
 
-    /// Bytes taken out of the limits.
+    /// Bytes charged to the limits.
     pub(super) fn bytes(&self) -> usize {
         self.steps().paid as usize * STEP
     }
@@ -125,7 +125,7 @@ impl Region {
             }
             if steps.used < steps.paid {
                 let next = Steps { used: steps.used + 1, ..steps };
-                // Fails where a step was taken back meanwhile.
+                // Fails if a step was taken back meanwhile.
                 if self.steps.compare_exchange(steps.word(), next.word(), SeqCst, SeqCst).is_ok() {
                     break;
                 }
@@ -208,7 +208,7 @@ impl Region {
         })
     }
 
-    /// Unmaps all and gives back what was paid; waits for a step that is being populated.
+    /// Unmaps everything and credits what was charged; waits for a step that is being populated.
     pub(super) fn close(&self) {
         if let Some((start, length)) = self.layout().reservation.take() {
             // SAFETY: the whole reservation is this region's own. Its owner is done with it, and any other
@@ -224,7 +224,7 @@ impl Populate for Region {
         let Steps { used, paid } = self.steps();
         let populated = self.populated.load(SeqCst);
         let is_open = self.open.load(SeqCst) >= paid || !self.can_populate.load(Relaxed);
-        // Opening comes first: it is quick, and a step that is not open stops its owner at any rate.
+        // Opening is first: it is quick, and a step that is not open certainly stops its owner.
         (populated < paid).then(|| if is_open { 1 + populated.saturating_sub(used) } else { 0 })
     }
 
@@ -243,7 +243,7 @@ impl Populate for Region {
         } else if self.open.load(SeqCst) < paid {
             !self.open_to(&mut layout, paid)
         } else {
-            // Steps in use are the owner's, who touches them at once.
+            // Steps in use belong to the owner, which touches them at once.
             let step = self.populated.load(SeqCst).max(used);
             if step < paid {
                 self.can_populate.store(layout.populate(step), Relaxed);
@@ -251,7 +251,7 @@ impl Populate for Region {
             }
             step + 1 >= paid
         };
-        // Also where a step could not be opened: its owner may try again, if it gets there.
+        // Also if a step could not be opened: its owner may try again when it reaches the step.
         if is_done {
             self.populated.fetch_max(paid, SeqCst);
         }
@@ -269,7 +269,7 @@ impl Populate for Region {
                 return false;
             }
             let last = paid - 1;
-            // First closed, then looked whether it is in use: from here on its owner would wait for the lock.
+            // Closed first, then checked for use: from here on its owner would wait for the lock.
             let open = self.open.fetch_min(last, SeqCst);
             if self.steps().used > last {
                 self.open.store(open, SeqCst);
@@ -313,7 +313,7 @@ impl Layout {
             if map(at, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_FIXED | libc::MAP_HUGETLB) {
                 return true;
             }
-            // Another process was faster. What now lies in the hole, if anything, is not this arena's.
+            // Another process was faster. Whatever is mapped in the hole now does not belong to this arena.
             self.try_pool = false;
             if !self.reserve_again(at, libc::MAP_FIXED_NOREPLACE) {
                 return false;

@@ -11,13 +11,14 @@ impl Counter {
         Self(AtomicU64::new(0))
     }
 
-    /// Adds, up to the end, and gives the sum.
+    /// Adds, saturating, and returns the sum.
     #[inline]
     pub(crate) fn add(&self, amount: u64) -> u64 {
         self.update(|seen| seen.saturating_add(amount))
     }
 
-    /// What `next` makes of the count, by compare-and-swap, tried again where another core was in between; gives it.
+    /// Replaces the count by `next` of it, by compare-and-swap, retried if another core was in between;
+    /// returns the new count.
     #[inline]
     pub(crate) fn update(&self, next: impl Fn(u64) -> u64) -> u64 {
         let mut seen = self.0.load(Ordering::Relaxed);

@@ -13,7 +13,7 @@ pub(crate) struct Section<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached by who has set the flag only, one thread at a time, or through `&mut`.
+// SAFETY: the value is accessed only by the thread that has set the flag, one at a time, or through `&mut`.
 unsafe impl<T: Send> Sync for Section<T> {}
 
 impl<T> Section<T> {
@@ -26,7 +26,7 @@ impl<T> Section<T> {
     #[inline]
     pub(crate) fn enter<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         while self.flag.compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            // Reading does not take the line away from who is inside.
+            // Reading does not take the cache line from the core inside.
             while self.flag.load(Ordering::Relaxed) == TAKEN {
                 spin_loop();
                 #[cfg(loom)]

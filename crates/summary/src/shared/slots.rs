@@ -21,7 +21,7 @@ const TAG: u32 = !3;
 /// [`Slots::new`] is meant for, no key of millions is that far from home.
 const REACH: usize = 512;
 
-/// A key and what belongs to it.
+/// A key and its value.
 #[derive(Debug)]
 struct Slot<K, V> {
     /// Written once by the core that took the slot, before the slot's word publishes it.
@@ -29,7 +29,7 @@ struct Slot<K, V> {
     value: V,
 }
 
-/// A fixed number of slots. `V` must be fit to be changed by several cores.
+/// A fixed number of slots. `V` must support changes by several cores.
 #[derive(Debug)]
 pub(crate) struct Slots<K, V> {
     /// A word per slot, stored separately: 16 lie in a cache line.
@@ -45,7 +45,7 @@ pub(crate) struct Slots<K, V> {
 unsafe impl<K: Send + Sync, V: Sync> Sync for Slots<K, V> {}
 
 impl<K: Copy + Eq, V> Slots<K, V> {
-    /// Slots for `keys` keys, twice as many and more: then chains of taken slots stay short.
+    /// Slots for `keys` keys, at least twice as many: then chains of taken slots stay short.
     pub(crate) fn new(keys: usize, key: K, mut value: impl FnMut() -> V) -> Self {
         let bits = Self::bits(keys);
         Self {
@@ -74,7 +74,7 @@ impl<K: Copy + Eq, V> Slots<K, V> {
     }
 
     fn tag(hash: u64) -> u32 {
-        // Not of the bits that make the home.
+        // From other bits than those of the home.
         (hash as u32) & TAG
     }
 
@@ -97,8 +97,7 @@ impl<K: Copy + Eq, V> Slots<K, V> {
         prefetch_lines(&raw const self.slots[at]);
     }
 
-    /// What belongs to `key`, which is put in where it is not there; `None` if it is not there and has no
-    /// place.
+    /// The value of `key`, which is inserted if it is missing; `None` if it is missing and has no place.
     #[inline]
     pub(crate) fn get_or_put(&self, key: &K, hash: u64) -> Option<&V> {
         let mask = self.capacity() - 1;
@@ -135,7 +134,8 @@ impl<K: Copy + Eq, V> Slots<K, V> {
         None
     }
 
-    /// Gives all keys with what belongs to them, which `take` is to leave as it began, and is empty then.
+    /// Emits all keys with their values, which `take` must leave in their initial state, and is empty
+    /// afterwards.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(&K, &mut V)) {
         for (word, slot) in self.words.iter_mut().zip(&mut self.slots) {
             if word.load(Ordering::Relaxed) & FINISHED == FINISHED {
@@ -157,8 +157,8 @@ fn filled<T>(count: usize, mut value: impl FnMut() -> T) -> Box<[T]> {
         let start = (values.as_mut_ptr() as usize).next_multiple_of(PAGE);
         let end = values.as_mut_ptr() as usize + count * size_of::<T>();
         if end > start + PAGE {
-            // SAFETY: advice on whole pages within memory that `values` owns; it changes no byte. Where the kernel does not
-            // take it, pages are small.
+            // SAFETY: advice on whole pages within memory that `values` owns; it changes no byte. If the
+            // kernel refuses it, pages are small.
             unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
         }
     }

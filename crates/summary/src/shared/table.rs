@@ -9,7 +9,7 @@ use packet::{Key, KeyBurst, KeyedPacket, Numbers};
 /// Packets that go through the table's stages together, as in [`crate::FlowTable`].
 const BATCH: usize = 64;
 
-/// What is kept of a flow.
+/// The state of a flow.
 #[derive(Debug)]
 struct Flow {
     packets: Counter,

@@ -57,7 +57,8 @@ fn linear(size: u64, zeros: u64) -> (f64, f64, f64) {
 /// A number with its bounds, from its variance and bias; with few `zeros` of `size` bits, each for 1 / `scale` of the flows,
 /// from those.
 fn bounded((number, variance, bias): (f64, f64, f64), zeros: u64, size: u64, scale: f64) -> Estimate {
-    // Of few flows two seldom meet, but then a whole one is missing, which a normal distribution does not know.
+    // Two of few flows seldom collide, but then a whole flow is missing, which a normal distribution does not
+    // model.
     let rounding = if number > 0.0 { scale } else { 0.0 };
     let off = DEVIATIONS * variance.sqrt() + bias + rounding;
     if zeros >= FEW {
@@ -227,7 +228,7 @@ impl Cardinality for MultiResolutionBitmap {
         let (number, variance, bias) = parts.fold((0.0, 0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
         let scale = (1_u64 << base) as f64;
         let all = number * scale;
-        // Flows that come to the base and beyond are one in `scale`.
+        // One flow in `scale` reaches the base and the components after it.
         let sampling = all * (scale - 1.0);
         bounded((all, variance * scale * scale + sampling, bias * scale), zeros[base], size, scale)
     }
@@ -271,7 +272,7 @@ mod tests {
     fn the_linear_bitmap_keeps_its_promise() {
         let config = |seed| GridConfig::with_width(1000, seed);
         keeps_its_promise::<LinearBitmap>(config, &[1, 2, 10, 100, 1000, 2000, 4000], 0.1);
-        // Nearly full and full: no good value, but a true bound.
+        // Nearly full and full: a bad estimate, but a valid bound.
         keeps_its_promise::<LinearBitmap>(config, &[6_000, 8_000, 20_000], 0.9);
         let full: LinearBitmap = oracle::summary_of(&config(Seed::new(1)), &flows(1, 20_000));
         assert_eq!(full.distinct().bounds.expect("bounds").upper, f64::INFINITY);

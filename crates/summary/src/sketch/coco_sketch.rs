@@ -141,7 +141,8 @@ impl<K: Key> UpdateBurst<K> for CocoSketch<K> {
     }
 }
 
-/// Cell by cell: the sum goes to either key with the probability of its share, so that estimates stay unbiased.
+/// Cell by cell: the sum is given to either key with the probability of its share, so that estimates stay
+/// unbiased.
 impl<K: Key> Merge for CocoSketch<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

@@ -118,7 +118,7 @@ impl<K: Key> ContactSample<K> {
     fn rise_to(&mut self, level: u32) {
         self.level = level;
         let slots = self.pairs.len();
-        // From a free slot on, a pair's new slot lies between its home and its old one.
+        // Starting at a free slot, a pair's new slot lies between its home and its old one.
         let free = self.pairs.iter().position(|pair| *pair == NONE).unwrap_or(0);
         for at in (free..slots).chain(0..free) {
             let pair = std::mem::replace(&mut self.pairs[at], NONE);
@@ -181,7 +181,7 @@ impl<K: Key> ContactBurst<K> for ContactSample<K> {
             let taken = |contact: &&Contact<K>| self.is_taken(contact.pair);
             burst.iter().filter(taken).for_each(|contact| prefetch(&self.pairs, self.home(contact.pair)));
             for Contact { key, pair } in burst {
-                // One pair in 2⁶⁴ has the mark of a free slot for its hash.
+                // One pair in 2⁶⁴ has the mark of a free slot as its hash.
                 let pair = if *pair == NONE { 1 } else { *pair };
                 if self.is_taken(pair) {
                     self.add(pair, key);
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(listed, truth.map(|(key, count)| (*key, *count)).collect());
         assert!(stream.counts.iter().all(|(key, count)| sample.contacts(key) == exact(count)));
         assert_eq!(sample.contacts(&Contacts::spreader(9)), exact(&0));
-        // One pair more and half of them leave.
+        // With one more pair, half of them are dropped.
         let sample: Sample = oracle::contacts_of(&config(pairs - 1, 1), &stream.contacts);
         assert_eq!(sample.level(), 1);
     }
@@ -319,7 +319,7 @@ mod tests {
         let sample: ContactSample<KeyV6> =
             oracle::contacts_of(&config, &[0, u64::MAX, 5, 0, u64::MAX].map(contact));
         assert_eq!((sample.pairs(), sample.contacts(&key)), (3, Estimate::exact(3.0)));
-        // The least number of zeros leaves first; the last level keeps one pair of all.
+        // Pairs with the fewest zeros are dropped first; the last level keeps one pair of all.
         let mut sample = sample;
         sample.contact_burst(&[contact(4)]);
         assert_eq!((sample.level(), sample.pairs()), (1, 3));

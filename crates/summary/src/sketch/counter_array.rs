@@ -125,7 +125,7 @@ impl<P: Policy> Configuration for ArrayConfig<P> {
                 return Ok(split);
             }
         }
-        // Just below where counters begin to be split, splitting them would leave memory over.
+        // Just below where counters begin to be split, splitting them would leave memory unused.
         Self::whole_with_bytes(bytes, seed)
     }
 
@@ -185,7 +185,7 @@ impl<P: Policy> CounterArray<P> {
         if self.removed == 0 { bounds::not_negative(estimate) } else { estimate }
     }
 
-    /// By what the key with this hash is compared with others, as when a packet of it was counted.
+    /// The rank by which the key with this hash is compared with others, as when a packet of it was counted.
     pub(super) fn rank_hash(&self, hash: u64) -> i64 {
         let counters = P::counters(self, hash);
         with_depth!(self.configuration.depth, D => P::rank::<D>(std::array::from_fn(|row| counters[row])))

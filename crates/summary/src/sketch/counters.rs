@@ -29,7 +29,7 @@ const FAR_BYTES: usize = 512 << 10;
 /// to read its cell.
 const FULL: u8 = u8::MAX;
 
-/// See the module's head.
+/// See the module's documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Counters<C> {
     /// Empty if the cells are not split.
@@ -43,12 +43,12 @@ pub(crate) struct Counters<C> {
 }
 
 impl<C: Cell> Counters<C> {
-    /// `len` of them, split where they are many.
+    /// `len` of them, split if they are many.
     pub(crate) fn new(len: usize) -> Result<Self, SketchError> {
         Self::make(len, Self::are_many(len))
     }
 
-    /// `len` of them that are not split, for those who look at counters while they count.
+    /// `len` of them that are not split, for callers that read counters while they count.
     pub(crate) fn whole(len: usize) -> Result<Self, SketchError> {
         Self::make(len, false)
     }
@@ -68,7 +68,7 @@ impl<C: Cell> Counters<C> {
         Self::bytes_of_whole(len) + if Self::are_many(len) { len } else { 0 }
     }
 
-    /// The same where they are not split.
+    /// The same if they are not split.
     pub(crate) const fn bytes_of_whole(len: usize) -> usize {
         len * size_of::<C>()
     }
@@ -113,8 +113,8 @@ impl<C: Cell> Counters<C> {
         }
     }
 
-    /// Has the cells take what their bytes hold, so that they are the counters. Until then no sum may have ended at a limit: done
-    /// once before one may, as no byte counts from then on.
+    /// Carries the bytes to the cells, so that these are the counters. No sum may have saturated before:
+    /// called once before one may, as no byte counts from then on.
     #[inline(always)]
     pub(crate) fn settle(&mut self) {
         if self.has_singles {
@@ -131,14 +131,14 @@ impl<C: Cell> Counters<C> {
         (self.has_weights, self.has_singles) = (true, false);
     }
 
-    /// All of them 0.
+    /// Sets all of them to 0.
     pub(crate) fn reset(&mut self) {
         self.bytes.fill(0);
         self.cells.fill(C::default());
         (self.has_weights, self.has_singles) = (false, false);
     }
 
-    /// To count packets one by one; none where the counters are not split.
+    /// To count packets one by one; `None` if the counters are not split.
     #[inline(always)]
     pub(crate) fn split(&mut self) -> Option<Split<'_, C>> {
         let Self { bytes, cells, has_weights, has_singles } = self;

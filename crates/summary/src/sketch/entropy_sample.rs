@@ -68,7 +68,7 @@ struct Flow<K> {
     count: u64,
 }
 
-/// Σ f·log₂ f of a stream, by how much it may be off, and the stream's length.
+/// Σ f·log₂ f of a stream, its error bound, and the stream's length.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     value: f64,
@@ -127,7 +127,7 @@ impl<K: Key> EntropySample<K> {
         let entropy = |sum: f64| (total.log2() - sum / total).clamp(0.0, total.log2());
         let (value, lower, upper) = (entropy(value), entropy(value + off), entropy(value - off));
         let confidence = if off > 0.0 { CONFIDENCE } else { 1.0 };
-        // Exact but for what `f64` rounds off.
+        // Exact except for rounding in `f64`.
         let rounding = 1e-9 * total.log2();
         Some(Estimate::bounded(value, (lower - rounding).max(0.0), upper + rounding, confidence))
     }
@@ -449,7 +449,7 @@ mod tests {
         assert!(error.contains("99") && error.contains("100"), "{error}");
         assert_eq!(sample.entropy(), before);
         assert_eq!(other.entropy(), None);
-        // One flow, whose entropy is nothing; and weights beyond all that there can be.
+        // One flow, whose entropy is 0; and weights beyond the possible maximum.
         for weight in [1, 70, u64::MAX] {
             let update = Update { weight, ..first.updates[0] };
             let one: Sample = oracle::summary_of(&config(99, 1), &vec![update; 300]);

@@ -255,7 +255,8 @@ impl<K: Key> Merge for ExactCounts<K> {
         Unmergeable::check(&self.config, &other.config)?;
         self.not_kept = self.not_kept.saturating_add(other.not_kept);
         self.is_short |= other.is_short;
-        // What one of them turned away, the other may keep. What goes now cannot come again: the table is full then.
+        // A flow that one of them refused may be kept by the other. Flows dropped now cannot return: the
+        // table is full then.
         self.missed = self.not_kept;
         let seed = self.config.seed;
         let is_new =
@@ -403,7 +404,7 @@ mod tests {
         assert_eq!(kept, counts[..config.capacity]);
         let heavy = |counts: &Counts| counts.heavy_hitters(1).keys;
         assert_eq!(heavy(&merged), heavy(&otherwise), "whoever is merged into whom");
-        // Flows that are gone find no room when they come again.
+        // Flows that were dropped find no room when they occur again.
         merged.update_burst(&stream.updates[..5_000]);
         for (key, estimate) in heavy(&merged) {
             let again = stream.updates[..5_000].iter().filter(|update| update.key == key).count() as f64;

@@ -30,7 +30,7 @@ pub struct Iblt<K: ByteKey> {
     key: PhantomData<fn() -> K>,
 }
 
-/// 64 bits of a key's hash that have nothing to do with its places.
+/// 64 bits of a key's hash that are independent of its places.
 #[derive(Clone, Copy, Debug)]
 struct Check([u64; 2]);
 
@@ -96,7 +96,7 @@ impl<K: ByteKey> Grid for Iblt<K> {
     }
 }
 
-/// What of one key is summed up.
+/// The summands of one key.
 struct Parts {
     words: [u64; MOST_KEY / 8],
     check: u64,

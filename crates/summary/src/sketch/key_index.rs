@@ -65,7 +65,7 @@ impl KeyIndex {
         if bucket + 1 == self.buckets.len() { 0 } else { bucket + 1 }
     }
 
-    /// Has a tag's bucket on its way.
+    /// Prefetches a tag's bucket.
     #[inline(always)]
     pub(crate) fn prefetch(&self, tag: u32) {
         prefetch(&self.buckets, self.home(tag));
@@ -97,7 +97,7 @@ impl KeyIndex {
         None
     }
 
-    /// Adds a number that is not there.
+    /// Adds a number that is not in the index.
     #[inline]
     pub(crate) fn insert(&mut self, tag: u32, number: u32) {
         let mut at = self.home(tag);
@@ -113,7 +113,7 @@ impl KeyIndex {
         (bucket.marks[slot], bucket.numbers[slot]) = (mark(tag), number);
     }
 
-    /// Takes a number out that is there.
+    /// Removes an existing number.
     #[inline]
     pub(crate) fn remove(&mut self, tag: u32, number: u32) {
         let mut at = self.home(tag);

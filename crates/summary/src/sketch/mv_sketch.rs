@@ -145,7 +145,7 @@ impl<K: Key> UpdateBurst<K> for MvSketch<K> {
         for burst in burst.chunks(BURST) {
             self.rows.locate(burst, &mut places, |place| prefetch(&self.cells, place));
             for (places, update) in places.iter().zip(burst) {
-                // What is more than a counter holds stops at its end, where no bound is claimed.
+                // A counter that overflows saturates, and then no bound is claimed.
                 let weight = u32::try_from(update.weight).unwrap_or(u32::MAX);
                 let is_cut = u64::from(update.weight > weight.into());
                 for &place in &places[..self.rows.len()] {

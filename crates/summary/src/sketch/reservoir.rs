@@ -6,8 +6,8 @@ use packet::Seed;
 /// Reservoir sampling (Vitter, "Random sampling with a reservoir", ACM TOMS 1985): all of the first k are taken, and of the others
 /// the n-th with the probability k/n, in the place of any.
 ///
-/// Those between are passed over by a geometric wait: that of an earlier probability, which is above all
-/// later ones; what it ends at is taken with what the two differ by. So it depends only on how many there
+/// Those between are skipped by a geometric wait with an earlier probability, which is above all later ones;
+/// the candidate that it ends at is taken with the ratio of the two. So it depends only on how many there
 /// were, and continues after a merge.
 #[derive(Clone, Debug)]
 pub(crate) struct Reservoir {
@@ -33,7 +33,7 @@ impl Reservoir {
         }
     }
 
-    /// How many there were.
+    /// The number seen so far.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
     }
@@ -71,7 +71,7 @@ impl Reservoir {
 
     fn wait(&mut self) {
         let next = self.seen.saturating_add(1);
-        // A sixteenth more that are looked at cost less than a logarithm for each.
+        // Examining a sixteenth more costs less than a logarithm for each.
         if next - self.from > self.from / 16 || next <= self.places.saturating_add(1) {
             self.from = next;
             self.failing = Draw::failing(self.places as f64 / next as f64);

@@ -40,7 +40,7 @@ impl Class {
         }
         let all: f64 = chances.iter().sum();
         chances.iter_mut().for_each(|chance| *chance /= all);
-        // By the square of the size, as heavy tails are.
+        // By the inverse square of the size, as with heavy tails.
         Self { first, end, chances, flows: 1.0 / first as f64 - 1.0 / end as f64 }
     }
 
@@ -83,13 +83,13 @@ impl SizeDistribution {
                 None => flows.push((sampled.saturating_mul(one_in.into()), 1.0)),
             }
         }
-        // A flow of which nothing was taken is none that was seen.
+        // A flow without sampled packets was not seen.
         seen[0] = 0.0;
         let classes = invert(&seen, one_in);
         let large: f64 = flows.iter().map(|(size, flows)| *size as f64 * flows).sum();
         let small: f64 = classes.iter().map(Class::packets).sum();
-        // What the sample's own noise left over or took: each packet has as much of it, whatever its flow, so that none of the elephants' is
-        // put onto the small flows. Without a better number the sample's own.
+        // Corrects the sample's noise: it is spread evenly over packets of all flows, so that the elephants'
+        // noise is not put onto the small flows. Without a better number the sample's own.
         let scale = packets / (large + small);
         let scale = if scale.is_finite() && scale > 0.0 { scale } else { 1.0 };
         // The next one has what rounding left over, so that all packets are still there.
@@ -110,7 +110,7 @@ fn invert(seen: &[f64; FEW + 1], one_in: u32) -> Vec<Class> {
     let number: f64 = seen.iter().sum();
     let Some(most) = seen.iter().rposition(|flows| *flows > 0.0) else { return vec![] };
     let p = 1.0 / f64::from(one_in);
-    // A larger flow would not have had so few, but once in some thousand.
+    // A larger flow would have so few only once in some thousand cases.
     let largest = ((most as f64 + 4.0 * (most as f64).sqrt()) / p).ceil() as u64;
     let mut classes = vec![];
     let mut first = 1;

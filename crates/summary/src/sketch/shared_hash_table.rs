@@ -49,7 +49,7 @@ impl<K: Key> Entry<K> {
 
     #[inline(always)]
     fn update(&self, key: &K, weight: u64) {
-        // Mostly the entry has a key: no reason to take its line away from others by more than the counter does.
+        // Usually the entry has a key: the cache line is taken from other cores only by the counter.
         if self.state.load(Ordering::Relaxed) == FREE
             && self.state.compare_exchange(FREE, FILLED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {

@@ -11,7 +11,7 @@ use super::{Configuration, SketchError};
 use super::{Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Unmergeable, Update, UpdateBurst};
 use packet::Key;
 
-/// What its hash function is drawn for.
+/// The purpose of its hash function.
 pub(crate) const PURPOSE: u64 = 0x5117;
 
 /// One row of counters; the key is never checked, so flows that share a counter count as one: its answers are
@@ -65,7 +65,7 @@ impl<K: Key> SimpleHashTable<K> {
         count_min(std::iter::once(count), self.added, self.config.width, 1)
     }
 
-    /// An entry as another table had it.
+    /// Sets an entry to that of another table.
     pub(crate) fn set(&mut self, at: usize, key: K, count: u64) {
         let (kept, over) = add(0, count);
         self.keys[at] = key;

@@ -13,7 +13,7 @@ impl SizeDistribution {
         Self::of_flows(sizes.map(|size| (size, 1.0)).collect())
     }
 
-    /// Of sizes in any order, with this many flows each. What is no size, and no number of flows, is left out.
+    /// Of sizes in any order, with this many flows each. Invalid sizes and numbers of flows are omitted.
     pub(crate) fn of_flows(mut sizes: Vec<(u64, f64)>) -> Self {
         sizes.retain(|(size, flows)| *size > 0 && *flows > 0.0 && flows.is_finite());
         sizes.sort_unstable_by_key(|(size, _)| *size);

@@ -4,7 +4,7 @@ use super::{Estimate, SketchError, Unmergeable};
 use packet::{Key, Seed};
 use std::fmt;
 
-/// Updates whose memory is on its way at a time.
+/// Updates whose memory is prefetched at a time.
 pub(crate) const BURST: usize = 64;
 
 /// A packet in the form for summaries.

@@ -31,7 +31,7 @@ impl<K: Key, P: Policy> TrackedConfig<K, P> {
     /// If there are no candidates, or more than 16 million.
     pub fn new(array: ArrayConfig<P>, candidates: usize) -> Result<Self, SketchError> {
         SketchError::check_size(P::KIND, "number of candidates", candidates, 1, MOST)?;
-        // Each packet's counters are looked at.
+        // Each packet's counters are read.
         Ok(Self { array: array.whole(), candidates, key: PhantomData })
     }
 

@@ -140,7 +140,7 @@ impl Merge for ValueReservoir {
         draw.join(&other.reservoir);
         self.least = self.least.min(other.least);
         self.most = self.most.max(other.most);
-        // While all were kept none was missed alike.
+        // While all are kept there is no common error.
         self.is_merged = self.is_merged || other.is_merged || !is_all;
         Ok(())
     }
@@ -158,7 +158,8 @@ impl Quantiles for ValueReservoir {
         if off == 0.0 {
             return Some(Estimate::exact(at(rank as usize)));
         }
-        // This many of the sample are not above the value of this rank, at the least, and this many below it, at the most.
+        // This many of the sample are not above the value of this rank, at least, and this many below it, at
+        // most.
         let not_above = (number * ((rank + 1.0) / total - off)).ceil();
         let below = (number * (rank / total + off)).floor();
         let value = at((q * (number - 1.0)) as usize);

@@ -14,11 +14,11 @@ use std::marker::PhantomData;
 
 /// Words of the set of one byte's values, a bit each.
 pub(crate) const SET: usize = 4;
-/// Updates at a time: each is on its way to dozens of cache lines.
+/// Updates at a time: each prefetches dozens of cache lines.
 pub(crate) const BURST: usize = 8;
 /// Bytes of keys that a search intersects, lists and combines before it stops: about a second.
 const MOST_STEPS: u64 = 1 << 27;
-/// What its rows are drawn for.
+/// The purpose of its rows.
 pub(crate) const PURPOSE: u64 = 0x5e75;
 /// The most bytes of a key.
 pub(crate) const MOST_KEY: usize = 40;
@@ -62,7 +62,7 @@ impl<K: ByteKey> ReversibleSets<K> {
         self.saturated
     }
 
-    /// A cell as another sketch had it: its counter, which may be larger than one here, and its sets.
+    /// Sets a cell to that of another sketch: its counter, which may be larger than one here, and its sets.
     pub(crate) fn set(&mut self, cell: usize, count: u64, sets: impl Iterator<Item = u64>) {
         let cell = &mut self.words[cell * stride(K::BYTES)..][..stride(K::BYTES)];
         let (count, over) = add(0, count);
@@ -71,7 +71,7 @@ impl<K: ByteKey> ReversibleSets<K> {
         cell[1..].iter_mut().zip(sets).for_each(|(word, set)| *word = set);
     }
 
-    /// Weight of all updates that another sketch had.
+    /// Sets the weight of all updates to that of another sketch.
     pub(crate) fn set_total(&mut self, total: u64) {
         self.total = total;
     }

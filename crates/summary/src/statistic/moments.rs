@@ -58,7 +58,7 @@ impl Moments {
         Some(((about_centre as f64 - off * off / count as f64) / count as f64).sqrt())
     }
 
-    /// What [`Moments::to_words`] gave.
+    /// From the words of [`Moments::to_words`].
     #[inline(always)]
     pub(super) fn from_words([count, sum, low, high]: [u64; 4]) -> Self {
         Self { count, sum, squares: u128::from(high) << 64 | u128::from(low) }

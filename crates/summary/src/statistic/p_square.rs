@@ -148,7 +148,7 @@ impl PSquare {
         }
     }
 
-    /// What [`PSquare::to_words`] gave.
+    /// From the words of [`PSquare::to_words`].
     #[inline(always)]
     pub(super) fn from_words(words: [u64; 7]) -> Self {
         let [a, b, c, d, e, low, high] = words;
@@ -250,7 +250,7 @@ mod tests {
             ( 0.09, [0.02, 0.50, 4.44, 17.22, 38.62], [6, 10, 15, 19]),
             (11.37, [0.02, 0.50, 4.44, 17.22, 38.62], [6, 10, 16, 20]),
         ];
-        // Whole numbers of hundredths: the algorithm does not mind the unit.
+        // Whole numbers of hundredths: the algorithm is independent of the unit.
         let hundredths = |x: f64| (x * 100.0).round() as u64;
         let mut p_square = PSquare::default();
         for x in first {
@@ -261,8 +261,8 @@ mod tests {
             p_square.add(&MEDIAN, hundredths(x));
             assert_eq!(p_square.positions, positions, "after {x}");
             for (ours, published) in p_square.heights.iter().zip(heights) {
-                // The authors rounded to two decimals on the way, and went on with that: exact fractions give
-                // 17.2039 at the end where 17.22 is printed.
+                // The authors rounded to two decimals on the way, and continued with those: exact fractions
+                // give 17.2039 at the end where 17.22 is printed.
                 assert!((ours / 100.0 - published).abs() < 0.0165, "{ours} {published} after {x}");
             }
             assert_eq!(p_square.estimate(&MEDIAN), Some(p_square.heights[2]));

@@ -9,11 +9,12 @@ pub struct ColdStream {
     pub(super) holes: Holes,
     /// When the stream was picked up without its SYN, nanoseconds.
     pub(super) picked_up_ns: u64,
-    /// Where a segment or an acknowledgement led that no window allows: a second one that leads there is believed.
+    /// The position of a segment or an acknowledgement beyond any allowed window: a second one there is
+    /// trusted.
     pub(super) stray: Option<u32>,
-    /// Bytes that large holes may still take on trust.
+    /// Bytes that large holes may still cover on trust.
     pub(super) trust: u32,
-    /// Up to here the stream was seen when `trust` was last reckoned.
+    /// The end of the stream when `trust` was last computed.
     pub(super) trusted_to: u32,
 }
 

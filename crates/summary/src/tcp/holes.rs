@@ -2,7 +2,7 @@
 
 use super::serial::{first, last, overlap};
 
-/// Holes that are kept of one stream.
+/// Holes that are kept per stream.
 pub(super) const MAX_HOLES: usize = 8;
 
 /// What is known of a hole in addition to its extent.
@@ -41,7 +41,7 @@ impl Hole {
         }
     }
 
-    /// Nanoseconds from the evidence to `now`; 0 where time went backwards.
+    /// Nanoseconds from the evidence to `now`; 0 if time went backwards.
     pub(super) fn age(&self, now: u64) -> u64 {
         let age = (now << 2).wrapping_sub(self.stamp & !3);
         if age.cast_signed() < 0 { 0 } else { age >> 2 }
@@ -109,7 +109,7 @@ impl Holes {
         self.len == 0
     }
 
-    /// Forgets all.
+    /// Removes all.
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
@@ -131,8 +131,8 @@ impl Holes {
         self.replace(&changed)
     }
 
-    /// Takes `[start, end)` out of the holes and shows each hole that had some of it. Returns the one that is
-    /// pushed out where a hole is split and there are too many.
+    /// Removes `[start, end)` from the holes and passes on each hole that contained some of it. Returns the
+    /// one that is displaced if a hole is split and there are too many.
     pub(super) fn fill(&mut self, start: u32, end: u32, mut filled: impl FnMut(&Hole)) -> Option<Hole> {
         let mut changed = Changed::new();
         for hole in self.as_slice() {
@@ -147,8 +147,8 @@ impl Holes {
         self.replace(&changed)
     }
 
-    /// Notes that the peer acknowledged all before `ack`. Returns the hole that is pushed out where one is split
-    /// and there are too many.
+    /// Records that the peer acknowledged everything before `ack`. Returns the hole that is displaced if one
+    /// is split and there are too many.
     pub(super) fn acknowledge(&mut self, ack: u32, now: u64, window_ns: u64) -> Option<Hole> {
         let mut changed = Changed::new();
         for hole in self.as_slice() {
@@ -159,7 +159,7 @@ impl Holes {
         self.replace(&changed)
     }
 
-    /// Takes out the holes that `is_decided` picks, and shows them.
+    /// Removes the holes that `is_decided` selects, and passes them on.
     pub(super) fn take(&mut self, mut is_decided: impl FnMut(&Hole) -> bool, mut decided: impl FnMut(&Hole)) {
         let mut changed = Changed::new();
         for hole in self.as_slice() {

@@ -21,7 +21,7 @@ const DEFAULT_SEGMENT: u32 = 536;
 /// No segment has more payload (jumbograms are smaller in practice).
 const MAX_PAYLOAD: u32 = 1 << 24;
 
-/// One stream with all that belongs to it.
+/// One stream with all its state.
 struct Side<'a> {
     stream: &'a mut HotStream,
     cold: &'a mut ColdStream,
@@ -230,7 +230,7 @@ impl Side<'_> {
         let ahead = distance(stream.acked, end);
         stream.next = end;
         if is_acked && (0..reach::UNINFORMED as i32).contains(&ahead) {
-            // It had been acknowledged before: what lies between is of the past.
+            // It had been acknowledged before: what lies between is old.
             stream.next = stream.acked;
         } else if is_acked && !(-(1 << 30)..0).contains(&ahead) {
             stream.state |= UNACKED;
@@ -256,7 +256,7 @@ impl Side<'_> {
     fn in_order(&mut self, peer: &HotStream, segment: &Segment, end: u32) {
         let is_data = segment.flags & (flag::SYN | flag::FIN) == 0;
         if segment.payload == 1 && is_data && peer.state & ZERO_WINDOW != 0 {
-            // RFC 9293, section 3.8.6.1: a zero-window probe; the receiver may take the byte or not.
+            // RFC 9293, section 3.8.6.1: a zero-window probe; the receiver may accept the byte or not.
             self.stream.setup |= PROBED;
             return;
         }
@@ -296,7 +296,8 @@ impl Side<'_> {
         let payload_start = segment.payload_start();
         let payload = (payload_start, payload_start.wrapping_add(segment.payload));
 
-        // What of the segment is new here though it comes late, in sequence numbers and in bytes.
+        // The part of the segment that is new here although it arrives late, in sequence numbers and in
+        // bytes.
         let (mut new, mut new_byte) = (0, 0);
         let (mut is_reordered, mut is_late, mut late_byte) = (false, false, 0);
         let mut skips = false;

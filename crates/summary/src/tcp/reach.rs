@@ -2,10 +2,10 @@
 
 use super::stream::{HotStream, SCALE, SYN_SEEN, UNACKED};
 
-/// A jump as large as one IP packet can be is always believed.
+/// A jump as large as one IP packet can be is always accepted.
 pub(super) const SMALL: u32 = 1 << 16;
 
-/// Larger jumps are believed up to this many bytes in a row, ...
+/// Larger jumps are accepted up to this many bytes in a row, ...
 pub(super) const TRUST: u32 = 1 << 24;
 
 /// ... and by this many for each byte that was seen in order: a tap that loses more sees no connection.

@@ -6,19 +6,19 @@ pub(super) fn distance(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b).cast_signed()
 }
 
-/// True if `a` comes before `b`.
+/// True if `a` is before `b`.
 #[inline(always)]
 pub(super) fn is_before(a: u32, b: u32) -> bool {
     distance(a, b) < 0
 }
 
-/// The one that comes first.
+/// The one that is first.
 #[inline]
 pub(super) fn first(a: u32, b: u32) -> u32 {
     if is_before(a, b) { a } else { b }
 }
 
-/// The one that comes last.
+/// The one that is last.
 #[inline]
 pub(super) fn last(a: u32, b: u32) -> u32 {
     if is_before(a, b) { b } else { a }

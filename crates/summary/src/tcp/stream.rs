@@ -13,23 +13,24 @@ pub struct HotStream {
     pub(super) next: u32,
     /// Highest acknowledgement by the peer.
     pub(super) acked: u32,
-    /// Sequence number of the SYN; where none was seen, the one before the first segment's.
+    /// Sequence number of the SYN; if none was seen, the one before the first segment's.
     pub(super) isn: u32,
     /// TSval of the latest segment with payload. With [`BY_TIMESTAMP`] the one that the peer is to echo.
     pub(super) tsval: u32,
-    /// Round trips that were measured and not booked yet: least ([`NO_RTT`] where there is none) and sum, nanoseconds.
+    /// Round trips that were measured and not booked yet: least ([`NO_RTT`] if there is none) and sum,
+    /// nanoseconds.
     pub(super) rtt_min: u32,
     pub(super) rtt_sum: u32,
-    /// Least round trip of the connection on this side of the tap, nanoseconds; [`NO_RTT`] where none is known.
+    /// Least round trip of the connection on this side of the tap, nanoseconds; [`NO_RTT`] if none is known.
     pub(super) rtt_known: u32,
     /// Ends of the segments that are being timed, in the order of the sequence, and when they passed: nanoseconds,
     /// 40 bits. The time wraps after 18 minutes.
     pub(super) timed_end: [u32; TIMED],
     pub(super) timed_low: [u32; TIMED],
     pub(super) timed_high: [u8; TIMED],
-    /// How many are being timed.
+    /// The number of segments that are being timed.
     pub(super) timed: u8,
-    /// Greatest window that this direction advertised, unscaled, SYN aside.
+    /// Greatest window that this direction advertised, unscaled, excluding SYN.
     pub(super) window: u16,
     /// Largest payload of a segment, up to 65,535.
     pub(super) max_segment: u16,
@@ -52,9 +53,9 @@ pub(super) const TIMED: usize = 3;
 /// Times of timed segments are kept modulo this.
 const TIME_SPAN: u64 = 1 << 40;
 
-/// No segment was seen: `next` means nothing.
+/// No segment was seen: `next` is undefined.
 pub(super) const UNKNOWN: u8 = 1 << 0;
-/// No acknowledgement was seen: `acked` means nothing.
+/// No acknowledgement was seen: `acked` is undefined.
 pub(super) const UNACKED: u8 = 1 << 1;
 /// There are holes: see the cold part.
 pub(super) const HOLES: u8 = 1 << 2;
@@ -105,7 +106,7 @@ pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment, repe
     if !stream.is_next(segment) || stream.state & !ACK_TAKEN != 0 || stream.outgrows(segment) {
         return Tracked::Rare;
     }
-    // Which of both it is cannot be guessed: no branch of this path is taken wrongly as often.
+    // This branch is unpredictable: no other one of this path is mispredicted as often.
     if !(repeats_ack && stream.state == ACK_TAKEN) {
         let peer = &mut hot[own ^ 1];
         let newly_acked = segment.ack.wrapping_sub(peer.acked);
@@ -268,8 +269,8 @@ impl HotStream {
         self.timed_high[place] = (now >> 32) as u8;
     }
 
-    /// Notes a segment that is not to be timed: after a hole acknowledgements wait for its repair, and what
-    /// was sent again keeps the one place that there is.
+    /// Records a segment that is not to be timed: after a hole acknowledgements wait for its repair, and a
+    /// retransmission keeps the only place.
     #[cold]
     pub(super) fn note_sent_behind(&mut self, segment: &Segment) {
         if self.state & BY_TIMESTAMP == 0 {
@@ -321,10 +322,10 @@ impl HotStream {
         true
     }
 
-    /// Looks the acknowledgement up among the timed segments. As in tshark, a sample is taken where it ends
-    /// exactly where a timed segment does. Where a receiver acknowledges many at once that may never be: then the
-    /// latest of those that it covers is taken, if all places were, which is too long by what passed between it
-    /// and the last one acknowledged.
+    /// Looks the acknowledgement up among the timed segments. As in tshark, a sample is taken if it ends
+    /// exactly where a timed segment does. If a receiver acknowledges many at once this may never happen:
+    /// then the latest of those that it covers is used, if all places were taken; this sample is too long by
+    /// the time between it and the last one acknowledged.
     pub(super) fn timing(&self, ack: &Segment) -> Timing {
         let is_covered = |place: usize| !is_before(ack.ack, self.timed_end[place]);
         let covered = (0..usize::from(self.timed)).take_while(|place| is_covered(*place)).count();

@@ -79,7 +79,8 @@ macro_rules! cell {
 
             #[inline(always)]
             fn sum(self, other: Self) -> Self {
-                // Only what can fall again could leave its limit; the compiler drops the test for the others.
+                // Only a counter that can fall again could leave its limit; the compiler drops the test for
+                // the others.
                 if Self::IS_SIGNED && self.is_at_limit() {
                     return self;
                 }

@@ -33,12 +33,13 @@ impl Place {
     }
 }
 
-/// A strongly universal function of 64 bits to 64 bits: ⌊(a·x + b mod 2¹²⁸) / 2⁶⁴⌋ for random a and b (multiply-shift; Dietzfelbinger,
-/// "Universal hashing and k-wise independent random variables via integer arithmetic without primes", STACS 1996). For two hashes any two
-/// values are equally likely, and so are any of their digits, each for itself.
+/// A strongly universal function of 64 bits to 64 bits: ⌊(a·x + b mod 2¹²⁸) / 2⁶⁴⌋ for random a and b
+/// (multiply-shift; Dietzfelbinger, "Universal hashing and k-wise independent random variables via integer
+/// arithmetic without primes", STACS 1996). For two hashes any two values are equally likely, and so are any
+/// of their digits, each separately.
 ///
-/// The hash's own digits would do without it, but other things go by those: where they choose the core, each core's array
-/// would use a part of its first row.
+/// The hash's own digits would suffice, but they are used elsewhere: if they choose the core, each core's
+/// array would use only a part of its first row.
 #[derive(Clone, Copy, Debug)]
 struct Word {
     a: [u64; 2],
@@ -121,7 +122,7 @@ impl Places {
     }
 }
 
-/// Runs a program that is compiled for every depth, so that its loops over the rows have no end to look for.
+/// Runs a program that is compiled for every depth, so that its loops over the rows are unrolled.
 macro_rules! with_depth {
     ($depth:expr, $d:ident => $program:expr) => {
         with_depth!(@ $depth, $d, $program, 1 2 3 4 5 6 7)

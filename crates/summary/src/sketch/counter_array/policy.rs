@@ -74,9 +74,10 @@ macro_rules! policies {
 }
 
 policies! {
-    /// Count-Min (Cormode, Muthukrishnan, "An improved data stream summary: the Count-Min sketch and its applications", J.
-    /// Algorithms 55, 2005). Every row counts too much, never too little: the least is the answer. It is at most e·N/w
-    /// too large with a probability of 1 − e^(−d) (Theorem 1), N being the total weight.
+    /// Count-Min (Cormode, Muthukrishnan, "An improved data stream summary: the Count-Min sketch and its
+    /// applications", J. Algorithms 55, 2005). Every row overestimates, never underestimates: the least is
+    /// the answer. It is at most e·N/w too large with a probability of 1 − e^(−d) (Theorem 1), N being the
+    /// total weight.
     CountMin<u32>;
 
     /// Count-Min with conservative update (Estan, Varghese, "New directions in traffic measurement and accounting", SIGCOMM
@@ -99,9 +100,9 @@ policies! {
     /// from which the expected noise was taken.
     KAry<i32>;
 
-    /// Count-Min where flows' totals may be negative (same paper as [`CountMin`], section 4.1): the median. A row is off by more than
-    /// 8·‖a‖₁/w with a probability of 1/8 by Markov, and the median only where half of the rows are. ‖a‖₁ is at most all
-    /// weight that was added and taken away.
+    /// Count-Min where flows' totals may be negative (same paper as [`CountMin`], section 4.1): the median. A
+    /// row is off by more than 8·‖a‖₁/w with a probability of 1/8 by Markov, and the median only where half
+    /// of the rows are. ‖a‖₁ is at most all weight that was added and removed.
     Turnstile<i32>;
 }
 

@@ -16,13 +16,13 @@ pub(super) const BATCH: usize = 32;
 /// 2^20, against 15.0 by 32 and 15.5 by 16.
 const SPLIT_BATCH: usize = 24;
 
-/// Who looks at each packet's counters.
+/// An observer of each packet's counters.
 pub(crate) trait Observer<Packet, P: Policy> {
     /// A packet and its counters after it, without their signs.
     fn counted<const D: usize>(&mut self, packet: &Packet, counters: [P::Cell; D]);
 }
 
-/// Nobody.
+/// No observer.
 pub(super) struct Nobody;
 
 impl<Packet, P: Policy> Observer<Packet, P> for Nobody {

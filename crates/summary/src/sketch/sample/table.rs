@@ -49,7 +49,7 @@ impl<K: Key> SampleTable<K> {
         (self.used, self.not_kept) = (0, 0);
     }
 
-    /// What the index knows a key by.
+    /// The index's tag of a key.
     #[inline(always)]
     pub(super) fn tag(&self, hash: u64) -> u32 {
         self.hash.word(hash)
@@ -100,7 +100,7 @@ impl<K: Key> SampleTable<K> {
         self.flows[..self.used].iter().map(|flow| (&flow.key, flow.sum, flow.begun))
     }
 
-    /// Flows whose sum is at the end of its range.
+    /// Flows with a saturated sum.
     pub(super) fn saturated(&self) -> usize {
         self.all().filter(|(_, sum, _)| *sum == u64::MAX).count()
     }

@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn large_counters_are_one_flow_and_what_others_have() {
-        // One in a hundred counters has a flow of one packet: nearly nothing is taken away.
+        // One in a hundred counters has a flow of one packet: nearly nothing is subtracted.
         let mut cells = vec![0; 10_000];
         cells[..100].fill(1);
         cells[5_000] = 1_000_000;
