@@ -33,7 +33,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
                 names(|bench| bench.takes_capture)
             )));
         }
-        // What cannot be read is known before anything is measured.
+        // Unreadable input is reported before anything is measured.
         let unreadable = |error: SourceError| Failure::usage(wording::of_source(&error));
         CaptureSource::open(capture, 1).map_err(unreadable)?.rx_burst().map_err(unreadable)?;
     }

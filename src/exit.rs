@@ -4,7 +4,7 @@ use crate::wording;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-/// What kept the program from doing what it was told.
+/// What kept the program from doing what was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     code: u8,

@@ -18,7 +18,7 @@ pub(crate) fn plan(options: &RunOptions, config: &Config) -> Result<Plan, Failur
     }
     let queues = match options.wire {
         Some(wire) => wire.queues,
-        // A port may turn out to have fewer.
+        // A port may have fewer.
         None => asked_queues(options, config),
     };
     settle(options, config, queues, &engine::allowed_cores())
@@ -38,8 +38,8 @@ pub(crate) fn asked_queues(options: &RunOptions, config: &Config) -> usize {
     }
 }
 
-/// The best design for a source with `queues` queues on these cores. If there is none, the error also names what no design
-/// would change.
+/// The best design for a source with `queues` queues on these cores. If there is none, the error also names
+/// reasons that no design would change.
 pub(crate) fn settle(
     options: &RunOptions,
     config: &Config,
@@ -60,7 +60,7 @@ pub(crate) fn site(options: &RunOptions) -> Site {
     Site { replaying_queues: replaying.map_or(0, |wire| wire.queues), ..Site::default() }
 }
 
-/// Where the directions of a connection arrive at queues that are filled so.
+/// Where the directions of a connection arrive at queues with this spreading.
 #[cfg(feature = "dpdk")]
 pub(crate) fn directions(spread: port::dpdk::Spread) -> Directions {
     match spread {

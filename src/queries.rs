@@ -3,10 +3,10 @@
 use packet::KeySpec;
 use task::rows::{Aggregate, Comparison, GroupField, Item, Literal, Order, Over, Predicate, RowQuery};
 
-/// What decides which of them there are.
+/// What determines the standing queries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StandingOptions {
-    /// What flows are.
+    /// The definition of flows.
     pub(crate) key: KeySpec,
     /// Losses are tracked.
     pub(crate) tracks_loss: bool,

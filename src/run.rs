@@ -265,7 +265,7 @@ impl Verdict {
     fn of(outcome: &Outcome<Outputs>, are_captures: bool) -> Self {
         let mut code = outcome.errors.iter().map(exit::code_of).max().unwrap_or(0);
         let mut lines: Vec<String> = outcome.errors.iter().map(wording::of_source).collect();
-        // A port that is gone is gone for all its queues.
+        // A port that has vanished has vanished for all its queues.
         lines.dedup();
         if !outcome.faults.is_empty() {
             code = FAULT;

@@ -36,11 +36,11 @@ const KEPT_WINDOWS: usize = 100;
 /// The final result of the screen.
 #[derive(Debug, Default)]
 pub(crate) struct Shown {
-    /// What went wrong with standard output, if anything did.
+    /// What went wrong with standard output, if anything.
     pub(crate) fault: Option<String>,
-    /// What tasks answered of the last windows, oldest first.
+    /// The answers of tasks for the last windows, oldest first.
     pub(crate) answers: VecDeque<Vec<Answer>>,
-    /// Windows before those.
+    /// The number of earlier windows.
     pub(crate) unlisted: u64,
 }
 
@@ -80,7 +80,7 @@ impl Screen {
         Ok(Self { events, snapshot, time_base, show, thread, unsaid: Vec::new() })
     }
 
-    /// Where windows go, from whichever thread answers them.
+    /// The destination of windows, from any thread that answers them.
     pub(crate) fn outlet(&self) -> WindowOutlet {
         let (events, show, time_base) = (self.events.clone(), self.show, self.time_base);
         Box::new(move |window| {
@@ -176,7 +176,7 @@ impl Painter {
                 Err(error) => return self.shown.fault = Some(format!("window {}: {error}", window.index)),
             },
             Show::Tables => {
-                // Home and clear: the view stays where it is.
+                // Home and clear: the view does not scroll.
                 let start = if self.redraw { "\x1b[H\x1b[2J" } else { "" };
                 format!("{start}{}\n", terminal::window_report(window))
             }

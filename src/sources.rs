@@ -25,7 +25,7 @@ pub(crate) struct Sources {
     pub(crate) time_base: TimeBase,
     /// True if all are capture files: ending one early is exit code 3.
     pub(crate) are_captures: bool,
-    /// The wire that the sources are queues of.
+    /// The wire whose queues the sources are.
     pub(crate) wire: Option<Wire>,
     /// Why the wire has only the first part of a damaged capture.
     pub(crate) damage: Option<SourceError>,

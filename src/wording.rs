@@ -43,7 +43,7 @@ fn option_of(needs: Needed) -> &'static str {
     }
 }
 
-/// The option that gives statistics of a metric.
+/// The option that adds statistics of a metric.
 pub(crate) fn option_of_metric(metric: Metric) -> &'static str {
     match metric {
         Metric::Gap => "--gap",
@@ -52,7 +52,7 @@ pub(crate) fn option_of_metric(metric: Metric) -> &'static str {
     }
 }
 
-/// The option that gives a part of the record; empty for the plain one.
+/// The option that adds a part of the record; empty for the plain one.
 pub(crate) fn option_of_part(part: Part) -> &'static str {
     match part {
         Part::Plain => "",

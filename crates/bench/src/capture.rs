@@ -148,7 +148,7 @@ fn output_of(name: &str, directory: &Path) -> std::path::PathBuf {
     }
 }
 
-/// Memory that is taken, written and given back before each program runs: more than any of them needs.
+/// Memory that is allocated, written and freed before each program runs: more than any of them needs.
 const WARM_BYTES: usize = 512 << 20;
 
 /// Touches the machine's memory first. A virtual machine may return freed memory to its host (free page
@@ -264,7 +264,7 @@ fn records_agree(name: &str, directory: &Path, truth: &Truth) -> bool {
 struct LastBlock {
     block: Vec<FlowRecord>,
     total_byte: u64,
-    /// Of this process when its tables were fullest.
+    /// Memory of this process when its tables were fullest.
     anonymous_bytes: Arc<AtomicU64>,
 }
 
@@ -276,7 +276,7 @@ impl RecordSink for LastBlock {
         self.total_byte += record.total_byte;
         self.block.push(record);
     }
-    /// Called where all is counted and no flow of the end has ended, on the thread that measures.
+    /// Called when everything is counted and the final flows have not ended, on the thread that measures.
     fn may_wait(&mut self) {
         self.anonymous_bytes.fetch_max(anonymous_bytes(), Relaxed);
     }

@@ -8,7 +8,7 @@ use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 /// Packets that go into a table together: the usual burst.
 pub(crate) const BURST: usize = 256;
 
-/// After this many packets the table hears of them, as from a receiver that parses.
+/// After this many packets the table is notified, as by a receiver that parses.
 const EXPECTED: usize = 16;
 
 /// What every packet has in addition to its key.

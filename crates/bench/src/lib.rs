@@ -23,7 +23,7 @@ pub use capture::measure_file;
 pub use line::Line;
 pub use preset::{PRESETS, Preset};
 
-/// What a bench is narrowed to; `None` is the bench's own list of points.
+/// What a bench is restricted to; `None` is the bench's own list of points.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     /// Packets.
@@ -43,11 +43,11 @@ pub struct Points {
 /// A bench: its name, what it measures, and how it is run. It emits lines as they are ready.
 #[derive(Debug)]
 pub struct Bench {
-    /// What `edison bench NAME` takes.
+    /// The name for `edison bench NAME`.
     pub name: &'static str,
-    /// One line on what it measures.
+    /// What it measures, in one line.
     pub about: &'static str,
-    /// Whether it can take a paper's settings.
+    /// Whether it accepts a paper's settings.
     pub takes_preset: bool,
     /// Whether it can measure a given capture.
     pub takes_capture: bool,

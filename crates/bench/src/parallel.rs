@@ -37,7 +37,7 @@ fn wire(preset: &Preset, rate: Option<Rate>, queues: usize, length: Length) -> W
     WireSpec { rate, arrivals: Arrivals::Constant, queues, ring, length, mbufs, seed: 1 }
 }
 
-/// What arrives, as the points narrow it: no load twice.
+/// The loads, as restricted by the points: none twice.
 fn loads(points: &Points) -> Vec<Load> {
     let mut loads: Vec<Load> = Vec::new();
     for load in settings(points).loads {

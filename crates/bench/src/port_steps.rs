@@ -176,7 +176,7 @@ impl Path {
         Ok(())
     }
 
-    /// Compares with what was generated, each pass of it.
+    /// Compares each pass with what was generated.
     fn agrees(&mut self, step: Step, truth: &traffic::Truth) -> bool {
         self.v4.end_all(&mut self.sink);
         let totals = &truth.totals;

@@ -24,9 +24,9 @@ pub(crate) type Case = (&'static str, Option<usize>, usize);
 /// Settings by name.
 #[derive(Debug)]
 pub struct Preset {
-    /// What `--preset` takes.
+    /// The name for `--preset`.
     pub name: &'static str,
-    /// Whose settings these are.
+    /// The source of the settings.
     pub source: &'static str,
     /// Each setting, its value, and its place in the paper; settings that are not in the paper are marked.
     pub settings: &'static [[&'static str; 3]],
@@ -66,7 +66,7 @@ impl Preset {
         always.into_iter().chain(burst).chain(cores).chain(mempool).collect()
     }
 
-    /// The settings for people, one line each.
+    /// The settings in readable form, one line each.
     pub fn text(&self) -> String {
         let lines =
             self.settings.iter().map(|[what, value, place]| format!("  {what:<12} {value:<34} {place}\n"));

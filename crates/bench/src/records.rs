@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use traffic::{KeyStream, Spec};
 
-/// Records handed over at once, as the engine does.
+/// Records handed over at once, as in the engine.
 const BLOCK: usize = 1 << 12;
 
 /// Runs it.

@@ -15,7 +15,7 @@ mod stream;
 use crate::{Line, Points};
 
 const BENCH: &str = "sketch";
-/// What each structure may take where they are compared at the same memory.
+/// The memory of each structure in comparisons at the same memory.
 const BYTES: usize = 128 << 10;
 
 /// Runs both parts.

@@ -238,7 +238,8 @@ pub struct Table<V> {
 impl<V: Copy + Into<u64>> ArrivalTimes for Table<V> {
     #[inline(always)]
     fn time_ns(&self, lap: u64, frame: u32) -> u64 {
-        // The line's table goes with the trace, the random one has a power of two and goes its own way.
+        // The line's table has the trace's length; the random one has a power of two, independent of the
+        // trace.
         let (round, index) = if self.values.len() as u64 == self.frames {
             (lap, u64::from(frame))
         } else {

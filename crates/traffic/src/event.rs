@@ -15,7 +15,7 @@ pub(crate) struct Planted {
     pub(crate) kind: EventKind,
     /// Place in the specification; distinguishes events of one kind in their addresses.
     pub(crate) place: u8,
-    /// Its packets take turns among this many flows.
+    /// Its packets alternate among this many flows.
     pub(crate) members: u64,
     packets: u64,
     pub(crate) emitted: u64,
@@ -83,7 +83,8 @@ impl Planted {
         }
     }
 
-    /// What `--loss` must find in this many of its packets of this many flows: a SYN that comes again is a retransmission.
+    /// What `--loss` must find in this many of its packets of this many flows: a repeated SYN is a
+    /// retransmission.
     pub(crate) fn loss(&self, packets: u64, flows: u64) -> LossTruth {
         let is_repeated = self.kind != EventKind::Elephant;
         LossTruth { retrans_count: if is_repeated { packets - flows } else { 0 }, ..LossTruth::default() }
@@ -109,7 +110,7 @@ impl Planted {
     }
 }
 
-/// All evenly spread events of a run, and which of them comes next.
+/// All evenly spread events of a run, and the next one of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) events: Vec<Planted>,
@@ -149,8 +150,8 @@ impl Plan {
         (self.next, self.due) = dues.enumerate().min_by_key(|&(_, due)| due).unwrap_or((0, u64::MAX));
     }
 
-    /// True if packet `index` of a run of `packets` is a planted one. Where events overlap, what is due waits
-    /// for the next free place; at the run's end the last places are kept for what still waits.
+    /// True if packet `index` of a run of `packets` is a planted one. If events overlap, a due packet waits
+    /// for the next free place; at the run's end the last places are reserved for waiting ones.
     #[inline]
     pub(crate) fn takes(&self, index: u64, packets: u64) -> bool {
         index >= self.due || packets - index == self.left

@@ -50,7 +50,7 @@ impl EventKind {
         }
     }
 
-    /// What the event has many of (the key of a specification), how many unless told, and at most.
+    /// What the event has many of (the key of a specification), their default number, and the maximum.
     pub(crate) const fn members(self) -> Option<(&'static str, u64, u64)> {
         match self {
             Self::Flood => Some(("sources", 40_000, 1 << SPOOFED_BITS)),

@@ -31,7 +31,7 @@ pub(crate) enum Addresses {
     V6 { src: [u8; 16], dst: [u8; 16] },
 }
 
-/// What all packets of a flow have in common.
+/// The common properties of all packets of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
     pub(crate) addresses: Addresses,
@@ -105,7 +105,7 @@ impl Flows {
         Self { conversations: Permutation::draw(bits, seeds), noise_seed: seeds.next_u64(), ipv6_ppm }
     }
 
-    /// The flow of a rank, of the family that the share of IPv6 decides.
+    /// The flow of a rank, in the family determined by the share of IPv6.
     #[inline]
     pub(crate) fn flow(&self, rank: u32) -> Flow {
         let (conversation, outbound) = self.conversation(rank);
@@ -122,7 +122,7 @@ impl Flows {
         }
     }
 
-    /// The IPv4 key of a rank, whatever the share of IPv6.
+    /// The IPv4 key of a rank, for any share of IPv6.
     #[inline]
     pub(crate) fn key_v4(&self, rank: u32) -> KeyV4 {
         let (conversation, outbound) = self.conversation(rank);
@@ -134,7 +134,7 @@ impl Flows {
         KeyV4::new(addresses, network_order(ports), protocol)
     }
 
-    /// The IPv6 key of a rank, whatever the share of IPv6.
+    /// The IPv6 key of a rank, for any share of IPv6.
     #[inline]
     pub(crate) fn key_v6(&self, rank: u32) -> KeyV6 {
         let (conversation, outbound) = self.conversation(rank);

@@ -16,7 +16,7 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 /// Ranks are drawn this many at a time.
 pub(crate) const DRAWN_AHEAD: usize = 64;
 
-/// What a seed determines besides the frames: used by everything that draws flows.
+/// What a seed determines apart from the frames: used by everything that draws flows.
 pub(crate) struct Draws {
     pub(crate) flows: Flows,
     pub(crate) ranks: RankDraw,

@@ -11,7 +11,7 @@ const TCP_HEADER: usize = 20;
 const SHORT_HEADER: usize = 8;
 /// Ethernet, IPv4, TCP.
 pub(crate) const TCP_OVER_IPV4: usize = ETHERNET + IPV4 + TCP_HEADER;
-/// Ethernet, IPv6, TCP: the longest headers there are.
+/// Ethernet, IPv6, TCP: the longest headers.
 pub(crate) const LONGEST: usize = ETHERNET + IPV6 + TCP_HEADER;
 
 /// Locally administered addresses of the two sides of the observation point.

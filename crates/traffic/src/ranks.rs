@@ -12,7 +12,7 @@ pub struct RankDraw {
     random: Xoshiro256PlusPlus,
 }
 
-/// A cell of the alias table (Walker 1977): it yields its own rank below the threshold, else for `alias`.
+/// A cell of the alias table (Walker 1977): it yields its own rank below the threshold, else `alias`.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     threshold: u32,

@@ -8,7 +8,7 @@ use super::trial::Design;
 use crate::Line;
 use serde_json::json;
 
-/// Seeds that promises are looked at with.
+/// Seeds with which promises are checked.
 const SEEDS: u64 = 10;
 
 /// A measure, and how good it has to be by the median.
@@ -40,7 +40,7 @@ impl Promise {
     }
 }
 
-/// Of changes nothing is promised.
+/// Nothing is promised for changes.
 const USUAL_MEMORY: usize = 1 << 20;
 
 /// The memory in which something is promised of a question.

@@ -46,9 +46,9 @@ pub(super) struct Trials {
     pub(super) times: Vec<f64>,
     pub(super) chosen: Option<Structure>,
     memory_bytes: Option<u64>,
-    /// Answers that are of all packets of their window.
+    /// Answers that cover all packets of their window.
     complete: usize,
-    /// The first answer's status that was not well.
+    /// The first answer's status that was not `ok`.
     status: Option<String>,
     pub(super) refused: Option<String>,
 }
@@ -69,7 +69,7 @@ impl Trials {
         }
     }
 
-    /// Every seed was answered, and about all packets of its window.
+    /// Every seed was answered, and each answer covers all packets of its window.
     fn is_checked(&self) -> bool {
         self.refused.is_none() && !self.scores.is_empty() && self.complete == self.scores.len()
     }

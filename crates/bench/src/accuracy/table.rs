@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// The entry where nothing was measured.
 const NOTHING: &str = "–";
-/// The measure that a task is about, the first that it has.
+/// The main measure of a task: the first that it has.
 const MAIN: [Metric; 4] = [Metric::RelativeError, Metric::Wmre, Metric::RankError, Metric::F1];
 
 /// All tables of a run's lines.
@@ -51,7 +51,7 @@ fn member<'a>(line: &'a Line, name: &str) -> Option<&'a Value> {
     line.params.iter().chain(&line.more).find(|(of, _)| *of == name).map(|(_, value)| value)
 }
 
-/// A parameter or another member, as people read it.
+/// A parameter or another member, in readable form.
 fn text(line: &Line, name: &str) -> String {
     match member(line, name) {
         Some(Value::String(text)) => text.clone(),
@@ -128,7 +128,7 @@ fn mpps(line: &Line) -> String {
     if mpps.is_finite() { to_digits(mpps, 1).to_string() } else { NOTHING.to_owned() }
 }
 
-/// A line for each structure and whatever else lines differ in, with all that was measured.
+/// A line for each structure and all other differences between lines, with all measures.
 fn every_measure(lines: &[&Line], parameter: &str) -> String {
     let has = |metric: &Metric| lines.iter().any(|line| member(line, metric.names()[0]).is_some());
     let metrics: Vec<Metric> = Metric::ALL.into_iter().filter(has).collect();
@@ -147,7 +147,7 @@ fn every_measure(lines: &[&Line], parameter: &str) -> String {
     table(&headings, &answered.iter().map(row).collect::<Vec<_>>()) + &refusals(lines)
 }
 
-/// The structure; of the planner's choice, which one it was.
+/// The structure; for the planner's choice, the chosen one.
 fn variant(line: &Line) -> String {
     match member(line, "chosen") {
         Some(Value::String(chosen)) => format!("{}: {chosen}", line.variant),
@@ -155,7 +155,7 @@ fn variant(line: &Line) -> String {
     }
 }
 
-/// One measure: structures by whatever else the lines differ in.
+/// One measure: structures by all other differences between the lines.
 fn pivot(lines: &[&Line], parameter: &str) -> String {
     let Some(metric) = main_of(lines) else { return format!("Nothing to measure.\n\n{}", refusals(lines)) };
     let columns: Vec<String> = by(lines, &[parameter]).into_iter().map(|(title, _)| title).collect();
@@ -187,7 +187,7 @@ fn structures<'a>(lines: &[&'a Line]) -> Vec<(String, Vec<&'a Line>)> {
     groups
 }
 
-/// What could not be, and why; each reason once.
+/// What was not possible, and why; each reason once.
 fn refusals(lines: &[&Line]) -> String {
     let mut reasons: Vec<String> = Vec::new();
     for line in lines {

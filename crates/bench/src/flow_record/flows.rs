@@ -49,9 +49,9 @@ impl Flow {
 /// Which flows come when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// As packets are drawn: of a skewed stream the heavy flows come first, and some never.
+    /// In the order of drawing: in a skewed stream the heavy flows are first, and some never occur.
     Drawn,
-    /// Before those, every flow sends one packet, in an order that has nothing to do with its weight.
+    /// Before those, every flow sends one packet, in an order independent of the weights.
     AnyOrder,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Traffic {
     sampled_hashes: Vec<u32>,
     /// In the order of their first packets.
     pub(super) flows: Vec<Flow>,
-    /// Where in `flows`.
+    /// The index in `flows`.
     places: HashMap<KeyV4, u32>,
 }
 

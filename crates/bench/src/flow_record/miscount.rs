@@ -17,7 +17,7 @@ struct Group {
     /// Packets of the first flow.
     of_first: u32,
     sampled: u32,
-    /// Among the first two of their bucket.
+    /// True for the first two of their bucket.
     is_early: bool,
 }
 

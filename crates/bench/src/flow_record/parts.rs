@@ -18,7 +18,7 @@ const BURST: usize = 64;
 /// Ethernet, IPv4, TCP and 6 bytes of payload: the least frame.
 const FRAME: usize = 60;
 const PAYLOAD: u32 = FRAME as u32 - 54;
-/// Frames per swept entry, as the engine's replay has it.
+/// Frames per swept entry, as in the engine's replay.
 const FRAMES_PER_SWEPT: usize = 8;
 /// Nanoseconds between two frames.
 const SPACING_NS: u64 = 100;
@@ -231,7 +231,7 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     Ok(())
 }
 
-/// Two passes, of which the second is timed: every flow is there then. Returns its time, the memory, and the
+/// Two passes, of which the second is timed: every flow exists then. Returns its time, the memory, and the
 /// result.
 fn round(variant: &Variant, trace: &mut Trace) -> (f64, u64, Vec<FlowRecord>) {
     let seed = Seed::new(7);
@@ -312,7 +312,7 @@ fn is_true(variant: &Variant, records: &[FlowRecord], trace: &Trace) -> bool {
         })
 }
 
-/// Another key merges flows: what it has of each is made here from the 5-tuple's text form.
+/// Another key merges flows: the expected values are derived from the 5-tuple's text form.
 fn are_merged(variant: &Variant, records: &[&FlowRecord], trace: &Trace) -> bool {
     type Merged = (Option<IpAddr>, Option<IpAddr>, Option<u16>);
     let of = |key: &FlowKey| -> Merged {

@@ -7,9 +7,9 @@ use packet::KeyV4;
 /// By what a table knows a flow, and so which flows it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Knows {
-    /// The key: all of them.
+    /// The key: all flows.
     Keys,
-    /// The RSS hash: flows of one hash are one.
+    /// The RSS hash: flows with the same hash count as one.
     Hashes,
     /// The RSS hash, and no more than the two first to arrive of those with the same low half.
     TwoHashesPerBucket,
@@ -33,8 +33,8 @@ pub(super) trait Table {
     fn is_list(&self) -> bool {
         false
     }
-    /// Makes an empty list what counting all packets of these flows would have made it, in a time that does not
-    /// depend on its length.
+    /// Brings an empty list into the state after counting all packets of these flows, in a time independent
+    /// of its length.
     fn load(&mut self, _: &[Flow]) {}
     fn count(&mut self, packets: Packets<'_>);
     /// Its memory, without the allocator's overhead.

@@ -43,7 +43,7 @@ impl Caches {
     }
 }
 
-/// Of the cache of this level that holds data.
+/// The size of the data cache of this level.
 fn size(folder: &Path, level: u32) -> Option<u64> {
     fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).find_map(|cache| {
         let read = |name: &str| fs::read_to_string(cache.join(name)).ok();

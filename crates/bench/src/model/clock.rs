@@ -36,7 +36,7 @@ pub(super) fn ticks() -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     ticks_per_ns: f64,
-    /// What reading the counter twice takes with nothing in between, ticks: the median.
+    /// The cost of reading the counter twice with nothing in between, ticks: the median.
     empty: u64,
 }
 

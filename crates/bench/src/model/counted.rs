@@ -9,10 +9,11 @@ use summary::sketch::{
     Summary, Update, UpdateBurst,
 };
 
-/// Packets of a burst, as the engine takes them.
+/// Packets of a burst, as in the engine.
 const BURST: usize = 64;
 
-/// What a packet weighs: packets that weigh 1 would count in bytes where counters are many, but the model is about counters of 4 bytes.
+/// The weight of a packet: packets of weight 1 would be counted in bytes if there are many counters, but the
+/// model is about counters of 4 bytes.
 const WEIGHT: u64 = 2;
 
 /// A structure's answers about what it counted.

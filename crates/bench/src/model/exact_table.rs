@@ -20,8 +20,8 @@ use std::time::Instant;
 pub(super) const FLOW: f64 = 64.0 + 16.0;
 /// A line of the index, a line of the flow.
 const ACCESSES: f64 = 2.0;
-/// Flows of the table that lies in L2, uniform; flows and skew of the one that is fitted to, far beyond L3;
-/// and the others.
+/// Flows of the table that lies in L2, uniform; flows and skew of the one that the model is fitted to, far
+/// beyond L3; and the others.
 const NEAR: u64 = 4_000;
 const FAR: (u64, f64) = (1_000_000, 0.0);
 const POINTS: [(u64, f64); 5] =
@@ -77,7 +77,7 @@ struct Counting {
 }
 
 impl Counting {
-    /// Every flow is there already, with one packet.
+    /// Every flow exists already, with one packet.
     fn new(flows: u64, skew: f64) -> Self {
         let mut table = Cuckoo::new();
         table.renew();
@@ -86,7 +86,7 @@ impl Counting {
         Self { flows, table, packets: Packets::new(flows as u32, skew, 1), keys: Vec::new() }
     }
 
-    /// Counts this many packets. Nanoseconds.
+    /// Counts this many packets. Returns nanoseconds.
     fn count(&mut self, packets: usize) -> f64 {
         let Self { table, keys, packets: source, .. } = self;
         source.each_piece(packets, |flows| {

@@ -69,8 +69,8 @@ mod tests {
         (split_mix(state) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Hits of a cache of `lines`, by doing it: entries at random places, the line that was unused for the
-    /// longest time goes.
+    /// Hits of a cache of `lines`, by simulation: entries at random places, the least recently used line is
+    /// evicted.
     fn simulated(entries: u64, skew: f64, in_line: u64, lines: usize) -> f64 {
         let mut state = entries + lines as u64;
         let mut places: Vec<u64> = (0..entries).collect();
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// What the paper reads off its Figure 2(a): the 70th percentile, a cache of 2 MB, skew 1.
+    /// The paper's reading of its Figure 2(a): the 70th percentile, a cache of 2 MB, skew 1.
     #[test]
     fn the_papers_entries_are_found_again() {
         let most = |entry_bytes: f64| {

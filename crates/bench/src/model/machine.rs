@@ -15,7 +15,7 @@ use std::path::Path;
 /// Loads of a round, and rounds.
 const STEPS: u64 = 500_000;
 const ROUNDS: usize = 5;
-/// Memory that is walked through, for tables much larger than L3: the least and the most.
+/// Memory that is traversed, for tables much larger than L3: the least and the most.
 const FAR: (u64, u64) = (512 << 20, 1 << 30);
 
 /// What the model takes from the machine.
@@ -26,7 +26,7 @@ pub(super) struct Machine {
     /// Bytes of such a table, and of one that is much larger.
     near: f64,
     far: f64,
-    /// A load from memory of that, nanoseconds: the translation of addresses takes its part there.
+    /// A load from memory of that, nanoseconds: including address translation.
     far_memory: f64,
     lines: Cycle,
 }
@@ -110,7 +110,7 @@ impl Machine {
     }
 }
 
-/// The size of L3 by which loads from anywhere in this many bytes take nearest to as long as they did.
+/// The size of L3 that best explains the measured time of loads from anywhere in this many bytes.
 fn fitted_l3(caches: &Caches, latencies: &Latencies, walks: &[(u64, f64)]) -> f64 {
     let error = |l3: f64| -> f64 {
         let of_one = walks.iter().map(|&(bytes, measured)| {

@@ -35,7 +35,7 @@ const REFERENCE: usize = 50_000;
 pub(super) const LEAST_ROUNDS: usize = 3;
 pub(super) const MOST_ROUNDS: usize = 21;
 
-/// Entries of the table that does not fit into L3: the largest where a core may have this much L3.
+/// Entries of the table that does not fit into L3: the largest if a core may have this much L3.
 fn far(machine: &Machine) -> u64 {
     if 2 * machine.caches.l3 <= FAR * ENTRY_BYTES { FAR } else { MOST }
 }
@@ -58,8 +58,8 @@ struct Point {
     skew: f64,
     /// Nanoseconds of rounds: one at a time, in bursts.
     rounds: [Vec<f64>; 2],
-    /// The same of a packet in the table that lies in L2, in turn with those: whatever slows down the
-    /// processor slows down both.
+    /// The same of a packet in the table that lies in L2, in turn with those: a slowdown of the processor
+    /// affects both.
     references: [Vec<f64>; 2],
     packets: u64,
     memory: u64,
@@ -124,7 +124,7 @@ pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line))
     Ok(fitted)
 }
 
-/// Whether a skew is among those that the bench is narrowed to.
+/// Whether a skew is among those that the bench is restricted to.
 fn is_asked(points: &Points, skew: f64) -> bool {
     points.zipf.is_none_or(|asked| asked == skew)
 }

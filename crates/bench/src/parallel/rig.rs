@@ -21,7 +21,7 @@ use summary::{Limits, Timeouts};
 
 /// Frames of one poll while a trace is loaded.
 const BURST: usize = 64;
-/// By which keys are hashed.
+/// The seed of the keys' hash.
 const SEED: u64 = 1;
 /// Bytes that a trace may take.
 const TRACE_BYTES: u64 = 4 << 30;
@@ -77,8 +77,8 @@ impl Traffic {
         self.truth.len() as u64
     }
 
-    /// Whether no estimate is less than a flow had, and each is what a sketch of one core gives that saw the packets flow by
-    /// flow: between those of `least` and `most` passes.
+    /// Whether no estimate is less than a flow's count, and each equals that of a sketch of one core that
+    /// counted the packets flow by flow: between those of `least` and `most` passes.
     fn estimates_agree(
         &mut self,
         asked: &Estimator,
@@ -161,7 +161,7 @@ fn reference(truth: &HashMap<[u8; 13], u64>, kind: Kind) -> Result<Estimator, St
     ask()
 }
 
-/// The key as sketches take it.
+/// The key in the form for sketches.
 fn key_of(identity: &[u8; 13]) -> KeyV4 {
     let addresses = std::array::from_fn(|i| identity[i]);
     KeyV4::new(addresses, std::array::from_fn(|i| identity[8 + i]), identity[12])
@@ -230,7 +230,7 @@ impl Measured {
         self.received().sum::<u64>().max(1) as f64
     }
 
-    /// The share of the receiver with the most frames: what a spread by hash leaves to the slowest.
+    /// The share of the receiver with the most frames: the load of the slowest when spread by hash.
     fn fullest(&self) -> f64 {
         self.received().max().unwrap_or(0) as f64 / self.packets()
     }

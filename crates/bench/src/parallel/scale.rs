@@ -11,9 +11,9 @@ use engine::Every;
 use port::wire::Length;
 use serde_json::json;
 
-/// How often a run goes over the traffic: most packets are of flows that are there, as on a link.
+/// The passes of a run over the traffic: most packets belong to existing flows, as on a link.
 const LAPS: u64 = 48;
-/// Packets of a run at a set rate, which takes as long as they take to come.
+/// Packets of a run at a set rate, whose duration is that of their arrival.
 const MOST_AT_A_RATE: u64 = 16_000_000;
 
 /// Rates that a worker keeps up with, so that handing over never waits: polls find one or two packets, and

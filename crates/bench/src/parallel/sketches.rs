@@ -168,7 +168,7 @@ struct Common<S: Shareable> {
     updates: Vec<Update<KeyV4>>,
 }
 
-/// A burst as sketches take it: each packet counts for one.
+/// A burst in the form for sketches: each packet has weight 1.
 fn fill(updates: &mut Vec<Update<KeyV4>>, burst: &KeyBurst<KeyV4>) {
     updates.clear();
     let packets = burst.packets().iter();

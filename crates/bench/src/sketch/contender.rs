@@ -16,7 +16,7 @@ pub(super) trait Contender {
     fn is_baseline(&self) -> bool {
         false
     }
-    /// Empty again.
+    /// Clears it.
     fn reset(&mut self);
     /// Counts all packets, one each: keys to hashes to counters.
     fn count(&mut self, stream: &Stream);

@@ -10,7 +10,7 @@ use packet::KeyV4;
 pub(super) trait Entry: Copy + Default + 'static {
     const NAMES: [&'static str; 2];
     fn add(&mut self, tuple: &Tuple);
-    /// The flow that is kept, and its packets.
+    /// The kept flow, and its packets.
     fn kept(&self) -> (Tuple, u32);
     /// No less than a flow of the entry had.
     fn most(&self, tuple: &Tuple) -> u32;

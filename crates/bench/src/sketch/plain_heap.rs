@@ -36,7 +36,7 @@ impl Hasher for Murmur3 {
 #[derive(Clone, Copy)]
 struct Node {
     count: u32,
-    /// Of the counter, which stays when the node moves.
+    /// The counter's number, which does not change when the node moves.
     number: u32,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct PlainHeap {
     flows: Vec<Option<Flow>>,
     /// By number, where its node is.
     places: Vec<u32>,
-    /// The least on top.
+    /// A heap with the least on top.
     nodes: Vec<Node>,
 }
 

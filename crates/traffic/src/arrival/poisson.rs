@@ -3,7 +3,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-/// Arrivals in the table, a power of two: after this many packets the same intervals come again. The table takes 1 MiB.
+/// Arrivals in the table, a power of two: after this many packets the intervals repeat. The table takes 1
+/// MiB.
 pub(super) const PACKETS: usize = 1 << 18;
 /// Binary places of an arrival.
 pub(super) const FRACTION: u32 = 12;

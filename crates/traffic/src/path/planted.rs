@@ -37,19 +37,20 @@ pub(crate) struct PlantedPaths {
     pub(crate) paths: Vec<PlantedPath>,
     /// Time of the next frame; `u64::MAX` without one.
     pub(crate) due_ns: u64,
-    /// Frames that all of them have.
+    /// Frames of all of them together.
     pub(crate) frames: u64,
     /// Frames seen.
     pub(crate) passed: u64,
 }
 
 impl PlantedPaths {
-    /// `start_ns` gives the time of a share of the run, in parts per million, when the paths' frames are that many.
+    /// `start_ns` gives the time of a share of the run, in parts per million, for this number of the paths'
+    /// frames.
     pub(crate) fn new(spec: &Spec, seeds: &mut SplitMix64, start_ns: impl Fn(u32, u64) -> u64) -> Self {
         let planted: Vec<_> =
             spec.events().iter().enumerate().filter(|(_, event)| event.kind().is_path()).collect();
         let specs: Vec<_> = planted.iter().map(|(_, event)| event.path(seeds.next_u64())).collect();
-        // How many frames there are decides when they begin: their fates are drawn first.
+        // The number of frames determines when they begin: their fates are drawn first.
         let frames = specs.iter().map(|(path, tap)| Path::new(path.clone()).frames_at(*tap)).sum();
         let mut paths = Self { paths: Vec::new(), due_ns: u64::MAX, frames, passed: 0 };
         for ((place, event), (path, tap)) in planted.into_iter().zip(specs) {
@@ -76,7 +77,7 @@ impl PlantedPaths {
         dues.min_by_key(|&(_, due)| due)
     }
 
-    /// The frame that comes first, and the place of its event in the specification.
+    /// The next frame, and the place of its event in the specification.
     pub(crate) fn next_frame(&mut self) -> Option<(usize, TapFrame)> {
         let (at, now) = self.first()?;
         let path = &mut self.paths[at];

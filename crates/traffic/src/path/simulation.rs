@@ -42,7 +42,7 @@ pub struct TapFrame {
     pub(crate) member: u64,
 }
 
-/// What travels.
+/// A packet on the path.
 #[derive(Clone, Copy, Debug)]
 enum Packet {
     Syn,
@@ -114,7 +114,7 @@ pub struct Path {
     truth: PathTruth,
 }
 
-/// An event in the heap; its order means nothing, the number before it is unique.
+/// An event in the heap; its order is irrelevant, as the number before it is unique.
 #[derive(Clone, Copy, Debug)]
 struct EventSlot(Event);
 
@@ -141,7 +141,7 @@ impl Path {
         Self::placed(spec, [192, 0, 2, 1], START_NS)
     }
 
-    /// A path to this server, on which something happens from this time on.
+    /// A path to this server that begins at this time.
     pub(crate) fn placed(spec: PathSpec, server: [u8; 4], start_ns: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(spec.seed);
         let taps = vec![TapTruth::default(); spec.hops as usize + 1];
@@ -174,7 +174,7 @@ impl Path {
         if member.is_multiple_of(2) { connection.flow } else { connection.reverse }
     }
 
-    /// How many frames a tap will see.
+    /// The number of frames that a tap will see.
     pub(crate) fn frames_at(&self, tap: u32) -> u64 {
         let of = |connection: &Connection| {
             // Three packets each for the beginning and the end, and an acknowledgement of each segment.
@@ -327,7 +327,8 @@ impl Connection {
         let fates = (0..segments)
             .map(|segment| match segment < lossy {
                 true if is_drawn(spec.loss_ppm) => Fate::Lost,
-                // No number is drawn for nothing: what was generated before there was a delay stays as it was.
+                // No number is drawn unnecessarily: output without delays is the same as before delays were
+                // added.
                 true if spec.reorder_ppm != 0 && is_drawn(spec.reorder_ppm) => Fate::Delayed,
                 _ => Fate::Passed,
             })

@@ -52,7 +52,7 @@ impl EventSpec {
         part(run, self.share_ppm)
     }
 
-    /// The path of which one tap is planted, and the number of that tap.
+    /// The path, one tap of which is planted, and the number of that tap.
     pub(crate) fn path(&self, seed: u64) -> (PathSpec, u32) {
         let PathPlant { connections, segments, loss_ppm, reorder_ppm } = self.path;
         let path = PathSpec { connections, segments, loss_ppm, reorder_ppm, seed, ..PathSpec::default() };
@@ -61,7 +61,7 @@ impl EventSpec {
         (path, tap)
     }
 
-    /// Where it begins: a share of the run.
+    /// Its beginning, as a share of the run.
     pub(crate) fn start_ppm(&self) -> u32 {
         self.start_ppm
     }
