@@ -23,7 +23,7 @@ pub(crate) struct Counting {
 }
 
 impl Counting {
-    /// Counts the calling thread from here on; `None` if this machine does not tell.
+    /// Counts the calling thread from here on; `None` if this machine does not give access to them.
     pub(crate) fn start() -> Option<Self> {
         Self::of_hardware().ok()
     }

@@ -25,7 +25,7 @@ pub enum ColumnKind {
 }
 
 /// A column of an answer. Any column may hold nulls, and estimates instead of its own values: a count, for
-/// instance, is exact while memory lasts.
+/// instance, is exact as long as memory suffices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// Its name, unique within the answer.

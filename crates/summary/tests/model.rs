@@ -520,8 +520,8 @@ proptest! {
         compare(key_v6, &steps, timeouts, parts, max_flows, seed);
     }
 
-    /// Few connections in which little but data and acknowledgements passes, so that much is booked of them, also while one
-    /// direction has no record.
+    /// Few connections with hardly anything but data and acknowledgements, so that many losses are booked for
+    /// them, also while one direction has no record.
     #[test]
     fn losses_agree_with_the_model(
         steps in prop::collection::vec(step(8, prop::sample::select(vec![ACK, ACK, ACK, ACK, ACK | FIN, SYN])), 1..40),
