@@ -49,7 +49,7 @@ fuzz: ## fuzz each target for FUZZ_SECONDS (60)
 	@scripts/install build fuzz
 	@scripts/fuzz $(NIGHTLY) $(FUZZ_SECONDS)
 
-# A folder of its own: every crate is built with another flag.
+# A separate folder: every crate is built with another flag.
 loom: export RUSTFLAGS = --cfg loom
 loom: export LOOM_MAX_PREEMPTIONS ?= 3
 loom: ## shared state under every order of events that the memory model allows

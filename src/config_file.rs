@@ -1,5 +1,6 @@
-//! Options from a TOML file (`--config`) and a paper's (`--preset`): they become the defaults of the command line, so that what
-//! is typed and the environment win; the file wins over the preset.
+//! Options from a TOML file (`--config`) and a paper's (`--preset`): they become the defaults of the command
+//! line, so that the command line and the environment take precedence; the file takes precedence over the
+//! preset.
 
 use crate::bench;
 use crate::cli::Cli;
@@ -29,7 +30,7 @@ pub(crate) fn configured_command() -> Result<Command, Failure> {
     }))
 }
 
-/// The value of an option of `run`, found before the command line is parsed for good.
+/// The value of an option of `run`, found before the command line is finally parsed.
 fn named(option: &str) -> Option<OsString> {
     let long = format!("--{option}");
     let mut arguments = std::env::args_os().skip(1);
@@ -78,7 +79,7 @@ fn of_file(command: &Command, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Fai
     Ok(defaults)
 }
 
-/// A value as it would stand on the command line.
+/// A value in its command-line form.
 fn texts(value: &toml::Value) -> Option<Vec<String>> {
     Some(match value {
         toml::Value::String(text) => vec![text.clone()],

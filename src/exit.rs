@@ -1,10 +1,10 @@
-//! How the program ends: a line for people, or one for each reason, and a code for scripts.
+//! How the program ends: a message, or one for each reason, and an exit code.
 
 use crate::wording;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-/// What kept the program from doing what it was told.
+/// What kept the program from doing what was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     code: u8,
@@ -20,7 +20,7 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const EARLY: u8 = 3;
 
 impl Failure {
-    /// The user asked for what cannot be.
+    /// The user's request is impossible.
     pub(crate) fn usage(message: impl ToString) -> Self {
         Self::usages([message.to_string()])
     }
@@ -35,7 +35,7 @@ impl Failure {
         Self { code: FAULT, messages: vec![message.to_string()] }
     }
 
-    /// Says so on standard error.
+    /// Prints it to standard error.
     pub(crate) fn report(&self) -> ExitCode {
         self.messages.iter().for_each(|message| say(&format!("error: {message}")));
         ExitCode::from(self.code)
@@ -57,12 +57,12 @@ pub(crate) fn code_of(error: &port::SourceError) -> u8 {
     }
 }
 
-/// A line on standard error. Nobody may be left to read it.
+/// Writes a line to standard error. Its reader may be gone.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "edison: {line}");
 }
 
-/// An answer on standard output. A reader that has seen enough (`| head`) is no fault.
+/// An answer on standard output. A reader that closes the pipe early (`| head`) is no fault.
 pub(crate) fn print(text: &str) -> Result<ExitCode, Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

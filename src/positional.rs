@@ -3,14 +3,14 @@
 use crate::exit::Failure;
 use std::path::Path;
 
-/// The words, told apart.
+/// The words, separated.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Words {
     pub(crate) files: Vec<String>,
     pub(crate) filter: Option<String>,
 }
 
-/// Words that are there as files, or look like files, come first; the first other word begins the filter. Beside
+/// Words that exist as files, or look like files, are first; the first other word begins the filter. With
 /// `-i`, `--port` or `--synthetic` all words are the filter.
 pub(crate) fn split(words: &[String], has_other_source: bool) -> Result<Words, Failure> {
     let is_capture = |word: &&String| looks_like_path(word) && Path::new(word.as_str()).exists();

@@ -1,5 +1,5 @@
-//! What a run shows while it goes on: windows on standard output, progress on a terminal. A thread of its own, so
-//! that a slow terminal or pipe never stops measuring.
+//! What a run shows while it runs: windows on standard output, progress on a terminal. It is a separate
+//! thread, so that a slow terminal or pipe never stops measuring.
 
 use crate::exit::say;
 use engine::{Observer, Snapshot, WindowOutlet};
@@ -30,17 +30,17 @@ pub(crate) enum Show {
     Nothing,
 }
 
-/// Windows whose answers of tasks are kept for the report.
+/// Windows whose task answers are kept for the report.
 const KEPT_WINDOWS: usize = 100;
 
-/// What the screen leaves behind.
+/// The final result of the screen.
 #[derive(Debug, Default)]
 pub(crate) struct Shown {
-    /// What went wrong with standard output, if anything did.
+    /// What went wrong with standard output, if anything.
     pub(crate) fault: Option<String>,
-    /// What tasks answered of the last windows, oldest first.
+    /// The answers of tasks for the last windows, oldest first.
     pub(crate) answers: VecDeque<Vec<Answer>>,
-    /// Windows before those.
+    /// The number of earlier windows.
     pub(crate) unlisted: u64,
 }
 
@@ -56,12 +56,12 @@ pub(crate) struct Screen {
     time_base: TimeBase,
     show: Show,
     thread: JoinHandle<Shown>,
-    /// Warnings that came when the queue was full: they are said at the end.
+    /// Warnings that arrived when the queue was full: they are printed at the end.
     unsaid: Vec<String>,
 }
 
 impl Screen {
-    /// Starts the thread. `stop` is set when nobody reads the answers any more.
+    /// Starts the thread. `stop` is set when the answers have no reader any more.
     pub(crate) fn start(show: Show, time_base: TimeBase, stop: Arc<AtomicBool>) -> io::Result<Self> {
         let (events, received) = sync_channel(WAITING);
         let snapshot = Arc::new(Mutex::new(Snapshot::default()));
@@ -80,7 +80,7 @@ impl Screen {
         Ok(Self { events, snapshot, time_base, show, thread, unsaid: Vec::new() })
     }
 
-    /// Where windows go, from whichever thread answers them.
+    /// The destination of windows, from any thread that answers them.
     pub(crate) fn outlet(&self) -> WindowOutlet {
         let (events, show, time_base) = (self.events.clone(), self.show, self.time_base);
         Box::new(move |window| {
@@ -130,7 +130,7 @@ struct Painter {
     redraw: bool,
     stop: Arc<AtomicBool>,
     began: Instant,
-    /// Nobody reads standard output any more.
+    /// Standard output has no reader any more.
     is_closed: bool,
     shown: Shown,
 }
@@ -155,7 +155,7 @@ impl Painter {
         self.shown
     }
 
-    /// Keeps what tasks answered, for the report.
+    /// Keeps the answers of tasks, for the report.
     fn keep(&mut self, window: Window) {
         let is_task = |answer: &Answer| answer.class == Class::Sketch;
         let answers: Vec<_> = window.answers.into_iter().filter(is_task).collect();
@@ -176,7 +176,7 @@ impl Painter {
                 Err(error) => return self.shown.fault = Some(format!("window {}: {error}", window.index)),
             },
             Show::Tables => {
-                // Home and clear: the view stays where it is.
+                // Home and clear: the view does not scroll.
                 let start = if self.redraw { "\x1b[H\x1b[2J" } else { "" };
                 format!("{start}{}\n", terminal::window_report(window))
             }
@@ -189,7 +189,8 @@ impl Painter {
         let mut out = io::stdout().lock();
         if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             self.is_closed = true;
-            // Whoever read (`| head`) has seen enough; any other failure is a fault. Either way the run is over.
+            // The reader (`| head`) has closed the pipe; any other failure is a fault. Either way the run is
+            // over.
             if error.kind() != ErrorKind::BrokenPipe {
                 self.shown.fault = Some(format!("standard output: {error}"));
             }
@@ -219,7 +220,7 @@ impl Painter {
     }
 }
 
-/// An object for each answer, a line each.
+/// An object for each answer, one per line.
 fn json_lines(window: &Window) -> serde_json::Result<String> {
     let mut lines = String::new();
     for answer in &window.answers {

@@ -8,7 +8,7 @@ use packet::{Frame, LinkType};
 use port::{CaptureSource, PacketSource, Poll, SourceError};
 use std::io::{ErrorKind, Read};
 
-/// A few KB of zstd can stand for gigabytes: enough is enough.
+/// A few KB of zstd can expand to gigabytes, so the output is limited.
 const MOST_FRAMES: usize = 2000;
 const MOST_POLLS: usize = 20_000;
 /// The least that a frame takes of a file: the header of a simple packet block and its trailing length.
@@ -20,7 +20,7 @@ const LONGEST_FRAME: usize = 16 << 10;
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {
     burst: u8,
-    /// Bytes of each read; 0: nothing has come yet.
+    /// Bytes of each read; 0: nothing has arrived yet.
     reads: [u8; 4],
     bytes: &'a [u8],
 }

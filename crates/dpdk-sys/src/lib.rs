@@ -31,7 +31,7 @@ unsafe extern "C" {
     pub fn rte_thread_unregister();
     /// From here on DPDK's log goes to a buffer of 4 KiB.
     pub fn shim_log_capture_begin();
-    /// Ends the capture and copies what came; returns the bytes written to `text`.
+    /// Ends the capture and copies what was captured; returns the bytes written to `text`.
     pub fn shim_log_capture_end(text: *mut c_char, size: usize) -> usize;
     /// `rte_errno` of the calling thread.
     pub fn shim_errno() -> c_int;

@@ -5,7 +5,7 @@ use crate::config::Config;
 use packet::{Bursts, KeyV4, KeyV6, Packets};
 use summary::{FlowSink, FlowTable, Limits, OutOfMemory, TableConfig};
 
-/// See the module's head.
+/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) v4: FlowTable<KeyV4>,

@@ -1,7 +1,7 @@
-//! What a misspelt name most likely means.
+//! The most likely meaning of a misspelt name.
 
-/// The candidate nearest to `name`, whatever its case; the first one of several. `None` where none is near: more than a
-/// third of the letters differ (Damerau-Levenshtein distance), and no candidate contains the name.
+/// The candidate nearest to `name`, whatever its case; the first one of several. `None` if none is near: more
+/// than a third of the letters differ (Damerau-Levenshtein distance), and no candidate contains the name.
 ///
 /// ```
 /// use notation::nearest;
@@ -28,7 +28,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// A shorter part is in too many names to mean one of them.
+/// A shorter part occurs in too many names to identify one.
 const LEAST_PART: usize = 3;
 
 /// No name is nearly as long, in bytes.

@@ -26,7 +26,7 @@ pub fn scaled(value: f64, unit: &str) -> String {
     format!("{:.digits$} {prefix}{unit}", value / scale)
 }
 
-/// Nanoseconds in the unit that suits them: `12.3 us`, `1.50 ms`, `2.00 s`.
+/// Nanoseconds in a suitable unit: `12.3 us`, `1.50 ms`, `2.00 s`.
 pub fn time_text(ns: u64) -> String {
     match ns {
         0..1_000_000 => format!("{:.1} us", ns as f64 / 1e3),

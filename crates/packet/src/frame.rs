@@ -1,4 +1,4 @@
-//! A frame as it comes from a source.
+//! A frame as delivered by a source.
 
 use crate::LinkType;
 
@@ -11,9 +11,9 @@ pub struct Frame<'a> {
     pub wire_len: u32,
     /// Time of arrival, nanoseconds since the epoch; at most [`Frame::LATEST_NS`], or [`Frame::NO_TIME`].
     pub time_ns: u64,
-    /// What the first byte belongs to.
+    /// The header that the first byte belongs to.
     pub link: LinkType,
-    /// The VLAN tag (TCI) that a driver took out of the frame; counted in neither length.
+    /// The VLAN tag (TCI) that a driver removed from the frame; counted in neither length.
     pub stripped_vlan: Option<u16>,
 }
 

@@ -1,6 +1,8 @@
-//! Frame bytes to flow key, hash and per-packet fields, or to the one named reason why not.
+//! Turns the bytes of a frame into flow key, hash and per-packet fields, or into the one named reason why it
+//! is not measured.
 //!
-//! The crate knows nothing of I/O, threads and clocks, and has no `unsafe`: frames come from strangers.
+//! The crate does no I/O, starts no threads, reads no clock, and has no `unsafe`, because frames are
+//! untrusted input.
 //!
 //! ```
 //! use packet::{Frame, LinkType, NotMeasured, Tunnel, parse};

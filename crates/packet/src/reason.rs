@@ -1,6 +1,6 @@
 //! Every reason why a frame is not measured, and every remark on one that is: the one list.
 
-/// Declares an enum of counters whose names stand in reports, so that no name is written twice.
+/// Declares an enum of counters whose names appear in reports, so that no name is written twice.
 macro_rules! named {
     ($(#[$meta:meta])* $enum:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$meta])*
@@ -47,7 +47,7 @@ named! {
 }
 
 named! {
-    /// What is said beside a measured frame; a frame may have several.
+    /// A remark on a measured frame; a frame may have several.
     Remark {
         /// The snap length cut the ports: they are 0 in the key.
         PortsTruncated = "ports_truncated",

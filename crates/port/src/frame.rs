@@ -1,4 +1,4 @@
-//! Frames as a source hands them over: where the bytes lie, and what the source knows beside them.
+//! Frames as a source hands them over: where the bytes lie, and what else the source knows of them.
 
 use packet::{Frame, LinkType};
 use std::marker::PhantomData;
@@ -18,11 +18,11 @@ pub struct FrameDescriptor {
     pub link: LinkType,
     /// The tag that the driver stripped.
     pub stripped_vlan: Option<u16>,
-    /// The card's hash of the frame for receive-side scaling; `None` where there is no card or it made none.
+    /// The card's hash of the frame for receive-side scaling; `None` if there is no card or it made none.
     pub rss_hash: Option<u32>,
 }
 
-// SAFETY: it is a place and no access to it: whoever makes a burst of it vouches for the bytes.
+// SAFETY: it is a place and no access to it: the creator of a burst guarantees the bytes.
 unsafe impl Send for FrameDescriptor {}
 
 const _: () = assert!(size_of::<FrameDescriptor>() == 40);
@@ -49,8 +49,8 @@ pub struct Burst<'a> {
 
 impl<'a> Burst<'a> {
     /// # Safety
-    /// For the whole of `'a`, each descriptor's `data` must point to `captured` initialised bytes that nobody
-    /// writes.
+    /// For the whole of `'a`, each descriptor's `data` must point to `captured` initialised bytes that are
+    /// not written to.
     #[inline]
     pub unsafe fn new(descriptors: &'a [FrameDescriptor]) -> Self {
         Self { descriptors, frames: PhantomData }
@@ -91,7 +91,7 @@ impl<'a> Burst<'a> {
     #[inline(always)]
     pub fn frames(&self) -> impl ExactSizeIterator<Item = Frame<'a>> + use<'a> {
         self.descriptors.iter().map(|d| Frame {
-            // SAFETY: `new`'s caller vouched for `captured` readable bytes at `data` for `'a`.
+            // SAFETY: `new`'s caller guaranteed `captured` readable bytes at `data` for `'a`.
             data: unsafe { std::slice::from_raw_parts(d.data, d.captured as usize) },
             wire_len: d.wire_len,
             time_ns: d.time_ns,

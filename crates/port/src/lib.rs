@@ -1,8 +1,8 @@
-//! Getting frames, and each source's own counters: capture files, interfaces by libpcap, DPDK ports,
-//! synthetic traffic, and a wire in software that replays them as a card would.
+//! Sources of frames, and each source's own counters: capture files, interfaces by libpcap, DPDK ports,
+//! synthetic traffic, and a wire in software that replays frames as a card would deliver them.
 //!
-//! Everything is a [`PacketSource`]; generated frames leave by a [`PacketSink`]. The crate knows nothing of flows
-//! and threads.
+//! Everything is a [`PacketSource`]; generated frames are sent by a [`PacketSink`]. The crate does not know
+//! flows or threads.
 //!
 //! ```
 //! use port::{PacketSource, Poll, SyntheticSource};

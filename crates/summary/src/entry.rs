@@ -15,13 +15,14 @@ pub(crate) struct Hot<K> {
     pub(crate) arrived: u64,
     /// Layer-3 bytes of the open window.
     pub(crate) bytes: u64,
-    /// Packets of the open window and bytes of their frames on the wire, less what spilled ([`Spills`]).
+    /// Packets of the open window and bytes of their frames on the wire, minus what spilled ([`Spills`]).
     tally: Tally,
     /// When the flow's first packet was or arrived, the earlier of both, in units of 2^30 ns: to see from here that it may be too old; 0 where no record is in the entry. In a
     /// free entry: the next free one.
     pub(crate) start_coarse: u32,
-    /// Number of the last packet, modulo 2^48 where numbers are kept: a flow that is silent while as many frames come (22 days at
-    /// 148 million a second) seems less so. The upper bits are in `number_high`. From here to `ip_tos` the order is that of
+    /// Number of the last packet, modulo 2^48 where numbers are kept: a flow that is silent while as many
+    /// frames come (22 days at 148 million a second) seems to be silent for a shorter time. The upper bits
+    /// are in `number_high`. From here to `ip_tos` the order is that of
     /// [`PacketFields`]: one move of 16 bytes takes all.
     number: u32,
     pub(crate) tcp_seq: u32,
@@ -30,8 +31,8 @@ pub(crate) struct Hot<K> {
     pub(crate) ip_ttl: u8,
     pub(crate) ip_tos: u8,
     number_high: u16,
-    /// Of the record's packets in the open window. Those before are in the cold line: so a window and a record have flags of
-    /// their own, and a packet sets one byte.
+    /// Of the record's packets in the open window. Those before are in the cold line: so a window and a
+    /// record have separate flags, and a packet sets one byte.
     pub(crate) tcp_flags: u8,
     state: State,
 }
@@ -44,7 +45,7 @@ struct State(u8);
 impl State {
     /// A record is in the slot.
     const LIVE: u8 = 1 << 7;
-    /// Of a pair: began when the other direction had.
+    /// Of a pair: began after the other direction.
     const SECOND: u8 = 1 << 6;
     /// A record that ended in the window left counts here, which are sealed with the window.
     const LEFT: u8 = 1 << 5;
@@ -70,14 +71,15 @@ impl State {
     }
 }
 
-/// What is written when a flow begins, by its first packet of a window, when a window's counts are sealed, and when it ends.
+/// What is written only when a flow begins, by its first packet of a window, when a window's counts are
+/// sealed, and when it ends.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Cold {
     /// Earliest packet. Where no record is in the slot, the latest one of the record that ended.
     pub(crate) stime: u64,
-    /// The record's totals, less the open window's counts. Where an earlier record left counts in the open window they are
-    /// less than nothing, modulo 2^64.
+    /// The record's totals, minus the open window's counts. If an earlier record left counts in the open
+    /// window they are negative, modulo 2^64.
     total_count: u64,
     total_byte: u64,
     wire_byte: u64,
@@ -110,13 +112,13 @@ pub struct Counts {
     pub wire: u64,
 }
 
-/// A time in units of 2^30 ns (1.07 s); what is later than [`LATEST_COARSE`] (the year 2116) is that.
+/// A time in units of 2^30 ns (1.07 s); later times (after the year 2116) become [`LATEST_COARSE`].
 #[inline(always)]
 pub(crate) fn coarse(time_ns: u64) -> u32 {
     u32::try_from(time_ns >> 30).unwrap_or(LATEST_COARSE).min(LATEST_COARSE)
 }
 
-/// One less than what would fit, so that there is something later.
+/// One less than the maximum, so that a later value exists.
 pub(crate) const LATEST_COARSE: u32 = u32::MAX - 1;
 
 impl<K: Key> Hot<K> {
@@ -150,23 +152,23 @@ impl<K: Key> Hot<K> {
         }
     }
 
-    /// True where a record is in this slot.
+    /// True if a record is in this slot.
     #[inline(always)]
     pub(crate) fn is_live(&self) -> bool {
         self.state.has(State::LIVE)
     }
 
-    /// Of a pair: true where the record began when the other direction had one.
+    /// Of a pair: true if the record began when the other direction had one.
     pub(crate) fn is_second(&self) -> bool {
         self.state.has(State::SECOND)
     }
 
-    /// Says so.
+    /// Sets the flag.
     pub(crate) fn set_second(&mut self, is_second: bool) {
         self.state.set(State::SECOND, is_second);
     }
 
-    /// True where no record is in the slot, but counts of one that are still to be sealed.
+    /// True if no record is in the slot, but counts of one that are still to be sealed.
     pub(crate) fn has_left(&self) -> bool {
         self.state.has(State::LEFT)
     }
@@ -234,7 +236,7 @@ impl<K: Key> Hot<K> {
     }
 }
 
-/// Both lines of a slot, and what its tally spilled: for whatever is more than one more packet.
+/// Both lines of a slot, and what its tally spilled: for all changes other than one more packet.
 pub(crate) struct Slot<'a, K> {
     pub(crate) number: usize,
     pub(crate) hot: &'a mut Hot<K>,
@@ -279,13 +281,13 @@ impl<K: Key> Slot<'_, K> {
         Counts { packets, bytes: self.hot.bytes, wire }
     }
 
-    /// True where nothing was counted in the open window.
+    /// True if nothing was counted in the open window.
     #[inline]
     pub(crate) fn is_sealed(&self) -> bool {
         self.hot.tally.is_empty()
     }
 
-    /// Closes the counts of the open window, which move to the totals, and gives its row.
+    /// Closes the counts of the open window, which move to the totals, and returns its row.
     #[inline]
     pub(crate) fn seal(&mut self) -> WindowRow<K> {
         let last_ns = if self.hot.is_live() { self.times().ltime } else { self.cold.stime };
@@ -316,7 +318,7 @@ impl<K: Key> Slot<'_, K> {
         row
     }
 
-    /// Ends the record; what it counted in the open window stays to be sealed.
+    /// Ends the record; what it counted in the open window remains to be sealed.
     pub(crate) fn end(&mut self) {
         let is_sealed = self.is_sealed();
         let ltime = self.times().ltime;
@@ -331,7 +333,7 @@ impl<K: Key> Slot<'_, K> {
         hot.state.set(State::LEFT, hot.has_left() || !is_sealed);
     }
 
-    /// Begins a record behind one that left counts in the open window.
+    /// Begins a record after one that left counts in the open window.
     pub(crate) fn begin_again(&mut self, packet: &PacketFields, number: u64) {
         let left = self.counts();
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
@@ -355,7 +357,7 @@ impl<K: Key> Slot<'_, K> {
         self.cold.sealed_flags | self.hot.tcp_flags
     }
 
-    /// The record, as far as it goes, as one row.
+    /// The record so far, as one row.
     pub(crate) fn record_row(&self) -> WindowRow<K> {
         let open = self.counts();
         let Times { stime, ltime, .. } = self.times();
@@ -378,7 +380,7 @@ impl<K: Key> Slot<'_, K> {
         }
     }
 
-    /// The record, as far as it goes.
+    /// The record so far.
     pub(crate) fn record(&self, spec: &KeySpec, end_reason: EndReason) -> FlowRecord {
         let row = self.record_row();
         FlowRecord {

@@ -18,27 +18,27 @@ use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, OutOfOrder, PacketFie
 use std::cell::Cell;
 use std::ops::Range;
 
-/// Who takes what the table gives out.
+/// The receiver of the table's output.
 pub trait FlowSink {
-    /// The row of a key in a window that is over ([`FlowTable::turn`] counts windows, modulo 2^16): each key that had
-    /// packets in it comes once. `loss` is what was booked of it, where losses are tracked; a key may have some without
-    /// packets.
+    /// The row of a key in a window that is over ([`FlowTable::turn`] counts windows, modulo 2^16): each key
+    /// that had packets in it is reported once. `loss` has its losses, if tracked; a key may have losses
+    /// without packets.
     fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>);
     /// A finished record.
     fn flow_ended(&mut self, record: FlowRecord);
-    /// False where records need not be made: [`FlowSink::flow_ended_unmade`] is told of each instead.
+    /// False if records need not be made: [`FlowSink::flow_ended_unmade`] is called for each instead.
     #[inline]
     fn takes_records(&self) -> bool {
         true
     }
     /// A record has ended that was not made.
     fn flow_ended_unmade(&mut self) {}
-    /// True where the totals of each record that ends are wanted as a row: [`FlowSink::record_row`].
+    /// True if the totals of each record that ends are required as a row: [`FlowSink::record_row`].
     #[inline]
     fn takes_record_rows(&self) -> bool {
         false
     }
-    /// The totals of a record that ends, of a pair those of each direction: what the rows of its windows add up to.
+    /// The totals of a record that ends, of a pair those of each direction: the sum of its windows' rows.
     fn record_row<K: Key>(&mut self, _row: WindowRow<K>) {}
     /// A packet of a new flow for which there was no place: it is counted nowhere else.
     fn no_place<K: Key>(&mut self, key: &K, packet: &PacketFields);
@@ -47,17 +47,17 @@ pub trait FlowSink {
 /// IP protocol number.
 const TCP: u8 = 6;
 
-/// Packets that go through the table's stages together. While one stage works on a batch, the memory that the next one
-/// needs is on its way: 32 to 64 outstanding lines cover a memory access of 140 ns.
+/// Packets that pass through the table's stages together. While one stage works on a batch, the memory that
+/// the next one needs is being fetched: 32 to 64 outstanding lines cover a memory access of 140 ns.
 const BATCH: usize = 64;
 
 // One bit of a `u64` for each.
 const _: () = assert!(BATCH <= 64);
 
-/// What a table is told.
+/// The configuration of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableConfig {
-    /// Seed of the hash by which the keys come.
+    /// Seed of the keys' hash.
     pub seed: Seed,
     /// What keys consist of.
     pub key: KeySpec,
@@ -76,11 +76,11 @@ impl TableConfig {
 
 /// A hash table of flows with exact counts, for keys of one kind.
 ///
-/// Records do not depend on when [`FlowTable::sweep`] comes by: a packet that finds its flow past a timeout ends
-/// that record itself.
+/// Records do not depend on when [`FlowTable::sweep`] reaches a flow: a packet that finds its flow past a
+/// timeout ends that record itself.
 ///
-/// An entry holds one flow, or both directions of a pair where parts need them together. Each direction has a slot of its
-/// own then, beside the other one's, so that a packet touches no more lines than without pairs.
+/// An entry holds one flow, or both directions of a pair where parts need them together. Each direction then
+/// has its own slot, next to the other one's, so that a packet touches no more lines than without pairs.
 #[derive(Debug)]
 pub struct FlowTable<K: Key> {
     index: CuckooIndex,
@@ -113,7 +113,7 @@ pub struct FlowTable<K: Key> {
     window: u16,
     /// Next entry to sweep.
     swept: usize,
-    /// True from a turn until a sweep has come round.
+    /// True from a turn until a sweep has completed a pass.
     is_sealing: bool,
 }
 
@@ -124,7 +124,7 @@ const NUMBERS: u8 = 1;
 const OTHERS: u8 = 2;
 const LOSS: u8 = 3;
 
-/// Packets that go through the stages together.
+/// Packets that pass through the stages together.
 #[derive(Clone, Copy)]
 struct Batch<'a, K> {
     packets: &'a [KeyedPacket<K>],
@@ -140,10 +140,10 @@ struct Batch<'a, K> {
 struct Mode<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>;
 
 impl<K: Key> FlowTable<K> {
-    /// An empty table. It takes 128 KiB to begin with and grows within `limits`.
+    /// An empty table. It begins with 128 KiB and grows within `limits`.
     ///
     /// # Errors
-    /// Where address space for the most that `limits` allow cannot be reserved.
+    /// If address space for the maximum of `limits` cannot be reserved.
     pub fn new(config: TableConfig, limits: &Limits) -> Result<Self, OutOfMemory> {
         let parts = config.parts;
         let slot_bits = u32::from(parts.are_paired());
@@ -188,7 +188,7 @@ impl<K: Key> FlowTable<K> {
         self.len == 0
     }
 
-    /// Bytes of memory taken.
+    /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
         let statistics = self.statistics.as_ref().map_or(0, StatisticPart::bytes);
         let loss = self.loss.as_ref().map_or(0, LossPart::bytes);
@@ -200,8 +200,9 @@ impl<K: Key> FlowTable<K> {
         self.now = self.now.max(now);
     }
 
-    /// Has the index lines of these packets on their way, at best while the rest of their burst is parsed: that spares 5 % of a packet of a
-    /// replay (1M flows, Zipf(1), 20 rounds in turn with a program without it; EPYC with 1 MiB of L2).
+    /// Prefetches the index lines of these packets, ideally while the rest of their burst is parsed: that
+    /// saves 5 % of a packet of a replay (1M flows, Zipf(1), 20 rounds in turn with a program without it;
+    /// EPYC with 1 MiB of L2).
     #[inline]
     pub fn prefetch_index(&self, packets: &[KeyedPacket<K>]) {
         match self.index.is_splitting() {
@@ -288,7 +289,7 @@ impl<K: Key> FlowTable<K> {
             let slot = slot_of(entry, packet);
             found.set(slot);
             latest = latest.max(packet.fields.time_ns);
-            // Noted without a branch: whether a key lies in its first bucket cannot be guessed.
+            // Stored without a branch: whether a key lies in its first bucket is unpredictable.
             missed = missed << 1 | u64::from(!is_there);
             self.hot.prefetch(slot as usize);
             if PARTS == LOSS {
@@ -312,8 +313,8 @@ impl<K: Key> FlowTable<K> {
         let found = &found[..packets.len()];
         // Some of it may be ahead of stream time: then some flows are looked at that are not due as yet.
         let stale = self.config.timeouts.stale_at(latest);
-        // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
-        // record is closed: it must have all that came before.
+        // Packets before this one are in their parts. Parts are updated after the table, for a whole batch at
+        // once, except where a record is closed: it must have all earlier packets.
         let mut in_parts = 0;
         // True for packets with the acknowledgement number of the one before them in their slot.
         let mut repeat_acks = [false; BATCH];
@@ -345,8 +346,8 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Counts packets from number `at` on that are no more than one more of a flow in the slot where it was `found`. Gives
-    /// the number of the first that is more.
+    /// Counts packets from number `at` on that only add to a flow in the slot where it was `found`. Returns
+    /// the number of the first that needs more.
     #[inline(always)]
     fn count_known<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>(
         &mut self,
@@ -359,7 +360,7 @@ impl<K: Key> FlowTable<K> {
     ) -> usize {
         let keeps_numbers = PARTS == NUMBERS || PARTS > NUMBERS && self.keeps_numbers;
         let window = self.window;
-        // Borrowed once, else their places are read again for each packet.
+        // Borrowed once; otherwise their addresses are read again for each packet.
         let hot: &mut [Hot<K>] = &mut self.hot;
         let found = &found[..packets.len()];
         for i in at..packets.len() {
@@ -385,7 +386,7 @@ impl<K: Key> FlowTable<K> {
             {
                 return i;
             }
-            // Not beside the hot lines, with which these would wait for line fill buffers.
+            // Not together with the hot lines, with which these would wait for line fill buffers.
             if PARTS > NUMBERS
                 && let Some(statistics) = &self.statistics
             {
@@ -397,7 +398,8 @@ impl<K: Key> FlowTable<K> {
                 let is_repeated = hot.tcp_ack == fields.tcp_ack;
                 repeat_acks[i % BATCH] = is_repeated;
                 loss.prefetch(slot);
-                // The peer's where it acknowledges anew, else once more its own: whether it does cannot be guessed.
+                // The peer's if it acknowledges new data, else once more its own: the branch would be
+                // unpredictable.
                 loss.prefetch(slot ^ usize::from(!is_repeated));
             }
             hot.add(fields, tally);
@@ -408,7 +410,8 @@ impl<K: Key> FlowTable<K> {
         packets.len()
     }
 
-    /// Takes a packet that is more than one more of its flow, which was found in this slot if at all. Gives its slot, or [`NONE`].
+    /// Handles a packet that needs more than counting; its flow, if present, was found in this slot. Returns
+    /// its slot, or [`NONE`].
     #[cold]
     #[inline(never)]
     fn take_rare(
@@ -457,7 +460,7 @@ impl<K: Key> FlowTable<K> {
         if self.slot_bits == 0 { 0 } else { key.direction() as u32 }
     }
 
-    /// Counts a packet of a known entry, whatever else is to be done with the flow first. Gives its slot, or [`NONE`] where
+    /// Counts a packet of a known entry, after any other work on the flow. Returns its slot, or [`NONE`] if
     /// there was no place for one more flow.
     #[cold]
     fn add_rare(
@@ -470,7 +473,7 @@ impl<K: Key> FlowTable<K> {
     ) -> u32 {
         let ended = self.end_due(slot, packet.time_ns, sink);
         if !self.hot[slot].is_live() {
-            // Where a record has ended, the new one takes its place in the limits.
+            // If a record has ended, the new one takes its place in the limits.
             match ended {
                 0 if !self.limits.take_flow() => {
                     sink.no_place(&self.hot[slot].key, packet);
@@ -494,7 +497,7 @@ impl<K: Key> FlowTable<K> {
         self.limits.give_back_flows(ended);
         self.enter_window(slot, sink);
         if self.slot_bits != 0 {
-            // What this packet tells of the other direction belongs to the open window too.
+            // What this packet reveals of the other direction belongs to the open window too.
             self.enter_window(slot ^ 1, sink);
         }
         let mut times = self.times(slot);
@@ -560,8 +563,8 @@ impl<K: Key> FlowTable<K> {
         ended
     }
 
-    /// Forgets the TCP connection of an entry where both its records have ended. What was booked of it in the open window is
-    /// still to be sealed.
+    /// Discards the TCP connection of an entry if both its records have ended. What was booked for it in the
+    /// open window is still to be sealed.
     fn forget_connection_if_vacant(&mut self, entry: usize) {
         let Some(loss) = &mut self.loss else { return };
         let slots = [entry << 1, entry << 1 | 1];
@@ -621,7 +624,7 @@ impl<K: Key> FlowTable<K> {
         self.len += 1;
     }
 
-    /// Puts a new key into the table and begins its record. [`NONE`] where there is no place.
+    /// Puts a new key into the table and begins its record. [`NONE`] if there is no place.
     fn insert(
         &mut self,
         key: &K,
@@ -639,7 +642,7 @@ impl<K: Key> FlowTable<K> {
         slot
     }
 
-    /// Puts a new key into the table, without a record as yet. [`NONE`] where there is no place.
+    /// Puts a new key into the table, without a record. [`NONE`] if there is no place.
     fn place(&mut self, key: &K, hash: u64) -> u32 {
         let reused = (self.free != NONE).then_some(self.free as usize);
         let entry = reused.unwrap_or(self.entries);
@@ -667,7 +670,8 @@ impl<K: Key> FlowTable<K> {
         slot as u32
     }
 
-    /// Makes room for entry number `entry`. Room for one slot is room for the pair: memory comes in steps of even numbers.
+    /// Makes room for entry number `entry`. Room for one slot is room for the pair: memory is committed in
+    /// steps of even numbers.
     fn make_room(&mut self, entry: usize) -> bool {
         let slots = (entry + 1) << self.slot_bits;
         entry < MAX_ENTRIES
@@ -702,8 +706,8 @@ impl<K: Key> FlowTable<K> {
         times
     }
 
-    /// Ends the record in `slot`; with `--biflow` that of its pair. The entry stays in the index. Gives the number of flows
-    /// that ended, which are still to be given back to the limits.
+    /// Ends the record in `slot`; with `--biflow` that of its pair. The entry stays in the index. Returns the
+    /// number of flows that ended, which are still to be credited to the limits.
     fn end(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> usize {
         let other = slot ^ 1;
         let is_pair = self.config.parts.biflow && self.hot[other].is_live();
@@ -730,7 +734,7 @@ impl<K: Key> FlowTable<K> {
     }
 
     fn end_slot(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> FlowRecord {
-        // What is booked from here on belongs to the open window.
+        // Losses booked from here on belong to the open window.
         self.enter_window(slot, sink);
         self.give_row(slot, sink);
         let spec = self.config.key;
@@ -746,7 +750,7 @@ impl<K: Key> FlowTable<K> {
         record
     }
 
-    /// Gives out the totals of the record in `slot` where they are wanted.
+    /// Emits the totals of the record in `slot` if they are requested.
     #[inline]
     fn give_row(&mut self, slot: usize, sink: &mut impl FlowSink) {
         if sink.takes_record_rows() {
@@ -754,7 +758,7 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Ends the record in `slot`, and gives what was booked of its losses. What it counted in the open window stays to be
+    /// Ends the record in `slot`, and returns its losses. What it counted in the open window remains to be
     /// sealed.
     fn leave(&mut self, slot: usize) -> Option<Loss> {
         let loss = self.loss.as_mut().map(|loss| {
@@ -769,14 +773,14 @@ impl<K: Key> FlowTable<K> {
         loss
     }
 
-    /// The mean of a metric, where the record in `slot` tells it ([`is_of_record`](crate::parts::is_of_record)); NaN where there is
-    /// nothing to take it of.
+    /// The mean of a metric, if the record in `slot` contains it
+    /// ([`is_of_record`](crate::parts::is_of_record)); NaN if there is nothing to take it of.
     fn mean_by_record(&self, metric: Metric, slot: usize, record: &FlowRecord) -> f64 {
         let (sum, count) = match metric {
             Metric::Size => (record.total_byte, record.total_count),
             Metric::InterArrival => return f64::NAN,
             Metric::Gap => {
-                // Between the first packet and the last lie those of the flow itself, and the gaps.
+                // Between the first packet and the last are the flow's own packets, and the gaps.
                 let first = self.cold[slot].first_number;
                 let gaps = record.total_count - 1;
                 (self.hot[slot].number(self.number).saturating_sub(first + gaps), gaps)
@@ -785,8 +789,8 @@ impl<K: Key> FlowTable<K> {
         if count == 0 { f64::NAN } else { sum as f64 / count as f64 }
     }
 
-    /// Closes the counts in `slot` where they are of an earlier window. Of a pair's slot without a record that is what was
-    /// booked of the direction since its record ended.
+    /// Closes the counts in `slot` if they are of an earlier window. For a pair's slot without a record these
+    /// are what was booked for the direction since its record ended.
     #[inline]
     fn enter_window(&mut self, slot: usize, sink: &mut impl FlowSink) {
         if !self.hot[slot].is_in(self.window) {
@@ -795,7 +799,7 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Gives out the flow's row of the window that its counts are of, if it has any.
+    /// Emits the flow's row of the window that its counts are of, if any.
     #[inline]
     fn seal(&mut self, slot: usize, sink: &mut impl FlowSink) {
         let loss = self.loss.as_mut().map(|loss| loss.seal(slot));
@@ -812,16 +816,16 @@ impl<K: Key> FlowTable<K> {
         self.window
     }
 
-    /// Opens the next window: the counts of each flow are sealed by its first packet in it, or by the sweep. The sweep
-    /// must have gone all the way round since the last turn ([`FlowTable::sweep`] gave true).
+    /// Opens the next window: the counts of each flow are sealed by its first packet in it, or by the sweep.
+    /// The sweep must have completed a pass since the last turn ([`FlowTable::sweep`] returned true).
     pub fn turn(&mut self) {
         self.window = self.window.wrapping_add(1);
         self.swept = 0;
         self.is_sealing = true;
     }
 
-    /// Looks at up to `entries` entries: ends flows that are past a timeout and seals the counts of closed windows. True
-    /// when it has come to the end of the table; the next call begins anew.
+    /// Examines up to `entries` entries: ends flows that are past a timeout and seals the counts of closed
+    /// windows. Returns true when it has reached the end of the table; the next call starts again.
     ///
     /// Linear, so that the processor reads ahead: a million flows take some 64 MB, that is about 6 ms.
     pub fn sweep(&mut self, entries: usize, sink: &mut impl FlowSink) -> bool {
@@ -857,7 +861,7 @@ impl<K: Key> FlowTable<K> {
         done
     }
 
-    /// Entries that a whole sweep looks at.
+    /// Entries that a whole sweep examines.
     pub fn sweep_len(&self) -> usize {
         self.entries
     }
@@ -903,8 +907,8 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Gives out all flows as shares and leaves the table empty. It must have been made for them ([`Parts::shares`]), and no
-    /// window may have been turned since it was empty.
+    /// Emits all flows as shares and leaves the table empty. It must have been made for them
+    /// ([`Parts::shares`]), and no window may have turned since it was empty.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
         let Self { hot, cold, spills, arrivals, .. } = self;
         for (number, (hot, cold)) in hot.iter_mut().zip(cold.iter_mut()).enumerate() {
@@ -919,8 +923,9 @@ impl<K: Key> FlowTable<K> {
         self.forget_all();
     }
 
-    /// Counts a share of a flow in the open window, as if its packets had come here. False where there was no place for one
-    /// more flow: it is counted nowhere. Timeouts do not look at it, and the table must be made for shares ([`Parts::shares`]).
+    /// Counts a share of a flow in the open window, as if its packets had been counted here. False if there
+    /// was no place for one more flow: it is counted nowhere. Timeouts do not apply, and the table must be
+    /// made for shares ([`Parts::shares`]).
     #[must_use]
     pub fn add_share(&mut self, share: &FlowShare<K>, sink: &mut impl FlowSink) -> bool {
         let hash = share.key.hash(&self.config.seed);
@@ -947,7 +952,8 @@ impl<K: Key> FlowTable<K> {
         true
     }
 
-    /// Takes the entry of `slot` out of the index where no direction of it has a record, or counts that are to be sealed.
+    /// Removes the entry of `slot` from the index if no direction of it has a record, or counts that are to
+    /// be sealed.
     fn remove_if_vacant(&mut self, slot: usize) {
         let entry = slot >> self.slot_bits;
         let first = entry << self.slot_bits;
@@ -972,7 +978,7 @@ impl<K: Key> Drop for FlowTable<K> {
     }
 }
 
-/// All from `at` on; nothing where there is nothing.
+/// All elements from `at` on; empty if there are none.
 fn tail<T>(all: &[T], at: usize) -> &[T] {
     all.get(at..).unwrap_or_default()
 }

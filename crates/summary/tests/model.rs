@@ -74,7 +74,7 @@ struct Connection {
     booked: [LossCounts; 2],
 }
 
-/// What the documentation says of records, written down as simply as it goes.
+/// What the documentation says of records, implemented as simply as possible.
 struct Model {
     timeouts: Timeouts,
     max_flows: usize,
@@ -409,7 +409,7 @@ fn key_v6(n: u32) -> KeyV6 {
     }
 }
 
-/// Runs the steps through a table and the model and compares all that they give out.
+/// Runs the steps through a table and the model and compares all their output.
 fn compare<K: Key>(
     key: fn(u32) -> K,
     steps: &[Step],
@@ -483,7 +483,7 @@ fn compare<K: Key>(
                 model.window += 1;
             }
             Step::Sweep => {
-                // From wherever the last one stood to the end, and once more all the way.
+                // From the position of the last one to the end, and once more all the way.
                 while !table.sweep(70, &mut given) {}
                 while !table.sweep(usize::MAX, &mut given) {}
                 model.sweep();
@@ -553,8 +553,8 @@ proptest! {
         compare(key_v6, &steps, timeouts, parts, max_flows, seed);
     }
 
-    /// Few connections in which little but data and acknowledgements passes, so that much is booked of them, also while one
-    /// direction has no record.
+    /// Few connections with hardly anything but data and acknowledgements, so that many losses are booked for
+    /// them, also while one direction has no record.
     #[test]
     fn losses_agree_with_the_model(
         steps in prop::collection::vec(step(8, prop::sample::select(vec![ACK, ACK, ACK, ACK, ACK | FIN, SYN])), 1..40),
@@ -591,7 +591,7 @@ fn grows_and_shrinks<K: Key>(key: fn(u32) -> K, flows: u32) {
             }
             assert_eq!(table.len(), flows as usize);
         }
-        // Every second flow goes on, the others time out.
+        // Every second flow continues, the others time out.
         for n in (0..flows).step_by(2) {
             burst.clear();
             burst.push(key(n.wrapping_mul(2_654_435_761)), fields(start + 11, 0, 1), &seed);
@@ -716,7 +716,7 @@ fn losses_of_a_direction_without_a_record_belong_to_the_open_window() {
     table.turn();
     table.sweep(usize::MAX, &mut given);
     assert_eq!(table.len(), 1);
-    // The other one acknowledges bytes of it that nobody saw, and ends in the same window.
+    // The other one acknowledges bytes of it that were never seen, and ends in the same window.
     send(&mut table, &mut given, 1, 13, 700, 1_600);
     send(&mut table, &mut given, 1, 14, 800, 1_600);
     table.end_all(&mut given);

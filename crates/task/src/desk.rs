@@ -1,4 +1,4 @@
-//! Where what workers counted of a window comes together and is answered.
+//! Merges the workers' counts of a window, and answers it.
 
 use crate::answer::{self, AnswerInput};
 use crate::generation::Generation;
@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, VecDeque};
 use summary::Lease;
 use summary::sketch::SketchError;
 
-/// Windows whose loss is remembered: as many as a change can be measured against, and more.
+/// Windows whose loss is remembered: more than a change can be measured against.
 const REMEMBERED: usize = 64;
 
 /// A window of which parts are missing.
 #[derive(Debug)]
 struct Pending {
-    /// Whose memory it is.
+    /// The worker that owns the memory.
     owner: WorkerId,
     states: Box<TaskStates>,
 }
@@ -26,8 +26,8 @@ struct Pending {
 /// Empty states, and the worker that they belong to.
 pub type EmptiedStates = (WorkerId, Box<TaskStates>);
 
-/// Takes parts of windows, in each worker's order, and answers a window as soon as everybody is past it: nobody has to wait
-/// for a report to get memory back.
+/// Takes parts of windows, in each worker's order, and answers a window as soon as all workers are past it:
+/// no worker waits for a report to get memory back.
 #[derive(Debug)]
 pub struct Desk {
     /// By the first window that each answers, in order.
@@ -38,7 +38,7 @@ pub struct Desk {
     answered: BTreeMap<WindowId, Vec<TaskAnswer>>,
     /// Packets lost, by window.
     losses: BTreeMap<WindowId, Option<u64>>,
-    /// What keeps answers from being whole.
+    /// What keeps answers from being complete.
     fault: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl Answering {
         (0..).zip(&self.tasks.tasks).map(answer).collect()
     }
 
-    /// Answers a window. `fault` is what keeps the answers from being whole.
+    /// Answers a window. `fault` is what keeps the answers from being complete.
     fn answer(
         &mut self,
         window: WindowId,
@@ -113,13 +113,14 @@ impl Desk {
         }
     }
 
-    /// From this window on, which is later than all that were reported, `tasks` answer. They begin anew: what changed is measured
-    /// against windows of the same set. `memory` is that of their states, and goes back with the set.
+    /// From this window on, which is later than all that were reported, `tasks` answer. They start afresh:
+    /// changes are measured against windows of the same set. `memory` is that of their states, and is
+    /// released with the set.
     pub fn install(&mut self, first: WindowId, tasks: Tasks, memory: Option<Lease>) {
         self.sets.push_back(Answering::new(first, tasks, memory));
     }
 
-    /// True where this set still answers windows.
+    /// True if this set still answers windows.
     pub fn answers_by(&self, generation: Generation) -> bool {
         self.sets.iter().any(|set| set.tasks.generation == generation)
     }
@@ -129,8 +130,8 @@ impl Desk {
         self.sets.partition_point(|set| set.first <= window).saturating_sub(1)
     }
 
-    /// What `worker` counted in the window of this number. Memory that is free again comes back. Of a worker that was given up
-    /// nothing is heard any more: its windows may be answered already.
+    /// What `worker` counted in the window of this number. Returns memory that is free again. Parts of a
+    /// failed worker are ignored: its windows may be answered already.
     pub fn part(
         &mut self,
         worker: WorkerId,
@@ -159,7 +160,7 @@ impl Desk {
         emptied
     }
 
-    /// Nothing comes from this worker any more of the windows before this one.
+    /// This worker reports nothing more of the windows before this one.
     pub fn comes(&mut self, worker: WorkerId, window: WindowId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].enter(window);
         let mut emptied = Vec::new();
@@ -167,7 +168,7 @@ impl Desk {
         emptied
     }
 
-    /// Nothing comes from this worker any more.
+    /// This worker reports nothing more.
     pub fn gone(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].end();
         let mut emptied = Vec::new();
@@ -183,8 +184,8 @@ impl Desk {
         self.gone(worker)
     }
 
-    /// The answers of a window that is reported, in whose time this many packets were lost; `None` where a source cannot know.
-    /// Windows come in order.
+    /// The answers of a window that is reported, in whose time this many packets were lost; `None` if a
+    /// source cannot know. Windows are reported in order.
     pub fn report(&mut self, window: WindowId, lost: Option<u64>) -> Vec<TaskAnswer> {
         // Windows that a failed receiver had not counted are in no report.
         self.answered = self.answered.split_off(&window);
@@ -206,14 +207,14 @@ impl Desk {
         answers
     }
 
-    /// Windows come in order: sets that answer only earlier ones go, with their memory.
+    /// Windows are reported in order: sets that answer only earlier ones are dropped, with their memory.
     fn forget_sets_before(&mut self, window: WindowId) {
         let open = self.pending.first_key_value().map_or(window, |(&open, _)| open.min(window));
         let first = self.set(open);
         self.sets.drain(..first);
     }
 
-    /// Answers all windows that everybody is past, oldest first.
+    /// Answers all windows that all workers have completed, oldest first.
     fn answer(&mut self, emptied: &mut Vec<EmptiedStates>) {
         while let Some((&window, _)) = self.pending.first_key_value()
             && self.workers.are_past(window)

@@ -1,5 +1,5 @@
-//! Packets in the forms in which structures take them. Tasks that want the same form share it: a key is masked and hashed
-//! once a burst, however many tasks count it.
+//! Packets in the forms in which structures take them. Tasks that need the same form share it: a key is
+//! masked and hashed once a burst, however many tasks count it.
 
 use crate::spec::{IPV6_LEFT_OUT, Quantity, Weight};
 use packet::{Bursts, Key, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Packets, Seed};
@@ -10,7 +10,7 @@ use summary::sketch::{Contact, Update};
 pub(crate) enum Feed {
     /// Flows of a key.
     Flows { key: KeySpec, weight: Weight },
-    /// Keys, and with whom they have to do: `pair` is the key and the other together.
+    /// Keys and their peers: `pair` is the key and the peer together.
     Contacts { key: KeySpec, pair: KeySpec },
     /// Values of a field.
     Values(Quantity),
@@ -23,7 +23,7 @@ pub(crate) struct FeedItems {
     pub(crate) v6: Items<KeyV6>,
 }
 
-/// Of one address family. Only what the feed makes is filled.
+/// Of one address family. Only the parts of this feed are filled.
 #[derive(Debug, Default)]
 pub(crate) struct Items<K> {
     pub(crate) flows: Vec<Update<K>>,
@@ -46,7 +46,7 @@ impl<K> Items<K> {
 #[derive(Debug)]
 pub(crate) struct Feeder {
     seed: Seed,
-    /// What packets' hashes are of, where they can be taken for the run's key.
+    /// The key that packets' hashes are of, if the run's hashes can be reused.
     hashed: Option<KeySpec>,
     feeds: Vec<(Feed, FeedItems)>,
 }
@@ -56,7 +56,7 @@ impl Feeder {
         Self { seed, hashed, feeds: feeds.iter().map(|feed| (*feed, FeedItems::default())).collect() }
     }
 
-    /// Takes a burst.
+    /// Converts a burst.
     #[inline]
     pub(crate) fn feed(&mut self, bursts: &Bursts) {
         let Packets { v4, v6 } = bursts.packets();

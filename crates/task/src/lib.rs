@@ -1,10 +1,11 @@
-//! Measurement tasks (Alipourfard et al., HotNets 2015, table 1): what a user asks of traffic, which structure answers it,
-//! and how.
+//! Measurement tasks (Alipourfard et al., HotNets 2015, table 1): what a user wants to know of traffic, which
+//! structure answers it, and how.
 //!
-//! A [`TaskSpec`] is what was asked. [`Tasks::plan`] picks a structure and its size for each (`planner.rs`), and says
-//! why. Each worker counts in a [`TaskCounter`] of its own; those of one window come together at a [`Desk`], which answers.
+//! A [`TaskSpec`] is what was requested. [`Tasks::plan`] picks a structure and its size for each
+//! (`planner.rs`), and reports why. Each worker counts in its own [`TaskCounter`]; those of one window are
+//! combined at a [`Desk`], which answers.
 //!
-//! The crate knows nothing of frames, threads and clocks.
+//! The crate does not know frames, threads or clocks.
 //!
 //! ```
 //! use packet::{KeySpec, Seed};

@@ -1,4 +1,4 @@
-//! What a task counts in: one of the structures, for each address family.
+//! The state of a task: one of the structures, for each address family.
 
 mod contacts;
 mod counted;
@@ -17,7 +17,7 @@ use summary::sketch::{SketchError, Unmergeable};
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) v4: Part<KeyV4>,
-    /// None where keys have no addresses, and values are of no family.
+    /// None if keys have no addresses, and values are of no family.
     pub(crate) v6: Option<Part<KeyV6>>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) struct Part<K: Key> {
     pub(crate) of: StateKind<K>,
-    /// What it was given, in the unit of the weights.
+    /// The total of its input, in the unit of the weights.
     pub(crate) total: u64,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Maker {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Making {
     structure: Structure,
-    /// What it may take.
+    /// The memory that it may take.
     bytes: usize,
     /// Of a sample: one in this many is taken.
     one_in: u32,
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// What it was given.
+    /// The total of its input.
     pub(crate) fn total(&self) -> u64 {
         self.v4.total.saturating_add(self.v6.as_ref().map_or(0, |v6| v6.total))
     }

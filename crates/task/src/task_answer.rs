@@ -1,4 +1,4 @@
-//! What a measurement task answers of one window.
+//! The answer of a measurement task for one window.
 
 use flow::{Estimate, Field};
 use packet::{FlowKey, KeySpec};
@@ -6,14 +6,14 @@ use report::{Answer, Class, Column, ColumnKind, Span, Status, TaskNote, Value};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What one task answers of one window.
+/// The answer of one task for one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskAnswer {
     /// What kind of task: `heavy_hitters`, `entropy`, …
     pub name: &'static str,
     /// How it was counted.
     pub note: TaskNote,
-    /// `ok`, or what keeps the answer from being whole.
+    /// `ok`, or what keeps the answer from being complete.
     pub status: String,
     /// The answer.
     pub rows: TaskRows,
@@ -24,22 +24,22 @@ pub struct TaskAnswer {
 pub enum TaskRows {
     /// Flows with a figure each, the largest first.
     Flows {
-        /// What their keys consist of.
+        /// The definition of their keys.
         key: KeySpec,
-        /// What the figure is: `total_count`, `total_byte`, `contacts`, `change`.
+        /// The name of the figure: `total_count`, `total_byte`, `contacts`, `change`.
         figure: &'static str,
-        /// They are prefixes of a hierarchy.
+        /// Whether they are prefixes of a hierarchy.
         is_hierarchy: bool,
         /// The flows.
         flows: Vec<EstimatedFlow>,
     },
     /// Sizes in packets, ascending, and how many flows have each. Reports show them by [`size_classes`].
     Sizes(Vec<(u64, f64)>),
-    /// Bits; `None` where nothing was counted.
+    /// Bits; `None` if nothing was counted.
     Entropy(Option<Estimate>),
     /// Values by the share of packets that do not lie above them.
     Quantiles {
-        /// Of what: a field.
+        /// The field that they are of.
         of: &'static str,
         /// By share, IPv4 first.
         quantiles: Vec<QuantileRow>,
@@ -66,7 +66,7 @@ pub struct SizeClass {
     pub least: u64,
     /// The largest size.
     pub most: u64,
-    /// How many flows.
+    /// The number of flows.
     pub flows: f64,
 }
 
@@ -77,7 +77,7 @@ pub struct QuantileRow {
     pub share: f64,
     /// The value.
     pub value: Point,
-    /// Between which values the true one lies, and with which probability.
+    /// The values between which the true one lies, and the probability.
     pub bounds: Option<(Point, Point, f64)>,
 }
 
@@ -137,13 +137,15 @@ pub fn size_classes(sizes: &[(u64, f64)]) -> Vec<SizeClass> {
     classes
 }
 
-/// The lengths that this member of keys is cut to, of IPv4 and IPv6; `None` where it is whole, or no address.
+/// The lengths that this member of keys is truncated to, of IPv4 and IPv6; `None` if it is whole, or no
+/// address.
 fn prefix_lengths(key: &KeySpec, member: &str) -> Option<[u8; 2]> {
     key.prefix_lengths(member).filter(|lengths| *lengths != [32, 128])
 }
 
 impl TaskRows {
-    /// The least probability with which the bounds of all rows hold, and whether all are exact; `None` where a row has none.
+    /// The least probability with which the bounds of all rows hold, and whether all are exact; `None` if a
+    /// row has none.
     fn confidence(&self) -> Option<(f64, bool)> {
         let of = |estimate: &Estimate| {
             let bounds = estimate.bounds?;
@@ -163,7 +165,7 @@ impl TaskRows {
         rows.try_fold(first, |sum, row| Some(all(sum, row?)))
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Flows { flows, .. } => flows.len(),
@@ -248,8 +250,8 @@ impl TaskRows {
 }
 
 impl TaskAnswer {
-    /// How far the figures may be off, in words. Where the loss is known ([`TaskNote::lost`]) they are about the wire, else about what
-    /// was seen.
+    /// The bounds of the figures, in words. If the loss is known ([`TaskNote::lost`]) they are about the
+    /// wire, else about what was seen.
     pub fn bounds(&self) -> Cow<'static, str> {
         let Some((confidence, is_exact)) = self.rows.confidence() else { return Cow::Borrowed("none") };
         match (is_exact, confidence) {
@@ -261,7 +263,7 @@ impl TaskAnswer {
 }
 
 impl TaskAnswer {
-    /// The answer as reports have it.
+    /// The answer in the form of reports.
     pub fn into_answer(self, window: Option<Span>) -> Answer {
         let mut answer = Answer::new(self.name, window, self.rows.columns(), self.rows.rows());
         answer.class = Class::Sketch;

@@ -1,4 +1,4 @@
-//! All that a run answers at a time.
+//! All that a run answers at one time.
 
 use crate::rows::{Refusal, RowQueries, RowQuery, Site};
 use crate::{Generation, Tasks};
@@ -25,7 +25,7 @@ impl TaskSet {
         Ok(Self { rows: RowQueries::plan(generation, queries, site)?, packets })
     }
 
-    /// Which set this is.
+    /// The number of this set.
     pub fn generation(&self) -> Generation {
         self.rows.generation()
     }

@@ -1,4 +1,4 @@
-//! All tasks of a run: planned once, and counted by each worker for itself.
+//! All tasks of a run: planned once, and counted by each worker separately.
 
 use crate::feed::{Feed, Feeder};
 use crate::generation::{Generation, OtherGeneration};
@@ -29,11 +29,11 @@ pub(crate) struct Level {
     pub(crate) prefix: Option<u8>,
     /// Keys of its flows.
     pub(crate) key: KeySpec,
-    /// IPv6 has a part of its own.
+    /// IPv6 has a separate part.
     has_v6: bool,
 }
 
-/// What a run counts beside its flow tables.
+/// What a run counts in addition to its flow tables.
 #[derive(Clone, Debug)]
 pub struct Tasks {
     pub(crate) generation: Generation,
@@ -78,7 +78,7 @@ impl Tasks {
         Self { generation, ..self }
     }
 
-    /// Nothing to count.
+    /// An empty set: nothing to count.
     pub fn none(generation: Generation) -> Self {
         Self { generation, tasks: Vec::new(), feeds: Vec::new(), seed: Seed::new(0), hashed: None }
     }
@@ -146,7 +146,7 @@ impl Tasks {
         })
     }
 
-    /// In which set they are counted.
+    /// The set that they belong to.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -159,7 +159,7 @@ impl Tasks {
     /// Empty states for one worker and one window.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     pub fn states(&self) -> Result<TaskStates, SketchError> {
         let states = (0..self.tasks.len()).map(|task| self.states_of(task)).collect::<Result<_, _>>()?;
         Ok(TaskStates { generation: self.generation, states })
@@ -171,12 +171,13 @@ impl Tasks {
         levels.iter().map(|level| State::new(maker, level.has_v6, &self.seed)).collect()
     }
 
-    /// What makes packets ready; each worker needs one.
+    /// Prepares packets for the states; each worker needs one.
     fn feeder(&self) -> Feeder {
         Feeder::new(self.seed, self.hashed, &self.feeds)
     }
 
-    /// Bytes that the states of a run with this many workers may take: two for each of them, and what changes are measured against.
+    /// Bytes that the states of a run with this many workers may take: two for each of them, and the earlier
+    /// windows that changes are measured against.
     pub fn bytes(&self, workers: usize) -> usize {
         let of_task = |task: &Task| {
             let Choice { bytes, bytes_v6, .. } = task.maker.choice;
@@ -193,7 +194,7 @@ impl Tasks {
     }
 }
 
-/// A worker's half: states, and what feeds them.
+/// A worker's part: states, and their feeder.
 #[derive(Debug)]
 pub struct TaskCounter {
     states: Box<TaskStates>,
@@ -207,8 +208,8 @@ impl TaskCounter {
         Self { states, feeder: tasks.feeder(), feeds: tasks.feeds_of() }
     }
 
-    /// Counts parsed packets, whose hashes are by the run's seed. No allocation once buffers have the size of a burst, no lock, no
-    /// clock.
+    /// Counts parsed packets, whose hashes use the run's seed. No allocation once buffers have the size of a
+    /// burst, no lock, no clock.
     #[inline]
     pub fn count(&mut self, bursts: &Bursts) {
         let Self { states, feeder, feeds } = self;
@@ -220,7 +221,7 @@ impl TaskCounter {
         }
     }
 
-    /// What was counted since the last call; counting goes on in `empty`.
+    /// What was counted since the last call; counting continues in `empty`.
     pub fn turn(&mut self, empty: Box<TaskStates>) -> Box<TaskStates> {
         std::mem::replace(&mut self.states, empty)
     }
@@ -232,7 +233,7 @@ impl TaskCounter {
 }
 
 impl TaskStates {
-    /// By which set of tasks it is counted.
+    /// The set of tasks that it counts.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -240,20 +241,20 @@ impl TaskStates {
     /// Adds what another worker counted in the same window.
     ///
     /// # Errors
-    /// Where the other is of another set of tasks, even one of the same sizes; nothing has changed then.
+    /// If the other is of another set of tasks, even one of the same sizes; nothing is changed then.
     pub fn merge(&mut self, other: &Self) -> Result<(), CannotMerge> {
         self.generation.takes(other.generation)?;
         let states = self.states.iter_mut().flatten().zip(other.states.iter().flatten());
         Ok(states.into_iter().try_for_each(|(ours, theirs)| ours.merge(theirs))?)
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Clears everything and keeps the memory.
     pub fn reset(&mut self) {
         self.states.iter_mut().flatten().for_each(State::reset);
     }
 }
 
-/// Why what two workers counted is not merged.
+/// Why the counts of two workers are not merged.
 #[derive(Debug)]
 pub enum CannotMerge {
     /// They counted by different sets of tasks.

@@ -113,7 +113,7 @@ fn by_workers(tasks: &Tasks, windows: &[&[Packet]], workers: usize, by_flow: boo
             count(&mut counters[worker], &parts[worker]);
             let empty = Box::new(tasks.states().expect("memory"));
             let back = desk.part(WorkerId::new(worker), window, counters[worker].turn(empty));
-            // The first part is kept until the last one has come; then both are free.
+            // The first part is kept until the last one has arrived; then both are free.
             let expected = if turn == 0 {
                 0
             } else if turn + 1 == workers {

@@ -13,13 +13,13 @@ use std::sync::Arc;
 use task::TaskSet;
 use task::rows::{RowPartials, RowScratch, RunPartials};
 
-/// See the module's head.
+/// See the module's documentation.
 pub(super) struct Answers {
     control: Control,
     anonymizer: Option<Anonymizer>,
     node: String,
     outlet: WindowOutlet,
-    /// Windows some rows of which have come.
+    /// Windows some rows of which have arrived.
     open: BTreeMap<WindowId, (Arc<TaskSet>, RowPartials)>,
     scratch: RowScratch,
     /// The set that the run began with, which answers for the whole of it.
@@ -68,7 +68,7 @@ impl Answers {
         }
     }
 
-    /// Takes the totals of ended records. `are_last`: no others come of their keys.
+    /// Takes the totals of ended records. `are_last`: no others of their keys follow.
     pub(super) fn record_rows(&mut self, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>, are_last: bool) {
         match &mut self.run {
             Some(run) if are_last => {
@@ -83,12 +83,12 @@ impl Answers {
         }
     }
 
-    /// Answers a window, all rows of which have come. False where it could not be passed on.
+    /// Answers a window, all rows of which have arrived. False if it could not be passed on.
     pub(super) fn window(&mut self, closed: ClosedWindow) -> bool {
         let window = closed.window;
         let empty = (closed.empty_before != 0).then(|| self.empty(&closed));
         let empty_passed = empty.is_none_or(|empty| (self.outlet)(empty));
-        // Windows of a receiver that failed are in no report: their rows go.
+        // Windows of a receiver that failed are in no report: their rows are dropped.
         let later = self.open.split_off(&window.next());
         let own = std::mem::replace(&mut self.open, later).remove(&window);
         self.control.forget_before(window);
@@ -146,14 +146,15 @@ impl Answers {
         passed
     }
 
-    /// Takes what the run's answers lack in addition to what windows say.
+    /// Takes what the run's answers lack in addition to what windows report.
     pub(super) fn lack(&mut self, lacking: &Lacking) {
         self.run_lacking.add(lacking);
     }
 
     /// A run of windows without a frame, before the one that is closed.
     fn empty(&self, closed: &ClosedWindow) -> Window {
-        // They lie right before this window and are as long. The window before them may have been refused.
+        // They lie immediately before this window and have the same length. The window before them may have
+        // been refused.
         let Span { start_ns, end_ns } = closed.span;
         let length = closed.empty_before.saturating_mul(end_ns - start_ns);
         let span = Span { start_ns: start_ns.saturating_sub(length), end_ns: start_ns };
@@ -199,14 +200,14 @@ impl Answers {
     }
 }
 
-/// However the thread ends, receivers stop waiting for its answers.
+/// However this thread ends, receivers stop waiting for its answers.
 impl Drop for Answers {
     fn drop(&mut self) {
         self.control.answered(WindowId::MAX);
     }
 }
 
-/// What answers over rows lack.
+/// A statement of what answers over rows lack.
 fn missing(refused_rows: u64) -> Option<String> {
     (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"))
 }

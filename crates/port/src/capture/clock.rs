@@ -22,7 +22,7 @@ enum Tick {
 }
 
 impl Clock {
-    /// From the options `if_tsresol` (a microsecond where there is none) and `if_tsoffset`.
+    /// From the options `if_tsresol` (a microsecond if missing) and `if_tsoffset`.
     pub(super) fn new(resolution: Option<u8>, offset_s: i64) -> Self {
         let resolution = resolution.unwrap_or(6);
         let power = u32::from(resolution & 0x7f);

@@ -8,7 +8,8 @@ use super::totals::Totals;
 use crate::{Answer, Status, Value, format_time};
 use notation::grouped;
 
-/// An answer as a table with at most `most` rows. `totals` is what its packets and bytes are shares of.
+/// An answer as a table with at most `most` rows. `totals` is the whole that its packets and bytes are shares
+/// of.
 pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
     let columns: Vec<_> =
         layout::columns(answer, totals).iter().flat_map(|shown| cells(answer, shown)).collect();
@@ -40,7 +41,7 @@ pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
     text
 }
 
-/// What keeps the answer from being whole.
+/// What keeps the answer from being complete.
 fn status(answer: &Answer) -> Option<String> {
     let watched = answer.watched.map(|watched| {
         format!("watched from {} to {}", format_time(watched.start_ns), format_time(watched.end_ns))
@@ -74,13 +75,13 @@ struct TableColumn {
     content: Content,
 }
 
-/// What its cells say of the value at a position of the row.
+/// The text of its cells for the value at a position of the row.
 enum Content {
     Value(Form),
     Lower(Form),
     Upper(Form),
     Share(u64),
-    /// An address, and the port of this column with it.
+    /// An address with the port of this column.
     Endpoint(&'static str),
     Protocol,
     /// Sizes from the value to that of the next column.

@@ -7,7 +7,8 @@ use super::totals::Totals;
 use crate::{Answer, RunReport, Status, Window, format_time};
 use notation::{grouped, scaled};
 
-/// Rows of an answer that are shown. The rankings of every run have a limit of their own and are shown whole; JSON has all.
+/// Rows of an answer that are shown. The rankings of every run have their own limit and are shown whole; JSON
+/// has all.
 const MOST_ROWS: usize = 20;
 
 /// The whole run on a terminal: lines, and the answers about the whole run as tables.
@@ -66,7 +67,7 @@ pub fn window_report(window: &Window) -> String {
     text(lines) + &tables(window.answers.iter(), totals.as_ref())
 }
 
-/// One window of a replay on a terminal: the answers that its report at the end does not have.
+/// One window of a replay on a terminal: the answers that are not in the report at the end.
 pub fn window_answers(window: &Window) -> String {
     if let Some(line) = empty(window) {
         return line;
@@ -90,7 +91,7 @@ fn text(lines: Vec<String>) -> String {
     lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
-/// The answers as tables; rankings without rows are left out.
+/// The answers as tables; rankings without rows are omitted.
 fn tables<'a>(answers: impl Iterator<Item = &'a Answer>, totals: Option<&Totals>) -> String {
     let mut text = String::new();
     for one in answers.filter(|answer| !HEAD.contains(&answer.query.as_str())) {

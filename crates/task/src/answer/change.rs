@@ -1,5 +1,5 @@
-//! Flows whose traffic changed: against the last window, or against what a moving average of several forecasts (Krishnamurthy,
-//! Sen, Zhang, Chen, IMC 2003).
+//! Flows whose traffic changed: against the last window, or against the forecast of a moving average over
+//! several (Krishnamurthy, Sen, Zhang, Chen, IMC 2003).
 
 use super::{AnswerInput, Rows, estimated, ranked};
 use crate::spec::Against;
@@ -53,7 +53,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
 
 type Changes = (Vec<(FlowKey, Estimate)>, bool);
 
-/// The flows whose weight differs by `threshold` or more from the mean of what was before.
+/// The flows whose weight differs by `threshold` or more from the mean of earlier windows.
 fn of_part<K: Key>(
     now: &Part<K>,
     before: &[&Part<K>],
@@ -121,13 +121,14 @@ fn differences<'a, T, K: Key, I: Iterator<Item = (&'a K, u64)>>(
     changes.into_iter().filter(|(_, change)| change.abs() >= threshold as f64).collect()
 }
 
-/// Where a flow found no room, it is missing here.
+/// A flow that found no room is missing here.
 fn exact<K: Key>(flows: Vec<(K, f64)>, not_kept: bool) -> HeavyKeys<K> {
     let estimate = |change: f64| if not_kept { Estimate::unbounded(change) } else { Estimate::exact(change) };
     HeavyKeys::new(flows.into_iter().map(|(key, change)| (key, estimate(change))).collect(), not_kept)
 }
 
-/// Of linear sketches: `windows` times this window less all those before it, divided by their number, so that counters stay whole.
+/// Of linear sketches: `windows` times this window minus all those before it, divided by their number, so
+/// that counters stay whole.
 fn linear<'a, K: Key, P: Policy + Signed + summary::sketch::Linear + 'a>(
     now: &Tracked<K, P>,
     before: impl Iterator<Item = &'a Tracked<K, P>>,
@@ -162,7 +163,8 @@ where
     Ok(found)
 }
 
-/// What an MV-Sketch gives are bounds of the change without its sign: with it they are those of both windows' bounds.
+/// An MV-Sketch bounds the change without its sign: with the sign, the bounds follow from those of both
+/// windows.
 fn signed<K: Key>(found: HeavyKeys<K>, now: &MvSketch<K>, before: &MvSketch<K>) -> HeavyKeys<K> {
     let turned = |(key, _): (K, Estimate)| {
         let bounds = now.estimate(&key).bounds.zip(before.estimate(&key).bounds);

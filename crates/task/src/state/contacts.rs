@@ -1,4 +1,4 @@
-//! Structures that count with how many others each key had to do.
+//! Structures that count the peers of each key.
 
 use super::Making;
 use crate::Structure;

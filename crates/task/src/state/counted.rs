@@ -138,7 +138,7 @@ impl<K: Key> Counted<K> {
             (Self::FlowSample(ours), Self::FlowSample(theirs)) => ours.merge(theirs),
             (Self::SampleAndHold(ours), Self::SampleAndHold(theirs)) => ours.merge(theirs),
             (Self::SizeArray(ours), Self::SizeArray(theirs)) => ours.merge(theirs),
-            // The planner lets these run only where each core has flows of its own.
+            // The planner lets these run only where each core has its own flows.
             (Self::Conservative(ours), Self::Conservative(theirs)) => ours.merge_disjoint(theirs),
             (Self::StreamSample(ours), Self::StreamSample(theirs)) => ours.merge_disjoint(theirs),
             (ours, theirs) => Err(Unmergeable::new(ours.text(), theirs.text())),

@@ -9,7 +9,7 @@ use summary::sketch::{
     SketchError, Summary, Unmergeable, Update, UpdateBurst, ValueReservoir,
 };
 
-/// Values that go in together.
+/// Values that are added together.
 const BATCH: usize = 64;
 
 /// One of them.
@@ -26,7 +26,7 @@ impl fmt::Debug for Values {
     }
 }
 
-/// A value as the exact table keeps it.
+/// A value as a key of the exact table.
 fn key_of(value: u64) -> KeyV4 {
     KeyV4::new(value.to_be_bytes(), [0; 4], 0)
 }
@@ -133,7 +133,7 @@ impl Values {
     }
 }
 
-/// A value as structures take it that know no keys.
+/// A value as an update for structures without keys.
 fn weighed(value: u64) -> Update<()> {
     Update { key: (), hash: 0, weight: value }
 }
