@@ -51,7 +51,7 @@ unsafe impl Send for CaptureSource {}
 
 impl CaptureSource {
     /// Opens a capture file, or standard input for `-`; at most `burst` frames come at once. Whether it is a
-    /// capture shows with the first `rx_burst`.
+    /// capture shows with the first `rx_burst`, which gives [`SourceError::Open`] where it is none.
     ///
     /// # Errors
     /// [`SourceError::Open`]: it does not exist or cannot be read.
@@ -106,6 +106,14 @@ impl CaptureSource {
         parsed
     }
 
+    /// Why reading stops here: before the format is known, this is no capture.
+    fn stopped(&self, reason: &str) -> SourceError {
+        match (self.damaged(reason), &self.format) {
+            (SourceError::Damaged(text), Format::Unknown) => SourceError::Open(text),
+            (error, _) => error,
+        }
+    }
+
     fn damaged(&self, reason: &str) -> SourceError {
         let place = match self.stream.compression() {
             None => String::new(),
@@ -121,7 +129,7 @@ impl CaptureSource {
         if matches!(self.format, Format::Unknown) {
             return Err(match rest.len() {
                 0 => self.damaged("not a capture file: it is empty"),
-                1..4 => self.damaged(&pass::foreign(rest)),
+                1..4 => self.stopped(&pass::foreign(rest)),
                 have => self
                     .damaged(&format!("the capture is cut short: its header has {have} bytes of {needed}")),
             });
@@ -173,7 +181,7 @@ impl PacketSource for CaptureSource {
                 Stop::Full => 0,
                 Stop::Short(needed) => needed,
                 Stop::Damaged(reason) => {
-                    self.state = State::Failed(self.damaged(&reason));
+                    self.state = State::Failed(self.stopped(&reason));
                     0
                 }
             };
