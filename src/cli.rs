@@ -1,8 +1,9 @@
 //! The command line.
 
+use crate::names;
 use crate::quantity;
 use clap::builder::BoolishValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use engine::{Cores, Design, Every, Split, State};
 use packet::KeySpec;
 use port::Pacing;
@@ -12,9 +13,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 use summary::StatisticSpec;
 
+const USAGE: &str = "edison SOURCE… [FILTER]
+       edison COMMAND";
+
+const EXAMPLES: &str = "\
+`edison trace.pcap` is short for `edison run trace.pcap`, `edison -i eth0` for `edison run -i eth0`.
+`edison run -h` shows the options that most runs need.";
+
 /// Exact network measurement, with its own loss beside every figure.
 #[derive(Debug, Parser)]
-#[command(name = "edison", version, max_term_width = 110)]
+#[command(name = "edison", version, max_term_width = 110, override_usage = USAGE, after_help = EXAMPLES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -45,167 +53,214 @@ pub(crate) enum Command {
     },
 }
 
+/// Headings of options. The first four are those of `-h`.
+const SOURCE: &str = "Source";
+const QUESTION: &str = "Question";
+const OUTPUT: &str = "Output";
+const LIMITS: &str = "Limits";
+const RECORDS: &str = "Flow records";
+const MACHINE: &str = "Cores, tables and settings";
+
+const RUN_USAGE: &str = "edison run [OPTIONS] SOURCE… [FILTER]
+       edison [OPTIONS] SOURCE… [FILTER]";
+
+const RUN_SHORT_EXAMPLES: &str = "\
+Examples:
+  edison trace.pcap                              measure a capture
+  edison a.pcap b.pcapng.gz 'tcp port 443'       two captures as one, what the filter matches
+  edison -i eth0 --every 5s                      an interface, until Ctrl-C
+  edison trace.pcap -w flows.parquet             flow records to a file
+
+--help lists all options and exit codes.";
+
 const RUN_EXAMPLES: &str = "\
 Examples:
-  edison run trace.pcap                              measure a capture
+  edison trace.pcap                                  measure a capture: short for edison run trace.pcap
   edison run a.pcap b.pcapng.gz 'tcp port 443'       two captures as one, what the filter matches
   tcpdump -w - | edison run -                        a capture from standard input
   edison run -i eth0 --every 5s                      an interface, until Ctrl-C
   edison run --port 0000:01:00.0 --flows f.parquet   a DPDK port, flow records to a file
   edison run --port 0000:01:00.0 --cores 4           the same on four cores, a receive queue each
   edison run --synthetic packets=10M,flows=1M,zipf=1.0
+  edison run trace.pcap --every 1min                 also each window of a minute
   edison run trace.pcap --json --every 1Mp           one line of JSON per million packets
+  edison run trace.pcap --report - --json            the answers of each window, then the report
   edison run trace.pcap --task heavy-hitters:key=src_addr,share=0.2% --task entropy:memory=256KiB
   edison run trace.pcap --cores 2                    two cores: one reads, one counts
   edison run trace.pcap --design 1x2 --split position --idle-timeout off --active-timeout off     bursts in portions
   edison run trace.pcap --wire rate=10Gbps,queues=2 --cores 2     what two cores would have lost on a link
 
-Every option can also be set in the environment (EDISON_EVERY=5s) or in a file (--config, the same names).
-Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 ended early with what was measured written.";
+Every option can also be set in the environment (EDISON_EVERY=5s) or in a file (--config, the same names); the command line
+wins over the environment, and that over the file. Fields have the names of `edison fields`; bytes, packets, srcip, dstip, sport,
+dport and proto are understood too.
+Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 ended early with what was measured written, or an output that
+lost everything.";
 
 /// Options of `edison run`.
 #[derive(Debug, Args)]
-#[command(after_help = RUN_EXAMPLES)]
+#[command(disable_help_flag = true, override_usage = RUN_USAGE, after_help = RUN_SHORT_EXAMPLES, after_long_help = RUN_EXAMPLES)]
 pub(crate) struct RunOptions {
-    /// Capture files (pcap, pcapng, also gzip or zstd; '-' is standard input), then a filter as tcpdump takes it
-    #[arg(value_name = "SOURCE… [FILTER")]
+    /// Capture files ('-' is standard input), then a filter as tcpdump takes it
+    ///
+    /// Files are pcap or pcapng, also in gzip or zstd. Words that are no files begin the filter.
+    #[arg(help_heading = SOURCE, display_order = 0, value_name = "SOURCE")]
     pub(crate) words: Vec<String>,
-    /// Measure a kernel interface; may be given several times
-    #[arg(short, long, value_name = "NAME", env = "EDISON_INTERFACE")]
+    /// Measure this capture file, as tcpdump names it; may be given several times
+    #[arg(help_heading = SOURCE, hide_short_help = true, short, long, value_name = "FILE", env = "EDISON_READ", hide_env = true)]
+    pub(crate) read: Vec<String>,
+    /// Measure a kernel interface
+    ///
+    /// May be given several times.
+    #[arg(help_heading = SOURCE, short, long, value_name = "NAME", env = "EDISON_INTERFACE", hide_env = true)]
     pub(crate) interface: Vec<String>,
-    /// Measure a DPDK port: a PCI address, or a virtual device such as net_af_packet0,iface=eth0
-    #[arg(long, value_name = "DEVARGS", env = "EDISON_PORT", value_delimiter = ' ')]
+    /// Measure a DPDK port (edison ports lists them)
+    ///
+    /// A PCI address, or a virtual device such as net_af_packet0,iface=eth0. May be given several times.
+    #[arg(help_heading = SOURCE, long, value_name = "DEVARGS", env = "EDISON_PORT", hide_env = true, value_delimiter = ' ')]
     pub(crate) port: Vec<String>,
-    /// Arguments for DPDK's EAL, in one string
-    #[arg(long, value_name = "ARGS", env = "EDISON_EAL", allow_hyphen_values = true)]
-    pub(crate) eal: Option<String>,
     /// Measure generated traffic: packets=10M,flows=1M,zipf=1.0,size=64,seed=1
-    #[arg(long, value_name = "SPEC", env = "EDISON_SYNTHETIC")]
+    #[arg(help_heading = SOURCE, hide_short_help = true, long, value_name = "SPEC", env = "EDISON_SYNTHETIC", hide_env = true)]
     pub(crate) synthetic: Option<String>,
     /// Let the file's or the generated frames arrive as on a wire: rate=25Mpps or 100Gbps, queues=2, ring=4096,
     /// arrivals=poisson, packets=N or seconds=S, mbufs=N; without a rate nothing is lost
-    #[arg(long, value_name = "SPEC", env = "EDISON_WIRE")]
+    #[arg(help_heading = SOURCE, hide_short_help = true, long, value_name = "SPEC", env = "EDISON_WIRE", hide_env = true)]
     pub(crate) wire: Option<WireSpec>,
-    /// Cores to measure on: how many (2), or which (0,2-3)
-    #[arg(long, value_name = "N|LIST", env = "EDISON_CORES")]
-    pub(crate) cores: Option<Cores>,
-    /// How cores share the work: rss, sync, async, pipeline, cooperative, or NxM (N queues with M workers each)
-    /// [default: rss where the source has a queue for each core, else async]
-    #[arg(long, value_name = "DESIGN", env = "EDISON_DESIGN")]
-    pub(crate) design: Option<Design>,
-    /// How a receiver shares a burst out among its workers: hash (a flow stays on one core), or position (portions in turn;
-    /// flows are merged when a window closes, and timeouts must be off)
-    #[arg(long, value_name = "hash|position", env = "EDISON_SPLIT", default_value_t)]
-    pub(crate) split: Split,
-    /// Where flows are kept: separate (each core for itself), or shared (in tables of a fixed size that all cores update;
-    /// timeouts must be off)
-    #[arg(long, value_name = "separate|shared", env = "EDISON_STATE", default_value_t)]
-    pub(crate) state: State,
-    /// Length of a window: a time (10s), or a number of received packets (1Mp)
-    #[arg(long, value_name = "TIME|PACKETSp", env = "EDISON_EVERY", default_value = "10s", value_parser = quantity::every)]
+    /// Take only what is addressed to this machine
+    #[arg(help_heading = SOURCE, hide_short_help = true, long, env = "EDISON_NO_PROMISCUOUS", hide_env = true, value_parser = BoolishValueParser::new())]
+    pub(crate) no_promiscuous: bool,
+    /// Arguments for DPDK's EAL, in one string
+    #[arg(help_heading = SOURCE, hide_short_help = true, long, value_name = "ARGS", env = "EDISON_EAL", hide_env = true, allow_hyphen_values = true)]
+    pub(crate) eal: Option<String>,
+    /// Length of a window: a time (10s) or packets (1Mp)
+    ///
+    /// A time, or a number of received packets. Of a capture, the windows are shown where this is given; else the answers over the
+    /// whole run alone.
+    #[arg(help_heading = QUESTION, long, value_name = "TIME|PACKETSp", env = "EDISON_EVERY", hide_env = true, default_value = "10s", value_parser = quantity::every)]
     pub(crate) every: Every,
     /// Lines in a ranking
-    #[arg(long, value_name = "N", env = "EDISON_TOP", default_value_t = 10)]
+    #[arg(help_heading = QUESTION, short = 'n', long, value_name = "N", env = "EDISON_TOP", hide_env = true, default_value_t = 10)]
     pub(crate) top: usize,
-    /// Write flow records; the suffix chooses the format: .csv, .jsonl, .parquet, .ipfix
-    #[arg(long, value_name = "PATH", env = "EDISON_FLOWS")]
+    /// What a flow is: fields (src_addr/24/64,dst_port)
+    ///
+    /// Fields, and prefixes of addresses for IPv4 and IPv6. Usual is the 5-tuple: src_addr,dst_addr,protocol,src_port,dst_port.
+    #[arg(help_heading = QUESTION, long, value_name = "FIELDS", env = "EDISON_KEY", hide_env = true, default_value = "src_addr,dst_addr,protocol,src_port,dst_port", value_parser = names::key, hide_default_value = true)]
+    pub(crate) key: KeySpec,
+    /// Track TCP losses, retransmissions and round-trip times
+    #[arg(help_heading = QUESTION, long, env = "EDISON_LOSS", hide_env = true, value_parser = BoolishValueParser::new())]
+    pub(crate) loss: bool,
+    /// Answer a question of each window (edison tasks lists them)
+    ///
+    /// Such as heavy-hitters:key=src_addr,share=0.2%. May be given several times.
+    #[arg(help_heading = QUESTION, long, value_name = "SPEC", env = "EDISON_TASK", hide_env = true, value_delimiter = ' ')]
+    pub(crate) task: Vec<String>,
+    /// Which header of a tunnelled packet is measured
+    #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "WHICH", env = "EDISON_TUNNEL", hide_env = true, default_value = "outer")]
+    pub(crate) tunnel: TunnelChoice,
+    /// Write flow records: .csv, .jsonl, .parquet, .ipfix
+    ///
+    /// The suffix chooses the format; '-' is standard output, as CSV.
+    #[arg(help_heading = OUTPUT, short = 'w', long, value_name = "PATH", env = "EDISON_FLOWS", hide_env = true)]
     pub(crate) flows: Option<PathBuf>,
+    /// Write the report of the run as JSON; '-' is standard output
+    #[arg(help_heading = OUTPUT, long, value_name = "PATH", env = "EDISON_REPORT", hide_env = true)]
+    pub(crate) report: Option<PathBuf>,
+    /// Print JSON, a line for each answer of a window, instead of tables
+    #[arg(help_heading = OUTPUT, long, env = "EDISON_JSON", hide_env = true, value_parser = BoolishValueParser::new())]
+    pub(crate) json: bool,
+    /// Fields of flow records, in this order (see edison fields)
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "LIST", env = "EDISON_FIELDS", hide_env = true)]
+    pub(crate) fields: Option<String>,
     /// Write window rows, what each flow counted in each window, as Parquet; the path ends in .parquet
-    #[arg(long, value_name = "PATH", env = "EDISON_ROWS")]
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "PATH", env = "EDISON_ROWS", hide_env = true)]
     pub(crate) rows: Option<PathBuf>,
     /// Begin a new file after this much stream time (1h) or this many bytes (100MiB), and on SIGHUP (hup: only then); times
     /// stand in the names
-    #[arg(long, value_name = "TIME|SIZE|hup", env = "EDISON_ROTATE", value_parser = quantity::rotation)]
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "TIME|SIZE|hup", env = "EDISON_ROTATE", hide_env = true, value_parser = quantity::rotation)]
     pub(crate) rotate: Option<Rotation>,
     /// Send flow records to an IPFIX collector: ipfix://HOST:PORT (UDP), ipfix://HOST:PORT?transport=tcp
-    #[arg(long, value_name = "URL", env = "EDISON_EXPORT")]
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "URL", env = "EDISON_EXPORT", hide_env = true)]
     pub(crate) export: Option<Collector>,
     /// Replace addresses, prefixes kept, in records and reports (Crypto-PAn): a file of 32 bytes or 64 hexadecimal digits
-    #[arg(long, value_name = "KEYFILE", env = "EDISON_ANONYMIZE")]
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "KEYFILE", env = "EDISON_ANONYMIZE", hide_env = true)]
     pub(crate) anonymize: Option<PathBuf>,
-    /// Fields of those records, in this order (see edison fields)
-    #[arg(long, value_name = "LIST", env = "EDISON_FIELDS")]
-    pub(crate) fields: Option<String>,
-    /// Write the report of the run as JSON
-    #[arg(long, value_name = "PATH", env = "EDISON_REPORT")]
-    pub(crate) report: Option<PathBuf>,
-    /// Print one line of JSON per window instead of tables
-    #[arg(long, env = "EDISON_JSON", value_parser = BoolishValueParser::new())]
-    pub(crate) json: bool,
-    /// Begin a new record for a flow that is this old, or off
-    #[arg(long, value_name = "TIME", env = "EDISON_ACTIVE_TIMEOUT", default_value = "30min", value_parser = notation::timeout_ns)]
-    pub(crate) active_timeout: u64,
-    /// End a record when no packet came for longer than this, or off
-    #[arg(long, value_name = "TIME", env = "EDISON_IDLE_TIMEOUT", default_value = "30s", value_parser = notation::timeout_ns)]
-    pub(crate) idle_timeout: u64,
-    /// The most memory for tables and queues [default: half of the machine's or the control group's]
-    #[arg(long, value_name = "SIZE", env = "EDISON_MEMORY", value_parser = notation::bytes)]
-    pub(crate) memory: Option<u64>,
-    /// The most flows at a time; packets of more are counted in the record "other" [default: as memory allows]
-    #[arg(long, value_name = "N", env = "EDISON_MAX_FLOWS", value_parser = notation::count)]
-    pub(crate) max_flows: Option<u64>,
-    /// Which header of a tunnelled packet is measured
-    #[arg(long, value_name = "WHICH", env = "EDISON_TUNNEL", default_value = "outer")]
-    pub(crate) tunnel: TunnelChoice,
     /// Name of this observation point [default: the host's name]
-    #[arg(long, value_name = "NAME", env = "EDISON_NODE")]
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "NAME", env = "EDISON_NODE", hide_env = true)]
     pub(crate) node: Option<String>,
-    /// What a flow is: fields, and prefixes of addresses for IPv4 and IPv6 (src_addr/24/64,dst_port)
-    #[arg(long, value_name = "FIELDS", env = "EDISON_KEY", default_value = "src_addr,dst_addr,protocol,src_port,dst_port", value_parser = KeySpec::parse, hide_default_value = true)]
-    pub(crate) key: KeySpec,
-    /// Track TCP losses, retransmissions and round-trip times
-    #[arg(long, env = "EDISON_LOSS", value_parser = BoolishValueParser::new())]
-    pub(crate) loss: bool,
+    /// Print the usual options, or all of them
+    #[arg(help_heading = LIMITS, display_order = 2000, short, long, action = ArgAction::Help)]
+    help: Option<bool>,
+    /// End after this many received packets (1M)
+    #[arg(help_heading = LIMITS, short = 'c', long, value_name = "N", env = "EDISON_PACKETS", hide_env = true, value_parser = notation::count)]
+    pub(crate) packets: Option<u64>,
+    /// End after this much time of the stream (30s)
+    #[arg(help_heading = LIMITS, long, value_name = "TIME", env = "EDISON_DURATION", hide_env = true, value_parser = notation::duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Cores to measure on: how many (2) or which (0,2-3)
+    #[arg(help_heading = LIMITS, long, value_name = "N|LIST", env = "EDISON_CORES", hide_env = true)]
+    pub(crate) cores: Option<Cores>,
+    /// The most memory for tables and queues
+    ///
+    /// The default is half of the machine's or of the control group's.
+    #[arg(help_heading = LIMITS, long, value_name = "SIZE", env = "EDISON_MEMORY", hide_env = true, value_parser = notation::bytes)]
+    pub(crate) memory: Option<u64>,
+    /// End when nothing arrives for this long
+    #[arg(help_heading = LIMITS, hide_short_help = true, long, value_name = "TIME", env = "EDISON_IDLE_EXIT", hide_env = true, value_parser = notation::duration)]
+    pub(crate) idle_exit: Option<Duration>,
+    /// The most flows at a time; packets of more are counted in the record "other" [default: as memory allows]
+    #[arg(help_heading = LIMITS, hide_short_help = true, long, value_name = "N", env = "EDISON_MAX_FLOWS", hide_env = true, value_parser = notation::count)]
+    pub(crate) max_flows: Option<u64>,
+    /// End a record when no packet came for longer than this, or off
+    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "TIME", env = "EDISON_IDLE_TIMEOUT", hide_env = true, default_value = "30s", value_parser = notation::timeout_ns)]
+    pub(crate) idle_timeout: u64,
+    /// Begin a new record for a flow that is this old, or off
+    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "TIME", env = "EDISON_ACTIVE_TIMEOUT", hide_env = true, default_value = "30min", value_parser = notation::timeout_ns)]
+    pub(crate) active_timeout: u64,
+    /// Put both directions of a flow into one record (RFC 5103)
+    #[arg(help_heading = RECORDS, hide_short_help = true, long, env = "EDISON_BIFLOW", hide_env = true, value_parser = BoolishValueParser::new())]
+    pub(crate) biflow: bool,
     /// Statistics of the interleaving gap, the frames received between two packets of a flow: mean,stddev,p50,p99.9
-    #[arg(long, value_name = "LIST", env = "EDISON_GAP")]
+    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_GAP", hide_env = true)]
     pub(crate) gap: Option<StatisticSpec>,
     /// Statistics of packet sizes (layer-3 bytes), as --gap
-    #[arg(long, value_name = "LIST", env = "EDISON_PACKET_SIZE")]
+    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_PACKET_SIZE", hide_env = true)]
     pub(crate) packet_size: Option<StatisticSpec>,
     /// Statistics of the time between two packets of a flow (nanoseconds), as --gap
-    #[arg(long, value_name = "LIST", env = "EDISON_INTER_ARRIVAL")]
+    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_INTER_ARRIVAL", hide_env = true)]
     pub(crate) inter_arrival: Option<StatisticSpec>,
-    /// Put both directions of a flow into one record (RFC 5103)
-    #[arg(long, env = "EDISON_BIFLOW", value_parser = BoolishValueParser::new())]
-    pub(crate) biflow: bool,
-    /// Answer a question of each window, beside the flow records; may be given several times (`edison tasks` lists them):
-    /// heavy-hitters:key=src_addr,share=0.2%
-    #[arg(long, value_name = "SPEC", env = "EDISON_TASK", value_delimiter = ' ')]
-    pub(crate) task: Vec<String>,
-    /// Seed of the tables' hash [default: random]
-    #[arg(long, value_name = "N", env = "EDISON_SEED")]
-    pub(crate) seed: Option<u64>,
-    /// The most frames taken at once
-    #[arg(long, value_name = "N", env = "EDISON_BURST", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
-    pub(crate) burst: u16,
+    /// How cores share the work: rss, sync, async, pipeline, cooperative, or NxM (N queues with M workers each)
+    /// [default: rss where the source has a queue for each core, else async]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "DESIGN", env = "EDISON_DESIGN", hide_env = true)]
+    pub(crate) design: Option<Design>,
+    /// How a receiver shares a burst out among its workers: hash (a flow stays on one core), or position (portions in turn;
+    /// flows are merged when a window closes, and timeouts must be off)
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "hash|position", env = "EDISON_SPLIT", hide_env = true, default_value_t)]
+    pub(crate) split: Split,
+    /// Where flows are kept: separate (each core for itself), or shared (in tables of a fixed size that all cores update;
+    /// timeouts must be off)
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "separate|shared", env = "EDISON_STATE", hide_env = true, default_value_t)]
+    pub(crate) state: State,
     /// Receive queues of each DPDK port [default: one for each receiver; what the port's arguments say where they do]
-    #[arg(long, value_name = "N", env = "EDISON_QUEUES", value_parser = clap::value_parser!(u16).range(1..=128))]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_QUEUES", hide_env = true, value_parser = clap::value_parser!(u16).range(1..=128))]
     pub(crate) queues: Option<u16>,
-    /// Mbufs of the pool that each receive queue of a DPDK port has
-    #[arg(long, value_name = "N", env = "EDISON_MEMPOOL", default_value = "16383", value_parser = notation::count)]
-    pub(crate) mempool: u64,
+    /// The most frames taken at once
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_BURST", hide_env = true, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(crate) burst: u16,
     /// Receive descriptors of each queue of a DPDK port; packets that may wait between a receiver and each worker [default: 4096;
     /// 16384]
-    #[arg(long, value_name = "N", env = "EDISON_RING")]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_RING", hide_env = true)]
     pub(crate) ring: Option<u16>,
+    /// Mbufs of the pool that each receive queue of a DPDK port has
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_MEMPOOL", hide_env = true, default_value = "16383", value_parser = notation::count)]
+    pub(crate) mempool: u64,
     /// Take a paper's settings of --cores, --design, --burst, --ring and --mempool: wu, ares, flowatcher; what is given beside
     /// it wins
-    #[arg(long, value_name = "NAME", env = "EDISON_PRESET")]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "NAME", env = "EDISON_PRESET", hide_env = true)]
     pub(crate) preset: Option<String>,
-    /// Take only what is addressed to this machine
-    #[arg(long, env = "EDISON_NO_PROMISCUOUS", value_parser = BoolishValueParser::new())]
-    pub(crate) no_promiscuous: bool,
-    /// End after this much time of the stream
-    #[arg(long, value_name = "TIME", env = "EDISON_DURATION", value_parser = notation::duration)]
-    pub(crate) duration: Option<Duration>,
-    /// End after this many received packets
-    #[arg(long, value_name = "N", env = "EDISON_PACKETS", value_parser = notation::count)]
-    pub(crate) packets: Option<u64>,
-    /// End when nothing arrives for so long
-    #[arg(long, value_name = "TIME", env = "EDISON_IDLE_EXIT", value_parser = notation::duration)]
-    pub(crate) idle_exit: Option<Duration>,
+    /// Seed of the tables' hash [default: random]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_SEED", hide_env = true)]
+    pub(crate) seed: Option<u64>,
     /// Take options from a TOML file
-    #[arg(long, value_name = "FILE", env = "EDISON_CONFIG")]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "FILE", env = "EDISON_CONFIG", hide_env = true)]
     pub(crate) config: Option<PathBuf>,
 }
 

@@ -5,35 +5,51 @@
 use crate::bench;
 use crate::cli::Cli;
 use crate::exit::Failure;
+use crate::origin::Origins;
 use clap::builder::OsStr;
 use clap::{Command, CommandFactory, Id};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The program's command line, its defaults taken from the file and the preset that this call names, if it names any.
-pub(crate) fn configured_command() -> Result<Command, Failure> {
+/// The program's command line, its defaults taken from the file and the preset that these words name, if they name any; and
+/// where options come from. The words begin with the program's name.
+pub(crate) fn configured_command(arguments: &[OsString]) -> Result<(Command, Origins), Failure> {
     let command = Cli::command();
-    let file = match named("config").map(PathBuf::from) {
-        Some(path) => of_file(&command, &path)?,
+    let named = |option| named(arguments, option);
+    let path = named("config").map(PathBuf::from);
+    let file = match &path {
+        Some(path) => of_file(&command, path)?,
         None => Vec::new(),
     };
     let in_file = file.iter().find(|(id, _)| id == "preset").and_then(|(_, values)| values.first().cloned());
-    let preset = match named("preset").map(|name| name.to_string_lossy().into_owned()).or(in_file) {
-        Some(name) => bench::preset(&name)?.run_options(),
+    let preset_name = named("preset").map(|name| name.to_string_lossy().into_owned()).or(in_file);
+    let preset = match &preset_name {
+        Some(name) => bench::preset(name)?.run_options(),
         None => Vec::new(),
     };
+    let names = |ids: Vec<&str>| ids.into_iter().map(|id| id.replace('_', "-")).collect();
+    let of_file = path
+        .iter()
+        .map(|path| (path.display().to_string(), names(file.iter().map(|(id, _)| id.as_str()).collect())));
+    let of_preset = preset_name
+        .iter()
+        .map(|name| (format!("--preset {name}"), names(preset.iter().map(|&(option, _)| option).collect())));
+    let set: Vec<(String, Vec<String>)> = of_file.chain(of_preset).collect();
+    let run = command.find_subcommand("run").expect("the command line has `run`");
+    let origins = Origins::of(run, arguments, &set);
     let preset = preset.into_iter().map(|(option, value)| (Id::from(option), vec![value]));
-    Ok(command.mut_subcommand("run", |run| {
+    let configured = command.mut_subcommand("run", |run| {
         preset.chain(file).fold(run, |run, (id, values)| {
             run.mut_arg(id, |argument| argument.default_values(values.into_iter().map(OsStr::from)))
         })
-    }))
+    });
+    Ok((configured, origins))
 }
 
-/// The value of an option of `run`, found before the command line is finally parsed.
-fn named(option: &str) -> Option<OsString> {
+/// The value of an option of `run`, found before the command line is parsed for good.
+fn named(arguments: &[OsString], option: &str) -> Option<OsString> {
     let long = format!("--{option}");
-    let mut arguments = std::env::args_os().skip(1);
+    let mut arguments = arguments.iter().skip(1);
     if arguments.next()? != "run" {
         return None;
     }
@@ -42,7 +58,7 @@ fn named(option: &str) -> Option<OsString> {
             break;
         }
         if argument == long.as_str() {
-            return arguments.next();
+            return arguments.next().cloned();
         }
         let value = argument.to_str().and_then(|text| text.strip_prefix(&long)?.strip_prefix('='));
         if let Some(value) = value {
@@ -55,7 +71,11 @@ fn named(option: &str) -> Option<OsString> {
 /// What a file sets.
 fn of_file(command: &Command, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Failure> {
     let fail = |reason: String| Failure::usage(format!("{}: {reason}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let text = match path == Path::new("-") {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(path),
+    };
+    let text = text.map_err(|error| fail(error.to_string()))?;
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
         fail(format!("line {line}: {}", error.message().replace('\n', " ")))
@@ -63,7 +83,9 @@ fn of_file(command: &Command, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Fai
     let mut defaults = Vec::new();
     for (key, value) in table {
         let run = command.find_subcommand("run").expect("the command line has `run`");
-        let names = || run.get_arguments().filter_map(|a| a.get_long()).filter(|&name| name != "config");
+        let names = || {
+            run.get_arguments().filter_map(|a| a.get_long()).filter(|name| !["config", "help"].contains(name))
+        };
         if !names().any(|name| name == key) {
             let hint = match notation::nearest(&key, names()) {
                 Some(nearest) => format!("did you mean '{nearest}'?"),

@@ -1,5 +1,6 @@
 //! How the program ends: a message, or one for each reason, and an exit code.
 
+use crate::origin::Origins;
 use crate::wording;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -35,9 +36,15 @@ impl Failure {
         Self { code: FAULT, messages: vec![message.to_string()] }
     }
 
-    /// Prints it to standard error.
-    pub(crate) fn report(&self) -> ExitCode {
-        self.messages.iter().for_each(|message| say(&format!("error: {message}")));
+    /// The same of what an option asks for.
+    pub(crate) fn of(mut self, option: &str) -> Self {
+        self.messages.iter_mut().for_each(|message| *message = format!("{option}: {message}"));
+        self
+    }
+
+    /// Says so on standard error, and where the option was set that a message names.
+    pub(crate) fn report(&self, origins: &Origins) -> ExitCode {
+        self.messages.iter().for_each(|message| say_error(&origins.explain(message)));
         ExitCode::from(self.code)
     }
 }
@@ -62,7 +69,12 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "edison: {line}");
 }
 
-/// An answer on standard output. A reader that closes the pipe early (`| head`) is no fault.
+/// What ended or spoilt the run, on standard error.
+pub(crate) fn say_error(line: &str) {
+    say(&format!("error: {line}"));
+}
+
+/// An answer on standard output. A reader that has seen enough (`| head`) is no fault.
 pub(crate) fn print(text: &str) -> Result<ExitCode, Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

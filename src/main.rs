@@ -1,5 +1,7 @@
 //! The `edison` program: reads the command line, selects the parts and connects them.
 
+mod alternate_screen;
+mod arguments;
 mod bench;
 mod cli;
 mod config_file;
@@ -8,7 +10,11 @@ mod eal;
 mod exit;
 mod fields;
 mod generate;
+mod live;
 mod machine;
+mod names;
+mod needs;
+mod origin;
 mod parallel;
 mod parts;
 mod ports;
@@ -16,37 +22,48 @@ mod positional;
 mod quantity;
 mod queries;
 mod refusal;
+mod report_file;
 mod run;
 mod screen;
 mod signals;
 mod sources;
+mod standard_output;
 mod tasks;
+mod usage;
+mod watched;
 mod wording;
 
 use clap::{CommandFactory, FromArgMatches};
 use cli::{Cli, Command};
 use exit::Failure;
+use origin::Origins;
 use std::process::ExitCode;
+use usage::Refused;
 
 fn main() -> ExitCode {
-    let matches = match config_file::configured_command().map(|command| command.try_get_matches()) {
-        Ok(Ok(matches)) => matches,
-        Ok(Err(error)) => error.exit(),
-        Err(failure) => return failure.report(),
+    let prepared =
+        arguments::with_command(std::env::args_os().collect(), &Cli::command()).and_then(|words| {
+            config_file::configured_command(&words).map(|(command, origins)| (words, command, origins))
+        });
+    let (words, command, origins) = match prepared {
+        Ok(prepared) => prepared,
+        Err(failure) => return failure.report(&Origins::default()),
     };
-    let result = match Cli::from_arg_matches(&matches) {
-        Ok(cli) => perform(cli.command),
-        Err(error) => error.exit(),
+    let parsed =
+        command.clone().try_get_matches_from(&words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let result = match parsed {
+        Ok(cli) => perform(cli.command, &origins),
+        Err(error) => match usage::refused(&error, &words, &command) {
+            Refused::Help(code) => Ok(code),
+            Refused::Wrong(failure) => Err(failure),
+        },
     };
-    match result {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
-    }
+    result.unwrap_or_else(|failure| failure.report(&origins))
 }
 
-fn perform(command: Command) -> Result<ExitCode, Failure> {
+fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
     match command {
-        Command::Run(options) => run::run(&options),
+        Command::Run(options) => run::run(&options, origins),
         Command::Fields { json } => fields::print(json),
         Command::Ports => ports::print(),
         Command::Tasks => tasks::print(),

@@ -10,9 +10,9 @@ pub(crate) struct Words {
     pub(crate) filter: Option<String>,
 }
 
-/// Words that exist as files, or look like files, are first; the first other word begins the filter. With
-/// `-i`, `--port` or `--synthetic` all words are the filter.
-pub(crate) fn split(words: &[String], has_other_source: bool) -> Result<Words, Failure> {
+/// Words that are there as files, or look like files, come first; the first other word begins the filter. With
+/// `-i`, `--port` or `--synthetic` all words are the filter. `read`: the files of `-r`, which come before all of them.
+pub(crate) fn split(words: &[String], read: &[String], has_other_source: bool) -> Result<Words, Failure> {
     let is_capture = |word: &&String| looks_like_path(word) && Path::new(word.as_str()).exists();
     if let Some(file) = words.iter().find(is_capture).filter(|_| has_other_source) {
         return Err(Failure::usage(format!(
@@ -23,16 +23,18 @@ pub(crate) fn split(words: &[String], has_other_source: bool) -> Result<Words, F
     let files = match words {
         _ if has_other_source => 0,
         [] => 0,
+        _ if !read.is_empty() => words.iter().take_while(|word| is_file(word)).count(),
         // Without a file there is nothing to filter: the first word must be one.
         [_, rest @ ..] => 1 + rest.iter().take_while(|word| is_file(word)).count(),
     };
     let (files, filter) = words.split_at(files);
+    let files = [read, files].concat();
     if let Some(missing) = files.iter().find(|word| *word != "-" && !Path::new(word.as_str()).exists()) {
         return Err(Failure::usage(format!(
             "{missing}: no such file; a source is a capture file, '-', -i, --port or --synthetic"
         )));
     }
-    Ok(Words { files: files.to_vec(), filter: (!filter.is_empty()).then(|| filter.join(" ")) })
+    Ok(Words { files, filter: (!filter.is_empty()).then(|| filter.join(" ")) })
 }
 
 fn looks_like_path(word: &str) -> bool {
@@ -45,7 +47,11 @@ mod tests {
     use super::*;
 
     fn words(list: &[&str], other: bool) -> Result<Words, Failure> {
-        split(&list.iter().map(|&w| w.to_owned()).collect::<Vec<_>>(), other)
+        split(&owned(list), &[], other)
+    }
+
+    fn owned(list: &[&str]) -> Vec<String> {
+        list.iter().map(|&word| word.to_owned()).collect()
     }
 
     #[test]
@@ -58,6 +64,16 @@ mod tests {
         assert_eq!(words(&["udp"], true).map(|w| w.filter), Ok(Some("udp".to_owned())));
         assert_eq!(words(&["-"], false).map(|w| w.files), Ok(vec!["-".to_owned()]));
         assert!(words(&["missing"], false).is_err());
+        let read = |list: &[&str]| split(&owned(list), &owned(&[file]), false).expect("files that exist");
+        assert_eq!(
+            read(&["tcp", "port", "80"]),
+            Words { files: owned(&[file]), filter: Some("tcp port 80".to_owned()) }
+        );
+        assert_eq!(
+            read(&[file, "udp"]),
+            Words { files: owned(&[file, file]), filter: Some("udp".to_owned()) }
+        );
+        assert_eq!(read(&[]).files, owned(&[file]));
         assert!(words(&[file, "missing.pcap"], false).is_err());
     }
 }

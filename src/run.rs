@@ -1,16 +1,21 @@
 //! `edison run`: the main job.
 
 use crate::cli::{RunOptions, TunnelChoice};
-use crate::exit::{self, EARLY, FAULT, Failure, say};
+use crate::exit::{self, EARLY, FAULT, Failure, say, say_error};
 use crate::machine;
+use crate::needs;
+use crate::origin::Origins;
 use crate::parallel;
 use crate::parts;
 use crate::queries::{self, StandingOptions};
 use crate::refusal;
-use crate::screen::{Screen, Show};
+use crate::report_file::ReportFile;
+use crate::screen::{self, Screen, Setting, Show};
 use crate::signals;
 use crate::sources::{self, Sources};
+use crate::standard_output::{self, Reader, StandardOutput};
 use crate::tasks;
+use crate::watched::{Lost, Watched};
 use crate::wording;
 use engine::admission::Admission;
 use engine::{
@@ -23,9 +28,7 @@ use port::wire::WireCounters;
 use record::{Anonymizer, Patience, RecordWriter, RowWindow, RowWriter, Selection};
 use report::{DesignReport, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
 use signal_hook::consts::SIGHUP;
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -33,8 +36,8 @@ use summary::{Limits, Timeouts};
 use task::rows::Site;
 use task::{Generation, TaskSet, Tasks};
 
-/// Measures as the options request.
-pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
+/// Measures what the options say.
+pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, Failure> {
     let mut config = config(options);
     // The exporter's queue; the least of the memory has room for it.
     let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
@@ -46,60 +49,78 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
             .map_err(|error| Failure::usage(wording::of_selection(&error)))?,
         None => Selection::new(&record_parts),
     };
-    if options.fields.is_some() && options.flows.is_none() && options.export.is_none() {
-        return Err(Failure::usage(
-            "--fields chooses what records carry: give --flows PATH or --export URL too",
-        ));
-    }
-    if options.rotate.is_some() && options.flows.is_none() {
-        return Err(Failure::usage("--rotate splits what --flows writes: give --flows PATH too"));
-    }
+    let standard_output = StandardOutput::of(options)?;
     let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
     // Before a source is opened: a mistake in it must not start a port.
     let plan = parallel::plan(options, &config)?;
     let specs = tasks::specs(&options.task)?;
     refusal::admit(&config, &plan, &specs, &parallel::site(options))?;
+    needs::check(options)?;
     let opened = sources::open(options, &config, plan, &specs)?;
     let Sources { mut sources, plan, site, filter, time_base, are_captures, wire, damage } = opened;
     // A port may have had fewer queues than were requested, or spread flows over them in its own way.
     let Admission { tasks, memory: _tasks_and_frames } = refusal::admit(&config, &plan, &specs, &site)?;
     let rows = row_output(options, &config, &node, anonymizer.as_ref())?;
-    let writers = writers(options, &node, &selection, time_base)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let (reader, lost) = (Reader::new(&stop), Lost::default());
+    let writers = writers(options, &node, &selection, time_base, &reader, &lost)?;
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
 
-    let stop = Arc::new(AtomicBool::new(false));
-    signals::stop_on(&signals::ENDS, &stop)?;
+    // Who sets the length of windows of a replay wants to see them, unless they are written already.
+    let shows_windows = origins.has("every") && options.rows.is_none();
     let show = match (options.json, time_base) {
+        _ if !standard_output.has_tables && tasks.is_some() => Show::Kept,
+        _ if !standard_output.has_tables => Show::Nothing,
         (true, _) => Show::Json,
         (false, TimeBase::Clock) => Show::Tables,
         (false, TimeBase::Packets) if tasks.is_some() => Show::Tasks,
+        (false, TimeBase::Packets) if shows_windows => Show::Tables,
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
     let control = Control::new(Arc::new(task_set(options, &config, show, tasks)?));
     config.control = Some(control.clone());
-    let mut screen = Screen::start(show, time_base, Arc::clone(&stop)).map_err(no_thread)?;
+    // The queues of a wire have one name.
+    let mut names: Vec<String> = sources.iter().map(|source| source.name().to_owned()).collect();
+    names.dedup();
+    // Before the terminal is taken, so that no signal ends the program while it is.
+    let given_back = Arc::new(AtomicBool::new(false));
+    let may_end = if screen::is_live(show, time_base) { &given_back } else { &stop };
+    signals::stop_on(&signals::ENDS, &stop, may_end)?;
+    let setting = Setting {
+        show,
+        time_base,
+        sources: names.clone(),
+        every: config.every,
+        reader: reader.clone(),
+        given_back: Arc::clone(&given_back),
+    };
+    let mut screen = Screen::start(setting).map_err(no_thread)?;
     let destinations =
         Destinations { writers, rows, anonymizer, windows: screen.outlet(), node: node.clone() };
     let outputs = Outputs::start(destinations, &config, &control, time_base).map_err(no_thread)?;
     // With several files, SIGHUP begins the next one; otherwise it means that the terminal was closed.
     match options.rotate {
         Some(_) => signals::set_on(SIGHUP, outputs.rotation())?,
-        None => signals::stop_on(&[SIGHUP], &stop)?,
+        None => signals::stop_on(&[SIGHUP], &stop, may_end)?,
     }
     let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, &stop, outputs, &mut screen)
         .map_err(|error| refusal::not_begun(&error))?;
     outcome.errors.extend(damage);
 
-    // The queues of a wire have one name.
-    let mut names: Vec<String> = sources.iter().map(|source| source.name().to_owned()).collect();
-    names.dedup();
     if names.is_empty() {
-        // A capture that is damaged from its first byte on, so that nothing was put on the wire.
-        names.clone_from(&options.words);
+        // A capture that is damaged from its first byte on, so that nothing came onto the wire.
+        names = [&options.read[..], &options.words[..]].concat();
     }
-    let verdict = Verdict::of(&outcome, are_captures);
+    // Nothing is lost to anybody where the one who read the answers has left.
+    let is_unread = reader.has_left() && !standard_output::writes_files(options);
+    let mut verdict = Verdict::of(&outcome, are_captures && !is_unread);
     let (mut report, failed) = report(outcome, names, node);
+    let lost = lost.lines();
+    if !lost.is_empty() {
+        verdict.code = verdict.code.max(EARLY);
+        verdict.lines.extend(lost);
+    }
     let shown = screen.finish();
     report.design = parallel::report(&plan);
     report.wire = wire.map(|wire| wire_report(wire.total()));
@@ -119,14 +140,14 @@ fn finish(
 ) -> Result<ExitCode, Failure> {
     let faults_of_outputs = report.faults.clone();
     report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
-    if let Some(file) = file {
-        file.write(&report)?;
-    }
-    if !options.json {
+    if StandardOutput::of(options)?.has_tables && !options.json {
         exit::print(&terminal::run_report(&report))?;
     }
+    if let Some(file) = file {
+        file.write(&report, options.json)?;
+    }
     for line in &report.faults {
-        say(line);
+        say_error(line);
     }
     let code = if outputs_failed || !faults_of_outputs.is_empty() { FAULT } else { verdict.code };
     Ok(ExitCode::from(code))
@@ -167,17 +188,28 @@ fn writers(
     node: &str,
     selection: &Selection,
     time_base: TimeBase,
+    reader: &Reader,
+    lost: &Lost,
 ) -> Result<Vec<Box<dyn RecordWriter>>, Failure> {
-    let file = options.flows.as_deref().map(|path| match options.rotate {
-        Some(rotation) => record::create_rotating(path, rotation, node, selection),
-        None => record::create(path, node, selection),
+    let watched = |name: String, writer: Box<dyn RecordWriter>| {
+        let reader = standard_output::is_meant(Path::new(&name)).then(|| reader.clone());
+        Box::new(Watched::new(writer, name, reader, lost)) as Box<dyn RecordWriter>
+    };
+    let file = options.flows.as_deref().map(|path| {
+        let writer = match options.rotate {
+            Some(rotation) => record::create_rotating(path, rotation, node, selection),
+            None => record::create(path, node, selection),
+        };
+        writer.map(|writer| watched(path.display().to_string(), writer))
     });
     let patience = match time_base {
         TimeBase::Packets => Patience::ForPace,
         TimeBase::Clock => Patience::None,
     };
-    let export =
-        options.export.as_ref().map(|collector| record::export(collector, node, selection, patience));
+    let export = options.export.as_ref().map(|collector| {
+        let writer = record::export(collector, node, selection, patience);
+        writer.map(|writer| watched(collector.to_string(), writer))
+    });
     file.into_iter().chain(export).map(|writer| writer.map_err(Failure::usage)).collect()
 }
 
@@ -333,42 +365,5 @@ fn wire_report(counters: WireCounters) -> WireReport {
         gap_ns: counters.gap_ns,
         longest_gap_ns: counters.longest_gap_ns,
         rx_nombuf: counters.rx_nombuf,
-    }
-}
-
-/// `--report`: opened before measuring, so that a mistake in the path costs no run.
-struct ReportFile {
-    file: File,
-    path: PathBuf,
-    /// The name until it is complete; `None` for a device, a pipe or a link, which must not be replaced by a file.
-    part: Option<PathBuf>,
-}
-
-impl ReportFile {
-    fn create(path: &Path) -> Result<Self, Failure> {
-        let is_special = fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
-        let part = (!is_special).then(|| {
-            let mut part = path.as_os_str().to_owned();
-            part.push(".part");
-            PathBuf::from(part)
-        });
-        let opened = part.as_deref().unwrap_or(path);
-        let file = File::options()
-            .write(true)
-            .create(part.is_some())
-            .truncate(true)
-            .open(opened)
-            .map_err(|error| Failure::usage(format!("{}: {error}", opened.display())))?;
-        Ok(Self { file, path: path.to_owned(), part })
-    }
-
-    fn write(mut self, report: &RunReport) -> Result<(), Failure> {
-        let fail = |error: String| Failure::fault(format!("{}: {error}", self.path.display()));
-        let mut text = serde_json::to_string_pretty(report).map_err(|error| fail(error.to_string()))?;
-        text.push('\n');
-        self.file
-            .write_all(text.as_bytes())
-            .and_then(|()| self.part.as_ref().map_or(Ok(()), |part| fs::rename(part, &self.path)))
-            .map_err(|error| fail(error.to_string()))
     }
 }

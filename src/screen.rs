@@ -1,12 +1,16 @@
 //! What a run shows while it runs: windows on standard output, progress on a terminal. It is a separate
 //! thread, so that a slow terminal or pipe never stops measuring.
 
+use crate::alternate_screen::AlternateScreen;
 use crate::exit::say;
-use engine::{Observer, Snapshot, WindowOutlet};
+use crate::live::{LiveView, Stamped};
+use crate::standard_output::Reader;
+use engine::{Every, Observer, Snapshot, WindowOutlet};
+use notation::{grouped, scaled};
 use port::TimeBase;
 use report::{Answer, Class, Window, terminal};
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +30,8 @@ pub(crate) enum Show {
     Tables,
     /// The answers of tasks: what a replay shows, whose report at the end answers the rest.
     Tasks,
+    /// Nothing; the answers of tasks are kept for the report.
+    Kept,
     /// Nothing; the report at the end is the answer.
     Nothing,
 }
@@ -49,35 +55,69 @@ enum Event {
     Warning(String),
 }
 
-/// The measuring thread's half.
+/// What is shown, and of what.
+pub(crate) struct Setting {
+    pub(crate) show: Show,
+    pub(crate) time_base: TimeBase,
+    /// Names of the sources.
+    pub(crate) sources: Vec<String>,
+    /// How long windows are.
+    pub(crate) every: Every,
+    /// Who reads standard output.
+    pub(crate) reader: Reader,
+    /// Set once the terminal is as it was before.
+    pub(crate) given_back: Arc<AtomicBool>,
+}
+
+/// Whether the terminal shows a view of its own instead of lines.
+pub(crate) fn is_live(show: Show, time_base: TimeBase) -> bool {
+    show == Show::Tables && time_base == TimeBase::Clock && io::stdout().is_terminal()
+}
+
+/// The measuring thread's half. Dropped before the end, on an error, it gives the terminal back.
 pub(crate) struct Screen {
-    events: SyncSender<Event>,
-    snapshot: Arc<Mutex<Snapshot>>,
+    /// `None` at the end.
+    events: Option<SyncSender<Event>>,
+    latest: Arc<Mutex<Option<Stamped>>>,
     time_base: TimeBase,
     show: Show,
-    thread: JoinHandle<Shown>,
-    /// Warnings that arrived when the queue was full: they are printed at the end.
+    /// `None` at the end.
+    thread: Option<JoinHandle<Shown>>,
+    alternate: Option<AlternateScreen>,
+    /// Warnings that came when the queue was full: they are said at the end.
     unsaid: Vec<String>,
 }
 
 impl Screen {
-    /// Starts the thread. `stop` is set when the answers have no reader any more.
-    pub(crate) fn start(show: Show, time_base: TimeBase, stop: Arc<AtomicBool>) -> io::Result<Self> {
+    /// Starts the thread, which tells the reader when nobody reads the answers any more.
+    pub(crate) fn start(setting: Setting) -> io::Result<Self> {
+        let Setting { show, time_base, sources, every, reader, given_back } = setting;
         let (events, received) = sync_channel(WAITING);
-        let snapshot = Arc::new(Mutex::new(Snapshot::default()));
+        let latest = Arc::new(Mutex::new(None));
+        let is_live = is_live(show, time_base);
+        let alternate = is_live.then(AlternateScreen::enter).transpose()?;
         let painter = Painter {
             show,
-            snapshot: Arc::clone(&snapshot),
-            progress: io::stderr().is_terminal() && show != Show::Tables,
-            redraw: io::stdout().is_terminal() && show == Show::Tables,
-            stop,
+            latest: Arc::clone(&latest),
+            progress: io::stderr().is_terminal() && !is_live,
+            view: alternate.clone().map(|alternate| LiveView::new(alternate, sources, every)),
+            given_back,
+            reader,
             began: Instant::now(),
-            is_closed: false,
             shown: Shown::default(),
         };
         let thread =
-            std::thread::Builder::new().name("screen".to_owned()).spawn(move || painter.run(&received))?;
-        Ok(Self { events, snapshot, time_base, show, thread, unsaid: Vec::new() })
+            std::thread::Builder::new().name("screen".to_owned()).spawn(move || painter.run(&received));
+        let thread = thread.inspect_err(|_| alternate.iter().for_each(AlternateScreen::leave))?;
+        Ok(Self {
+            events: Some(events),
+            latest,
+            time_base,
+            show,
+            thread: Some(thread),
+            alternate,
+            unsaid: Vec::new(),
+        })
     }
 
     /// The destination of windows, from any thread that answers them.
@@ -85,6 +125,7 @@ impl Screen {
         let (events, show, time_base) = (self.events.clone(), self.show, self.time_base);
         Box::new(move |window| {
             let event = Event::Window(Box::new(window));
+            let Some(events) = &events else { return false };
             match (show, time_base) {
                 (Show::Nothing, _) => true,
                 (_, TimeBase::Packets) => events.send(event).is_ok(),
@@ -94,27 +135,35 @@ impl Screen {
     }
 
     /// Ends the thread, once the outlets are gone.
-    pub(crate) fn finish(self) -> Shown {
-        drop(self.events);
+    pub(crate) fn finish(mut self) -> Shown {
+        self.events = None;
         let failed = || Shown { fault: Some("the screen's thread failed".to_owned()), ..Shown::default() };
-        let shown = self.thread.join().unwrap_or_else(|_| failed());
-        self.unsaid.iter().for_each(|line| say(line));
+        let shown = self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_else(failed);
+        self.alternate.iter().for_each(AlternateScreen::leave);
+        std::mem::take(&mut self.unsaid).iter().for_each(|line| say(line));
         shown
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.alternate.iter().for_each(AlternateScreen::leave);
     }
 }
 
 impl Observer for Screen {
     fn progress(&mut self, snapshot: Snapshot) {
         // A figure that is missed is replaced soon.
-        if let Ok(mut shown) = self.snapshot.try_lock() {
-            *shown = snapshot;
+        if let Ok(mut latest) = self.latest.try_lock() {
+            *latest = Some(Stamped { snapshot, at: Instant::now() });
         }
     }
 
     fn warning(&mut self, line: String) {
+        let Some(events) = &self.events else { return self.unsaid.push(line) };
         if let Err(
             TrySendError::Full(Event::Warning(line)) | TrySendError::Disconnected(Event::Warning(line)),
-        ) = self.events.try_send(Event::Warning(line))
+        ) = events.try_send(Event::Warning(line))
         {
             self.unsaid.push(line);
         }
@@ -123,39 +172,67 @@ impl Observer for Screen {
 
 struct Painter {
     show: Show,
-    snapshot: Arc<Mutex<Snapshot>>,
+    latest: Arc<Mutex<Option<Stamped>>>,
     /// Draw a line of progress on standard error.
     progress: bool,
-    /// Begin each table at the top of the screen.
-    redraw: bool,
-    stop: Arc<AtomicBool>,
+    /// Of a live source on a terminal, until the run ends.
+    view: Option<LiveView>,
+    given_back: Arc<AtomicBool>,
+    reader: Reader,
     began: Instant,
-    /// Standard output has no reader any more.
-    is_closed: bool,
     shown: Shown,
 }
 
 impl Painter {
     fn run(mut self, events: &Receiver<Event>) -> Shown {
         loop {
+            self.refresh();
             match events.recv_timeout(REFRESH) {
                 Ok(Event::Window(window)) => {
                     self.window(&window);
                     self.keep(*window);
                 }
-                Ok(Event::Warning(line)) => {
-                    self.wipe();
-                    say(&line);
-                }
+                Ok(Event::Warning(line)) => match &mut self.view {
+                    Some(view) => view.note(line),
+                    None => {
+                        self.wipe();
+                        say(&line);
+                    }
+                },
                 Err(RecvTimeoutError::Timeout) => self.draw_progress(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.leave_view();
         self.wipe();
         self.shown
     }
 
-    /// Keeps the answers of tasks, for the report.
+    /// Draws the view; gives the terminal back when the run is to end.
+    fn refresh(&mut self) {
+        if self.reader.is_stopping() {
+            return self.leave_view();
+        }
+        let latest = *self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(Err(error)) = self.view.as_mut().map(|view| view.refresh(latest)) else { return };
+        self.failed(&error);
+        self.leave_view();
+    }
+
+    fn leave_view(&mut self) {
+        self.view.take().iter_mut().for_each(LiveView::leave);
+        self.given_back.store(true, Relaxed);
+    }
+
+    /// Standard output cannot be written to.
+    fn failed(&mut self, error: &io::Error) {
+        if !self.reader.takes(error) {
+            self.shown.fault = Some(format!("standard output: {error}"));
+            self.reader.stop();
+        }
+    }
+
+    /// Keeps what tasks answered, for the report.
     fn keep(&mut self, window: Window) {
         let is_task = |answer: &Answer| answer.class == Class::Sketch;
         let answers: Vec<_> = window.answers.into_iter().filter(is_task).collect();
@@ -170,31 +247,27 @@ impl Painter {
     }
 
     fn window(&mut self, window: &Window) {
+        if let Some(view) = &mut self.view {
+            return view.window(window.clone());
+        }
         let text = match self.show {
             Show::Json => match json_lines(window) {
                 Ok(lines) => lines,
                 Err(error) => return self.shown.fault = Some(format!("window {}: {error}", window.index)),
             },
-            Show::Tables => {
-                // Home and clear: the view does not scroll.
-                let start = if self.redraw { "\x1b[H\x1b[2J" } else { "" };
-                format!("{start}{}\n", terminal::window_report(window))
-            }
+            Show::Tables => format!("{}\n", terminal::window_report(window)),
             Show::Tasks => format!("{}\n", terminal::window_answers(window)),
-            Show::Nothing => return,
+            Show::Kept | Show::Nothing => return,
         };
-        if self.is_closed {
+        if self.reader.has_left() || self.shown.fault.is_some() {
             return;
         }
+        self.wipe();
         let mut out = io::stdout().lock();
-        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            self.is_closed = true;
-            // The reader (`| head`) has closed the pipe; any other failure is a fault. Either way the run is
-            // over.
-            if error.kind() != ErrorKind::BrokenPipe {
-                self.shown.fault = Some(format!("standard output: {error}"));
-            }
-            self.stop.store(true, Relaxed);
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        drop(out);
+        if let Err(error) = written {
+            self.failed(&error);
         }
     }
 
@@ -202,15 +275,17 @@ impl Painter {
         if !self.progress {
             return;
         }
-        let snapshot = *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-        let rate = snapshot.received as f64 / self.began.elapsed().as_secs_f64() / 1e6;
+        let latest = *self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = latest.map(|latest| latest.snapshot).unwrap_or_default();
+        let rate = scaled(snapshot.received as f64 / self.began.elapsed().as_secs_f64(), "pps");
         let part = match snapshot.total_bytes {
             Some(total) if total != 0 => {
                 format!("{:3.0} % ", snapshot.done_bytes as f64 * 100.0 / total as f64)
             }
             _ => String::new(),
         };
-        eprint!("\r\x1b[K{part}{} packets, {} flows, {rate:.1} Mpps", snapshot.received, snapshot.flows);
+        let (packets, flows) = (grouped(snapshot.received), grouped(snapshot.flows));
+        eprint!("\r\x1b[K{part}{packets} packets, {flows} flows, {rate}");
     }
 
     fn wipe(&self) {

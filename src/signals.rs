@@ -11,10 +11,15 @@ pub(crate) const ENDS: [i32; 2] = [SIGINT, SIGTERM];
 /// Exit code if the user did not wait for the report (128 + SIGINT, as shells have it).
 const IMPATIENT: i32 = 130;
 
-/// Sets `stop` on any of the signals. A second signal ends the program without a report.
-pub(crate) fn stop_on(signals: &[i32], stop: &Arc<AtomicBool>) -> Result<(), Failure> {
+/// Sets `stop` on any of the signals. Whoever asks twice does not want to wait for a report: once `may_end` is set, which may be
+/// the same flag, a signal ends the program at once.
+pub(crate) fn stop_on(
+    signals: &[i32],
+    stop: &Arc<AtomicBool>,
+    may_end: &Arc<AtomicBool>,
+) -> Result<(), Failure> {
     for &signal in signals {
-        flag::register_conditional_shutdown(signal, IMPATIENT, Arc::clone(stop)).map_err(refused)?;
+        flag::register_conditional_shutdown(signal, IMPATIENT, Arc::clone(may_end)).map_err(refused)?;
         set_on(signal, Arc::clone(stop))?;
     }
     Ok(())

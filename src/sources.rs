@@ -39,7 +39,7 @@ pub(crate) fn open(
     specs: &[TaskSpec],
 ) -> Result<Sources, Failure> {
     let has_other = !options.interface.is_empty() || !options.port.is_empty() || options.synthetic.is_some();
-    let Words { files, filter } = positional::split(&options.words, has_other)?;
+    let Words { files, filter } = positional::split(&options.words, &options.read, has_other)?;
     let kinds = [
         !files.is_empty(),
         !options.interface.is_empty(),
@@ -68,6 +68,9 @@ pub(crate) fn open(
     filter.iter().flat_map(Filter::warnings).for_each(|line| say(&line));
     let burst = usize::from(options.burst);
     let mut sources: Vec<Box<dyn PacketSource>> = Vec::new();
+    for file in &files {
+        refuse_foreign(file)?;
+    }
     match &files[..] {
         [] => {}
         [file] => sources.push(Box::new(CaptureSource::open(file, burst)?)),
@@ -76,7 +79,8 @@ pub(crate) fn open(
     for name in &options.interface {
         let interface =
             InterfaceOptions { promiscuous: !options.no_promiscuous, burst, ..InterfaceOptions::default() };
-        sources.push(Box::new(InterfaceSource::open(name, &interface)?));
+        let source = InterfaceSource::open(name, &interface);
+        sources.push(Box::new(source.map_err(|error| Failure::from(error).of("--interface"))?));
     }
     if let Some(spec) = &options.synthetic {
         sources.push(Box::new(SyntheticSource::open(spec, burst)?));
@@ -98,6 +102,18 @@ pub(crate) fn open(
     let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
     let are_captures = !files.is_empty() && wire.is_none();
     Ok(Sources { sources, plan, site, filter, time_base, are_captures, wire, damage })
+}
+
+/// Refuses a file that is no capture before anything is measured. What comes through a pipe can be read only once.
+fn refuse_foreign(file: &str) -> Result<(), Failure> {
+    if !std::fs::metadata(file).is_ok_and(|found| found.is_file()) {
+        return Ok(());
+    }
+    match CaptureSource::open(file, 1)?.rx_burst() {
+        Err(error @ SourceError::Open(_)) => Err(error.into()),
+        // What else is wrong is said when the frames before it are measured.
+        _ => Ok(()),
+    }
 }
 
 const WIRE_AROUND: &str = "--wire goes around one capture file or --synthetic";

@@ -59,8 +59,8 @@ pub(super) fn send(options: &GenerateOptions, spec: Spec) -> Result<ExitCode, Fa
     let truth_file = truth_file.transpose()?;
     let mut sink = open(options, generator.longest_frame())?;
     let stop = Arc::new(AtomicBool::new(false));
-    signals::stop_on(&signals::ENDS, &stop)?;
-    signals::stop_on(&[SIGHUP], &stop)?;
+    signals::stop_on(&signals::ENDS, &stop, &stop)?;
+    signals::stop_on(&[SIGHUP], &stop, &stop)?;
     let mut clock = SystemClock::default();
     let sent = port::transmit(&mut generator, sink.as_mut(), options.rate, &mut clock, &stop);
 

@@ -4,3 +4,4 @@ pub(crate) mod capture;
 pub(crate) mod output;
 pub(crate) mod program;
 pub(crate) mod scratch;
+pub(crate) mod terminal;

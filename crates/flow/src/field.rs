@@ -169,8 +169,9 @@ impl Field {
         [paper, ipfix, standard].into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// The field of this name, case-insensitive.
+    /// The field of this name, or of this usual name ([`usual_name`](crate::usual_name())), upper and lower case alike.
     pub fn named(name: &str) -> Option<&'static Self> {
+        let name = crate::usual_name(name);
         FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name))
     }
 

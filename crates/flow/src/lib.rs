@@ -22,6 +22,7 @@ mod protocol;
 mod record;
 mod row;
 mod statistic;
+mod usual_name;
 mod window;
 
 pub use estimate::{Bounds, Estimate};
@@ -32,4 +33,5 @@ pub use protocol::protocol_name;
 pub use record::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
 pub use row::{NULL, RowValue, Rows, WindowRow};
 pub use statistic::{Metric, Statistic, StatisticKind};
+pub use usual_name::usual_name;
 pub use window::WindowId;

@@ -120,7 +120,7 @@ pub fn duration(text: &str) -> Result<Duration, QuantityError> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let seconds_per = match text[digits..].trim() {
         "ns" => 1e-9,
-        "us" => 1e-6,
+        "us" | "µs" => 1e-6,
         "ms" => 1e-3,
         "s" => 1.0,
         "m" | "min" => 60.0,

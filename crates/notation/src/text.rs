@@ -13,7 +13,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A figure with a decimal prefix: `1.23 Mbit/s`.
+/// A figure with a decimal prefix: `1.23 Mbps`.
 pub fn scaled(value: f64, unit: &str) -> String {
     let (scale, prefix) = match value {
         v if v >= 1e12 => (1e12, "T"),
@@ -26,10 +26,10 @@ pub fn scaled(value: f64, unit: &str) -> String {
     format!("{:.digits$} {prefix}{unit}", value / scale)
 }
 
-/// Nanoseconds in a suitable unit: `12.3 us`, `1.50 ms`, `2.00 s`.
+/// Nanoseconds in the unit that suits them: `12.3 µs`, `1.50 ms`, `2.00 s`.
 pub fn time_text(ns: u64) -> String {
     match ns {
-        0..1_000_000 => format!("{:.1} us", ns as f64 / 1e3),
+        0..1_000_000 => format!("{:.1} µs", ns as f64 / 1e3),
         1_000_000..1_000_000_000 => format!("{:.2} ms", ns as f64 / 1e6),
         _ => format!("{:.2} s", ns as f64 / 1e9),
     }
@@ -59,14 +59,14 @@ mod tests {
 
     #[test]
     fn scales_with_a_prefix() {
-        assert_eq!(scaled(999.0, "bit/s"), "999 bit/s");
-        assert_eq!(scaled(12_345.0, "packet/s"), "12.35 kpacket/s");
-        assert_eq!(scaled(1.5e9, "bit/s"), "1.50 Gbit/s");
+        assert_eq!(scaled(999.0, "bps"), "999 bps");
+        assert_eq!(scaled(12_345.0, "pps"), "12.35 kpps");
+        assert_eq!(scaled(1.5e9, "bps"), "1.50 Gbps");
     }
 
     #[test]
     fn times_have_the_unit_that_suits_them() {
-        assert_eq!([12_345, 1_500_000, 2_000_000_000].map(time_text), ["12.3 us", "1.50 ms", "2.00 s"]);
+        assert_eq!([12_345, 1_500_000, 2_000_000_000].map(time_text), ["12.3 µs", "1.50 ms", "2.00 s"]);
     }
 
     #[test]

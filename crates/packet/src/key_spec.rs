@@ -85,7 +85,8 @@ impl KeySpec {
         if name.is_empty() {
             return Err("a field is missing here".to_owned());
         }
-        let field = KEY_FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name));
+        let meant = flow::usual_name(name);
+        let field = KEY_FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(meant));
         let field = field.ok_or_else(|| format!("no key has a field '{name}'"))?;
         if self.fields & field.bit != 0 {
             return Err(format!("{} stands here twice", field.name));
@@ -120,6 +121,11 @@ impl KeySpec {
             }
         }
         Ok(())
+    }
+
+    /// The fields that a key may have.
+    pub fn field_names() -> impl Iterator<Item = &'static str> + Clone {
+        KEY_FIELDS.iter().map(|field| field.name)
     }
 
     /// The key's columns, in the order of the fields.
@@ -266,7 +272,7 @@ impl KeySpecError {
     fn new(text: &str, at: usize, length: usize, reason: &str) -> Self {
         let before = " ".repeat(text[..at].chars().count());
         let under = "^".repeat(text[at..at + length].chars().count().max(1));
-        let names: Vec<_> = KEY_FIELDS.iter().map(|field| field.name).collect();
+        let names: Vec<_> = KeySpec::field_names().collect();
         Self(format!(
             "{reason}\n  {text}\n  {before}{under}\nfields: {}; addresses with prefixes as src_addr/24/64",
             names.join(", ")

@@ -51,8 +51,8 @@ enum State {
 unsafe impl Send for CaptureSource {}
 
 impl CaptureSource {
-    /// Opens a capture file, or standard input for `-`; it delivers at most `burst` frames at once. The first
-    /// `rx_burst` shows whether it is a capture.
+    /// Opens a capture file, or standard input for `-`; at most `burst` frames come at once. Whether it is a
+    /// capture shows with the first `rx_burst`, which returns [`SourceError::Open`] where it is none.
     ///
     /// # Errors
     /// [`SourceError::Open`]: it does not exist or cannot be read.
@@ -107,6 +107,14 @@ impl CaptureSource {
         parsed
     }
 
+    /// Why reading stops here: before the format is known, this is no capture.
+    fn stopped(&self, reason: &str) -> SourceError {
+        match (self.damaged(reason), &self.format) {
+            (SourceError::Damaged(text), Format::Unknown) => SourceError::Open(text),
+            (error, _) => error,
+        }
+    }
+
     fn damaged(&self, reason: &str) -> SourceError {
         let place = match self.stream.compression() {
             None => String::new(),
@@ -122,7 +130,7 @@ impl CaptureSource {
         if matches!(self.format, Format::Unknown) {
             return Err(match rest.len() {
                 0 => self.damaged("not a capture file: it is empty"),
-                1..4 => self.damaged(&pass::foreign(rest)),
+                1..4 => self.stopped(&pass::foreign(rest)),
                 have => self
                     .damaged(&format!("the capture is cut short: its header has {have} bytes of {needed}")),
             });
@@ -174,7 +182,7 @@ impl PacketSource for CaptureSource {
                 Stop::Full => 0,
                 Stop::Short(needed) => needed,
                 Stop::Damaged(reason) => {
-                    self.state = State::Failed(self.damaged(&reason));
+                    self.state = State::Failed(self.stopped(&reason));
                     0
                 }
             };

@@ -191,9 +191,10 @@ impl Selection {
             if name.is_empty() {
                 return Err(SelectionError::Empty);
             }
+            let meant = meant_by(name);
             let column = offered
                 .iter()
-                .find(|column| column.name.eq_ignore_ascii_case(name))
+                .find(|column| column.name.eq_ignore_ascii_case(&meant))
                 .ok_or_else(|| refusal(name, &offered))?;
             if columns.iter().any(|chosen| chosen.name == column.name) {
                 return Err(SelectionError::Twice(column.name.to_string()));
@@ -212,6 +213,15 @@ impl Selection {
 impl Default for Selection {
     fn default() -> Self {
         Self::all()
+    }
+}
+
+/// The column that a name means: usual names are understood in either direction.
+fn meant_by(name: &str) -> Cow<'_, str> {
+    let is_reverse = name.get(..REVERSE.len()).is_some_and(|start| start.eq_ignore_ascii_case(REVERSE));
+    match name.get(REVERSE.len()..) {
+        Some(rest) if is_reverse => format!("{REVERSE}{}", flow::usual_name(rest)).into(),
+        _ => flow::usual_name(name).into(),
     }
 }
 

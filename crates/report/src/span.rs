@@ -15,8 +15,13 @@ pub struct Span {
 }
 
 impl Span {
+    /// Its length in nanoseconds.
+    pub fn length_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
     /// Its length in seconds.
     pub fn seconds(&self) -> f64 {
-        self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9
+        self.length_ns() as f64 / 1e9
     }
 }

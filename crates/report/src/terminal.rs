@@ -4,16 +4,19 @@ mod answer;
 mod cell;
 mod head;
 mod layout;
+mod live;
 mod number;
 mod protocol;
 mod report;
 mod table;
 #[cfg(test)]
 mod tests;
+mod time;
 mod totals;
 
 pub use answer::answer;
 pub use flow::protocol_name;
+pub use live::{FirstWindow, Now, live_view};
 pub use notation::grouped;
 pub use report::{run_report, window_answers, window_report};
 pub use table::text_table;

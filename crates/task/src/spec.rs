@@ -169,9 +169,9 @@ impl TaskSpec {
             "key" => self.key = Some(key(text)?),
             "of" => self.of = key(text)?,
             "by" => {
-                self.weight = match text {
-                    "packets" => Weight::Packets,
-                    "bytes" => Weight::Bytes,
+                self.weight = match flow::usual_name(text) {
+                    "total_count" => Weight::Packets,
+                    "total_byte" => Weight::Bytes,
                     _ => return Err(refused("by packets or by bytes".to_owned())),
                 }
             }

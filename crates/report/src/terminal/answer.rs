@@ -4,13 +4,43 @@ use super::cell::{Form, KeyCells, align};
 use super::layout::{self, KEY, Shown};
 use super::number::share;
 use super::table::{Align, Table};
+use super::time::when;
 use super::totals::Totals;
-use crate::{Answer, Status, Value, format_time};
+use crate::{Answer, Status, Value};
 use notation::grouped;
 
 /// An answer as a table with at most `most` rows. `totals` is the whole that its packets and bytes are shares
 /// of.
 pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
+    let mut text = String::new();
+    table(answer, totals, most).render(&mut text);
+    let more = answer.rows.len().saturating_sub(most);
+    if more > 0 {
+        text.push_str(&format!("  … and {} more\n", grouped(more as u64)));
+    }
+    if answer.rest.groups > 0 {
+        let total =
+            |(name, total): &(String, u64)| format!(", {} {}", layout::column_heading(name), grouped(*total));
+        let totals: String = answer.rest.totals.iter().map(total).collect();
+        text.push_str(&format!("  rest: {} groups{totals}\n", grouped(answer.rest.groups)));
+    }
+    text
+}
+
+/// The first rows of an answer in lines of at most this many columns, under its heading.
+pub(super) fn brief(answer: &Answer, totals: Option<&Totals>, most: usize, columns: usize) -> Vec<String> {
+    let mut table = table(answer, totals, most);
+    // What keeps a window from being whole stands at its head.
+    if answer.watched.is_some() && answer.reason.is_none() {
+        table.heading = "  ".to_owned() + &layout::heading(answer);
+    }
+    let mut text = String::new();
+    table.fitting(columns).render(&mut text);
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The heading and the first rows.
+fn table(answer: &Answer, totals: Option<&Totals>, most: usize) -> Table {
     let columns: Vec<_> =
         layout::columns(answer, totals).iter().flat_map(|shown| cells(answer, shown)).collect();
     let row = |row: &Vec<Value>| {
@@ -26,26 +56,12 @@ pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
     let heading = ["  ".to_owned() + &layout::heading(answer)].into_iter().chain(status(answer));
     let heading = heading.collect::<Vec<_>>().join("\n");
     let columns = columns.iter().map(|column| (column.heading.clone(), column.align)).collect();
-    let mut text = String::new();
-    Table { heading, columns, rows }.render(&mut text);
-    let more = answer.rows.len().saturating_sub(most);
-    if more > 0 {
-        text.push_str(&format!("  … and {} more\n", grouped(more as u64)));
-    }
-    if answer.rest.groups > 0 {
-        let total =
-            |(name, total): &(String, u64)| format!(", {} {}", layout::column_heading(name), grouped(*total));
-        let totals: String = answer.rest.totals.iter().map(total).collect();
-        text.push_str(&format!("  rest: {} groups{totals}\n", grouped(answer.rest.groups)));
-    }
-    text
+    Table { heading, columns, rows }
 }
 
 /// What keeps the answer from being complete.
 fn status(answer: &Answer) -> Option<String> {
-    let watched = answer.watched.map(|watched| {
-        format!("watched from {} to {}", format_time(watched.start_ns), format_time(watched.end_ns))
-    });
+    let watched = answer.watched.map(|watched| format!("watched {}", when(watched)));
     let why = [watched, answer.reason.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let status = match answer.status {
         Status::Complete => "",

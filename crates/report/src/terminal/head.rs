@@ -1,22 +1,38 @@
 //! Lines at the head of a report.
 
 use super::number::time;
+use super::time::how_long;
 use super::totals::Totals;
-use crate::{Answer, Counters, DesignReport, PacketCounts, Value, WireReport};
+use crate::{Answer, Counters, DesignReport, PacketCounts, Span, Value, WireReport};
 use notation::{grouped, scaled};
 
-/// The traffic over this many seconds of stream time.
-pub(super) fn traffic(totals: &Totals, packets: u64, seconds: f64) -> String {
+/// The names of the sources; of many files, their number with the first and the last.
+pub(super) fn sources(names: &[String]) -> String {
+    match names {
+        [first, .., last] if names.len() > MOST_NAMES => {
+            format!("source    {} files: {first} to {last}", grouped(names.len() as u64))
+        }
+        _ => format!("source    {}", names.join(", ")),
+    }
+}
+
+/// More names than these are a number.
+const MOST_NAMES: usize = 4;
+
+/// The traffic of a span of stream time.
+pub(super) fn traffic(totals: &Totals, packets: u64, span: Span) -> String {
+    let seconds = span.seconds();
     let rates = if seconds > 0.0 {
         let bits = totals.wire_bytes as f64 * 8.0 / seconds;
-        format!(", {}, {}", scaled(packets as f64 / seconds, "packet/s"), scaled(bits, "bit/s"))
+        format!(": {}, {}", scaled(packets as f64 / seconds, "pps"), scaled(bits, "bps"))
     } else {
         String::new()
     };
     format!(
-        "traffic   {} bytes in {} flows over {seconds:.3} s{rates}",
+        "traffic   {} bytes in {} flows over {}{rates}",
         grouped(totals.bytes),
-        grouped(totals.flows)
+        grouped(totals.flows),
+        how_long(span.length_ns())
     )
 }
 

@@ -40,7 +40,7 @@ pub(super) fn share(part: u64, whole: u64) -> String {
 pub(super) fn time(ns: f64) -> String {
     match ns.abs() {
         _ if !ns.is_finite() => "?".to_owned(),
-        size if size < 1e6 => format!("{:.1} us", ns / 1e3),
+        size if size < 1e6 => format!("{:.1} µs", ns / 1e3),
         size if size < 1e9 => format!("{:.2} ms", ns / 1e6),
         _ => format!("{:.2} s", ns / 1e9),
     }
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn times_have_a_unit_of_their_size() {
-        let cases = [(0.0, "0.0 us"), (999_900.0, "999.9 us"), (1e6, "1.00 ms"), (2.5e9, "2.50 s")];
+        let cases = [(0.0, "0.0 µs"), (999_900.0, "999.9 µs"), (1e6, "1.00 ms"), (2.5e9, "2.50 s")];
         for (ns, text) in cases {
             assert_eq!(time(ns), text);
         }

@@ -3,8 +3,9 @@
 use super::answer::answer;
 use super::head;
 use super::layout::{self, HEAD};
+use super::time::{how_long, when};
 use super::totals::Totals;
-use crate::{Answer, RunReport, Status, Window, format_time};
+use crate::{Answer, RunReport, Status, Window};
 use notation::{grouped, scaled};
 
 /// Rows of an answer that are shown. The rankings of every run have their own limit and are shown whole; JSON
@@ -14,9 +15,10 @@ const MOST_ROWS: usize = 20;
 /// The whole run on a terminal: lines, and the answers about the whole run as tables.
 pub fn run_report(report: &RunReport) -> String {
     let totals = report.answer("totals").map(Totals::from_answer);
-    let mut lines = vec![format!("source    {}", report.source.join(", "))];
-    if let (Some(totals), Some(span)) = (&totals, report.span()) {
-        lines.push(head::traffic(totals, report.packets.received, span.seconds()));
+    let mut lines = vec![head::sources(&report.source)];
+    if let Some(span) = report.span() {
+        lines.push(format!("time      {}", when(span)));
+        lines.extend(totals.iter().map(|totals| head::traffic(totals, report.packets.received, span)));
     }
     lines.extend(head::account(&report.packets, report.loss.as_ref()));
     let downs = report.link_down.filter(|&downs| downs != 0);
@@ -31,10 +33,10 @@ pub fn run_report(report: &RunReport) -> String {
     if flows.dropped != 0 {
         lines.push(format!("          {} records were dropped by outputs", grouped(flows.dropped)));
     }
-    let speed = report.rates.processed_per_second.map(|rate| scaled(rate, "packet/s") + ", ");
+    let speed = report.rates.processed_per_second.map(|rate| scaled(rate, "pps") + ", ");
     lines.push(format!(
-        "took      {:.3} s, {}{} MiB of tables and queues",
-        report.elapsed_seconds,
+        "took      {}, {}{} MiB of tables and queues",
+        how_long((report.elapsed_seconds * 1e9) as u64),
         speed.unwrap_or_default(),
         report.memory_bytes.div_ceil(1 << 20)
     ));
@@ -51,20 +53,27 @@ pub fn window_report(window: &Window) -> String {
         return line;
     }
     let totals = window.answer("totals").map(Totals::from_answer);
+    text(window_head(window)) + &tables(window.answers.iter(), totals.as_ref())
+}
+
+/// What lines say of a window.
+pub(super) fn window_head(window: &Window) -> Vec<String> {
+    if let Some(line) = empty(window) {
+        return vec![line.trim_end().to_owned()];
+    }
+    let totals = window.answer("totals").map(Totals::from_answer);
     let watched = window.watched.unwrap_or(window.span);
     let status = match window.status {
         Status::Complete => "",
         Status::Partial => ", partial",
         Status::Cut => ", cut",
     };
-    let mut lines = vec![format!("window    {}{status}", window.index)];
-    lines.extend(
-        totals.iter().map(|totals| head::traffic(totals, window.packets.received, watched.seconds())),
-    );
+    let mut lines = vec![format!("window    {}: {}{status}", window.index, when(watched))];
+    lines.extend(totals.iter().map(|totals| head::traffic(totals, window.packets.received, watched)));
     lines.extend(head::account(&window.packets, window.loss.as_ref()));
     lines.extend(head::table_full(window.table_full));
     lines.extend(window.answer("tcp_loss").into_iter().flat_map(head::tcp_loss));
-    text(lines) + &tables(window.answers.iter(), totals.as_ref())
+    lines
 }
 
 /// One window of a replay on a terminal: the answers that are not in the report at the end.
@@ -76,15 +85,14 @@ pub fn window_answers(window: &Window) -> String {
     let watched = window.watched.unwrap_or(window.span);
     let packets = grouped(window.packets.received);
     let own = window.answers.iter().filter(|answer| !layout::is_standing(&answer.query));
-    format!("window    {}: {packets} packets over {:.3} s\n", window.index, watched.seconds())
+    format!("window    {}: {packets} packets, {}\n", window.index, when(watched))
         + &tables(own, totals.as_ref())
 }
 
 /// A run of empty windows in one line.
 fn empty(window: &Window) -> Option<String> {
     let count = grouped(window.empty?);
-    let (start, end) = (format_time(window.span.start_ns), format_time(window.span.end_ns));
-    Some(format!("window    {}: {count} empty, from {start} to {end}\n", window.index))
+    Some(format!("window    {}: {count} empty, {}\n", window.index, when(window.span)))
 }
 
 fn text(lines: Vec<String>) -> String {

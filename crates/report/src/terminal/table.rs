@@ -16,13 +16,44 @@ pub(super) enum Align {
     Right,
 }
 
+/// Characters that a shortened cell keeps at the least.
+const LEAST_CELL: usize = 9;
+
 impl Table {
-    pub(super) fn render(&self, out: &mut String) {
+    /// Characters of each column.
+    fn widths(&self) -> Vec<usize> {
         let width = |at: usize| {
             let cells = self.rows.iter().map(|row| row[at].chars().count());
             cells.chain([self.columns[at].0.chars().count()]).max().unwrap_or(0)
         };
-        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        (0..self.columns.len()).map(width).collect()
+    }
+
+    /// The table in lines of at most `width` characters, as far as it can be: shares are left out, then names shortened.
+    /// Figures are always whole.
+    pub(super) fn fitting(mut self, width: usize) -> Self {
+        let excess =
+            |widths: &[usize]| widths.iter().map(|width| width + 2).sum::<usize>().saturating_sub(width);
+        while excess(&self.widths()) > 0
+            && let Some(at) = self.columns.iter().rposition(|(name, _)| name.is_empty())
+        {
+            self.columns.remove(at);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
+        let mut widths = self.widths();
+        while excess(&widths) > 0 {
+            let is_name = |at: &usize| self.columns[*at].1 == Align::Left && widths[*at] > LEAST_CELL;
+            let Some(widest) = (0..widths.len()).filter(is_name).max_by_key(|&at| widths[at]) else { break };
+            widths[widest] -= 1;
+        }
+        for row in &mut self.rows {
+            row.iter_mut().zip(&widths).for_each(|(cell, &width)| *cell = shortened(cell, width));
+        }
+        self
+    }
+
+    pub(super) fn render(&self, out: &mut String) {
+        let widths = self.widths();
         let line = |out: &mut String, cells: &mut dyn Iterator<Item = &str>| {
             let mut text = String::new();
             for ((cell, &width), (_, align)) in cells.zip(&widths).zip(&self.columns) {
@@ -46,6 +77,24 @@ impl Table {
     }
 }
 
+/// The first `width` characters of a line, the last one an ellipsis where there are more.
+pub(super) fn cut(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    line.chars().take(width.saturating_sub(1)).chain((width > 0).then_some('…')).collect()
+}
+
+/// Both ends of a text of more than `width` characters, an ellipsis between them: the ends tell addresses apart.
+fn shortened(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width || width == 0 {
+        return text.to_owned();
+    }
+    let (before, after) = ((width - 1) / 2, width - 1 - (width - 1) / 2);
+    text.chars().take(before).chain(['…']).chain(text.chars().skip(length - after)).collect()
+}
+
 /// A table of texts under a line of column names: `edison fields`, `edison ports`.
 pub fn text_table(columns: &[&str], rows: Vec<Vec<String>>) -> String {
     let columns = columns.iter().map(|&name| (name.to_owned(), Align::Left)).collect();
@@ -63,5 +112,28 @@ mod tests {
         let text = text_table(&["a", "name"], vec![vec!["long".to_owned(), "x".to_owned()]]);
         assert_eq!(text, "  a     name\n  long  x\n");
         assert_eq!(text_table(&["a", "b"], vec![]), "  a  b\n");
+    }
+
+    #[test]
+    fn a_table_fits_by_leaving_out_shares_and_shortening_names() {
+        let columns = [("source", Align::Left), ("bytes", Align::Right), ("", Align::Right)];
+        let row = ["[2001:db8:1111:2222::1]:54321", "123,456", "75.0 %"].map(str::to_owned).to_vec();
+        let table = |width| {
+            let columns = columns.iter().map(|&(name, align)| (name.to_owned(), align)).collect();
+            let mut text = String::new();
+            Table { heading: String::new(), columns, rows: vec![row.clone()] }
+                .fitting(width)
+                .render(&mut text);
+            text.lines().last().unwrap_or_default().to_owned()
+        };
+        assert_eq!(table(80), "  [2001:db8:1111:2222::1]:54321  123,456  75.0 %");
+        assert_eq!(table(46), "  [2001:db8:1111:2222::1]:54321  123,456");
+        assert_eq!(table(30), "  [2001:db8…:1]:54321  123,456");
+        assert_eq!(table(1), "  [200…4321  123,456");
+    }
+
+    #[test]
+    fn lines_are_cut_by_characters() {
+        assert_eq!([cut("µs und s", 8), cut("µs und s", 3), cut("a", 0)], ["µs und s", "µs…", ""]);
     }
 }

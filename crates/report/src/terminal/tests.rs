@@ -121,7 +121,7 @@ fn a_query_of_a_user() {
     };
     let expected = "
   q1
-  cut: watched from 2026-11-24T15:40:00.000000000Z to 2026-11-24T15:40:03.000000000Z; 7 blocks of rows were refused
+  cut: watched 2026-11-24 15:40:00 to 15:40:03 UTC; 7 blocks of rows were refused
   dst_addr/24  dst_port    bytes          count(*)  stime                            ratio  change  name
   10.0.1.0/24      8080  250,000  25.0 %     1,234  2026-11-24T15:40:00.000000001Z  0.1250  -1,000  a\u{fffd}[2J
   10.0.2.0/24        53  250,000  25.0 %     1,234  2026-11-24T15:40:00.000000001Z  0.1250  -1,000
@@ -341,14 +341,15 @@ fn a_run() {
     };
     let expected = "
 source    a.pcap, b.pcap
-traffic   1,000,000 bytes in 40 flows over 10.000 s, 210 packet/s, 1.00 Mbit/s
+time      2026-11-24 15:40:00 to 15:40:10 UTC
+traffic   1,000,000 bytes in 40 flows over 10 s: 210 pps, 1.00 Mbps
 packets   2,100 received = 2,000 measured + 100 not measured
           not measured: arp 60, filter 40
           remarks: ports_truncated 3
 loss      none
 link      went down 2 time(s)
 wire      2,200 packets arrived, 100 missed (4.5455 %)
-          receivers were off their core 4 times, 12.00 ms in all, 900.0 us at the longest: without that 1 missed (0.0500 %)
+          receivers were off their core 4 times, 12.00 ms in all, 900.0 µs at the longest: without that 1 missed (0.0500 %)
           5 times there was no mbuf for a packet, which waited: more mbufs= may help
 design    rss: 2 receiver(s), 1 worker(s) each on cores 0,1, bursts split by position, shared state, oversubscribed: more threads than cores (as asked)
 tcp loss  14,600 bytes (10 segments) lost before here
@@ -358,7 +359,7 @@ task      some:task: it is exact
 flows     40 seen, 3 open at the end
           20 packets came when the table was full
           1 records were dropped by outputs
-took      0.500 s, 4.20 kpacket/s, 64 MiB of tables and queues
+took      500.00 ms, 4.20 kpps, 64 MiB of tables and queues
           1 window reports were not shown
 
   Flows with the most bytes
@@ -389,7 +390,7 @@ source    a.pcap
 packets   0 received = 0 measured + 0 not measured
 loss      unknown: this source does not count it
 flows     0 seen, 0 open at the end
-took      0.000 s, 0 MiB of tables and queues
+took      0 s, 0 MiB of tables and queues
 ";
     assert_eq!(run_report(&report), lines(expected));
 }
@@ -422,8 +423,8 @@ fn a_window() {
     };
     let shown = window_report(&cut);
     let expected = "
-window    3, cut
-traffic   1,000,000 bytes in 40 flows over 5.000 s, 420 packet/s, 2.00 Mbit/s
+window    3: 2026-11-24 15:40:00 to 15:40:05 UTC, cut
+traffic   1,000,000 bytes in 40 flows over 5 s: 420 pps, 2.00 Mbps
 packets   2,100 received = 2,000 measured + 100 not measured
           not measured: arp 60, filter 40
           remarks: ports_truncated 3
@@ -448,7 +449,7 @@ fn the_answers_of_a_window_of_a_replay() {
     let rows = vec![vec![Value::Unsigned(500), Value::Unsigned(1)]];
     let own = table("q1", &["total_count", "n"], rows);
     let expected = "
-window    3: 2,100 packets over 10.000 s
+window    3: 2,100 packets, 2026-11-24 15:40:00 to 15:40:10 UTC
 
   q1
   packets          n
@@ -460,8 +461,55 @@ window    3: 2,100 packets over 10.000 s
 #[test]
 fn empty_windows_are_one_line() {
     let many = Window { empty: Some(1234), ..window(vec![]) };
-    let line =
-        "window    3: 1,234 empty, from 2026-11-24T15:40:00.000000000Z to 2026-11-24T15:40:10.000000000Z\n";
+    let line = "window    3: 1,234 empty, 2026-11-24 15:40:00 to 15:40:10 UTC\n";
     assert_eq!(window_report(&many), line);
     assert_eq!(window_answers(&many), line);
+}
+
+#[test]
+fn many_files_are_a_number() {
+    let named = |count: usize| RunReport {
+        source: (1..=count).map(|number| format!("{number:03}.pcap")).collect(),
+        ..RunReport::default()
+    };
+    assert!(run_report(&named(4)).starts_with("source    001.pcap, 002.pcap, 003.pcap, 004.pcap\n"));
+    assert!(run_report(&named(360)).starts_with("source    360 files: 001.pcap to 360.pcap\n"));
+}
+
+#[test]
+fn the_live_view_fits_any_terminal() {
+    let mut long = flows("top_bytes");
+    long.rows = long.rows.iter().cycle().take(40).cloned().collect();
+    let mut other = long.clone();
+    other.query = "top_packets".to_owned();
+    let [loss, _] = loss_answers();
+    let window = window(vec![totals(), long, other, loss]);
+    let now = Now {
+        sources: vec!["eth0".to_owned()],
+        elapsed: std::time::Duration::from_secs(72),
+        received: 1_234_567,
+        rate: 20_000.0,
+        flows: 321,
+        first_window: FirstWindow::At(START),
+        notes: vec![
+            "a note that is rather long, so long that it cannot stand in a narrow terminal".to_owned(),
+        ],
+    };
+    for (columns, rows) in
+        (0..130).flat_map(|columns| [0, 1, 2, 5, 10, 24, 50, 100].map(|rows| (columns, rows)))
+    {
+        for window in [None, Some(&window)] {
+            let view = live_view(&now, window, columns, rows);
+            assert!(view.len() <= rows.max(1), "{columns} by {rows}: {} lines", view.len());
+            assert!(view.iter().all(|line| line.chars().count() <= columns), "{columns} by {rows}");
+        }
+    }
+    let expected = "
+source    eth0, for 1 min 12 s (Ctrl-C ends)
+now       20.00 kpps, 1,234,567 packets received, 321 flows open
+window    the first one ends at 15:40:00 UTC
+note      eth0: the link is down
+";
+    let short = Now { notes: vec!["eth0: the link is down".to_owned()], ..now };
+    assert_eq!(live_view(&short, None, 80, 24).join("\n") + "\n", lines(expected));
 }

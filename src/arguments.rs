@@ -1,0 +1,72 @@
+//! The words of the command line, with the command in its place: `edison trace.pcap` is short for `edison run trace.pcap`.
+
+use crate::exit::Failure;
+use clap::Command;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// The command that a source or an option stands for.
+const USUAL: &str = "run";
+
+/// Puts the usual command where none is named. `arguments` begin with the program's name.
+pub(crate) fn with_command(
+    mut arguments: Vec<OsString>,
+    command: &Command,
+) -> Result<Vec<OsString>, Failure> {
+    let Some(first) = arguments.get(1) else { return Ok(arguments) };
+    let names: Vec<_> = command.get_subcommands().map(Command::get_name).chain(["help"]).collect();
+    match what_is(first, &names) {
+        First::Command => {}
+        First::OfUsual => arguments.insert(1, USUAL.into()),
+        First::Unknown => return Err(unknown(&first.to_string_lossy(), &names)),
+    }
+    Ok(arguments)
+}
+
+/// What the first word of a command line is.
+#[derive(Debug, PartialEq, Eq)]
+enum First {
+    /// A command, or an option of the program itself.
+    Command,
+    /// A source, or an option, of the usual command.
+    OfUsual,
+    Unknown,
+}
+
+fn what_is(word: &OsStr, commands: &[&str]) -> First {
+    let of_program = ["-h", "--help", "-V", "--version"];
+    let text = word.to_string_lossy();
+    if of_program.contains(&&*text) || commands.contains(&&*text) {
+        return First::Command;
+    }
+    let looks_like_path = text.contains(['/', '.']);
+    if text.starts_with('-') || looks_like_path || Path::new(word).exists() {
+        return First::OfUsual;
+    }
+    First::Unknown
+}
+
+fn unknown(word: &str, names: &[&str]) -> Failure {
+    let hint = match notation::nearest(word, names.iter().copied()) {
+        Some(nearest) => format!("did you mean `edison {nearest}`?"),
+        None => format!("commands are {}", names.join(", ")),
+    };
+    Failure::usage(format!("'{word}' is no command and no capture file; {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_tells_what_is_meant() {
+        let of = |word: &str| what_is(OsStr::new(word), &["run", "bench"]);
+        for word in ["run", "bench", "-h", "--help", "-V", "--version"] {
+            assert_eq!(of(word), First::Command, "{word}");
+        }
+        for word in ["-", "-i", "--tpo", "missing.pcap", "./bench", "Cargo.toml", "src"] {
+            assert_eq!(of(word), First::OfUsual, "{word}");
+        }
+        assert_eq!(of("rnu"), First::Unknown);
+    }
+}

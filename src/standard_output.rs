@@ -1,0 +1,79 @@
+//! Standard output: what goes there, and who reads it.
+
+use crate::cli::RunOptions;
+use crate::exit::Failure;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Somebody may have seen enough of standard output (`| head`), which ends the run quietly.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    left: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Reader {
+    /// Nobody has left yet. `stop` ends the run.
+    pub(crate) fn new(stop: &Arc<AtomicBool>) -> Self {
+        Self { left: Arc::default(), stop: Arc::clone(stop) }
+    }
+
+    /// Takes the error where it says that nobody reads any more.
+    pub(crate) fn takes(&self, error: &io::Error) -> bool {
+        let is_it = error.kind() == ErrorKind::BrokenPipe;
+        if is_it {
+            self.left.store(true, Relaxed);
+            self.stop();
+        }
+        is_it
+    }
+
+    /// Ends the run.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Whether the run is to end.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Whether nobody reads any more.
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.load(Relaxed)
+    }
+}
+
+/// What goes to standard output: the tables or lines of windows, unless records or the report alone do.
+pub(crate) struct StandardOutput {
+    /// Tables and lines do.
+    pub(crate) has_tables: bool,
+}
+
+impl StandardOutput {
+    /// What the options say; an error where two things would be mixed.
+    pub(crate) fn of(options: &RunOptions) -> Result<Self, Failure> {
+        let goes_there = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_meant);
+        let (flows, report) = (goes_there(&options.flows), goes_there(&options.report));
+        if flows && (report || options.json) {
+            let other = if report { "--report -" } else { "--json" };
+            return Err(Failure::usage(format!(
+                "--flows - and {other} both write to standard output: give one of them a file"
+            )));
+        }
+        Ok(Self { has_tables: options.json || !(flows || report) })
+    }
+}
+
+/// Both names, as [`record::create`] has it.
+pub(crate) fn is_meant(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
+/// Whether anything is written but to standard output.
+pub(crate) fn writes_files(options: &RunOptions) -> bool {
+    let is_file = |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| !is_meant(path));
+    options.export.is_some() || options.rows.is_some() || is_file(&options.flows) || is_file(&options.report)
+}

@@ -1,0 +1,106 @@
+//! What becomes of records at each output: the reader of standard output may leave, and what is sent may reach no collector.
+
+use crate::standard_output::Reader;
+use flow::FlowRecord;
+use record::{Account, Delivery, RecordWriter};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Outputs that lost every record, one line each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lost(Arc<Mutex<Vec<String>>>);
+
+impl Lost {
+    /// The lines, once the outputs are finished.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A writer, and what becomes of its records.
+pub(crate) struct Watched {
+    writer: Box<dyn RecordWriter>,
+    name: String,
+    /// Where it writes to standard output.
+    reader: Option<Reader>,
+    taken: u64,
+    lost: Lost,
+}
+
+impl Watched {
+    /// Watches a writer that messages call `name`. `reader` is of standard output, where it writes there.
+    pub(crate) fn new(
+        writer: Box<dyn RecordWriter>,
+        name: String,
+        reader: Option<Reader>,
+        lost: &Lost,
+    ) -> Self {
+        Self { writer, name, reader, taken: 0, lost: lost.clone() }
+    }
+
+    /// Whether the reader has left: nothing more is written.
+    fn is_over(&self) -> bool {
+        self.reader.as_ref().is_some_and(Reader::has_left)
+    }
+
+    /// Calls the writer, unless nobody reads what it writes.
+    fn call(&mut self, call: impl FnOnce(&mut dyn RecordWriter) -> io::Result<()>) -> io::Result<()> {
+        if self.is_over() {
+            return Ok(());
+        }
+        match call(self.writer.as_mut()) {
+            Err(error) if self.reader.as_ref().is_some_and(|reader| reader.takes(&error)) => Ok(()),
+            called => called,
+        }
+    }
+}
+
+impl RecordWriter for Watched {
+    fn write(&mut self, records: &[FlowRecord]) -> io::Result<()> {
+        self.taken += records.len() as u64;
+        self.call(|writer| writer.write(records))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.call(|writer| writer.flush())
+    }
+
+    fn account(&mut self, account: &Account) -> io::Result<()> {
+        self.call(|writer| writer.account(account))
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        self.call(|writer| writer.rotate())
+    }
+
+    fn dropped(&self) -> u64 {
+        self.writer.dropped()
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        self.writer.warnings()
+    }
+
+    fn size(&self) -> u64 {
+        self.writer.size()
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<Delivery> {
+        if self.is_over() {
+            return Ok(Delivery::default());
+        }
+        let finished = self.writer.finish();
+        match &finished {
+            Ok(delivery) if self.taken != 0 && delivery.dropped >= self.taken => {
+                let line =
+                    format!("{}: all of its {} records were lost", self.name, notation::grouped(self.taken));
+                self.lost.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+            Err(error) if self.reader.as_ref().is_some_and(|reader| reader.takes(error)) => {
+                return Ok(Delivery::default());
+            }
+            _ => {}
+        }
+        finished
+    }
+}

@@ -1,0 +1,140 @@
+//! What a terminal shows: the live view, which fits and leaves the terminal as it was, and the line of progress.
+
+#[allow(dead_code, reason = "each test program uses a part")]
+mod support;
+
+use std::process::Command;
+use support::capture::{self, ETHERNET};
+use support::program::Running;
+use support::scratch::Scratch;
+use support::terminal::{self, Terminal};
+
+const COLUMNS: usize = 80;
+const ROWS: usize = 24;
+const START: u64 = 1_700_000_000_000_000_000;
+
+/// What the terminal shows so far. Lines are read up to the last line feed.
+fn shown(running: &Running) -> Terminal {
+    Terminal::showing(&running.lines().join("\n"), COLUMNS, ROWS)
+}
+
+/// The number before these words in a line.
+fn number_before(lines: &[String], words: &str) -> Option<u64> {
+    let before = lines.iter().find_map(|line| Some(line.split_once(words)?.0.to_owned()))?;
+    before.rsplit(' ').next()?.replace(',', "").parse().ok()
+}
+
+fn kill(scratch: &Scratch, signal: &str) {
+    let sent = Command::new("kill").args(["-s", signal, &terminal::pid(scratch)]).status();
+    assert!(sent.expect("kill is there").success());
+}
+
+#[track_caller]
+fn has_given_back(terminal: &Terminal) {
+    assert!(!terminal.is_alternate && terminal.has_cursor, "{terminal:?}");
+    assert!(!terminal.ran_over, "something was drawn beyond {COLUMNS} by {ROWS}");
+}
+
+/// Endless traffic, in windows of this length.
+fn live(scratch: &Scratch, every: &str) -> Option<Running> {
+    let arguments =
+        format!("--synthetic packets=1M,flows=300 --wire rate=5kpps,seconds=3000 --every {every} --cores 1");
+    terminal::start(&terminal::program(scratch, &arguments), COLUMNS, ROWS)
+}
+
+#[test]
+fn the_view_counts_on_before_the_first_window_ends() {
+    let scratch = Scratch::new();
+    let Some(mut running) = live(&scratch, "1000h") else { return };
+    let counts = |running: &Running| {
+        let frames = shown(running).frames;
+        frames.iter().filter_map(|frame| number_before(frame, " packets received")).collect::<Vec<_>>()
+    };
+    let grows = |running: &Running| {
+        let counts = counts(running);
+        counts.first() < counts.last() && counts.len() > 2
+    };
+    assert!(running.wait_for("a second figure", grows), "{:?}", running.lines());
+    let seen = shown(&running);
+    assert!(seen.is_alternate && !seen.has_cursor && !seen.ran_over, "{seen:?}");
+    let last = seen.frames.last().expect("two at least").join("\n");
+    assert!(last.contains("the first one ends at ") && last.contains("Ctrl-C ends"), "{last}");
+    kill(&scratch, "INT");
+    let ended = running.wait().expect(0);
+    let terminal = Terminal::showing(&ended.stdout, COLUMNS, ROWS);
+    has_given_back(&terminal);
+    // The report says on the main screen what has come.
+    let received = number_before(&terminal.lines(), " received = ").expect("a report");
+    assert!(counts_of(&terminal).last().is_some_and(|&last| last <= received), "{received}");
+}
+
+fn counts_of(terminal: &Terminal) -> Vec<u64> {
+    terminal.frames.iter().filter_map(|frame| number_before(frame, " packets received")).collect()
+}
+
+#[test]
+fn the_view_fits_and_every_end_gives_the_terminal_back() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let scratch = Scratch::new();
+        let Some(mut running) = live(&scratch, "500ms") else { return };
+        let has_tables = |running: &Running| {
+            let frames = shown(running).frames;
+            frames
+                .last()
+                .is_some_and(|frame| frame.iter().any(|line| line.contains("Flows with the most bytes")))
+        };
+        assert!(running.wait_for("a table", has_tables), "{:?}", running.lines());
+        kill(&scratch, signal);
+        let ended = running.wait().expect(0);
+        has_given_back(&Terminal::showing(&ended.stdout, COLUMNS, ROWS));
+    }
+}
+
+#[test]
+fn the_end_of_the_source_gives_the_terminal_back() {
+    let scratch = Scratch::new();
+    let arguments = "--synthetic packets=2k,flows=300 --wire rate=5kpps,packets=4000 --every 100ms --cores 1";
+    let Some(running) = terminal::start(&terminal::program(&scratch, arguments), COLUMNS, ROWS) else {
+        return;
+    };
+    let ended = running.wait().expect(0);
+    let terminal = Terminal::showing(&ended.stdout, COLUMNS, ROWS);
+    has_given_back(&terminal);
+    let lines = terminal.lines();
+    let figure = |words| number_before(&lines, words).unwrap_or_else(|| panic!("no{words}in {lines:?}"));
+    // What the wire offered was received or missed.
+    assert_eq!((figure(" packets arrived,"), figure(" received = ") + figure(" missed (")), (4000, 4000));
+}
+
+#[test]
+fn progress_is_erased_before_a_window_is_shown() {
+    let scratch = Scratch::new();
+    let pipe = scratch.path("pipe.pcap");
+    if !Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
+        eprintln!("skipped: mkfifo is not installed");
+        return;
+    }
+    // Ten windows of a hundred frames.
+    let bytes = capture::pcap(ETHERNET, &capture::udp_frames(1000, START));
+    let arguments = format!("run {} --every 100ms --cores 1", pipe.display());
+    let Some(mut running) = terminal::start(&terminal::program(&scratch, &arguments), 200, ROWS) else {
+        return;
+    };
+    let mut writer = std::fs::File::options().write(true).open(&pipe).expect("the program reads it");
+    let shown = |running: &Running| Terminal::showing(&running.lines().join("\n"), 200, ROWS);
+    for part in bytes.chunks(bytes.len() / 4) {
+        std::io::Write::write_all(&mut writer, part).expect("the program reads it");
+        // Nothing more comes meanwhile: the line is drawn, which shows with the next line feed.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
+    drop(writer);
+    running.wait_for("the report", |running| running.lines().iter().any(|line| line.starts_with("took")));
+    let lines = shown(&running).lines();
+    running.wait().expect(0);
+    let windows: Vec<_> = lines.iter().filter(|line| line.contains("window ")).collect();
+    assert_eq!(windows.len(), 10, "{lines:?}");
+    for line in lines {
+        let is_progress = line.contains(" packets, ") && line.contains("flows, ") && line.contains("pps");
+        assert!(!is_progress && (!line.contains("window ") || line.starts_with("window ")), "{line}");
+    }
+}
