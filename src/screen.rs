@@ -8,7 +8,7 @@ use crate::standard_output::Reader;
 use engine::{Every, Observer, Snapshot, WindowOutlet};
 use notation::{grouped, scaled};
 use port::TimeBase;
-use report::{Answer, Class, Window, terminal};
+use report::{Answer, Window, terminal};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -234,7 +234,7 @@ impl Painter {
 
     /// Keeps what tasks answered, for the report.
     fn keep(&mut self, window: Window) {
-        let is_task = |answer: &Answer| answer.class == Class::Sketch;
+        let is_task = |answer: &Answer| answer.task.is_some();
         let answers: Vec<_> = window.answers.into_iter().filter(is_task).collect();
         if answers.is_empty() {
             return;

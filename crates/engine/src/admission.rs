@@ -169,9 +169,9 @@ pub fn tasks(
         scatters: plan.merges() || site.scatters_flows,
         seed: config.seed,
     };
-    // One by one, so that each reports what it lacks.
-    let refusal = |spec| Tasks::plan(std::slice::from_ref(spec), &setting).err();
-    Tasks::plan(specs, &setting)
+    // One by one, so that each says what it lacks.
+    let refusal = |spec| Tasks::plan_with_rows(std::slice::from_ref(spec), &setting).err();
+    Tasks::plan_with_rows(specs, &setting)
         .map(Some)
         .map_err(|_| specs.iter().filter_map(refusal).map(|reason| Refusal::Task { reason }).collect())
 }

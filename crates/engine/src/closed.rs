@@ -1,6 +1,7 @@
 //! A window that all workers have completed: its frames and sums, before queries are answered.
 
 use crate::ids::WindowId;
+use crate::receiver::{RING_FULL, WORKER_FAILED};
 use flow::LossCounts;
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use task::rows::Unplaced;
@@ -57,4 +58,22 @@ pub struct ClosedWindow {
     pub tcp_loss: Option<LossCounts>,
     /// The answers of tasks that count packets.
     pub answers: Vec<Answer>,
+}
+
+impl ClosedWindow {
+    /// True where it was watched only in part.
+    pub fn is_cut(&self) -> bool {
+        self.watched != self.span || self.ended_by == WindowEnd::RunEnd
+    }
+
+    /// Packets that nothing could count: what sources lost, and what a ring or a worker that failed did. `None` where a source
+    /// cannot know.
+    pub(crate) fn lost(&self) -> Option<u64> {
+        self.loss.as_ref().map(|loss| loss.total() + self.refused())
+    }
+
+    /// What was received and came to no table.
+    pub(crate) fn refused(&self) -> u64 {
+        self.packets.not_measured.get(RING_FULL) + self.packets.not_measured.get(WORKER_FAILED)
+    }
 }

@@ -90,6 +90,7 @@ pub(crate) fn of(asked: &AnswerInput<'_>) -> TaskAnswer {
             lost: None,
         },
         status,
+        is_exact: asked.states.iter().all(State::is_exact),
         rows,
     }
 }

@@ -1,8 +1,8 @@
 //! Merges the workers' counts of a window, and answers it.
 
-use crate::answer::{self, AnswerInput};
+use crate::answering::Answering;
 use crate::generation::Generation;
-use crate::past::Past;
+use crate::reported::{Reported, ReportedWindows};
 use crate::task_answer::TaskAnswer;
 use crate::tasks::{TaskStates, Tasks};
 use crate::watermark::Watermarks;
@@ -10,10 +10,6 @@ use crate::worker_id::WorkerId;
 use flow::WindowId;
 use std::collections::{BTreeMap, VecDeque};
 use summary::Lease;
-use summary::sketch::SketchError;
-
-/// Windows whose loss is remembered: more than a change can be measured against.
-const REMEMBERED: usize = 64;
 
 /// A window of which parts are missing.
 #[derive(Debug)]
@@ -36,68 +32,9 @@ pub struct Desk {
     pending: BTreeMap<WindowId, Pending>,
     /// Answers that wait for their reports.
     answered: BTreeMap<WindowId, Vec<TaskAnswer>>,
-    /// Packets lost, by window.
-    losses: BTreeMap<WindowId, Option<u64>>,
-    /// What keeps answers from being complete.
+    reported: ReportedWindows,
+    /// What keeps answers from being whole.
     fault: Option<String>,
-}
-
-/// The tasks that answer from some window on.
-#[derive(Debug)]
-struct Answering {
-    first: WindowId,
-    tasks: Tasks,
-    /// By task.
-    past: Vec<Past>,
-    /// The last window that was answered.
-    last: Option<WindowId>,
-    /// The memory of the tasks' states on all cores.
-    _memory: Option<Lease>,
-}
-
-impl Answering {
-    fn new(first: WindowId, tasks: Tasks, memory: Option<Lease>) -> Self {
-        let past = tasks.tasks.iter().map(|_| Past::default()).collect();
-        Self { first, tasks, past, last: None, _memory: memory }
-    }
-
-    /// The answers of a window that no worker counted in: none, unless a fault is to be reported.
-    fn of_nothing(&self, fault: Option<&str>) -> Result<Vec<TaskAnswer>, SketchError> {
-        let Some(fault) = fault else { return Ok(Vec::new()) };
-        let answer = |(at, task)| {
-            let (states, past) = (self.tasks.states_of(at)?, Past::default());
-            let answer = answer::of(&AnswerInput { task, states: &states, past: &past });
-            Ok(TaskAnswer { status: format!("incomplete: {fault}"), ..answer })
-        };
-        (0..).zip(&self.tasks.tasks).map(answer).collect()
-    }
-
-    /// Answers a window. `fault` is what keeps the answers from being complete.
-    fn answer(
-        &mut self,
-        window: WindowId,
-        states: &mut TaskStates,
-        fault: &mut Option<String>,
-    ) -> Vec<TaskAnswer> {
-        let skipped = self.last.map_or(0, |last| window.windows_between(last));
-        self.last = Some(window);
-        let mut answers = Vec::new();
-        for (at, task) in self.tasks.tasks.iter().enumerate() {
-            let past = &mut self.past[at];
-            if let Err(error) = past.skip(skipped, &self.tasks, at) {
-                *fault = Some(error.to_string());
-            }
-            let mut answer = answer::of(&AnswerInput { task, states: &states.states[at], past });
-            if let Err(error) = past.keep(&mut states.states[at], &self.tasks, at) {
-                *fault = Some(error.to_string());
-            }
-            if let Some(fault) = fault {
-                answer.status = format!("incomplete: {fault}");
-            }
-            answers.push(answer);
-        }
-        answers
-    }
 }
 
 impl Desk {
@@ -108,7 +45,7 @@ impl Desk {
             workers: Watermarks::new(workers),
             pending: BTreeMap::new(),
             answered: BTreeMap::new(),
-            losses: BTreeMap::new(),
+            reported: ReportedWindows::default(),
             fault: None,
         }
     }
@@ -184,9 +121,9 @@ impl Desk {
         self.gone(worker)
     }
 
-    /// The answers of a window that is reported, in whose time this many packets were lost; `None` if a
-    /// source cannot know. Windows are reported in order.
-    pub fn report(&mut self, window: WindowId, lost: Option<u64>) -> Vec<TaskAnswer> {
+    /// The answers of a window that is reported, with what is known of it by then: the packets lost in its time, `None` where a
+    /// source cannot know, and whether it was watched as a whole. Windows come in order.
+    pub fn report(&mut self, window: WindowId, reported: impl Into<Reported>) -> Vec<TaskAnswer> {
         // Windows that a failed receiver had not counted are in no report.
         self.answered = self.answered.split_off(&window);
         let answered = self.answered.remove(&window);
@@ -194,16 +131,7 @@ impl Desk {
         let set = &self.sets[self.set(window)];
         let mut answers =
             answered.unwrap_or_else(|| set.of_nothing(self.fault.as_deref()).unwrap_or_default());
-        for (answer, task) in answers.iter_mut().zip(&set.tasks.tasks) {
-            let before = window.back(task.spec.windows_back() as u64).max(set.first)..window;
-            let earlier = self.losses.range(before).map(|(_, lost)| *lost);
-            let earlier = earlier.reduce(|sum, lost| Some(sum?.saturating_add(lost?))).unwrap_or(Some(0));
-            answer::widen(answer, &task.spec, lost, earlier);
-        }
-        self.losses.insert(window, lost);
-        while self.losses.len() > REMEMBERED {
-            self.losses.pop_first();
-        }
+        self.reported.finish(set, window, reported.into(), &mut answers);
         answers
     }
 

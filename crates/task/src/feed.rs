@@ -1,6 +1,8 @@
 //! Packets in the forms in which structures take them. Tasks that need the same form share it: a key is
 //! masked and hashed once a burst, however many tasks count it.
 
+mod rows;
+
 use crate::spec::{IPV6_LEFT_OUT, Quantity, Weight};
 use packet::{Bursts, Key, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Packets, Seed};
 use summary::sketch::{Contact, Update};
@@ -29,6 +31,8 @@ pub(crate) struct Items<K> {
     pub(crate) flows: Vec<Update<K>>,
     pub(crate) contacts: Vec<Contact<K>>,
     pub(crate) values: Vec<u64>,
+    /// Of rows: values, each with its number of packets.
+    pub(crate) weighed_values: Vec<(u64, u64)>,
     /// Sum of the weights.
     pub(crate) total: u64,
 }
@@ -38,6 +42,7 @@ impl<K> Items<K> {
         self.flows.clear();
         self.contacts.clear();
         self.values.clear();
+        self.weighed_values.clear();
         self.total = 0;
     }
 }
@@ -152,26 +157,44 @@ fn port(bytes: [u8; 2]) -> u64 {
 
 #[inline(always)]
 fn value_v4(packet: &KeyedPacket<KeyV4>, quantity: Quantity) -> u64 {
-    let key = packet.key.to_bytes();
+    match quantity {
+        Quantity::Size => packet.fields.total_byte.into(),
+        quantity => value_of_v4(&packet.key, quantity),
+    }
+}
+
+#[inline(always)]
+fn value_v6(packet: &KeyedPacket<KeyV6>, quantity: Quantity) -> u64 {
+    match quantity {
+        Quantity::Size => packet.fields.total_byte.into(),
+        quantity => value_of_v6(&packet.key, quantity),
+    }
+}
+
+/// A member of a key; of a packet's size a key knows nothing.
+#[inline(always)]
+fn value_of_v4(key: &KeyV4, quantity: Quantity) -> u64 {
+    let key = key.to_bytes();
     let address = |at: usize| u32::from_be_bytes(std::array::from_fn(|i| key[at + i])).into();
     match quantity {
         Quantity::SrcAddr => address(0),
         Quantity::DstAddr => address(4),
         Quantity::SrcPort => port([key[8], key[9]]),
         Quantity::DstPort => port([key[10], key[11]]),
-        Quantity::Size => packet.fields.total_byte.into(),
+        Quantity::Size => 0,
     }
 }
 
+/// The same of IPv6.
 #[inline(always)]
-fn value_v6(packet: &KeyedPacket<KeyV6>, quantity: Quantity) -> u64 {
-    let key = packet.key.to_bytes();
+fn value_of_v6(key: &KeyV6, quantity: Quantity) -> u64 {
+    let key = key.to_bytes();
     let address = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| key[at + i])) >> IPV6_LEFT_OUT;
     match quantity {
         Quantity::SrcAddr => address(0),
         Quantity::DstAddr => address(16),
         Quantity::SrcPort => port([key[32], key[33]]),
         Quantity::DstPort => port([key[34], key[35]]),
-        Quantity::Size => packet.fields.total_byte.into(),
+        Quantity::Size => 0,
     }
 }

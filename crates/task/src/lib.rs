@@ -5,7 +5,9 @@
 //! (`planner.rs`), and reports why. Each worker counts in its own [`TaskCounter`]; those of one window are
 //! combined at a [`Desk`], which answers.
 //!
-//! The crate does not know frames, threads or clocks.
+//! In a run whose windows give rows, [`Tasks::plan_with_rows`] leaves to these what they tell; a [`RowDesk`] answers it.
+//!
+//! The crate knows nothing of frames, threads and clocks.
 //!
 //! ```
 //! use packet::{KeySpec, Seed};
@@ -28,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod answering;
 pub mod catalog;
 mod desk;
 mod feed;
@@ -35,6 +38,8 @@ mod generation;
 mod past;
 mod planner;
 mod ranking;
+mod reported;
+mod row_desk;
 pub mod rows;
 mod spec;
 mod state;
@@ -49,6 +54,8 @@ pub use desk::{Desk, EmptiedStates};
 pub use flow::WindowId;
 pub use generation::{Generation, OtherGeneration};
 pub use planner::{Choice, Setting};
+pub use reported::Reported;
+pub use row_desk::{RowDesk, RowTaskStates};
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
 pub use task_answer::{

@@ -1,11 +1,13 @@
 //! Chooses the structure and its size: from the bounds that theory gives before anything is counted, and the
 //! packets that a window is expected to have.
 //!
-//! An exact table is taken where there is room even if every packet belongs to a different flow. Otherwise
-//! the structure with the smallest error that its theory promises in that memory, over all flows in the
-//! answer at once (confidence 95 %); where theory promises nothing, the one that measurements favour
-//! (docs/accuracy.md). Errors are relative: to the smallest figure in the answer; of quantiles, to all
-//! packets.
+//! What rows of windows tell needs none of that: they are few and exact, and tables of them grow as rows come
+//! ([`is_from_rows`]). The rest of this module is about tasks that count packets.
+//!
+//! An exact table is taken where every packet could be of a flow of its own and there still is room. Otherwise the structure
+//! with the smallest error that its theory promises in that memory, over all flows in the answer at once (confidence 95 %); where
+//! theory promises nothing, the one that measurements favour (docs/accuracy.md). Errors are relative: to the smallest figure in the
+//! answer; of quantiles, to all packets.
 
 mod error_bound;
 
@@ -98,7 +100,26 @@ impl Question<'_> {
     }
 }
 
-/// Why a structure cannot serve this task in this run; `None` if it can.
+/// True where the rows of a window answer a task, exactly: where nothing is said of how it is to be counted, or an exact table is
+/// asked for without a size. Sizes of single packets are in no row.
+pub(crate) fn is_from_rows(spec: &TaskSpec) -> bool {
+    let is_of_sizes = spec.kind == Kind::Quantiles && spec.quantity == Quantity::Size;
+    spec.size == Size::Usual && matches!(spec.structure, None | Some(Structure::Exact)) && !is_of_sizes
+}
+
+/// A table that grows as rows come.
+pub(crate) fn from_rows() -> Choice {
+    Choice {
+        structure: Structure::Exact,
+        bytes: LEAST_BYTES,
+        bytes_v6: LEAST_BYTES,
+        one_in: 1,
+        one_in_v6: 1,
+        why: "exact: from the rows of the window's flows".to_owned(),
+    }
+}
+
+/// Why a structure cannot serve this task in this run; `None` where it can.
 fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> Option<String> {
     let spec = question.spec;
     if spec.weight == Weight::Bytes

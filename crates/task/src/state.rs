@@ -12,6 +12,7 @@ use crate::feed::{FeedItems, Items};
 use crate::{Choice, Kind, Quantity, Structure, Weight};
 use packet::{Key, KeyV4, KeyV6, Seed};
 use summary::sketch::{SketchError, Unmergeable};
+use summary::{Lease, Limits};
 
 /// The state of one feed of one task.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Part<K: Key> {
     pub(crate) of: StateKind<K>,
     /// The total of its input, in the unit of the weights.
     pub(crate) total: u64,
+    /// The memory of what grows.
+    memory: Option<Lease>,
 }
 
 /// Which kind of structure.
@@ -54,6 +57,8 @@ pub(crate) struct Maker {
     pub(crate) kind: Kind,
     pub(crate) weight: Weight,
     pub(crate) quantity: Quantity,
+    /// Where structures that grow take their memory from.
+    pub(crate) grows: Option<Limits>,
 }
 
 /// What a structure is made from.
@@ -77,7 +82,7 @@ impl Maker {
             Kind::Quantiles => StateKind::Values(Box::new(Values::new(&making, self.quantity.bits(is_v6))?)),
             _ => StateKind::Counted(Box::new(Counted::new(&making, self.weight)?)),
         };
-        Ok(Part { of, total: 0 })
+        Ok(Part { of, total: 0, memory: self.grows.as_ref().map(Limits::empty_lease) })
     }
 }
 
@@ -85,6 +90,20 @@ impl State {
     pub(crate) fn new(maker: &Maker, has_v6: bool, seed: &Seed) -> Result<Self, SketchError> {
         let v6 = has_v6.then(|| maker.part(true, seed)).transpose()?;
         Ok(Self { v4: maker.part(false, seed)?, v6 })
+    }
+
+    /// Makes room for all that rows can bring, as far as there is memory, and counts them.
+    pub(crate) fn count_rows(&mut self, fed: &FeedItems) {
+        self.v4.make_room(&fed.v4);
+        if let Some(v6) = &mut self.v6 {
+            v6.make_room(&fed.v6);
+        }
+        self.count(fed);
+    }
+
+    /// True where nothing is missing of what it was given, and nothing is estimated.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.v4.is_exact() && self.v6.as_ref().is_none_or(Part::is_exact)
     }
 
     /// Counts a burst.
@@ -128,11 +147,32 @@ impl<K: Key> Part<K> {
         if items.total == 0 && items.flows.is_empty() {
             return;
         }
+        if let StateKind::Values(values) = &mut self.of {
+            values.update_weighed(&items.weighed_values);
+        }
         self.total = self.total.saturating_add(items.total);
         match &mut self.of {
             StateKind::Counted(counted) => counted.update(&items.flows),
             StateKind::Contacts(contacts) => contacts.update(&items.contacts),
             StateKind::Values(values) => values.update(&items.values),
+        }
+    }
+
+    /// Without memory, what finds no room is counted as such.
+    fn make_room(&mut self, items: &Items<K>) {
+        let Some(memory) = &mut self.memory else { return };
+        match &mut self.of {
+            StateKind::Counted(counted) => counted.make_room(items.flows.len(), memory),
+            StateKind::Contacts(contacts) => contacts.make_room(items.contacts.len(), memory),
+            StateKind::Values(values) => values.make_room(items.weighed_values.len(), memory),
+        }
+    }
+
+    fn is_exact(&self) -> bool {
+        match &self.of {
+            StateKind::Counted(counted) => counted.is_exact(),
+            StateKind::Contacts(contacts) => contacts.is_exact(),
+            StateKind::Values(values) => values.is_exact(),
         }
     }
 

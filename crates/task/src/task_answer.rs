@@ -6,7 +6,10 @@ use report::{Answer, Class, Column, ColumnKind, Span, Status, TaskNote, Value};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The answer of one task for one window.
+/// How the status begins of a change that is not answered because its own window was watched only in part.
+pub(crate) const NOT_COMPARED: &str = "not compared";
+
+/// What one task answers of one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskAnswer {
     /// What kind of task: `heavy_hitters`, `entropy`, …
@@ -15,6 +18,8 @@ pub struct TaskAnswer {
     pub note: TaskNote,
     /// `ok`, or what keeps the answer from being complete.
     pub status: String,
+    /// All that it is made of was counted in tables that had room for everything. Its rows, if they have bounds, say more.
+    pub is_exact: bool,
     /// The answer.
     pub rows: TaskRows,
 }
@@ -253,7 +258,10 @@ impl TaskAnswer {
     /// The bounds of the figures, in words. If the loss is known ([`TaskNote::lost`]) they are about the
     /// wire, else about what was seen.
     pub fn bounds(&self) -> Cow<'static, str> {
-        let Some((confidence, is_exact)) = self.rows.confidence() else { return Cow::Borrowed("none") };
+        let Some((confidence, is_exact)) = self.rows.confidence() else {
+            // Without rows, and where rows have no bounds of their own.
+            return Cow::Borrowed(if self.is_exact && self.status == "ok" { "exact" } else { "none" });
+        };
         match (is_exact, confidence) {
             (true, _) => Cow::Borrowed("exact"),
             (_, confidence) if confidence >= 1.0 => Cow::Borrowed("certain"),
@@ -263,13 +271,30 @@ impl TaskAnswer {
 }
 
 impl TaskAnswer {
-    /// The answer in the form of reports.
+    /// Nothing is known any more of how far the figures are off: what is missing may be anything.
+    pub(crate) fn forget_bounds(&mut self) {
+        self.is_exact = false;
+        match &mut self.rows {
+            TaskRows::Flows { flows, .. } => {
+                for flow in flows {
+                    flow.estimate.bounds = None;
+                    flow.own.iter_mut().for_each(|own| own.bounds = None);
+                }
+            }
+            TaskRows::Entropy(bits) => bits.iter_mut().for_each(|bits| bits.bounds = None),
+            TaskRows::Quantiles { quantiles, .. } => quantiles.iter_mut().for_each(|row| row.bounds = None),
+            TaskRows::Sizes(_) => {}
+        }
+    }
+
+    /// The answer as reports have it.
     pub fn into_answer(self, window: Option<Span>) -> Answer {
         let mut answer = Answer::new(self.name, window, self.rows.columns(), self.rows.rows());
         answer.class = Class::Sketch;
         answer.bounds = self.bounds().into_owned();
         if self.status != "ok" {
-            answer.status = Status::Partial;
+            let is_cut = self.status.starts_with(NOT_COMPARED);
+            answer.status = if is_cut { Status::Cut } else { Status::Partial };
             answer.reason = Some(self.status);
         }
         answer.task = Some(self.note);

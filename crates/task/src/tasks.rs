@@ -2,11 +2,12 @@
 
 use crate::feed::{Feed, Feeder};
 use crate::generation::{Generation, OtherGeneration};
-use crate::planner::{Choice, Question, Setting, choose, expected_packets};
+use crate::planner::{Choice, Question, Setting, choose, expected_packets, from_rows, is_from_rows};
 use crate::spec::{Kind, TaskSpec};
 use crate::state::{Maker, State};
 use packet::{Bursts, KeySpec, Seed};
 use std::fmt;
+use summary::Limits;
 use summary::sketch::{SketchError, Unmergeable};
 
 /// A task that is to be counted.
@@ -41,6 +42,10 @@ pub struct Tasks {
     feeds: Vec<Feed>,
     seed: Seed,
     hashed: Option<KeySpec>,
+    /// The number of each task among all that were asked.
+    places: Vec<usize>,
+    /// Those that rows of windows answer.
+    by_rows: Option<Box<Tasks>>,
 }
 
 /// What one worker counted in one window.
@@ -58,32 +63,74 @@ fn prefix_key(key: &KeySpec, length: u8) -> Result<KeySpec, String> {
 }
 
 impl Tasks {
-    /// Chooses a structure for each task.
+    /// Chooses a structure for each task, all of which count packets.
     ///
     /// # Errors
     /// One line: what cannot be counted in this run, why, and what is possible.
     pub fn plan(specs: &[TaskSpec], setting: &Setting) -> Result<Self, String> {
-        let hashed = (!setting.is_paired).then_some(setting.key);
-        let generation = Generation::default();
-        let mut all = Self { generation, tasks: Vec::new(), feeds: Vec::new(), seed: setting.seed, hashed };
-        for spec in specs {
-            let task = all.task(spec, setting)?;
-            all.tasks.push(task);
-        }
+        let mut all = Self::empty(setting);
+        specs.iter().enumerate().try_for_each(|(place, spec)| all.add(place, spec, setting, false))?;
         Ok(all)
     }
 
-    /// The same in the set of this generation.
-    pub(crate) fn of_generation(self, generation: Generation) -> Self {
-        Self { generation, ..self }
+    /// The same of a run whose windows give rows: what these tell, they answer, exactly, unless the task says how it is to be counted.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub fn plan_with_rows(specs: &[TaskSpec], setting: &Setting) -> Result<Self, String> {
+        let (mut all, mut by_rows) = (Self::empty(setting), Self::empty(setting));
+        for (place, spec) in specs.iter().enumerate() {
+            let is_from_rows = is_from_rows(spec);
+            let tasks = if is_from_rows { &mut by_rows } else { &mut all };
+            tasks.add(place, spec, setting, is_from_rows)?;
+        }
+        all.by_rows = (!by_rows.tasks.is_empty()).then(|| Box::new(by_rows));
+        Ok(all)
+    }
+
+    fn empty(setting: &Setting) -> Self {
+        let hashed = (!setting.is_paired).then_some(setting.key);
+        Self { seed: setting.seed, hashed, ..Self::none(Generation::default()) }
+    }
+
+    fn add(
+        &mut self,
+        place: usize,
+        spec: &TaskSpec,
+        setting: &Setting,
+        is_from_rows: bool,
+    ) -> Result<(), String> {
+        let task = self.task(spec, setting, is_from_rows)?;
+        self.tasks.push(task);
+        self.places.push(place);
+        Ok(())
+    }
+
+    /// Those that count packets and those that rows answer, where there are any, in the set of this generation. The latter take their
+    /// memory from `limits`, as they need it.
+    pub(crate) fn apart(mut self, generation: Generation, limits: &Limits) -> (Option<Self>, Option<Self>) {
+        self.generation = generation;
+        let by_rows = self.by_rows.take().map(|mut tasks| {
+            tasks.generation = generation;
+            tasks.tasks.iter_mut().for_each(|task| task.maker.grows = Some(limits.clone()));
+            *tasks
+        });
+        ((!self.tasks.is_empty()).then_some(self), by_rows)
     }
 
     /// An empty set: nothing to count.
     pub fn none(generation: Generation) -> Self {
-        Self { generation, tasks: Vec::new(), feeds: Vec::new(), seed: Seed::new(0), hashed: None }
+        let (seed, hashed) = (Seed::new(0), None);
+        let (tasks, feeds, places) = (Vec::new(), Vec::new(), Vec::new());
+        Self { generation, tasks, feeds, seed, hashed, places, by_rows: None }
     }
 
-    fn task(&mut self, spec: &TaskSpec, setting: &Setting) -> Result<Task, String> {
+    /// The number of each task among all that were asked.
+    pub fn places(&self) -> &[usize] {
+        &self.places
+    }
+
+    fn task(&mut self, spec: &TaskSpec, setting: &Setting, is_from_rows: bool) -> Result<Task, String> {
         let key = spec.key.unwrap_or(setting.key);
         let asked = match spec.kind {
             Kind::SuperSpreaders => key.with(&spec.of),
@@ -105,7 +152,7 @@ impl Tasks {
         }
         let question =
             Question { spec, key: asked, packets: expected_packets(spec, setting), workers: setting.workers };
-        let choice = choose(&question, setting)?;
+        let choice = if is_from_rows { from_rows() } else { choose(&question, setting)? };
         let level = |all: &mut Self, key: KeySpec, prefix| {
             let feed = match spec.kind {
                 Kind::SuperSpreaders => Feed::Contacts { key, pair: asked },
@@ -133,7 +180,8 @@ impl Tasks {
                 levels
             }
         };
-        let maker = Maker { choice, kind: spec.kind, weight: spec.weight, quantity: spec.quantity };
+        let maker =
+            Maker { choice, kind: spec.kind, weight: spec.weight, quantity: spec.quantity, grows: None };
         Ok(Task { spec: spec.clone(), key, maker, levels })
     }
 
@@ -153,7 +201,8 @@ impl Tasks {
 
     /// What was chosen for each task, as `task: why`.
     pub fn choices(&self) -> impl Iterator<Item = (&TaskSpec, &Choice)> {
-        self.tasks.iter().map(|task| (&task.spec, &task.maker.choice))
+        let all = self.tasks.iter().chain(self.by_rows.iter().flat_map(|by_rows| &by_rows.tasks));
+        all.map(|task| (&task.spec, &task.maker.choice))
     }
 
     /// Empty states for one worker and one window.
@@ -171,8 +220,8 @@ impl Tasks {
         levels.iter().map(|level| State::new(maker, level.has_v6, &self.seed)).collect()
     }
 
-    /// Prepares packets for the states; each worker needs one.
-    fn feeder(&self) -> Feeder {
+    /// What makes packets ready; each worker needs one.
+    pub(crate) fn feeder(&self) -> Feeder {
         Feeder::new(self.seed, self.hashed, &self.feeds)
     }
 
@@ -248,7 +297,16 @@ impl TaskStates {
         Ok(states.into_iter().try_for_each(|(ours, theirs)| ours.merge(theirs))?)
     }
 
-    /// Clears everything and keeps the memory.
+    /// Counts rows of a window. `feeder` has them in the forms of these tasks.
+    pub(crate) fn count_rows(&mut self, tasks: &Tasks, feeder: &Feeder) {
+        for (states, task) in self.states.iter_mut().zip(&tasks.tasks) {
+            for (state, level) in states.iter_mut().zip(&task.levels) {
+                state.count_rows(feeder.fed(level.feed));
+            }
+        }
+    }
+
+    /// Forgets everything and keeps the memory.
     pub fn reset(&mut self) {
         self.states.iter_mut().flatten().for_each(State::reset);
     }

@@ -18,16 +18,17 @@ const SECOND: WorkerId = WorkerId::new(1);
 
 /// The change of each flow against the mean of what was before.
 fn changes(now: &[Packet], before: &[&[Packet]]) -> HashMap<packet::FlowKey, f64> {
-    let mut changes: HashMap<_, f64> = HashMap::new();
+    let many = before.len() as i64;
+    let mut changes: HashMap<_, i64> = HashMap::new();
     for (key, weight) in weights(now, &KeySpec::FIVE_TUPLE, false) {
-        *changes.entry(key).or_default() += weight as f64;
+        *changes.entry(key).or_default() += weight as i64 * many;
     }
     for window in before {
         for (key, weight) in weights(window, &KeySpec::FIVE_TUPLE, false) {
-            *changes.entry(key).or_default() -= weight as f64 / before.len() as f64;
+            *changes.entry(key).or_default() -= weight as i64;
         }
     }
-    changes
+    changes.into_iter().map(|(key, change)| (key, change as f64 / many as f64)).collect()
 }
 
 fn windows() -> Vec<Vec<Packet>> {

@@ -10,24 +10,16 @@ use crate::keeping::Sealed;
 use crate::merger::{Merger, RunEnd};
 use crate::plan::Plan;
 use crate::poller::PollerEnd;
-use crate::receiver::{RING_FULL, ReceiverEnd, WORKER_FAILED};
+use crate::receiver::ReceiverEnd;
 use crate::shared::Shared;
 use crate::steps::Steps;
 use crate::tables::Tables;
 use crate::worker::{Worker, WorkerEnd};
 use port::SourceError;
-use report::{Counters, PacketCounts};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
-use task::{Desk, EmptiedStates, Generation, TaskStates, Tasks};
-
-/// Packets that tasks could not count: those lost by sources, by a full ring, or by a failed worker. `None`
-/// if a source cannot know.
-fn lost_before_tasks(packets: &PacketCounts, loss: Option<&Counters>) -> Option<u64> {
-    let refused = packets.not_measured.get(RING_FULL) + packets.not_measured.get(WORKER_FAILED);
-    loss.map(|loss| loss.total() + refused)
-}
+use task::{Desk, EmptiedStates, Generation, Reported, TaskStates, Tasks};
 
 /// Where shares of flows are merged.
 pub(super) struct Merging<R> {
@@ -287,8 +279,8 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     fn pass_reports(&mut self) {
         while let Some((mut closed, account)) = self.merger.take_window() {
             self.install_up_to(closed.window);
-            let lost = lost_before_tasks(&closed.packets, closed.loss.as_ref());
-            let answers = self.desk.report(closed.window, lost).into_iter();
+            let reported = Reported { lost: closed.lost(), is_cut: closed.is_cut() };
+            let answers = self.desk.report(closed.window, reported).into_iter();
             closed.answers = answers.map(|answer| answer.into_answer(Some(closed.span))).collect();
             self.spares.retain(|(generation, _)| self.desk.answers_by(*generation));
             self.control.iter().for_each(|control| control.retire_before(closed.window));

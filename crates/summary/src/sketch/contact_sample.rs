@@ -9,6 +9,7 @@ use super::{
     Configuration, Contact, ContactBurst, Estimate, HeavyKeys, Merge, SketchError, Spreaders, Summary,
     Unmergeable, chernoff,
 };
+use crate::Lease;
 use packet::Key;
 
 /// A slot without a pair.
@@ -113,7 +114,28 @@ impl<K: Key> ContactSample<K> {
         self.used += 1;
     }
 
-    /// Drops all pairs that do not belong to a level, and moves the remaining ones nearer to their homes.
+    /// Grows the sample, where that is necessary, so that it has room for `more` pairs in addition to those that it keeps. `memory`
+    /// holds what it takes then. False where there is none, or where pairs have left already: answers have bounds then.
+    pub fn make_room(&mut self, more: usize, memory: &mut Lease) -> bool {
+        let needed = self.used.saturating_add(more);
+        if needed <= self.config.width {
+            return true;
+        }
+        let width = needed.checked_next_power_of_two().unwrap_or(usize::MAX);
+        if self.level > 0 || !Self::WIDTH.contains(&width) {
+            return false;
+        }
+        if !memory.grow(<Self as Grid>::bytes(1, width).saturating_sub(memory.bytes())) {
+            return false;
+        }
+        let config = GridConfig::with_width(width, self.config.seed);
+        let Ok(mut larger) = Self::new(&config) else { return false };
+        self.kept().for_each(|(pair, key)| larger.add(pair, key));
+        *self = larger;
+        true
+    }
+
+    /// Lets all pairs go that do not belong to a level, and brings those that stay nearer to their homes.
     #[cold]
     fn rise_to(&mut self, level: u32) {
         self.level = level;
@@ -234,6 +256,23 @@ mod tests {
 
     fn config(capacity: usize, number: u64) -> GridConfig<Sample> {
         GridConfig::with_width(capacity, Seed::new(number))
+    }
+
+    #[test]
+    fn room_is_made_as_pairs_come() {
+        let stream = Contacts::zipf(5_000, 1_000, &[700, 300], 1);
+        let limits = crate::Limits::new(1 << 20, usize::MAX);
+        let mut memory = limits.empty_lease();
+        let mut sample = Sample::new(&config(4, 1)).expect("memory");
+        for burst in stream.contacts.chunks(50) {
+            assert!(sample.make_room(burst.len(), &mut memory));
+            sample.contact_burst(burst);
+        }
+        assert_eq!((sample.level(), sample.pairs() as u64), (0, stream.counts.values().sum::<u64>()));
+        assert!(sample.bytes() <= memory.bytes());
+        let found: BTreeMap<_, _> =
+            sample.spreaders(1).keys.into_iter().map(|(key, e)| (key, e.value as u64)).collect();
+        assert_eq!(found, stream.counts.iter().map(|(key, count)| (*key, *count)).collect());
     }
 
     #[test]

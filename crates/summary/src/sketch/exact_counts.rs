@@ -5,6 +5,7 @@ use super::{
     Cardinality, Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary,
     Unmergeable, Update, UpdateBurst,
 };
+use crate::Lease;
 use crate::large_pages::ask_for_large_pages;
 use hashbrown::HashTable;
 use packet::{Key, Seed};
@@ -13,11 +14,10 @@ use std::marker::PhantomData;
 
 /// Every flow with its sum. As long as there is room, all answers are exact.
 ///
-/// The table is hashbrown's, for whose groups seven eighths of the places suffice: 28.6 bytes for a flow of
-/// IPv4, 56 for one of IPv6. Its memory is allocated when it is made, and it never grows: a flow that finds
-/// no room is refused, and its weight counted ([`not_kept`](Self::not_kept)). A kept flow is counted from its
-/// first packet on and stays exact; only if tables were merged may the other one have refused it. Bounds are
-/// certain.
+/// The table is hashbrown's, for whose groups seven eighths of the places suffice: 28.6 bytes for a flow of IPv4, 56 for one of IPv6. It
+/// takes its memory when it is made and does not grow by itself: a flow that finds no room is refused, and its weight counted
+/// ([`not_kept`](Self::not_kept)). Outside of measuring, [`make_room`](Self::make_room) grows it. A flow that is kept is so from its first packet on and stays exact; only where tables were
+/// merged may the other one have refused it. Bounds are certain.
 #[derive(Clone, Debug)]
 pub struct ExactCounts<K: Key> {
     config: ExactConfig<K>,
@@ -128,6 +128,11 @@ impl<K: Key> ExactCounts<K> {
         self.not_kept
     }
 
+    /// True once a flow found no room, even one without weight.
+    pub fn is_short(&self) -> bool {
+        self.is_short
+    }
+
     /// Flows that are kept.
     pub fn len(&self) -> usize {
         self.table.len()
@@ -167,7 +172,31 @@ impl<K: Key> ExactCounts<K> {
         self.total = self.total.saturating_add(weight);
     }
 
-    /// Keeps the heaviest flows of both, whose number exceeds the capacity.
+    /// Grows the table, where that is necessary, so that it has room for `more` flows in addition to those that it keeps. `memory`
+    /// holds what it takes then. False where there is no memory, or where flows were refused before: their weight is lost, and
+    /// a flow that came in now would lack some.
+    pub fn make_room(&mut self, more: usize, memory: &mut Lease) -> bool {
+        let needed = self.table.len().saturating_add(more);
+        if needed <= self.config.capacity {
+            return true;
+        }
+        if self.is_short || needed > MOST {
+            return false;
+        }
+        let places = places(needed);
+        if !memory.grow(ExactConfig::<K>::bytes_of(places).saturating_sub(memory.bytes())) {
+            return false;
+        }
+        let seed = self.config.seed;
+        let hash = |(key, _): &(K, u64)| key.hash(&seed);
+        if self.table.try_reserve(room(places) - self.table.len(), hash).is_err() {
+            return false;
+        }
+        self.config.capacity = room(places);
+        true
+    }
+
+    /// Becomes the heaviest flows of both, whose number is beyond the capacity.
     fn keep_heaviest(&mut self, other: &Self, new: &[(K, u64)]) {
         let seed = self.config.seed;
         let theirs =
@@ -312,6 +341,34 @@ mod tests {
 
     fn config(capacity: usize, number: u64) -> ExactConfig<KeyV4> {
         ExactConfig::new(capacity, Seed::new(number))
+    }
+
+    #[test]
+    fn room_is_made_as_flows_come_and_within_the_memory_of_the_run() {
+        let stream = Stream::bytes(30_000, 5_000, 3);
+        let limits = crate::Limits::new(1 << 20, usize::MAX);
+        let mut memory = limits.empty_lease();
+        let mut counts = Counts::new(&config(3, 3)).expect("memory");
+        for burst in stream.updates.chunks(100) {
+            assert!(counts.make_room(burst.len(), &mut memory));
+            counts.update_burst(burst);
+        }
+        let kept: BTreeMap<_, _> = counts.iter().map(|(key, sum)| (*key, sum)).collect();
+        assert_eq!(kept, stream.counts.iter().map(|(key, sum)| (*key, *sum)).collect());
+        assert_eq!((counts.not_kept(), counts.total()), (0, stream.total));
+        assert!(counts.bytes() <= memory.bytes(), "{} {}", counts.bytes(), memory.bytes());
+        // Without memory what is kept stays exact, and the rest is refused.
+        let limits = crate::Limits::new(40_000, usize::MAX);
+        let mut memory = limits.empty_lease();
+        let mut counts = Counts::new(&config(3, 3)).expect("memory");
+        let all_had_room = stream.updates.chunks(100).fold(true, |had, burst| {
+            let has = counts.make_room(burst.len(), &mut memory);
+            counts.update_burst(burst);
+            had && has
+        });
+        assert!(!all_had_room && counts.not_kept() > 0 && limits.bytes_used() <= 40_000);
+        assert_eq!(counts.total() + counts.not_kept(), stream.total);
+        assert!(counts.iter().all(|(key, sum)| stream.counts[key] == sum));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
     if (lost, earlier) == (0, 0) {
         return;
     }
+    answer.is_exact = false;
     let total = answer.note.total as f64;
     let weight = weight_of(lost, spec.weight);
     match &mut answer.rows {

@@ -4,6 +4,7 @@ use super::Making;
 use crate::{Structure, Weight};
 use packet::Key;
 use std::fmt;
+use summary::Lease;
 use summary::sketch::{
     CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample, ExactCounts, FlowSample,
     HeavyHitters, HeavyKeys, KAry, Merge, MvSketch, PacketSample, SampleAndHold, SampleConfig, Sampling,
@@ -106,6 +107,18 @@ impl<K: Key> Counted<K> {
     #[inline]
     pub(crate) fn update(&mut self, burst: &[Update<K>]) {
         each!(self, structure => structure.update_burst(burst));
+    }
+
+    /// Makes room for this many flows more, as far as there is memory. Only an exact table grows.
+    pub(crate) fn make_room(&mut self, more: usize, memory: &mut Lease) {
+        if let Self::Exact(table) = self {
+            table.make_room(more, memory);
+        }
+    }
+
+    /// True of a table that has all flows.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self, Self::Exact(table) if !table.is_short())
     }
 
     pub(crate) fn reset(&mut self) {

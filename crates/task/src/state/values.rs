@@ -4,6 +4,7 @@ use super::Making;
 use crate::Structure;
 use packet::{KeyV4, Seed};
 use std::fmt;
+use summary::Lease;
 use summary::sketch::{
     Configuration, DyadicArray, DyadicConfig, Estimate, ExactCounts, Merge, QuantileSketch, Quantiles,
     SketchError, Summary, Unmergeable, Update, UpdateBurst, ValueReservoir,
@@ -67,6 +68,27 @@ impl Values {
             Self::Reservoir(reservoir) => batches(values, weighed, |batch| reservoir.update_burst(batch)),
             Self::DdSketch(sketch) => batches(values, weighed, |batch| sketch.update_burst(batch)),
         }
+    }
+
+    /// Takes values, each with its number of packets. Only an exact table is given them.
+    pub(crate) fn update_weighed(&mut self, values: &[(u64, u64)]) {
+        if let Self::Exact(seed, table) = self {
+            for &(value, packets) in values {
+                table.update_burst(&[Update::new(key_of(value), packets, seed)]);
+            }
+        }
+    }
+
+    /// Makes room for this many values more, as far as there is memory. Only an exact table grows.
+    pub(crate) fn make_room(&mut self, more: usize, memory: &mut Lease) {
+        if let Self::Exact(_, table) = self {
+            table.make_room(more, memory);
+        }
+    }
+
+    /// True of a table that has all values.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self, Self::Exact(_, table) if !table.is_short())
     }
 
     pub(crate) fn reset(&mut self) {
