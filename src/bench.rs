@@ -1,11 +1,16 @@
 //! `edison bench`.
 
+use crate::alternate_screen::AlternateScreen;
 use crate::cli::BenchOptions;
-use crate::exit::{self, Failure};
+use crate::exit::{self, Failure, say};
 use crate::wording;
-use bench::{BENCHES, Bench, Line, PRESETS, Points, Preset};
+use bench::{BENCHES, Bench, Line, PRESETS, Points, Preset, TextTable};
 use port::{CaptureSource, PacketSource, SourceError};
+use std::io::IsTerminal;
 use std::process::ExitCode;
+
+/// Columns of a table that goes into a file or a pipe.
+const PAGE: usize = 120;
 
 /// Runs a bench, or lists them.
 pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
@@ -59,19 +64,26 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
         capture: options.capture.clone(),
     };
     let (mut wrong, mut all) = (0, Vec::new());
+    let is_terminal = std::io::stdout().is_terminal();
+    let text = TextTable::new(if is_terminal { AlternateScreen::size().0 } else { PAGE });
+    if !options.json && tables.is_none() {
+        exit::print(&(text.heading() + "\n"))?;
+    }
     let mut print = |line: Line| {
         wrong += usize::from(line.is_wrong());
         if tables.is_some() {
             all.push(line);
             return;
         }
-        let text = if options.json { line.json().to_string() } else { line.text() };
+        let text = if options.json { line.json().to_string() } else { text.row(&line) };
         // Nobody may be left to read; the bench still says by its exit code whether answers were right.
         let _ = exit::print(&(text + "\n"));
     };
     let ended = (bench.run)(&points, &mut print).map_err(Failure::fault);
     if let Some(tables) = tables {
         exit::print(&tables(&all))?;
+    } else if !options.json && is_terminal {
+        say("--json prints every figure");
     }
     ended?;
     match wrong {
