@@ -139,7 +139,7 @@ pub(crate) struct RunOptions {
     #[arg(help_heading = QUESTION, long, value_name = "TIME|PACKETSp", env = "EDISON_EVERY", hide_env = true, default_value = "10s", value_parser = quantity::every)]
     pub(crate) every: Every,
     /// Lines in a ranking
-    #[arg(help_heading = QUESTION, short = 'n', long, value_name = "N", env = "EDISON_TOP", hide_env = true, default_value_t = 10)]
+    #[arg(help_heading = QUESTION, short = 'n', long, value_name = "N", env = "EDISON_TOP", hide_env = true, default_value_t = 10, value_parser = quantity::lines)]
     pub(crate) top: usize,
     /// What a flow is: fields (src_addr/24/64,dst_port)
     ///

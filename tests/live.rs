@@ -8,6 +8,7 @@ use support::capture::{self, ETHERNET};
 use support::program::Running;
 use support::scratch::Scratch;
 use support::terminal::{self, Terminal};
+use testbed::veth::{Veth, with_veth};
 
 const COLUMNS: usize = 80;
 const ROWS: usize = 24;
@@ -104,6 +105,32 @@ fn the_end_of_the_source_gives_the_terminal_back() {
     let figure = |words| number_before(&lines, words).unwrap_or_else(|| panic!("no{words}in {lines:?}"));
     // What the wire offered was received or missed.
     assert_eq!((figure(" packets arrived,"), figure(" received = ") + figure(" missed (")), (4000, 4000));
+}
+
+#[test]
+fn an_interface_is_counted_at_once_and_its_loss_gives_the_terminal_back() {
+    with_veth(|veth| {
+        let scratch = Scratch::new();
+        let arguments = format!("-i {} --every 1000h", Veth::NEAR);
+        let Some(mut running) = terminal::start(&terminal::program(&scratch, &arguments), COLUMNS, ROWS)
+        else {
+            return;
+        };
+        assert!(running.wait_for("the view", |it| shown(it).frames.len() > 1), "{:?}", running.lines());
+        (0..20).for_each(|port| veth.send(&capture::udp(port)));
+        let all = |it: &Running| counts_of(&shown(it)).contains(&20);
+        assert!(running.wait_for("the frames that were sent", all), "{:?}", running.lines());
+        veth.vanish();
+        let ended = running.wait().expect(1);
+        let terminal = Terminal::showing(&ended.stdout, COLUMNS, ROWS);
+        has_given_back(&terminal);
+        let lines = terminal.lines();
+        assert_eq!(number_before(&lines, " received = "), Some(20), "{lines:?}");
+        assert!(
+            lines.iter().any(|line| line.starts_with("edison: error: ") && line.contains("'near'")),
+            "{lines:?}"
+        );
+    });
 }
 
 #[test]
