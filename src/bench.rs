@@ -25,7 +25,9 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     }
     let name = options.name.as_deref().unwrap_or_default();
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
-        return Err(Failure::usage(format!("no bench '{name}'; there are {}", names(|_| true))));
+        let nearest = notation::nearest(name, BENCHES.iter().map(|bench| bench.name));
+        let hint = nearest.map_or(String::new(), |nearest| format!(": did you mean '{nearest}'?"));
+        return Err(Failure::usage(format!("no bench '{name}'{hint}; there are {}", names(|_| true))));
     };
     let preset = options.preset.as_deref().map(preset).transpose()?;
     if preset.is_some() && !bench.takes_preset {
