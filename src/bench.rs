@@ -1,11 +1,16 @@
 //! `edison bench`.
 
+use crate::alternate_screen::AlternateScreen;
 use crate::cli::BenchOptions;
-use crate::exit::{self, Failure};
+use crate::exit::{self, Failure, say};
 use crate::wording;
-use bench::{BENCHES, Bench, Line, PRESETS, Points, Preset};
+use bench::{BENCHES, Bench, Line, PRESETS, Points, Preset, TextTable};
 use port::{CaptureSource, PacketSource, SourceError};
+use std::io::IsTerminal;
 use std::process::ExitCode;
+
+/// Columns of a table that goes into a file or a pipe.
+const PAGE: usize = 120;
 
 /// Runs a bench, or lists them.
 pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
@@ -20,7 +25,9 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     }
     let name = options.name.as_deref().unwrap_or_default();
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
-        return Err(Failure::usage(format!("no bench '{name}'; there are {}", names(|_| true))));
+        let nearest = notation::nearest(name, BENCHES.iter().map(|bench| bench.name));
+        let hint = nearest.map_or(String::new(), |nearest| format!(": did you mean '{nearest}'?"));
+        return Err(Failure::usage(format!("no bench '{name}'{hint}; there are {}", names(|_| true))));
     };
     let preset = options.preset.as_deref().map(preset).transpose()?;
     if preset.is_some() && !bench.takes_preset {
@@ -59,19 +66,26 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
         capture: options.capture.clone(),
     };
     let (mut wrong, mut all) = (0, Vec::new());
+    let is_terminal = std::io::stdout().is_terminal();
+    let text = TextTable::new(if is_terminal { AlternateScreen::size().0 } else { PAGE });
+    if !options.json && tables.is_none() {
+        exit::print(&(text.heading() + "\n"))?;
+    }
     let mut print = |line: Line| {
         wrong += usize::from(line.is_wrong());
         if tables.is_some() {
             all.push(line);
             return;
         }
-        let text = if options.json { line.json().to_string() } else { line.text() };
-        // The reader may be gone; the exit code of the bench still says whether answers were right.
+        let text = if options.json { line.json().to_string() } else { text.row(&line) };
+        // Nobody may be left to read; the bench still says by its exit code whether answers were right.
         let _ = exit::print(&(text + "\n"));
     };
     let ended = (bench.run)(&points, &mut print).map_err(Failure::fault);
     if let Some(tables) = tables {
         exit::print(&tables(&all))?;
+    } else if !options.json && is_terminal {
+        say("--json prints every figure");
     }
     ended?;
     match wrong {

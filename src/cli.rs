@@ -1,8 +1,9 @@
 //! The command line.
 
+use crate::choices::{self, completed};
 use crate::names;
 use crate::quantity;
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, StringValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use engine::{Cores, Design, Every, Split, State};
 use packet::KeySpec;
@@ -138,12 +139,12 @@ pub(crate) struct RunOptions {
     #[arg(help_heading = QUESTION, long, value_name = "TIME|PACKETSp", env = "EDISON_EVERY", hide_env = true, default_value = "10s", value_parser = quantity::every)]
     pub(crate) every: Every,
     /// Lines in a ranking
-    #[arg(help_heading = QUESTION, short = 'n', long, value_name = "N", env = "EDISON_TOP", hide_env = true, default_value_t = 10)]
+    #[arg(help_heading = QUESTION, short = 'n', long, value_name = "N", env = "EDISON_TOP", hide_env = true, default_value_t = 10, value_parser = quantity::lines)]
     pub(crate) top: usize,
     /// What a flow is: fields (src_addr/24/64,dst_port)
     ///
     /// Fields, and prefixes of addresses for IPv4 and IPv6. Usual is the 5-tuple: src_addr,dst_addr,protocol,src_port,dst_port.
-    #[arg(help_heading = QUESTION, long, value_name = "FIELDS", env = "EDISON_KEY", hide_env = true, default_value = "src_addr,dst_addr,protocol,src_port,dst_port", value_parser = names::key, hide_default_value = true)]
+    #[arg(help_heading = QUESTION, long, value_name = "FIELDS", env = "EDISON_KEY", hide_env = true, default_value = "src_addr,dst_addr,protocol,src_port,dst_port", hide_default_value = true, value_parser = completed(names::key, choices::key_fields), hide_possible_values = true)]
     pub(crate) key: KeySpec,
     /// Track TCP losses, retransmissions and round-trip times
     #[arg(help_heading = QUESTION, long, env = "EDISON_LOSS", hide_env = true, value_parser = BoolishValueParser::new())]
@@ -151,7 +152,7 @@ pub(crate) struct RunOptions {
     /// Answer a question of each window (edison tasks lists them)
     ///
     /// Such as heavy-hitters:key=src_addr,share=0.2%. May be given several times.
-    #[arg(help_heading = QUESTION, long, value_name = "SPEC", env = "EDISON_TASK", hide_env = true, value_delimiter = ' ')]
+    #[arg(help_heading = QUESTION, long, value_name = "SPEC", env = "EDISON_TASK", hide_env = true, value_delimiter = ' ', value_parser = completed(StringValueParser::new(), choices::tasks), hide_possible_values = true)]
     pub(crate) task: Vec<String>,
     /// Which header of a tunnelled packet is measured
     #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "WHICH", env = "EDISON_TUNNEL", hide_env = true, default_value = "outer")]
@@ -168,7 +169,7 @@ pub(crate) struct RunOptions {
     #[arg(help_heading = OUTPUT, long, env = "EDISON_JSON", hide_env = true, value_parser = BoolishValueParser::new())]
     pub(crate) json: bool,
     /// Fields of flow records, in this order (see edison fields)
-    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "LIST", env = "EDISON_FIELDS", hide_env = true)]
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "LIST", env = "EDISON_FIELDS", hide_env = true, value_parser = completed(StringValueParser::new(), choices::fields), hide_possible_values = true)]
     pub(crate) fields: Option<String>,
     /// Write window rows, what each flow counted in each window, as Parquet; the path ends in .parquet
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "PATH", env = "EDISON_ROWS", hide_env = true)]
@@ -219,25 +220,25 @@ pub(crate) struct RunOptions {
     #[arg(help_heading = RECORDS, hide_short_help = true, long, env = "EDISON_BIFLOW", hide_env = true, value_parser = BoolishValueParser::new())]
     pub(crate) biflow: bool,
     /// Statistics of the interleaving gap, the frames received between two packets of a flow: mean,stddev,p50,p99.9
-    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_GAP", hide_env = true)]
+    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_GAP", hide_env = true, value_parser = completed(str::parse::<StatisticSpec>, choices::statistics), hide_possible_values = true)]
     pub(crate) gap: Option<StatisticSpec>,
     /// Statistics of packet sizes (layer-3 bytes), as --gap
-    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_PACKET_SIZE", hide_env = true)]
+    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_PACKET_SIZE", hide_env = true, value_parser = completed(str::parse::<StatisticSpec>, choices::statistics), hide_possible_values = true)]
     pub(crate) packet_size: Option<StatisticSpec>,
     /// Statistics of the time between two packets of a flow (nanoseconds), as --gap
-    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_INTER_ARRIVAL", hide_env = true)]
+    #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_INTER_ARRIVAL", hide_env = true, value_parser = completed(str::parse::<StatisticSpec>, choices::statistics), hide_possible_values = true)]
     pub(crate) inter_arrival: Option<StatisticSpec>,
     /// How cores share the work: rss, sync, async, pipeline, cooperative, or NxM (N queues with M workers each)
     /// [default: rss where the source has a queue for each core, else async]
-    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "DESIGN", env = "EDISON_DESIGN", hide_env = true)]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "DESIGN", env = "EDISON_DESIGN", hide_env = true, value_parser = completed(str::parse::<Design>, choices::designs), hide_possible_values = true)]
     pub(crate) design: Option<Design>,
     /// How a receiver shares a burst out among its workers: hash (a flow stays on one core), or position (portions in turn;
     /// flows are merged when a window closes, and timeouts must be off)
-    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "hash|position", env = "EDISON_SPLIT", hide_env = true, default_value_t)]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "hash|position", env = "EDISON_SPLIT", hide_env = true, default_value_t, value_parser = completed(str::parse::<Split>, choices::splits), hide_possible_values = true)]
     pub(crate) split: Split,
     /// Where flows are kept: separate (each core for itself), or shared (in tables of a fixed size that all cores update;
     /// timeouts must be off)
-    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "separate|shared", env = "EDISON_STATE", hide_env = true, default_value_t)]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "separate|shared", env = "EDISON_STATE", hide_env = true, default_value_t, value_parser = completed(str::parse::<State>, choices::states), hide_possible_values = true)]
     pub(crate) state: State,
     /// Receive queues of each DPDK port [default: one for each receiver; what the port's arguments say where they do]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_QUEUES", hide_env = true, value_parser = clap::value_parser!(u16).range(1..=128))]
@@ -254,7 +255,7 @@ pub(crate) struct RunOptions {
     pub(crate) mempool: u64,
     /// Take a paper's settings of --cores, --design, --burst, --ring and --mempool: wu, ares, flowatcher; what is given beside
     /// it wins
-    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "NAME", env = "EDISON_PRESET", hide_env = true)]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "NAME", env = "EDISON_PRESET", hide_env = true, value_parser = completed(StringValueParser::new(), choices::presets), hide_possible_values = true)]
     pub(crate) preset: Option<String>,
     /// Seed of the tables' hash [default: random]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_SEED", hide_env = true)]
@@ -331,7 +332,7 @@ Examples:
 #[command(after_help = BENCH_EXAMPLES)]
 pub(crate) struct BenchOptions {
     /// Which one
-    #[arg(required_unless_present_any = ["list", "file"])]
+    #[arg(required_unless_present_any = ["list", "file"], value_parser = completed(StringValueParser::new(), choices::benches), hide_possible_values = true)]
     pub(crate) name: Option<String>,
     /// For accuracy: the capture to measure (pcap, pcapng, also gzip or zstd) [default: generated traffic]
     #[arg(value_name = "CAPTURE")]
@@ -355,7 +356,7 @@ pub(crate) struct BenchOptions {
     #[arg(long, value_name = "S")]
     pub(crate) zipf: Option<f64>,
     /// For designs, rate and scale: the settings of a paper (wu, ares, flowatcher; --list shows them and where they stand)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = completed(StringValueParser::new(), choices::presets), hide_possible_values = true)]
     pub(crate) preset: Option<String>,
     /// For capture: measure this file once, in this process, and print what was counted
     #[arg(long, value_name = "PATH")]

@@ -3,6 +3,7 @@
 mod alternate_screen;
 mod arguments;
 mod bench;
+mod choices;
 mod cli;
 mod config_file;
 #[cfg(feature = "dpdk")]

@@ -30,8 +30,9 @@ pub(crate) fn split(words: &[String], read: &[String], has_other_source: bool) -
     let (files, filter) = words.split_at(files);
     let files = [read, files].concat();
     if let Some(missing) = files.iter().find(|word| *word != "-" && !Path::new(word.as_str()).exists()) {
+        let option = if read.contains(missing) { "--read " } else { "" };
         return Err(Failure::usage(format!(
-            "{missing}: no such file; a source is a capture file, '-', -i, --port or --synthetic"
+            "{option}{missing}: no such file; a source is a capture file, '-', -i, --port or --synthetic"
         )));
     }
     Ok(Words { files, filter: (!filter.is_empty()).then(|| filter.join(" ")) })

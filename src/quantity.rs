@@ -17,6 +17,12 @@ pub(crate) fn every(text: &str) -> Result<Every, String> {
     nanoseconds(text, duration).map(Every::Time)
 }
 
+/// Lines of a ranking.
+pub(crate) fn lines(text: &str) -> Result<usize, String> {
+    let number = count(text).map_err(|error| error.to_string())?;
+    usize::try_from(number).map_err(|_| format!("'{text}' is out of range"))
+}
+
 /// `1h`, or `100MiB`, or `hup`.
 pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
     if text == "hup" {

@@ -19,7 +19,8 @@ use crate::watched::{Lost, Watched};
 use crate::wording;
 use engine::admission::Admission;
 use engine::{
-    Config, Control, Destinations, Every, HAND_OVER_PACKETS, Outcome, Outputs, OutputsResult, RowOutput,
+    Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs, OutputsResult,
+    RowOutput,
 };
 use flow::Rows;
 use packet::{KeyV4, KeyV6, Seed, Tunnel};
@@ -115,7 +116,9 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     // Nothing is lost to anybody where the one who read the answers has left.
     let is_unread = reader.has_left() && !standard_output::writes_files(options);
     let mut verdict = Verdict::of(&outcome, are_captures && !is_unread);
-    let (mut report, failed) = report(outcome, names, node);
+    let Reported { mut report, warnings, failed } = report(outcome, names, node);
+    // Through the screen, which may be drawing.
+    warnings.into_iter().for_each(|line| screen.warning(line));
     let lost = lost.lines();
     if !lost.is_empty() {
         verdict.code = verdict.code.max(EARLY);
@@ -320,11 +323,16 @@ impl Verdict {
     }
 }
 
-/// The report, and whether outputs failed.
-fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> (RunReport, bool) {
+/// The report, what the user should know of outputs, and whether they failed.
+struct Reported {
+    report: RunReport,
+    warnings: Vec<String>,
+    failed: bool,
+}
+
+fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> Reported {
     let ended = outcome.ended;
     let OutputsResult { exported, dropped, answers, unreported, warnings, faults } = outcome.records.finish();
-    warnings.iter().for_each(|line| say(line));
     let failed = !faults.is_empty();
     let mut totals = engine::totals(None, &ended.totals);
     totals.node = Some(node.clone());
@@ -351,7 +359,7 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> (RunR
         faults,
         answers_unlisted: 0,
     };
-    (report, failed)
+    Reported { report, warnings, failed }
 }
 
 fn wire_report(counters: WireCounters) -> WireReport {

@@ -112,6 +112,7 @@ fn what_runs_write_has_the_schemas_and_is_read_back() {
     ];
     let tasks: Vec<&str> = tasks.iter().flat_map(|task| ["--task", *task]).collect();
 
+    let csv = scratch.path("flows.csv");
     // The source, more options, the exit code, and a query that must be there.
     let cases: [(&[&str], &[&str], i32, &str); 17] = [
         (&[text(&lossy)], &["--loss", "--every", "50ms", "--top", "3"], 0, "top_loss"),
@@ -122,7 +123,12 @@ fn what_runs_write_has_the_schemas_and_is_read_back() {
         (&[mixed], &["--key", "dst_port", "--every", "1s"], 0, "top_bytes"),
         (&[mixed], &["--key", "src_addr/24/64,protocol,vlan", "--every", "1s"], 0, "top_bytes"),
         (&[mixed], &["--every", "500p"], 0, "top_bytes"),
-        (&[mixed], &["--max-flows", "50", "--every", "1s", "--biflow", "--gap", "mean"], 0, "top_bytes"),
+        (
+            &[mixed],
+            &["--max-flows", "50", "--every", "1s", "--biflow", "--gap", "mean", "-w", text(&csv)],
+            0,
+            "top_bytes",
+        ),
         (&[mixed], &["--design", "1x2", "--every", "1s", "--node", "a \"node\"\n"], 0, "top_bytes"),
         (&[mixed], &["--wire", "queues=2", "--every", "1s"], 0, "top_bytes"),
         (&[text(&gap)], &["--every", "10s", "--task", "entropy"], 0, "entropy"),
@@ -240,7 +246,7 @@ fn read_rows(path: &Path, node: &str) -> (Rows, usize) {
 fn window_rows_are_the_flows_of_each_window() {
     let scratch = Scratch::new();
     let Generated { path, frames, .. } = capture::generate(&scratch, MIXED);
-    let rows = scratch.path("rows.parquet");
+    let (rows, csv) = (scratch.path("rows.parquet"), scratch.path("flows.csv"));
     let short = ["--idle-timeout", "100ms"];
     let off = ["--idle-timeout", "off", "--active-timeout", "off"];
     let mut cases = vec![
@@ -253,7 +259,7 @@ fn window_rows_are_the_flows_of_each_window() {
         ("1s", SECOND, [&["--wire", "queues=2"], &short[..]].concat()),
         ("1s", SECOND, [&["--wire", "queues=2", "--design", "2x2", "--state", "shared"], &off[..]].concat()),
         ("1s", SECOND, [&["--design", "1x3", "--split", "position"], &off[..]].concat()),
-        ("1s", SECOND, vec!["--biflow"]),
+        ("1s", SECOND, vec!["--biflow", "-w", text(&csv)]),
     ];
     if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
         cases.push(("1s", SECOND, vec!["--cores", "2"]));
@@ -275,7 +281,8 @@ fn window_rows_are_the_flows_of_each_window() {
         let report = output::report(&report);
         let flows: HashSet<Key> = expected.keys().map(|(_, key)| *key).collect();
         restarted += u64::from(number(&report["flows"]["seen"]) > flows.len() as u64);
-        assert_eq!(number(&report["flows"]["exported"]), 0, "nothing takes records");
+        let is_biflow = options.contains(&"--biflow");
+        assert_eq!(number(&report["flows"]["exported"]) != 0, is_biflow, "nothing else takes records");
     }
     assert!(restarted > 3, "in some of them flows have several records");
 }

@@ -3,11 +3,13 @@
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
+use std::io::Write;
 use std::process::Command;
 use support::capture::{self, ETHERNET};
 use support::program::Running;
 use support::scratch::Scratch;
 use support::terminal::{self, Terminal};
+use testbed::veth::{Veth, with_veth};
 
 const COLUMNS: usize = 80;
 const ROWS: usize = 24;
@@ -107,6 +109,32 @@ fn the_end_of_the_source_gives_the_terminal_back() {
 }
 
 #[test]
+fn an_interface_is_counted_at_once_and_its_loss_gives_the_terminal_back() {
+    with_veth(|veth| {
+        let scratch = Scratch::new();
+        let arguments = format!("-i {} --every 1000h", Veth::NEAR);
+        let Some(mut running) = terminal::start(&terminal::program(&scratch, &arguments), COLUMNS, ROWS)
+        else {
+            return;
+        };
+        assert!(running.wait_for("the view", |it| shown(it).frames.len() > 1), "{:?}", running.lines());
+        (0..20).for_each(|port| veth.send(&capture::udp(port)));
+        let all = |it: &Running| counts_of(&shown(it)).contains(&20);
+        assert!(running.wait_for("the frames that were sent", all), "{:?}", running.lines());
+        veth.vanish();
+        let ended = running.wait().expect(1);
+        let terminal = Terminal::showing(&ended.stdout, COLUMNS, ROWS);
+        has_given_back(&terminal);
+        let lines = terminal.lines();
+        assert_eq!(number_before(&lines, " received = "), Some(20), "{lines:?}");
+        assert!(
+            lines.iter().any(|line| line.starts_with("edison: error: ") && line.contains("'near'")),
+            "{lines:?}"
+        );
+    });
+}
+
+#[test]
 fn progress_is_erased_before_a_window_is_shown() {
     let scratch = Scratch::new();
     let pipe = scratch.path("pipe.pcap");
@@ -114,27 +142,31 @@ fn progress_is_erased_before_a_window_is_shown() {
         eprintln!("skipped: mkfifo is not installed");
         return;
     }
-    // Ten windows of a hundred frames.
-    let bytes = capture::pcap(ETHERNET, &capture::udp_frames(1000, START));
+    // Windows of a hundred frames: 24 bytes, then 16 + 60 for each frame.
+    let bytes = capture::pcap(ETHERNET, &capture::udp_frames(20_000, START));
+    let (header, windows) = bytes.split_at(24);
     let arguments = format!("run {} --every 100ms --cores 1", pipe.display());
-    let Some(mut running) = terminal::start(&terminal::program(&scratch, &arguments), 200, ROWS) else {
-        return;
-    };
+    let Some(running) = terminal::start(&terminal::program(&scratch, &arguments), 200, ROWS) else { return };
     let mut writer = std::fs::File::options().write(true).open(&pipe).expect("the program reads it");
-    let shown = |running: &Running| Terminal::showing(&running.lines().join("\n"), 200, ROWS);
-    for part in bytes.chunks(bytes.len() / 4) {
-        std::io::Write::write_all(&mut writer, part).expect("the program reads it");
-        // Nothing more comes meanwhile: the line is drawn, which shows with the next line feed.
-        std::thread::sleep(std::time::Duration::from_millis(500));
+    writer.write_all(header).expect("the program reads it");
+    let is_progress =
+        |line: &str| line.contains(" packets, ") && line.contains(" flows, ") && line.contains("pps");
+    let mut written = 0;
+    // The line is drawn when nothing has come for a while; what was drawn shows with the next line feed.
+    for window in windows.chunks(100 * 76) {
+        writer.write_all(window).expect("the program reads it");
+        written += 1;
+        std::thread::sleep(std::time::Duration::from_millis(250));
+        if running.lines().iter().any(|line| is_progress(line)) {
+            break;
+        }
     }
     drop(writer);
-    running.wait_for("the report", |running| running.lines().iter().any(|line| line.starts_with("took")));
-    let lines = shown(&running).lines();
-    running.wait().expect(0);
-    let windows: Vec<_> = lines.iter().filter(|line| line.contains("window ")).collect();
-    assert_eq!(windows.len(), 10, "{lines:?}");
+    let ended = running.wait().expect(0);
+    assert!(ended.stdout.lines().any(is_progress), "no progress was shown in {written} windows");
+    let lines = Terminal::showing(&ended.stdout, 200, ROWS).lines();
+    assert_eq!(lines.iter().filter(|line| line.contains("window ")).count(), written, "{lines:?}");
     for line in lines {
-        let is_progress = line.contains(" packets, ") && line.contains("flows, ") && line.contains("pps");
-        assert!(!is_progress && (!line.contains("window ") || line.starts_with("window ")), "{line}");
+        assert!(!is_progress(&line) && (!line.contains("window ") || line.starts_with("window ")), "{line}");
     }
 }

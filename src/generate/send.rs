@@ -3,8 +3,9 @@
 
 use super::{fault, write_json};
 use crate::cli::GenerateOptions;
-use crate::exit::{self, EARLY, Failure, say};
+use crate::exit::{self, EARLY, Failure, say, say_error};
 use crate::signals;
+use notation::{grouped, scaled};
 use port::{InterfaceSink, Pacing, PacketSink, Sent, SystemClock};
 use serde::Serialize;
 use signal_hook::consts::SIGHUP;
@@ -100,19 +101,19 @@ fn sending(to: &str, pacing: Pacing, sent: &Sent, lost: BTreeMap<&'static str, u
 fn describe(name: &str, sent: &Sent, lost: &BTreeMap<&'static str, u64>) {
     let (pps, bps) = (sent.packets_per_second().unwrap_or(0.0), sent.bits_per_second().unwrap_or(0.0));
     say(&format!(
-        "sent {} frames of {} bytes from {name} in {:.3} s: {} pps, {:.3} Gbit/s on the link",
-        sent.frames,
-        sent.wire_byte,
+        "sent {} frames of {} bytes from {name} in {:.3} s: {}, {} on the link",
+        grouped(sent.frames),
+        grouped(sent.wire_byte),
         sent.elapsed_ns as f64 / 1e9,
-        pps as u64,
-        bps / 1e9,
+        scaled(pps, "pps"),
+        scaled(bps, "bps"),
     ));
     if !sent.kept_rate() {
         let wanted = pps * sent.elapsed_ns as f64 / sent.scheduled_ns.max(1) as f64;
         say(&format!(
-            "the rate was not kept: {} pps were asked for and {} pps reached",
-            wanted.round() as u64,
-            pps as u64
+            "the rate was not kept: {} were asked for and {} reached",
+            scaled(wanted, "pps"),
+            scaled(pps, "pps")
         ));
     }
     if sent.too_long > 0 {
@@ -122,7 +123,7 @@ fn describe(name: &str, sent: &Sent, lost: &BTreeMap<&'static str, u64>) {
         say(&format!("{counter}: {name} counts {} frames that it lost after it had taken them", value));
     }
     if sent.stopped {
-        say("stopped before the last frame");
+        say_error("stopped before the last frame");
     }
 }
 

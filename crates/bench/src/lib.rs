@@ -27,11 +27,13 @@ mod preset;
 mod records;
 mod sketch;
 mod table;
+mod text;
 mod tuple;
 
 pub use capture::measure_file;
 pub use line::Line;
 pub use preset::{PRESETS, Preset};
+pub use text::TextTable;
 
 /// What a bench is restricted to; `None` is the bench's own list of points.
 #[derive(Clone, Debug, Default)]

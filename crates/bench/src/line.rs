@@ -36,8 +36,8 @@ impl Line {
         1e3 / self.ns_per_packet()
     }
 
-    /// False if nothing was run: a prediction.
-    fn was_timed(&self) -> bool {
+    /// False where nothing was run: a prediction.
+    pub(crate) fn was_timed(&self) -> bool {
         !self.rounds_ns.is_empty()
     }
 
@@ -69,28 +69,6 @@ impl Line {
             put(name, value.clone());
         }
         Value::Object(object)
-    }
-
-    /// The line in readable form.
-    pub fn text(&self) -> String {
-        let pairs = |pairs: &[(&'static str, Value)]| {
-            pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
-        };
-        if !self.was_timed() {
-            return format!("{:<18} {:<24} {}", self.variant, pairs(&self.params), pairs(&self.more));
-        }
-        let memory =
-            self.memory_bytes.map_or(String::new(), |bytes| format!(" {} MiB", bytes.div_ceil(1 << 20)));
-        let [fastest, slowest] = self.spread();
-        format!(
-            "{:<18} {:<24} {:>8.2} Mpps {:>8.1} ns ({fastest:.1} to {slowest:.1}){memory} {} {}",
-            self.variant,
-            pairs(&self.params),
-            self.mpps(),
-            self.ns_per_packet(),
-            if self.checked { "checked" } else { "NOT CHECKED" },
-            pairs(&self.more)
-        )
     }
 }
 

@@ -91,7 +91,7 @@ impl CaptureSource {
                     None
                 }
                 Ok(Err(needed)) => Some(Stop::Short(needed)),
-                Err(reason) => Some(Stop::Damaged(reason)),
+                Err(stop) => Some(stop),
             };
             if let Some(stop) = stop {
                 return Parsed { frames: 0, consumed: 0, stop };
@@ -107,21 +107,22 @@ impl CaptureSource {
         parsed
     }
 
-    /// Why reading stops here: before the format is known, this is no capture.
-    fn stopped(&self, reason: &str) -> SourceError {
-        match (self.damaged(reason), &self.format) {
-            (SourceError::Damaged(text), Format::Unknown) => SourceError::Open(text),
-            (error, _) => error,
-        }
+    /// The bytes are of no capture.
+    fn foreign(&self, reason: &str) -> SourceError {
+        SourceError::Open(self.placed(reason))
     }
 
     fn damaged(&self, reason: &str) -> SourceError {
+        SourceError::Damaged(self.placed(reason))
+    }
+
+    /// The reason, with the file and the place in it.
+    fn placed(&self, reason: &str) -> String {
         let place = match self.stream.compression() {
             None => String::new(),
             Some(compression) => format!(" after {compression} is taken off"),
         };
-        let offset = self.stream.offset();
-        SourceError::Damaged(format!("{}: {reason} (at byte {offset}{place})", label(&self.name)))
+        format!("{}: {reason} (at byte {}{place})", label(&self.name), self.stream.offset())
     }
 
     /// What the end of the input means where the next record would need `needed` bytes.
@@ -130,7 +131,7 @@ impl CaptureSource {
         if matches!(self.format, Format::Unknown) {
             return Err(match rest.len() {
                 0 => self.damaged("not a capture file: it is empty"),
-                1..4 => self.stopped(&pass::foreign(rest)),
+                1..4 => self.foreign(&pass::foreign(rest)),
                 have => self
                     .damaged(&format!("the capture is cut short: its header has {have} bytes of {needed}")),
             });
@@ -181,8 +182,12 @@ impl PacketSource for CaptureSource {
             let needed = match stop {
                 Stop::Full => 0,
                 Stop::Short(needed) => needed,
+                Stop::Foreign(reason) => {
+                    self.state = State::Failed(self.foreign(&reason));
+                    0
+                }
                 Stop::Damaged(reason) => {
-                    self.state = State::Failed(self.stopped(&reason));
+                    self.state = State::Failed(self.damaged(&reason));
                     0
                 }
             };

@@ -140,7 +140,7 @@ fn selections_are_checked() {
     assert_eq!(refused("src_addr,", &plain), SelectionError::Empty);
     assert_eq!(refused("", &plain), SelectionError::Empty);
     assert_eq!(refused("vlan,stime,VLAN", &plain), SelectionError::Twice("vlan".to_owned()));
-    for (wrong, right) in [("src_adr", "src_addr"), ("totalbytes", "total_byte"), ("TTL", "ip_ttl")] {
+    for (wrong, right) in [("src_adr", "src_addr"), ("totalbytes", "total_byte"), ("IP_TT", "ip_ttl")] {
         let error = refused(&format!("stime,{wrong}"), &plain).to_string();
         assert!(error.contains(&format!("did you mean `{right}`")), "{error}");
         assert!(error.contains("edison fields"), "{error}");

@@ -1,6 +1,6 @@
 //! Which format a capture has.
 
-use super::pass::{Warnings, foreign};
+use super::pass::{Stop, Warnings, foreign};
 use super::pcap::{PcapReader, RECOGNISED_LEN};
 use super::pcapng::{self, PcapngReader};
 
@@ -18,7 +18,7 @@ impl Format {
         bytes: &[u8],
         name: &str,
         warnings: &mut Warnings,
-    ) -> Result<Result<(Self, u64), usize>, String> {
+    ) -> Result<Result<(Self, u64), usize>, Stop> {
         let Some(magic) = bytes.first_chunk::<4>() else {
             return Ok(Err(4));
         };
@@ -26,12 +26,13 @@ impl Format {
             return Ok(Ok((Self::Pcapng(PcapngReader::new()), 0)));
         }
         if !PcapReader::is_magic(*magic) {
-            return Err(foreign(bytes));
+            return Err(Stop::Foreign(foreign(bytes)));
         }
         let Some(header) = bytes.first_chunk::<RECOGNISED_LEN>() else {
             return Ok(Err(RECOGNISED_LEN));
         };
-        let (reader, length) = PcapReader::new(header, |number| warnings.link_type(name, number))?;
+        let (reader, length) =
+            PcapReader::new(header, |number| warnings.link_type(name, number)).map_err(Stop::Damaged)?;
         Ok(Ok((Self::Pcap(reader), length)))
     }
 }

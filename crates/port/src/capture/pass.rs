@@ -27,6 +27,8 @@ pub(super) enum Stop {
     Full,
     /// The next record needs at least this many bytes in one piece.
     Short(usize),
+    /// This is no capture, for this reason.
+    Foreign(String),
     /// The next record is damaged, for this reason.
     Damaged(String),
 }

@@ -338,12 +338,20 @@ fn every_byte_damaged_in_turn() {
 fn foreign_and_empty_files() {
     for (bytes, says) in [
         (&b""[..], "it is empty"),
-        (b"ab", "it starts with 61 62 ("),
-        (b"# Edison", "it starts with 23 20 45 64 ("),
         (&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0], "cut short: its header has 6 bytes of 24"),
     ] {
         let (frames, text) = damage(bytes.to_vec());
         assert!(frames.is_empty() && text.contains(says), "{text}");
+    }
+    for (bytes, says) in
+        [(&b"ab"[..], "it starts with 61 62 ("), (b"# Edison", "it starts with 23 20 45 64 (")]
+    {
+        let (frames, error) = drain(&mut source(bytes.to_vec()));
+        let Some(SourceError::Open(text)) = error else { panic!("{error:?}") };
+        assert!(
+            frames.is_empty() && text.starts_with("test.pcap: not a capture file: ") && text.contains(says),
+            "{text}"
+        );
     }
     assert_eq!(whole(LITTLE.pcap_header(0xa1b2_c3d4, (2, 4), 1)), []);
     assert_eq!(whole(BIG.section()), []);

@@ -4,7 +4,7 @@ use super::answer;
 use super::head;
 use super::layout::HEAD;
 use super::table::cut;
-use super::time::{clock, how_long};
+use super::time::{how_long, moment};
 use super::totals::Totals;
 use crate::{Answer, Window};
 use notation::{grouped, scaled};
@@ -77,7 +77,7 @@ pub fn live_view(now: &Now, window: Option<&Window>, columns: usize, rows: usize
 fn first_window(first: FirstWindow) -> String {
     match first {
         FirstWindow::Unknown => "window    the first one has not ended".to_owned(),
-        FirstWindow::At(ns) => format!("window    the first one ends at {}", clock(ns)),
+        FirstWindow::At(ns) => format!("window    the first one ends at {}", moment(ns)),
         FirstWindow::Packets(packets) => {
             format!("window    the first one ends after {} packets", grouped(packets))
         }

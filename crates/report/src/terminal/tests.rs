@@ -507,7 +507,7 @@ fn the_live_view_fits_any_terminal() {
     let expected = "
 source    eth0, for 1 min 12 s (Ctrl-C ends)
 now       20.00 kpps, 1,234,567 packets received, 321 flows open
-window    the first one ends at 15:40:00 UTC
+window    the first one ends at 2026-11-24 15:40:00 UTC
 note      eth0: the link is down
 ";
     let short = Now { notes: vec!["eth0: the link is down".to_owned()], ..now };

@@ -14,10 +14,10 @@ pub(super) fn when(span: Span) -> String {
     }
 }
 
-/// The time of day: `15:40:10 UTC`.
-pub(super) fn clock(ns: u64) -> String {
-    let [_, clock] = date_and_clock(ns);
-    clock + " UTC"
+/// A moment: `2026-11-24 15:40:10 UTC`.
+pub(super) fn moment(ns: u64) -> String {
+    let [day, clock] = date_and_clock(ns);
+    format!("{day} {clock} UTC")
 }
 
 /// The date, and the time of day to the millisecond.
@@ -90,6 +90,6 @@ mod tests {
         assert_eq!(when(span(10 * SECOND)), "2026-11-24 15:40:00 to 15:40:10 UTC");
         assert_eq!(when(span(250_999_999)), "2026-11-24 15:40:00 to 15:40:00.250 UTC");
         assert_eq!(when(span(86_400 * SECOND)), "2026-11-24 15:40:00 to 2026-11-25 15:40:00 UTC");
-        assert_eq!(clock(start_ns), "15:40:00 UTC");
+        assert_eq!(moment(start_ns), "2026-11-24 15:40:00 UTC");
     }
 }
