@@ -6,7 +6,8 @@ use std::io;
 
 /// Takes flow records and puts them somewhere.
 ///
-/// An error names the place and says how many records were written whole; after one, nothing more is taken.
+/// An error names the place and says how many records were written whole ([`crate::records_written`]): these can be read. After one,
+/// nothing more is taken.
 pub trait RecordWriter: Send {
     /// Takes a batch. Larger batches cost less each; a hundred are enough.
     fn write(&mut self, records: &[FlowRecord]) -> io::Result<()>;
@@ -22,6 +23,9 @@ pub trait RecordWriter: Send {
     fn account(&mut self, _account: &Account) -> io::Result<()> {
         Ok(())
     }
+
+    /// The place that it writes to, as the user calls it.
+    fn name(&self) -> String;
 
     /// Ends the file and begins another with the next record, where the writer has several.
     fn rotate(&mut self) -> io::Result<()> {

@@ -4,7 +4,7 @@ use super::answer::answer;
 use super::head;
 use super::layout::{self, HEAD};
 use super::totals::Totals;
-use crate::{Answer, RunReport, Status, Window, format_time};
+use crate::{Answer, OutputCounts, RunReport, Status, Window, format_time};
 use notation::{grouped, scaled};
 
 /// Rows of an answer that are shown. The rankings of every run have a limit of their own and are shown whole; JSON has all.
@@ -27,8 +27,11 @@ pub fn run_report(report: &RunReport) -> String {
     let flows = &report.flows;
     lines.push(format!("flows     {} seen, {} open at the end", grouped(flows.seen), grouped(flows.active)));
     lines.extend(head::table_full(flows.table_full));
-    if flows.dropped != 0 {
-        lines.push(format!("          {} records were dropped by outputs", grouped(flows.dropped)));
+    for OutputCounts { output, exported, dropped } in &flows.outputs {
+        if *dropped != 0 {
+            let all = grouped(exported.saturating_add(*dropped));
+            lines.push(format!("          {output} lacks {} of {all} records", grouped(*dropped)));
+        }
     }
     let speed = report.rates.processed_per_second.map(|rate| scaled(rate, "packet/s") + ", ");
     lines.push(format!(
