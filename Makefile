@@ -1,12 +1,12 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help run test bench fuzz loom lint build soak
+.PHONY: help run test bench fuzz loom sanitize lint build soak
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
-# Seconds for each target of `make fuzz`, and the toolchain that can fuzz
+# Seconds for each target of `make fuzz`, and the toolchain that can fuzz and sanitize
 FUZZ_SECONDS = 60
-FUZZ_TOOLCHAIN = nightly
+NIGHTLY = nightly
 # Length of `make soak`, seconds, and the rate that it sends at
 SOAK_SECONDS = 1200
 SOAK_RATE = 50kpps
@@ -16,7 +16,7 @@ DEMO = run/demo.pcap
 DEMO_TRAFFIC = packets=2M,flows=300k,zipf=1.0,size=64:7/594:4/1518:1,snap=96,plant=flood/scan/elephant
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 run: build ## measure a demo capture, or your own: make run SOURCE=my.pcap
 	@if [ -n "$$SOURCE" ]; then $(EDISON) run "$$SOURCE"; else $(MAKE) --no-print-directory demo; fi
@@ -39,7 +39,7 @@ build: ## the program, optimised: target/release/edison
 test: ## all tests; EDISON_TEST_DATA=FOLDER adds those on real captures
 	@scripts/install build test
 	@[ -n "$$EDISON_TEST_DATA" ] || echo 'EDISON_TEST_DATA is not set: the tests that measure real captures are left out'
-	cargo test --workspace
+	@scripts/test
 
 bench: build ## the project's own measurements, each answer checked
 	@scripts/install bench
@@ -47,13 +47,21 @@ bench: build ## the project's own measurements, each answer checked
 
 fuzz: ## fuzz each target for FUZZ_SECONDS (60)
 	@scripts/install build fuzz
-	@scripts/fuzz $(FUZZ_TOOLCHAIN) $(FUZZ_SECONDS)
+	@scripts/fuzz $(NIGHTLY) $(FUZZ_SECONDS)
 
-# A folder of its own: every crate is built with another flag.
+# A separate folder: every crate is built with another flag.
 loom: export RUSTFLAGS = --cfg loom
 loom: export LOOM_MAX_PREEMPTIONS ?= 3
 loom: ## shared state under every order of events that the memory model allows
 	cargo test --package summary --lib --target-dir $(or $(CARGO_TARGET_DIR),target)/loom loom_tests
+
+# How many page faults a test counts depends on the allocator, which the sanitizer replaces.
+sanitize: export RUSTFLAGS = -Zsanitizer=address
+sanitize: ## the suites of the crates with unsafe code under AddressSanitizer
+	@scripts/install build test
+	cargo +$(NIGHTLY) test --package packet --package summary --package engine --package port --all-targets --no-fail-fast \
+		--target x86_64-unknown-linux-gnu --target-dir $(or $(CARGO_TARGET_DIR),target)/sanitize \
+		-- --skip steps_ahead_cost_no_page_faults
 
 soak: build ## a live link of its own measured for SOAK_SECONDS (1200), all frames accounted for; needs root
 	@scripts/install test

@@ -1,5 +1,6 @@
-//! Options from a TOML file (`--config`) and a paper's (`--preset`): they become the defaults of the command line, so that what
-//! is typed and the environment win; the file wins over the preset.
+//! Options from a TOML file (`--config`) and a paper's (`--preset`): they become the defaults of the command
+//! line, so that the command line and the environment take precedence; the file takes precedence over the
+//! preset.
 
 use crate::bench;
 use crate::cli::Cli;
@@ -100,7 +101,7 @@ fn of_file(command: &Command, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Fai
     Ok(defaults)
 }
 
-/// A value as it would stand on the command line.
+/// A value in its command-line form.
 fn texts(value: &toml::Value) -> Option<Vec<String>> {
     Some(match value {
         toml::Value::String(text) => vec![text.clone()],

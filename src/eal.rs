@@ -1,4 +1,4 @@
-//! DPDK's environment, as `--eal` wants it.
+//! DPDK's environment, as `--eal` requests it.
 
 use crate::exit::say;
 use port::SourceError;
@@ -10,7 +10,7 @@ pub(crate) fn arguments(eal: Option<&str>) -> Vec<String> {
     eal.into_iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect()
 }
 
-/// Starts it, and says what the user ought to know of it.
+/// Starts it, and prints what the user ought to know of it.
 pub(crate) fn start(config: &EalConfig) -> Result<Arc<Eal>, SourceError> {
     let eal = Eal::init(config)?;
     eal.warnings().iter().for_each(|line| say(line));

@@ -1,11 +1,11 @@
-//! How the program ends: a line for people, or one for each reason, and a code for scripts.
+//! How the program ends: a message, or one for each reason, and an exit code.
 
 use crate::origin::Origins;
 use crate::wording;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-/// What kept the program from doing what it was told.
+/// What kept the program from doing what was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     code: u8,
@@ -21,7 +21,7 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const EARLY: u8 = 3;
 
 impl Failure {
-    /// The user asked for what cannot be.
+    /// The user's request is impossible.
     pub(crate) fn usage(message: impl ToString) -> Self {
         Self::usages([message.to_string()])
     }
@@ -64,7 +64,7 @@ pub(crate) fn code_of(error: &port::SourceError) -> u8 {
     }
 }
 
-/// A line on standard error. Nobody may be left to read it.
+/// Writes a line to standard error. Its reader may be gone.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "edison: {line}");
 }

@@ -1,4 +1,4 @@
-//! `edison generate`: generated traffic, to captures or out of a port, and the truth about it.
+//! `edison generate`: generated traffic, to captures or from a port, and the truth about it.
 
 mod send;
 
@@ -14,10 +14,10 @@ use traffic::{Generator, PathSpec, Spec};
 /// LINKTYPE_ETHERNET.
 const ETHERNET: u16 = 1;
 
-/// What is generated unless told.
+/// The default specification.
 const USUAL: &str = "packets=1M,flows=100k,zipf=1.0";
 
-/// Writes or sends what the options say.
+/// Writes or sends as the options request.
 pub(crate) fn generate(options: &GenerateOptions) -> Result<ExitCode, Failure> {
     let spec =
         |text: Option<&String>| text.map_or(USUAL, String::as_str).parse::<Spec>().map_err(Failure::usage);
@@ -102,7 +102,7 @@ fn create(path: &Path, snap: usize) -> Result<CaptureWriter<File>, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// Writes the truth beside the capture, or where `--truth` says.
+/// Writes the truth next to the capture, or to the path of `--truth`.
 fn write_truth(
     options: &GenerateOptions,
     path: &Path,

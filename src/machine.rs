@@ -3,7 +3,7 @@
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Half of the machine's memory, or of the control group's where that is less. Bytes.
+/// Half of the machine's memory, or of the control group's if that is less. Bytes.
 pub(crate) fn half_of_memory() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

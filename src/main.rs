@@ -1,4 +1,4 @@
-//! The `edison` program: reads the command line, picks the parts and wires them.
+//! The `edison` program: reads the command line, selects the parts and connects them.
 
 mod alternate_screen;
 mod arguments;

@@ -18,14 +18,14 @@ pub(crate) fn plan(options: &RunOptions, config: &Config) -> Result<Plan, Failur
     }
     let queues = match options.wire {
         Some(wire) => wire.queues,
-        // A port may turn out to have fewer.
+        // A port may have fewer.
         None => asked_queues(options, config),
     };
     settle(options, config, queues, &engine::allowed_cores())
 }
 
-/// Receive queues that a DPDK port is asked for: those of `--queues`, or one for each receiver; one where no design was asked for and
-/// something needs one receiver.
+/// Receive queues requested of a DPDK port: those of `--queues`, or one for each receiver; one if no design
+/// was requested and something needs one receiver.
 pub(crate) fn asked_queues(options: &RunOptions, config: &Config) -> usize {
     match (options.queues, options.design, &options.cores) {
         (Some(queues), ..) => usize::from(queues),
@@ -38,8 +38,8 @@ pub(crate) fn asked_queues(options: &RunOptions, config: &Config) -> usize {
     }
 }
 
-/// The best design for a source with `queues` queues on these cores. If there is none, the error also names what no design
-/// would change.
+/// The best design for a source with `queues` queues on these cores. If there is none, the error also names
+/// reasons that no design would change.
 pub(crate) fn settle(
     options: &RunOptions,
     config: &Config,
@@ -60,7 +60,7 @@ pub(crate) fn site(options: &RunOptions) -> Site {
     Site { replaying_queues: replaying.map_or(0, |wire| wire.queues), ..Site::default() }
 }
 
-/// Where the directions of a connection arrive at queues that are filled so.
+/// Where the directions of a connection arrive at queues with this spreading.
 #[cfg(feature = "dpdk")]
 pub(crate) fn directions(spread: port::dpdk::Spread) -> Directions {
     match spread {
@@ -70,7 +70,7 @@ pub(crate) fn directions(spread: port::dpdk::Spread) -> Directions {
     }
 }
 
-/// Tells the user how near the cores are to the port.
+/// Informs the user how near the cores are to the port.
 #[cfg(feature = "dpdk")]
 pub(crate) fn nearness(nearness: &engine::Nearness) -> String {
     match nearness {
@@ -79,19 +79,19 @@ pub(crate) fn nearness(nearness: &engine::Nearness) -> String {
     }
 }
 
-/// True where all packets of a flow come to queues of one number, however many ports bring them. (But fragments come by their
-/// addresses alone.)
+/// True if all packets of a flow arrive at queues of one number, whichever ports carry them. (But fragments
+/// are spread by their addresses alone.)
 #[cfg(feature = "dpdk")]
 pub(crate) fn keeps_flows(spread: port::dpdk::Spread, ports: usize) -> bool {
     match spread {
         port::dpdk::Spread::Symmetric => true,
-        // By a hash of its own.
+        // By its own hash.
         port::dpdk::Spread::OneWay => ports == 1,
         port::dpdk::Spread::Unknown => false,
     }
 }
 
-/// What the report says of it.
+/// Its part of the report.
 pub(crate) fn report(plan: &Plan) -> DesignReport {
     DesignReport {
         name: plan.design.to_string(),

@@ -25,7 +25,7 @@ pub(crate) fn of_records(options: &RunOptions, parts: &Parts) -> record::Parts {
     }
 }
 
-/// All optional parts that the options ask for.
+/// All optional parts that the options request.
 pub(crate) fn of(options: &RunOptions) -> Parts {
     let metric = |metric, spec: Option<StatisticSpec>| spec.map(|spec| (metric, spec));
     Parts {
@@ -36,7 +36,7 @@ pub(crate) fn of(options: &RunOptions) -> Parts {
         ],
         biflow: options.biflow,
         loss: options.loss,
-        // That is for the design to say.
+        // The design decides that.
         shares: false,
     }
 }

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use std::path::Path;
 
-/// The words, told apart.
+/// The words, separated.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Words {
     pub(crate) files: Vec<String>,

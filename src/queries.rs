@@ -1,12 +1,12 @@
-//! The queries whose answers the screen, `--json` and `--report` have without being asked for.
+//! The queries whose answers the screen, `--json` and `--report` contain without a request.
 
 use packet::KeySpec;
 use task::rows::{Aggregate, Comparison, GroupField, Item, Literal, Order, Over, Predicate, RowQuery};
 
-/// What decides which of them there are.
+/// What determines the standing queries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StandingOptions {
-    /// What flows are.
+    /// The definition of flows.
     pub(crate) key: KeySpec,
     /// Losses are tracked.
     pub(crate) tracks_loss: bool,
@@ -31,7 +31,7 @@ const LOSSES: [&str; 9] = [
     "resync_count",
 ];
 
-/// What flows are ranked by among those with losses: all their bytes that did not go straight through.
+/// The order of flows with losses: by all their bytes that were lost, sent again or not seen.
 const LOST: [&str; 3] = ["ploss_byte", "retrans_byte", "unseen_byte"];
 
 /// The queries.

@@ -6,7 +6,7 @@ use engine::admission::{self, Admission, OneReceiver, Ordered, Refusal, Site};
 use engine::{Config, Plan, StartError, State};
 use task::TaskSpec;
 
-/// Admits a run, or says all reasons why not.
+/// Admits a run, or prints all reasons why not.
 pub(crate) fn admit(
     config: &Config,
     plan: &Plan,
@@ -37,7 +37,7 @@ fn mib(bytes: usize) -> usize {
     bytes.div_ceil(1 << 20)
 }
 
-/// One line: what is not possible, why, and by which options it would be.
+/// One line: what is not possible, why, and the options that would allow it.
 fn words(refusal: &Refusal) -> String {
     match refusal {
         Refusal::TooFewCores { asked, allowed } => {

@@ -59,7 +59,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     needs::check(options)?;
     let opened = sources::open(options, &config, plan, &specs)?;
     let Sources { mut sources, plan, site, filter, time_base, are_captures, wire, damage } = opened;
-    // A port may have had fewer queues than were asked for, or spread flows over them in a way of its own.
+    // A port may have had fewer queues than were requested, or spread flows over them in its own way.
     let Admission { tasks, memory: _tasks_and_frames } = refusal::admit(&config, &plan, &specs, &site)?;
     let rows = row_output(options, &config, &node, anonymizer.as_ref())?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -100,7 +100,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     let destinations =
         Destinations { writers, rows, anonymizer, windows: screen.outlet(), node: node.clone() };
     let outputs = Outputs::start(destinations, &config, &control, time_base).map_err(no_thread)?;
-    // Who asks for several files begins the next one by SIGHUP; to anybody else it is the terminal that went away.
+    // With several files, SIGHUP begins the next one; otherwise it means that the terminal was closed.
     match options.rotate {
         Some(_) => signals::set_on(SIGHUP, outputs.rotation())?,
         None => signals::stop_on(&[SIGHUP], &stop, may_end)?,
@@ -133,7 +133,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     finish(options, report, report_file, &verdict, failed)
 }
 
-/// Shows and writes the report, and says how it went.
+/// Shows and writes the report, and returns the exit code.
 fn finish(
     options: &RunOptions,
     mut report: RunReport,
@@ -216,7 +216,7 @@ fn writers(
     file.into_iter().chain(export).map(|writer| writer.map_err(Failure::usage)).collect()
 }
 
-/// What is answered of each window and of the run.
+/// The queries and tasks of each window and of the run.
 fn task_set(
     options: &RunOptions,
     config: &Config,
@@ -283,7 +283,7 @@ impl RowOutput for RowFile {
     }
 }
 
-/// Reads the key of `--anonymize`, and says where others could too.
+/// Reads the key of `--anonymize`, and warns if others could read it too.
 fn anonymizer(path: &Path) -> Result<Anonymizer, Failure> {
     let (anonymizer, warning) = Anonymizer::from_file(path).map_err(Failure::usage)?;
     warning.iter().for_each(|line| say(line));
@@ -300,7 +300,7 @@ impl Verdict {
     fn of(outcome: &Outcome<Outputs>, are_captures: bool) -> Self {
         let mut code = outcome.errors.iter().map(exit::code_of).max().unwrap_or(0);
         let mut lines: Vec<String> = outcome.errors.iter().map(wording::of_source).collect();
-        // A port that is gone is gone for all its queues.
+        // A port that has vanished has vanished for all its queues.
         lines.dedup();
         if !outcome.faults.is_empty() {
             code = FAULT;

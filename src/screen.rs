@@ -1,5 +1,5 @@
-//! What a run shows while it goes on: windows on standard output, progress on a terminal. A thread of its own, so
-//! that a slow terminal or pipe never stops measuring.
+//! What a run shows while it runs: windows on standard output, progress on a terminal. It is a separate
+//! thread, so that a slow terminal or pipe never stops measuring.
 
 use crate::alternate_screen::AlternateScreen;
 use crate::exit::say;
@@ -8,7 +8,7 @@ use crate::standard_output::Reader;
 use engine::{Every, Observer, Snapshot, WindowOutlet};
 use notation::{grouped, scaled};
 use port::TimeBase;
-use report::{Answer, Class, Window, terminal};
+use report::{Answer, Window, terminal};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -36,17 +36,17 @@ pub(crate) enum Show {
     Nothing,
 }
 
-/// Windows whose answers of tasks are kept for the report.
+/// Windows whose task answers are kept for the report.
 const KEPT_WINDOWS: usize = 100;
 
-/// What the screen leaves behind.
+/// The final result of the screen.
 #[derive(Debug, Default)]
 pub(crate) struct Shown {
-    /// What went wrong with standard output, if anything did.
+    /// What went wrong with standard output, if anything.
     pub(crate) fault: Option<String>,
-    /// What tasks answered of the last windows, oldest first.
+    /// The answers of tasks for the last windows, oldest first.
     pub(crate) answers: VecDeque<Vec<Answer>>,
-    /// Windows before those.
+    /// The number of earlier windows.
     pub(crate) unlisted: u64,
 }
 
@@ -120,7 +120,7 @@ impl Screen {
         })
     }
 
-    /// Where windows go, from whichever thread answers them.
+    /// The destination of windows, from any thread that answers them.
     pub(crate) fn outlet(&self) -> WindowOutlet {
         let (events, show, time_base) = (self.events.clone(), self.show, self.time_base);
         Box::new(move |window| {
@@ -234,7 +234,7 @@ impl Painter {
 
     /// Keeps what tasks answered, for the report.
     fn keep(&mut self, window: Window) {
-        let is_task = |answer: &Answer| answer.class == Class::Sketch;
+        let is_task = |answer: &Answer| answer.task.is_some();
         let answers: Vec<_> = window.answers.into_iter().filter(is_task).collect();
         if answers.is_empty() {
             return;
@@ -295,7 +295,7 @@ impl Painter {
     }
 }
 
-/// An object for each answer, a line each.
+/// An object for each answer, one per line.
 fn json_lines(window: &Window) -> serde_json::Result<String> {
     let mut lines = String::new();
     for answer in &window.answers {

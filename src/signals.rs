@@ -1,4 +1,4 @@
-//! Signals, as flags that measuring looks at.
+//! Signals, as flags that the measuring threads read.
 
 use crate::exit::Failure;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 /// What ends a run, with a report.
 pub(crate) const ENDS: [i32; 2] = [SIGINT, SIGTERM];
-/// Exit code of who did not want to wait for the report (128 + SIGINT, as shells have it).
+/// Exit code if the user did not wait for the report (128 + SIGINT, as shells have it).
 const IMPATIENT: i32 = 130;
 
 /// Sets `stop` on any of the signals. Whoever asks twice does not want to wait for a report: once `may_end` is set, which may be

@@ -8,8 +8,8 @@ use engine::admission::Site;
 use engine::{Config, Plan};
 use port::wire::{Trace, Wire, WireQueue, WireSpec};
 use port::{
-    CaptureSource, Filter, InterfaceOptions, InterfaceSource, PacketSource, SourceError, SyntheticSource,
-    TimeBase,
+    CaptureSource, Filter, InterfaceOptions, InterfaceSource, MergedSource, PacketSource, SourceError,
+    SyntheticSource, TimeBase,
 };
 use std::sync::Arc;
 use task::TaskSpec;
@@ -23,15 +23,15 @@ pub(crate) struct Sources {
     pub(crate) site: Site,
     pub(crate) filter: Option<Filter>,
     pub(crate) time_base: TimeBase,
-    /// True where all are capture files: ending one early is exit code 3.
+    /// True if all are capture files: ending one early is exit code 3.
     pub(crate) are_captures: bool,
-    /// The wire that the sources are queues of.
+    /// The wire whose queues the sources are.
     pub(crate) wire: Option<Wire>,
     /// Why the wire has only the first part of a damaged capture.
     pub(crate) damage: Option<SourceError>,
 }
 
-/// Opens everything that the options name. `plan`: made before anything was open; ports may settle it anew.
+/// Opens everything that the options name. `plan`: made before anything was open; ports may change it.
 pub(crate) fn open(
     options: &RunOptions,
     config: &Config,
@@ -70,7 +70,11 @@ pub(crate) fn open(
     let mut sources: Vec<Box<dyn PacketSource>> = Vec::new();
     for file in &files {
         refuse_foreign(file)?;
-        sources.push(Box::new(CaptureSource::open(file, burst)?));
+    }
+    match &files[..] {
+        [] => {}
+        [file] => sources.push(Box::new(CaptureSource::open(file, burst)?)),
+        several => sources.push(Box::new(MergedSource::open(several, burst)?)),
     }
     for name in &options.interface {
         let interface =
@@ -115,11 +119,11 @@ fn refuse_foreign(file: &str) -> Result<(), Failure> {
 const WIRE_AROUND: &str = "--wire goes around one capture file or --synthetic";
 
 type Queues = Vec<Box<dyn PacketSource>>;
-/// Queues, the wire with the bytes of its frames, and why it has not all of the capture.
+/// Queues, the wire with the bytes of its frames, and why it lacks a part of the capture.
 type OpenWire = (Queues, Option<(Wire, u64)>, Option<SourceError>);
 
-/// The queues of a wire on which the frames of the one source arrive. Of a damaged capture those before the damage do, as
-/// they are measured without a wire; where there are none, there is nothing to put on one.
+/// The queues of a wire on which the frames of the one source arrive. Of a damaged capture those before the
+/// damage do, as without a wire; if there are none, there is nothing to put on a wire.
 fn wire_around(
     options: &RunOptions,
     spec: WireSpec,
@@ -176,8 +180,8 @@ fn open_wire(
     Wire::open(name, spec, trace, usize::from(options.burst))
 }
 
-/// The receive queues of the ports, shared out to the plan's receivers, the plan as what the ports can do settles it, and
-/// what is known of them.
+/// The receive queues of the ports, divided among the plan's receivers, the plan as resolved by the ports'
+/// capabilities, and what is known of them.
 #[cfg(feature = "dpdk")]
 fn dpdk_sources(
     options: &RunOptions,
@@ -199,7 +203,7 @@ fn dpdk_sources(
     let eal_config = EalConfig::for_ports(&options.port, &port, &eal::arguments(options.eal.as_deref()));
     let ports = ProbedPorts::probe(&eal::start(&eal_config)?, &options.port)?;
     let possible = ports.queues()?;
-    // Who asked for queues gets them or a refusal; otherwise there are as many as can be used.
+    // Explicitly requested queues are provided or refused; otherwise there are as many as can be used.
     let queues = match options.queues {
         Some(_) => asked,
         None => asked.min(*possible.end()),

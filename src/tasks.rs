@@ -1,4 +1,4 @@
-//! Tasks: from options to what a run counts, and the list of what there is.
+//! Tasks: from options to what a run counts, and the list of all tasks.
 
 use crate::exit::{self, Failure};
 use report::terminal;
@@ -37,7 +37,7 @@ pub(crate) fn print() -> Result<ExitCode, Failure> {
     exit::print(&text)
 }
 
-/// What a task answers, and what can be said of it.
+/// What a task answers, and its options.
 fn described(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::HeavyHitters => (

@@ -1,12 +1,12 @@
-//! How errors of the libraries read with the options that put them right.
+//! Error messages of the libraries, with the options that correct them.
 //!
-//! Libraries say what is wrong and which setting decides it; the names of options are known here only.
+//! Libraries report what is wrong and which setting decides it; the names of options are known here only.
 
 use flow::{Metric, Part};
 use port::{Setting, SourceError};
 use record::{Needed, SelectionError};
 
-/// Why a source cannot be opened or cannot go on.
+/// Why a source cannot be opened or cannot continue.
 pub(crate) fn of_source(error: &SourceError) -> String {
     let SourceError::Refused(setting, reason) = error else { return error.to_string() };
     match setting {
@@ -34,7 +34,7 @@ pub(crate) fn of_selection(error: &SelectionError) -> String {
     }
 }
 
-/// The option that gives what records need.
+/// The option that provides what records need.
 fn option_of(needs: Needed) -> &'static str {
     match needs {
         Needed::Part(part) => option_of_part(part),
@@ -43,7 +43,7 @@ fn option_of(needs: Needed) -> &'static str {
     }
 }
 
-/// The option that gives statistics of a metric.
+/// The option that adds statistics of a metric.
 pub(crate) fn option_of_metric(metric: Metric) -> &'static str {
     match metric {
         Metric::Gap => "--gap",
@@ -52,7 +52,7 @@ pub(crate) fn option_of_metric(metric: Metric) -> &'static str {
     }
 }
 
-/// The option that gives a part of the record; empty for the plain one.
+/// The option that adds a part of the record; empty for the plain one.
 pub(crate) fn option_of_part(part: Part) -> &'static str {
     match part {
         Part::Plain => "",

@@ -1,4 +1,4 @@
-//! `edison bench accuracy`: what it takes, and that each answer of it is compared.
+//! `edison bench accuracy`: what it accepts, and that each answer of it is compared.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;

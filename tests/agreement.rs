@@ -69,7 +69,7 @@ fn accounted(report: &serde_json::Value) -> u64 {
     number(&report["packets"]["received"]) + output::total(&report["loss"])
 }
 
-/// What the file says is what was generated; the frames and their flows.
+/// The file's statement matches what was generated; returns the frames and their flows.
 fn as_file(scratch: &Scratch) -> (Generated, Flows) {
     let generated = capture::generate(scratch, MIXED);
     let sent = capture::flows(&generated.frames);
@@ -96,7 +96,7 @@ fn send(veth: &Veth, live: &mut Live, frames: &[Frame]) {
     }
 }
 
-/// Measures the capture's frames by this source, which is told how many they are.
+/// Measures the capture's frames by this source, which is given their number.
 fn agrees_with_the_file(arguments: &'static [&'static str]) {
     with_veth(move |veth| {
         let scratch = Scratch::new();
@@ -125,14 +125,14 @@ fn agrees_with_the_file(arguments: &'static [&'static str]) {
     });
 }
 
-/// A source that this kernel lacks is no failure, but it has to say so.
+/// A source that this kernel lacks is no failure, but has to be reported.
 fn refused(arguments: &[&str], ended: &Ended) {
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert!(arguments.join(" ").contains("af_xdp"), "{}", ended.stderr);
     eprintln!("skipped: {}", ended.stderr.trim_end());
 }
 
-/// More frames than any ring holds while nobody takes them: received and lost make up what the link carried.
+/// More frames than any ring holds while none is read: received and lost make up what the link carried.
 fn counts_its_drops(arguments: &'static [&'static str], loss: &'static str, frames: u64) {
     with_veth(move |veth| {
         let mut live = Live::start(arguments).unwrap_or_else(|ended| panic!("{}", ended.stderr));
@@ -153,7 +153,7 @@ fn counts_its_drops(arguments: &'static [&'static str], loss: &'static str, fram
     });
 }
 
-/// A link that goes down and comes back is measured on, said once each way and counted.
+/// Measurement continues on a link that goes down and comes back; each change is reported once and counted.
 fn survives_a_link_that_goes_down(arguments: &'static [&'static str]) {
     with_veth(move |veth| {
         let mut live = Live::start(arguments).unwrap_or_else(|ended| panic!("{}", ended.stderr));
@@ -245,7 +245,7 @@ mod dpdk {
         });
     }
 
-    /// Losses are the port's: counted once, whichever queue tells of them.
+    /// Losses are the port's: counted once, whichever queue reports them.
     #[test]
     fn drops_of_two_queues_are_counted_once() {
         with_veth(|veth| {
@@ -316,7 +316,7 @@ mod dpdk {
         }
     }
 
-    /// The kernel's sockets do not say how frames come to one or the other.
+    /// The kernel's sockets do not report how frames are distributed among them.
     #[test]
     fn what_needs_a_flow_on_one_core_is_refused_where_nobody_knows() {
         with_veth(|_| {
@@ -327,7 +327,7 @@ mod dpdk {
         });
     }
 
-    /// Each receiver finds out for itself, and it is said once.
+    /// Each receiver finds out for itself, and it is reported once.
     #[test]
     fn a_port_of_two_queues_that_vanishes_is_a_fault() {
         with_veth(|veth| {
@@ -359,13 +359,14 @@ mod dpdk {
         );
         says(&["--port", "net_null0", "--queues", "2", "--design", "2x1", "--packets", "9"], &["--packets"]);
         says(&["-i", "lo", "--queues", "2"], &["--queues is for DPDK ports", "--wire queues=N"]);
-        // What needs one receiver has one where nobody asked for more.
+        // Features that need one receiver get one unless more are requested.
         if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
             let ended = ["run", "--port", "net_null0", "--cores", "2", "--packets", "100k"];
             let ended = run(edison().args(ended)).expect(0);
             assert!(ended.stdout.contains("async: 1 receiver"), "{}", ended.stdout);
         }
-        // With a symmetric hash it goes; and one receiver polls as many as are asked for, whatever pages their pools lie on.
+        // With a symmetric hash it works; and one receiver polls as many queues as are requested, whatever
+        // pages their pools lie on.
         run(edison().args([
             "run",
             "--port",

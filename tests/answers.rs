@@ -1,4 +1,5 @@
-//! What `--json`, `--report` and `--rows` write: it has the schemas, is read back as it was written, and says what the frames do.
+//! What `--json`, `--report` and `--rows` write: it has the schemas, is read back as it was written, and
+//! agrees with the frames.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;

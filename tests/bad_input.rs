@@ -1,4 +1,5 @@
-//! Bad input and early ends: the exit code, one line that says what is wrong, and a report of what was measured.
+//! Bad input and early ends: the exit code, one line that explains what is wrong, and a report of what was
+//! measured.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
@@ -108,7 +109,8 @@ fn files_that_are_no_captures() {
 fn damaged_captures_are_measured_up_to_the_damage() {
     let scratch = Scratch::new();
     let frames = capture::udp_frames(1000, START);
-    // Each record has 16 + 60 bytes behind 24: byte 40,000 lies in the one that begins at 24 + 76 × 526 = 40,000.
+    // Each record has 16 + 60 bytes after the first 24: byte 40,000 lies in the one that begins at 24 + 76 ×
+    // 526 = 40,000.
     let pcap = capture::pcap(ETHERNET, &frames);
     let cut = measure_file(&scratch, "cut.pcap", &pcap[..40_010], 526, 526);
     cut.says(3, &["cut.pcap", "cut short", "at byte 40000"]);
@@ -246,7 +248,7 @@ fn a_pipe_that_falls_silent() {
     ]);
     let bytes = capture::pcap(ETHERNET, &capture::udp_frames(3000, START));
 
-    // It ends of itself where it is told to.
+    // It ends by itself as configured.
     let mut waiting = Running::start(command.arg("--idle-exit").arg("200ms").stdin(Stdio::piped()));
     let mut stdin = waiting.child.stdin.take().expect("piped");
     stdin.write_all(&bytes).expect("it reads");

@@ -91,7 +91,7 @@ fn the_same_records_by_every_design() {
         for same in ["packets", "windows"] {
             assert_eq!(report[same], whole[same], "{arguments:?}");
         }
-        // How many of them a sweep had come across before the end hangs on when it came by.
+        // How many of them a sweep had reached before the end depends on its timing.
         assert_eq!(report["flows"]["seen"], whole["flows"]["seen"], "{arguments:?}");
         assert_eq!(whole["answers"].as_array().map(Vec::len), Some(5));
         for (at, answer) in output::list(&whole["answers"]).iter().enumerate() {
@@ -188,7 +188,7 @@ fn values_that_cannot_be_are_wrong_usage() {
     }
 }
 
-/// What lies before the damage arrives; what is behind it is said.
+/// Packets before the damage are measured; what follows it is reported.
 #[test]
 fn a_damaged_capture_on_a_wire_ends_with_a_report() {
     let scratch = Scratch::new();
@@ -218,7 +218,8 @@ fn a_damaged_capture_on_a_wire_ends_with_a_report() {
     assert!(report["source"].as_str().is_some_and(|name| name.ends_with("cut.pcap")), "{}", report["source"]);
 }
 
-/// The papers' settings on however few cores there are: each line says which, what it used instead, and is right.
+/// The papers' settings on however few cores there are: each line states which, what it used instead, and is
+/// right.
 #[test]
 fn benches_with_the_papers_settings() {
     for (bench, preset, lines) in [("designs", "ares", 12), ("designs", "wu", 36), ("scale", "flowatcher", 7)]
@@ -238,7 +239,7 @@ fn benches_with_the_papers_settings() {
             assert_eq!(free > 0.0, cfg!(feature = "dpdk"), "mbufs are freed: {line}");
             let threads = line["busy"].as_array().map_or(0, Vec::len);
             assert!(threads >= 1 && !line["cycles"].is_null(), "{line}");
-            // 500 flows over two queues: one has all where there is one queue alone.
+            // 500 flows over two queues: with a single queue, that one has all.
             let queues = line["params"]["queues"].as_u64();
             let fullest = line["fullest"].as_f64().unwrap_or_else(|| panic!("fullest: {line}"));
             match queues {

@@ -52,7 +52,7 @@ fn the_background_loses_nothing() {
     for spec in [
         "packets=200k,flows=20k",
         "packets=200k,flows=500,size=64:3/1518:1,ipv6=30%,snap=96,plant=elephant",
-        // Minutes, in which flows end by their timeout and go on.
+        // Minutes, in which flows end by their timeout and continue.
         "packets=100k,flows=20k,zipf=uniform,rate=300,tcp=handshake",
         "packets=200k,flows=3k,size=64/594/1518,ipv6=30%,tcp=handshake:5,snap=60",
         // More than 2^32 bytes a flow.

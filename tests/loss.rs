@@ -1,4 +1,5 @@
-//! Losses planted at a known hop, or at the tap itself, and what the reports say of them before and behind it.
+//! Losses planted at a known hop, or at the tap itself, and what the reports state of them before and after
+//! it.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
@@ -152,8 +153,8 @@ fn the_reports_before_and_behind_name_the_hop() {
     }
 }
 
-/// A pcap file (nanoseconds, this machine's byte order) without the frames that `keep` does not want, and what was left
-/// out.
+/// A pcap file (nanoseconds, this machine's byte order) without the frames that `keep` rejects, and what was
+/// left out.
 fn thin_out(from: &Path, to: &Path, mut keep: impl FnMut(usize, &[u8], u32) -> bool) {
     let bytes = std::fs::read(from).unwrap();
     let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());

@@ -321,7 +321,7 @@ fn a_collector_that_is_away_costs_records_and_nothing_else() {
     let scratch = Scratch::new();
     let Generated { path, .. } = capture::generate(&scratch, MIXED);
     let report = scratch.path("report.json");
-    // Nobody listens on the port of a socket that is closed again.
+    // A closed socket's port has no listener.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("ipfix://127.0.0.1:{port}?transport=tcp");
     let mut command = edison();

@@ -1,4 +1,4 @@
-//! SIGHUP and SIGTERM, while a capture comes in through standard input.
+//! SIGHUP and SIGTERM, while a capture is read from standard input.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
@@ -10,7 +10,7 @@ use support::output::{self, number};
 use support::program::{Running, edison, run};
 use support::scratch::Scratch;
 
-/// Files beside `flows.csv`, with this ending.
+/// Files next to `flows.csv`, with this ending.
 fn files(scratch: &Scratch, ending: &str) -> Vec<PathBuf> {
     let here = scratch.path("flows.csv").parent().unwrap().to_owned();
     let names = std::fs::read_dir(here).unwrap().map(|entry| entry.unwrap().path());

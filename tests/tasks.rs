@@ -146,7 +146,9 @@ fn planted_events_are_found_and_none_invented() {
 
             let now = packets_by(frames, |key| key.1);
             let answer = window.answer("change");
-            if let Some(before) = &before {
+            if index + 1 == reports.len() {
+                assert_eq!((&answer["status"], rows(answer)), (&"cut".into(), &[][..]), "{what}");
+            } else if let Some(before) = &before {
                 let found = found(answer, "change", off == 0.0, |row| address(&row["dst_addr"]));
                 let most = total.max(before_total(before));
                 are_those(&found, &changes(&now, before), 0.02 * most, off, &what);
@@ -164,6 +166,91 @@ fn planted_events_are_found_and_none_invented() {
 
 fn before_total(truth: &Truth<IpAddr>) -> f64 {
     truth.values().sum()
+}
+
+/// Bits that the flow of a packet drawn at random has.
+fn entropy_of<K>(truth: &Truth<K>) -> f64 {
+    let total: f64 = truth.values().sum();
+    -truth.values().map(|count| count / total * (count / total).log2()).sum::<f64>()
+}
+
+#[test]
+fn without_a_size_tasks_answer_exactly_whatever_a_window_may_have() {
+    let scratch = Scratch::new();
+    let generated = capture::generate(&scratch, "packets=120k,flows=40k,zipf=1.0,ipv6=30%,rate=10k");
+    let frames = windows(&generated.frames);
+    for design in [&[][..], &["--design", "2x1", "--wire", "queues=2"][..], &["--design", "1x2"][..]] {
+        let mut command = edison();
+        command.arg("run").arg(&generated.path).args(["--json", "--every", "5s"]).args(design);
+        for task in [
+            "heavy-hitters:key=dst_addr+dst_port,count=1,top=1000",
+            "quantiles:key=size,at=50%",
+            "super-spreaders:key=src_addr,count=2",
+            "flow-sizes",
+            "entropy",
+            "quantiles:key=dst_addr,at=50%",
+            "change:key=dst_addr,count=20,top=1000",
+        ] {
+            command.args(["--task", task]);
+        }
+        let reports = output::windows(run(&mut command).expect(0).stdout.lines());
+        assert_eq!(reports.len(), frames.len());
+        let mut before: Option<Truth<IpAddr>> = None;
+        for (index, (window, frames)) in reports.iter().zip(&frames).enumerate() {
+            let what = format!("{design:?} window {index}");
+            let (is_first, is_last) = (index == 0, index + 1 == reports.len());
+            let tasks: Vec<_> = window.answers.iter().filter(|answer| !answer["task"].is_null()).collect();
+            let asked = tasks.iter().map(|answer| answer["query"].as_str().unwrap_or_default());
+            let order = "heavy_hitters quantiles super_spreaders flow_sizes entropy quantiles change";
+            assert_eq!(asked.collect::<Vec<_>>().join(" "), order, "{what}");
+            for (at, answer) in tasks.iter().enumerate() {
+                // Nothing came before the first window, and the last one was watched only in part.
+                let is_exact = at != 6 || !is_first && !is_last;
+                assert_eq!(answer["bounds"], if is_exact { "exact" } else { "none" }, "{what} {answer}");
+                assert_eq!(answer["class"], if at == 1 { "sketch" } else { "row" }, "{what} {answer}");
+                let status = match (at, is_first, is_last) {
+                    // More belong here than an answer has rows; there is nothing to compare with.
+                    (0, ..) | (6, true, _) => "partial",
+                    (_, _, true) => "cut",
+                    _ => "complete",
+                };
+                assert_eq!(answer["status"], status, "{what} {answer}");
+            }
+            let heavy = packets_by(frames, |key| (key.1, key.4));
+            let found = found(tasks[0], "total_count", true, |row| {
+                (address(&row["dst_addr"]), number(&row["dst_port"]) as u16)
+            });
+            let mut largest: Vec<f64> = heavy.values().copied().collect();
+            largest.sort_by(|a, b| b.total_cmp(a));
+            assert_eq!(found.len(), 1000, "{what}");
+            assert!(found.iter().all(|(key, packets)| heavy[key] == *packets), "{what}");
+            let mut found: Vec<f64> = found.into_values().collect();
+            found.sort_by(|a, b| b.total_cmp(a));
+            assert_eq!(found, largest[..1000], "{what}: the largest");
+            let spreaders = self::found(tasks[2], "contacts", true, |row| address(&row["src_addr"]));
+            are_those(&spreaders, &others_of(frames, |key| (key.0, key.1)), 2.0, 0.0, &what);
+            let flows = packets_by(frames, |key| *key);
+            for class in rows(tasks[3]) {
+                let sizes = number(&class["size_from"])..=number(&class["size_to"]);
+                let of_class = flows.values().filter(|packets| sizes.contains(&(**packets as u64))).count();
+                assert_eq!(class["flows"].as_f64(), Some(of_class as f64), "{what} {class}");
+            }
+            let bits = output::estimate(&rows(tasks[4])[0]["bits"]);
+            assert!((bits - entropy_of(&flows)).abs() < 1e-9, "{what}: {bits}");
+            let mut addresses: Vec<IpAddr> =
+                frames.iter().map(|frame| capture::layer3(&frame.data).0.1).filter(IpAddr::is_ipv4).collect();
+            addresses.sort();
+            let median = address(&rows(tasks[5])[0]["dst_addr"]);
+            assert_eq!(median, addresses[addresses.len().div_ceil(2) - 1], "{what}");
+            let now = packets_by(frames, |key| key.1);
+            let changed = self::found(tasks[6], "change", true, |row| address(&row["dst_addr"]));
+            match &before {
+                Some(before) if !is_last => are_those(&changed, &changes(&now, before), 20.0, 0.0, &what),
+                _ => assert!(changed.is_empty(), "{what}"),
+            }
+            before = Some(now);
+        }
+    }
 }
 
 #[test]

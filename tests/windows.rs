@@ -73,7 +73,7 @@ fn by_time(frames: &[Frame], length: u64) -> Vec<Expected> {
     windows
 }
 
-/// Windows of `frames_each` frames, from the first one's time to just behind the last one's.
+/// Windows of `frames_each` frames, from the first one's time to just after the last one's.
 fn by_packets(frames: &[Frame], frames_each: usize) -> Vec<Expected> {
     let windows = frames.chunks(frames_each).map(|chunk| {
         let ended_by = if chunk.len() == frames_each { "full" } else { "run_end" };
@@ -373,7 +373,7 @@ fn what_finds_no_place_is_counted_in_other() {
     }
 }
 
-/// An answer has the flows that are in the table, and says how many packets are in none of them.
+/// An answer has the flows that are in the table, and states how many packets are in none of them.
 fn check_unplaced(answer: &Value, inside: &Flows, outside: Count) {
     let rows = output::rows(answer);
     let mut left = sum(inside.values());
@@ -439,7 +439,7 @@ fn expire(frames: &[Frame], idle: Option<u64>, active: Option<u64>) -> Vec<Expir
     }
     let now = frames.last().expect("frames").time_ns;
     ended.extend(open.into_values().map(|record| {
-        // The sweep may have come by or not.
+        // The sweep may have reached it or not.
         let reasons = [due(&record, now), vec!["end"]].concat();
         Expired { record, reasons }
     }));
@@ -495,7 +495,7 @@ fn the_command_line_wins_over_environment_file_and_default() {
     let generated = capture::generate(&scratch, "packets=1000,flows=100,rate=1k");
     let file =
         scratch.file("edison.toml", "top = 3\njson = true\n\"every\" = \"100ms\"\nidle-timeout = \"off\"\n");
-    // Lines of a ranking and windows say which value was taken.
+    // Lines of a ranking and windows state which value was taken.
     let lines_and_windows = |set: &dyn Fn(&mut Command)| {
         let mut command = edison();
         command.arg("run").arg(&generated.path);

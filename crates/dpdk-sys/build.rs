@@ -14,7 +14,7 @@ fn main() {
     }
     let mut shim = cc::Build::new();
     shim.file("shim.c").std("gnu11").warnings(true).extra_warnings(true);
-    // A word after `-include` is its argument, not a flag of its own: keep the order as it came.
+    // A word after `-include` is its argument, not a separate flag: the order is preserved.
     for flag in flags.split_whitespace() {
         match flag.strip_prefix("-I") {
             // DPDK's headers are not warning-free under -Wextra.

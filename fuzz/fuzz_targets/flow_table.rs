@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use summary::tcp::LossCounts;
 use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 
-/// Enough for the index to grow several times: under a fuzzer it begins to at 192 flows.
+/// Enough for the index to grow several times: under a fuzzer it starts growing at 192 flows.
 const MOST_PACKETS: usize = 600;
 /// Long histories find what short ones find, and each costs many of those.
 const MOST_STEPS: usize = 40;
@@ -46,7 +46,7 @@ struct Input {
     steps: Vec<Step>,
 }
 
-/// A key with the hash that the input wants.
+/// A key with the hash that the input chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Ord, Eq)]
 struct SteeredKey {
     number: u64,
@@ -86,7 +86,7 @@ impl Key for SteeredKey {
     }
 }
 
-/// What is known of a flow: by packets sent and not refused, or by records given out.
+/// What is known of a flow: by packets sent and not refused, or by records emitted.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sum {
     packets: u64,
@@ -126,7 +126,7 @@ impl Hasher for NumberHasher {
 /// Sums by a key's number, and by window where they are of one.
 type Sums = HashMap<u64, Sum, BuildHasherDefault<NumberHasher>>;
 
-/// The number of the key that the table gives out as this one.
+/// The number of the key that the table emits as this one.
 fn number_of(key: &FlowKey) -> u64 {
     let Some(IpAddr::V4(address)) = key.dst_addr else { panic!("another key: {key:?}") };
     let [.., high, low] = address.octets();

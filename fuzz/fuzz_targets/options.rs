@@ -1,5 +1,5 @@
-//! What users type: specifications of traffic, of paths and of tasks, lists of fields and statistics, keys, collectors. What is
-//! accepted reads back as the same.
+//! What users type: specifications of traffic, of paths and of tasks, lists of fields and statistics, keys,
+//! collectors. What is accepted is printed and parsed back to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,7 +9,7 @@ use summary::StatisticSpec;
 use task::TaskSpec;
 use traffic::{PathSpec, Spec};
 
-/// An error is one line, unless the user's own line break stands in it.
+/// An error is one line, unless it contains the user's own line break.
 fn check_error(text: &str, error: &dyn std::fmt::Display) {
     let message = error.to_string();
     assert!(!message.is_empty());

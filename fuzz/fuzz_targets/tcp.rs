@@ -1,4 +1,4 @@
-//! Segments made to confuse, into the loss tracker: no panic, and no bytes out of nothing.
+//! Adversarial segments to the loss tracker: no panic, and no bytes that were not sent.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -48,7 +48,7 @@ fuzz_target!(|sent: Vec<Sent>| {
     assert!(sum(|counts| counts.retrans_byte) <= payload);
     assert!(sum(|counts| counts.retrans_count.into()) <= segments);
     assert!(sum(|counts| counts.zero_window_count.into()) <= segments);
-    // One segment opens one hole in its own stream, and tells of one gap in the other.
+    // One segment opens one hole in its own stream, and indicates one gap in the other.
     assert!(sum(|counts| counts.hole_count.into()) <= 2 * segments);
     // docs/loss.md: a large jump is believed up to 16 MiB in a row, a small one always.
     assert!(

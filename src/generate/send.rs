@@ -1,4 +1,5 @@
-//! `edison generate -i` and `--port`: generated frames out of an interface or a port, and the truth about what was sent.
+//! `edison generate -i` and `--port`: sends generated frames from an interface or a port, and the truth about
+//! what was sent.
 
 use super::{fault, write_json};
 use crate::cli::GenerateOptions;
@@ -32,18 +33,18 @@ struct Sending {
     seconds: f64,
     /// Frames that were generated and not handed over, by reason.
     not_sent: BTreeMap<&'static str, u64>,
-    /// The device's own counters of what it lost of the frames that it had taken.
+    /// The device's own counters of what it lost of the frames that it had accepted.
     lost: BTreeMap<&'static str, u64>,
     packets_per_second: Option<f64>,
     /// On the link, with preamble, check sequence and gap.
     bits_per_second: Option<f64>,
-    /// Whether the rate that was asked for was kept; null without one.
+    /// Whether the requested rate was kept; null without one.
     kept_rate: Option<bool>,
     /// Whether it was ended before the last frame.
     stopped: bool,
 }
 
-/// Sends what the options say.
+/// Sends as the options request.
 pub(super) fn send(options: &GenerateOptions, spec: Spec) -> Result<ExitCode, Failure> {
     let snap = spec.snap();
     let mut generator = Generator::with_truth(spec);
@@ -96,7 +97,7 @@ fn sending(to: &str, pacing: Pacing, sent: &Sent, lost: BTreeMap<&'static str, u
     }
 }
 
-/// Says how it went.
+/// Prints the result.
 fn describe(name: &str, sent: &Sent, lost: &BTreeMap<&'static str, u64>) {
     let (pps, bps) = (sent.packets_per_second().unwrap_or(0.0), sent.bits_per_second().unwrap_or(0.0));
     say(&format!(

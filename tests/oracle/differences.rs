@@ -4,7 +4,7 @@ use crate::flow::{Counts, Flows, Level};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Where the two differ, key by key: `-` what tshark says, `+` what Edison says, each with packets and bytes.
+/// Where the two differ, key by key: `-` tshark's result, `+` Edison's, each with packets and bytes.
 pub(crate) fn difference(tshark: &Flows, edison: &Flows) -> Vec<String> {
     let keys: BTreeSet<_> = tshark.keys().chain(edison.keys()).collect();
     let mut lines = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn difference(tshark: &Flows, edison: &Flows) -> Vec<String> {
     lines
 }
 
-/// What `differences.txt` lists: its head says how it reads.
+/// What `differences.txt` lists: its head explains the format.
 #[derive(Debug)]
 pub(crate) struct Listed(BTreeMap<(String, Level), Vec<String>>);
 

@@ -76,7 +76,7 @@ impl Header {
         Some(Self { key, bytes, bad_length: false, later_fragment: false, behind: Vec::new() })
     }
 
-    /// True where what is behind is a tunnel of the kinds that Edison enters.
+    /// True if what follows is a tunnel of the kinds that Edison enters.
     fn is_tunnel(&self) -> bool {
         let behind: Vec<&str> = self.behind.iter().map(String::as_str).collect();
         match (self.key.protocol, behind.as_slice()) {
@@ -145,8 +145,8 @@ fn headers(row: &Row) -> Vec<Header> {
     headers
 }
 
-/// Marks the header that states more than there is. tshark says how much there is, but not of which header: it is the
-/// last one to which that can apply.
+/// Marks the header that states more than there is. tshark reports how much there is, but not for which
+/// header: it is the last one to which that can apply.
 fn mark_bad_length(headers: &mut [Header], row: &Row) {
     const COMPLAINTS: [(&str, u64); 2] = [
         ("IPv4 total length exceeds packet length (", 0),

@@ -2,8 +2,8 @@
 //! of the outer and of the deepest IP header, and every frame accounted for. The totals of tshark's side are computed
 //! here from tshark's fields: nothing of Edison's own parsing takes part.
 //!
-//! Differences of definition that remain stand in `differences.txt`, key by key, each with its reason. One that is
-//! not listed fails, and so does a listed one that is no more.
+//! Differences of definition that remain are listed in `differences.txt`, key by key, each with its reason.
+//! One that is not listed fails, and so does a listed one that is no more.
 
 mod differences;
 mod edison;
@@ -75,7 +75,8 @@ fn every_capture_agrees_with_tshark() {
     );
 }
 
-/// One capture at one level: every frame accounted for, and the flows as tshark's fields say, but for what is listed.
+/// One capture at one level: every frame accounted for, and the flows equal to tshark's fields, except for
+/// the listed differences.
 fn check(capture: &Capture, frames: &tshark::Frames, level: Level, listed: &Listed) -> Result<(), String> {
     let fail = |what: String| Err(format!("{} {level}\n  {what}\n", capture.name));
     let run = edison::run(&capture.path, level)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use testbed::captures::Capture;
 
-/// The fields asked for; a frame has any number of values of each, in the order of the headers.
+/// The requested fields; a frame has any number of values of each, in the order of the headers.
 pub(crate) const FIELDS: &[&str] = &[
     "frame.encap_type",
     "frame.len",
@@ -39,7 +39,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "_ws.expert.message",
 ];
 
-/// Later fragments must not be put together: a packet is counted as it was on the wire.
+/// Later fragments must not be reassembled: a packet is counted as it was on the wire.
 const PREFERENCES: [&str; 3] =
     ["ip.defragment:FALSE", "ipv6.defragment:FALSE", "tcp.desegment_tcp_streams:FALSE"];
 
@@ -58,7 +58,7 @@ impl Row {
 /// What tshark has of a capture.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    /// `None` where it cannot read the link type at all.
+    /// `None` if it cannot read the link type at all.
     pub(crate) rows: Option<Vec<Row>>,
     /// It could not read the file to its end.
     pub(crate) damaged: bool,

@@ -1,4 +1,5 @@
-//! Captures, written and read byte by byte, and what their frames say: a second, simple reading of the formats.
+//! Captures, written and read byte by byte, and what their frames contain: a second, simple reading of the
+//! formats.
 
 use super::program::{edison, run};
 use super::scratch::Scratch;

@@ -1,4 +1,4 @@
-//! What the tests of the program share: running it, and reading what goes in and comes out by means of their own.
+//! What the tests of the program share: running it, and reading its input and output independently of it.
 
 pub(crate) mod capture;
 pub(crate) mod output;

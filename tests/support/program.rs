@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes: whoever needs it hangs.
+/// Longer than anything here takes: a program that exceeds it hangs.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// `edison`, without options from the environment of the tests.
@@ -22,7 +22,7 @@ pub(crate) fn edison() -> Command {
 /// How a process ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// `None` where a signal ended it.
+    /// `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
     pub(crate) stdout: String,
@@ -101,7 +101,7 @@ impl Running {
         self.said.lock().expect("no reader panics").clone()
     }
 
-    /// Waits until `fact` holds, however long that takes within reason. False where the process ended before.
+    /// Waits until `fact` holds, however long that takes within reason. False if the process ended before.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, what: &str, mut fact: impl FnMut(&Self) -> bool) -> bool {
         let began = Instant::now();

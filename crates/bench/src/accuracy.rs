@@ -1,4 +1,4 @@
-//! `edison bench accuracy`: how right every structure is, task by task, in how much memory, on how skewed traffic and in which design,
+//! `edison bench accuracy`: the accuracy of every structure, by task, memory, skew of the traffic and design,
 //! against a count of every flow in an ordinary map (`docs/accuracy.md`).
 
 mod cost;
@@ -25,7 +25,7 @@ const BENCH: &str = "accuracy";
 const PACKETS: u64 = 1_000_000;
 /// Memory for each address family.
 const SIZES: [usize; 6] = [32 << 10, 128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20];
-/// At which designs and skews are compared.
+/// The memory at which designs and skews are compared.
 const USUAL_SIZES: [usize; 2] = [128 << 10, 2 << 20];
 /// Skews that are compared.
 const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
@@ -34,9 +34,9 @@ const LEAST_SEEDS: f64 = 3.0;
 const MOST_SEEDS: f64 = 10.0;
 /// Of a comparison of times.
 const MOST_SECONDS: f64 = 5.0;
-/// Of which each needs memory.
+/// Threads, each of which needs memory.
 const MOST_THREADS: usize = 4;
-/// Seconds for which there is one more seed.
+/// Seconds of run time for each further seed.
 const SECONDS_OF_SEED: f64 = 3.0;
 
 /// Runs it: all memories on one core, designs and skews at few of them; with a skew given, that one at all memories and nothing else.

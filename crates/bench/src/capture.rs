@@ -1,5 +1,5 @@
-//! `edison bench capture`: from a capture file in the page cache to the last record, against the flow meters that Debian
-//! has. Processor time of whole processes counts, so that nobody gains by a second thread.
+//! `edison bench capture`: from a capture file in the page cache to the last record, against the flow meters
+//! that Debian has. Processor time of whole processes counts, so that a second thread is no advantage.
 
 use crate::compare::{in_turn, median_ratio};
 use crate::huge::room;
@@ -25,7 +25,7 @@ struct Variant {
     name: &'static str,
     program: String,
     arguments: fn(capture: &str, output: &str) -> Vec<String>,
-    /// Nanoseconds of processor time are taken from its rounds; this is the most memory that it said it had.
+    /// Nanoseconds of processor time are taken from its rounds; this is the peak memory that it reported.
     memory_bytes: Option<u64>,
     answer: Option<Value>,
     fault: Option<String>,
@@ -93,7 +93,7 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     for (variant, rounds_ns) in variants.into_iter().zip(times) {
         let mut more = vec![("distinct", json!(truth.totals.flows))];
         if let Some(fault) = variant.fault {
-            // A meter that is not there is said to be missing, on the line where its figure would stand.
+            // A missing meter is reported on the line where its figure would be.
             more.push(("fault", json!(fault)));
         } else if let Some(nfpcapd) = &nfpcapd
             && nfpcapd.iter().all(|time| time.is_finite())
@@ -148,12 +148,13 @@ fn output_of(name: &str, directory: &Path) -> std::path::PathBuf {
     }
 }
 
-/// Memory that is taken, written and given back before each program runs: more than any of them needs.
+/// Memory that is allocated, written and freed before each program runs: more than any of them needs.
 const WARM_BYTES: usize = 512 << 20;
 
-/// Has the machine's memory at hand. A virtual machine may give back to its host what programs have freed (free page reporting), within
-/// seconds, and then whoever runs next pays for its being found again: reading ten million packets took 0.40 to 0.46 s of kernel time six
-/// seconds after the last program, 0.06 to 0.2 s right behind one. That says nothing of the program, and weighs most on the quickest.
+/// Touches the machine's memory first. A virtual machine may return freed memory to its host (free page
+/// reporting) within seconds, and the next program pays for getting it back: reading ten million packets took
+/// 0.40 to 0.46 s of kernel time six seconds after the last program, 0.06 to 0.2 s immediately after one.
+/// This is no property of the program, and affects the quickest most.
 fn warm_memory() {
     let mut memory = room::<u8>(WARM_BYTES);
     memory.resize(WARM_BYTES, 1);
@@ -188,7 +189,7 @@ fn round(variant: &mut Variant, capture: &Path, directory: &Path) -> Result<f64,
     Ok(after - before)
 }
 
-/// What a program said that it counted.
+/// What a program reported to have counted.
 fn answer(name: &str, text: &str) -> Option<Value> {
     let after = |label: &str| -> Option<u64> {
         let rest = &text[text.find(label)? + label.len()..];
@@ -263,7 +264,7 @@ fn records_agree(name: &str, directory: &Path, truth: &Truth) -> bool {
 struct LastBlock {
     block: Vec<FlowRecord>,
     total_byte: u64,
-    /// Of this process when its tables were fullest.
+    /// Memory of this process when its tables were fullest.
     anonymous_bytes: Arc<AtomicU64>,
 }
 
@@ -275,7 +276,7 @@ impl RecordSink for LastBlock {
         self.total_byte += record.total_byte;
         self.block.push(record);
     }
-    /// Called where all is counted and no flow of the end has ended, on the thread that measures.
+    /// Called when everything is counted and the final flows have not ended, on the thread that measures.
     fn may_wait(&mut self) {
         self.anonymous_bytes.fetch_max(anonymous_bytes(), Relaxed);
     }
@@ -302,8 +303,8 @@ fn anonymous_bytes() -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Measures one capture in this process and says what was counted, what time the measuring thread took and what memory:
-/// one round of the variant `edison`.
+/// Measures one capture in this process and reports what was counted, and the measuring thread's time and
+/// memory: one round of the variant `edison`.
 ///
 /// # Errors
 /// One line.

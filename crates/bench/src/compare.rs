@@ -1,4 +1,4 @@
-//! Rounds in turn: whatever disturbs the machine disturbs every variant.
+//! Rounds in turn: a disturbance of the machine affects every variant.
 
 use std::time::{Duration, Instant};
 
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn who_is_slow_with_the_base_keeps_its_ratio() {
-        // Most of the base's rounds were quick, most of the other's slow: medians alone would say 20.
+        // Most of the base's rounds were quick, most of the other's slow: medians alone would give 20.
         let (base, times) = ([1.0, 10.0, 1.0, 10.0, 1.0], [2.0, 20.0, 2.0, 20.0, 30.0]);
         assert_eq!(median_ratio(&times, &base), 2.0);
         assert!(median_ratio(&[], &[]).is_nan());

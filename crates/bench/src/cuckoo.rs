@@ -1,4 +1,4 @@
-//! Edison's exact flow table as the engine uses it: what several benches set beside others.
+//! Edison's exact flow table as the engine uses it: what several benches compare with others.
 
 use flow::{FlowRecord, WindowRow};
 use packet::{Key, KeyBurst, KeyV4, PacketFields, Seed};
@@ -8,10 +8,10 @@ use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 /// Packets that go into a table together: the usual burst.
 pub(crate) const BURST: usize = 256;
 
-/// After this many packets the table hears of them, as from a receiver that parses.
+/// After this many packets the table is notified, as by a receiver that parses.
 const EXPECTED: usize = 16;
 
-/// What every packet has beside its key.
+/// What every packet has in addition to its key.
 pub(crate) const PACKET: PacketFields = PacketFields {
     time_ns: 1_000_000_000,
     total_byte: 46,

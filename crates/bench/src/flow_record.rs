@@ -1,5 +1,5 @@
-//! `edison bench record`: flow records, and what FloWatcher (Zhang et al., "FloWatcher-DPDK: lightweight line-rate
-//! flow-level monitoring in software", IEEE TNSM 16(3), 2019) says that they cost.
+//! `edison bench record`: flow records, and what FloWatcher (Zhang et al., "FloWatcher-DPDK: lightweight
+//! line-rate flow-level monitoring in software", IEEE TNSM 16(3), 2019) reports that they cost.
 
 mod bucket;
 mod combined;
@@ -23,7 +23,7 @@ use crate::{Line, Points};
 
 const BENCH: &str = "record";
 
-/// Runs all parts, one after the other.
+/// Runs all parts in sequence.
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     parts::run(points, out)?;
     tables::run(points, out)?;

@@ -1,4 +1,4 @@
-//! Vectors in huge pages, as all memory of DPDK is.
+//! Vectors in huge pages, like all memory of DPDK.
 
 /// Room for this many elements; in huge pages where the system gives any.
 pub(crate) fn room<T>(count: usize) -> Vec<T> {

@@ -1,5 +1,15 @@
 //! The project's own measurements. Each checks the answer that it times, and compares within one run: variants take
 //! turns for several rounds, and the median counts.
+//!
+//! ```
+//! use bench::{BENCHES, Points};
+//!
+//! let table = BENCHES.iter().find(|bench| bench.name == "table").expect("a bench of flow tables");
+//! let points = Points { packets: Some(20_000), flows: Some(1_000), zipf: Some(1.0), seconds: 0.1, ..Points::default() };
+//! let mut lines = Vec::new();
+//! (table.run)(&points, &mut |line| lines.push(line)).unwrap();
+//! assert!(!lines.is_empty() && lines.iter().all(|line| line.json()["checked"] == true));
+//! ```
 
 mod accuracy;
 mod capture;
@@ -25,7 +35,7 @@ pub use line::Line;
 pub use preset::{PRESETS, Preset};
 pub use text::TextTable;
 
-/// What a bench is narrowed to; `None` is the bench's own list of points.
+/// What a bench is restricted to; `None` is the bench's own list of points.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     /// Packets.
@@ -42,24 +52,24 @@ pub struct Points {
     pub capture: Option<String>,
 }
 
-/// A bench: its name, what it measures, and how it is run. Lines are given out as they are ready.
+/// A bench: its name, what it measures, and how it is run. It emits lines as they are ready.
 #[derive(Debug)]
 pub struct Bench {
-    /// What `edison bench NAME` takes.
+    /// The name for `edison bench NAME`.
     pub name: &'static str,
-    /// One line on what it measures.
+    /// What it measures, in one line.
     pub about: &'static str,
-    /// Whether it can take a paper's settings.
+    /// Whether it accepts a paper's settings.
     pub takes_preset: bool,
     /// Whether it can measure a given capture.
     pub takes_capture: bool,
-    /// Makes Markdown tables of all its lines; `None` where it has none.
+    /// Makes Markdown tables of all its lines; `None` if it has none.
     pub tables: Option<fn(&[Line]) -> String>,
     /// Runs it. The error is one line.
     pub run: Run,
 }
 
-/// A bench's program: it gives out lines as they are ready.
+/// A bench's program: it emits lines as they are ready.
 pub type Run = fn(&Points, &mut dyn FnMut(Line)) -> Result<(), String>;
 
 /// All benches of this build.

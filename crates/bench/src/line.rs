@@ -3,22 +3,23 @@
 use crate::compare::{median, spread};
 use serde_json::{Map, Value, json};
 
-/// What one variant gave at one point.
+/// The result of one variant at one point.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Name of the bench.
     pub bench: &'static str,
     /// The structure, program or step.
     pub variant: String,
-    /// Where it was measured: flows, skew, …
+    /// The parameters: flows, skew, …
     pub params: Vec<(&'static str, Value)>,
     /// Packets (or records) of a round.
     pub packets: u64,
     /// Nanoseconds of each round.
     pub rounds_ns: Vec<f64>,
-    /// Memory that it took.
+    /// Its memory.
     pub memory_bytes: Option<u64>,
-    /// True where the answer was compared with the truth and agreed. What has no rounds is a prediction, without an answer.
+    /// True if the answer was compared with the truth and agreed. A line without rounds is a prediction,
+    /// without an answer.
     pub checked: bool,
     /// What else was measured.
     pub more: Vec<(&'static str, Value)>,
@@ -35,12 +36,12 @@ impl Line {
         1e3 / self.ns_per_packet()
     }
 
-    /// False where nothing was run: a prediction.
+    /// False if nothing was run: a prediction.
     pub(crate) fn was_timed(&self) -> bool {
         !self.rounds_ns.is_empty()
     }
 
-    /// True where something was timed whose answer was wrong, or compared with nothing.
+    /// True if something was timed whose answer was wrong, or compared with nothing.
     pub fn is_wrong(&self) -> bool {
         self.was_timed() && !self.checked
     }
@@ -80,7 +81,7 @@ fn rounded(value: f64) -> f64 {
     (value * scale).round() / scale
 }
 
-/// This many digits behind the point. Shares have five: one flow in a million is not nothing.
+/// This many decimal places. Shares have five: one flow in a million is significant.
 pub(crate) fn to_digits(value: f64, digits: i32) -> f64 {
     let scale = 10f64.powi(digits);
     (value * scale).round() / scale

@@ -1,6 +1,6 @@
-//! `edison bench model`: what a packet takes by the size of a table and the skew of the traffic, as
-//! Alipourfard et al. foretell it (HotNets 2015, section 3.2, Equation 1), from a short measurement of this
-//! machine, beside what it really takes.
+//! `edison bench model`: the time per packet by the size of a table and the skew of the traffic, as
+//! Alipourfard et al. predict it (HotNets 2015, section 3.2, Equation 1) from a short measurement of this
+//! machine, compared with the measured time.
 
 mod caches;
 mod chase;

@@ -1,6 +1,6 @@
-//! Parallel designs over the software wire: what each loses and costs at a set rate (`designs`, as Tables 3 and 4 of Wu et
-//! al. 2016), the highest rate within a bound of loss (`rate`), and what more cores and handing over give and take
-//! (`scale`).
+//! Parallel designs over the software wire: what each loses and costs at a set rate (`designs`, as Tables 3
+//! and 4 of Wu et al. 2016), the highest rate within a bound of loss (`rate`), and the gain of more cores and
+//! the cost of handing over (`scale`).
 
 mod designs;
 mod fit;
@@ -37,7 +37,7 @@ fn wire(preset: &Preset, rate: Option<Rate>, queues: usize, length: Length) -> W
     WireSpec { rate, arrivals: Arrivals::Constant, queues, ring, length, mbufs, seed: 1 }
 }
 
-/// What arrives, as the points narrow it: no load twice.
+/// The loads, as restricted by the points: none twice.
 fn loads(points: &Points) -> Vec<Load> {
     let mut loads: Vec<Load> = Vec::new();
     for load in settings(points).loads {

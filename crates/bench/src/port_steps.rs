@@ -56,7 +56,7 @@ fn point(
     let truth = generator.truth().ok_or("the generator kept no truth")?;
     let mut ring = RingPort::new(eal, &frames, BURST).map_err(|error| error.to_string())?;
     drop(frames);
-    // The same mbufs go round until enough packets have passed to be timed.
+    // The same mbufs are reused until enough packets have passed to be timed.
     let passes = (2_000_000 / mbufs).max(1);
     let mut steps = [(Step::Count, true), (Step::Parse, true), (Step::Record, true)];
     let mut fault = None;
@@ -176,7 +176,7 @@ impl Path {
         Ok(())
     }
 
-    /// Compares with what was generated, each pass of it.
+    /// Compares each pass with what was generated.
     fn agrees(&mut self, step: Step, truth: &traffic::Truth) -> bool {
         self.v4.end_all(&mut self.sink);
         let totals = &truth.totals;

@@ -1,4 +1,5 @@
-//! What the benches of parallel designs run: Edison's own settings, and those of the papers, each with where it stands there.
+//! What the benches of parallel designs run: Edison's own settings, and those of the papers, each with its
+//! place in the paper.
 
 use serde_json::{Value, json};
 
@@ -23,17 +24,17 @@ pub(crate) type Case = (&'static str, Option<usize>, usize);
 /// Settings by name.
 #[derive(Debug)]
 pub struct Preset {
-    /// What `--preset` takes.
+    /// The name for `--preset`.
     pub name: &'static str,
-    /// Whose settings these are.
+    /// The source of the settings.
     pub source: &'static str,
-    /// Each setting, its value, and where it stands; what is not in the paper says so.
+    /// Each setting, its value, and its place in the paper; settings that are not in the paper are marked.
     pub settings: &'static [[&'static str; 3]],
     pub(crate) loads: &'static [Load],
     pub(crate) cases: &'static [Case],
     /// The one for a run that is no bench: the paper's best.
     pub(crate) best: Case,
-    /// Wu's three sketches are measured beside the tables.
+    /// Wu's three sketches are measured in addition to the tables.
     pub(crate) has_sketches: bool,
     /// Descriptors of a receive queue.
     pub(crate) ring: usize,
@@ -44,7 +45,7 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// What every line of a bench says of the settings beside its own parameters.
+    /// What every line of a bench reports of the settings in addition to its own parameters.
     pub(crate) fn params(&self, burst: usize) -> Vec<(&'static str, Value)> {
         vec![
             ("preset", json!(self.name)),
@@ -55,7 +56,7 @@ impl Preset {
         ]
     }
 
-    /// The options of `edison run` that it stands for, by their long names.
+    /// The equivalent options of `edison run`, by their long names.
     pub fn run_options(&self) -> Vec<(&'static str, String)> {
         let (design, cores, _) = self.best;
         let burst = self.loads.first().map(|load| ("burst", load.burst.to_string()));
@@ -65,7 +66,7 @@ impl Preset {
         always.into_iter().chain(burst).chain(cores).chain(mempool).collect()
     }
 
-    /// The settings for people, one line each.
+    /// The settings in readable form, one line each.
     pub fn text(&self) -> String {
         let lines =
             self.settings.iter().map(|[what, value, place]| format!("  {what:<12} {value:<34} {place}\n"));
@@ -113,7 +114,7 @@ pub(crate) const OWN: Preset = Preset {
 
 /// Entries of the three tables of Wu et al.
 const WU_TABLES: [u64; 3] = [1 << 10, 256 << 10, 8 << 20];
-/// `RTE_MBUF`s that 16K stands for.
+/// The number of `RTE_MBUF`s that 16K denotes.
 const SIXTEEN_K: u32 = 16 << 10;
 
 /// The papers'.

@@ -1,4 +1,4 @@
-//! `edison bench records`: what the writers take, in processor time of the thread that writes real files.
+//! `edison bench records`: the cost of the writers, in processor time of the thread that writes real files.
 
 use crate::compare::{in_turn, thread_time};
 use crate::{Line, Points};
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use traffic::{KeyStream, Spec};
 
-/// Records handed over at once, as the engine does.
+/// Records handed over at once, as in the engine.
 const BLOCK: usize = 1 << 12;
 
 /// Runs it.
@@ -59,8 +59,8 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// Rows that the file has, counted without the writer's help: lines, what the Parquet footer says, or records of IPFIX
-/// templates; `None` for what is no such file. That every value is right is for the crate's tests.
+/// Rows that the file has, counted without the writer's help: lines, the count in the Parquet footer, or
+/// records of IPFIX templates; `None` for any other file. The crate's tests check the values.
 fn rows(path: &std::path::Path, format: Format) -> std::io::Result<Option<u64>> {
     let bytes = std::fs::read(path)?;
     let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
@@ -76,8 +76,8 @@ fn rows(path: &std::path::Path, format: Format) -> std::io::Result<Option<u64>> 
     })
 }
 
-/// Records of templates without scope (RFC 7011, section 3). A template's records have one length: that of the first, since
-/// one name of a node stands in all.
+/// Records of templates without scope (RFC 7011, section 3). A template's records have one length: that of
+/// the first, since all contain the same node name.
 fn ipfix_records(mut bytes: &[u8]) -> Option<u64> {
     let number = |bytes: &[u8], at: usize| {
         Some(usize::from(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?])))
@@ -106,7 +106,7 @@ fn ipfix_records(mut bytes: &[u8]) -> Option<u64> {
                 let mut length = 0;
                 for field in lengths {
                     length += match field {
-                        // One octet says how many follow.
+                        // One octet gives the number of octets that follow.
                         65535 => 1 + usize::from(*body.get(length)?),
                         fixed => *fixed,
                     };

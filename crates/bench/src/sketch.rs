@@ -1,4 +1,5 @@
-//! `edison bench sketch`: sketches beside plain versions of them (speed), and at the same memory beside each other (accuracy).
+//! `edison bench sketch`: sketches compared with plain versions of them (speed), and with each other at the
+//! same memory (accuracy).
 
 mod accuracy;
 mod comparison;
@@ -14,7 +15,7 @@ mod stream;
 use crate::{Line, Points};
 
 const BENCH: &str = "sketch";
-/// What each structure may take where they are compared at the same memory.
+/// The memory of each structure in comparisons at the same memory.
 const BYTES: usize = 128 << 10;
 
 /// Runs both parts.

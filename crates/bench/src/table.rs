@@ -89,7 +89,7 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
 }
 
 /// How long bursts take while the table grows from nothing, in microseconds: the 99.9th percentile and the
-/// longest. What the machine takes away for itself is in the longest one too.
+/// longest. Interruptions by the machine are included in the longest one.
 fn growth_pauses(stream: &KeyStream<KeyV4>) -> (f64, f64) {
     let mut cuckoo = Cuckoo::new();
     cuckoo.renew();
@@ -183,7 +183,7 @@ mod rte {
     use std::sync::{Arc, Mutex, PoisonError};
     use summary::Counts;
 
-    /// Keys that are looked up together: the most that it can.
+    /// Keys that are looked up together: the maximum.
     const BURST: usize = RTE_HASH_LOOKUP_BULK_MAX;
 
     /// EAL can be started once per process.

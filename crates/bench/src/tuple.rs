@@ -1,4 +1,4 @@
-//! A 5-tuple in the 13 bytes that the paper's hash functions take.
+//! A 5-tuple in the 13 bytes that the paper's hash functions read.
 
 use packet::{FlowKey, Key, KeySpec, KeyV4, Seed, Toeplitz};
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ impl Tuple {
         Self(bytes)
     }
 
-    /// That of a record; `None` where it is no 5-tuple of an IPv4 flow.
+    /// That of a record; `None` if it is no 5-tuple of an IPv4 flow.
     pub(crate) fn of_record(key: &FlowKey) -> Option<Self> {
         let (IpAddr::V4(src), IpAddr::V4(dst)) = (key.src_addr?, key.dst_addr?) else { return None };
         let ([a, b], [c, d]) = (key.src_port?.to_be_bytes(), key.dst_port?.to_be_bytes());
@@ -67,7 +67,7 @@ impl Tuple {
         self.0[12]
     }
 
-    /// True where the protocol has ports.
+    /// True if the protocol has ports.
     pub(crate) fn has_ports(&self) -> bool {
         matches!(self.protocol(), TCP | UDP)
     }

@@ -39,7 +39,7 @@ unsafe extern "C" {
         count: u32,
         positions: *mut i32,
     ) -> c_int;
-    /// Data of at most 64 keys; bit i of `hit_mask` says that `data[i]` was found. Returns the hits.
+    /// Data of at most 64 keys; bit i of `hit_mask` is set if `data[i]` was found. Returns the hits.
     pub fn rte_hash_lookup_bulk_data(
         table: *const rte_hash,
         keys: *const *const c_void,

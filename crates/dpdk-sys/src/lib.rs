@@ -3,6 +3,12 @@
 //!
 //! Names, arguments and return values are DPDK's; `shim_…` are this crate's own. Nothing here is safe: the
 //! contracts are those of DPDK's documentation, and crate `port` is where they are kept.
+//!
+//! ```
+//! // SAFETY: the function takes nothing and returns a string that lives as long as the process.
+//! let version = unsafe { std::ffi::CStr::from_ptr(dpdk_sys::rte_version()) };
+//! assert!(version.to_str().unwrap().starts_with("DPDK "));
+//! ```
 
 mod hash;
 mod mbuf;
@@ -25,7 +31,7 @@ unsafe extern "C" {
     pub fn rte_thread_unregister();
     /// From here on DPDK's log goes to a buffer of 4 KiB.
     pub fn shim_log_capture_begin();
-    /// Ends the capture and copies what came; returns the bytes written to `text`.
+    /// Ends the capture and copies what was captured; returns the bytes written to `text`.
     pub fn shim_log_capture_end(text: *mut c_char, size: usize) -> usize;
     /// `rte_errno` of the calling thread.
     pub fn shim_errno() -> c_int;

@@ -42,15 +42,15 @@ pub struct rte_mbuf {
     pub pkt_len: u32,
     /// Bytes in this segment.
     pub data_len: u16,
-    /// VLAN tag (TCI) in the processor's byte order, where a flag says so.
+    /// VLAN tag (TCI) in the processor's byte order, if a flag is set.
     pub vlan_tci: u16,
-    /// RSS hash, where a flag says so.
+    /// RSS hash, if a flag is set.
     pub hash_rss: u32,
     _hash_hi: u32,
     _vlan_tci_outer: u16,
     /// Size of the buffer.
     pub buf_len: u16,
-    /// The pool that it came from.
+    /// The pool that it belongs to.
     pub pool: *mut rte_mempool,
     /// The next segment, or null.
     pub next: *mut rte_mbuf,

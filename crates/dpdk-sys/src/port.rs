@@ -3,7 +3,7 @@
 use crate::{rte_mbuf, rte_mempool};
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
-/// What `rte_eth_dev_info_get` tells, as far as it is needed.
+/// The used part of what `rte_eth_dev_info_get` returns.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(non_camel_case_types)]
@@ -22,13 +22,13 @@ pub struct shim_port_info {
     pub max_rx_queues: u16,
     /// How many transmit queues there can be.
     pub max_tx_queues: u16,
-    /// Bytes of the key that frames are hashed by, or 0 where the driver does not say.
+    /// Bytes of the key that frames are hashed by, or 0 if the driver does not report it.
     pub hash_key_size: u16,
     /// What frames can be spread over queues by (`RTE_ETH_RSS_…`).
     pub rss_types: u64,
 }
 
-/// Frames longer than a buffer come in several segments.
+/// Frames longer than a buffer arrive in several segments.
 pub const RTE_ETH_RX_OFFLOAD_SCATTER: u64 = 1 << 13;
 /// Spread over queues by IP addresses: IPv4 and IPv6, whole packets and fragments.
 pub const RTE_ETH_RSS_IP: u64 = 0xa38c;
@@ -65,7 +65,7 @@ unsafe extern "C" {
     pub fn shim_port_set_rss(port: u16, rss_types: u64, rss_key: *mut u8, rss_key_size: u8) -> c_int;
     /// 1 when the port's link is up, 0 when it is down, or an error.
     pub fn shim_port_link_is_up(port: u16) -> c_int;
-    /// Brings the wished numbers of descriptors within the device's limits.
+    /// Adjusts the requested numbers of descriptors to the device's limits.
     pub fn rte_eth_dev_adjust_nb_rx_tx_desc(
         port: u16,
         rx_descriptors: *mut u16,
@@ -94,7 +94,7 @@ unsafe extern "C" {
     pub fn rte_eth_dev_stop(port: u16) -> c_int;
     /// Closes a stopped port and removes its device.
     pub fn shim_port_close(port: u16) -> c_int;
-    /// Takes every frame, whoever it is for.
+    /// Receives every frame, whatever its destination.
     pub fn rte_eth_promiscuous_enable(port: u16) -> c_int;
     /// The three loss counters of `rte_eth_stats_get`.
     pub fn shim_port_losses(port: u16, imissed: *mut u64, ierrors: *mut u64, rx_nombuf: *mut u64) -> c_int;

@@ -14,7 +14,7 @@ pub struct rte_ring {
 pub const RING_F_SP_ENQ: c_uint = 0x0001;
 /// One thread dequeues.
 pub const RING_F_SC_DEQ: c_uint = 0x0002;
-/// The ring holds exactly the count asked for, which need not be a power of two.
+/// The ring holds exactly the requested count, which need not be a power of two.
 pub const RING_F_EXACT_SZ: c_uint = 0x0004;
 
 unsafe extern "C" {

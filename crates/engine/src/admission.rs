@@ -1,5 +1,5 @@
-//! Whether a run can be as it was asked for. Checked in one place, before anything is measured, so that all programs refuse alike;
-//! and all reasons are given at once.
+//! Whether a run is possible as requested. Checked in one place, before anything is measured, so that all
+//! programs refuse alike. All reasons are reported at once.
 
 use crate::config::{Config, Every};
 use crate::memory::{merging_bytes, ring_bytes};
@@ -10,16 +10,16 @@ use packet::Tunnel;
 use summary::Lease;
 use task::{Setting, TaskSpec, Tasks};
 
-/// The least memory of a run, bytes: three arenas for each address family begin with 2 MiB; outputs wait in 21 MiB, an exporter in
-/// 8 MiB.
+/// The least memory of a run, bytes: three arenas for each address family begin with 2 MiB; outputs have
+/// queues of 21 MiB, an exporter one of 8 MiB.
 pub const LEAST_MEMORY: usize = 48 << 20;
 
-/// What is known of the sources of a run. The default is one source of which nothing is special.
+/// What is known of the sources of a run. The default is one source without special properties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Site {
-    /// Queues that each replay by themselves, so that no clock keeps them together; 0 where there is a clock, or no queue.
+    /// Queues that each replay independently, without a common clock; 0 if there is a clock, or no queue.
     pub replaying_queues: usize,
-    /// Packets of one flow may come to several receivers.
+    /// Packets of one flow may reach several receivers.
     pub scatters_flows: bool,
     /// Where the two directions of a connection arrive if there are several receivers.
     pub directions: Directions,
@@ -29,10 +29,10 @@ pub struct Site {
     pub frame_bytes: usize,
 }
 
-/// What a run that is admitted begins with.
+/// The initial resources of an admitted run.
 #[derive(Debug)]
 pub struct Admission {
-    /// Its tasks; `None` where there are none.
+    /// Its tasks; `None` without tasks.
     pub tasks: Option<Tasks>,
     /// The memory of tasks and frames, to be held as long as the run lasts.
     pub memory: Lease,
@@ -41,7 +41,8 @@ pub struct Admission {
 /// Admits a run of this plan that begins with these tasks, or refuses it.
 ///
 /// # Errors
-/// All reasons, those of one kind together. Where one part alone takes too much memory, the sum is no reason of its own.
+/// All reasons, those of one kind together. Where one part alone takes too much memory, the sum is no
+/// separate reason.
 pub fn admit(
     config: &Config,
     plan: &Plan,
@@ -61,7 +62,7 @@ pub fn admit(
         None
     } else {
         match parts.lease(config) {
-            // A lease of a run that is refused goes back at once.
+            // The lease of a refused run is released at once.
             Ok(memory) if refusals.is_empty() => return Ok(Admission { tasks, memory }),
             Ok(_) => None,
             Err(refusal) => Some(refusal),
@@ -89,7 +90,7 @@ pub fn of_config(config: &Config) -> Vec<Refusal> {
     refusals
 }
 
-/// What needs a flow's packets on one core and in their order, where the plan has several cores count them.
+/// What needs a flow's packets on one core and in their order, if the plan makes several cores count them.
 pub fn of_order(config: &Config, plan: &Plan) -> Vec<Refusal> {
     if !plan.merges() {
         return Vec::new();
@@ -118,7 +119,7 @@ pub fn one_receiver(config: &Config, site: &Site) -> Vec<OneReceiver> {
     asked.into_iter().filter(|(given, _)| *given).map(|(_, what)| what).collect()
 }
 
-/// What several receivers leave impossible.
+/// What is impossible with several receivers.
 fn of_receivers(config: &Config, plan: &Plan, site: &Site) -> Vec<Refusal> {
     let Plan { design, receivers, .. } = *plan;
     let mut refusals = Vec::new();
@@ -139,8 +140,8 @@ fn of_receivers(config: &Config, plan: &Plan, site: &Site) -> Vec<Refusal> {
     refusals
 }
 
-/// Structures for tasks of this run, where they can be counted: when it begins, or installed while it goes on
-/// ([`crate::Control::install`]). Memory is not looked at.
+/// Structures for the tasks of this run, if they can be counted: when it begins, or installed during the run
+/// ([`crate::Control::install`]). Memory is not considered.
 ///
 /// # Errors
 /// All reasons.
@@ -153,7 +154,7 @@ pub fn tasks(
     if specs.is_empty() {
         return Ok(None);
     }
-    // Where flows are merged that is a reason against the run itself.
+    // If flows are merged, that is a reason against the run itself.
     if plan.receivers > 1 && site.falls_silent && !plan.merges() {
         return Err(vec![Refusal::FallsSilent { merging: None }]);
     }
@@ -169,13 +170,13 @@ pub fn tasks(
         seed: config.seed,
     };
     // One by one, so that each says what it lacks.
-    let refusal = |spec| Tasks::plan(std::slice::from_ref(spec), &setting).err();
-    Tasks::plan(specs, &setting)
+    let refusal = |spec| Tasks::plan_with_rows(std::slice::from_ref(spec), &setting).err();
+    Tasks::plan_with_rows(specs, &setting)
         .map(Some)
         .map_err(|_| specs.iter().filter_map(refusal).map(|reason| Refusal::Task { reason }).collect())
 }
 
-/// What takes memory besides tables of single cores. Each part may have half of all by itself.
+/// What takes memory in addition to the tables of single cores. Each part may have half of the total.
 struct Parts {
     tasks: usize,
     frames: usize,
@@ -206,15 +207,15 @@ impl Parts {
         parts.into_iter().filter(|(bytes, _)| *bytes > half).map(|(_, refusal)| refusal).collect()
     }
 
-    /// Takes the memory of tasks and frames, if all parts fit into what is not yet taken. A run takes the memory of what lies
-    /// between its cores when it begins.
+    /// Takes the memory of tasks and frames, if all parts fit into what is not yet taken. The memory between
+    /// a run's cores is taken when the run begins.
     fn lease(&self, config: &Config) -> Result<Lease, Refusal> {
         let Self { tasks, frames, rings, merging } = *self;
         let (allowed, outputs) = (config.limits.bytes_allowed(), config.limits.bytes_used());
         let between_cores = rings.saturating_add(merging);
         let all = [tasks, frames, between_cores, outputs].into_iter().fold(0, usize::saturating_add);
         let lease = if all <= allowed { config.limits.lease(tasks + frames) } else { None };
-        // What is left is for tables and queues, as in a run without all this.
+        // The rest is for tables and queues, as in a run without these parts.
         let enough = all.saturating_add(LEAST_MEMORY);
         lease.ok_or(Refusal::MemoryExceeded { allowed, tasks, frames, between_cores, outputs, enough })
     }

@@ -4,21 +4,21 @@ use std::hint::spin_loop;
 use std::thread;
 use std::time::Duration;
 
-/// Polls for which it stays on its core: some microseconds, what a burst takes.
+/// Polls for which it stays on its core: some microseconds, the time of a burst.
 const SPINS: u32 = 256;
 /// Polls after that for which it only lets others run.
 const YIELDS: u32 = 4096;
-/// After that it sleeps: nothing has come for milliseconds.
+/// After that it sleeps: nothing has arrived for milliseconds.
 const SLEEP: Duration = Duration::from_micros(50);
 
-/// Spins briefly, then yields, then sleeps, so that more threads than cores still get on.
+/// Spins briefly, then yields, then sleeps, so that progress is made even with more threads than cores.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
     polls: u32,
 }
 
 impl Backoff {
-    /// Waits a little, a little longer each time.
+    /// Waits briefly, a little longer each time.
     pub(crate) fn wait(&mut self) {
         self.polls = self.polls.saturating_add(1);
         match self.polls {
@@ -28,12 +28,12 @@ impl Backoff {
         }
     }
 
-    /// It has waited for milliseconds: a look at the clock costs nothing now.
+    /// True after milliseconds of waiting, when reading the clock costs nothing in comparison.
     pub(crate) fn is_long(&self) -> bool {
         self.polls >= YIELDS
     }
 
-    /// What was waited for has come.
+    /// The awaited event has occurred.
     pub(crate) fn reset(&mut self) {
         self.polls = 0;
     }

@@ -1,6 +1,7 @@
-//! A window that all workers are past: its frames and sums, before queries are answered.
+//! A window that all workers have completed: its frames and sums, before queries are answered.
 
 use crate::ids::WindowId;
+use crate::receiver::{RING_FULL, WORKER_FAILED};
 use flow::LossCounts;
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use task::rows::Unplaced;
@@ -28,7 +29,7 @@ impl Totals {
     }
 }
 
-/// What is known of a window when all workers are past it.
+/// What is known of a window when all workers have completed it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClosedWindow {
     /// Which window.
@@ -37,24 +38,42 @@ pub struct ClosedWindow {
     pub index: u64,
     /// Its time.
     pub span: Span,
-    /// What was watched of it.
+    /// The part of it that was observed.
     pub watched: Span,
     /// Why it was closed.
     pub ended_by: WindowEnd,
-    /// Windows of time without a frame between the window before and this one.
+    /// Windows of time without a frame between the previous window and this one.
     pub empty_before: u64,
     /// Its frames.
     pub packets: PacketCounts,
-    /// What the source lost in it; `None` where the source cannot know.
+    /// What the source lost in it; `None` if the source cannot know.
     pub loss: Option<Counters>,
-    /// Sums of the tables, packets without a place included.
+    /// Sums of the tables, including packets without a place.
     pub totals: Totals,
     /// Packets without a place in the table: they are in no row.
     pub unplaced: Unplaced,
     /// Rows that were not taken.
     pub refused_rows: u64,
-    /// TCP losses over all flows; `None` where they are not tracked.
+    /// TCP losses over all flows; `None` if they are not tracked.
     pub tcp_loss: Option<LossCounts>,
-    /// What tasks that count packets answer.
+    /// The answers of tasks that count packets.
     pub answers: Vec<Answer>,
+}
+
+impl ClosedWindow {
+    /// True where it was watched only in part.
+    pub fn is_cut(&self) -> bool {
+        self.watched != self.span || self.ended_by == WindowEnd::RunEnd
+    }
+
+    /// Packets that nothing could count: what sources lost, and what a ring or a worker that failed did. `None` where a source
+    /// cannot know.
+    pub(crate) fn lost(&self) -> Option<u64> {
+        self.loss.as_ref().map(|loss| loss.total() + self.refused())
+    }
+
+    /// What was received and came to no table.
+    pub(crate) fn refused(&self) -> u64 {
+        self.packets.not_measured.get(RING_FULL) + self.packets.not_measured.get(WORKER_FAILED)
+    }
 }

@@ -1,4 +1,4 @@
-//! What the tables give out: rows and records passed on, and their sums kept, by which every packet is accounted for.
+//! What the tables return: rows and records passed on, and their sums, which account for every packet.
 
 use crate::closed::{ClosedWindow, Totals};
 use crate::ids::WindowId;
@@ -7,58 +7,62 @@ use packet::{Key, PacketFields};
 use record::Account;
 use summary::{Counts, FlowShare, FlowSink, FlowTable};
 
-/// Takes finished records and window rows, block by block; what it cannot take it counts.
+/// Takes finished records and window rows, block by block; it counts what it cannot take.
 pub trait RecordSink {
-    /// One more finished record.
+    /// Takes a finished record.
     fn record(&mut self, record: FlowRecord);
-    /// False where records go nowhere, so that they need not be made.
+    /// False if records are not used, so that they need not be made.
     #[inline]
     fn takes_records(&self) -> bool {
         true
     }
-    /// One more row of the window that [`RecordSink::begin_rows`] named last. Those that nothing asks for may be left lying.
+    /// One more row of the window that [`RecordSink::begin_rows`] named last. Rows that nothing requests may
+    /// be ignored.
     fn row<K: Key>(&mut self, _row: WindowRow<K>, _loss: Option<&LossCounts>) {}
     /// Rows from here on are of this window.
     fn begin_rows(&mut self, _window: WindowId) {}
-    /// True where the totals of ended records are wanted as rows.
+    /// True if the totals of ended records are required as rows.
     #[inline]
     fn takes_record_rows(&self) -> bool {
         false
     }
     /// The totals of a record that ended, of either direction.
     fn record_row<K: Key>(&mut self, _row: WindowRow<K>) {}
-    /// Rows of records from here on are the last ones of their keys, each of which comes once, from here or from elsewhere.
+    /// Rows of records from here on are the last ones of their keys; each such row is passed on once, by this
+    /// sink or by another one.
     fn begin_last_record_rows(&mut self) {}
-    /// All rows of the window have come. Gives the number of those that were not taken.
+    /// All rows of the window have been passed on. Returns the number of those that were not taken.
     fn end_rows(&mut self) -> u64 {
         0
     }
-    /// All workers are past a window, whose rows have all come. False where that could not be passed on.
+    /// All workers have completed a window, and all its rows have been passed on. Returns false if that could
+    /// not be passed on.
     fn window(&mut self, _window: ClosedWindow) -> bool {
         true
     }
-    /// Passes on the records that were gathered so far, where they are gathered.
+    /// Passes on the records that were gathered so far, if any are.
     fn hand_over(&mut self) {}
-    /// A worker has failed, whose sink is lost with what it held and with the records that had not ended.
+    /// A worker has failed, and its sink is lost, with its contents and with the records that had not ended.
     fn worker_failed(&mut self) {}
     /// Nothing is measured any more: from here on it may wait for room.
     fn may_wait(&mut self) {}
-    /// Tells what is known of the measurement beside records, when a window is closed. Most have no use for it.
+    /// Reports what is known of the measurement in addition to records, when a window is closed. Most have no
+    /// use for it.
     fn account(&mut self, _account: Account) {}
-    /// Lines for the user that came up since the last call.
+    /// Warnings for the user since the last call.
     fn warnings(&mut self) -> Vec<String> {
         Vec::new()
     }
-    /// Another way to the same place, for a worker on another core.
+    /// Another sink with the same destination, for a worker on another core.
     fn sibling(&self) -> Self;
-    /// Takes back what [`RecordSink::sibling`] gave, with what it still holds.
+    /// Takes back a sink of [`RecordSink::sibling`], with what it still holds.
     fn absorb(&mut self, sibling: Self);
 }
 
 /// What one worker, or all of them, counted in one window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WindowSums {
-    /// Of all rows.
+    /// Totals of all rows.
     pub(crate) totals: Totals,
     /// Packets for which the table had no place.
     pub(crate) other: Counts,
@@ -78,7 +82,7 @@ impl WindowSums {
         self.refused_rows += more.refused_rows;
     }
 
-    /// Sums of all packets, those without a place too.
+    /// Sums of all packets, including those without a place.
     pub(crate) fn whole(&self) -> Totals {
         let Counts { packets, bytes, wire } = self.other;
         let mut totals = self.totals;
@@ -98,13 +102,14 @@ pub(crate) fn merge_other(sum: &mut Option<FlowRecord>, more: FlowRecord) {
     sum.total_count += more.total_count;
     sum.total_byte += more.total_byte;
     sum.wire_byte += more.wire_byte;
+    sum.tcp_flags |= more.tcp_flags;
 }
 
 /// The engine's [`FlowSink`].
 #[derive(Debug)]
 pub(crate) struct Collector<R> {
     pub(crate) records: R,
-    /// Of the open window: what has no place is known at once, rows come when it is over.
+    /// Of the open window: what has no place is known at once, rows are added when it is over.
     open: WindowSums,
     closing: WindowSums,
     /// The record of all packets that found no place.
@@ -118,7 +123,8 @@ impl<R: RecordSink> Collector<R> {
         Self { records, open: WindowSums::default(), closing: WindowSums::default(), other: None, ended: 0 }
     }
 
-    /// The open window, which has this number, becomes the closing one. The one before must have been taken.
+    /// The open window, which has this number, becomes the closing one. The previous one must have been
+    /// taken.
     pub(crate) fn turn(&mut self, window: WindowId) {
         std::mem::swap(&mut self.open, &mut self.closing);
         self.records.begin_rows(window);
@@ -130,20 +136,21 @@ impl<R: RecordSink> Collector<R> {
         self.open.totals.packets += packets as u64;
     }
 
-    /// The sums of the closing window, all rows of which have come.
+    /// The sums of the closing window, all rows of which have arrived.
     pub(crate) fn take_closing(&mut self) -> WindowSums {
         self.closing.refused_rows = self.records.end_rows();
         std::mem::take(&mut self.closing)
     }
 
-    /// Adds a share of a flow to the table where shares are merged, or to `other` where that has no place for it.
+    /// Adds a share of a flow to the table where shares are merged, or to `other` if the table has no place
+    /// for it.
     pub(crate) fn merge<K: Key>(&mut self, table: &mut FlowTable<K>, share: &FlowShare<K>) {
         if !table.add_share(share, self) {
-            self.add_to_other(share.counts, share.span());
+            self.add_to_other(share.counts, share.span(), share.marks.tcp_flags());
         }
     }
 
-    fn add_to_other(&mut self, counts: Counts, (stime, ltime): (u64, u64)) {
+    fn add_to_other(&mut self, counts: Counts, (stime, ltime): (u64, u64), tcp_flags: u8) {
         let Counts { packets, bytes, wire } = counts;
         self.open.other.packets += packets;
         self.open.other.bytes += bytes;
@@ -152,12 +159,13 @@ impl<R: RecordSink> Collector<R> {
             total_count: packets,
             total_byte: bytes,
             wire_byte: wire,
+            tcp_flags,
             ..FlowRecord::without_packets(stime, ltime)
         };
         merge_other(&mut self.other, other);
     }
 
-    /// The record `other`, if there is one.
+    /// The record `other`, if any.
     pub(crate) fn take_other(&mut self) -> Option<FlowRecord> {
         self.other.take()
     }
@@ -166,7 +174,7 @@ impl<R: RecordSink> Collector<R> {
 impl<R: RecordSink> FlowSink for Collector<R> {
     #[inline]
     fn window_sealed<K: Key>(&mut self, _: u16, row: WindowRow<K>, loss: Option<&LossCounts>) {
-        // Rows come when their window is over: it is the closing one.
+        // Rows are emitted when their window is over: it is the closing one.
         let sums = &mut self.closing;
         sums.totals.packets += row.packets;
         sums.totals.bytes += row.bytes;
@@ -205,6 +213,10 @@ impl<R: RecordSink> FlowSink for Collector<R> {
 
     fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {
         let (bytes, wire) = (packet.total_byte.into(), packet.wire_byte.into());
-        self.add_to_other(Counts { packets: 1, bytes, wire }, (packet.time_ns, packet.time_ns));
+        self.add_to_other(
+            Counts { packets: 1, bytes, wire },
+            (packet.time_ns, packet.time_ns),
+            packet.tcp_flags,
+        );
     }
 }

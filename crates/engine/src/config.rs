@@ -1,20 +1,21 @@
-//! What a run is told.
+//! The configuration of a run.
 
 use crate::control::Control;
 use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
 use summary::{Limits, Parts, Timeouts};
 
-/// Packets that may usually wait between a receiver and each of its workers: what a link of 10 Mpps brings while a core is away for 1.6 ms.
-/// Also more than fits an L2 cache (a mebibyte): written while still in the receiver's own and the worker's, as after 4,096, each
-/// line has to be called back, which took parsing 15 ns a packet instead of 10.6 (EPYC, Zen 4).
+/// Packets that may usually wait between a receiver and each of its workers: what a link of 10 Mpps delivers
+/// while a core is preempted for 1.6 ms. Also more than fits an L2 cache (a mebibyte): written while still in
+/// the receiver's own and the worker's, as after 4,096, each line has to be fetched back, so that parsing
+/// took 15 ns a packet instead of 10.6 (EPYC, Zen 4).
 pub const HAND_OVER_PACKETS: usize = 16_384;
 
-/// When a window is full.
+/// When a window ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// After this much stream time, in nanoseconds; windows begin at multiples of it since the epoch, so that those of
-    /// several probes fit together.
+    /// After this much stream time, in nanoseconds; windows begin at multiples of it since the epoch, so that
+    /// those of several probes coincide.
     Time(u64),
     /// After this many received frames.
     Packets(u64),
@@ -37,28 +38,29 @@ pub struct Config {
     pub parts: Parts,
     /// Seed of the tables' hash.
     pub seed: Seed,
-    /// Says which task set answers which window, and which tasks are counted in addition to flows. Tasks are planned for the same seed,
-    /// key and design ([`crate::admission::admit`]).
+    /// Determines which task set answers which window, and which tasks are counted in addition to flows.
+    /// Tasks are planned for the same seed, key and design ([`crate::admission::admit`]).
     pub control: Option<Control>,
     /// The most frames in a burst.
     pub burst: usize,
     /// Bursts that may wait between a receiver and each of its workers.
     pub hand_over_parcels: usize,
-    /// Note where the time of each thread goes ([`crate::Steps`]), at the price of six clock readings per burst.
+    /// Measure where the time of each thread goes ([`crate::Steps`]), at the cost of six clock readings per
+    /// burst.
     pub timed: bool,
     /// End after this much stream time.
     pub duration: Option<Duration>,
     /// End after this many received frames.
     pub packets: Option<u64>,
-    /// End a source that gives nothing for so long.
+    /// End a source that delivers nothing for this long.
     pub idle_exit: Option<Duration>,
 }
 
-/// Frames that a source usually gives at once.
+/// Frames that a source usually delivers at once.
 const BURST: usize = 256;
 
-/// Windows of ten seconds, 5-tuples and the plain record, within a gibibyte. Seed 0: give a random one where frames come from strangers,
-/// who could choose keys of one bucket otherwise.
+/// Windows of ten seconds, 5-tuples and the plain record, within a gibibyte. Seed 0: set a random one for
+/// untrusted traffic, which could otherwise choose keys of one bucket.
 impl Default for Config {
     fn default() -> Self {
         Self {

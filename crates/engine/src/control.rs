@@ -1,12 +1,14 @@
 //! Which task set answers which window: sets are installed and removed between windows while packets flow.
 //!
-//! The set of a window is a function of the window's number, so that receivers, workers and the merger of their windows agree on
-//! it, however far they are apart. A receiver takes the lock once a window, a worker once a set; a packet never does. What workers
-//! count in is allocated by the thread that installs a set and freed by the run's hub. Measuring threads do neither.
+//! The set of a window is a function of the window's number, so that receivers, workers and the merger of
+//! their windows agree on it, however far they are apart. A receiver takes the lock once per window, a worker
+//! once per set; counting a packet never does. What workers count in is allocated by the thread that installs
+//! a set and freed by the run's hub. Measuring threads do neither.
 //!
-//! A replay has no time of its own: how many windows it is ahead of what is answered differs from run to run. A paced control has
-//! receivers wait, before they enter the window after the next one, until a window is answered. A set that is installed in
-//! answer to a window then answers from the next window but one at the latest, in every run.
+//! A replay has no clock: how many windows it is ahead of what is answered differs from run to run. A paced
+//! control makes receivers wait, before they enter the window after the next one, until a window is answered.
+//! A set that is installed in answer to a window then answers from the next window but one at the latest, in
+//! every run.
 
 use crate::counting::{Counting, HubHalf, WorkerHalf};
 use crate::ids::{WindowId, WorkerId};
@@ -18,11 +20,11 @@ use summary::Limits;
 use summary::sketch::SketchError;
 use task::{Generation, TaskSet};
 
-/// How often a receiver that waits for answers looks whether the user has ended the run.
+/// How often a receiver that waits for answers checks whether the user has ended the run.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 
-/// Installs task sets in a run. Cloning gives another handle to the same run. One run after another may have it: each begins with
-/// the set that was installed last.
+/// Installs task sets in a run. Cloning gives another handle to the same run. Several runs in sequence may
+/// use it: each begins with the set that was installed last.
 #[derive(Clone, Debug)]
 pub struct Control {
     schedule: Arc<(Mutex<Schedule>, Condvar)>,
@@ -37,7 +39,7 @@ struct Schedule {
     sets: Vec<(WindowId, Arc<TaskSet>)>,
     /// The last window that was answered.
     answered: Option<WindowId>,
-    /// The run that it is the control of.
+    /// The run that it controls.
     run: Option<Attached>,
 }
 
@@ -46,7 +48,7 @@ struct Schedule {
 struct Attached {
     workers: usize,
     limits: Limits,
-    /// What workers count, by the first window, in order.
+    /// What workers count: by first window, in order.
     countings: Vec<Counting>,
     /// What workers counted in before, to be freed.
     retired: Vec<WorkerHalf>,
@@ -55,7 +57,7 @@ struct Attached {
 /// Why a set is not installed. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotInstalled {
-    /// Sets have growing generations, so that what they counted is told apart.
+    /// Sets have growing generations, so that their counts are distinguished.
     OldGeneration {
         /// That of the set.
         given: Generation,
@@ -66,10 +68,10 @@ pub enum NotInstalled {
     TasksTooLarge {
         /// What they take, bytes.
         bytes: usize,
-        /// Workers that each count them.
+        /// Workers, each of which counts them.
         workers: usize,
     },
-    /// The machine does not give the memory.
+    /// The memory cannot be allocated.
     OutOfMemory(SketchError),
 }
 
@@ -125,11 +127,12 @@ impl Control {
         self.schedule.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has `set` answer from the returned window on, the first that no receiver has entered. Windows before it are answered by the
-    /// sets that they began with. Its tasks must have been planned for this run ([`crate::admission::tasks`]).
+    /// Makes `set` answer from the returned window on, the first that no receiver has entered. Windows before
+    /// it are answered by the sets that they began with. Its tasks must have been planned for this run
+    /// ([`crate::admission::tasks`]).
     ///
     /// # Errors
-    /// Where the set is no later one, or there is no memory for what it counts.
+    /// If the set is not a later one, or its memory cannot be allocated.
     pub fn install(&self, set: Arc<TaskSet>) -> Result<WindowId, NotInstalled> {
         let attached = {
             let schedule = self.schedule();
@@ -139,7 +142,7 @@ impl Control {
             }
             schedule.run.as_ref().map(|run| (run.workers, run.limits.clone()))
         };
-        // Without the lock: memory may take long to come.
+        // Without the lock: allocation may take long.
         let counting = match (&attached, set.packets()) {
             (Some((workers, limits)), Some(tasks)) => {
                 let (workers, bytes) = (*workers, tasks.bytes(*workers));
@@ -187,7 +190,7 @@ impl Control {
         self.schedule.1.notify_all();
     }
 
-    /// This window is answered, or will not be. Waits for it and for earlier windows end.
+    /// This window is answered, or will not be. Ends waits for it and for earlier windows.
     pub(crate) fn answered(&self, window: WindowId) {
         let mut schedule = self.schedule();
         schedule.answered = schedule.answered.max(Some(window));
@@ -203,14 +206,15 @@ impl Control {
         }
     }
 
-    /// A receiver enters this window. By which set workers count in it, where they count anything or have counted.
+    /// A receiver enters this window. Returns the set by which workers count in it, if they count anything or
+    /// have counted.
     pub(crate) fn enter(&self, window: WindowId) -> Option<Generation> {
         let mut schedule = self.schedule();
         schedule.entered = schedule.entered.max(Some(window));
         schedule.run.as_mut()?.counting(window).map(|counting| counting.generation)
     }
 
-    /// What this worker counts from this window on, for what it counted in before.
+    /// Exchanges what this worker counted in before for what it counts in from this window on.
     pub(crate) fn exchange(
         &self,
         worker: WorkerId,
@@ -223,7 +227,8 @@ impl Control {
         run.counting(window)?.workers.get_mut(worker.index())?.take()
     }
 
-    /// What the hub answers windows up to this one by, with the first window of each, if it was not taken yet.
+    /// The parts by which the hub answers windows up to this one, with the first window of each, if not taken
+    /// yet.
     pub(crate) fn take_hub_halves(&self, window: WindowId) -> Vec<(WindowId, HubHalf)> {
         let mut schedule = self.schedule();
         let countings = schedule.run.iter_mut().flat_map(|run| &mut run.countings);
@@ -231,7 +236,7 @@ impl Control {
         begun.filter_map(|counting| Some((counting.first, counting.hub.take()?))).collect()
     }
 
-    /// All receivers and workers are past this window: what was counted before it alone goes.
+    /// All receivers and workers have completed this window: sets that counted only before it are dropped.
     pub(crate) fn retire_before(&self, window: WindowId) {
         let retired = {
             let mut schedule = self.schedule();
@@ -240,7 +245,7 @@ impl Control {
             let countings: Vec<_> = run.countings.drain(..after.saturating_sub(1)).collect();
             (countings, std::mem::take(&mut run.retired))
         };
-        // Without the lock: to free memory may take long.
+        // Without the lock: freeing memory may take long.
         drop(retired);
     }
 
@@ -251,7 +256,7 @@ impl Control {
         Arc::clone(&schedule.sets[after.saturating_sub(1)].1)
     }
 
-    /// No window before this one is asked about any more.
+    /// No window before this one is queried any more.
     pub(crate) fn forget_before(&self, window: WindowId) {
         let mut schedule = self.schedule();
         let after = schedule.sets.partition_point(|(first, _)| *first <= window);
@@ -288,7 +293,7 @@ mod tests {
         let control = Control::new(set(0));
         let of = |window| control.set(WindowId::new(window)).generation();
         let install = |number| control.install(set(number)).map(WindowId::number);
-        // Nothing has begun: the new set answers everything.
+        // No window has begun: the new set answers everything.
         assert_eq!(install(1), Ok(0));
         assert_eq!(of(0), Generation::new(1));
         control.enter(WindowId::new(7));

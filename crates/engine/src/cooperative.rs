@@ -11,13 +11,13 @@ use packet::{BurstParser, Bursts};
 /// Bursts received in a turn: with 64 packets each, 8 are some 40 KiB, which L2 holds.
 const BURSTS: usize = 8;
 
-/// A worker that lets bursts wait.
+/// A worker that queues bursts before it counts them.
 #[derive(Debug)]
 pub(crate) struct Cooperative<R> {
     worker: Worker<R>,
     /// With the stream time before the first packet of each.
     waiting: Vec<(Bursts, u64)>,
-    /// The first this many wait.
+    /// The number of bursts that wait, from the first on.
     len: usize,
 }
 
@@ -27,13 +27,13 @@ impl<R: RecordSink> Cooperative<R> {
         Self { worker, waiting: (0..BURSTS).map(|_| empty()).collect(), len: 0 }
     }
 
-    /// The worker, with everything counted.
+    /// Returns the worker, with everything counted.
     pub(crate) fn into_worker(mut self) -> Worker<R> {
         self.monitor();
         self.worker
     }
 
-    /// Counts what waits.
+    /// Counts the waiting bursts.
     fn monitor(&mut self) {
         for (bursts, now) in &mut self.waiting[..self.len] {
             self.worker.prefetch_index(bursts.packets());

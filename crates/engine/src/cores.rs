@@ -1,4 +1,4 @@
-//! The machine's cores, and which of them are near what.
+//! The machine's cores, and their distance to devices and memory.
 
 use crate::design::cores_of_list;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -8,14 +8,14 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Where the kernel tells its NUMA nodes.
+/// Where the kernel reports its NUMA nodes.
 const NODES: &str = "/sys/devices/system/node";
 
 /// Cores on which this process may run, by the machine's numbers.
 pub fn allowed() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect();
-    // Whoever asks runs on one at least.
+    // The caller runs on one at least.
     if cores.is_empty() { vec![0] } else { cores }
 }
 
@@ -24,22 +24,23 @@ pub(crate) fn thread_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
-/// Keeps the calling thread on this core.
+/// Pins the calling thread to this core.
 ///
 /// # Errors
-/// One line, where the machine does not allow it.
+/// One line, if the system does not allow it.
 pub(crate) fn pin(core: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(core);
     sched_setaffinity(None, &set).map_err(|error| format!("cannot keep a thread on core {core}: {error}"))
 }
 
-/// The NUMA nodes of a machine, each with its cores. One node, or none that the kernel tells of: all cores are as near.
+/// The NUMA nodes of a machine, each with its cores. With one node, or none reported by the kernel, all cores
+/// are equally near.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology(Vec<(usize, Vec<usize>)>);
 
 impl Topology {
-    /// What the kernel says of this machine.
+    /// What the kernel reports of this machine.
     pub fn of_this_machine() -> Self {
         Self::under(Path::new(NODES))
     }
@@ -52,7 +53,7 @@ impl Topology {
             .filter_map(|entry| {
                 let node = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
                 let cores = fs::read_to_string(entry.path().join("cpulist")).ok()?;
-                // A node of memory only has an empty list.
+                // A node with memory only has an empty list.
                 Some((node, cores_of_list(cores.trim()).unwrap_or_default()))
             })
             .collect();
@@ -73,7 +74,7 @@ impl Topology {
         cores
     }
 
-    /// How near the cores are that were taken for a port on this node; nothing where all nodes are one.
+    /// How near the chosen cores are to a port on this node; `None` with a single node.
     pub fn nearness(&self, cores: &[usize], node: Option<usize>) -> Option<Nearness> {
         if self.0.len() < 2 {
             return None;
@@ -93,7 +94,7 @@ impl Topology {
 pub enum Nearness {
     /// The port's node is not known.
     Unknown,
-    /// Threads are not kept on cores.
+    /// Threads are not pinned to cores.
     AnyCores {
         /// The port's node.
         node: usize,
@@ -140,7 +141,7 @@ mod tests {
         assert_eq!(two_nodes().nearest_first(&all, Some(1)), [2, 3, 6, 0, 1, 5]);
         assert_eq!(two_nodes().nearest_first(&all, Some(0)), [0, 1, 5, 2, 3, 6]);
         assert_eq!(two_nodes().nearest_first(&all, None), all);
-        // A node that is not there, and a machine that tells of none.
+        // A node that does not exist, and a machine that reports none.
         assert_eq!(two_nodes().nearest_first(&all, Some(7)), all);
         assert_eq!(Topology::default().nearest_first(&all, Some(0)), all);
     }

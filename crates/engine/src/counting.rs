@@ -1,4 +1,4 @@
-//! What workers count for the tasks of one set, and where that comes together.
+//! What workers count for the tasks of one set, and where it is merged.
 
 use crate::ids::WindowId;
 use std::fmt;
@@ -12,7 +12,7 @@ use task::{Generation, TaskCounter, TaskStates, Tasks};
 pub(crate) struct Counting {
     pub(crate) first: WindowId,
     pub(crate) generation: Generation,
-    /// By worker, until it takes it; none where nothing is counted.
+    /// By worker, until it takes it; empty if nothing is counted.
     pub(crate) workers: Vec<Option<WorkerHalf>>,
     /// Until the hub takes it.
     pub(crate) hub: Option<HubHalf>,
@@ -21,7 +21,7 @@ pub(crate) struct Counting {
 /// What one worker counts in.
 pub(crate) struct WorkerHalf {
     pub(crate) counter: TaskCounter,
-    /// Where emptied states come from.
+    /// The channel of emptied states.
     pub(crate) spare: Receiver<Box<TaskStates>>,
 }
 
@@ -31,11 +31,11 @@ impl fmt::Debug for WorkerHalf {
     }
 }
 
-/// What the hub answers by.
+/// The hub's part of answering.
 #[derive(Debug)]
 pub(crate) struct HubHalf {
     pub(crate) tasks: Tasks,
-    /// Where emptied states go back to, by worker.
+    /// Channels that return emptied states, by worker.
     pub(crate) spares: Vec<Sender<Box<TaskStates>>>,
     /// The memory of all states.
     pub(crate) memory: Option<Lease>,
@@ -63,7 +63,7 @@ impl Counting {
         Self { first, generation, workers: Vec::new(), hub: Some(hub) }
     }
 
-    /// True where anything is counted.
+    /// True if anything is counted.
     pub(crate) fn counts(&self) -> bool {
         !self.workers.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Parallel designs as values: who receives, who counts, and on which cores.
+//! Parallel designs as values: which threads receive, which count, and on which cores.
 //!
 //! Sources: Wu et al. 2016, section 3.1 (RSS, SYNC, ASYNC); Wu et al. 2019 ("Edison"), section II.B (clusters of a
 //! queue and its workers); Zhang et al. 2019 ("FloWatcher"), section III (pipeline, run to completion).
@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// How the work is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// Every core receives from queues of its own and counts what it received.
+    /// Every core receives from its own queues and counts what it received.
     Rss,
     /// One core receives; the others count a burst before the next one is received.
     Sync,
@@ -19,9 +19,9 @@ pub enum Design {
     Pipeline,
     /// One core that receives some bursts, then counts them.
     Cooperative,
-    /// Clusters: each of this many queues with this many workers of its own.
+    /// Clusters: each of this many queues with this many workers.
     Clusters {
-        /// Receivers, each with a queue at least.
+        /// Receivers, each with at least one queue.
         queues: usize,
         /// Workers of each.
         workers: usize,
@@ -85,16 +85,16 @@ pub enum Split {
 }
 
 impl Split {
-    /// By hash: which of this many workers gets a packet of this one.
+    /// By hash: which of this many workers gets a packet with this hash.
     #[inline(always)]
     pub fn by_hash(hash: u64, workers: usize) -> usize {
-        // The high half of a product depends on all bits of the hash, of which the tables use some as they are.
+        // The high half of a product depends on all bits of the hash, some of which the tables use directly.
         let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         ((mixed * workers as u64) >> 32) as usize
     }
 
-    /// By position: which of this many workers gets the packet at this place of a burst of `packets`. Portions are as even as they
-    /// can be, the first one is for whose `turn` it is.
+    /// By position: which of this many workers gets the packet at this place of a burst of `packets`.
+    /// Portions are as even as possible; the first one is for the worker whose `turn` it is.
     #[inline(always)]
     pub fn by_position(at: usize, packets: usize, turn: usize, workers: usize) -> usize {
         (turn + at * workers / packets) % workers
@@ -125,7 +125,7 @@ impl FromStr for Split {
 /// Where flows are kept (Wu et al. 2016, section 3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// By each core for itself.
+    /// By each core separately.
     #[default]
     Separate,
     /// In one place that all cores update.
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!("3".parse(), Ok(Cores::Count(3)));
         assert_eq!("2-2".parse(), list(&[2]));
         assert_eq!("0,2-4,7".parse(), list(&[0, 2, 3, 4, 7]));
-        // The order is the user's: receivers come first.
+        // The order is the user's: receivers are first.
         assert_eq!("5,1".parse(), list(&[5, 1]));
         for text in
             ["", ",", "1,", "a", "1-", "-1", "3-1", "0-1024", "1 2", "0..3", "1-2-3", "99999999999999999999"]

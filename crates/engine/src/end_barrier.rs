@@ -1,16 +1,17 @@
-//! The end of a replay that several receivers share: flows end by the stream time of all of it, not by that of the queue
-//! they came from. Otherwise a flow of a queue whose last frame came early would end as if the stream had ended there.
+//! The end of a replay that several receivers share: flows end by the stream time of all of it, not by that
+//! of their own queue. Otherwise a flow of a queue whose last frame arrived early would end as if the stream
+//! had ended there.
 
 use crate::backoff::Backoff;
 use port::TimeBase;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// How far the receivers of a run have come.
+/// The progress of a run's receivers.
 #[derive(Debug)]
 pub(crate) struct EndBarrier {
     receiving: AtomicUsize,
     latest_ns: AtomicU64,
-    /// Live receivers go by one clock, and their sources end whenever they like: nobody waits for another.
+    /// Live receivers use one clock, and their sources end independently: no receiver waits for another.
     waits: bool,
 }
 
@@ -23,7 +24,7 @@ impl EndBarrier {
         }
     }
 
-    /// One of the receivers, to be asked for once each.
+    /// The handle of one receiver; to be requested once for each.
     pub(crate) fn receiving(&self) -> Receiving<'_> {
         Receiving(self)
     }
@@ -34,7 +35,8 @@ impl EndBarrier {
 pub(crate) struct Receiving<'a>(&'a EndBarrier);
 
 impl Receiving<'_> {
-    /// It has ended at stream time `now`. The stream time at which flows end, which waits for the other receivers.
+    /// The receiver has ended at stream time `now`. Waits for the other receivers and returns the stream time
+    /// at which flows end.
     pub(crate) fn end(self, now: u64) -> u64 {
         let finish = self.0;
         finish.latest_ns.fetch_max(now, Ordering::Relaxed);
@@ -50,7 +52,7 @@ impl Receiving<'_> {
     }
 }
 
-/// Also where it fails: nobody waits for it any more.
+/// Also if it fails: no receiver waits for it any more.
 impl Drop for Receiving<'_> {
     fn drop(&mut self) {
         self.0.receiving.fetch_sub(1, Ordering::Release);

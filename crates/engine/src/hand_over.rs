@@ -1,5 +1,5 @@
-//! From a receiver to workers on other cores: whole bursts of parsed packets, of which small ones are gathered before. Nothing is
-//! allocated while measuring, and a packet is copied at most once: not at all to the only worker.
+//! From a receiver to workers on other cores: whole bursts of parsed packets; small ones are gathered first.
+//! Nothing is allocated while measuring, and a packet is copied at most once: not at all to the only worker.
 
 use crate::backoff::Backoff;
 use crate::config::Config;
@@ -13,27 +13,31 @@ use std::fmt;
 use std::time::{Duration, Instant};
 use summary::prefetch_for_writing;
 
-/// How often a worker is told the time while it gets no packets, in nanoseconds of it.
+/// The interval at which a worker is given the time while it gets no packets, nanoseconds.
 const TICK_NS: u64 = 1_000_000;
-/// Packets of a live source that are gathered for each worker before they go, a burst of them for all at the most: as many as a table
-/// takes through its stages together. At 6 Mpps a poll finds one or two; handed over like that each cost 29 ns, took the worker 130 ns
-/// instead of 35 and filled the ring with next to nothing, so that an eighth of them was refused.
+/// Packets of a live source that are gathered for each worker before they are sent, at most one burst for all
+/// together: the batch that a table takes through its stages. At 6 Mpps a poll finds one or two; handed over
+/// like that each cost 29 ns, took the worker 130 ns instead of 35 and filled the ring with next to nothing,
+/// so that an eighth of them was refused.
 const GATHERED: usize = 64;
-/// How long packets are held for that at the most, in nanoseconds of stream time: what a ring of 4,096 at 25 Mpps holds eight times.
+/// How long packets are held for that at most, in nanoseconds of stream time: an eighth of what a ring of
+/// 4,096 holds at 25 Mpps.
 const HELD_NS: u64 = 20_000;
-/// Workers that have this many parcels waiting get nothing sooner by getting it now: their next ones are filled as far as they go. Else a ring
-/// for 4,096 packets was full of parcels of 64 with a third of that.
+/// For workers that have this many parcels waiting, handing over at once gains nothing: their next parcels
+/// are filled completely. Otherwise a ring for 4,096 packets was full, of parcels of 64, with a third of
+/// that.
 const BEHIND: u64 = 2;
 
 /// A wait for one worker.
 #[derive(Debug, Default)]
 struct Wait {
     backoff: Backoff,
-    /// Of all workers, once it has become long: parcels that they were done with, and from when on no more.
+    /// Of all workers, once the wait is long: the parcels that they have completed, and since when this
+    /// number is unchanged.
     seen: Vec<(u64, Instant)>,
 }
 
-/// Who hears of a worker that is given up, at once: others may wait for what it does not say.
+/// Called at once when a worker is declared failed: others may wait for its reports.
 pub(crate) type GaveUp = Box<dyn Fn(usize) + Send>;
 
 /// How a receiver hands over.
@@ -43,25 +47,26 @@ pub(crate) struct HandOver {
     pub(crate) parcels: usize,
     /// Waits until all workers are done with a burst before the next one is received (Wu et al. 2016, Algorithm 1).
     pub(crate) in_lock_step: bool,
-    /// Waits where a ring is full; otherwise its packets are counted as lost.
+    /// Waits if a ring is full; otherwise packets that it refuses are counted as lost.
     pub(crate) waits: bool,
-    /// A worker that leaves its ring as it is for so long, and waits for nobody, counts as failed, for good.
+    /// A worker that leaves its ring untouched for this long, and waits for nothing, counts as failed,
+    /// permanently.
     pub(crate) gives_up_after: Option<Duration>,
-    /// Who gets what.
+    /// How packets are split among workers.
     pub(crate) split: Split,
 }
 
-/// Spreads parsed packets over workers: by the hash of their keys, so that all of a flow, and of a pair, go to one; or each
-/// burst in portions.
+/// Spreads parsed packets over workers: by the hash of their keys, so that all of a flow, and of a pair, go
+/// to one; or divides each burst into portions.
 pub(crate) struct Fan {
     lanes: Vec<Lane>,
     gave_up: GaveUp,
     hand_over: HandOver,
     time_base: TimeBase,
-    /// Packets that are gathered before they go; 1: none waits for others.
+    /// Packets that are gathered before they are sent; 1: none waits for others.
     gathered: usize,
     refused: Refused,
-    /// When the workers were last told the time.
+    /// When the workers were last given the time.
     told: u64,
     /// The worker whose turn it is to get the next burst's first portion.
     turn: usize,
@@ -84,19 +89,19 @@ impl Fan {
     ) -> (Self, Vec<Inbox>) {
         let rings = || Lane::new(hand_over.parcels, config.burst);
         let (lanes, inboxes) = (0..workers).map(|_| rings()).unzip();
-        // A replay's bursts are full, and in lock step there is nothing to wait for.
+        // A replay's bursts are full, and in lock step there are no further packets to wait for.
         let gathers = time_base == TimeBase::Clock && !hand_over.in_lock_step;
         let gathered = if gathers { (GATHERED * workers).min(config.burst) } else { 1 };
         let refused = Refused::default();
         (Self { lanes, gave_up, hand_over, time_base, gathered, refused, told: 0, turn: 0 }, inboxes)
     }
 
-    /// Tells all workers to end their flows.
+    /// Orders all workers to end their flows.
     pub(crate) fn end(&mut self, now: u64) {
         self.order(Order::End, now);
     }
 
-    /// Sends an order to all workers, behind all packets so far. It never gets lost where they live.
+    /// Sends an order to all workers, after all packets so far. It is never lost as long as they live.
     fn order(&mut self, order: Order, now: u64) {
         for lane in 0..self.lanes.len() {
             if let Some(mut parcel) = self.take(lane, true) {
@@ -106,7 +111,8 @@ impl Fan {
         }
     }
 
-    /// A parcel for this worker, or the one that is being filled. `may_wait`: until there is one, or the worker has failed.
+    /// A parcel for this worker, or the one that is being filled. `may_wait`: waits until one is free, or the
+    /// worker has failed.
     #[inline]
     fn take(&mut self, lane: usize, may_wait: bool) -> Option<Box<Parcel>> {
         match self.lanes[lane].take() {
@@ -127,7 +133,7 @@ impl Fan {
         None
     }
 
-    /// Waits until all workers are done with all that they were sent.
+    /// Waits until all workers have processed all that they were sent.
     #[inline]
     fn await_done(&mut self) {
         for lane in 0..self.lanes.len() {
@@ -138,7 +144,8 @@ impl Fan {
         }
     }
 
-    /// Waits a little. In a long wait all workers are looked at: the one that is waited for may itself wait for one that hangs.
+    /// Waits briefly. In a long wait all workers are checked: the awaited one may itself wait for one that
+    /// hangs.
     fn wait(&mut self, wait: &mut Wait) {
         wait.backoff.wait();
         let Some(limit) = self.hand_over.gives_up_after.filter(|_| wait.backoff.is_long()) else { return };
@@ -155,7 +162,7 @@ impl Fan {
         }
     }
 
-    /// Gives the only worker the parser's own memory, for some that it has emptied.
+    /// Gives the only worker the parser's own memory, in exchange for memory that it has emptied.
     #[inline]
     fn pass_on(&mut self, parser: &mut BurstParser, now: u64) {
         match self.take(0, self.hand_over.waits) {
@@ -205,13 +212,18 @@ impl Fan {
         lane_of: impl Fn(usize, u64) -> usize,
     ) {
         let mut segments = burst.segments().iter();
+        let mut out_of_order = burst.out_of_order().iter().peekable();
         for (at, packet) in burst.packets().iter().enumerate() {
             let segment = segments.next();
+            let late = out_of_order.next_if(|late| late.at == at);
             let lane = lane_of(at, packet.hash);
             match self.take(lane, self.hand_over.waits) {
                 Some(mut parcel) => {
                     let part = of(&mut parcel);
                     part.push_keyed(packet, segment);
+                    if let Some(late) = late {
+                        part.set_arrival(late.arrived_ns);
+                    }
                     part.set_numbers(burst.numbers());
                     self.lanes[lane].keep(parcel, now);
                 }
@@ -221,17 +233,17 @@ impl Fan {
     }
 }
 
-/// Gives a burst away for an empty one, whose memory the worker had last.
+/// Exchanges a burst for an empty one, whose memory the worker had last.
 #[inline]
 fn swap<K: Key>(empty: &mut KeyBurst<K>, burst: &mut KeyBurst<K>) {
     std::mem::swap(empty, burst);
-    // What there was of this family there will be more of.
+    // A family that had packets is expected to have more.
     if !empty.packets().is_empty() {
         prefetch_for_writing(burst.next_places(2 * EXPECTED));
     }
 }
 
-/// Asks for the places behind those that are filled next, which were asked for before.
+/// Prefetches the places after those that are filled next, which were prefetched before.
 #[inline]
 fn ready_behind<K: Key>(burst: &KeyBurst<K>, packets: usize) {
     if !burst.packets().is_empty() {
@@ -243,7 +255,7 @@ fn ready_behind<K: Key>(burst: &KeyBurst<K>, packets: usize) {
 impl Downstream for Fan {
     #[inline]
     fn make_ready(&mut self, parser: &BurstParser, frames: usize) {
-        // With several workers the parser's memory is nobody else's.
+        // With several workers only the receiver touches the parser's memory.
         if self.lanes.len() == 1 {
             ready_behind(&parser.bursts.v4, frames);
             ready_behind(&parser.bursts.v6, frames);
@@ -285,7 +297,7 @@ impl Downstream for Fan {
         self.order(Order::Turn(window), now);
     }
 
-    /// Workers sweep by themselves.
+    /// Workers sweep themselves.
     fn sweep_replay(&mut self, _: usize, _: u64) {}
 
     fn sweep_live(&mut self, now: u64) {
@@ -294,7 +306,7 @@ impl Downstream for Fan {
         }
         self.told = now;
         for lane in &mut self.lanes {
-            // A worker that has parcels waiting sees the time in these.
+            // A worker with waiting parcels gets the time from these.
             if let Some(mut parcel) = lane.take() {
                 (parcel.order, parcel.now) = (Order::GoOn, now);
                 lane.send(parcel);

@@ -1,5 +1,5 @@
-//! What the processor counts of a measuring thread (perf_event_open(2)), for benches: user code only, polls that gave nothing
-//! included.
+//! What the processor counts of a measuring thread (perf_event_open(2)), for benches: user code only,
+//! including polls without frames.
 
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter, Group};
@@ -12,18 +12,18 @@ pub struct HardwareCounts {
     pub cycles: u64,
     /// Instructions retired (`PERF_COUNT_HW_INSTRUCTIONS`).
     pub instructions: u64,
-    /// Misses of, mostly, the last level of the cache (`PERF_COUNT_HW_CACHE_MISSES`).
+    /// Misses, mostly of the last-level cache (`PERF_COUNT_HW_CACHE_MISSES`).
     pub cache_misses: u64,
 }
 
-/// Three counters that run.
+/// Three running counters.
 pub(crate) struct Counting {
     group: Group,
     counters: [Counter; 3],
 }
 
 impl Counting {
-    /// Counts the calling thread from here on; `None` where this machine does not tell.
+    /// Counts the calling thread from here on; `None` if this machine does not give access to them.
     pub(crate) fn start() -> Option<Self> {
         Self::of_hardware().ok()
     }
@@ -40,7 +40,7 @@ impl Counting {
         Ok(Self { group, counters })
     }
 
-    /// What was counted; `None` where others had the counters for a part of the time.
+    /// What was counted; `None` if others had the counters for a part of the time.
     pub(crate) fn read(mut self) -> Option<HardwareCounts> {
         self.group.disable().ok()?;
         let data = self.group.read().ok()?;
@@ -56,7 +56,7 @@ impl Counting {
     }
 }
 
-/// Whether this machine tells what its processor counts.
+/// Whether this machine gives access to its processor's counters.
 ///
 /// # Errors
 /// Why not, in one line.
@@ -81,7 +81,8 @@ mod tests {
     use super::*;
     use perf_event::events::Software;
 
-    /// Events that every kernel counts stand for those of a processor: pages of fresh memory, each touched once.
+    /// Events that every kernel counts replace those of a processor: pages of fresh memory, each touched
+    /// once.
     #[test]
     fn the_calling_thread_is_counted_between_start_and_read() {
         const PAGES: usize = 1000;

@@ -1,9 +1,9 @@
-//! When several receivers are idle: nothing arrives where nothing arrives at any of them. A queue to which no flow hashes for
-//! a while must still be polled.
+//! When several receivers are idle: only if nothing arrives at any of them. A queue to which no flow hashes
+//! for a while must still be polled.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// How many receivers of a run have something coming.
+/// The number of receivers of a run that still get packets.
 #[derive(Debug)]
 pub(crate) struct IdleVote {
     busy: AtomicUsize,
@@ -14,13 +14,13 @@ impl IdleVote {
         Self { busy: AtomicUsize::new(receivers) }
     }
 
-    /// The place of a receiver, to be asked for once each.
+    /// The handle of a receiver; to be requested once for each.
     pub(crate) fn place(&self) -> IdleVoter<'_> {
         IdleVoter { quiet: self, is_quiet: false }
     }
 }
 
-/// One receiver's say. It is quiet when dropped: nothing comes of it any more.
+/// One receiver's vote. It is quiet when dropped: the receiver gets nothing any more.
 #[derive(Debug)]
 pub(crate) struct IdleVoter<'a> {
     quiet: &'a IdleVote,
@@ -28,7 +28,8 @@ pub(crate) struct IdleVoter<'a> {
 }
 
 impl IdleVoter<'_> {
-    /// Whether nothing came here for as long as the limit says. True where that is so everywhere.
+    /// Votes whether nothing arrived here for the length of the limit. Returns true if that is so at all
+    /// receivers.
     #[inline]
     pub(crate) fn is_everywhere(&mut self, is_quiet: bool) -> bool {
         if is_quiet != self.is_quiet {
@@ -60,7 +61,7 @@ mod tests {
         assert!(!second.is_everywhere(true));
         drop(third);
         assert!(first.is_everywhere(true) && second.is_everywhere(true));
-        // A frame after all: the other one goes on too.
+        // A frame after all: the other receiver continues too.
         assert!(!first.is_everywhere(false) && !second.is_everywhere(true));
         drop(first);
         assert!(second.is_everywhere(true));

@@ -1,4 +1,4 @@
-//! Numbers of those who take part in a run.
+//! Numbers of the participants of a run.
 
 use std::fmt;
 pub use task::{WindowId, WorkerId};
@@ -18,7 +18,8 @@ impl ReceiverId {
         self.0
     }
 
-    /// The first of its workers, where each receiver has `workers`. One that counts itself is its own worker: it has one.
+    /// The first of its workers, if each receiver has `workers`. A receiver that counts is its own only
+    /// worker.
     pub const fn first_worker(self, workers: usize) -> WorkerId {
         WorkerId::new(self.0 * workers)
     }

@@ -15,14 +15,14 @@ use summary::OutOfMemory;
 /// Where a worker keeps its flows.
 #[derive(Debug)]
 pub(crate) enum Keeping {
-    /// In tables of its own, each flow for as long as it lives.
+    /// In the worker's own tables, each flow for as long as it lives.
     Own(Box<Tables>),
-    /// In tables of its own, for one window: a flow's packets come to other workers too, and are put together when the window
-    /// closes. While its tables are being merged, it counts in others.
+    /// In the worker's own tables, for one window: a flow's packets reach other workers too, and are combined
+    /// when the window closes. While its tables are being merged, it counts in others.
     Shares {
-        /// What counts now.
+        /// The tables that are counted in now.
         open: Box<Tables>,
-        /// Where empty ones come back from merging.
+        /// The channel by which emptied ones return from merging.
         spare: Receiver<Box<Tables>>,
     },
     /// In tables that all workers update.
@@ -31,12 +31,12 @@ pub(crate) enum Keeping {
     Tally(Box<dyn Tally>),
 }
 
-/// What a worker says of a window when it has sealed it.
+/// What a worker reports of a window when it has sealed it.
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub(crate) window: WindowId,
     pub(crate) sums: WindowSums,
-    /// Its flows, where they are shares to be merged.
+    /// Its flows, if they are shares to be merged.
     pub(crate) shares: Option<Box<Tables>>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Sealed {
 pub(crate) struct Keepings {
     /// One for each worker.
     pub(crate) workers: Vec<Keeping>,
-    /// Where workers get their tables back from; none where they keep them.
+    /// Channels by which workers get their tables back; empty if they keep them.
     pub(crate) spares: Vec<Sender<Box<Tables>>>,
     pub(crate) shared: Option<Arc<Shared>>,
 }
@@ -59,7 +59,7 @@ impl Keepings {
             all.shared = Some(shared);
             return Ok(all);
         }
-        // A flow is counted against the limit where it is merged.
+        // A flow counts towards the limit where it is merged.
         let of_shares = config.limits.without_flow_limit();
         for _ in 0..workers {
             all.workers.push(if plan.merges() {

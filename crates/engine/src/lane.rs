@@ -1,5 +1,5 @@
-//! A ring each way between a receiver and one of its workers: parcels of parsed packets go through one and come back empty
-//! through the other.
+//! A ring each way between a receiver and one of its workers: parcels of parsed packets go through one and
+//! return empty through the other.
 
 use crate::backoff::Backoff;
 use crate::ids::WindowId;
@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// What a worker is to do with a parcel, after it has counted its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Go on: sweep for this many frames (replay), or by the clock (live).
+    /// Continue: sweep for this many frames (replay), or by the clock (live).
     GoOn,
     /// Count by another task set, that of this window.
     Enter(WindowId),
     /// Turn away from this window.
     Turn(WindowId),
-    /// EndBarrier what waits to be finished: nothing comes just now.
+    /// Finish what waits to be finished: no packets at the moment.
     Idle,
     /// End every flow.
     End,
@@ -60,17 +60,18 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// To be set for as long as the worker waits for what others have to do first: it does not hang then.
+    /// To be set while the worker waits for others: it does not count as hanging then.
     pub(crate) fn awaits_others(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.awaits_others)
     }
 
-    /// Calls `work` with each parcel until there has been one to end with. False where the receiver is gone without that.
+    /// Calls `work` with each parcel up to one that orders the end. False if the receiver is gone without
+    /// that order.
     pub(crate) fn serve(&mut self, mut work: impl FnMut(&Parcel)) -> bool {
         let mut backoff = Backoff::default();
         loop {
             let Ok(mut parcel) = self.full.pop() else {
-                // Asked for before it is looked once more: the last parcel may have come in between.
+                // Read before the ring is polled once more: the last parcel may have arrived in between.
                 let is_left = self.full.is_abandoned();
                 if is_left && self.full.is_empty() {
                     return false;
@@ -82,7 +83,7 @@ impl Inbox {
             work(&parcel);
             let is_end = parcel.order == Order::End;
             parcel.clear();
-            // There is room for all parcels that there are.
+            // There is room for all existing parcels.
             let _ = self.empty.push(parcel);
             self.done.fetch_add(1, Ordering::Release);
             if is_end {
@@ -102,10 +103,10 @@ pub(crate) struct Lane {
     /// Parcels sent, and those that the worker is done with.
     pub(crate) sent: u64,
     done: Arc<AtomicU64>,
-    /// Packets handed over since somebody asked.
+    /// Packets handed over since the last query.
     pub(crate) handed_over: u64,
     pub(crate) has_failed: bool,
-    /// Somebody was told so.
+    /// The failure was reported.
     pub(crate) is_known: bool,
     /// As in [`Inbox`].
     awaits_others: Arc<AtomicBool>,
@@ -114,7 +115,7 @@ pub(crate) struct Lane {
 impl Lane {
     /// Both ends of a worker's rings, with this many parcels, each for this many packets.
     pub(crate) fn new(parcels: usize, burst: usize) -> (Self, Inbox) {
-        // With none nothing could ever be handed over.
+        // Without parcels nothing could ever be handed over.
         let parcels = parcels.max(1);
         let (full, inbox_full) = RingBuffer::new(parcels);
         let (mut inbox_empty, empty) = RingBuffer::new(parcels);
@@ -144,13 +145,13 @@ impl Lane {
 
     /// Bytes that this many parcels take.
     pub(crate) fn bytes(parcels: usize, burst: usize) -> usize {
-        let segments = 2 * size_of::<packet::TcpSegment>();
+        let segments = 2 * (size_of::<packet::TcpSegment>() + size_of::<packet::OutOfOrder>());
         let packets =
             size_of::<packet::KeyedPacket<KeyV4>>() + size_of::<packet::KeyedPacket<KeyV6>>() + segments;
         parcels * (size_of::<Parcel>() + burst * packets + 2 * size_of::<Box<Parcel>>())
     }
 
-    /// The parcel that is being filled, or an empty one, where there is one.
+    /// The parcel that is being filled, or an empty one, if any.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Box<Parcel>> {
         if let Some(parcel) = self.open.take() {
@@ -173,7 +174,7 @@ impl Lane {
         self.open = Some(parcel);
     }
 
-    /// Sends the parcel that is being filled, if there is one.
+    /// Sends the parcel that is being filled, if any.
     #[inline]
     pub(crate) fn send_open(&mut self) {
         if let Some(parcel) = self.open.take() {
@@ -190,12 +191,12 @@ impl Lane {
     #[inline]
     pub(crate) fn send(&mut self, parcel: Box<Parcel>) {
         self.handed_over += parcel.packets();
-        // There is room for all parcels that there are.
+        // There is room for all existing parcels.
         let _ = self.full.push(parcel);
         self.sent += 1;
     }
 
-    /// True where the worker is done with all that it was sent, or has failed.
+    /// True if the worker is done with all that it was sent, or has failed.
     #[inline]
     pub(crate) fn has_settled(&mut self) -> bool {
         if self.has_failed || self.done.load(Ordering::Acquire) == self.sent {
@@ -210,7 +211,7 @@ impl Lane {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// The worker waits for what others have to do first.
+    /// The worker waits for others.
     pub(crate) fn awaits_others(&self) -> bool {
         self.awaits_others.load(Ordering::Relaxed)
     }

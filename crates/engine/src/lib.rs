@@ -1,7 +1,7 @@
 //! Measuring: frames from sources through parser and flow tables to windows, records and the report, with every
 //! packet accounted for.
 //!
-//! The crate knows nothing of DPDK, query text and transport.
+//! The crate does not depend on DPDK, query text or transport.
 //!
 //! ```
 //! use engine::{Config, Observer, Plan, RecordSink, Snapshot};

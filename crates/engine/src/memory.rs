@@ -5,8 +5,8 @@ use crate::design::State;
 use crate::lane::Lane;
 use crate::plan::Plan;
 
-/// Bytes that tables begin with where flows are merged ([`Plan::merges`]): four
-/// arenas of 2 MiB for each address family, twice a worker where its state is its own, and once where they are merged.
+/// Initial bytes of tables if flows are merged ([`Plan::merges`]): four arenas of 2 MiB for each address
+/// family, twice per worker if state is separate, and once where they are merged.
 pub fn merging_bytes(plan: &Plan) -> usize {
     const TABLES: usize = 2 * 4 * (2 << 20);
     match (plan.merges(), plan.state) {

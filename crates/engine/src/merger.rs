@@ -1,4 +1,4 @@
-//! Puts together what receivers and workers say of each window, and of the run.
+//! Merges the reports of receivers and workers about each window, and about the run.
 
 use crate::closed::{ClosedWindow, Totals};
 use crate::collector::{WindowSums, merge_other};
@@ -14,7 +14,7 @@ use summary::Counts;
 use task::Watermarks;
 use task::rows::Unplaced;
 
-/// A window that not all have spoken of yet.
+/// A window that not all have reported yet.
 #[derive(Debug, Default)]
 struct Pending {
     header: Option<WindowHeader>,
@@ -23,16 +23,17 @@ struct Pending {
     handed_over: Vec<(WorkerId, u64)>,
 }
 
-/// Merges windows of any number of receivers and workers. A window is reported when everybody is past it.
+/// Merges windows of any number of receivers and workers. A window is reported when all of them have
+/// completed it.
 #[derive(Debug)]
 pub(crate) struct Merger {
-    /// Windows are of time: their numbers say how many were left out.
+    /// Windows are of time: their numbers show how many were left out.
     is_by_time: bool,
     tracks_loss: bool,
     receivers: Watermarks,
-    /// Where shares of flows are merged, that is one more, the last.
+    /// If shares of flows are merged, merging counts as one more, the last.
     workers: Watermarks,
-    /// Flows are in one place, and not any worker's.
+    /// Flows are in shared tables, not in those of a worker.
     is_shared: bool,
     pending: BTreeMap<WindowId, Pending>,
     windows: WindowCounts,
@@ -71,14 +72,15 @@ impl Merger {
         }
     }
 
-    /// Flows are shares: of each window comes one more part, of what is merged. `is_shared`: the shares are no worker's.
+    /// Flows are shares: each window has one more part, that of merging. `is_shared`: the shares belong to no
+    /// worker.
     pub(crate) fn merging(mut self, is_shared: bool) -> Self {
         self.workers.add();
         self.is_shared = is_shared;
         self
     }
 
-    /// The number that merging has among the workers.
+    /// The number of merging among the workers.
     pub(crate) fn merged(&self) -> WorkerId {
         WorkerId::new(self.workers.len() - 1)
     }
@@ -98,7 +100,7 @@ impl Merger {
         }
     }
 
-    /// False where what this worker says counts no more: its packets are counted as those of a failed one already.
+    /// False if this worker's reports are ignored: its packets are counted as those of a failed one already.
     pub(crate) fn is_heard(&self, worker: WorkerId) -> bool {
         !self.workers[worker.index()].has_failed()
     }
@@ -122,7 +124,7 @@ impl Merger {
         self.workers[worker.index()].complete(WindowId::MAX);
     }
 
-    /// Nothing comes from this receiver any more.
+    /// This receiver reports nothing more.
     pub(crate) fn receiver_ended(&mut self, receiver: ReceiverId) {
         self.receivers[receiver.index()].end();
     }
@@ -132,17 +134,17 @@ impl Merger {
         self.receivers[receiver.index()].fail();
     }
 
-    /// Nothing comes from this worker any more.
+    /// This worker reports nothing more.
     pub(crate) fn worker_ended(&mut self, worker: WorkerId) {
         self.workers[worker.index()].end();
     }
 
-    /// This worker is gone, with what it had not sealed. False where that was known, or it had ended well.
+    /// This worker is gone, with what it had not sealed. False if that was known, or it had ended normally.
     pub(crate) fn worker_failed(&mut self, worker: WorkerId) -> bool {
         self.workers[worker.index()].fail()
     }
 
-    /// The next window of which everybody has spoken, and what exporters are told of it.
+    /// The next window that all receivers and workers have reported, and its account for exporters.
     pub(crate) fn take_window(&mut self) -> Option<(ClosedWindow, Account)> {
         let (window, header, sums, handed_over) = loop {
             let &window = self.pending.first_key_value()?.0;
@@ -163,7 +165,7 @@ impl Merger {
         let mut surplus = 0;
         if self.receivers.has_failure() || self.workers.has_failure() {
             if self.is_shared {
-                // What a worker had counted before it failed is there.
+                // What a worker had counted before it failed is included.
                 failed = handed_over.saturating_sub(totals.packets);
             }
             surplus = (totals.packets + failed).saturating_sub(handed_over);
@@ -207,8 +209,8 @@ impl Merger {
         Some((closed, account))
     }
 
-    /// Why a window ended that all are behind, and that ended so for those who were in it: for the others, time may have
-    /// gone on elsewhere.
+    /// Why a window ended that all have left, and that ended so for those who were in it: for the others,
+    /// time may have advanced elsewhere.
     fn ended_by(&self, window: WindowId, ended_by: WindowEnd) -> WindowEnd {
         match self.pending.first_key_value() {
             Some((&next, _)) if next == window.next() => WindowEnd::Full,
@@ -251,11 +253,11 @@ impl ReceiverEnd {
     }
 }
 
-/// What the ends of receivers and workers add up to.
+/// The sums of the final results of receivers and workers.
 #[derive(Debug, Default)]
 pub(crate) struct RunEnd {
     pub(crate) packets: PacketCounts,
-    /// Outside: no receiver yet. Inside: one cannot know.
+    /// Outer `None`: no receiver yet. Inner `None`: one of them cannot know.
     pub(crate) loss: Option<Option<Counters>>,
     pub(crate) span: Option<Span>,
     pub(crate) records_ended: u64,
@@ -293,18 +295,18 @@ pub struct RunTotals {
     pub packets: PacketCounts,
     /// Sums of the tables.
     pub totals: Totals,
-    /// The records; what outputs did with them is for them to say.
+    /// The records; outputs report what they did with them.
     pub flows: FlowCounts,
     /// Stream time.
     pub span: Option<Span>,
     /// Memory taken, bytes.
     pub memory_bytes: u64,
-    /// TCP losses over all flows; `None` where they were not tracked.
+    /// TCP losses over all flows; `None` if they were not tracked.
     pub tcp_loss: Option<LossCounts>,
 }
 
-/// What was watched of a window: of the run's first one from the first frame on, of its last one up to the latest. Single receivers
-/// begin and end when they will.
+/// The observed part of a window: of the run's first one from the first frame on, of its last one up to the
+/// latest. Individual receivers begin and end at any time.
 fn watched(span: &Span, seen: &Span, is_first: bool, ended_by: WindowEnd) -> Span {
     Span {
         start_ns: if is_first { seen.start_ns } else { span.start_ns },
@@ -315,7 +317,7 @@ fn watched(span: &Span, seen: &Span, is_first: bool, ended_by: WindowEnd) -> Spa
 fn merge_headers(sum: &mut WindowHeader, more: WindowHeader) {
     sum.span = around(sum.span, more.span);
     sum.watched = around(sum.watched, more.watched);
-    // Time went on where it went on for one of them.
+    // Time has advanced if it has for any of them.
     sum.ended_by = match (sum.ended_by, more.ended_by) {
         (WindowEnd::Full, _) | (_, WindowEnd::Full) => WindowEnd::Full,
         (WindowEnd::Jump, _) | (_, WindowEnd::Jump) => WindowEnd::Jump,
@@ -336,7 +338,7 @@ fn around(a: Span, b: Span) -> Span {
     Span { start_ns: a.start_ns.min(b.start_ns), end_ns: a.end_ns.max(b.end_ns) }
 }
 
-/// Nothing is known where one of them does not know.
+/// Unknown if one of them is unknown.
 fn add_losses(sum: Option<Counters>, more: Option<Counters>) -> Option<Counters> {
     let (mut sum, more) = (sum?, more?);
     sum.add(&more);
@@ -391,7 +393,7 @@ mod tests {
     #[test]
     fn a_window_waits_for_all_in_whichever_order() {
         use WindowEnd::{Full, RunEnd};
-        // What is said: (true: header, number of the receiver or worker).
+        // What is reported: (true: header, number of the receiver or worker).
         let said = [(true, 0), (true, 1), (false, 0), (false, 1), (false, 2)];
         for rotation in 0..said.len() {
             let mut merger = merger(2, 3);
@@ -405,7 +407,7 @@ mod tests {
                 let expected = if said == 4 { vec![(0, 7, Full, 20, 0)] } else { Vec::new() };
                 assert_eq!(ready(&mut merger), expected, "rotation {rotation}, word {said}");
             }
-            // The second window comes with the ends only.
+            // The second window is reported only with the ends.
             merger.header(r(0), w(0), header(8, RunEnd, 1, &[1]));
             merger.receiver_ended(r(0));
             merger.receiver_ended(r(1));
@@ -425,7 +427,8 @@ mod tests {
             (0, 5, Full),
             (0, 6, RunEnd),
             (1, 1, Jump),
-            // The second one's time goes on to where the first one's jumped over, and then on behind the first one's end.
+            // The second one's time continues to where the first one's jumped over, and then past the first
+            // one's end.
             (1, 2, Jump),
             (1, 9, Jump),
             (1, 12, RunEnd),
@@ -486,7 +489,7 @@ mod tests {
         merger.part(merger.merged(), at(2), &measured(13));
         let (report, _) = merger.take_window().expect("all have spoken");
         assert_eq!((report.packets.measured, report.packets.not_measured.total()), (13, 7));
-        // Of the failed receiver, five packets are there that it had not told of.
+        // Five packets of the failed receiver are counted that it had not reported.
         merger.header(r(0), w(0), header(3, Full, 10, &[10]));
         merger.part(w(0), at(3), &WindowSums::default());
         merger.receiver_failed(r(1));
@@ -508,7 +511,7 @@ mod tests {
         merger.receiver_ended(r(1));
         merger.worker_ended(w(1));
         assert_eq!(ready(&mut merger), []);
-        // The receiver that sent its worker on failed before it told of the window.
+        // The receiver had ordered its worker to turn, and failed before it reported the window.
         merger.receiver_ended(r(0));
         assert!(merger.worker_failed(w(0)));
         assert_eq!(ready(&mut merger), [(0, 2, WindowEnd::RunEnd, 5, 0)]);

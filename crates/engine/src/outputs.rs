@@ -1,10 +1,12 @@
-//! Where finished records and window rows go: a thread apart from measuring writes them and answers queries.
+//! Where finished records and window rows go: a separate thread writes them and answers queries.
 //!
-//! Records and rows travel in blocks through a bounded queue. A replay waits where the queue is full, since it can; a live
-//! source does not: what the queue cannot take is counted, and a window some of whose rows were refused is partial.
+//! Records and rows travel in blocks through a bounded queue. A replay waits if the queue is full. A live
+//! source does not: what the queue cannot take is counted, and a window some of whose rows were refused is
+//! partial.
 //!
-//! Rows of windows are passed on where a query about single windows or `--rows` asks for them. Queries over the run read the totals of
-//! records when these end, which are several times fewer; where losses are tracked they read rows of windows, which have losses.
+//! Rows of windows are passed on if a query about single windows or `--rows` requires them. Queries over the
+//! run read the totals of records when these end, which are several times fewer; where losses are tracked
+//! they read rows of windows, which have losses.
 
 mod answers;
 mod consumer;
@@ -29,26 +31,27 @@ use std::thread::JoinHandle;
 use summary::Parts;
 use task::rows::Unplaced;
 
-/// Bytes of a block: some thousand records or rows make its hand-over free and still come soon.
+/// Bytes of a block: with some thousand records or rows the cost of handing over is negligible, and they
+/// still arrive soon.
 const BLOCK_BYTES: usize = 256 << 10;
-/// Blocks that may wait, 20 MiB: the rows of 200,000 flows, or what a writer of a million records a second has in an eighth of a
-/// second.
+/// Blocks that may wait, 20 MiB: the rows of 200,000 flows, or the output of a writer of a million records a
+/// second in an eighth of a second.
 const WAITING: usize = 80;
 
-/// Where windows go with their answers, on the outputs' thread. False where they cannot be passed on.
+/// Receives windows with their answers, on the outputs' thread. Returns false if they cannot be passed on.
 pub type WindowOutlet = Box<dyn FnMut(Window) -> bool + Send>;
 
-/// Where window rows go besides queries (`--rows`).
+/// Receives window rows in addition to queries (`--rows`).
 pub trait RowOutput: Send {
     /// Takes rows of IPv4 of the window that begins at `start_ns`.
     fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> std::io::Result<()>;
     /// Takes rows of IPv6.
     fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> std::io::Result<()>;
-    /// Nothing comes any more.
+    /// No more rows follow.
     fn finish(self: Box<Self>) -> std::io::Result<()>;
 }
 
-/// What becomes of records, rows and windows.
+/// The destinations of records, rows and windows.
 pub struct Destinations {
     /// Take finished records.
     pub writers: Vec<Box<dyn RecordWriter>>,
@@ -101,7 +104,7 @@ struct Lacking {
     refused_rows: u64,
     /// Packets without a place in the table.
     unplaced: Unplaced,
-    /// Workers whose records did not come.
+    /// Workers whose records are missing.
     failed_workers: u64,
 }
 
@@ -114,27 +117,27 @@ impl Lacking {
 }
 
 impl RunRows {
-    /// What the run's answers lack of a window. Of its refused rows they lack none that they do not read.
+    /// What the run's answers lack of a window. Refused rows count only for answers that read them.
     fn lacking(self, window: &ClosedWindow) -> Lacking {
         let refused_rows = if self == Self::OfWindows { window.refused_rows } else { 0 };
         Lacking { refused_rows, unplaced: window.unplaced, failed_workers: 0 }
     }
 }
 
-/// What goes to the thread.
+/// A message to the outputs' thread.
 enum Message {
-    /// The block comes back by the sender beside it.
+    /// The block returns through the sender next to it.
     Records(Vec<FlowRecord>, Sender<Vec<FlowRecord>>),
     Rows(WindowId, RowBlock, Sender<RowBlock>),
     /// `true`: as in [`RecordSink::begin_last_record_rows`].
     RecordRows(RowBlock, bool, Sender<RowBlock>),
     Window(Box<ClosedWindow>),
-    /// In addition to what windows say.
+    /// In addition to the windows' own reports.
     Lacking(Lacking),
     Account(Account),
 }
 
-/// Bytes of a record with what hangs on it.
+/// Bytes of a record with its optional parts.
 fn record_bytes(parts: &Parts) -> usize {
     let has_more = parts.loss || parts.statistics.iter().any(Option::is_some);
     let plain = size_of::<FlowRecord>();
@@ -147,7 +150,7 @@ fn row_bytes(parts: &Parts) -> usize {
     size_of::<WindowRow<KeyV6>>() + if parts.loss { size_of::<LossCounts>() } else { 0 }
 }
 
-/// What of a sending half does not change.
+/// The constant part of a sending half.
 #[derive(Clone, Debug)]
 struct Setting {
     /// Records in a full block; 0 where nothing takes records.
@@ -165,7 +168,7 @@ struct Setting {
 /// What queries over the run read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunRows {
-    /// There are none.
+    /// Not at all.
     Nothing,
     /// The totals of records.
     OfRecords,
@@ -173,7 +176,7 @@ enum RunRows {
     OfWindows,
 }
 
-/// The sending half: what a measuring thread holds. The first one made has the thread as well.
+/// The sending half, held by a measuring thread. The first one created also owns the outputs' thread.
 #[derive(Debug)]
 pub struct Outputs {
     setting: Setting,
@@ -205,7 +208,7 @@ struct HandOverCounters {
     dropped: AtomicU64,
 }
 
-/// What the output thread has to say at the end.
+/// What the output thread reports at the end.
 #[derive(Debug, Default)]
 pub struct OutputsResult {
     /// Records handed to it.
@@ -223,10 +226,10 @@ pub struct OutputsResult {
 }
 
 impl Outputs {
-    /// Starts the thread. Everything is anonymised before anything is made of it.
+    /// Starts the thread. Everything is anonymised before it is used.
     ///
     /// # Errors
-    /// Where the machine gives no thread.
+    /// If the thread cannot be started.
     pub fn start(
         destinations: Destinations,
         config: &Config,
@@ -250,7 +253,8 @@ impl Outputs {
             rows: BLOCK_BYTES / row_bytes(parts),
             time_base,
         };
-        // The queue counts into the run's memory even where that leaves less for the tables than they would like.
+        // The queue is charged to the run's memory even if that leaves less for the tables than they could
+        // use.
         let queue = config.limits.lease((WAITING + 2) * BLOCK_BYTES);
         let consumer = Consumer::new(destinations, config, control.clone(), run, warn, Arc::clone(&rotation));
         let thread = std::thread::Builder::new().name("outputs".to_owned()).spawn(move || {
@@ -289,7 +293,7 @@ impl Outputs {
         }
     }
 
-    /// Whoever sets it has writers of several files begin the next one, within a fifth of a second.
+    /// The flag that makes writers of several files begin the next one, within a fifth of a second.
     pub fn rotation(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.rotation)
     }
@@ -328,7 +332,7 @@ impl Outputs {
         }
     }
 
-    /// Gives back what the queue had no room for, or nobody takes.
+    /// Returns what the queue had no room for, or no thread takes.
     fn send(&mut self, message: Message) -> Option<Message> {
         match self.setting.time_base {
             TimeBase::Packets => self.full.send(message).err().map(|error| error.0),
@@ -373,7 +377,7 @@ impl Outputs {
         }
     }
 
-    /// The rows gathered, for which an empty block comes in, and where the block goes back to.
+    /// The rows gathered, for which an empty block is swapped in, and where the block is returned to.
     fn next_block(&mut self, of: fn(&mut Self) -> &mut RowBlock) -> (RowBlock, Sender<RowBlock>) {
         let empty = self.empty_rows.1.try_recv().unwrap_or_default();
         (std::mem::replace(of(self), empty), self.empty_rows.0.clone())
@@ -411,7 +415,7 @@ impl RecordSink for Outputs {
     fn begin_rows(&mut self, window: WindowId) {
         self.window = window;
         let Setting { takes_all_rows, control, .. } = &self.setting;
-        self.takes_rows = *takes_all_rows || control.set(window).rows().asks_of_windows();
+        self.takes_rows = *takes_all_rows || control.set(window).asks_of_windows();
     }
 
     #[inline]
@@ -472,7 +476,7 @@ impl RecordSink for Outputs {
         self.setting.time_base = TimeBase::Packets;
     }
 
-    /// Where the queue is full the next account says it all; the last one waits for the end.
+    /// If the queue is full, the next account covers this one; the last one waits until the end.
     fn account(&mut self, account: Account) {
         self.hand_over();
         self.unsent = self.send(Message::Account(account)).map(|_| account);

@@ -1,9 +1,9 @@
-//! A design settled for a source and a machine: how many threads there are, and on which cores.
+//! A design resolved for a source and a machine: its number of threads, and their cores.
 
 use crate::design::{Cores, Design, Split, State};
 use crate::refusal::Refusal;
 
-/// A design, settled for a source and a machine.
+/// A design, resolved for a source and a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The design.
@@ -16,7 +16,7 @@ pub struct Plan {
     pub split: Split,
     /// Where flows are kept.
     pub state: State,
-    /// The cores of the threads, receivers first, then their workers; empty where threads may go where they like.
+    /// The cores of the threads, receivers first, then their workers; empty if threads are not pinned.
     pub cores: Vec<usize>,
     /// More threads than cores.
     pub oversubscribed: bool,
@@ -25,7 +25,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// One thread that does all, on whichever core.
+    /// One thread for everything, on any core.
     pub fn single() -> Self {
         Self {
             design: Design::Rss,
@@ -39,11 +39,11 @@ impl Plan {
         }
     }
 
-    /// Settles what was asked for on a source with `queues` queues and a machine that offers the cores `allowed`: split by hash and
-    /// with separate state.
+    /// Resolves the requested plan for a source with `queues` queues and a machine that offers the cores
+    /// `allowed`: split by hash and with separate state.
     ///
     /// # Errors
-    /// The first reason why there is no such plan.
+    /// The first reason why the plan is not possible.
     pub fn new(
         design: Option<Design>,
         cores: Option<&Cores>,
@@ -117,8 +117,9 @@ impl Plan {
         })
     }
 
-    /// True where a flow is not one core's: what is kept of it is merged when a window closes, and
-    /// [`crate::admission`] says what that leaves possible. (The only worker of a receiver gets all of it, however it is split.)
+    /// True if a flow is not confined to one core: its state is merged when a window closes, and
+    /// [`crate::admission`] determines what is possible then. (The only worker of a receiver gets the whole
+    /// flow, however packets are split.)
     pub fn merges(&self) -> bool {
         self.state == State::Shared || self.split == Split::Position && self.workers > 1
     }
@@ -174,7 +175,7 @@ mod tests {
         settles(("pipeline", "2", 1), "pipeline", (1, 1), &[0, 1]);
         settles(("cooperative", "5-5", 1), "cooperative", (1, 0), &[5]);
         settles(("2x1", "", 2), "2x1", (2, 1), &[]);
-        // Fewer cores than threads go round.
+        // If there are fewer cores than threads, cores are reused in turn.
         settles(("2x1", "1,0", 2), "2x1", (2, 1), &[1, 0, 1, 0]);
     }
 

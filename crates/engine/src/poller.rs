@@ -14,32 +14,33 @@ use report::Counters;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Time between two reports of progress: each wakes a thread, which takes somebody's core for that.
+/// Time between two reports of progress: each wakes a thread, which preempts another one on its core.
 const PROGRESS: Duration = Duration::from_millis(50);
-/// Polls after which the clock is asked whether it is over; while nothing arrives it is asked at every one.
+/// Polls after which the clock is read to see whether it is over; while nothing arrives it is read at every
+/// poll.
 const PROGRESS_POLLS: u32 = 1024;
 
-/// Who is told what a receiver comes across.
+/// Receives the events of a receiver.
 pub(crate) trait Events {
     /// It has turned away from a window.
     fn header(&mut self, header: WindowHeader);
     /// Its own worker has sealed a window.
     fn part(&mut self, sealed: Sealed);
-    /// One of its workers, the one behind this lane, does not answer.
+    /// One of its workers, the one of this lane, does not respond.
     fn worker_failed(&mut self, lane: usize);
-    /// This many frames and bytes of its sources have come so far. Comes every some thousand bursts, and
-    /// now and then while nothing arrives.
+    /// This many frames and bytes of its sources have arrived so far. Called every few thousand bursts, and
+    /// from time to time while nothing arrives.
     fn progress(&mut self, received: u64, done_bytes: u64);
-    /// A line for the user.
+    /// A warning for the user.
     fn warning(&mut self, line: String);
 }
 
-/// What ends a receiver besides its sources.
+/// What ends a receiver in addition to its sources.
 #[derive(Debug)]
 pub(crate) struct Ends<'a> {
     /// The user.
     pub(crate) stop: &'a AtomicBool,
-    /// Nothing arriving anywhere, where that is asked for.
+    /// Nothing arrives at any receiver, if that is watched for.
     pub(crate) quiet: IdleVoter<'a>,
 }
 
@@ -49,11 +50,11 @@ pub(crate) struct PollerEnd {
     pub(crate) counted: ReceiverEnd,
     /// What went wrong with sources.
     pub(crate) errors: Vec<SourceError>,
-    /// True where `stop` ended it.
+    /// True if `stop` ended it.
     pub(crate) stopped: bool,
-    /// How often links of its sources were found to have gone down; `None` where none has a link.
+    /// How often links of its sources were found to have gone down; `None` if none has a link.
     pub(crate) link_downs: Option<u64>,
-    /// Where its time went, if that was noted.
+    /// Where its time went, if measured.
     pub(crate) steps: Option<Steps>,
 }
 
@@ -109,13 +110,14 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         }
     }
 
-    /// Receives from `sources`, all of the same time base: replays one after the other, live ones in turn. What it
-    /// counted, and what is to be ended behind it.
+    /// Receives from `sources`, all of the same time base: replays in sequence, live ones in turn. Returns
+    /// what it counted, and what is to be ended after it.
     pub(crate) fn run(mut self, sources: &mut [Box<dyn PacketSource>]) -> (PollerEnd, D, E) {
         let mut errors = Vec::new();
         let began = Instant::now();
         let counting = self.stopwatch.is_on().then(Counting::start).flatten();
-        // What a full ring refuses is counted by whether this is known, from the first window on.
+        // The source's loss must be known from the first window on, because it decides how refusals of a full
+        // ring are counted.
         self.receiver.set_loss(lost(sources));
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
         if is_live {
@@ -131,7 +133,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             }
         }
         self.receiver.set_loss(lost(sources));
-        let counted = self.receiver.end(&mut self.down);
+        let counted = self.receiver.end(self.filter, &mut self.down);
         self.pass_on();
         let Steps { receive, free, parse: burst, .. } = self.steps;
         let (count, within_bursts) = self.receiver.count_time();
@@ -167,7 +169,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             }
             let mut took = false;
             for (source, ended) in sources.iter_mut().zip(&mut ended) {
-                // What would not be measured is not taken from the source.
+                // Frames that would not be measured are not taken from the source.
                 if self.limit() == 0 {
                     break;
                 }
@@ -225,19 +227,20 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     fn measure(&mut self, burst: Burst<'_>) {
         let mut rest = burst;
         loop {
-            let (limit, before) = (self.limit(), self.receiver.received());
+            let limit = self.limit();
             let Self { receiver, filter, down, stopwatch, steps, .. } = self;
-            let is_done = stopwatch.time(&mut steps.parse, || receiver.burst(rest, limit, *filter, down));
-            if is_done {
-                return;
+            let left = stopwatch.time(&mut steps.parse, || receiver.burst(rest, limit, *filter, down));
+            match left {
+                None => return,
+                Some(left) => rest = left,
             }
-            rest = rest.split(self.receiver.received() - before).1;
             self.pass_on();
             self.await_answers();
         }
     }
 
-    /// Waits until the window before the one that was turned away from last is answered, and with it all before.
+    /// Waits until the window before the one that was turned away from last is answered, and with it all
+    /// earlier ones.
     #[cold]
     fn await_answers(&self) {
         if let (Some(control), [Some(window), _]) = (&self.config.control, self.last_turned) {
@@ -263,7 +266,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         self.config.packets.map_or(u64::MAX, |packets| packets.saturating_sub(self.receiver.received()))
     }
 
-    /// Passes on what windows have to say.
+    /// Passes on the reports of windows.
     fn pass_on(&mut self) {
         for header in self.receiver.take_headers() {
             self.last_turned = [self.last_turned[1], Some(header.number)];
@@ -284,7 +287,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     }
 }
 
-/// The losses of all sources by name; `None` where one of them cannot know.
+/// The losses of all sources by name; `None` if one of them cannot know.
 fn lost(sources: &mut [Box<dyn PacketSource>]) -> Option<Counters> {
     let mut sum = Counters::default();
     for source in sources {

@@ -1,5 +1,5 @@
-//! The receiving side of measuring: frames in, parsed bursts and the turns of windows out. Reads no clock: time is told
-//! to it.
+//! The receiving side of measuring: frames in, parsed bursts and the turns of windows out. Reads no clock:
+//! the caller passes the time.
 
 use crate::config::{Config, Every};
 use crate::control::Control;
@@ -9,24 +9,27 @@ use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
 use crate::window_barrier::Seat;
 use packet::{BurstParser, Frame, NotMeasured, Packets, ParserConfig, Remark};
-use port::{Burst, Filter, TimeBase};
+use port::{Burst, Filter, HeldFrame, TimeBase};
 use report::{Counters, PacketCounts, Span, WindowEnd};
 use std::time::Duration;
 use task::Generation;
 
-/// Who takes what a receiver has parsed: tables on the same core, or the way to those on others.
+/// The destination of parsed packets: tables on the same core, or the rings to other cores.
 pub(crate) trait Downstream {
-    /// This many frames are parsed into the parser's burst now: time for the memory of those after them to come.
+    /// This many frames are parsed into the parser's burst now: the memory of the frames after them is
+    /// prefetched.
     fn make_ready(&mut self, _: &BurstParser, _frames: usize) {}
-    /// True where the parser's burst of this many packets, the first of which has waited so long, is better taken with more.
+    /// True if the parser's burst of this many packets, the first of which has waited for this long, had
+    /// better be taken with more packets.
     fn waits_for_more(&self, _packets: usize, _held_ns: u64) -> bool {
         false
     }
-    /// These were parsed just now and are counted with the rest of their burst: time for their memory to come.
+    /// These were parsed just now and are counted with the rest of their burst: their index lines are
+    /// prefetched.
     fn prefetch_index(&mut self, _: Packets<'_>) {}
     /// Takes the parser's burst, which is to be left empty. `now`: stream time before its first packet.
     fn count(&mut self, parser: &mut BurstParser, now: u64);
-    /// The same before an order, which waits for its way to be free: so does what comes before it.
+    /// The same before an order. An order waits until it can be sent, and so do the packets before it.
     fn count_last(&mut self, parser: &mut BurstParser, now: u64) {
         self.count(parser, now);
     }
@@ -36,11 +39,11 @@ pub(crate) trait Downstream {
     fn turn(&mut self, window: WindowId, now: u64);
     /// A burst of `frames` of a replay is counted; stream time is `now`.
     fn sweep_replay(&mut self, frames: usize, now: u64);
-    /// The clock of a live source says `now`.
+    /// The clock of a live source is at `now`.
     fn sweep_live(&mut self, now: u64);
-    /// Nothing comes just now.
+    /// No packets at the moment.
     fn idle(&mut self);
-    /// Waits until all that was passed on is counted, and said of the windows turned away from.
+    /// Waits until all that was passed on is counted, and reported for the windows turned away from.
     fn settle(&mut self) {}
     /// The oldest window whose flows are all sealed here and that was not taken yet.
     fn take_sealed(&mut self) -> Option<Sealed> {
@@ -50,18 +53,18 @@ pub(crate) trait Downstream {
     fn take_failed(&mut self) -> Vec<usize> {
         Vec::new()
     }
-    /// Packets handed to each worker since the last call; empty where there is one only, which gets all of them.
+    /// Packets handed to each worker since the last call; empty with a single worker, which gets all of them.
     fn take_handed_over(&mut self) -> Vec<u64> {
         Vec::new()
     }
-    /// Parsed packets that could not be passed on so far, by whose fault.
+    /// Parsed packets that could not be passed on so far, by cause.
     fn refused(&self) -> Refused {
         Refused::default()
     }
 }
 
-/// Frames that are parsed between two calls of [`Downstream::prefetch_index`]: few of the usual burst of 256, so that most of it is
-/// parsed while the index lines of the first are on their way.
+/// Frames that are parsed between two calls of [`Downstream::prefetch_index`]: few of the usual burst of 256,
+/// so that most of it is parsed while the index lines of the first are being fetched.
 pub(crate) const EXPECTED: usize = 16;
 
 /// Counter of frames for which a worker's ring had no room.
@@ -69,13 +72,39 @@ pub(crate) const RING_FULL: &str = "ring_full";
 /// Counter of frames whose worker had failed.
 pub(crate) const WORKER_FAILED: &str = "worker_failed";
 
-/// Packets that were parsed and not counted by anybody.
+/// Packets that were parsed and not counted by any worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Refused {
     /// A worker's ring was full.
     pub(crate) ring_full: u64,
     /// The worker had failed.
     pub(crate) worker_failed: u64,
+}
+
+/// A frame of a replay that is further ahead of stream time than this, an hour, moves it only if the next frame is too: one wrong
+/// clock would end every record otherwise.
+const AHEAD_NS: u64 = 3_600_000_000_000;
+
+/// What [`Receiver::parse`] did with its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parsed {
+    /// It took all.
+    All,
+    /// The next one is not to be measured now.
+    Over,
+    /// The next one is ahead of stream time.
+    Ahead,
+}
+
+/// What is to be done with a frame whose time is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alert {
+    /// Stream time follows it.
+    InOrder,
+    /// It has none.
+    BadTime,
+    Over,
+    Ahead,
 }
 
 /// Parser and windows of one receiver.
@@ -97,13 +126,21 @@ pub(crate) struct Receiver<'a> {
     first_ns: Option<u64>,
     received: u64,
     backwards: u64,
+    /// Frames so far ahead that stream time did not follow.
+    ahead: u64,
+    /// A frame that is ahead and was the last one of its burst: the next frame decides.
+    held: Option<HeldFrame>,
     open: Option<OpenWindow>,
-    /// Stream time at which a replay's frame turns the window or ends the run; never for a live source, whose clock
-    /// does that.
+    /// Stream time at which a replay's frame turns the window or ends the run; never for a live source, where
+    /// the clock does that.
     turn_at: u64,
+    /// A frame with this time or a later one is looked at: it may turn the window, be ahead, or have no time.
+    alert_at: u64,
+    /// The frame at hand is ahead, and stream time follows it.
+    follows: bool,
     /// Packets for which a burst has room.
     room: usize,
-    /// A frame came that lies behind the run's duration.
+    /// A frame arrived that lies past the run's duration.
     is_past_end: bool,
     /// It stops at the end of each window.
     stops: bool,
@@ -122,12 +159,12 @@ pub(crate) struct Receiver<'a> {
     count_time: Duration,
     /// How much of it, and of noting it, was between bursts.
     between: Duration,
-    /// Where it waits for the other receivers between windows, if it has to.
+    /// Its place at the barrier between windows, if receivers wait for one another.
     seat: Option<Seat<'a>>,
 }
 
 impl<'a> Receiver<'a> {
-    /// A receiver that has seen nothing.
+    /// A receiver that has received nothing.
     pub(crate) fn new(config: &Config, time_base: TimeBase, seat: Option<Seat<'a>>) -> Self {
         let Config { seed, key, parts, tunnel, .. } = *config;
         let parsed = ParserConfig { tunnel, key, paired: parts.are_paired(), segments: parts.loss };
@@ -146,8 +183,12 @@ impl<'a> Receiver<'a> {
             first_ns: None,
             received: 0,
             backwards: 0,
+            ahead: 0,
+            held: None,
             open: None,
             turn_at: if time_base == TimeBase::Packets { 0 } else { u64::MAX },
+            alert_at: if time_base == TimeBase::Packets { 0 } else { Frame::LATEST_NS + 1 },
+            follows: false,
             room: config.burst,
             is_past_end: false,
             stops: time_base == TimeBase::Packets && config.control.as_ref().is_some_and(Control::is_paced),
@@ -165,7 +206,8 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Time that passing on took, and how much of [`Receiver::burst`] it and noting it were; nothing where it is not noted.
+    /// The time spent on passing on, and the part of [`Receiver::burst`] spent on it and on measuring it;
+    /// zero if it is not measured.
     pub(crate) fn count_time(&self) -> (Duration, Duration) {
         (self.count_time, self.passing_on() - self.between)
     }
@@ -177,10 +219,11 @@ impl<'a> Receiver<'a> {
 
     /// Frames received so far.
     pub(crate) fn received(&self) -> u64 {
-        self.received
+        self.received + u64::from(self.held.is_some())
     }
 
-    /// True when the configured duration is over: for a replay, when a frame came that is no longer part of it.
+    /// True when the configured duration is over: for a replay, when a frame arrived that is no longer part
+    /// of it.
     pub(crate) fn is_over(&self) -> bool {
         match self.time_base {
             TimeBase::Packets => self.is_past_end,
@@ -198,18 +241,18 @@ impl<'a> Receiver<'a> {
         self.turned
     }
 
-    /// True where [`Receiver::tick`] with this time would turn the window.
+    /// True if [`Receiver::tick`] with this time would turn the window.
     pub(crate) fn turns_at(&self, clock_ns: u64) -> bool {
         self.open.is_some_and(|open| clock_ns >= open.end_ns)
     }
 
-    /// Tells what the source lost so far.
+    /// Sets what the source lost so far.
     pub(crate) fn set_loss(&mut self, loss: Option<Counters>) {
         self.loss = loss;
     }
 
-    /// Tells what the clock of a live source says, in nanoseconds since the epoch: windows turn by it, records time out
-    /// by it. A clock that goes back stands still here.
+    /// Sets the time of a live source's clock, in nanoseconds since the epoch: windows turn by it, records
+    /// time out by it. A clock that steps back is treated as stopped.
     pub(crate) fn tick(&mut self, clock_ns: u64, down: &mut impl Downstream) {
         self.now = self.now.max(clock_ns);
         let before = self.passing_on();
@@ -219,83 +262,172 @@ impl<'a> Receiver<'a> {
             None => self.open_window(down),
         }
         self.between += self.passing_on() - before;
-        // The time does not come before the packets that are held.
+        // The new time must not overtake the packets that are held.
         down.sweep_live(if self.parsed() == 0 { self.now } else { self.burst_now });
     }
 
     /// Measures the frames of a burst, at most `limit`, none behind the run's duration, and where windows are waited for none behind
-    /// the open one. False where that left frames to be measured.
-    pub(crate) fn burst(
+    /// the open one: then it gives those that are left to be measured.
+    pub(crate) fn burst<'b>(
         &mut self,
-        burst: Burst<'_>,
+        burst: Burst<'b>,
         limit: u64,
         filter: Option<&Filter>,
         down: &mut impl Downstream,
-    ) -> bool {
+    ) -> Option<Burst<'b>> {
         let (mut rest, _) = burst.split(limit);
-        let before = self.received;
+        let (before, frames) = (self.received, rest.len());
         self.has_stopped = false;
         if self.parsed() + rest.len() > self.room {
             self.flush(down);
         }
+        if let (Some(next), Some(held)) = (rest.frames().next(), self.held.take())
+            && !self.measure_ahead(held.burst(), next.time_ns, filter, down)
+        {
+            self.held = Some(held);
+        }
         while !rest.is_empty() && !self.is_past_end && !self.has_stopped {
             // Before the first frame there is no window: that frame opens one.
-            let (part, behind) = rest.split(self.open.map_or(1, |open| open.frames_left));
-            let part_before = self.received;
-            match (filter, self.parser.is_plain()) {
-                (None, true) => self.parse::<true>(part, down, |_| true),
-                (None, false) => self.parse::<false>(part, down, |_| true),
-                (Some(filter), true) => self.parse::<true>(part, down, |frame| filter.matches(frame)),
-                (Some(filter), false) => self.parse::<false>(part, down, |frame| filter.matches(frame)),
+            let (part, _) = rest.split(self.open.map_or(1, |open| open.frames_left));
+            let (parsed, taken) = self.parse_part(part, filter, down);
+            rest = rest.split(taken).1;
+            if parsed == Parsed::Ahead && !self.has_stopped {
+                let (ahead, others) = rest.split(1);
+                rest = match others.frames().next() {
+                    None => {
+                        self.held = HeldFrame::first_of(ahead);
+                        others
+                    }
+                    Some(next) if self.measure_ahead(ahead, next.time_ns, filter, down) => others,
+                    Some(_) => rest,
+                };
             }
-            self.flush_unless_more(down);
-            self.now = self.now.max(self.latest_ns);
-            self.count_down(self.received - part_before, down);
-            rest = behind;
         }
         if self.time_base == TimeBase::Packets {
             down.sweep_replay((self.received - before) as usize, self.now);
         }
-        !self.has_stopped
+        self.has_stopped.then(|| burst.split((frames - rest.len()) as u64).1)
     }
 
-    /// Parses frames that `wanted` wants, and turns the window where one of them lies behind it.
+    /// Parses frames of the open window, or the one that opens it, and passes on what should not wait. Gives how many it took.
+    fn parse_part(
+        &mut self,
+        part: Burst<'_>,
+        filter: Option<&Filter>,
+        down: &mut impl Downstream,
+    ) -> (Parsed, u64) {
+        let before = self.received;
+        let parsed = match (filter, self.parser.is_plain()) {
+            (None, true) => self.parse::<true>(part, down, |_| true),
+            (None, false) => self.parse::<false>(part, down, |_| true),
+            (Some(filter), true) => self.parse::<true>(part, down, |frame| filter.matches(frame)),
+            (Some(filter), false) => self.parse::<false>(part, down, |frame| filter.matches(frame)),
+        };
+        self.flush_unless_more(down);
+        self.now = self.now.max(self.latest_ns);
+        let taken = self.received - before;
+        self.count_down(taken, down);
+        (parsed, taken)
+    }
+
+    /// Measures a frame that is ahead of stream time, which follows it if the `next` one is ahead too; otherwise it counts in the open
+    /// window. False where it is not to be measured now.
+    #[cold]
+    fn measure_ahead(
+        &mut self,
+        frame: Burst<'_>,
+        next: u64,
+        filter: Option<&Filter>,
+        down: &mut impl Downstream,
+    ) -> bool {
+        if next > self.latest_ns.saturating_add(AHEAD_NS) && next <= Frame::LATEST_NS {
+            self.follows = true;
+            let (_, taken) = self.parse_part(frame, filter, down);
+            self.follows = false;
+            return taken != 0;
+        }
+        self.count_ahead(frame, filter, down);
+        self.flush_unless_more(down);
+        self.count_down(1, down);
+        true
+    }
+
+    /// Counts a frame in the open window that stream time does not follow.
+    fn count_ahead(&mut self, frame: Burst<'_>, filter: Option<&Filter>, down: &mut impl Downstream) {
+        if self.open.is_none() {
+            self.open_window(down);
+        }
+        if self.parsed() == 0 {
+            self.burst_now = self.now;
+        }
+        self.parser.number_near(self.received);
+        let parsed = self.parser.bursts.lengths();
+        for frame in frame.frames() {
+            self.received += 1;
+            self.ahead += 1;
+            if filter.is_none_or(|filter| filter.matches(&frame)) {
+                self.parser.push_out_of_order(&frame, self.received, self.latest_ns);
+            } else {
+                self.parser.skip(NotMeasured::Filter);
+            }
+        }
+        down.prefetch_index(self.parser.bursts.packets_since(parsed));
+    }
+
+    /// Parses frames that `wanted` accepts, and turns the window if one of them lies past its end.
     #[inline(always)]
     fn parse<const IS_PLAIN: bool>(
         &mut self,
         part: Burst<'_>,
         down: &mut impl Downstream,
         wanted: impl Fn(&Frame<'_>) -> bool,
-    ) {
+    ) -> Parsed {
         self.parser.number_near(self.received);
         if self.parsed() == 0 {
             self.burst_now = self.now;
         }
-        // Kept in registers: each costs a load and a store a packet otherwise.
+        // Kept in registers: otherwise each costs a load and a store per packet.
         let (mut latest, mut backwards, mut pending) = (self.latest_ns, 0, 0);
         let mut rest = part;
+        let mut result = Parsed::All;
         'parsing: while !rest.is_empty() {
             let (frames, behind) = rest.split(EXPECTED as u64);
             rest = behind;
             down.make_ready(&self.parser, frames.len());
             let parsed = self.parser.bursts.lengths();
             for frame in frames.frames() {
-                if frame.time_ns >= self.turn_at {
+                if frame.time_ns >= self.alert_at {
                     self.received += std::mem::take(&mut pending);
                     self.backwards += std::mem::take(&mut backwards);
                     self.latest_ns = latest;
-                    if !self.turn_by_frame(frame.time_ns, down) {
-                        break 'parsing;
+                    match self.alert(frame.time_ns, down) {
+                        Alert::InOrder => {}
+                        Alert::BadTime => {
+                            pending += 1;
+                            self.parser.skip(NotMeasured::BadTime);
+                            continue;
+                        }
+                        Alert::Over => {
+                            result = Parsed::Over;
+                            break 'parsing;
+                        }
+                        Alert::Ahead => {
+                            result = Parsed::Ahead;
+                            break 'parsing;
+                        }
                     }
                 }
                 pending += 1;
-                backwards += u64::from(frame.time_ns < latest);
-                latest = latest.max(frame.time_ns);
-                if wanted(&frame) {
-                    self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
-                } else {
+                let is_late = frame.time_ns < latest;
+                backwards += u64::from(is_late);
+                if !wanted(&frame) {
                     self.parser.skip(NotMeasured::Filter);
+                } else if is_late {
+                    self.parser.push_out_of_order(&frame, self.received + pending, latest);
+                } else {
+                    self.parser.push::<IS_PLAIN>(&frame, self.received + pending);
                 }
+                latest = latest.max(frame.time_ns);
             }
             // A turn may have emptied the burst.
             down.prefetch_index(self.parser.bursts.packets_since(parsed));
@@ -303,6 +435,24 @@ impl<'a> Receiver<'a> {
         self.received += pending;
         self.backwards += backwards;
         self.latest_ns = latest;
+        result
+    }
+
+    /// Looks at a frame's time: whether it turns the window, is ahead of stream time, or is none.
+    #[cold]
+    fn alert(&mut self, time_ns: u64, down: &mut impl Downstream) -> Alert {
+        if time_ns > Frame::LATEST_NS {
+            return Alert::BadTime;
+        }
+        if self.first_ns.is_some() && !self.follows && time_ns > self.latest_ns.saturating_add(AHEAD_NS) {
+            return Alert::Ahead;
+        }
+        if time_ns >= self.turn_at && !self.turn_by_frame(time_ns, down) {
+            return Alert::Over;
+        }
+        let ahead = self.latest_ns.max(time_ns).saturating_add(AHEAD_NS + 1);
+        self.alert_at = self.turn_at.min(ahead).min(Frame::LATEST_NS + 1);
+        Alert::InOrder
     }
 
     /// Packets in the parser's burst.
@@ -325,7 +475,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Passes on what is parsed, if it is not better passed on with more.
+    /// Passes on what is parsed, unless it had better be passed on with more.
     #[inline]
     fn flush_unless_more(&mut self, down: &mut impl Downstream) {
         let packets = self.parsed();
@@ -334,8 +484,8 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// A frame of a replay is the first one, or lies behind the open window or the run's end. False where it is not to
-    /// be measured.
+    /// Handles a frame of a replay that is the first one, or lies past the open window or the run's end.
+    /// Returns false if it is not to be measured.
     #[cold]
     fn turn_by_frame(&mut self, time_ns: u64, down: &mut impl Downstream) -> bool {
         if self.end_ns() != u64::MAX && time_ns >= self.end_ns() {
@@ -401,7 +551,7 @@ impl<'a> Receiver<'a> {
         let packets = counts.since(&self.before);
         let mut handed_over = down.take_handed_over();
         if handed_over.is_empty() {
-            // All that was parsed went to the tables on the same core.
+            // All parsed packets were passed to the tables on the same core.
             handed_over.push(packets.received - packets.not_measured.total());
         }
         let span = open.span(self.now);
@@ -421,14 +571,14 @@ impl<'a> Receiver<'a> {
         self.loss_before = loss;
         self.turned += 1;
         match self.time_base {
-            TimeBase::Packets => self.turn_at = 0,
+            TimeBase::Packets => (self.turn_at, self.alert_at) = (0, 0),
             // Nothing comes behind the end, and others may be past this window.
             TimeBase::Clock if ended_by == WindowEnd::RunEnd => {}
             TimeBase::Clock => self.open_window(down),
         }
     }
 
-    /// What is watched of a window: the first one from the first frame on, the last one up to the latest.
+    /// The observed part of a window: the first one from the first frame on, the last one up to the latest.
     fn watched(&self, span: Span, ended_by: WindowEnd) -> Span {
         let Span { mut start_ns, mut end_ns } = span;
         if let Some(first_ns) = self.first_ns.filter(|first_ns| *first_ns > start_ns) {
@@ -440,7 +590,7 @@ impl<'a> Receiver<'a> {
         Span { start_ns, end_ns }
     }
 
-    /// What was lost so far before anybody could measure it.
+    /// What was lost so far before it could be measured.
     fn losses(&self) -> Option<Counters> {
         let mut loss = self.loss.clone()?;
         if self.refused.ring_full != 0 {
@@ -449,11 +599,11 @@ impl<'a> Receiver<'a> {
         Some(loss)
     }
 
-    /// What was received so far and not measured; `measured` is for the tables to say.
+    /// What was received so far and not measured; the tables provide `measured`.
     fn frame_counts(&self) -> PacketCounts {
         let reasons = NotMeasured::ALL.iter().map(|&r| (r.name(), self.parser.not_measured[r as usize]));
-        // What a ring refused is lost as if the port had missed it; where the port's losses are not known, it has its name
-        // among the frames that were not measured.
+        // Packets refused by a ring count as lost, as if the port had missed them; if the port's losses are
+        // unknown, they are a named counter among the frames that were not measured.
         let (lost, not_measured) = match self.loss {
             Some(_) => (self.refused.ring_full, 0),
             None => (0, self.refused.ring_full),
@@ -464,7 +614,9 @@ impl<'a> Receiver<'a> {
             received: self.received - lost,
             measured: 0,
             not_measured: reasons.chain(refused).collect(),
-            remarks: remarks.chain([("time_backwards", self.backwards)]).collect(),
+            remarks: remarks
+                .chain([("time_backwards", self.backwards), ("time_ahead", self.ahead)])
+                .collect(),
         }
     }
 
@@ -474,7 +626,10 @@ impl<'a> Receiver<'a> {
     }
 
     /// Turns away from the last window, because the run ends. What the receiver counted; its last header waits to be taken.
-    pub(crate) fn end(&mut self, down: &mut impl Downstream) -> ReceiverEnd {
+    pub(crate) fn end(&mut self, filter: Option<&Filter>, down: &mut impl Downstream) -> ReceiverEnd {
+        if let Some(held) = self.held.take() {
+            self.count_ahead(held.burst(), filter, down);
+        }
         self.turn(WindowEnd::RunEnd, down);
         self.seat = None;
         self.refused = down.refused();
@@ -488,19 +643,19 @@ impl<'a> Receiver<'a> {
 }
 
 impl ReceiverEnd {
-    /// What one window adds to it.
+    /// The contribution of one window.
     pub(crate) fn of(window: &WindowHeader) -> Self {
         let WindowHeader { packets, loss, span, .. } = window.clone();
         Self { packets, loss, span: Some(span), now: span.end_ns }
     }
 }
 
-/// What a receiver leaves behind.
+/// The final result of a receiver.
 #[derive(Debug)]
 pub(crate) struct ReceiverEnd {
     /// Its frames; `measured` is not filled in.
     pub(crate) packets: PacketCounts,
-    /// What its sources and rings lost; `None` where a source cannot know.
+    /// What its sources and rings lost; `None` if a source cannot know.
     pub(crate) loss: Option<Counters>,
     /// Stream time.
     pub(crate) span: Option<Span>,

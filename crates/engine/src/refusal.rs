@@ -4,21 +4,21 @@ use crate::design::{Design, Split, State};
 use flow::Metric;
 use std::fmt;
 
-/// One reason why a run cannot be as it was asked for.
+/// One reason why a run is not possible as requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The machine offers fewer cores.
     TooFewCores {
-        /// Cores that were asked for.
+        /// Cores that were requested.
         asked: usize,
-        /// Cores that there are for this process.
+        /// Cores available to this process.
         allowed: usize,
     },
     /// The machine does not offer this core.
     NoSuchCore {
         /// The core's number.
         core: usize,
-        /// The numbers of those that there are for this process.
+        /// The numbers of those available to this process.
         allowed: Vec<usize>,
     },
     /// The design has more threads than the cores that it is given.
@@ -30,7 +30,7 @@ pub enum Refusal {
         /// Cores that it is given.
         given: usize,
     },
-    /// The design has a fixed number of threads, and is given another number of cores.
+    /// The design has a fixed number of threads, but is given another number of cores.
     DesignHasCores {
         /// The design.
         design: Design,
@@ -48,7 +48,7 @@ pub enum Refusal {
         /// Queues of the source.
         queues: usize,
     },
-    /// Queues that replay by themselves need a receiver each.
+    /// Queues that replay independently need one receiver each.
     ReplaysApart {
         /// Queues of the source.
         queues: usize,
@@ -80,12 +80,12 @@ pub enum Refusal {
         /// What the key lacks.
         reason: &'static str,
     },
-    /// Loss and biflows need both directions of a connection at one receiver, which is not so.
+    /// Loss and biflows need both directions of a connection at one receiver, which is not the case.
     DirectionsApart {
         /// What is known of them.
         directions: Directions,
     },
-    /// Receivers wait for one another when a window ends, and a source that has ended says nothing.
+    /// Receivers wait for one another when a window ends, and a source that has ended reports nothing.
     FallsSilent {
         /// How packets are split and where flows are kept, if flows are merged; otherwise tasks make receivers wait.
         merging: Option<(Split, State)>,
@@ -125,7 +125,7 @@ pub enum Refusal {
         /// Workers that count.
         workers: usize,
     },
-    /// What is within its half each leaves no memory together.
+    /// Each part is within its half, but together they exceed the memory.
     MemoryExceeded {
         /// Bytes that the run may have.
         allowed: usize,
@@ -137,7 +137,7 @@ pub enum Refusal {
         between_cores: usize,
         /// Bytes that were taken before, such as for outputs.
         outputs: usize,
-        /// Bytes with which the run is admitted.
+        /// Bytes with which the run would be admitted.
         enough: usize,
     },
 }
@@ -185,7 +185,7 @@ pub enum Directions {
 }
 
 impl Refusal {
-    /// Bytes of memory with which this reason would not apply, where memory is the reason.
+    /// Bytes of memory with which this reason would not apply, if the reason is memory.
     pub fn enough_memory(&self) -> Option<usize> {
         match *self {
             Self::TooLittleMemory { least, .. } => Some(least),
@@ -305,7 +305,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What makes a flow more than one core's.
+/// What spreads a flow over several cores.
 fn way(split: Split, state: State) -> String {
     match state {
         State::Separate => format!("splitting by {split}"),
@@ -313,7 +313,7 @@ fn way(split: Split, state: State) -> String {
     }
 }
 
-/// Why it does not keep their order.
+/// Why their order is not preserved.
 fn spreads(state: State) -> &'static str {
     match state {
         State::Separate => "spreads them over cores",

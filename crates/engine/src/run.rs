@@ -1,6 +1,6 @@
-//! A run: receivers and workers on their threads, and what they say put together.
+//! A run: receivers and workers on their threads, and their reports, merged.
 //!
-//! What threads say ([`events`]) comes together at the [`hub`], on the thread that called; [`threads`] starts them all.
+//! The threads' [`events`] are collected at the [`hub`], on the calling thread; [`threads`] starts them all.
 
 mod events;
 mod hub;
@@ -21,12 +21,12 @@ use threads::Run;
 
 pub use outcome::{Observer, Outcome, Snapshot, StartError};
 
-/// Measures `sources`, all of the same time base, by a plan made for as many queues: each source is one. With one receiver
-/// replays go one after the other and live sources in turn; several receivers share the sources out. The run must be
-/// admitted ([`crate::admission`]).
+/// Measures `sources`, all of the same time base, by a plan made for as many queues: each source is one. With
+/// one receiver, replays are read in sequence and live sources in turn; several receivers divide the sources
+/// among them. The run must be admitted ([`crate::admission`]).
 ///
 /// # Errors
-/// Where tables or tasks cannot be made; all else is in the [`Outcome`].
+/// If tables or tasks cannot be made; everything else is in the [`Outcome`].
 pub fn run<R: RecordSink + Send + 'static>(
     sources: &mut [Box<dyn PacketSource>],
     filter: Option<&Filter>,
@@ -44,8 +44,8 @@ pub fn run<R: RecordSink + Send + 'static>(
     run.measure(sources, keepings, records, observer)
 }
 
-/// The same with structures of the caller's in the place of flow tables, one for each of [`Plan::counting`]. There are no
-/// records then, and packets are all that windows count.
+/// The same with the caller's structures instead of flow tables, one for each of [`Plan::counting`]. There
+/// are no records then, and windows count only packets.
 ///
 /// # Errors
 /// As [`run`].

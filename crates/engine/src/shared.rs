@@ -13,12 +13,13 @@ use summary::{FlowSink, Limits, OutOfMemory, SharedTable};
 /// change them ([`crate::window_barrier`]), when no worker has anything left to count.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// Workers lock theirs for reading, a burst at a time and never in vain; who merges it locks it for writing.
+    /// Workers lock theirs for reading, a burst at a time and without ever waiting; the merger locks it for
+    /// writing.
     sets: [RwLock<Set>; 2],
     open: AtomicUsize,
     /// The other one is empty.
     is_merged: AtomicBool,
-    /// Nobody merges any more.
+    /// No worker merges any more.
     is_given_up: AtomicBool,
 }
 
@@ -28,18 +29,18 @@ struct Set {
     v6: SharedTable<KeyV6>,
 }
 
-/// Share of the memory that both sets take at the most.
+/// Share of the memory that both sets take at most.
 const MEMORY_SHARE: usize = 4;
 
-/// Flows of each address family for which shared tables have room: as many as the run may have, or as go into a quarter of the
-/// memory.
+/// Flows of each address family for which shared tables have room: the run's limit, or what fits into a
+/// quarter of the memory.
 fn room(limits: &Limits) -> usize {
     let bytes = |flows| {
         let set = SharedTable::<KeyV4>::bytes_for(flows) + SharedTable::<KeyV6>::bytes_for(flows);
         2 * set
     };
     let left = limits.bytes_allowed() - limits.bytes_used().min(limits.bytes_allowed());
-    // Each of them has room for twice as many in all: tables have slots by powers of two.
+    // Each has room for up to twice as many: tables have a power of two of slots.
     let most = (0..40).map(|bits| 1 << bits).take_while(|&flows| bytes(flows) <= left / MEMORY_SHARE).last();
     most.unwrap_or(1).min(limits.flow_limit())
 }
@@ -61,7 +62,7 @@ impl Shared {
         })
     }
 
-    /// Counts parsed packets, whatever other workers count at the same time.
+    /// Counts parsed packets, concurrently with other workers.
     #[inline]
     pub(crate) fn count(&self, bursts: &Bursts, sink: &mut impl FlowSink) {
         let open = &self.sets[self.open.load(Ordering::Acquire)];
@@ -70,7 +71,7 @@ impl Shared {
         set.v6.update_burst(&bursts.v6, sink);
     }
 
-    /// Opens the other set, once that is merged. Nobody may be counting.
+    /// Opens the other set, once that is merged. No core may be counting.
     pub(crate) fn change(&self) {
         let mut backoff = Backoff::default();
         while !self.is_merged.load(Ordering::Acquire) && !self.is_given_up.load(Ordering::Relaxed) {
@@ -80,7 +81,7 @@ impl Shared {
         self.open.fetch_xor(1, Ordering::Release);
     }
 
-    /// Whoever merges has failed: nobody waits for it any more.
+    /// The merging worker has failed: no worker waits for it any more.
     pub(crate) fn give_up(&self) {
         self.is_given_up.store(true, Ordering::Relaxed);
     }

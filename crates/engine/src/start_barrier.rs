@@ -1,9 +1,9 @@
-//! Where threads wait for one another before a run begins.
+//! The barrier at which threads wait for one another before a run begins.
 
 use crate::backoff::Backoff;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Opens when this many have come, unless it is closed before.
+/// Opens when this many have arrived, unless it is closed before.
 #[derive(Debug)]
 pub(crate) struct StartBarrier {
     missing: AtomicUsize,
@@ -15,7 +15,7 @@ impl StartBarrier {
         Self { missing: AtomicUsize::new(threads), is_closed: AtomicBool::new(false) }
     }
 
-    /// Waits for the others. False where somebody will never come.
+    /// Waits for the others. False if one of them will never arrive.
     pub(crate) fn pass(&self) -> bool {
         self.missing.fetch_sub(1, Ordering::AcqRel);
         let mut backoff = Backoff::default();
@@ -28,7 +28,7 @@ impl StartBarrier {
         true
     }
 
-    /// Sends everybody home, because a thread could not be made.
+    /// Releases all waiting threads, because a thread could not be started.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Where the time of a measuring thread goes, for benches: a few clock readings per burst, only where asked for.
+//! Where the time of a measuring thread goes, for benches: a few clock readings per burst, only on request.
 
 use crate::hardware::HardwareCounts;
 use std::time::{Duration, Instant};
@@ -20,9 +20,9 @@ pub struct Steps {
     pub role: Role,
     /// Frames received, or packets counted.
     pub packets: u64,
-    /// Polls of sources that gave frames. Receivers only.
+    /// Polls of sources that returned frames. Receivers only.
     pub receive: Duration,
-    /// Giving back what each burst held, such as mbufs. Receivers only.
+    /// Releasing what each burst held, such as mbufs. Receivers only.
     pub free: Duration,
     /// Parsing. Receivers only.
     pub parse: Duration,
@@ -30,7 +30,7 @@ pub struct Steps {
     pub count: Duration,
     /// From its first poll to its end.
     pub elapsed: Duration,
-    /// What the processor counted; `None` where it does not tell.
+    /// What the processor counted; `None` if it is not accessible.
     pub hardware: Option<HardwareCounts>,
 }
 
@@ -47,11 +47,11 @@ impl Steps {
     }
 }
 
-/// Reads the clock, or does not. What its own readings take is in none of the times: 23 ns each, twice as much as a packet's share of
-/// some steps where polls find one or two.
+/// Reads the clock, if enabled. The cost of its readings is excluded from the times: 23 ns each, twice a
+/// packet's share of some steps if polls find one or two packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch {
-    /// What a reading takes; `None` where none is made.
+    /// The cost of a reading; `None` if none is made.
     reading: Option<Duration>,
     spent: Duration,
 }
@@ -65,7 +65,7 @@ impl Stopwatch {
         self.reading.is_some()
     }
 
-    /// What all its readings took.
+    /// The cost of all its readings.
     pub(crate) fn spent(self) -> Duration {
         self.spent
     }
@@ -83,8 +83,8 @@ impl Stopwatch {
     }
 }
 
-/// What a reading takes on average. A clock that goes in steps of ten nanoseconds shows 20 or 30: the fastest would be 4 too few, three
-/// times that for a packet where polls find one or two.
+/// The mean cost of a reading. A clock with steps of ten nanoseconds shows 20 or 30: the fastest would be 4
+/// too few, three times that per packet if polls find one or two.
 fn mean_reading() -> Duration {
     /// This many are made. The slowest eighth may have been interrupted.
     const READINGS: u32 = 1024;

@@ -5,23 +5,20 @@ use crate::config::Config;
 use packet::{Bursts, KeyV4, KeyV6, Packets};
 use summary::{FlowSink, FlowTable, Limits, OutOfMemory, TableConfig};
 
-/// See the module's head.
+/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) v4: FlowTable<KeyV4>,
     pub(crate) v6: FlowTable<KeyV6>,
+    limits: Limits,
 }
 
 impl Tables {
     pub(crate) fn new(config: &Config, limits: &Limits) -> Result<Self, OutOfMemory> {
         let Config { seed, key, parts, timeouts, .. } = *config;
         let table = TableConfig { seed, key, timeouts, parts };
-        Ok(Self { v4: FlowTable::new(table, limits)?, v6: FlowTable::new(table, limits)? })
-    }
-
-    /// Flows in them.
-    pub(crate) fn flows(&self) -> usize {
-        self.v4.len() + self.v6.len()
+        let (v4, v6) = (FlowTable::new(table, limits)?, FlowTable::new(table, limits)?);
+        Ok(Self { v4, v6, limits: limits.clone() })
     }
 
     /// Prefetches the index lines of packets that are counted next.
@@ -33,8 +30,35 @@ impl Tables {
 
     #[inline]
     pub(crate) fn count(&mut self, bursts: &Bursts, sink: &mut impl FlowSink) {
+        let (v4, v6) = bursts.lengths();
+        // Where places may run out within the burst, they go by the order of arrival.
+        if v4 != 0 && v6 != 0 && self.limits.flows_left() < v4 + v6 {
+            return self.count_in_order(bursts, sink);
+        }
         self.v4.update_burst(&bursts.v4, sink);
         self.v6.update_burst(&bursts.v6, sink);
+    }
+
+    /// Counts the packets of both families in the order of their numbers.
+    fn count_in_order(&mut self, bursts: &Bursts, sink: &mut impl FlowSink) {
+        let Bursts { v4, v6 } = bursts;
+        let number_v4 = |at: usize| v4.packets().get(at).map(|packet| v4.numbers().of(&packet.fields));
+        let number_v6 = |at: usize| v6.packets().get(at).map(|packet| v6.numbers().of(&packet.fields));
+        let (mut at_v4, mut at_v6) = (0, 0);
+        loop {
+            let (from_v4, from_v6) = (at_v4, at_v6);
+            while number_v4(at_v4).is_some_and(|number| number_v6(at_v6).is_none_or(|other| number < other)) {
+                at_v4 += 1;
+            }
+            self.v4.update_part(v4, from_v4..at_v4, sink);
+            while number_v6(at_v6).is_some_and(|number| number_v4(at_v4).is_none_or(|other| number < other)) {
+                at_v6 += 1;
+            }
+            self.v6.update_part(v6, from_v6..at_v6, sink);
+            if (from_v4, from_v6) == (at_v4, at_v6) {
+                return;
+            }
+        }
     }
 
     pub(crate) fn advance(&mut self, now: u64) {

@@ -1,13 +1,13 @@
-//! Structures that count packets in the place of flow tables: sketches, as the designs of Wu et al. (2016) have them.
+//! Structures that count packets instead of flow tables: sketches, as in the designs of Wu et al. (2016).
 
 use packet::Bursts;
 use std::fmt::Debug;
 
-/// What one worker counts its packets in. Separate state is one structure for each worker, to be merged by whoever made
-/// them; shared state is one that all of them refer to.
+/// The structure in which one worker counts its packets. Separate state is one structure for each worker, to
+/// be merged by the caller; shared state is one structure that all of them refer to.
 pub trait Tally: Debug + Send {
-    /// Counts parsed packets. Their hashes are by the run's seed.
+    /// Counts parsed packets. Their hashes use the run's seed.
     fn count(&mut self, bursts: &Bursts);
-    /// Nothing comes any more.
+    /// No more packets follow.
     fn end(self: Box<Self>);
 }

@@ -9,14 +9,14 @@ use report::{Counters, PacketCounts, Span, WindowEnd};
 pub(crate) struct OpenWindow {
     pub(crate) number: WindowId,
     pub(crate) start_ns: u64,
-    /// Stream time at which it is over; `u64::MAX` where packets end it.
+    /// Stream time at which it is over; `u64::MAX` if packets end it.
     pub(crate) end_ns: u64,
-    /// Frames that it still takes; `u64::MAX` where time ends it.
+    /// Frames that it still takes; `u64::MAX` if time ends it.
     pub(crate) frames_left: u64,
 }
 
 impl OpenWindow {
-    /// The window to which stream time `now` belongs; `index` windows came before it.
+    /// The window to which stream time `now` belongs; `index` windows precede it.
     pub(crate) fn at(index: u64, now: u64, every: Every) -> Self {
         match every {
             Every::Time(length) => {
@@ -30,7 +30,7 @@ impl OpenWindow {
         }
     }
 
-    /// Why it ends when stream time comes to `now`.
+    /// Why it ends when stream time reaches `now`.
     pub(crate) fn ended_by(&self, now: u64) -> WindowEnd {
         let length = self.end_ns - self.start_ns;
         if now >= self.end_ns.saturating_add(length) { WindowEnd::Jump } else { WindowEnd::Full }
@@ -43,17 +43,17 @@ impl OpenWindow {
     }
 }
 
-/// What a receiver says of a window that is over.
+/// What a receiver reports of a window that is over.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowHeader {
     pub(crate) number: WindowId,
     pub(crate) span: Span,
-    /// What was watched of it.
+    /// The part of it that was observed.
     pub(crate) watched: Span,
     pub(crate) ended_by: WindowEnd,
     /// Its frames; `measured` comes from the tables.
     pub(crate) packets: PacketCounts,
     pub(crate) loss: Option<Counters>,
-    /// Its packets that each worker was handed; the receiver's own tables are one.
+    /// Its packets by worker that they were handed to; the receiver's own tables are one.
     pub(crate) handed_over: Vec<u64>,
 }

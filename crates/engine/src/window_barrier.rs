@@ -7,7 +7,7 @@ use crate::ids::{ReceiverId, WindowId};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// See the module's head.
+/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct WindowBarrier {
     places: Mutex<Places>,
@@ -15,13 +15,13 @@ pub(crate) struct WindowBarrier {
 
 #[derive(Debug)]
 struct Places {
-    /// The window that each receiver is in, or the first that it may still come to.
+    /// The window that each receiver is in, or the first that it may still enter.
     at: Vec<WindowId>,
-    /// The window that somebody was in last.
+    /// The last window that any of them was in.
     open: Option<WindowId>,
 }
 
-/// Nothing comes from a receiver any more.
+/// A receiver has ended.
 const ENDED: WindowId = WindowId::MAX;
 
 impl WindowBarrier {
@@ -29,9 +29,9 @@ impl WindowBarrier {
         Self { places: Mutex::new(Places { at: vec![WindowId::default(); receivers], open: None }) }
     }
 
-    /// The place of a receiver, to be asked for once each. One of them will call `over` with the number of each window that is
-    /// over: its workers have reported it then, and no worker counts. `comes` is called before this receiver waits to enter a
-    /// window: it adds nothing more to the earlier ones.
+    /// The handle of a receiver; to be requested once for each. One of them will call `over` with the number
+    /// of each window that is over: its workers have reported it then, and no worker counts. `comes` is
+    /// called before this receiver waits to enter a window: it adds nothing more to the earlier ones.
     pub(crate) fn seat<'a>(
         &'a self,
         receiver: ReceiverId,
@@ -61,7 +61,7 @@ impl fmt::Debug for Seat<'_> {
 }
 
 impl Seat<'_> {
-    /// Comes to a window, and waits until the others are done with those before it.
+    /// Enters a window, and waits until the others have completed the earlier ones.
     pub(crate) fn enter(&self, window: WindowId) {
         (self.comes)(window);
         let mut backoff = Backoff::default();
@@ -81,7 +81,7 @@ impl Seat<'_> {
         }
     }
 
-    /// Is done with a window, and so are its workers.
+    /// Leaves a window: the receiver and its workers have completed it.
     pub(crate) fn leave(&self, window: WindowId) {
         self.barrier.places().at[self.receiver.index()] = window.next();
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn nobody_counts_before_those_before_are_done() {
-        // Windows of each receiver; one ends at once, and one has all to itself at the end.
+        // Windows of each receiver; one ends at once, and one is alone at the end.
         let windows: [&[u64]; 4] = [&[1, 2, 5, 9, 10], &[2, 3, 4, 9], &[], &[1, 9, 11, 12]];
         let barrier = WindowBarrier::new(windows.len());
         let (said, heard) = channel();
@@ -128,7 +128,7 @@ mod tests {
             }
         });
         drop(said);
-        // Each window is over once, in order, and behind all that was counted in it.
+        // Each window is over once, in order, and after all that was counted in it.
         let said: Vec<_> = heard.into_iter().collect();
         assert!(said.is_sorted(), "{said:?}");
         let over: Vec<_> =

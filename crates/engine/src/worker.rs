@@ -1,4 +1,5 @@
-//! What one core keeps: flow tables, and what they give out sorted into windows and records. Reads no clock and no frame.
+//! The state of one core: flow tables, and their output, sorted into windows and records. Reads no clock and
+//! no frame.
 
 use crate::collector::{Collector, RecordSink, WindowSums};
 use crate::config::Config;
@@ -17,23 +18,23 @@ use summary::Limits;
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
 const FRAMES_PER_SWEPT: usize = 8;
-/// How often a replay's sweep begins anew, as a part of the shorter timeout in stream time: nobody waits for the records,
-/// they only take memory.
+/// How often a replay's sweep restarts, as a part of the shorter timeout in stream time: no reader waits for
+/// the records, they only take memory.
 const SWEEPS_PER_TIMEOUT: u64 = 4;
-/// How long a live source's sweep takes to go round: records are out within a second of being due, with time left for
-/// writing them.
+/// The period of a live source's sweep: records are emitted within a second of being due, including the time
+/// for writing them.
 const LIVE_SWEEP_NS: u64 = 500_000_000;
-/// The least number of entries worth a look at once.
+/// The least number of entries worth sweeping at once.
 const SWEEP_SLICE: usize = 64;
 
-/// Counts packets, wherever flows are kept.
+/// Counts packets, independently of where flows are kept.
 #[derive(Debug)]
 pub(crate) struct Worker<R> {
     keeping: Keeping,
     tasks: Option<WorkerTasks>,
     collector: Collector<R>,
     time_base: TimeBase,
-    /// Stream time, as told.
+    /// Stream time, as given by the receiver.
     now: u64,
     sweep: Sweep,
     /// The window that has been turned away from and is being sealed.
@@ -43,16 +44,16 @@ pub(crate) struct Worker<R> {
     limits: Limits,
     /// Stream time between the sweeps of a replay.
     sweep_period_ns: u64,
-    /// All records of the run end here.
+    /// This is the only worker: all records of the run end here.
     is_only: bool,
 }
 
-/// Where the sweep over both tables is.
+/// The position of the sweep over both tables.
 #[derive(Debug)]
 struct Sweep {
     v4_done: bool,
     v6_done: bool,
-    /// Stream time when it last began (replay) or went on (live).
+    /// Stream time when it last began (replay) or continued (live).
     at: u64,
 }
 
@@ -62,18 +63,18 @@ impl Sweep {
     }
 }
 
-/// What a worker leaves behind.
+/// The final result of a worker.
 #[derive(Debug)]
 pub(crate) struct WorkerEnd<R> {
     /// Windows that were not taken yet.
     pub(crate) sealed: Vec<Sealed>,
-    /// The record of all packets that found no place.
+    /// The record of all packets without a place.
     pub(crate) other: Option<FlowRecord>,
     /// Records that ended, without `other`.
     pub(crate) records_ended: u64,
     /// Records that were still open.
     pub(crate) active: u64,
-    /// Memory of all tables and queues, before this worker's were given back.
+    /// Memory of all tables and queues, before this worker's were released.
     pub(crate) memory_bytes: u64,
     /// The record sink.
     pub(crate) records: R,
@@ -97,7 +98,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// All records of the run end here.
+    /// Makes it the only worker: all records of the run end here.
     pub(crate) fn only(self) -> Self {
         Self { is_only: true, ..self }
     }
@@ -107,14 +108,14 @@ impl<R: RecordSink> Worker<R> {
         self.tasks = Some(tasks);
     }
 
-    /// Says where what tasks counted goes, and what is set while they wait for answers.
+    /// Sets the destination of what tasks counted, and the flag that is set while they wait for answers.
     pub(crate) fn set_outlet(&mut self, outlet: Outlet, waits: Arc<AtomicBool>) {
         if let Some(tasks) = &mut self.tasks {
             tasks.set_outlet(outlet, waits);
         }
     }
 
-    /// These are counted next: time for their memory to come.
+    /// Prefetches the index lines of these packets, which are counted next.
     #[inline]
     pub(crate) fn prefetch_index(&self, packets: Packets<'_>) {
         if let Keeping::Own(tables) | Keeping::Shares { open: tables, .. } = &self.keeping {
@@ -122,7 +123,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// Counts parsed packets that were expected. `now`: stream time before the first of them.
+    /// Counts parsed packets whose index lines were prefetched. `now`: stream time before the first of them.
     #[inline]
     pub(crate) fn count(&mut self, bursts: &Bursts, now: u64) {
         self.now = self.now.max(now);
@@ -150,7 +151,7 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// The window is over: its flows are sealed from now on, or passed on where they are merged. Numbers grow.
+    /// The window is over: its flows are sealed from now on, or passed on to be merged. Numbers increase.
     pub(crate) fn turn(&mut self, window: WindowId, now: u64) {
         self.finish_closing();
         self.now = self.now.max(now);
@@ -166,7 +167,7 @@ impl<R: RecordSink> Worker<R> {
                 self.begin_sweep();
             }
             Keeping::Shares { open, spare } => {
-                // Nothing comes back where whoever merges has failed, and the run with it.
+                // Nothing is returned if the merging worker has failed, and the run with it.
                 let shares = spare.recv().ok().map(|spare| std::mem::replace(open, spare));
                 self.seal(shares);
             }
@@ -199,8 +200,8 @@ impl<R: RecordSink> Worker<R> {
         self.sweep = Sweep { v4_done: false, v6_done: false, at: self.now };
     }
 
-    /// Sweeps some entries; at the end of a round, the closing window is sealed. What is merged has nothing to be swept: it is
-    /// sealed at once, and no timeout looks at it.
+    /// Sweeps some entries; at the end of a pass, the closing window is sealed. Tables that are merged are
+    /// not swept: they are sealed at once, without timeouts.
     fn sweep(&mut self, entries: usize) {
         if let Keeping::Own(tables) = &mut self.keeping {
             tables.advance(self.now);
@@ -215,8 +216,8 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// Stream time is `now`. A replay has no hurry: a few entries for the `frames` that came, from the start again when
-    /// stream time has moved on.
+    /// Stream time is `now`. A replay sweeps without a deadline: a few entries for each of the `frames`, from
+    /// the start again when stream time has advanced.
     pub(crate) fn sweep_replay(&mut self, frames: usize, now: u64) {
         self.now = self.now.max(now);
         if self.sweep.is_done() {
@@ -228,7 +229,7 @@ impl<R: RecordSink> Worker<R> {
         self.sweep(frames / FRAMES_PER_SWEPT + 1);
     }
 
-    /// The clock says `now`. A live source's sweep goes round by the clock, whatever the number of flows.
+    /// The clock is at `now`. A live source's sweep follows the clock, independently of the number of flows.
     pub(crate) fn sweep_live(&mut self, now: u64) {
         self.now = self.now.max(now);
         let Keeping::Own(tables) = &self.keeping else { return };
@@ -246,7 +247,7 @@ impl<R: RecordSink> Worker<R> {
         self.collector.records.hand_over();
     }
 
-    /// Nothing comes just now: what a replay would finish by and by goes out.
+    /// No packets at the moment: what a replay would finish eventually is emitted now.
     pub(crate) fn idle(&mut self) {
         if self.time_base == TimeBase::Packets {
             self.finish_closing();
@@ -276,13 +277,12 @@ impl<R: RecordSink> Worker<R> {
         self.now = self.now.max(now);
         self.collector.records.may_wait();
         if let Keeping::Own(tables) = &mut self.keeping {
-            active = tables.flows() as u64;
             tables.advance(self.now);
             if self.is_only {
                 self.collector.records.begin_last_record_rows();
             }
-            tables.v4.end_all(&mut self.collector);
-            tables.v6.end_all(&mut self.collector);
+            active += tables.v4.end_all(&mut self.collector);
+            active += tables.v6.end_all(&mut self.collector);
         }
         (self.sweep.v4_done, self.sweep.v6_done) = (true, true);
         self.seal(None);

@@ -1,4 +1,4 @@
-//! Tasks that a worker counts beside its flow tables.
+//! Tasks that a worker counts in addition to its flow tables.
 
 use crate::control::Control;
 use crate::counting::WorkerHalf;
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::TryRecvError;
 use task::TaskStates;
 
-/// Where what was counted of a window goes.
+/// The destination of what was counted in a window.
 pub(crate) type Outlet = Box<dyn Fn(WindowId, Box<TaskStates>) + Send>;
 
-/// What one worker counts. When a window turns it goes on in states that were emptied elsewhere, and waits for them where the
-/// window before is not answered yet: there are two for each worker.
+/// What one worker counts. When a window turns it continues in states that were emptied elsewhere, and waits
+/// for them if the previous window is not answered yet: each worker has two.
 pub(crate) struct WorkerTasks {
     control: Control,
     worker: WorkerId,
@@ -30,12 +30,13 @@ impl WorkerTasks {
         Self { control, worker, half: None, outlet: None, waits: Arc::default() }
     }
 
-    /// Says where states go, until then they go nowhere; and what is set while it waits for others.
+    /// Sets the destination of states, which are discarded until then, and the flag that is set while it
+    /// waits for others.
     pub(crate) fn set_outlet(&mut self, outlet: Outlet, waits: Arc<AtomicBool>) {
         (self.outlet, self.waits) = (Some(outlet), waits);
     }
 
-    /// From this window on, another set says what is counted.
+    /// From this window on, another set determines what is counted.
     pub(crate) fn enter(&mut self, window: WindowId) {
         self.half = self.control.exchange(self.worker, window, self.half.take());
     }
@@ -51,7 +52,7 @@ impl WorkerTasks {
     /// The window is over.
     pub(crate) fn turn(&mut self, window: WindowId) {
         let (Some(outlet), Some(half)) = (&self.outlet, &mut self.half) else { return };
-        // Nothing comes where whoever answers has failed, and the run with it.
+        // Nothing arrives if the answering thread has failed, and the run with it.
         let Some(empty) = emptied(half, &self.waits) else { return };
         outlet(window, half.counter.turn(empty));
     }

@@ -78,7 +78,7 @@ fn count(plan: &Plan, tallies: Vec<Box<dyn Tally>>) {
     assert_eq!(outcome.ended.packets.measured, 20_000, "{}", plan.design);
 }
 
-/// What a design says: each flow's estimate, the total and the heaviest flow.
+/// A design's answers: each flow's estimate, the total and the heaviest flow.
 #[derive(Debug, PartialEq)]
 struct Answers {
     estimates: Vec<f64>,

@@ -82,7 +82,7 @@ fn run(design: &str, sources: &mut [Box<dyn PacketSource>], paced: bool) -> (Vec
     let outputs = Outputs::start(destinations, &config, &control, time_base).expect("a thread");
     let (stop, mut watch) = (AtomicBool::new(false), Watch::default());
     let outcome = engine::run(sources, None, &config, &plan, &stop, outputs, &mut watch).expect("memory");
-    // The outputs' thread may still be answering: only its end says that it is done.
+    // The outputs' thread may still be answering: only its end shows that it is done.
     let result = outcome.records.finish();
     assert!(result.faults.is_empty() && result.unreported == 0, "{result:?}");
     std::mem::take(&mut *kept.lock().expect("no panic"))
@@ -149,7 +149,7 @@ fn a_paced_replay_waits_for_answers() {
     });
 }
 
-/// Tries to install sets whenever a window is over, while the run goes on.
+/// Tries to install sets whenever a window is over, during the run.
 #[derive(Debug)]
 struct Installer {
     control: Control,

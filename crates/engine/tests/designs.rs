@@ -55,14 +55,15 @@ fn measure(plan: &Plan, spec: &str, filter: Option<&Filter>, config: &Config) ->
     run
 }
 
-/// Runs the single plan and all of `designs` on the same traffic, in each way that can be. What the single plan said.
+/// Runs the single plan and all of `designs` on the same traffic, in each possible way. Returns the single
+/// plan's result.
 fn all_alike(designs: &[&str], spec: &str, filter: Option<&Filter>, config: &Config) -> Run {
     let single = measure(&Plan::single(), spec, filter, config);
     assert!(single.outcome.faults.is_empty() && single.outcome.errors.is_empty());
     for design in designs {
         for (split, state) in WAYS {
             let plan = Plan { split, state, ..plan(design) };
-            // A receiver that counts itself has nobody to split anything among.
+            // A receiver that counts by itself has no workers to split anything among.
             let is_same = split == Split::Position && plan.workers == 0;
             if !is_same && admission::of_order(config, &plan).is_empty() {
                 let run = measure(&plan, spec, filter, config);
@@ -240,7 +241,7 @@ fn a_full_table_keeps_the_sums() {
         assert!(matches!(&others[..], [(None, _)]), "{}: one record other", plan.design);
         assert_eq!(others[0].1.total_count, ended.flows.table_full);
         assert_ne!(ended.flows.table_full, 0, "{}", plan.design);
-        // Where a worker may be behind, places that another one's ended flows leave are taken once more.
+        // If a worker may lag, places freed by another worker's ended flows are reused.
         let may_be_behind = plan.workers > 1 || plan.receivers > 1;
         assert!(records.len() <= 51 || may_be_behind && !plan.merges(), "{plan:?}");
         let sums = records.iter().fold((0, 0, 0), |(packets, bytes, wire), (_, record)| {
@@ -311,7 +312,7 @@ proptest! {
         let spec = format!("packets={packets},flows={flows},seed={seed},ipv6={ipv6}%,rate=2000");
         let config = Config {
             every: Every::Time(window_us * 1000),
-            // What late acknowledgements tell of a direction that was idle hangs on the sweep.
+            // What late acknowledgements show of a direction that was idle depends on the sweep.
             timeouts: Timeouts {
                 idle_ns: if loss || !keeps_timeouts { u64::MAX } else { idle_us * 1000 },
                 active_ns: if loss || !keeps_timeouts { u64::MAX } else { active_us * 1000 },

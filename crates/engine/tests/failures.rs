@@ -1,4 +1,4 @@
-//! Workers and receivers that die: the others go on, and what is missing is counted.
+//! Workers and receivers that die: the others continue, and what is missing is counted.
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
@@ -33,8 +33,8 @@ fn sources(plan: &Plan) -> Vec<Box<dyn PacketSource>> {
     }
 }
 
-/// Records of all workers but those, in an order of their own. Why the last ones ended hangs on when the stream ended,
-/// which is earlier where a receiver is missing.
+/// Records of all workers but those, in a fixed order. Why the last ones ended depends on when the stream
+/// ended, which is earlier where a receiver is missing.
 fn records_of_others(run: &Run, dead: impl Fn(usize) -> bool) -> Vec<String> {
     let others = run.records().into_iter().filter(|(worker, _)| !worker.is_some_and(&dead));
     let mut lines: Vec<_> = others
@@ -75,7 +75,7 @@ fn a_worker_that_dies_takes_its_share_only() {
         let plan = plan(design);
         let whole = whole(&plan);
         let records = whole.records().iter().filter(|(worker, _)| *worker == Some(dead)).count();
-        // At once, in the middle, and with the very last record, when all windows but one are told of.
+        // At once, in the middle, and with the very last record, when all windows but one are reported.
         for at in [0, records / 2, records - 1] {
             let what = format!("{design}, worker {dead} at record {at}");
             let run = with_a_dead_worker(&plan, dead, at);
@@ -156,7 +156,7 @@ fn a_worker_of_a_live_source_dies() {
     }
 }
 
-/// It takes the ten seconds after which a worker is given up.
+/// It takes the ten seconds after which a worker counts as failed.
 #[test]
 fn a_worker_of_a_live_source_that_hangs_leaves_tasks_to_the_others() {
     thread::scope(|scope| {
@@ -186,7 +186,7 @@ fn hangs(design: &'static str, hung: usize) {
     assert_ne!(count(&packets.not_measured, "worker_failed"), 0, "{design}");
     let [fault] = &run.outcome.faults[..] else { panic!("{design}: {:?}", run.outcome.faults) };
     assert!(fault.contains(&format!("worker {hung} failed")), "{fault}");
-    // Each window is answered, and says what is missing.
+    // Each window is answered, and reports what is missing.
     let mut incomplete = 0;
     for window in &run.windows {
         let failed = count(&window.packets.not_measured, "worker_failed");
@@ -267,7 +267,7 @@ fn a_receiver_that_dies_ends_the_run_with_a_fault() {
     }
 }
 
-/// The end of a run closes the last window of each receiver, and nobody else's.
+/// The end of a run closes the last window of each receiver, and of no other.
 #[test]
 fn a_live_run_that_merges_ends_each_window_once() {
     for (design, split, state) in [

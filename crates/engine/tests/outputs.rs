@@ -98,7 +98,7 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
         }
     }
     assert!(refused > 0 && taken.len() > 2 && taken.len() < 199, "{refused} {}", taken.len());
-    // The rows of a window find no room, and the window itself does, behind five empty ones.
+    // The rows of a window find no room, and the window itself does, after five empty ones.
     let own = row(&mut outputs, 205);
     assert_eq!(own, 1);
     refused += own;
@@ -113,7 +113,7 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
     }
     assert!(outputs.window(closed(205, 5, own)), "the queue is empty");
     let (empty, last) = (windows.recv().expect("empty ones"), windows.recv().expect("the last"));
-    // Windows that found no room lie before them, and are not said to be empty.
+    // Windows that found no room lie before them, and are not reported as empty.
     assert_eq!((empty.empty, empty.span), (Some(5), Span { start_ns: 200 * MS, end_ns: 205 * MS }));
     assert_eq!((last.status, last.answers[1].status), (Status::Partial, Status::Partial));
     let reason = "1 rows came faster than they were answered";

@@ -1,4 +1,4 @@
-//! An answer that may be off, and by how much.
+//! An estimate and its bounds.
 
 /// An estimate, in the unit of the weights (or in flows).
 ///
@@ -11,7 +11,7 @@ pub struct Estimate {
     pub bounds: Option<Bounds>,
 }
 
-/// Within which limits the truth lies, for one question asked of a stream that does not depend on the seed.
+/// Within which limits the truth lies, for one query about a stream that does not depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Not less than this.
@@ -23,7 +23,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// True where `truth` lies within.
+    /// True if `truth` lies within.
     pub fn contain(&self, truth: f64) -> bool {
         (self.lower..=self.upper).contains(&truth)
     }
@@ -45,15 +45,16 @@ impl Estimate {
         Self { value, bounds: Some(Bounds { lower, upper, confidence }) }
     }
 
-    /// The same of a total, about what was on the wire: all of `lost`, in the unit of the weights (flows: packets), may have been of
-    /// the flow that was asked about. `None`, a loss that the source cannot count, leaves no upper bound.
+    /// The same estimate of a total, about what was on the wire: all of `lost`, in the unit of the weights
+    /// (flows: packets), may have been of the queried flow. `None`, a loss that the source cannot count,
+    /// leaves no upper bound.
     pub fn widened_by_loss(self, lost: Option<u64>) -> Self {
         let lost = lost.map_or(f64::INFINITY, |lost| lost as f64);
         Self { bounds: self.bounds.map(|bounds| Bounds { upper: bounds.upper + lost, ..bounds }), ..self }
     }
 
-    /// The same of a difference, later less earlier, where this much was lost of each: what the earlier stream lost may make the
-    /// difference smaller.
+    /// The same estimate of a difference, later minus earlier, with this much lost of each: a loss of the
+    /// earlier stream may make the difference smaller.
     pub fn widened_by_losses(self, earlier: Option<u64>, later: Option<u64>) -> Self {
         let earlier = earlier.map_or(f64::INFINITY, |lost| lost as f64);
         let less = |bounds: Bounds| Bounds { lower: bounds.lower - earlier, ..bounds };

@@ -11,13 +11,13 @@ use std::net::IpAddr;
 pub enum Value {
     /// An unsigned integer of 8, 16, 32 or 64 bits.
     Unsigned(u8, fn(&FlowRecord) -> u64),
-    /// The same where a record may have none.
+    /// The same if a record may have none.
     Optional(u8, fn(&FlowRecord) -> Option<u64>),
     /// Nanoseconds since the epoch.
     Time(fn(&FlowRecord) -> u64),
     /// An IPv4 or IPv6 address.
     Address(fn(&FlowRecord) -> Option<IpAddr>),
-    /// A MAC address; all zero stands for none.
+    /// A MAC address; all zero means none.
     Mac(fn(&FlowRecord) -> [u8; 6]),
     /// Why the record ended, by name.
     EndReason(fn(&FlowRecord) -> EndReason),
@@ -51,7 +51,7 @@ impl Value {
     }
 }
 
-/// What one flow's field holds once the values of several packets, or of several records, have come together.
+/// What one flow's field holds once the values of several packets, or of several records, are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Aggregation {
     /// Part of the flow key: equal in all of them.
@@ -91,7 +91,7 @@ impl Aggregation {
     }
 }
 
-/// What a run must have been asked for so that its records carry a field.
+/// What a run must be configured for so that its records carry a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// Nothing: every record has it.
@@ -117,7 +117,7 @@ impl InformationElement {
         Self { name, number, enterprise: 0 }
     }
 
-    /// Edison's own, under the number that RFC 5612 sets aside for documentation: Edison has none assigned.
+    /// Edison's own, under the number that RFC 5612 reserves for documentation: Edison has none assigned.
     pub const fn own(name: &'static str, number: u16) -> Self {
         Self { name, number, enterprise: Self::DOCUMENTATION }
     }
@@ -138,20 +138,20 @@ pub struct Field {
     pub value: Value,
     /// The unit; empty where there is none.
     pub unit: &'static str,
-    /// Where window rows have it.
+    /// Its place in window rows.
     pub row: RowValue,
-    /// How values come together.
+    /// How values are merged.
     pub aggregation: Aggregation,
-    /// One line on what it says.
+    /// A description in one line.
     pub meaning: &'static str,
     /// The paper that has it, if any.
     pub paper: Option<&'static str>,
-    /// The information elements that carry it in IPFIX: one; an address: IPv4's and IPv6's; a time: exact, and as older
-    /// collectors know it.
+    /// The information elements that carry it in IPFIX: one; for an address IPv4's and IPv6's; for a time the
+    /// exact one, and the one that older collectors know.
     pub elements: &'static [InformationElement],
     /// The standards that define what it is read from; empty where it is Edison's own.
     pub standard: &'static str,
-    /// What must have been asked for.
+    /// What the run must be configured for.
     pub part: Part,
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// A key as flow records carry it: by default the 5-tuple. What is no part of the run's key is `None`.
+/// A key as flow records carry it: by default the 5-tuple. Parts outside the run's key are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowKey {
     /// Source address, or its prefix.
@@ -15,7 +15,7 @@ pub struct FlowKey {
     pub dst_port: Option<u16>,
     /// IP protocol number (IPv6: of the header after the last extension header).
     pub protocol: Option<u8>,
-    /// Outermost VLAN identifier; also `None` where the frame has no tag.
+    /// Outermost VLAN identifier; also `None` if the frame has no tag.
     pub vlan: Option<u16>,
     /// Type of service or traffic class, the whole octet.
     pub ip_tos: Option<u8>,

@@ -1,6 +1,7 @@
-//! What a flow record and a window row say: the field table (each field declared once), records, rows and estimates.
+//! The contents of flow records and window rows: the field table (each field declared once), records, rows
+//! and estimates.
 //!
-//! A leaf: the crate knows nothing of frames, tables and writers, and depends on no other crate of the project.
+//! A leaf: the crate does not know frames, tables or writers, and depends on no other crate of the project.
 //!
 //! ```
 //! use flow::{Bounds, Estimate, Field};

@@ -2,17 +2,19 @@
 
 use crate::Loss;
 
-/// What was found out about one direction of a connection since the last time somebody asked. 72 bytes.
+/// What was found out about one direction of a connection since the last query. 72 bytes.
 ///
-/// `docs/loss.md` says what each figure means at a tap in the middle of a path.
+/// `docs/loss.md` defines each figure at a tap in the middle of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossCounts {
     /// Bytes that were skipped in sequence space here and not filled within the reordering window: lost before
     /// this point, whether repaired later or not.
     pub ploss_byte: u64,
-    /// Bytes of payload whose sequence numbers had been seen here: lost after this point, or sent without need.
+    /// Bytes of payload whose sequence numbers had been seen here: lost after this point, or sent
+    /// unnecessarily.
     pub retrans_byte: u64,
-    /// Bytes that the peer acknowledged though they were never seen here: missed by the tap, not by the network.
+    /// Bytes that the peer acknowledged though they were never seen here: missed by the tap, not lost in the
+    /// network.
     pub unseen_byte: u64,
     /// Least round trip from here to the receiver and back, nanoseconds; 0 where `rtt_count` is 0.
     pub rtt_min_ns: u64,
@@ -20,24 +22,26 @@ pub struct LossCounts {
     pub rtt_sum_ns: u64,
     /// Number of those round trips.
     pub rtt_count: u32,
-    /// Segments that repaired what `ploss_byte` counts, or hole ÷ largest segment, rounded up, where nothing did.
+    /// Segments that repaired what `ploss_byte` counts, or hole ÷ largest segment, rounded up, if nothing
+    /// did.
     pub ploss_count: u32,
-    /// Segments that filled what was skipped within the reordering window.
+    /// Segments that filled a hole within the reordering window.
     pub reorder_count: u32,
     /// Segments with sequence numbers that had been seen here, SYN and FIN included.
     pub retrans_count: u32,
-    /// Segments with a window of zero, but for SYN, FIN and RST.
+    /// Segments with a window of zero, except SYN, FIN and RST.
     pub zero_window_count: u32,
     /// Holes that opened in sequence space.
     pub hole_count: u32,
-    /// Times that the sequence numbers were taken anew, because they had gone where no window allows.
+    /// Times that tracking was restarted at new sequence numbers, because they were beyond what any window
+    /// allows.
     pub resync_count: u32,
 }
 
 const _: () = assert!(size_of::<LossCounts>() == 72);
 
 impl LossCounts {
-    /// Adds what another has.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.ploss_byte += other.ploss_byte;
         self.retrans_byte += other.retrans_byte;
@@ -51,12 +55,12 @@ impl LossCounts {
         self.resync_count += other.resync_count;
     }
 
-    /// Mean round trip from here to the receiver and back, nanoseconds; `None` where none was measured.
+    /// Mean round trip from here to the receiver and back, nanoseconds; `None` if none was measured.
     pub fn rtt_avg_ns(&self) -> Option<u64> {
         self.rtt_sum_ns.checked_div(self.rtt_count.into())
     }
 
-    /// True where there is nothing to report.
+    /// True if there is nothing to report.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

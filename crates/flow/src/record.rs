@@ -8,7 +8,7 @@ use crate::FlowKey;
 pub enum EndReason {
     /// No packet for the idle timeout.
     Idle,
-    /// Older than the active timeout; the flow goes on in a new record.
+    /// Older than the active timeout; the flow continues in a new record.
     Active,
     /// The source ended, or the user did.
     End,
@@ -37,7 +37,8 @@ impl EndReason {
 /// A finished flow record. Times are nanoseconds since the epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// The flow key; `None` in the one record `other`, which holds what came when the table was full.
+    /// The flow key; `None` in the one record `other`, which holds the packets that arrived when the table
+    /// was full.
     pub key: Option<FlowKey>,
     /// Earliest packet.
     pub stime: u64,
@@ -55,7 +56,7 @@ pub struct FlowRecord {
     pub tcp_ack: u32,
     /// Window of the flow's last packet, unscaled.
     pub tcp_win: u16,
-    /// Outermost VLAN id of the first packet; `None` where untagged.
+    /// Outermost VLAN id of the first packet; `None` if untagged.
     pub vlan: Option<u16>,
     /// Source MAC address of the first packet; zero where the link has none.
     pub smac: [u8; 6],
@@ -69,18 +70,19 @@ pub struct FlowRecord {
     pub ip_tos: u8,
     /// Why the record ended.
     pub end_reason: EndReason,
-    /// What was asked for beyond the plain record; apart, so that plain records stay small.
+    /// The requested parts beyond the plain record; stored separately, so that plain records stay small.
     pub more: Option<Box<More>>,
 }
 
 /// The optional parts of a record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct More {
-    /// `--loss`; `None` where the flow is not TCP.
+    /// `--loss`; `None` if the flow is not TCP.
     pub loss: Option<Loss>,
     /// `--gap`, `--packet-size`, `--inter-arrival`: one value per [`crate::Statistic`] of the run, in its order; NaN is none.
     pub statistics: [f64; MAX_STATISTICS],
-    /// `--biflow`: the packets of the other direction (RFC 5103); without parts of its own but loss and statistics.
+    /// `--biflow`: the packets of the other direction (RFC 5103); with no optional parts except loss and
+    /// statistics.
     pub reverse: Option<FlowRecord>,
 }
 
@@ -92,9 +94,9 @@ pub const MAX_STATISTICS: usize = 12;
 pub struct Loss {
     /// Bytes lost before the observation point, repaired later or not.
     pub ploss_byte: u64,
-    /// Segments that repaired them, or would have.
+    /// Segments that repaired them, or would have been needed to.
     pub ploss_count: u64,
-    /// Segments that came late but within the reordering window.
+    /// Segments that arrived late but within the reordering window.
     pub reorder_count: u64,
     /// Segments with sequence numbers already seen.
     pub retrans_count: u64,
@@ -106,7 +108,7 @@ pub struct Loss {
     pub zero_window_count: u64,
     /// Times that sequence numbers skipped ahead.
     pub hole_count: u64,
-    /// Times that sequence numbers made no sense and tracking began anew.
+    /// Times that sequence numbers were implausible and tracking was restarted.
     pub resync_count: u64,
     /// Least round-trip time between here and the receiver, nanoseconds.
     pub rtt_min: Option<u64>,

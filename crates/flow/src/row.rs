@@ -4,9 +4,9 @@ use crate::LossCounts;
 
 /// What a flow key had in one window: the window's own counts, and last values as they were when it was sealed.
 ///
-/// There is one row for each key and window in which the key had packets, also where a record ended and another one
-/// began within the window. With loss tracking there are rows without packets, where losses were found of a direction
-/// that sent nothing. The key is the table's, of either address family.
+/// Each key has one row for each window in which it had packets, also where a record ended and another one
+/// began within the window. With loss tracking there are rows without packets, where losses were found of a
+/// direction that sent nothing. The key is the table's, of either address family.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct WindowRow<K> {
@@ -20,8 +20,8 @@ pub struct WindowRow<K> {
     pub wire_bytes: u64,
     /// Time of the earliest packet in the window, nanoseconds since the epoch.
     pub first_ns: u64,
-    /// Time of the latest packet up to the end of the window of the record that was open last. Only where every packet of
-    /// the flow in the window was late is it before the window's first packet.
+    /// Time of the latest packet up to the end of the window of the record that was open last. It is before
+    /// the window's first packet only if every packet of the flow in the window was late.
     pub last_ns: u64,
     /// TCP sequence number of the last packet.
     pub tcp_seq: u32,
@@ -104,7 +104,7 @@ impl<K> Rows<K> {
         self.losses.extend(loss);
     }
 
-    /// Forgets all rows and keeps the memory.
+    /// Removes all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.rows.clear();
         self.losses.clear();
@@ -116,7 +116,7 @@ impl<K> Rows<K> {
     }
 }
 
-/// What stands for no value in a column of numbers: no field holds it.
+/// The marker of a missing value in a column of numbers: no field holds it.
 pub const NULL: u64 = u64::MAX;
 
 /// Where a row has the value of a field.
@@ -184,7 +184,7 @@ pub enum RowValue {
 }
 
 impl RowValue {
-    /// How many there are: they number from 0 on.
+    /// The number of variants, which are numbered from 0.
     pub const COUNT: usize = Self::RttCount as usize + 1;
 
     /// Appends the value of each row; nothing for what is not in rows as a number.
@@ -197,7 +197,7 @@ impl RowValue {
         macro_rules! of_losses {
             (|$loss:ident| $value:expr) => {{
                 values.extend(rows.losses.iter().map(|$loss| $value));
-                // Without loss tracking there are none.
+                // Without loss tracking there are no losses.
                 values.resize(values.len() + rows.rows.len() - rows.losses.len(), NULL);
             }};
         }

@@ -33,7 +33,7 @@ impl Metric {
     }
 }
 
-/// What is said of the samples.
+/// What is computed from the samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StatisticKind {
     /// Arithmetic mean.
@@ -49,7 +49,7 @@ pub enum StatisticKind {
 pub struct Statistic {
     /// What the samples are.
     pub metric: Metric,
-    /// What is said of them.
+    /// What is computed from them.
     pub kind: StatisticKind,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Statistic {
 }
 
 impl Statistic {
-    /// One line on what it says.
+    /// A description in one line.
     pub fn meaning(&self) -> String {
         let samples = match self.metric {
             Metric::Gap => "the packets of other flows between two of this one",

@@ -1,9 +1,9 @@
-//! Which window something was measured in.
+//! The window in which something was measured.
 
 use std::fmt;
 
-/// The number of a window. Windows by time are counted from the epoch, so that receivers and probes mean the same by a number;
-/// windows by packets from the beginning of the run.
+/// The number of a window. Windows by time are counted from the epoch, so that receivers and probes use the
+/// same numbers; windows by packets from the beginning of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WindowId(u64);
 
@@ -26,7 +26,7 @@ impl WindowId {
         Self(self.0.saturating_add(1))
     }
 
-    /// The window before this one, if there is one.
+    /// The window before this one, if any.
     pub fn previous(self) -> Option<Self> {
         self.0.checked_sub(1).map(Self)
     }

@@ -1,7 +1,7 @@
-//! What a misspelt name most likely means.
+//! The most likely meaning of a misspelt name.
 
-/// The candidate nearest to `name`, whatever its case; the first one of several. `None` where none is near: more than a
-/// third of the letters differ (Damerau-Levenshtein distance), and no candidate contains the name.
+/// The candidate nearest to `name`, whatever its case; the first one of several. `None` if none is near: more
+/// than a third of the letters differ (Damerau-Levenshtein distance), and no candidate contains the name.
 ///
 /// ```
 /// use notation::nearest;
@@ -11,6 +11,10 @@
 /// assert_eq!(nearest("colour", ["packets", "flows"]), None);
 /// ```
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // The distance takes time by the product of both lengths, and names come from strangers.
+    if name.len() > MOST_NAME {
+        return None;
+    }
     let name = name.to_ascii_lowercase();
     let is_near = |distance: usize, candidate: &str| {
         let longer = name.chars().count().max(candidate.chars().count());
@@ -24,8 +28,11 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// A shorter part is in too many names to mean one of them.
+/// A shorter part occurs in too many names to identify one.
 const LEAST_PART: usize = 3;
+
+/// No name is nearly as long, in bytes.
+const MOST_NAME: usize = 100;
 
 #[cfg(test)]
 mod tests {
@@ -41,6 +48,7 @@ mod tests {
             assert_eq!(nearest(far, names), None, "{far}");
         }
         assert_eq!(nearest("lossyhop", ["lossy", "hops"]), None);
+        assert_eq!(nearest(&"rate".repeat(1_000_000), names), None);
     }
 
     #[test]

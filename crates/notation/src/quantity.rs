@@ -92,7 +92,7 @@ fn in_units(text: &str, unit: u64) -> Option<u64> {
 /// Reads a share, in parts per million: `30%`, `0.3`, `0`.
 ///
 /// # Errors
-/// The text is no share, or one above all.
+/// The text is no share, or the share is above 100%.
 pub fn share_ppm(text: &str) -> Result<u32, QuantityError> {
     let ppm = match text.strip_suffix('%') {
         Some(percent) => in_units(percent, 10_000),
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn reads_sizes_and_counts() {
         assert_eq!([bytes("512MiB"), bytes("4096")], [Ok(512 << 20), Ok(4096)]);
-        // As in specifications (`memory=1.5MiB`), so in options.
+        // The same in specifications (`memory=1.5MiB`) and in options.
         assert_eq!(
             [bytes("1.5MiB"), bytes("1.5G"), bytes("2T")],
             [Ok(3 << 19), Ok(1_500_000_000), Ok(2_000_000_000_000)]

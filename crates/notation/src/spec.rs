@@ -8,7 +8,7 @@ use std::fmt;
 pub struct SpecError(String);
 
 impl SpecError {
-    /// An error that says this line.
+    /// An error with this line as its message.
     pub fn new(line: impl Into<String>) -> Self {
         Self(line.into())
     }

@@ -3,7 +3,7 @@
 use crate::transport::Transport;
 use crate::{Key, Seed, TcpSegment};
 
-/// What a flow record keeps of one packet, besides its key. 48 bytes.
+/// What a flow record keeps of one packet, in addition to its key. 48 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct PacketFields {
@@ -13,7 +13,8 @@ pub struct PacketFields {
     pub total_byte: u32,
     /// Length of the frame on the wire without its check sequence, bytes; at least `total_byte`.
     pub wire_byte: u32,
-    /// Number of the frame among those that were received, measured or not: its low 32 bits, of which [`Numbers`] makes the whole.
+    /// Number of the frame among those that were received, measured or not: its low 32 bits, which
+    /// [`Numbers`] completes.
     pub number: u32,
     /// TCP sequence number; 0 for other protocols.
     pub tcp_seq: u32,
@@ -62,7 +63,7 @@ pub struct KeyedPacket<K> {
 }
 
 impl<K: Key> KeyedPacket<K> {
-    /// A packet whose key is hashed as [`KeyedPacket::hash_key`] does.
+    /// A packet whose key is hashed as by [`KeyedPacket::hash_key`].
     #[inline(always)]
     pub fn new(key: K, fields: PacketFields, paired: bool, seed: &Seed) -> Self {
         let mut packet = Self { key, hash: 0, fields };
@@ -70,8 +71,9 @@ impl<K: Key> KeyedPacket<K> {
         packet
     }
 
-    /// Hashes its key. Where keys are `paired`, both directions have one hash ([`Key::pair_hash`]), and the packet knows its own, which
-    /// is a table's place for it: found out twice, it is 12 of 400 instructions.
+    /// Hashes its key. Where keys are `paired`, both directions have one hash ([`Key::pair_hash`]), and the
+    /// packet stores its own direction, which selects its place in a table: computing it twice would cost 12
+    /// of 400 instructions.
     #[inline(always)]
     pub fn hash_key(&mut self, paired: bool, seed: &Seed) {
         if paired {
@@ -84,7 +86,7 @@ impl<K: Key> KeyedPacket<K> {
     }
 }
 
-/// Where the numbers of a burst's frames lie. With it the 32 bits that each packet has of its number are the whole.
+/// The range of the numbers of a burst's frames. It completes the 32 bits that each packet has of its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
     near: u64,
@@ -104,28 +106,40 @@ impl Numbers {
     }
 }
 
+/// A packet of a burst that did not arrive at its own time: it is older than a frame before it, or so far ahead that stream
+/// time does not follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfOrder {
+    /// Its place in the burst.
+    pub at: usize,
+    /// Stream time when it arrived, nanoseconds since the epoch.
+    pub arrived_ns: u64,
+}
+
 /// Parsed packets of one address family, filled per burst and reused.
 ///
 /// One array of structures: an array for each member, which the architecture began with, costs a bounds check and a
 /// length for each of them on every push, and the burst lies in L1 either way.
 #[derive(Debug)]
 pub struct KeyBurst<K> {
-    /// The first `len` are the burst; those behind it are left from earlier ones.
+    /// The first `len` are the burst; those after it are left from earlier ones.
     slots: Vec<KeyedPacket<K>>,
     len: usize,
-    /// Where they are asked for, the first `len` are the packets' segments; else empty.
+    /// If requested, the first `len` are the packets' segments; else empty.
     segments: Vec<TcpSegment>,
     numbers: Numbers,
+    out_of_order: Vec<OutOfOrder>,
 }
 
 impl<K: Key> KeyBurst<K> {
-    /// Room for `capacity` packets; more are taken too, at the price of an allocation.
+    /// Room for `capacity` packets; more are accepted, at the cost of an allocation.
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
             slots: vec![KeyedPacket::default(); capacity.max(1)],
             len: 0,
             segments: Vec::new(),
             numbers: Numbers::default(),
+            out_of_order: Vec::new(),
         }
     }
 
@@ -158,16 +172,29 @@ impl<K: Key> KeyBurst<K> {
         self.segments.push(segment);
     }
 
-    /// Says where the numbers of the packets lie.
+    /// Sets the range of the packets' numbers.
     #[inline]
     pub fn set_numbers(&mut self, numbers: Numbers) {
         self.numbers = numbers;
     }
 
-    /// Where the numbers of the packets lie.
+    /// The range of the packets' numbers.
     #[inline]
     pub fn numbers(&self) -> Numbers {
         self.numbers
+    }
+
+    /// The last packet arrived when stream time was `arrived_ns`, not at its own time.
+    #[cold]
+    pub fn set_arrival(&mut self, arrived_ns: u64) {
+        self.out_of_order.push(OutOfOrder { at: self.len - 1, arrived_ns });
+    }
+
+    /// Packets that did not arrive at their own time, in the order of their places. For all others the time of the packet is
+    /// stream time at its arrival.
+    #[inline]
+    pub fn out_of_order(&self) -> &[OutOfOrder] {
+        &self.out_of_order
     }
 
     /// Adds a packet, to be filled in: it has what an earlier one left there.
@@ -175,7 +202,7 @@ impl<K: Key> KeyBurst<K> {
     pub(crate) fn add(&mut self) -> &mut KeyedPacket<K> {
         let at = self.len;
         self.len += 1;
-        // Asked in this order, one comparison is enough.
+        // In this order, one comparison is sufficient.
         if at < self.slots.len() { &mut self.slots[at] } else { self.grow() }
     }
 
@@ -185,13 +212,15 @@ impl<K: Key> KeyBurst<K> {
         &mut self.slots[self.len - 1]
     }
 
-    /// Forgets all packets and keeps the room.
+    /// Removes all packets and keeps the capacity.
     #[inline]
     pub fn clear(&mut self) {
         self.len = 0;
+        self.out_of_order.clear();
     }
 
-    /// The places of the next `count` packets, as far as there is room: for hints about memory, as what lies there means nothing.
+    /// The places of the next `count` packets, as far as there is room: for prefetching only, as their
+    /// contents are undefined.
     #[inline]
     pub fn next_places(&self, count: usize) -> &[KeyedPacket<K>] {
         let rest = self.slots.get(self.len..).unwrap_or_default();
@@ -204,7 +233,7 @@ impl<K: Key> KeyBurst<K> {
         &self.slots[..self.len]
     }
 
-    /// Their TCP segments in the same order; empty where nobody asked for them.
+    /// Their TCP segments in the same order; empty unless requested.
     #[inline]
     pub fn segments(&self) -> &[TcpSegment] {
         self.segments.get(..self.len).unwrap_or_default()

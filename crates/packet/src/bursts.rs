@@ -21,7 +21,7 @@ pub struct Packets<'a> {
 }
 
 impl Bursts {
-    /// Room for `capacity` packets of each family; more are taken too, at the price of an allocation.
+    /// Room for `capacity` packets of each family; more are accepted, at the cost of an allocation.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { v4: KeyBurst::with_capacity(capacity), v6: KeyBurst::with_capacity(capacity) }
     }
@@ -32,8 +32,8 @@ impl Bursts {
         Packets { v4: self.v4.packets(), v6: self.v6.packets() }
     }
 
-    /// The packets that were added since [`Bursts::lengths`] gave these numbers; none where the bursts were cleared since and hold
-    /// fewer.
+    /// The packets that were added since [`Bursts::lengths`] returned these numbers; none if the bursts were
+    /// cleared since and hold fewer.
     #[inline(always)]
     pub fn packets_since(&self, (v4, v6): (usize, usize)) -> Packets<'_> {
         Packets {
@@ -54,20 +54,20 @@ impl Bursts {
         self.v4.packets().len() + self.v6.packets().len()
     }
 
-    /// True where there is no packet.
+    /// True if there is no packet.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets all packets and keeps the room.
+    /// Removes all packets and keeps the capacity.
     #[inline]
     pub fn clear(&mut self) {
         self.v4.clear();
         self.v6.clear();
     }
 
-    /// Says where the numbers of the packets lie.
+    /// Sets the range of the packets' numbers.
     #[inline]
     pub fn set_numbers(&mut self, numbers: Numbers) {
         self.v4.set_numbers(numbers);

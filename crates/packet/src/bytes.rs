@@ -1,4 +1,4 @@
-//! A cursor over captured bytes that knows how many more there were on the wire.
+//! A cursor over captured bytes that knows how many more were on the wire.
 
 use crate::NotMeasured;
 
@@ -9,7 +9,7 @@ pub(crate) struct Bytes<'a> {
     wire: usize,
 }
 
-/// Why bytes that are needed are not there.
+/// Why required bytes are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Short {
     /// They were on the wire but not captured.
@@ -19,7 +19,7 @@ pub(crate) enum Short {
 }
 
 impl Short {
-    /// The reason, where `malformed` is what to say of a frame that is itself too short.
+    /// The reason; `malformed` is that of a frame that is itself too short.
     pub(crate) fn or(self, malformed: NotMeasured) -> NotMeasured {
         match self {
             Self::Captured => NotMeasured::Truncated,
@@ -42,7 +42,7 @@ impl<'a> Bytes<'a> {
         if self.wire < needed { Short::Wire } else { Short::Captured }
     }
 
-    /// The next `N` bytes, without moving on.
+    /// The next `N` bytes, without consuming them.
     pub(crate) fn peek<const N: usize>(&self) -> Result<&'a [u8; N], Short> {
         self.data.first_chunk().ok_or(self.shortage(N))
     }
@@ -62,7 +62,7 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// The first `n` bytes only: what lies behind them (padding, trailers) does not belong.
+    /// The first `n` bytes only: what follows them (padding, trailers) is excluded.
     pub(crate) fn limit(self, n: usize) -> Self {
         Self::new(self.data, self.wire.min(n))
     }

@@ -1,18 +1,19 @@
 //! The seeded hash of keys: NH (Black et al., UMAC, CRYPTO '99; RFC 4418) over 64-bit words, folded.
 //!
-//! NH multiplies pairs of seed-added words, which is what makes one 64×64→128 multiply per 16 key bytes
-//! enough (1.2 ns), and it is almost universal for a secret random seed: two chosen keys collide in the 128-bit
-//! sum with a probability of 2⁻⁶⁴. The sum is then reduced by one multiply with a secret odd number, so that
+//! NH multiplies pairs of seed-added words, so that one 64×64→128 multiply per 16 key bytes is sufficient
+//! (1.2 ns), and it is almost universal for a secret random seed: two chosen keys collide in the 128-bit sum
+//! with a probability of 2⁻⁶⁴. The sum is then reduced by one multiply with a secret odd number, so that
 //! every output bit depends on every input bit.
 
-/// Secret numbers that a hash is drawn with. Equal seeds give equal hashes on every machine.
+/// The secret numbers that select a hash function. Equal seeds give equal hashes on every machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
     add: [u64; 6],
     fold: u64,
 }
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA '14): the next of a stream of numbers, as a seed is spread and sketches draw.
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA '14): the next of a stream of numbers, used to expand a seed and
+/// for the draws of sketches.
 #[inline]
 pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -34,7 +35,7 @@ impl Seed {
         Self { add: std::array::from_fn(|_| split_mix(&mut state)), fold: split_mix(&mut state) | 1 }
     }
 
-    /// Further secret numbers, other ones for each `purpose`: what is drawn by them has nothing to do with the hash.
+    /// Further secret numbers, different for each `purpose`: draws with them are independent of the hash.
     pub fn secrets<const N: usize>(&self, purpose: u64) -> [u64; N] {
         let mut state = self.hash5([purpose, 0x5ec2_e75f, 0, 0, 0]);
         std::array::from_fn(|_| split_mix(&mut state))
@@ -62,7 +63,7 @@ impl Seed {
 }
 
 impl Seed {
-    /// Hash of any number of words. Of two and of five it is that of a key with these words.
+    /// Hash of any number of words. For two and for five words it is that of a key with these words.
     #[inline(always)]
     pub fn hash_words<const N: usize>(&self, words: &[u64; N]) -> u64 {
         match N {

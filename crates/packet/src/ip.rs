@@ -5,7 +5,7 @@ use crate::link_header::Announced;
 use crate::transport::Transport;
 use crate::{KeySpec, KeyV4, KeyV6, NotMeasured, PacketFields, Remark, TcpSegment};
 
-/// IP protocol numbers that are told apart here.
+/// IP protocol numbers that are distinguished here.
 pub(crate) mod protocol {
     pub(crate) const HOP_BY_HOP: u8 = 0;
     pub(crate) const ICMP: u8 = 1;
@@ -47,13 +47,13 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) protocol: u8,
     /// Ports in network order, source first; ICMP: type and code as destination.
     pub(crate) ports: [u8; 4],
-    /// What the header says for the record; times, lengths of the frame and link fields are the caller's.
+    /// What the header provides for the record; times, lengths of the frame and link fields are the caller's.
     pub(crate) fields: PacketFields,
     /// The bytes from the transport header on, without padding; `None` in a fragment that is not the first.
     pub(crate) payload: Option<Bytes<'a>>,
     /// Why the ports are 0 though the protocol has some.
     pub(crate) remark: Option<Remark>,
-    /// True for every fragment, the first one too.
+    /// True for every fragment, including the first one.
     pub(crate) fragment: bool,
 }
 
@@ -63,7 +63,7 @@ impl IpPacket<'_> {
         &self.addresses
     }
 
-    /// The key that `spec` takes of it. Without addresses, packets of both families have the same keys.
+    /// Its key under `spec`. Without addresses, packets of both families have the same keys.
     pub(crate) fn key(&self, spec: &KeySpec, vlan: u16) -> PacketKey {
         let rest = Transport::new(self.ports, self.protocol, self.fields.ip_tos, vlan);
         match &self.addresses {
@@ -109,7 +109,7 @@ fn ipv4<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
         return Err(NotMeasured::MalformedIp);
     }
     let total = match usize::from(be16(h, 2)) {
-        // Segmentation offload leaves the length to the card: the frame says it.
+        // Segmentation offload leaves the length to the card: the frame's length is used.
         0 => bytes.wire_len(),
         stated => stated,
     };
@@ -140,7 +140,7 @@ fn ipv6<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
     let mut payload = bytes;
     let h = payload.take::<40>().map_err(malformed)?;
     let total = match usize::from(be16(h, 4)) {
-        // Segmentation offload and jumbograms (RFC 2675): the frame says it.
+        // Segmentation offload and jumbograms (RFC 2675): the frame's length is used.
         0 => bytes.wire_len(),
         stated => 40 + stated,
     };
@@ -158,8 +158,9 @@ fn ipv6<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
     Ok(packet)
 }
 
-/// Passes over IPv6 extension headers and, in both versions, AH (RFC 4302): what is behind them has the ports.
-/// Mobility, HIP and shim6 headers are protocols of their own here: nothing with ports follows them in use.
+/// Passes over IPv6 extension headers and, in both versions, AH (RFC 4302): the header after them has the
+/// ports. Mobility, HIP and shim6 headers count as upper-layer protocols: in use, nothing with ports follows
+/// them.
 fn walk(packet: &mut IpPacket<'_>, budget: &mut HeaderBudget) -> Result<(), NotMeasured> {
     use protocol::*;
     let is_v6 = matches!(packet.addresses, Addresses::V6(..));

@@ -8,11 +8,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A key that a flow table can hold. All bits take part in equality.
 pub trait Key: Copy + Ord + Default + Send + 'static {
-    /// A 64-bit hash that nobody without the seed can steer.
+    /// A 64-bit hash that cannot be steered without the seed.
     fn hash(&self, seed: &Seed) -> u64;
-    /// The key of the other direction: addresses and ports change places.
+    /// The key of the other direction: addresses and ports exchanged.
     fn reversed(&self) -> Self;
-    /// The key in the form that records carry. `spec` says what it consists of.
+    /// The key in the form that records carry. `spec` defines its parts.
     fn flow_key(&self, spec: &KeySpec) -> FlowKey;
 
     /// The key with its family; `None` for keys that are of neither, which only benches have.
@@ -34,7 +34,7 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
         self.pair().1
     }
 
-    /// A hash that both directions have in common.
+    /// A hash that is the same for both directions.
     #[inline(always)]
     fn pair_hash(&self, seed: &Seed) -> u64 {
         self.pair().0.hash(seed)
@@ -50,9 +50,9 @@ pub enum FamilyKey {
     V6(KeyV6),
 }
 
-/// A key of which a part can be taken.
+/// A key that can be reduced to a part.
 pub trait MaskedKey: Key {
-    /// What is left of it under `spec`, which asks for no more than the key has ([`KeySpec::lacks`]).
+    /// The key reduced to `spec`, which requires no more than the key has ([`KeySpec::lacks`]).
     #[must_use]
     fn masked(&self, spec: &KeySpec) -> Self;
     /// Words of the key.
@@ -67,7 +67,7 @@ pub trait MaskedKey: Key {
     fn ports(&self) -> [u16; 2];
     /// IP protocol number.
     fn protocol(&self) -> u8;
-    /// What it has behind the addresses, which is the same for both families.
+    /// Its part after the addresses, which has the same form in both families.
     fn without_addresses(&self) -> KeyV4;
 }
 
@@ -154,7 +154,7 @@ impl MaskedKey for KeyV6 {
     }
 }
 
-/// The key that a table's key stands for.
+/// The key that a table's key represents.
 fn flow_key(spec: &KeySpec, addresses: impl FnOnce() -> (IpAddr, IpAddr), rest: Transport) -> FlowKey {
     let (src_addr, dst_addr) = if spec.has_addresses() {
         let (src, dst) = addresses();
@@ -195,7 +195,7 @@ impl KeyV4 {
         Self([u64::from_ne_bytes(addresses), Transport::new(ports, protocol, 0, 0).0])
     }
 
-    /// What `spec` takes of a packet.
+    /// A packet's key under `spec`.
     #[inline(always)]
     pub(crate) fn of_spec(addresses: [u8; 8], rest: Transport, spec: &KeySpec) -> Self {
         Self([u64::from_ne_bytes(addresses) & spec.v4[0], rest.0 & spec.v4[1]])
@@ -226,7 +226,7 @@ impl KeyV6 {
         Self([word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest])
     }
 
-    /// What `spec` takes of a packet.
+    /// A packet's key under `spec`.
     #[inline(always)]
     pub(crate) fn of_spec(src: &[u8; 16], dst: &[u8; 16], rest: Transport, spec: &KeySpec) -> Self {
         let whole = [word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest.0];

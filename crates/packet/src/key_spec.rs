@@ -9,7 +9,7 @@ use std::fmt;
 struct KeyField {
     name: &'static str,
     bit: u8,
-    /// The bits of the word behind the addresses.
+    /// The bits of the word after the addresses.
     rest: u64,
 }
 
@@ -39,15 +39,15 @@ const KEY_FIELDS: [KeyField; 7] = [
 /// Fields and prefix lengths of a run's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeySpec {
-    /// Bits that count in a [`crate::KeyV4`].
+    /// Relevant bits in a [`crate::KeyV4`].
     pub(crate) v4: [u64; 2],
-    /// Bits that count in a [`crate::KeyV6`].
+    /// Relevant bits in a [`crate::KeyV6`].
     pub(crate) v6: [u64; 5],
     fields: u8,
 }
 
 impl KeySpec {
-    /// No field: all keys are one.
+    /// No field: all keys are equal.
     pub const NOTHING: Self = Self { v4: [0; 2], v6: [0; 5], fields: 0 };
 
     /// Addresses, ports, protocol.
@@ -61,11 +61,11 @@ impl KeySpec {
         }
     };
 
-    /// Reads `src_addr/24/64,dst_port`: names of fields; behind an address the length of its prefix, for IPv4 and, after a
-    /// second slash, for IPv6 (without it, the same share of 128 bits).
+    /// Reads `src_addr/24/64,dst_port`: names of fields; after an address the length of its prefix, for IPv4
+    /// and, after a second slash, for IPv6 (without it, the same share of 128 bits).
     ///
     /// # Errors
-    /// What is wrong and where, with the fields there are.
+    /// What is wrong and where, with the known fields.
     pub fn parse(text: &str) -> Result<Self, KeySpecError> {
         let mut spec = Self { v4: [0; 2], v6: [0; 5], fields: 0 };
         let mut start = 0;
@@ -134,8 +134,8 @@ impl KeySpec {
         KEY_FIELDS.iter().filter(move |field| fields & field.bit != 0).map(|field| field.name)
     }
 
-    /// The first field that `part` asks for and that keys of this kind do not have, or not with so long a prefix. Without
-    /// one, [`crate::MaskedKey::masked`] makes keys of `part` of these.
+    /// The first field that `part` requires and that keys of this kind lack, or have with a shorter prefix.
+    /// If there is none, [`crate::MaskedKey::masked`] makes keys of `part` of these.
     pub fn lacks(&self, part: &Self) -> Option<&'static str> {
         let is_lacking = |field: &KeyField| {
             let (asked, ours) = (part.address(field), self.address(field));
@@ -154,14 +154,15 @@ impl KeySpec {
         [u64::from(u32::from_ne_bytes(half)), self.v6[2 * word], self.v6[2 * word + 1]]
     }
 
-    /// How long the prefixes are that keys have of the address `name`, of IPv4 and of IPv6; `None` where they have no such address.
+    /// The prefix lengths of the address `name` in keys, of IPv4 and of IPv6; `None` if keys lack this
+    /// address.
     pub fn prefix_lengths(&self, name: &str) -> Option<[u8; 2]> {
         let field = KEY_FIELDS.iter().find(|field| field.name == name && field.rest == 0)?;
         let bits = self.address(field).map(|word| word.count_ones() as u8);
         (self.fields & field.bit != 0).then_some([bits[0], bits[1] + bits[2]])
     }
 
-    /// Keys of one of its members alone, with the prefix that it has; `None` where there is no such member.
+    /// Keys of one of its members alone, with its prefix; `None` if there is no such member.
     pub fn only(&self, name: &str) -> Option<Self> {
         let field = KEY_FIELDS.iter().find(|field| field.name == name && self.fields & field.bit != 0)?;
         let mut spec = Self { fields: field.bit, ..Self::NOTHING };
@@ -180,7 +181,7 @@ impl KeySpec {
         Some(spec)
     }
 
-    /// All that either of the two asks for.
+    /// All that either of the two requires.
     #[must_use]
     pub fn with(&self, more: &Self) -> Self {
         Self {
@@ -200,7 +201,7 @@ impl KeySpec {
         *self == Self::FIVE_TUPLE
     }
 
-    /// Why two directions cannot be told to belong together by this key; `None` where they can.
+    /// Why the two directions cannot be matched by this key; `None` if they can.
     pub fn why_not_symmetric(&self) -> Option<&'static str> {
         let both = |a: u8, b: u8| (self.fields & a == 0) == (self.fields & b == 0);
         let same_prefix = self.v4[0] == self.v4[0].rotate_left(32) && self.v6[..2] == self.v6[2..4];
@@ -251,7 +252,7 @@ impl Default for KeySpec {
     }
 }
 
-/// The word behind the addresses never has other bits than these.
+/// The word after the addresses never has other bits than these.
 const _: () = {
     let mut all = 0;
     let mut i = 0;
@@ -263,7 +264,7 @@ const _: () = {
     assert!(all == u64::MAX && size_of::<Transport>() == 8);
 };
 
-/// A key expression that cannot be: the expression, the place in it, and what there is instead.
+/// An invalid key expression: the expression, the place in it, and what is possible instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeySpecError(String);
 

@@ -1,6 +1,8 @@
-//! Frame bytes to flow key, hash and per-packet fields, or to the one named reason why not.
+//! Turns the bytes of a frame into flow key, hash and per-packet fields, or into the one named reason why it
+//! is not measured.
 //!
-//! The crate knows nothing of I/O, threads and clocks, and has no `unsafe`: frames come from strangers.
+//! The crate does no I/O, starts no threads, reads no clock, and has no `unsafe`, because frames are
+//! untrusted input.
 //!
 //! ```
 //! use packet::{Frame, LinkType, NotMeasured, Tunnel, parse};
@@ -33,7 +35,7 @@ mod toeplitz;
 mod transport;
 mod tunnel;
 
-pub use burst::{KeyBurst, KeyedPacket, Numbers, PacketFields};
+pub use burst::{KeyBurst, KeyedPacket, Numbers, OutOfOrder, PacketFields};
 pub use bursts::{Bursts, Packets};
 /// The readable form of a key, as [`Key::flow_key`] makes it.
 pub use flow::FlowKey;

@@ -7,7 +7,7 @@
 pub enum LinkType {
     /// Ethernet II or 802.3 (LINKTYPE_ETHERNET, 1).
     Ethernet,
-    /// IPv4 or IPv6, told apart by the version nibble (LINKTYPE_RAW, 101).
+    /// IPv4 or IPv6, distinguished by the version nibble (LINKTYPE_RAW, 101).
     Raw,
     /// IPv4 only (LINKTYPE_IPV4, 228).
     RawIpv4,
@@ -30,7 +30,7 @@ pub enum LinkType {
 }
 
 impl LinkType {
-    /// The number that libpcap calls this link type by when it compiles a filter (a DLT_… value); `None` for
+    /// The number of this link type in libpcap's filter compiler (a DLT_… value); `None` for
     /// [`LinkType::Unsupported`]. Both kinds of PPP give 9: libpcap compiles the same program for them.
     pub const fn number(self) -> Option<u16> {
         Some(match self {

@@ -12,7 +12,7 @@ const ETHERTYPE_MPLS_MULTICAST: u16 = 0x8848;
 const ETHERTYPE_ARP: u16 = 0x0806;
 const ETHERTYPE_RARP: u16 = 0x8035;
 const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
-/// Below it, the field behind the addresses is a length (IEEE 802.3).
+/// Below it, the field after the addresses is a length (IEEE 802.3).
 const ETHERTYPE_LEAST: u16 = 1536;
 
 /// An IP header announced by the header before it.
@@ -20,11 +20,11 @@ const ETHERTYPE_LEAST: u16 = 1536;
 pub(crate) enum Announced {
     Ipv4,
     Ipv6,
-    /// Either: the version nibble tells.
+    /// Either: the version nibble decides.
     Ip,
 }
 
-/// What the link headers say of a frame.
+/// What the link headers state of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     /// MAC addresses, destination first.
@@ -37,7 +37,7 @@ fn malformed(short: Short) -> NotMeasured {
     short.or(NotMeasured::MalformedLink)
 }
 
-/// Passes over the link headers of `frame`: what they say, and the IP header that they announce.
+/// Passes over the link headers of `frame`: returns what they state, and the IP header that they announce.
 pub(crate) fn parse<'a>(
     frame: &Frame<'a>,
     budget: &mut HeaderBudget,
@@ -78,7 +78,7 @@ pub(crate) fn parse<'a>(
     Ok((link, announced, bytes))
 }
 
-/// An Ethernet header, inside a tunnel too.
+/// An Ethernet header, also inside a tunnel.
 pub(crate) fn ethernet(
     bytes: &mut Bytes<'_>,
     vlan: &mut u16,
@@ -100,7 +100,7 @@ pub(crate) fn ethertype(
             ETHERTYPE_IPV4 => return Ok(Announced::Ipv4),
             ETHERTYPE_IPV6 => return Ok(Announced::Ipv6),
             ETHERTYPE_ARP | ETHERTYPE_RARP => return Err(NotMeasured::Arp),
-            // 802.1Q, 802.1ad, and the numbers that were in use for QinQ before it.
+            // 802.1Q, 802.1ad, and the numbers used for QinQ before it.
             0x8100 | 0x88a8 | 0x9100 | 0x9200 | 0x9300 => {
                 budget.spend()?;
                 let tag = bytes.take::<4>().map_err(malformed)?;
@@ -138,7 +138,7 @@ fn llc(bytes: &mut Bytes<'_>) -> Result<u16, NotMeasured> {
     }
 }
 
-/// A label stack; IP is recognised behind it by its version nibble, as routers do (RFC 4928).
+/// A label stack; IP is recognised after it by its version nibble, as routers do (RFC 4928).
 fn mpls(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
     loop {
         budget.spend()?;
@@ -184,7 +184,7 @@ fn cooked_address(length: u16, address: &[u8]) -> [u8; 6] {
     }
 }
 
-/// The protocol of a Linux cooked header; its meaning hangs on the ARPHRD type of the interface.
+/// The protocol of a Linux cooked header; its meaning depends on the ARPHRD type of the interface.
 fn cooked(
     hardware: u16,
     protocol: u16,
@@ -195,7 +195,7 @@ fn cooked(
     const ARPHRD_NETLINK: u16 = 824;
     const ARPHRD_RADIOTAP: u16 = 803;
     const ARPHRD_FRAD: u16 = 770;
-    /// 802.2 LLC behind the header.
+    /// 802.2 LLC after the header.
     const PROTOCOL_LLC: u16 = 0x0004;
     match (hardware, protocol) {
         (ARPHRD_NETLINK | ARPHRD_RADIOTAP | ARPHRD_FRAD, _) => Err(NotMeasured::NotIp),

@@ -24,7 +24,7 @@ impl Tunnel {
     pub const MAX_LEVELS: usize = 4;
 }
 
-/// What a parser takes of packets.
+/// What a parser extracts from packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParserConfig {
     /// Which IP header is measured.
@@ -43,16 +43,16 @@ impl From<Tunnel> for ParserConfig {
     }
 }
 
-/// A measured packet: its key, what the record keeps of it, and what is to be said beside it.
+/// A measured packet: its key, what the record keeps of it, and the remarks on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Its key: the 5-tuple, or what the parser was told.
+    /// Its key: the 5-tuple, or as configured.
     pub key: PacketKey,
     /// What a flow record keeps.
     pub fields: PacketFields,
-    /// Why the ports are 0, if they should not be.
+    /// Why the ports are 0, if they are missing.
     pub ports: Option<Remark>,
-    /// True where the header inside a tunnel could not be parsed.
+    /// True if the header inside a tunnel could not be parsed.
     pub inner_unparsed: bool,
     /// Its TCP segment, if it has one.
     pub segment: TcpSegment,
@@ -99,7 +99,7 @@ fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasu
     })
 }
 
-/// The frame's length on the wire, with the tag that a driver took out.
+/// The frame's length on the wire, including the tag that a driver removed.
 #[inline(always)]
 fn wire_byte(frame: &Frame<'_>) -> u32 {
     frame.wire_len.saturating_add(if frame.stripped_vlan.is_some() { 4 } else { 0 })
@@ -108,8 +108,9 @@ fn wire_byte(frame: &Frame<'_>) -> u32 {
 /// Ethernet, IPv4 and the first 16 bytes of TCP; also the least length of a frame on the wire, less padding.
 type CommonHeaders = [u8; 14 + 20 + 16];
 
-/// The headers of the common case: untagged Ethernet, IPv4 without options and fragments, TCP or UDP, with honest lengths.
-/// Anything else is `None` and goes the general way, which gives the same answer for these.
+/// The headers of the common case: untagged Ethernet, IPv4 without options and fragments, TCP or UDP, with
+/// consistent lengths. Anything else is `None` and takes the general path, which gives the same result for
+/// these.
 #[inline(always)]
 fn common_headers<'a>(frame: &Frame<'a>, tunnel: Tunnel) -> Option<&'a CommonHeaders> {
     let h: &CommonHeaders = frame.data.first_chunk()?;
@@ -150,7 +151,7 @@ fn fill_common(
         }
     };
     packet.hash_key(paired, seed);
-    // A mask instead of a branch: where TCP and UDP are mixed, the branch is guessed wrong every few packets.
+    // A mask instead of a branch: if TCP and UDP are mixed, the branch is mispredicted every few packets.
     let tcp = 0u32.wrapping_sub(u32::from(h[23] == protocol::TCP));
     let fields = &mut packet.fields;
     fields.time_ns = frame.time_ns;
@@ -172,9 +173,9 @@ fn fill_common(
 pub struct BurstParser {
     seed: Seed,
     config: ParserConfig,
-    /// Whether `config` says so: too long a comparison for every packet.
+    /// Cached from `config`: the comparison is too long for every packet.
     is_five_tuple: bool,
-    /// 5-tuples, paired, with segments: what loss tracking takes.
+    /// 5-tuples, paired, with segments: as for loss tracking.
     is_tracked: bool,
     /// The packets of the burst.
     pub bursts: Bursts,
@@ -199,7 +200,7 @@ impl BurstParser {
         }
     }
 
-    /// Forgets the packets of the last burst; the counters stay.
+    /// Removes the packets of the last burst; the counters remain.
     #[inline]
     pub fn clear(&mut self) {
         self.bursts.clear();
@@ -211,20 +212,22 @@ impl BurstParser {
         self.bursts.set_numbers(Numbers::near(number));
     }
 
-    /// True where [`BurstParser::push`] may be told so: 5-tuples, hashed each for itself, without segments.
+    /// True if [`BurstParser::push`] may be called with `IS_PLAIN`: 5-tuples, hashed per direction, without
+    /// segments.
     pub fn is_plain(&self) -> bool {
         self.is_five_tuple && !self.config.paired && !self.config.segments
     }
 
-    /// Parses a frame into the burst. `number`: its number among those that were received. `IS_PLAIN` spares the common case ten
-    /// instructions a packet; it must be [`BurstParser::is_plain`], which the caller asks once per burst.
+    /// Parses a frame into the burst. `number`: its number among those that were received. `IS_PLAIN` saves
+    /// ten instructions a packet in the common case; it must be [`BurstParser::is_plain`], which the caller
+    /// evaluates once per burst.
     #[inline(always)]
     pub fn push<const IS_PLAIN: bool>(&mut self, frame: &Frame<'_>, number: u64) {
         debug_assert!(!IS_PLAIN || self.is_plain());
         match common_headers(frame, self.config.tunnel) {
             Some(headers) => {
                 let Self { bursts: Bursts { v4, .. }, config, seed, .. } = self;
-                // One question instead of three where losses are tracked.
+                // One test instead of three if losses are tracked.
                 if IS_PLAIN {
                     fill_common(v4.add(), headers, frame, None, false, seed, number);
                 } else if self.is_tracked {
@@ -242,10 +245,23 @@ impl BurstParser {
         }
     }
 
+    /// Parses a frame into the burst that did not arrive at its own time, but when stream time was `arrived_ns`.
+    #[cold]
+    pub fn push_out_of_order(&mut self, frame: &Frame<'_>, number: u64, arrived_ns: u64) {
+        let (v4, v6) = self.bursts.lengths();
+        self.push::<false>(frame, number);
+        match self.bursts.lengths() {
+            (now, _) if now != v4 => self.bursts.v4.set_arrival(arrived_ns),
+            (_, now) if now != v6 => self.bursts.v6.set_arrival(arrived_ns),
+            _ => {}
+        }
+    }
+
     #[inline(always)]
     fn add_common_segment(&mut self, headers: &CommonHeaders, frame: &Frame<'_>) {
         let total = u32::from(be16(headers, 16));
-        // Without options, all of the header captured: most segments of some hosts. Anything else is read with care.
+        // Without options, and with the whole header captured: most segments of some hosts. Anything else
+        // takes the checked path.
         let is_common = headers[23] == protocol::TCP && headers[46] >> 4 == 5 && total >= 40;
         if is_common && frame.data.len() >= 54 {
             self.bursts.v4.add_segment(TcpSegment::of_payload(total - 40));

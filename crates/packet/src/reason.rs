@@ -1,6 +1,6 @@
 //! Every reason why a frame is not measured, and every remark on one that is: the one list.
 
-/// Declares an enum of counters whose names stand in reports, so that no name is written twice.
+/// Declares an enum of counters whose names appear in reports, so that no name is written twice.
 macro_rules! named {
     ($(#[$meta:meta])* $enum:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$meta])*
@@ -39,13 +39,15 @@ named! {
         MalformedIp = "malformed_ip",
         /// More nested tags, labels or extension headers than `MAX_HEADERS`.
         MalformedNesting = "malformed_nesting",
+        /// The time is one that no field can hold: before 1970, or after the year 2262 ([`Frame::LATEST_NS`](crate::Frame::LATEST_NS)).
+        BadTime = "bad_time",
         /// The user's filter does not match it.
         Filter = "filter",
     }
 }
 
 named! {
-    /// What is said beside a measured frame; a frame may have several.
+    /// A remark on a measured frame; a frame may have several.
     Remark {
         /// The snap length cut the ports: they are 0 in the key.
         PortsTruncated = "ports_truncated",

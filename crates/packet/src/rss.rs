@@ -1,13 +1,13 @@
-//! What a card hashes of a frame to choose its receive queue.
+//! The fields of a frame that a card hashes to choose its receive queue.
 
 use crate::bytes::HeaderBudget;
 use crate::ip::{self, Addresses, protocol};
 use crate::{Frame, Toeplitz, link_header};
 
 impl Toeplitz {
-    /// The hash of a frame's outermost addresses, and of the ports where it is TCP or UDP and no fragment: a fragment
-    /// that is not the first has none, and all of a datagram's should come to one queue. `None` without an IP header
-    /// that can be parsed.
+    /// The hash of a frame's outermost addresses, and of the ports if it is TCP or UDP and no fragment: a
+    /// fragment that is not the first has none, and all fragments of a datagram should reach one queue.
+    /// `None` without an IP header that can be parsed.
     pub fn frame(&self, frame: &Frame<'_>) -> Option<u32> {
         let mut budget = HeaderBudget::new();
         let (_, announced, bytes) = link_header::parse(frame, &mut budget).ok()?;

@@ -1,8 +1,8 @@
-//! A packet's TCP segment, which only loss tracking asks for.
+//! A packet's TCP segment, which only loss tracking requires.
 
 use crate::bytes::{Bytes, be32};
 
-/// What a TCP header says beyond [`crate::PacketFields`]. 16 bytes.
+/// What a TCP header provides beyond [`crate::PacketFields`]. 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpSegment {
     /// Bytes of payload, by the IP header's length.
@@ -10,7 +10,7 @@ pub struct TcpSegment {
     timestamps: [u32; 2],
     /// Shift count + 1, 0 without the option.
     window_scale: u8,
-    /// Where the other members mean something.
+    /// Whether the other members are valid.
     kind: u8,
 }
 
@@ -33,7 +33,7 @@ impl TcpSegment {
     /// No TCP segment.
     pub const NONE: Self = Self { payload: 0, timestamps: [0; 2], window_scale: 0, kind: 0 };
 
-    /// TCP, but its header was cut short or states a length that cannot be.
+    /// TCP, but its header was cut short or states an impossible length.
     pub const UNPARSED: Self = Self { kind: IS_UNPARSED, ..Self::NONE };
 
     /// A segment without options.
@@ -41,7 +41,7 @@ impl TcpSegment {
         Self { payload, kind: IS_TCP, ..Self::NONE }
     }
 
-    /// True where there is a segment at all.
+    /// True if there is a segment at all.
     #[inline(always)]
     pub fn is_some(&self) -> bool {
         self.kind & IS_TCP != 0
@@ -71,8 +71,8 @@ impl TcpSegment {
         self.window_scale.checked_sub(1)
     }
 
-    /// Reads the segment whose header is at `bytes`, which end where the IP packet ends. [`TcpSegment::UNPARSED`] where that
-    /// cannot be.
+    /// Reads the segment whose header is at `bytes`, which end where the IP packet ends.
+    /// [`TcpSegment::UNPARSED`] if that is not possible.
     #[inline]
     pub(crate) fn read(bytes: Bytes<'_>) -> Self {
         let Ok(header) = bytes.peek::<20>() else { return Self::UNPARSED };
@@ -96,7 +96,7 @@ impl TcpSegment {
     #[cold]
     fn read_options(&mut self, bytes: Bytes<'_>, header_len: usize) {
         let mut rest = bytes.limit(header_len);
-        // What the snap length cut is as if it were not there.
+        // Bytes cut by the snap length are treated as missing.
         if rest.skip(20).is_err() {
             return;
         }

@@ -18,7 +18,7 @@ impl Toeplitz {
     /// The longest input in bytes: two IPv6 addresses and two ports.
     pub const INPUT_BYTES: usize = 36;
 
-    /// The key of Microsoft's verification suite, with which many drivers set up their cards.
+    /// The key of Microsoft's verification suite, that many drivers configure.
     pub const MICROSOFT_KEY: [u8; Self::KEY_BYTES] = [
         0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0,
         0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42,
@@ -45,7 +45,7 @@ impl Toeplitz {
             let window =
                 u64::from_be_bytes(std::array::from_fn(|i| key.get(position + i).copied().unwrap_or(0)));
             for value in 1..256_usize {
-                // All bits but the lowest are an entry that is there already.
+                // All bits but the lowest form an entry that exists already.
                 let lowest = value & value.wrapping_neg();
                 let bit = 7 - lowest.trailing_zeros();
                 share[value] = share[value ^ lowest] ^ (window << bit >> 32) as u32;
@@ -87,7 +87,7 @@ impl Toeplitz {
     }
 }
 
-/// 36 KiB of numbers help nobody.
+/// 36 KiB of numbers are of no use in debug output.
 impl std::fmt::Debug for Toeplitz {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Toeplitz(…)")

@@ -1,12 +1,12 @@
-//! The word of a key behind its addresses.
+//! The word of a key after its addresses.
 
-/// What a key holds behind the addresses, in one word: ports in network order (source first), protocol, type of service,
-/// VLAN.
+/// The part of a key after the addresses, in one word: ports in network order (source first), protocol, type
+/// of service, VLAN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Transport(pub(crate) u64);
 
 impl Transport {
-    /// In the place of a VLAN id where there is none.
+    /// The VLAN id of untagged packets.
     pub(crate) const NO_VLAN: u16 = u16::MAX;
 
     #[inline(always)]
@@ -36,7 +36,7 @@ impl Transport {
         (self.0 >> 48) as u16
     }
 
-    /// With the ports in each other's place.
+    /// With the ports exchanged.
     #[inline(always)]
     pub(crate) fn reversed(word: u64) -> u64 {
         word & !0xffff_ffff | u64::from((word as u32).rotate_left(16))

@@ -20,7 +20,8 @@ fn malformed(short: Short) -> NotMeasured {
     short.or(NotMeasured::MalformedLink)
 }
 
-/// The IP header inside of `outer`: `None` where it is no tunnel, an error where the way there cannot be parsed.
+/// The IP header inside of `outer`: `None` if it is no tunnel, an error if the headers before it cannot be
+/// parsed.
 pub(crate) fn enter<'a>(
     outer: &IpPacket<'a>,
     budget: &mut HeaderBudget,
@@ -36,12 +37,12 @@ pub(crate) fn enter<'a>(
         (protocol::UDP, _) if dst_port == GTP_U || src_port == GTP_U => Kind::GtpU,
         _ => return None,
     };
-    // A later fragment of a tunnel packet has no inner header to find.
+    // A later fragment of a tunnel packet has no inner header.
     let bytes = outer.payload.ok_or(NotMeasured::Truncated);
     Some(bytes.and_then(|bytes| inside(kind, bytes, budget)))
 }
 
-/// The tunnels, by what is to be passed over.
+/// The tunnels, by the headers to be passed over.
 enum Kind {
     Ip(Announced),
     Gre,
@@ -70,7 +71,7 @@ fn inside<'a>(
     Ok((announced, bytes))
 }
 
-/// The EtherType of a tunnel's payload: a bridged frame, or what may stand in a frame.
+/// The EtherType of a tunnel's payload: a bridged frame, or what may be in a frame.
 fn payload(kind: u16, bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
     // The record's VLAN is the outer frame's.
     let mut vlan = PacketFields::NO_VLAN;
@@ -91,7 +92,7 @@ fn gre(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, No
     let word = |flag: u16| if flags & flag != 0 { 4 } else { 0 };
     match flags & 7 {
         0 => {
-            // Source routes (RFC 1701) have no bound of their own; RFC 2784 has them dropped.
+            // Source routes (RFC 1701) have no bound; RFC 2784 requires that they are dropped.
             if flags & ROUTING != 0 {
                 return Err(NotMeasured::MalformedLink);
             }
@@ -101,7 +102,7 @@ fn gre(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, No
         _ => return Err(NotMeasured::MalformedLink),
     }
     match kind {
-        // Type I has neither a sequence number nor a header of its own.
+        // Type I has neither a sequence number nor a header.
         ERSPAN_2 => {
             bytes.skip(if flags & SEQUENCE != 0 { 8 } else { 0 }).map_err(malformed)?;
             payload(ETHERTYPE_BRIDGED, bytes, budget)
@@ -143,7 +144,7 @@ fn gtp_u(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, 
     if h[0] >> 4 != 3 || h[1] != T_PDU {
         return Err(NotMeasured::NotIp);
     }
-    // Any of the flags E, S, PN brings all four optional bytes.
+    // Any of the flags E, S, PN adds all four optional bytes.
     if h[0] & 0x07 != 0 {
         let optional = bytes.take::<4>().map_err(malformed)?;
         let mut next = if h[0] & 0x04 != 0 { optional[3] } else { 0 };

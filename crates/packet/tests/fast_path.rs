@@ -1,4 +1,5 @@
-//! `BurstParser::push`, which has a way of its own for common frames, against `parse`, on frames that are nearly common.
+//! `BurstParser::push`, which has a separate path for common frames, against `parse`, on frames that are
+//! nearly common.
 
 mod frames;
 

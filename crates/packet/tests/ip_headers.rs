@@ -8,7 +8,7 @@ use packet::{Frame, LinkType, NotMeasured, Tunnel, parse};
 const V4: &str = "10.0.0.1 1000 > 10.0.0.2 53 protocol 17";
 const V6: &str = "2001:db8::1 1000 > 2001:db8::2 53 protocol 17";
 
-/// Each raw packet gives what is written beside it.
+/// Each raw packet gives the key written next to it.
 fn check(cases: &[(&str, Vec<u8>, String)]) {
     for (name, packet, expected) in cases {
         assert_eq!(parsed(LinkType::Raw, packet, Tunnel::Outer), *expected, "{name}");
@@ -103,10 +103,10 @@ fn lengths() {
         ("ends before the ports", ipv4(17, &[3, 0xe8, 0]), keyed(0, 0, 17, "total 23 ports_missing")),
         ("ends before the ports, IPv6", ipv6(6, &[]), keyed6(0, 0, 6, "total 40 ports_missing")),
         ("ends within ICMP", ipv4(1, &[8]), keyed(0, 0, 1, "total 21 ports_missing")),
-        // What is behind the packet is padding, not ports.
+        // Bytes after the packet are padding, not ports.
         ("ports in the padding", bytes!(ipv4(17, &[]), [9; 26]), keyed(0, 0, 17, "total 20 ports_missing")),
     ]);
-    // A zero length takes in the padding: nothing says where the packet ends.
+    // A zero length includes the padding: the packet's end is unknown.
     assert_eq!(parsed(LinkType::Ethernet, &padded, Tunnel::Outer), format!("{V4} total 46"));
 }
 

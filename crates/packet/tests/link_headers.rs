@@ -16,7 +16,7 @@ fn v6() -> Vec<u8> {
     ipv6(17, &udp(53, &[]))
 }
 
-/// Each frame gives what is written beside it.
+/// Each frame gives the result written next to it.
 fn check(link: LinkType, cases: &[(&str, Vec<u8>, &str)]) {
     for (name, frame, expected) in cases {
         assert_eq!(parsed(link, frame, Tunnel::Outer), *expected, "{name}");

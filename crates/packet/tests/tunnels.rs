@@ -53,7 +53,8 @@ fn tunnels_are_entered_only_where_asked() {
         let packet = ipv4(*protocol, payload);
         assert_eq!(at(Tunnel::Inner, &packet), INNER, "{name}");
         assert!(at(Tunnel::Outer, &packet).starts_with("10.0.0.1 "), "{name}");
-        // The same behind IPv6, where the outer one has the same addresses as the inner one but another length.
+        // The same after IPv6, where the outer one has the same addresses as the inner one but another
+        // length.
         assert_eq!(at(Tunnel::Inner, &ipv6(*protocol, payload)), INNER, "{name} over IPv6");
     }
     assert_eq!(

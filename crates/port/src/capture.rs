@@ -1,7 +1,7 @@
 //! Capture files: pcap and pcapng, plain or compressed, from a file or a pipe.
 //!
 //! The file is read in large blocks; frames are described where they lie in the block, so nothing is copied
-//! after the read. A block is given up only in the call after the one that described its last frame.
+//! after the read. A block is released only by the call after the one that described its last frame.
 
 mod byte_order;
 mod clock;
@@ -24,7 +24,7 @@ use pass::{Parsed, Stop, Warnings};
 use std::io::Read;
 use stream::{Filled, Stream};
 
-/// Reads of one `rx_burst` before it returns without a frame: blocks without packets can go on for long.
+/// Reads of one `rx_burst` before it returns without a frame: a run of blocks without packets can be long.
 const READS_PER_BURST: u32 = 4;
 
 /// The frames of a capture file.
@@ -40,18 +40,19 @@ pub struct CaptureSource {
 
 enum State {
     Reading,
-    /// To be told after the frames that came before.
+    /// Reported after the earlier frames.
     Failed(SourceError),
     Ended,
 }
 
-// SAFETY: the pointers in `slots` lead into `stream`'s own buffer, which moves with the source; nobody follows
-// them but the borrower of the burst, and while that one exists the source cannot be moved to another thread.
+// SAFETY: the pointers in `slots` point into `stream`'s own buffer, which moves with the source; only the
+// borrower of the burst dereferences them, and while that borrow exists the source cannot be moved to another
+// thread.
 unsafe impl Send for CaptureSource {}
 
 impl CaptureSource {
     /// Opens a capture file, or standard input for `-`; at most `burst` frames come at once. Whether it is a
-    /// capture shows with the first `rx_burst`, which gives [`SourceError::Open`] where it is none.
+    /// capture shows with the first `rx_burst`, which returns [`SourceError::Open`] where it is none.
     ///
     /// # Errors
     /// [`SourceError::Open`]: it does not exist or cannot be read.
@@ -147,7 +148,7 @@ impl CaptureSource {
     }
 
     fn read_failure(&self, error: &std::io::Error) -> SourceError {
-        // What the operating system says has a number; what a decoder says has none.
+        // Errors of the operating system have a number; those of a decoder have none.
         match self.stream.compression() {
             Some(compression) if error.raw_os_error().is_none() => {
                 self.damaged(&format!("the {compression} data are damaged or cut short: {error}"))
@@ -157,7 +158,7 @@ impl CaptureSource {
     }
 }
 
-/// What messages call a source.
+/// The name of a source in messages.
 fn label(name: &str) -> &str {
     if name == input::STANDARD_INPUT { "standard input" } else { name }
 }

@@ -1,4 +1,5 @@
-//! DPDK ports: EAL, the source that polls ports, a port fed from memory, mbufs for the software wire, and what can be opened here.
+//! DPDK ports: EAL, the source that polls ports, a port fed from memory, mbufs for the software wire, and a
+//! list of what can be opened on this machine.
 
 mod arguments;
 mod device;

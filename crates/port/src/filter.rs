@@ -24,14 +24,14 @@ const LINK_TYPES: [LinkType; 10] = [
 
 /// A filter expression, compiled for every link type that it makes sense for.
 ///
-/// It sees the bytes of a frame. A VLAN tag that a driver took out of the frame is not among them: `vlan` does
-/// not match such a frame, and an expression without `vlan` sees it as untagged. Capture files and interfaces
-/// measured by libpcap have their tags in the bytes.
+/// It examines the bytes of a frame. A VLAN tag that a driver removed from the frame is not among them:
+/// `vlan` does not match such a frame, and an expression without `vlan` sees it as untagged. Capture files
+/// and interfaces measured by libpcap have their tags in the bytes.
 pub struct Filter {
     expression: String,
     /// One for each of `LINK_TYPES`, or libpcap's reason why there is none.
     programs: [Result<CompiledProgram, String>; LINK_TYPES.len()],
-    /// Bit `n`: frames of `LINK_TYPES[n]` came, and the expression cannot be compiled for them.
+    /// Bit `n`: frames of `LINK_TYPES[n]` arrived, and the expression cannot be compiled for them.
     refused: AtomicU16,
 }
 
@@ -60,13 +60,13 @@ impl Filter {
         }
     }
 
-    /// True if the frame passes. Frames of an unsupported link type never do, nor do those of a link type that
-    /// the expression cannot be compiled for, which [`Filter::warnings`] tells.
+    /// True if the frame passes. Frames of an unsupported link type never do, nor do those of a link type
+    /// that the expression cannot be compiled for, which [`Filter::warnings`] reports.
     #[inline]
     pub fn matches(&self, frame: &Frame<'_>) -> bool {
         let link = match frame.link {
-            // The family number is in the byte order of the host that captured. Where that is not this machine's,
-            // the frame looks like OpenBSD's kind, which has it in network order.
+            // The family number is in the byte order of the host that captured. If that differs from this
+            // machine's, the frame looks like OpenBSD's kind, which has it in network order.
             LinkType::BsdNull if is_network_order(frame.data) => LinkType::BsdLoop,
             link => link,
         };
@@ -82,8 +82,8 @@ impl Filter {
         }
     }
 
-    /// One line for each link type that came up since the last call and that the expression cannot be compiled
-    /// for.
+    /// One line for each link type that was first seen since the last call and that the expression cannot be
+    /// compiled for.
     pub fn warnings(&self) -> Vec<String> {
         let refused = self.refused.swap(0, Ordering::Relaxed);
         let refused =
@@ -116,7 +116,7 @@ mod tests {
         Frame { data, wire_len, time_ns: 0, link, stripped_vlan: None }
     }
 
-    /// IPv4, UDP from port 1000 to 53, behind `link_header`.
+    /// IPv4, UDP from port 1000 to 53, after `link_header`.
     fn udp(link_header: &[u8]) -> Vec<u8> {
         let ip =
             [0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 3, 0xe8, 0, 53, 0, 8, 0, 0];

@@ -1,4 +1,4 @@
-//! Frames as a source hands them over: where the bytes lie, and what the source knows beside them.
+//! Frames as a source hands them over: where the bytes lie, and what else the source knows of them.
 
 use packet::{Frame, LinkType};
 use std::marker::PhantomData;
@@ -18,11 +18,11 @@ pub struct FrameDescriptor {
     pub link: LinkType,
     /// The tag that the driver stripped.
     pub stripped_vlan: Option<u16>,
-    /// The card's hash of the frame for receive-side scaling; `None` where there is no card or it made none.
+    /// The card's hash of the frame for receive-side scaling; `None` if there is no card or it made none.
     pub rss_hash: Option<u32>,
 }
 
-// SAFETY: it is a place and no access to it: whoever makes a burst of it vouches for the bytes.
+// SAFETY: it is a place and no access to it: the creator of a burst guarantees the bytes.
 unsafe impl Send for FrameDescriptor {}
 
 const _: () = assert!(size_of::<FrameDescriptor>() == 40);
@@ -49,8 +49,8 @@ pub struct Burst<'a> {
 
 impl<'a> Burst<'a> {
     /// # Safety
-    /// For the whole of `'a`, each descriptor's `data` must point to `captured` initialised bytes that nobody
-    /// writes.
+    /// For the whole of `'a`, each descriptor's `data` must point to `captured` initialised bytes that are
+    /// not written to.
     #[inline]
     pub unsafe fn new(descriptors: &'a [FrameDescriptor]) -> Self {
         Self { descriptors, frames: PhantomData }
@@ -62,6 +62,11 @@ impl<'a> Burst<'a> {
         let count = usize::try_from(count).unwrap_or(usize::MAX).min(self.len());
         let (first, others) = self.descriptors.split_at(count);
         (Self { descriptors: first, ..self }, Self { descriptors: others, ..self })
+    }
+
+    /// Where its frames lie.
+    pub(crate) fn descriptors(&self) -> &[FrameDescriptor] {
+        self.descriptors
     }
 
     /// Number of frames.
@@ -86,12 +91,65 @@ impl<'a> Burst<'a> {
     #[inline(always)]
     pub fn frames(&self) -> impl ExactSizeIterator<Item = Frame<'a>> + use<'a> {
         self.descriptors.iter().map(|d| Frame {
-            // SAFETY: `new`'s caller vouched for `captured` readable bytes at `data` for `'a`.
+            // SAFETY: `new`'s caller guaranteed `captured` readable bytes at `data` for `'a`.
             data: unsafe { std::slice::from_raw_parts(d.data, d.captured as usize) },
             wire_len: d.wire_len,
             time_ns: d.time_ns,
             link: d.link,
             stripped_vlan: d.stripped_vlan,
         })
+    }
+}
+
+/// A copy of one frame, which stays when its burst is gone.
+#[derive(Debug)]
+pub struct HeldFrame {
+    data: Box<[u8]>,
+    /// Leads into `data`.
+    descriptor: FrameDescriptor,
+}
+
+impl HeldFrame {
+    /// A copy of the first frame of a burst, if there is one.
+    pub fn first_of(burst: Burst<'_>) -> Option<Self> {
+        let (frame, descriptor) = (burst.frames().next()?, burst.descriptors.first()?);
+        let data: Box<[u8]> = frame.data.into();
+        let descriptor = FrameDescriptor { data: data.as_ptr(), ..*descriptor };
+        Some(Self { data, descriptor })
+    }
+
+    /// The frame as a burst of one.
+    pub fn burst(&self) -> Burst<'_> {
+        debug_assert_eq!(self.data.len(), self.descriptor.captured as usize);
+        // SAFETY: the descriptor leads to the bytes of `data`, as many as it states, which stay where they are and as they are while
+        // the burst borrows `self`.
+        unsafe { Burst::new(std::slice::from_ref(&self.descriptor)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_frame_is_the_frame() {
+        let data = [1u8, 2, 3];
+        let descriptor = FrameDescriptor {
+            data: data.as_ptr(),
+            captured: 3,
+            wire_len: 70,
+            time_ns: 9,
+            link: LinkType::Ethernet,
+            stripped_vlan: Some(5),
+            ..FrameDescriptor::EMPTY
+        };
+        let descriptors = [descriptor, FrameDescriptor::EMPTY];
+        // SAFETY: the first leads to three bytes that stay, the second to none.
+        let burst = unsafe { Burst::new(&descriptors) };
+        let held = Box::new(HeldFrame::first_of(burst).expect("a frame"));
+        let frame = held.burst().frames().next().expect("the frame");
+        assert_eq!((frame.data, frame.wire_len, frame.time_ns), (&data[..], 70, 9));
+        assert_eq!((frame.link, frame.stripped_vlan, held.burst().len()), (LinkType::Ethernet, Some(5), 1));
+        assert!(HeldFrame::first_of(burst.split(0).0).is_none());
     }
 }

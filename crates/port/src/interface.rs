@@ -12,7 +12,8 @@ use std::ffi::{CString, c_char, c_int};
 use std::net::IpAddr;
 
 /// The kernel hands a block of frames over when it is full or has waited for this long. Short, since a window
-/// of the machine's clock takes what has come; a block that is handed over half empty costs little.
+/// of the machine's clock contains only what has arrived; a block that is handed over half empty costs
+/// little.
 const BLOCK_TIMEOUT_MS: c_int = 10;
 
 /// How long one `wait` waits for frames.
@@ -25,11 +26,11 @@ const MAX_SNAPLEN: usize = 256 << 10;
 pub struct InterfaceOptions {
     /// Bytes of a frame that are kept.
     pub snaplen: usize,
-    /// Also receive what is addressed to others.
+    /// Also receive frames addressed to others.
     pub promiscuous: bool,
     /// Size of the kernel's ring of frames that wait.
     pub buffer_bytes: usize,
-    /// Frames that come at once.
+    /// Frames that are delivered at once.
     pub burst: usize,
 }
 
@@ -42,15 +43,15 @@ impl Default for InterfaceOptions {
 /// An interface as [`interfaces`] lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceInfo {
-    /// What `-i` takes.
+    /// The name that `-i` accepts.
     pub name: String,
-    /// What libpcap says about it.
+    /// libpcap's message about it.
     pub description: Option<String>,
     /// Its IPv4 and IPv6 addresses.
     pub addresses: Vec<IpAddr>,
     /// Whether it is up.
     pub up: bool,
-    /// Whether it leads back into this machine.
+    /// Whether it is a loopback interface.
     pub loopback: bool,
 }
 
@@ -61,7 +62,7 @@ pub struct InterfaceInfo {
 pub fn interfaces() -> Result<Vec<InterfaceInfo>, SourceError> {
     let mut first = std::ptr::null_mut();
     let mut message = [0; PCAP_ERRBUF_SIZE];
-    // SAFETY: both are writable, the message in the size that libpcap asks for.
+    // SAFETY: both are writable, the message in the size that libpcap requires.
     if unsafe { libpcap::pcap_findalldevs(&mut first, message.as_mut_ptr()) } != 0 {
         return Err(SourceError::Fault(format!("cannot list the interfaces: {}", message_text(&message))));
     }
@@ -86,7 +87,7 @@ pub fn interfaces() -> Result<Vec<InterfaceInfo>, SourceError> {
         });
         next = interface.next;
     }
-    // SAFETY: the list of above, of which nothing is kept.
+    // SAFETY: the list above, of which nothing is kept.
     unsafe { libpcap::pcap_freealldevs(first) };
     Ok(list)
 }
@@ -95,7 +96,7 @@ pub fn interfaces() -> Result<Vec<InterfaceInfo>, SourceError> {
 /// `next` begins a list of addresses that libpcap made.
 unsafe fn addresses(mut next: *const libpcap::Address) -> Vec<IpAddr> {
     let mut list = Vec::new();
-    // SAFETY: the caller vouches for the list; null ends it.
+    // SAFETY: the caller guarantees the list; null ends it.
     while let Some(address) = unsafe { next.as_ref() } {
         next = address.next;
         // SAFETY: null or a socket address.
@@ -104,7 +105,7 @@ unsafe fn addresses(mut next: *const libpcap::Address) -> Vec<IpAddr> {
             continue;
         };
         if family == libc::AF_INET {
-            // SAFETY: its family says that it is this structure.
+            // SAFETY: its family identifies this structure.
             let address = unsafe { address.addr.cast::<libc::sockaddr_in>().read_unaligned() };
             list.push(IpAddr::from(address.sin_addr.s_addr.to_ne_bytes()));
         } else if family == libc::AF_INET6 {
@@ -117,13 +118,13 @@ unsafe fn addresses(mut next: *const libpcap::Address) -> Vec<IpAddr> {
 }
 
 fn message_text(message: &[c_char; PCAP_ERRBUF_SIZE]) -> String {
-    // SAFETY: libpcap ends its messages with a zero, and the array began as zeros.
+    // SAFETY: libpcap terminates its messages with a zero, and the array was zeroed.
     unsafe { libpcap::text(message.as_ptr()) }
 }
 
-/// The frames of a kernel interface, copied: the host keeps all its traffic.
+/// The frames of a kernel interface, copied: the host still receives all its traffic.
 ///
-/// libpcap puts VLAN tags that the driver took out back into the frame. Frames of both directions come, on a
+/// libpcap reinserts VLAN tags that the driver removed. Frames of both directions are delivered, on a
 /// loopback interface each once.
 pub struct InterfaceSource {
     name: String,
@@ -151,17 +152,18 @@ struct FrameBuffer {
     fraction_ns: u64,
 }
 
-// SAFETY: the pointers in `slots` lead into `bytes`, which moves with them; nobody follows them but the borrower
-// of a burst.
+// SAFETY: the pointers in `slots` point into `bytes`, which moves with them; only the borrower of a burst
+// dereferences them.
 unsafe impl Send for FrameBuffer {}
 
 /// Copies a frame into the [`FrameBuffer`] that `user` points to.
 unsafe extern "C" fn copy_frame(user: *mut u8, header: *const PacketHeader, data: *const u8) {
-    // SAFETY: `rx_burst` passes its buffer, which nobody else uses meanwhile; libpcap passes a valid header.
+    // SAFETY: `rx_burst` passes its buffer, which is not used elsewhere meanwhile; libpcap passes a valid
+    // header.
     let (buffer, header) = unsafe { (&mut *user.cast::<FrameBuffer>(), &*header) };
     let at = buffer.filled;
     let room = buffer.bytes.get_mut(at * buffer.stride..(at + 1) * buffer.stride);
-    // libpcap keeps to the count and the snap length that it was given; if it did not, the frame is cut.
+    // libpcap respects the given count and snap length; otherwise the frame is cut.
     let (Some(slot), Some(room)) = (buffer.slots.get_mut(at), room) else {
         return;
     };
@@ -197,7 +199,7 @@ impl InterfaceSource {
         // Without a program the kernel copies whole frames into the ring; this one cuts them.
         handle.compile(c"").and_then(|mut all| all.install(&handle)).map_err(failed)?;
         let mut message = [0; PCAP_ERRBUF_SIZE];
-        // SAFETY: the handle is active, the message has the size that libpcap asks for.
+        // SAFETY: the handle is active, the message has the size that libpcap requires.
         if unsafe { libpcap::pcap_setnonblock(handle.as_ptr(), 1, message.as_mut_ptr()) } != 0 {
             return Err(failed(message_text(&message)));
         }
@@ -244,7 +246,7 @@ impl InterfaceSource {
         })
     }
 
-    /// Looks now and then, in idle time, how the link is: libpcap waits for one that is down and says nothing.
+    /// Checks the link from time to time, when idle: libpcap waits silently for one that is down.
     fn check_link(&mut self) {
         if !self.link.is_due() {
             return;
@@ -254,7 +256,7 @@ impl InterfaceSource {
         }
     }
 
-    /// Copies the frames that wait, a burst at most.
+    /// Copies the waiting frames, at most a burst.
     fn dispatch(&mut self) -> Result<usize, SourceError> {
         self.buffer.filled = 0;
         let count = self.buffer.slots.len() as c_int;
@@ -265,7 +267,7 @@ impl InterfaceSource {
         if status >= 0 {
             return Ok(self.buffer.filled);
         }
-        // An interface that is merely down does not come here: libpcap waits for it.
+        // An interface that is merely down does not get here: libpcap waits for it.
         let reason = self.handle.error();
         Err(SourceError::Fault(format!(
             "the interface '{}' cannot be measured any more: {reason}",
@@ -279,12 +281,12 @@ fn activate(name: &str, snaplen: usize, options: &InterfaceOptions) -> Result<Ha
     let failed = |reason: &str| SourceError::Open(format!("cannot open the interface '{name}': {reason}"));
     let device = CString::new(name).map_err(|_| failed("its name has a zero byte"))?;
     let mut message = [0; PCAP_ERRBUF_SIZE];
-    // SAFETY: a C string, and a message of the size that libpcap asks for; the handle is owned from here on.
+    // SAFETY: a C string, and a message of the size that libpcap requires; the handle is owned from here on.
     let handle = unsafe { Handle::new(libpcap::pcap_create(device.as_ptr(), message.as_mut_ptr())) }
         .ok_or_else(|| failed(&message_text(&message)))?;
     let buffer_bytes = c_int::try_from(options.buffer_bytes).unwrap_or(c_int::MAX);
-    // SAFETY: the handle is open and not active. The setters fail only for an active handle, but for the
-    // precision, which is asked for afterwards.
+    // SAFETY: the handle is open and not active. The setters fail only for an active handle, except the
+    // precision, which is read back afterwards.
     let status = unsafe {
         libpcap::pcap_set_snaplen(handle.as_ptr(), snaplen as c_int);
         libpcap::pcap_set_promisc(handle.as_ptr(), options.promiscuous.into());
@@ -330,7 +332,7 @@ impl PacketSource for InterfaceSource {
 
     fn wait(&mut self) {
         let mut ready = libc::pollfd { fd: self.poll_fd, events: libc::POLLIN, revents: 0 };
-        // SAFETY: `ready` is one valid pollfd. What came of it shows in the next dispatch.
+        // SAFETY: `ready` is one valid pollfd. The next dispatch shows the result.
         unsafe { libc::poll(&mut ready, 1, POLL_MS) };
     }
 
@@ -342,9 +344,9 @@ impl PacketSource for InterfaceSource {
         &self.name
     }
 
-    /// `ps_drop`: frames that found the kernel's ring full. On Linux `ps_recv` includes them, so it is no part of
-    /// this list. `ps_ifdrop`: frames that the interface itself lost before the kernel saw them. A frame is in one
-    /// of the two at most.
+    /// `ps_drop`: frames dropped because the kernel's ring was full. On Linux `ps_recv` includes them, so it
+    /// is no part of this list. `ps_ifdrop`: frames that the interface itself lost before the kernel saw
+    /// them. A frame is in one of the two at most.
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
         let mut now = Statistics::default();
         // SAFETY: the handle is active and `now` writable.
@@ -354,7 +356,7 @@ impl PacketSource for InterfaceSource {
             self.ps_ifdrop += u64::from(now.ps_ifdrop.wrapping_sub(self.counted.ps_ifdrop));
             self.counted = now;
         }
-        // Of an interface that has vanished, the last count stands.
+        // For an interface that has vanished, the last count remains.
         Some(vec![("ps_drop", self.ps_drop), ("ps_ifdrop", self.ps_ifdrop)])
     }
 

@@ -1,14 +1,14 @@
-//! The link of a kernel interface: whether it is up, down for now, or gone.
+//! The link of a kernel interface: whether it is up, temporarily down, or gone.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Time between two questions.
+/// Time between two checks.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Polls without frames between two looks at the clock.
+/// Polls without frames between two readings of the clock.
 const POLLS: u32 = 64;
 
-/// Asks the kernel about the interface of this number; `None` where there is none, or it cannot be asked.
+/// Queries the kernel about the interface of this number; `None` if there is none, or if the query fails.
 pub(crate) fn ask(interface: u32, request: libc::Ioctl) -> Option<libc::ifreq> {
     // SAFETY: an all-zero request is a value.
     let mut answer: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -18,13 +18,13 @@ pub(crate) fn ask(interface: u32, request: libc::Ioctl) -> Option<libc::ifreq> {
     }
     // SAFETY: no pointers.
     let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    // SAFETY: just opened, and nobody else's; below zero there is none.
+    // SAFETY: just opened and not shared; a negative value is no descriptor.
     let socket = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })?;
     // SAFETY: the requests made here read and write one `ifreq`.
     (unsafe { libc::ioctl(socket.as_raw_fd(), request, &mut answer) } == 0).then_some(answer)
 }
 
-/// Whether the interface of this number is up and has a carrier; `None` where it cannot be asked.
+/// Whether the interface of this number is up and has a carrier; `None` if it cannot be queried.
 pub(crate) fn is_up(interface: u32) -> Option<bool> {
     let answer = ask(interface, libc::SIOCGIFFLAGS)?;
     let wanted = libc::IFF_UP | libc::IFF_RUNNING;
@@ -32,7 +32,7 @@ pub(crate) fn is_up(interface: u32) -> Option<bool> {
     Some(i32::from(unsafe { answer.ifr_ifru.ifru_flags }) & wanted == wanted)
 }
 
-/// Looks after a link in idle time: a link that carries frames is up.
+/// Monitors a link when idle: a link that carries frames is up.
 #[derive(Debug)]
 pub(crate) struct LinkWatch {
     is_down: bool,
@@ -41,28 +41,28 @@ pub(crate) struct LinkWatch {
     asked: Instant,
 }
 
-/// What has become of a link.
+/// A change of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkChange {
-    /// It went down; frames come again when it is up.
+    /// It went down; frames arrive again when it is up.
     Down,
-    /// It came up.
+    /// It went up.
     Up,
 }
 
 impl LinkWatch {
-    /// What the link was when it was opened; up where that cannot be asked. One that was down then, as that of a card is until it
-    /// has agreed with its peer on a speed, has not gone down.
+    /// What the link was when it was opened; up if that cannot be queried. One that was down then, such as a
+    /// card's before it has negotiated a speed with its peer, has not gone down.
     pub(crate) fn new(is_up: Option<bool>) -> Self {
         Self { is_down: is_up == Some(false), downs: 0, polls: 0, asked: Instant::now() }
     }
 
-    /// The line for the user about `what`, where its link is down now.
+    /// The line for the user about `what`, if its link is down now.
     pub(crate) fn down_at_first(&self, what: &str) -> Option<String> {
         self.is_down.then(|| LinkChange::Down.line(what))
     }
 
-    /// A poll without frames: true where it is time to ask, a few times a second.
+    /// A poll without frames: true if a check is due, a few times a second.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         self.polls += 1;
@@ -78,7 +78,7 @@ impl LinkWatch {
         true
     }
 
-    /// What the link was found to be; what that changes.
+    /// Takes the present state of the link; returns the change, if any.
     pub(crate) fn found(&mut self, is_up: bool) -> Option<LinkChange> {
         if is_up != self.is_down {
             return None;

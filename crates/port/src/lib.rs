@@ -1,8 +1,8 @@
-//! Getting frames, and each source's own counters: capture files, interfaces by libpcap, DPDK ports,
-//! synthetic traffic, and a wire in software that replays them as a card would.
+//! Sources of frames, and each source's own counters: capture files, interfaces by libpcap, DPDK ports,
+//! synthetic traffic, and a wire in software that replays frames as a card would deliver them.
 //!
-//! Everything is a [`PacketSource`]; generated frames leave by a [`PacketSink`]. The crate knows nothing of flows
-//! and threads.
+//! Everything is a [`PacketSource`]; generated frames are sent by a [`PacketSink`]. The crate does not know
+//! flows or threads.
 //!
 //! ```
 //! use port::{PacketSource, Poll, SyntheticSource};
@@ -28,6 +28,7 @@ mod frame;
 mod interface;
 mod kernel_link;
 mod libpcap;
+mod merged;
 mod prefetch;
 mod send;
 mod source;
@@ -36,8 +37,9 @@ pub mod wire;
 
 pub use capture::{CaptureSource, CaptureWriter};
 pub use filter::Filter;
-pub use frame::{Burst, FrameDescriptor};
+pub use frame::{Burst, FrameDescriptor, HeldFrame};
 pub use interface::{InterfaceInfo, InterfaceOptions, InterfaceSource, interfaces};
+pub use merged::MergedSource;
 pub use packet::Frame;
 pub use send::{InterfaceSink, Pace, Pacing, PacketSink, SendClock, Sent, SystemClock, transmit};
 pub use source::{PacketSource, Poll, Progress, Setting, SourceCounter, SourceError, TimeBase};

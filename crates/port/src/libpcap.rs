@@ -114,7 +114,7 @@ impl Handle {
     /// Takes over what `pcap_create` or `pcap_open_dead` returned; `None` for null.
     ///
     /// # Safety
-    /// Nobody else closes it.
+    /// It is closed nowhere else.
     pub(crate) unsafe fn new(pointer: *mut Pcap) -> Option<Self> {
         (!pointer.is_null()).then_some(Self(pointer))
     }
@@ -124,7 +124,7 @@ impl Handle {
         self.0
     }
 
-    /// What libpcap says about the last failed call.
+    /// libpcap's message about the last failed call.
     pub(crate) fn error(&self) -> String {
         // SAFETY: the handle is open, and its message is a C string until the next call.
         unsafe { text(pcap_geterr(self.0)) }
@@ -188,6 +188,6 @@ pub(crate) unsafe fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees it.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }

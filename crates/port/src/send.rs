@@ -1,4 +1,4 @@
-//! Sending generated frames: out of a kernel interface or a DPDK port, at a set rate.
+//! Sending generated frames: from a kernel interface or a DPDK port, at a set rate.
 
 mod clock;
 mod interface;
@@ -12,16 +12,16 @@ pub use transmit::{Sent, transmit};
 
 use crate::{SourceCounter, SourceError};
 
-/// Where frames go to.
+/// A destination of frames.
 pub trait PacketSink {
-    /// What the user called it.
+    /// The name that the user gave it.
     fn name(&self) -> &str;
 
     /// The longest frame that it takes now, bytes without check sequence.
     fn longest(&self) -> usize;
 
-    /// Takes frames from the front of `frames`, none longer than [`PacketSink::longest`], and gives how many; 0 where
-    /// there is no room now. Does not block for longer than some milliseconds.
+    /// Takes frames from the front of `frames`, none longer than [`PacketSink::longest`], and returns how
+    /// many; 0 if there is no room now. Does not block for longer than some milliseconds.
     ///
     /// # Errors
     /// [`SourceError::Fault`]: nothing can be sent any more. Nothing of `frames` was taken then.
@@ -30,6 +30,7 @@ pub trait PacketSink {
     /// Waits, a second at most, until what was taken has left.
     fn finish(&mut self);
 
-    /// What got lost after it had been taken, as far as that is known: counters of the device, by their names there.
+    /// What was lost after it had been accepted, as far as known: counters of the device, by their names
+    /// there.
     fn lost(&mut self) -> Vec<SourceCounter>;
 }

@@ -3,32 +3,32 @@
 use crate::Burst;
 use std::fmt;
 
-/// What one call of [`PacketSource::rx_burst`] gave.
+/// The result of one call of [`PacketSource::rx_burst`].
 #[derive(Debug)]
 pub enum Poll<'a> {
     /// Frames, at least one, valid until the next call.
     Burst(Burst<'a>),
-    /// Nothing now; more may come.
+    /// Nothing now; more may follow.
     Idle,
-    /// Nothing any more.
+    /// The source has ended.
     Ended,
 }
 
 /// Which clock turns the windows of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeBase {
-    /// The packets' own times: a replay. It can wait for a slow reader and loses nothing by it.
+    /// The packets' own times: a replay. It can wait for a slow reader without loss.
     Packets,
-    /// The machine's clock: a live source. It waits for nobody.
+    /// The machine's clock: a live source. It never waits for its reader.
     Clock,
 }
 
-/// How far a source with a known end has come, in bytes.
+/// The progress of a source with a known end, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes read so far.
     pub done: u64,
-    /// Bytes there are; `None` where that cannot be known (standard input).
+    /// Total bytes; `None` if unknown (standard input).
     pub total: Option<u64>,
 }
 
@@ -45,50 +45,52 @@ pub trait PacketSource: Send {
     /// After the last good frame: what is wrong with the source. No further call is made then.
     fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError>;
 
-    /// Gives back what the last burst held, such as mbufs. The next poll does so otherwise; a bench that wants to know what
-    /// it costs does it apart.
+    /// Releases what the last burst held, such as mbufs. Otherwise the next poll does so; a bench that
+    /// measures the cost does it separately.
     fn release(&mut self) {}
 
-    /// Waits some milliseconds at most for frames, after a poll was `Idle`. A source that is polled by a core of its own
-    /// does not wait.
+    /// Waits some milliseconds at most for frames, after a poll was `Idle`. A source that is polled by a
+    /// dedicated core does not wait.
     fn wait(&mut self) {}
 
     /// Which clock turns its windows.
     fn time_base(&self) -> TimeBase;
 
-    /// What the user called it.
+    /// The name that the user gave it.
     fn name(&self) -> &str;
 
-    /// What the source itself lost so far, each loss in one counter only; `None` where it cannot know.
+    /// What the source itself lost so far, each loss in one counter only; `None` if it cannot know.
     fn lost(&mut self) -> Option<Vec<SourceCounter>>;
 
-    /// How often its link was found to have gone down since it was opened; `None` where there is no link to look at. A link
-    /// that comes back is measured on. Of the sources that are queues of one port, one tells.
+    /// How often its link was found to have gone down since it was opened; `None` if it has no link.
+    /// Measurement continues on a link that comes back. Of the sources that are queues of one port, one
+    /// reports.
     fn link_downs(&self) -> Option<u64> {
         None
     }
 
-    /// How far it has come, where there is an end.
+    /// Its progress, if it has a known end.
     fn progress(&self) -> Option<Progress> {
         None
     }
 
-    /// Warnings for the user that came up since the last call, each on one line.
+    /// Warnings for the user since the last call, each on one line.
     fn warnings(&mut self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Why a source cannot be opened or cannot go on. `Display` gives one line.
+/// Why a source cannot be opened or cannot continue. `Display` gives one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceError {
     /// It does not exist or cannot be opened (exit code 2).
     Open(String),
-    /// It was asked for what it cannot do (exit code 2): the setting to change, and why. The program says how users change it.
+    /// The request exceeds what it can do (exit code 2): the setting to change, and why. The program explains
+    /// how users change it.
     Refused(Setting, String),
     /// It failed while running: an interface that vanished, a read error (exit code 1).
     Fault(String),
-    /// The capture is damaged, truncated, empty or foreign: what was read stands (exit code 3).
+    /// The capture is damaged, truncated, empty or foreign: what was read remains valid (exit code 3).
     Damaged(String),
 }
 
@@ -115,7 +117,7 @@ pub enum Setting {
 
 #[cfg(feature = "dpdk")]
 impl SourceError {
-    /// The same error where this setting is to blame for [`SourceError::Open`].
+    /// The same error, but with this setting as the cause of [`SourceError::Open`].
     #[must_use]
     pub(crate) fn blame(self, setting: Setting) -> Self {
         match self {

@@ -7,7 +7,7 @@ use notation::SpecError;
 use packet::LinkType;
 use traffic::{Generator, Spec};
 
-/// Frames of a [`traffic::Spec`], generated burst by burst into memory that is used again.
+/// Frames of a [`traffic::Spec`], generated burst by burst into memory that is reused.
 #[derive(Debug)]
 pub struct SyntheticSource {
     name: String,
@@ -20,7 +20,7 @@ pub struct SyntheticSource {
 }
 
 impl SyntheticSource {
-    /// Reads the specification ; bursts of at most `burst` frames, at least one.
+    /// Reads the specification; bursts of at most `burst` frames, at least one.
     ///
     /// # Errors
     /// What is wrong with the specification.
@@ -46,7 +46,7 @@ impl SyntheticSource {
         }
     }
 
-    /// The generator: what it is set to and what it has generated.
+    /// The generator: its specification and what it has generated.
     pub fn generator(&self) -> &Generator {
         &self.generator
     }

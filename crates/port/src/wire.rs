@@ -1,9 +1,9 @@
 //! A wire in software: it replays frames that are held in memory as a network card would deliver them.
 //!
-//! Packets *arrive* by a schedule on the clock, are spread over receive queues by their hash, wait in descriptor rings,
-//! and are dropped and counted where a ring is full. No core is spent on generating: at each poll a queue works out
-//! which of its packets have come since the last one and which of them found room. `docs/wire.md` says what that
-//! models and what not.
+//! Packets *arrive* by a schedule on the clock, are spread over receive queues by their hash, wait in
+//! descriptor rings, and are dropped and counted if a ring is full. No core is spent on generating: at each
+//! poll a queue computes which of its packets have arrived since the last one and which of them found room.
+//! `docs/wire.md` describes what that models and what not.
 
 mod buffers;
 mod clock;
@@ -78,7 +78,7 @@ impl Wire {
         Self::open_with(name, spec, trace, burst, || SystemClock)
     }
 
-    /// The same with clocks of the caller's own, one per queue.
+    /// The same with the caller's clocks, one per queue.
     ///
     /// # Errors
     /// As [`Wire::open`].
@@ -115,8 +115,8 @@ impl Wire {
             .collect())
     }
 
-    /// Starts the clock of a wire that goes by the machine's, if it does not run yet: when all receivers are ready, for
-    /// packets that nobody polls for are dropped.
+    /// Starts the clock of a wire that follows the machine's clock, if it does not run yet. To be called when
+    /// all receivers are ready, because packets that are not polled are dropped.
     pub fn start(&self) {
         self.0.start(SystemClock.now_ns());
     }

@@ -22,7 +22,7 @@ fn a_wrong_argument_is_an_error() {
 
     let error = result.expect_err("EAL refuses it");
     assert!(matches!(&error, SourceError::Refused(Setting::Eal, text) if !text.contains('\n')), "{error:?}");
-    // SAFETY: the pipe's reading end is ours, and nobody else's.
+    // SAFETY: the pipe's reading end is owned here and not shared.
     let mut reader = unsafe { std::fs::File::from_raw_fd(ends[0]) };
     let mut text = [0; 64];
     let read = reader.read(&mut text);

@@ -6,7 +6,7 @@ use port::{PacketSource, Poll, Setting, SourceError, TimeBase};
 
 #[test]
 fn frames_are_counted_and_nothing_stays_behind() {
-    // Works before EAL as well as beside it.
+    // Works before EAL is initialised as well as after.
     assert!(DpdkPorts::of_this_machine().version.starts_with("DPDK "));
     let affinity = status_line("Cpus_allowed:");
     let devargs = ["net_null0,size=64".to_owned(), "net_null1,size=64".to_owned()];

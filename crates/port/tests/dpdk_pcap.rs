@@ -17,7 +17,7 @@ fn a_file_is_replayed_with_its_own_times() {
         .map(|n| {
             let length = 14 + (n as usize * 53) % 1500;
             let frame = (0..length).map(|i| (i as u32 ^ n.wrapping_mul(31)) as u8).collect();
-            // Times that also stand still and go back.
+            // Times that also stop and go back.
             (1_700_000_000 - n % 7, n.wrapping_mul(7919) % 1_000_000, frame)
         })
         .collect();

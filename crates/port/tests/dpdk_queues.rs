@@ -1,4 +1,5 @@
-//! Several receive queues: of a port that has as many as it is asked for, and of one whose producer chooses the queue.
+//! Several receive queues: of a port whose number can be configured, and of one whose producer chooses the
+//! queue.
 #![cfg(feature = "dpdk")]
 
 use port::dpdk::{Eal, EalConfig, PortOptions, ProbedPorts, RingPort, Spread};
@@ -38,7 +39,7 @@ fn each_queue_is_a_source() {
     as_many_as_possible_and_no_more(&eal, &options);
 }
 
-/// Each queue, polled by a thread of its own, gives what its producer put there, in order, and nothing else.
+/// Each queue, polled by its own thread, gives what its producer put there, in order, and nothing else.
 fn a_ring_for_each_queue(eal: &Arc<Eal>, frames: &[Vec<u8>]) {
     let queue_of = |frame: &[u8]| number(frame) * 7 / 5 % QUEUES;
     let mut port = RingPort::spread(eal, frames, QUEUES, queue_of, 64).expect("net_ring opens");
@@ -59,7 +60,7 @@ fn a_ring_for_each_queue(eal: &Arc<Eal>, frames: &[Vec<u8>]) {
     assert!(matches!(&error, SourceError::Open(text) if text.contains("1 to 16")), "{error}");
 }
 
-/// net_null hashes by whatever key it is told, so that its queues are a symmetric port's.
+/// net_null hashes by any key it is given, so that its queues are a symmetric port's.
 fn as_many_as_asked_for(eal: &Arc<Eal>, devargs: &[String], options: &PortOptions) {
     let ports = ProbedPorts::probe(eal, devargs).expect("net_null opens");
     let possible = ports.queues().expect("of one kind");
@@ -79,7 +80,7 @@ fn as_many_as_asked_for(eal: &Arc<Eal>, devargs: &[String], options: &PortOption
     });
     assert!(sources.iter().all(|source| source.link_downs().is_none()), "nothing that can go down");
     drop(sources);
-    // All queues as one source, as few receivers want them.
+    // All queues as one source, as few receivers need them.
     let ports = ProbedPorts::probe(eal, devargs).expect("they were closed");
     let (sources, _) = ports.start(2, 1, options).expect("two queues start");
     assert_eq!(sources.len(), 1);

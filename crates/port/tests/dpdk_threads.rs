@@ -17,7 +17,7 @@ fn a_process_of_many_runs_has_a_place_for_each_thread() {
     let devargs = ["net_null0".to_owned()];
     let options = PortOptions { burst: 64, descriptors: 2048, mbufs: 2431, ..PortOptions::default() };
     let eal = Eal::init(&EalConfig::for_ports(&devargs, &options, &[])).expect("EAL starts");
-    // What is said at the start has nothing to do with threads.
+    // What is reported at the start is independent of threads.
     eal.warnings();
 
     // Lent to one thread after the other: none keeps mbufs that the next needs.

@@ -1,5 +1,5 @@
-//! A kernel interface measured over a veth pair. Each test has a network namespace of its own, which goes with
-//! its thread; without root they are skipped and say so.
+//! A kernel interface measured over a veth pair. Each test has its own network namespace, which ends with its
+//! thread; without root the tests are skipped and say so.
 
 use port::{InterfaceOptions, InterfaceSource, PacketSource, Poll, SourceError, TimeBase, interfaces};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,7 +9,7 @@ fn open() -> InterfaceSource {
     InterfaceSource::open(Veth::NEAR, &InterfaceOptions::default()).expect("it is there")
 }
 
-/// Number, captured length and wire length of each frame, until nothing has come for a while.
+/// Number, captured length and wire length of each frame, until nothing has arrived for a while.
 fn receive(source: &mut InterfaceSource) -> Result<Vec<(u32, usize, u32)>, SourceError> {
     let mut frames = Vec::new();
     let mut last = Instant::now();
@@ -63,7 +63,7 @@ fn kernel_drops_are_counted_exactly() {
         let dropped = lost(&mut source, "ps_drop");
         assert!(dropped > 0 && received > 0, "{received} received, {dropped} dropped");
         assert_eq!(received + dropped, 50_000);
-        // The counters stay when they are asked for again, and go on.
+        // The counters are not reset when they are read, and continue.
         (0..50_000).for_each(|number| veth.send(&Veth::frame(number, 300)));
         let received = received + receive(&mut source).unwrap().len() as u64;
         assert_eq!(received + lost(&mut source, "ps_drop"), 100_000);
@@ -79,7 +79,7 @@ fn a_link_that_goes_down_may_come_back() {
         veth.set_near(false);
         assert_eq!(receive(&mut source).unwrap(), []);
         veth.set_near(true);
-        // libpcap looks whether it is back when it is asked for frames.
+        // libpcap checks whether it is back when it is polled for frames.
         assert_eq!(receive(&mut source).unwrap(), []);
         veth.send(&Veth::frame(2, 60));
         assert_eq!(receive(&mut source).unwrap(), [(2, 60, 60)]);

@@ -22,7 +22,7 @@ const EXPLAINED: [(&str, &str); 2] = [
 /// Captures that are read together.
 const BATCH: usize = 16;
 
-/// Captured length, wire length, time in nanoseconds (`None` where tshark shows none).
+/// Captured length, wire length, time in nanoseconds (`None` if tshark shows none).
 type Row = (u64, u64, Option<u64>);
 
 fn captures(folder: &Path, list: &mut Vec<PathBuf>) {

@@ -1,4 +1,4 @@
-//! The wire as its users see it: what comes to which queue, when it ends, and what is refused.
+//! The wire as its users see it: which packets reach which queue, when it ends, and what is refused.
 
 mod wire_fixture;
 
@@ -176,7 +176,7 @@ fn seconds_are_those_in_which_packets_arrive() {
         let Poll::Burst(_) = queue.rx_burst().unwrap_or(Poll::Ended) else { continue };
         panic!("{text} {packets}: the clock stands still");
     }
-    // The end is what the progress says: all frames have 60 bytes.
+    // The progress gives the end: all frames have 60 bytes.
     for (text, packets) in [("rate=1000pps,seconds=2", 2000), ("rate=10Gbps,seconds=1", 14_880_953)] {
         assert_eq!(open(text, &trace)[0].progress().unwrap().total, Some(packets * 60), "{text}");
     }

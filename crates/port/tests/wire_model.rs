@@ -1,5 +1,5 @@
-//! The wire against a simulation that goes packet by packet, written differently: it moves every packet through a queue
-//! of its own and knows nothing of intervals, ranks and runs.
+//! The wire against a simulation that works packet by packet, written differently: it moves every packet
+//! through its own queue and knows nothing of intervals, ranks and runs.
 
 mod wire_fixture;
 
@@ -119,7 +119,7 @@ fn run(text: &str, trace: &Arc<Trace>, frames: &[Received], steps: &[Step]) {
         clocks.last().unwrap().clone()
     };
     let mut queues = Wire::open_with("wire", &spec, trace, BURST, clock).expect("the wire opens");
-    // The first one is asked for the epoch only.
+    // The first one is read for the epoch only.
     let clocks = &clocks[1..];
 
     let mut now = START_NS;

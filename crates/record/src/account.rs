@@ -1,4 +1,4 @@
-//! What is known of a measurement beside its records.
+//! What is known of a measurement in addition to its records.
 
 /// Sums since the run began, given to writers at the end of each window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,6 +9,6 @@ pub struct Account {
     pub received: u64,
     /// Frames counted in a flow record.
     pub measured: u64,
-    /// Frames that the source lost; `None` where it cannot know.
+    /// Frames that the source lost; `None` if it cannot know.
     pub lost: Option<u64>,
 }

@@ -1,9 +1,9 @@
-//! Prefix-preserving anonymisation of addresses: Crypto-PAn (Xu, Fan, Ammar, Moon: Prefix-Preserving IP Address
-//! Anonymization, ICNP 2002), with AES-128 as the authors' own program has it.
+//! Prefix-preserving anonymisation of addresses: Crypto-PAn (Xu, Fan, Ammar, Moon: Prefix-Preserving IP
+//! Address Anonymization, ICNP 2002), with AES-128 as in the authors' own program.
 //!
-//! Two addresses that share their first n bits share the first n bits of what replaces them, and no more. Bit n of an
-//! address is flipped by the first bit of the cipher of the n bits before it, filled up from a secret pad; so all bits can
-//! be computed side by side.
+//! Two addresses that share their first n bits share the first n bits of what replaces them, and no more. Bit
+//! n of an address is flipped by the first bit of the cipher of the n bits before it, padded from a secret
+//! pad; so all bits can be computed in parallel.
 
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// Octets of a key: one half is the cipher's, the other the pad's.
 const KEY: usize = 32;
-/// Addresses of each family whose replacements are kept: a power of two. 640 KiB together.
+/// Addresses of each family whose replacements are cached: a power of two. 640 KiB together.
 const KEPT: usize = 1 << 14;
 
 /// Replaces addresses.
@@ -29,14 +29,14 @@ pub struct Anonymizer {
 }
 
 impl fmt::Debug for Anonymizer {
-    /// Without the key.
+    /// Omits the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Anonymizer").finish_non_exhaustive()
     }
 }
 
 impl Anonymizer {
-    /// `key`: 16 octets of the cipher's key, 16 of which the cipher makes the pad.
+    /// `key`: 16 octets of the cipher's key, and 16 that are enciphered to the pad.
     pub fn new(key: &[u8; KEY]) -> Self {
         let (cipher_key, pad) = key.split_at(KEY / 2);
         let half = |half: &[u8]| std::array::from_fn::<u8, 16, _>(|i| half[i]);
@@ -45,21 +45,21 @@ impl Anonymizer {
         cipher.encrypt_block(&mut pad);
         let mut anonymizer =
             Self { cipher, pad: u128::from_be_bytes(pad.0), v4: Box::default(), v6: Box::default() };
-        // Every place of the caches holds an address from the start: that of all zero bits.
+        // Every place of the caches initially holds an address: that of all zero bits.
         anonymizer.v4 = vec![(0, anonymizer.flip(0, 32) as u32); KEPT].into();
         anonymizer.v6 = vec![(0, anonymizer.flip(0, 128)); KEPT].into();
         anonymizer
     }
 
-    /// Reads a key file: 32 octets, or 64 hexadecimal digits with or without a line's end. The second value is a warning,
-    /// where others than the owner may read the file.
+    /// Reads a key file: 32 octets, or 64 hexadecimal digits with or without a line's end. The second value
+    /// is a warning if others than the owner may read the file.
     ///
     /// # Errors
     /// One line: what is wrong with which file.
     pub fn from_file(path: &Path) -> Result<(Self, Option<String>)> {
         let at = |kind: ErrorKind, reason: String| Error::new(kind, format!("{}: {reason}", path.display()));
         let mut file = std::fs::File::open(path).map_err(|e| at(e.kind(), e.to_string()))?;
-        // A wrong path may lead to something that has no end.
+        // A wrong path may name a source without an end.
         let mut bytes = Vec::new();
         let read = file.by_ref().take(128).read_to_end(&mut bytes);
         read.map_err(|e| at(e.kind(), e.to_string()))?;
@@ -70,7 +70,8 @@ impl Anonymizer {
         Ok((Self::new(&key), exposure(&file, path)))
     }
 
-    /// What replaces an address; of the same family. An IPv4 address within an IPv6 one is not treated apart.
+    /// The replacement of an address, of the same family. An IPv4 address within an IPv6 one is not treated
+    /// separately.
     #[inline]
     pub fn address(&mut self, address: IpAddr) -> IpAddr {
         match address {
@@ -94,8 +95,8 @@ impl Anonymizer {
         }
     }
 
-    /// Replaces all that identifies a host in a record, in both directions: addresses by others, MAC addresses, which name
-    /// a device, by none.
+    /// Replaces all that identifies a host in a record, in both directions: addresses by others; MAC
+    /// addresses, which identify a device, are removed.
     #[inline]
     pub fn record(&mut self, record: &mut FlowRecord) {
         self.direction(record);
@@ -120,7 +121,7 @@ impl Anonymizer {
 
     /// The first `length` bits of `address`, which begins at the top, replaced; at the bottom of the result.
     fn flip(&self, address: u128, length: u32) -> u128 {
-        /// As many as the processor has under way at once.
+        /// The number that the processor keeps in flight at once.
         const SIDE_BY_SIDE: u32 = 8;
         let mut flips = 0;
         for start in (0..length).step_by(SIDE_BY_SIDE as usize) {
@@ -155,7 +156,7 @@ fn key(bytes: &[u8]) -> Option<[u8; KEY]> {
     Some(key)
 }
 
-/// Whoever has the key finds out every address.
+/// A warning if others can read the key: with it every address can be recovered.
 #[cfg(unix)]
 fn exposure(file: &std::fs::File, path: &Path) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;

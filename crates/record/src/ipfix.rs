@@ -1,8 +1,8 @@
 //! IPFIX (RFC 7011): flow records as messages, in a file (RFC 5655) or to a collector over UDP or TCP.
 //!
-//! Both ways share the [`encoder`]: it turns records into the data sets of messages whose headers are still open,
-//! because export time and sequence number are known only where a message leaves. `docs/ipfix.md` says what is
-//! exported and how.
+//! Both ways share the [`encoder`]: it turns records into the data sets of messages whose headers are still
+//! open, because export time and sequence number are known only where a message leaves. `docs/ipfix.md`
+//! describes what is exported and how.
 
 mod collector;
 mod encoder;
@@ -53,11 +53,11 @@ mod element {
     pub(super) const MEASURED: Element = Element::own("measured", 21);
 }
 
-/// The first of the numbers that stand for a run's statistics, in their order.
+/// The first of the numbers that denote a run's statistics, in their order.
 const FIRST_STATISTIC: u16 = 64;
 /// Marks Edison's own elements of the other direction: RFC 5103 has a number space for the registry's only.
 const OWN_REVERSE: u16 = 0x4000;
-/// Whose numbers the registry's elements of the other direction are (RFC 5103, section 6.1).
+/// The enterprise number of the registry's elements in the other direction (RFC 5103, section 6.1).
 const REVERSE_ENTERPRISE: u32 = 29305;
 
 /// The observation domain of a node that names none: the same for the same name (32-bit FNV-1a), and not 0, which would

@@ -1,6 +1,6 @@
-//! What is done with flow records: writers, exporters, and what hides addresses.
+//! Outputs for flow records: writers, exporters, and anonymisation of addresses.
 //!
-//! The crate knows nothing of tables, ports and how packets are measured.
+//! The crate does not know tables, ports or how packets are measured.
 //!
 //! ```
 //! use flow::FlowRecord;

@@ -1,13 +1,13 @@
 //! Values as text, straight into a byte buffer: `std`'s formatting machinery costs several times as much.
 //!
-//! Each value is put down in pieces of a fixed length, of which only the first bytes count: a copy of a length
+//! Each value is written in pieces of a fixed length, of which only the first bytes count: a copy of a length
 //! that the compiler knows is a store or two, one that it does not know is a call.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Each byte in decimal with a dot after it, and how long that is.
+/// Each byte in decimal with a dot after it, and its length.
 static OCTETS: [([u8; 4], u8); 256] = {
     let mut table = [([0; 4], 0); 256];
     let mut value = 0;
@@ -24,7 +24,8 @@ static OCTETS: [([u8; 4], u8); 256] = {
     table
 };
 
-/// A buffer that is filled from its start. Whoever fills it leaves [`Line::SLACK`] bytes after what each value needs.
+/// A buffer that is filled from its start. The caller leaves [`Line::SLACK`] bytes after what each value
+/// needs.
 pub(crate) struct Line<'a> {
     bytes: &'a mut [u8],
     end: usize,
@@ -34,7 +35,7 @@ impl<'a> Line<'a> {
     /// The largest piece.
     pub(crate) const SLACK: usize = 48;
 
-    /// Goes on after the first `end` bytes.
+    /// Continues after the first `end` bytes.
     pub(crate) fn after(bytes: &'a mut [u8], end: usize) -> Self {
         Self { bytes, end }
     }
@@ -99,7 +100,7 @@ impl<'a> Line<'a> {
         self.end += len;
     }
 
-    /// An address; IPv6 as RFC 5952 says.
+    /// An address; IPv6 as in RFC 5952.
     #[inline]
     pub(crate) fn address(&mut self, address: IpAddr) {
         match address {
@@ -128,7 +129,7 @@ impl<'a> Line<'a> {
         let mut i = 0;
         while i < 8 {
             if i == zeros.start && !zeros.is_empty() {
-                // The colon after the group before is there already, except at the very start.
+                // The colon after the previous group is present already, except at the very start.
                 self.piece(b"::", if i == 0 { 2 } else { 1 });
                 i = zeros.end;
                 continue;
@@ -155,7 +156,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The first of the longest runs of at least two zero groups; empty where there is none.
+/// The first of the longest runs of at least two zero groups; empty if there is none.
 fn longest_zero_run(groups: &[u16; 8]) -> std::ops::Range<usize> {
     let (mut best, mut start) = (0..0, 0);
     for (i, group) in groups.iter().enumerate() {
@@ -249,7 +250,7 @@ mod tests {
         let same = |value: f64| {
             let text = line(|line| line.float(value));
             assert_eq!(text.parse::<f64>().map(f64::to_bits), Ok(value.to_bits()), "{text}");
-            // As a JSON reader takes it (RFC 8259, section 6).
+            // As a JSON reader parses it (RFC 8259, section 6).
             let read: serde_json::Value = serde_json::from_str(&text).unwrap();
             assert!(read.is_number(), "{text}");
         };

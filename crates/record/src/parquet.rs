@@ -1,4 +1,4 @@
-//! Apache Parquet, column by column from a row group's records, without Arrow in between.
+//! Apache Parquet, column by column from a row group's records, without Arrow.
 
 use crate::line::Line;
 use crate::parquet_file::{BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, integer, nanoseconds};
@@ -15,9 +15,9 @@ use parquet::schema::types::{ColumnPath, Type};
 use std::io;
 use std::sync::Arc;
 
-/// Bytes that a plain record takes, about.
+/// The approximate size of a plain record in bytes.
 const GUESSED: u64 = 80;
-/// No text of a column is longer, but the node's name, which is not formatted.
+/// The longest text of a column, except the node's name, which is not formatted.
 const LONGEST: usize = 48;
 
 /// Writes records as Parquet. Holds a row group's records (`ROW_GROUP` of them) and one encoded column of it.
@@ -61,7 +61,8 @@ impl RecordWriter for ParquetWriter {
         Ok(())
     }
 
-    /// What is pending is taken to need as much as what was written, or in the first row group [`GUESSED`] bytes a record.
+    /// Pending records are assumed to need as much as those written, or in the first row group [`GUESSED`]
+    /// bytes a record.
     fn size(&self) -> u64 {
         let (bytes, written) = (self.file.len(), self.file.rows());
         let each = bytes.checked_div(written).unwrap_or(GUESSED);
@@ -105,14 +106,14 @@ fn properties(columns: &[Column]) -> WriterProperties {
     for chosen in columns {
         let path = ColumnPath::from(chosen.name());
         match chosen.value() {
-            // Nearly all different, and close to one another. The range lets readers skip row groups.
+            // Nearly all distinct, and close to one another. The range lets readers skip row groups.
             Value::Time(_) => {
                 properties = properties
                     .set_column_statistics_enabled(path.clone(), EnabledStatistics::Chunk)
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
             }
-            // Sequence numbers and addresses: the compressor does as well, in less time.
+            // Sequence numbers and addresses: the compressor achieves the same in less time.
             Value::Unsigned(32, _) | Value::Address(_) => {
                 properties = properties.set_column_dictionary_enabled(path, false);
             }
@@ -177,7 +178,7 @@ fn write_column(
     }
 }
 
-/// Writes what `get` gives, `None` as null (only in a nullable column).
+/// Writes what `get` returns, `None` as null (only in a nullable column).
 fn write_values<T: DataType>(
     column: &mut ColumnWriterImpl<'_, T>,
     records: &[FlowRecord],
@@ -199,7 +200,7 @@ fn write_values<T: DataType>(
     Ok(())
 }
 
-/// Writes what `format` appends, null where it gives false (only in a nullable column).
+/// Writes what `format` appends, null if it returns false (only in a nullable column).
 fn write_texts(
     column: &mut ColumnWriterImpl<'_, ByteArrayType>,
     records: &[FlowRecord],

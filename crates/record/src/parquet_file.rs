@@ -1,4 +1,4 @@
-//! A Parquet file that grows by row groups and, after a failed write, ends behind its last whole one.
+//! A Parquet file that grows by row groups and, after a failed write, ends after its last complete one.
 
 use crate::target::Target;
 use parquet::basic::{LogicalType, Type as Physical};
@@ -20,15 +20,15 @@ pub(crate) const DICTIONARY: usize = 64 << 10;
 /// The program that writes the file, as its footer names it.
 pub(crate) const CREATED_BY: &str = concat!("edison ", env!("CARGO_PKG_VERSION"));
 
-/// The file and those of its row groups that are whole.
+/// The file and its complete row groups.
 pub(crate) struct ParquetFile {
     file: SerializedFileWriter<Target>,
-    /// What errors call a row.
+    /// The word for a row in errors.
     unit: &'static str,
     whole: Vec<RowGroup>,
 }
 
-/// A row group whose bytes have all been taken.
+/// A row group whose bytes have all been written.
 struct RowGroup {
     metadata: RowGroupMetaData,
     /// Where it ends in the file.
@@ -36,7 +36,7 @@ struct RowGroup {
 }
 
 impl ParquetFile {
-    /// `unit`: what errors call rows.
+    /// `unit`: the word for rows in errors.
     pub(crate) fn new(
         target: Target,
         schema: Type,
@@ -49,7 +49,8 @@ impl ParquetFile {
 
     /// Writes a row group. `write` gets the number of each column and what encodes it.
     ///
-    /// After an error the file takes nothing more and, where one row group or more is whole, ends behind the last of them.
+    /// After an error the file accepts nothing more and, if one row group or more is complete, ends after the
+    /// last of them.
     pub(crate) fn write_group(
         &mut self,
         write: impl FnMut(usize, &mut ColumnWriter<'_>) -> Result<()>,
@@ -83,7 +84,7 @@ impl ParquetFile {
         self.file.inner().len()
     }
 
-    /// Rows in whole row groups.
+    /// Rows in complete row groups.
     pub(crate) fn rows(&self) -> u64 {
         self.whole.iter().map(|group| group.metadata.num_rows() as u64).sum()
     }
@@ -96,7 +97,7 @@ impl ParquetFile {
         }
     }
 
-    /// The error of a file that takes nothing more.
+    /// The error of a file that accepts nothing more.
     pub(crate) fn closed(&self) -> io::Error {
         self.fault(io::Error::other("closed after an earlier error"))
     }
@@ -105,8 +106,8 @@ impl ParquetFile {
         self.file.inner().fault_of(error, self.rows(), self.unit)
     }
 
-    /// After a failed write: cuts the file back to its last whole row group for which a footer fits and ends it
-    /// there, so that what was written can be read.
+    /// After a failed write: truncates the file to its last complete row group for which a footer fits and
+    /// ends it there, so that what was written can be read.
     fn salvage(&mut self, error: ParquetError) -> io::Error {
         while !self.whole.is_empty() && !self.end_file() {
             self.whole.pop();
@@ -115,7 +116,7 @@ impl ParquetFile {
         self.fault(into_io(error))
     }
 
-    /// Puts a footer behind the whole row groups; false where it does not fit.
+    /// Writes a footer after the complete row groups; false if it does not fit.
     fn end_file(&mut self) -> bool {
         let Some(last) = self.whole.last() else { return false };
         let properties = self.file.properties();
@@ -149,7 +150,7 @@ pub(crate) fn nanoseconds(time: u64) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }
 
-/// The system's own error where there is one below.
+/// The underlying system error, if any.
 fn into_io(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

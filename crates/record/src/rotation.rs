@@ -1,4 +1,4 @@
-//! Rotation: a run's records in one file after another, each under its name when it is complete.
+//! Rotation: a run's records in a sequence of files, each of which gets its name when it is complete.
 
 use crate::target::{self, Target};
 use crate::writer::Delivery;
@@ -19,15 +19,17 @@ pub enum Rotation {
     OnDemand,
 }
 
-/// Records between two looks at a file's size.
+/// Records between two checks of a file's size.
 const BETWEEN_LOOKS: usize = 64;
 
-/// Opens a writer for files beside `path`: `flows.csv` gives `flows-20261122-101500.csv` and so on, by the time (UTC) at
-/// which the file's period began or, without periods, the time of its first record. A further file of the same
-/// time gets `-2` behind it. The first is opened when there is a record; no records, no file.
+/// Opens a writer for files next to `path`: `flows.csv` gives `flows-20261122-101500.csv` and so on, by the
+/// time (UTC) at which the file's period began or, without periods, the time of its first record. A further
+/// file of the same time gets the suffix `-2`. The first file is opened at the first record; without records
+/// there is no file.
 ///
 /// # Errors
-/// For what is no regular file, an unknown suffix, a directory that takes no files, a rotation by nothing.
+/// If it is no regular file, has an unknown suffix, is in a directory without write access, or is rotated by
+/// nothing.
 pub fn create_rotating(
     path: &Path,
     rotation: Rotation,
@@ -43,7 +45,7 @@ pub fn create_rotating(
         return refused("rotation makes several files, and this is none: name a file, or leave rotation out");
     }
     let format = Format::of(path)?;
-    // That no file can be made here is said now, not when the first record comes.
+    // If no file can be created here, that is reported now, not at the first record.
     let probe = Target::open(path)?;
     probe.discard()?;
     Ok(Box::new(Rotating {
@@ -74,7 +76,7 @@ struct Rotating {
     end_ns: u64,
     /// Stream time.
     latest_ns: u64,
-    /// Seconds that names have been made of, with how many of each.
+    /// Names already used, by their seconds.
     used: HashSet<String>,
     last_account: Option<Account>,
 }
@@ -114,7 +116,7 @@ impl Rotating {
             let writer = self.format.to_target(Target::open(&path)?, &self.node, &self.selection)?;
             return Ok(self.current.insert(writer));
         }
-        // Just seen to be there.
+        // Its existence was just checked.
         self.current.as_mut().ok_or_else(|| Error::other("no file is open"))
     }
 
@@ -126,14 +128,14 @@ impl Rotating {
         writer.finish().map(|_| ())
     }
 
-    /// Stream time goes on: ends the file whose period is over.
+    /// Stream time advances: ends the file whose period is over.
     fn advance(&mut self, time_ns: u64) -> Result<()> {
         self.latest_ns = self.latest_ns.max(time_ns);
         let is_over = matches!(self.rotation, Rotation::Time(_)) && self.latest_ns >= self.end_ns;
         if is_over { self.end_file() } else { Ok(()) }
     }
 
-    /// How many of the first records go into the current file, as far as time says; 0 where none does.
+    /// How many of the first records go into the current file by their time; 0 if none does.
     fn of_period(&self, records: &[FlowRecord]) -> usize {
         match self.rotation {
             Rotation::Time(_) => records.iter().take_while(|record| record.ltime < self.end_ns).count(),
@@ -167,7 +169,8 @@ impl RecordWriter for Rotating {
         self.current.as_mut().map_or(Ok(()), |writer| writer.flush())
     }
 
-    /// Its time ends files too: when no flow ends for a while, the last period's file is complete all the same.
+    /// Its time ends files too: when no flow ends for a while, the last period's file is completed
+    /// nevertheless.
     fn account(&mut self, account: &Account) -> Result<()> {
         self.last_account = Some(*account);
         self.advance(account.time_ns)?;

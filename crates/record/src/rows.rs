@@ -1,8 +1,8 @@
 //! Window rows as Parquet (`--rows`): one row for each flow key and window.
 //!
-//! Columns and types are those of the field table, but for what queries over many files need: addresses are 16 bytes,
-//! IPv4 as `::ffff:0:0/96`, in whose order a prefix is a range; times are plain nanoseconds, which every engine reads;
-//! the window's start stands in each row.
+//! Columns and types are those of the field table, except for what queries over many files need: addresses
+//! are 16 bytes, IPv4 as `::ffff:0:0/96`, in whose order a prefix is a range; times are plain nanoseconds,
+//! which every engine reads; each row contains the window's start.
 
 use crate::Anonymizer;
 use crate::line::Line;
@@ -24,7 +24,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows that go into the columns at a time: as records they stay in L2.
+/// Rows that are added to the columns at a time: as records they stay in L2.
 const BLOCK: usize = 128;
 /// A row group that [`RowWriter::flush`] ends has no fewer rows.
 const SHORTEST: usize = 8 << 10;
@@ -42,10 +42,10 @@ pub struct RowWindow {
     pub end_ns: u64,
 }
 
-/// Writes window rows to a Parquet file, which is called `PATH.part` until [`RowWriter::finish`] gives it its name.
+/// Writes window rows to a Parquet file, which is named `PATH.part` until [`RowWriter::finish`] renames it.
 ///
-/// An error names the file and says how many rows are whole in it: those of whole row groups, behind which the file is
-/// ended, so that it can be read after renaming. After an error nothing more is taken.
+/// An error names the file and gives the number of its complete rows: those of complete row groups, after
+/// which the file is ended, so that it can be read after renaming. After an error nothing more is accepted.
 ///
 /// Memory: the rows of one row group, 131,072, as columns: about 22 MB, with losses 37 MB.
 pub struct RowWriter {
@@ -55,21 +55,21 @@ pub struct RowWriter {
     tracks_loss: bool,
     anonymizer: Option<Anonymizer>,
     columns: Vec<RowColumn>,
-    /// The rows of a block as records, of which the field table reads.
+    /// The rows of a block as records, from which the field table reads.
     block: Vec<FlowRecord>,
-    /// Rows that the columns hold.
+    /// Rows in the columns.
     pending: usize,
     rows: u64,
     failed: bool,
 }
 
 impl RowWriter {
-    /// The number of the schema, as the metadata has it under `edison.schema`. It grows when a column changes its type or
-    /// meaning.
+    /// The number of the schema, as in the metadata under `edison.schema`. It increases when a column changes
+    /// its type or meaning.
     pub const SCHEMA: u32 = 1;
 
-    /// Opens `path`, which ends in `.parquet`. `node` is the observation point's name, `key` what keys consist of, and
-    /// `tracks_loss` says whether there are columns of losses.
+    /// Opens `path`, which ends in `.parquet`. `node` is the observation point's name, `key` defines the
+    /// keys, and `tracks_loss` adds columns of losses.
     ///
     /// # Errors
     /// One line: another suffix, or a file that cannot be made.
@@ -101,7 +101,7 @@ impl RowWriter {
         Self { anonymizer, ..self }
     }
 
-    /// Takes rows of one window. Larger blocks cost less a row; a thousand are enough.
+    /// Takes rows of one window. Larger blocks cost less a row; a thousand are sufficient.
     ///
     /// # Errors
     /// See [`RowWriter`].
@@ -140,12 +140,12 @@ impl RowWriter {
         }
     }
 
-    /// Rows taken so far; after an error, those that are whole in the file.
+    /// Rows taken so far; after an error, those that are complete in the file.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Writes what is held back, ends the file and gives it its name. Returns how many rows it has.
+    /// Writes what is buffered, ends the file and renames it. Returns its number of rows.
     ///
     /// # Errors
     /// See [`RowWriter`].
@@ -171,7 +171,7 @@ impl RowWriter {
         if let Some(more) = &mut more {
             more.loss = loss.filter(|counts| is_measured(&key, counts)).map(Loss::from);
         }
-        // A row without packets may know less of these than its key does.
+        // A row without packets may lack some of these that its key has.
         let vlan = (!self.key_has_vlan && row.vlan != WindowRow::<K>::NO_VLAN).then_some(row.vlan);
         *record = FlowRecord {
             key: Some(key),
@@ -204,7 +204,7 @@ impl RowWriter {
         match result {
             Ok(()) => columns.iter_mut().for_each(RowColumn::clear),
             Err(_) => {
-                // The memory is of no more use.
+                // The memory is not needed any more.
                 (self.failed, self.rows) = (true, file.rows());
                 *columns = Vec::new();
             }
@@ -213,7 +213,7 @@ impl RowWriter {
     }
 }
 
-/// Losses are counted of TCP alone; of a key without a protocol, where there are any.
+/// Losses are counted for TCP only; for a key without a protocol, if there are any.
 fn is_measured(key: &FlowKey, counts: &LossCounts) -> bool {
     key.protocol.map_or(!counts.is_empty(), |protocol| protocol == TCP)
 }
@@ -222,11 +222,11 @@ fn is_measured(key: &FlowKey, counts: &LossCounts) -> bool {
 struct RowColumn {
     name: Cow<'static, str>,
     cells: Cells,
-    /// Whether each row has a value; empty where every row of every file has one.
+    /// Whether each row has a value; empty if every row of every file has one.
     levels: Vec<i16>,
 }
 
-/// How a column's values are read, and those that are there.
+/// How a column's values are read, and the values so far.
 enum Cells {
     /// Microseconds.
     WindowStart(Vec<i64>),
@@ -246,7 +246,7 @@ enum Cells {
     Mac(fn(&FlowRecord) -> [u8; 6], Vec<[u8; 6]>),
 }
 
-/// The bits that count of an address as 16 bytes, of IPv4 and of IPv6.
+/// The relevant bits of an address as 16 bytes, of IPv4 and of IPv6.
 #[derive(Clone, Copy)]
 struct Masks {
     v4: u128,
@@ -260,7 +260,7 @@ impl Masks {
         Self { v4: prefix(96 + v4), v6: prefix(v6) }
     }
 
-    /// What counts of an address.
+    /// The relevant bits of an address.
     #[inline]
     fn apply(self, address: IpAddr) -> u128 {
         match address {
@@ -271,7 +271,7 @@ impl Masks {
 }
 
 impl Cells {
-    /// Those of a field; `None` where rows have no such thing.
+    /// Those of a field; `None` if rows lack it.
     fn of(column: &Column, node: &str) -> Option<Self> {
         Some(match column.value() {
             Value::Unsigned(bits @ ..=32, get) => Self::Narrow(bits, get, Vec::new()),
@@ -358,7 +358,7 @@ impl RowColumn {
         }
     }
 
-    /// Forgets the values and keeps the memory.
+    /// Removes the values and keeps the memory.
     fn clear(&mut self) {
         self.levels.clear();
         match &mut self.cells {
@@ -414,7 +414,7 @@ impl RowColumn {
     }
 }
 
-/// Writes values of `N` bytes, which `format` gives.
+/// Writes values of `N` bytes, which `format` returns.
 fn write_bytes<T, V, const N: usize>(
     writer: &mut ColumnWriterImpl<'_, T>,
     levels: &[i16],
@@ -442,7 +442,7 @@ where
     Ok(())
 }
 
-/// The columns of a run: window and node, the key, then what is known of it, in the order of the field table.
+/// The columns of a run: window and node, the key, then its fields, in the order of the field table.
 fn columns(key: &KeySpec, node: &str, tracks_loss: bool) -> Vec<RowColumn> {
     let mut fields =
         Selection::new(&Parts { key: *key, loss: tracks_loss, ..Parts::default() }).columns().to_vec();
@@ -451,12 +451,12 @@ fn columns(key: &KeySpec, node: &str, tracks_loss: bool) -> Vec<RowColumn> {
     fields.sort_by_key(|column| (!matches!(column.value(), Value::Node), place(column.name())));
     let mut columns = vec![RowColumn::new("window_start", Cells::WindowStart(Vec::new()))];
     columns.extend(fields.iter().filter_map(|column| RowColumn::of(column, node)));
-    // Behind the node.
+    // After the node.
     columns.insert(2, RowColumn::new("ip_version", Cells::OptionalNarrow(8, ip_version, Vec::new())));
     columns
 }
 
-/// 4 or 6; `None` where the key has no address.
+/// 4 or 6; `None` if the key has no address.
 fn ip_version(record: &FlowRecord) -> Option<u64> {
     let key = record.key?;
     key.src_addr.or(key.dst_addr).map(|address| if address.is_ipv4() { 4 } else { 6 })
@@ -486,14 +486,14 @@ fn properties(columns: &[RowColumn], metadata: Vec<KeyValue>) -> WriterPropertie
     for column in columns {
         let path = ColumnPath::from(&*column.name);
         match column.cells {
-            // Nearly all different, and close to one another.
+            // Nearly all distinct, and close to one another.
             Cells::Time(..) => {
                 properties = properties
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
             }
             Cells::Address { .. } => properties = properties.set_column_dictionary_enabled(path, false),
-            // Sequence numbers, whose range says nothing.
+            // Sequence numbers, whose range is meaningless.
             Cells::Narrow(32, ..) => {
                 properties = properties
                     .set_column_dictionary_enabled(path.clone(), false)
@@ -508,7 +508,7 @@ fn properties(columns: &[RowColumn], metadata: Vec<KeyValue>) -> WriterPropertie
     properties.build()
 }
 
-/// What the file says of itself.
+/// The file's metadata.
 fn metadata(node: &str, key: &KeySpec) -> Vec<KeyValue> {
     let entry = |name: &str, value: String| KeyValue::new(format!("edison.{name}"), value);
     vec![

@@ -5,7 +5,7 @@ use packet::KeySpec;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What the records of a run consist of.
+/// The contents of a run's records.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     /// Their keys (`--key`).
@@ -57,7 +57,7 @@ impl Parts {
     }
 }
 
-/// How the columns of the other direction begin (RFC 5103, section 5, has the same word).
+/// The prefix of the other direction's columns (RFC 5103, section 5, uses the same word).
 const REVERSE: &str = "reverse_";
 
 /// One column of a file: a field or a statistic, of the record or of its other direction.
@@ -111,7 +111,7 @@ impl Column {
         self.is_reverse
     }
 
-    /// The direction of `record` that the column is read from; `None` where there is no other direction.
+    /// The direction of `record` that the column is read from; `None` if there is no other direction.
     #[inline]
     pub fn record<'a>(&self, record: &'a FlowRecord) -> Option<&'a FlowRecord> {
         record.direction(self.is_reverse)
@@ -130,7 +130,7 @@ impl Column {
         }
     }
 
-    /// One line on what it says.
+    /// A description in one line.
     pub(crate) fn meaning(&self) -> Cow<'static, str> {
         match self.source {
             Source::Field(field) => Cow::Borrowed(field.meaning),
@@ -151,7 +151,7 @@ impl Column {
         matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Key)
     }
 
-    /// How much of an address of the key counts, where that is not all of it: bits of IPv4 and of IPv6.
+    /// The prefix lengths of an address of the key, if it is not whole: of IPv4 and of IPv6.
     pub(crate) fn prefix_lengths(&self) -> Option<[u8; 2]> {
         self.prefix_lengths.filter(|lengths| *lengths != [32, 128])
     }
@@ -161,7 +161,7 @@ impl Column {
         matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Sum)
     }
 
-    /// Whether `--loss` gives it.
+    /// Whether it is a column of `--loss`.
     pub(crate) fn is_loss(&self) -> bool {
         matches!(self.source, Source::Field(field) if field.part == Part::Loss)
     }
@@ -172,7 +172,7 @@ impl Column {
 pub struct Selection(Vec<Column>);
 
 impl Selection {
-    /// The columns of a run that has nothing beyond the plain record, in the field table's order.
+    /// The columns of a run without parts beyond the plain record, in the field table's order.
     pub fn all() -> Self {
         Self::new(&Parts::default())
     }
@@ -183,7 +183,7 @@ impl Selection {
         Self(parts.columns())
     }
 
-    /// Reads `a,b,c`; blanks around the names and their case do not matter.
+    /// Reads `a,b,c`; blanks around the names and their case are ignored.
     pub fn parse(list: &str, parts: &Parts) -> Result<Self, SelectionError> {
         let offered = parts.columns();
         let mut columns: Vec<Column> = Vec::new();
@@ -295,18 +295,18 @@ impl fmt::Display for Needed {
 /// Why a list of fields was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectionError {
-    /// A name is missing: an empty list, or a comma too many.
+    /// A name is missing: an empty list, or an extra comma.
     Empty,
     /// No field has this name.
     Unknown {
         /// What was written.
         name: String,
-        /// The nearest field name, where one is near.
+        /// The nearest field name, if one is near.
         nearest: Option<String>,
     },
-    /// A field stands in the list more than once.
+    /// A field is in the list more than once.
     Twice(String),
-    /// The run was not asked for what fills it.
+    /// The run is not configured for what fills it.
     NotAsked {
         /// What was written.
         name: String,

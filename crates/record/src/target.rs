@@ -1,14 +1,14 @@
-//! Where a writer's bytes go: a file that appears under its name only when it is complete, or something that
-//! takes them as they come.
+//! Where a writer's bytes go: a file that appears under its name only when it is complete, or a stream that
+//! receives them as they are written.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What a writer writes to. After a failure it takes nothing more.
+/// What a writer writes to. After a failure it accepts nothing more.
 pub(crate) struct Target {
     out: Output,
-    /// As errors call it.
+    /// Its name in errors.
     name: String,
     len: u64,
     failed: bool,
@@ -17,13 +17,13 @@ pub(crate) struct Target {
 enum Output {
     /// A regular file, written as `PATH.part` and renamed at the end.
     Part { file: File, part: PathBuf, path: PathBuf },
-    /// Standard output, a pipe, a device, or a caller's own sink.
+    /// Standard output, a pipe, a device, or a caller's sink.
     Stream(Box<dyn Write + Send>),
 }
 
 impl Target {
-    /// Opens `path`: `-` and `/dev/stdout` are standard output; what exists and is no regular file (a pipe, a device)
-    /// is written directly; all else by way of `PATH.part`.
+    /// Opens `path`: `-` and `/dev/stdout` are standard output; an existing path that is no regular file (a
+    /// pipe, a device) is written directly; all others by way of `PATH.part`.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let name = path.display().to_string();
         if is_stdout(path) {
@@ -42,7 +42,7 @@ impl Target {
         Ok(Self::new(Output::Part { file, part, path: path.to_owned() }, name))
     }
 
-    /// Writes to the caller's own sink.
+    /// Writes to the caller's sink.
     pub(crate) fn stream(out: Box<dyn Write + Send>) -> Self {
         Self::new(Output::Stream(out), "output".to_owned())
     }
@@ -51,7 +51,7 @@ impl Target {
         Self { out, name, len: 0, failed: false }
     }
 
-    /// Whether somebody may be waiting at the other end.
+    /// Whether a reader may be waiting at the other end.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.out, Output::Stream(_))
     }
@@ -61,7 +61,8 @@ impl Target {
         self.len
     }
 
-    /// Cuts a file back to its first `len` bytes, which makes it writable again. False for what cannot be cut.
+    /// Truncates a file to its first `len` bytes, which makes it writable again. False if it cannot be
+    /// truncated.
     pub(crate) fn cut(&mut self, len: u64) -> bool {
         use std::io::Seek;
         let Output::Part { file, .. } = &mut self.out else { return false };
@@ -72,22 +73,22 @@ impl Target {
         cut
     }
 
-    /// Takes nothing more.
+    /// Accepts nothing more.
     pub(crate) fn close(&mut self) {
         self.failed = true;
     }
 
-    /// The error that a writer gives: where, what, and how many records are whole there.
+    /// The error of a writer: where, what, and the number of complete records there.
     pub(crate) fn fault(&self, error: io::Error, whole: u64) -> io::Error {
         self.fault_of(error, whole, "records")
     }
 
-    /// The same of something else than records.
+    /// The same for other things than records.
     pub(crate) fn fault_of(&self, error: io::Error, whole: u64, unit: &str) -> io::Error {
         io::Error::new(error.kind(), format!("{}: {error}; {whole} {unit} were written whole", self.name))
     }
 
-    /// Nothing was to be written: removes the part.
+    /// Nothing was written: removes the part.
     pub(crate) fn discard(self) -> io::Result<()> {
         match &self.out {
             Output::Part { part, .. } => fs::remove_file(part),

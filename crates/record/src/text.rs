@@ -1,4 +1,4 @@
-//! The text formats, CSV and JSON lines: one writer, told by a [`Dialect`] where they differ.
+//! The text formats, CSV and JSON lines: one writer, whose [`Dialect`] contains the differences.
 
 use crate::line::Line;
 use crate::target::Target;
@@ -7,17 +7,18 @@ use crate::{Column as Chosen, RecordWriter, Selection};
 use flow::{FlowRecord, Value};
 use std::io::{self, Write};
 
-/// Bytes formatted before they are written: large enough that system calls do not count, small enough for L2.
+/// Bytes formatted before they are written: large enough to make system calls negligible, small enough for
+/// L2.
 const BUFFER: usize = 64 << 10;
 
 /// What distinguishes one text format from another.
 pub(crate) struct Dialect {
     header: fn(&Selection) -> Vec<u8>,
-    /// What stands before a column's value: its position, its name.
+    /// What precedes a column's value: its position, its name.
     before: fn(usize, &str) -> Vec<u8>,
-    /// A name that may hold any character.
+    /// Formats a name that may contain any character.
     quoted: fn(&str) -> Vec<u8>,
-    /// How many quotation marks stand on either side of a text that needs no escapes.
+    /// How many quotation marks are on either side of a text that needs no escapes.
     quotes: usize,
     /// Greater integers are written as text.
     exact: u64,
@@ -26,7 +27,7 @@ pub(crate) struct Dialect {
 }
 
 impl Dialect {
-    /// RFC 4180 with `\n` at the ends of lines; a field is quoted only where it must be.
+    /// RFC 4180 with `\n` at the ends of lines; a field is quoted only if necessary.
     pub(crate) const CSV: Self = Self {
         header: |selection| {
             let names: Vec<_> = selection.columns().iter().map(Chosen::name).collect();
@@ -69,7 +70,7 @@ fn json_string(text: &str) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What stands before a column's value; a longer name has its end in `rest`.
+/// What precedes a column's value; a longer name has its end in `rest`.
 struct Column {
     before: [u8; 32],
     before_len: usize,
@@ -94,7 +95,7 @@ impl Column {
     }
 }
 
-/// Columns that stand together and are read from the same direction.
+/// Columns that are adjacent and are read from the same direction.
 struct Group {
     is_reverse: bool,
     columns: Box<[Column]>,
@@ -106,7 +107,7 @@ pub(crate) struct TextWriter {
     groups: Box<[Group]>,
     dialect: &'static Dialect,
     node: Box<[u8]>,
-    /// Room for [`BUFFER`] bytes and one record more.
+    /// Room for [`BUFFER`] bytes and one more record.
     buffer: Box<[u8]>,
     filled: usize,
     /// Where each record in the buffer ends.
@@ -164,7 +165,7 @@ impl TextWriter {
         self.ends.push(self.filled);
     }
 
-    /// Hands the buffer over. Where that fails, a file is cut back to its last whole record.
+    /// Writes the buffer out. If that fails, a file is truncated to its last complete record.
     fn drain(&mut self) -> io::Result<()> {
         let start = self.target.len();
         if let Err(error) = self.target.write_all(&self.buffer[..self.filled]) {

@@ -4,53 +4,54 @@ use crate::Account;
 use flow::FlowRecord;
 use std::io;
 
-/// Takes flow records and puts them somewhere.
+/// A destination of flow records.
 ///
-/// An error names the place and says how many records were written whole; after one, nothing more is taken.
+/// An error names the place and gives the number of records that were written completely; after one, nothing
+/// more is accepted.
 pub trait RecordWriter: Send {
-    /// Takes a batch. Larger batches cost less each; a hundred are enough.
+    /// Takes a batch. Larger batches cost less per record; a hundred are sufficient.
     fn write(&mut self, records: &[FlowRecord]) -> io::Result<()>;
 
-    /// Writes what is held back, as far as the format allows that before the end: when no records come for a while,
-    /// readers shall see the last ones.
+    /// Writes what is buffered, as far as the format allows that before the end: when no records arrive for a
+    /// while, readers must see the last ones.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Takes what is known of the measurement beside its records, at the end of each window. Most formats have no place
-    /// for it.
+    /// Takes what is known of the measurement in addition to its records, at the end of each window. Most
+    /// formats have no place for it.
     fn account(&mut self, _account: &Account) -> io::Result<()> {
         Ok(())
     }
 
-    /// Ends the file and begins another with the next record, where the writer has several.
+    /// Ends the file and begins another with the next record, if the writer has several.
     fn rotate(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Records that were taken but that will reach nobody, so far.
+    /// Records taken so far that will reach no reader.
     fn dropped(&self) -> u64 {
         0
     }
 
-    /// What people should know and what is no error, one line each; every line is given once.
+    /// Warnings for the user, one line each; every line is returned once.
     fn warnings(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Bytes that the file has or, of what is held back, about will have; 0 for what is no file.
+    /// The size of the file in bytes, including an estimate for what is buffered; 0 if it is no file.
     fn size(&self) -> u64 {
         0
     }
 
-    /// Writes what is still held back and ends the file, which gets its name only now.
+    /// Writes what is still buffered and ends the file, which gets its name only now.
     fn finish(self: Box<Self>) -> io::Result<Delivery>;
 }
 
-/// What a writer has to say at its end.
+/// What a writer reports at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
-    /// Records that it took but that reached nobody, from its beginning on.
+    /// Records taken from its beginning on that reached no reader.
     pub dropped: u64,
     /// As [`RecordWriter::warnings`].
     pub warnings: Vec<String>,

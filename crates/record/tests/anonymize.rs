@@ -120,7 +120,7 @@ proptest! {
     #[test]
     fn what_two_addresses_share_at_the_front_their_replacements_share(a: u32, bit in 0_u32..32, rest: u32, key: [u8; 32]) {
         let mut anonymizer = Anonymizer::new(&key);
-        // Equal before `bit`, different in it, anything behind.
+        // Equal before `bit`, different in it, anything after it.
         let behind = u32::MAX.checked_shr(bit + 1).unwrap_or(0);
         let b = a ^ (1 << (31 - bit)) ^ (rest & behind);
         let mut after = |bits: u32| match anonymizer.address(Ipv4Addr::from_bits(bits).into()) {

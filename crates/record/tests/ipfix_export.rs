@@ -60,7 +60,7 @@ fn counts_of(records: &[FlowRecord]) -> Vec<(u64, u64)> {
     counts
 }
 
-/// A collector over UDP: takes datagrams until it is told to stop and none has come for a while.
+/// A collector over UDP: takes datagrams until it is stopped and none has arrived for a while.
 struct UdpCollector {
     port: u16,
     stop: Arc<AtomicBool>,
@@ -103,7 +103,7 @@ fn session(datagrams: &[Vec<u8>]) -> Session {
     session
 }
 
-/// A port at which nobody listens.
+/// A port without a listener.
 fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -124,7 +124,7 @@ fn a_collector_over_udp_gets_everything_in_order() {
     assert!(session.headers.iter().all(|header| header.length <= 1400 && header.domain == domain_of(NODE)));
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert!(session.headers.iter().all(|header| now - u64::from(header.export_time) < 60), "wall clock");
-    // The account is told when it comes, and again with the final sums.
+    // The account is sent when it arrives, and again with the final sums.
     let exporting = session.options_about(&[(0, 144)]);
     assert_eq!(exporting.len(), 2);
     assert_eq!(exporting[1].unsigned((0, 42)), Some(3000));
@@ -245,7 +245,7 @@ fn records_wait_for_a_collector_that_comes_later() {
     assert_eq!(counts(&got), counts_of(&given));
 }
 
-/// A session of which the beginning is missing: its first messages were sent while nobody listened.
+/// A session of which the beginning is missing: its first messages were sent before there was a listener.
 fn session_after_loss(datagrams: &[Vec<u8>]) -> Session {
     let mut session = Session::default();
     let first = u32::from_be_bytes(datagrams[0][8..12].try_into().unwrap());
@@ -284,7 +284,7 @@ fn what_a_dying_collector_did_not_take_is_counted() {
 #[test]
 fn a_replay_waits_for_the_pace_that_it_was_given() {
     let collector = UdpCollector::start(0);
-    // More than fits into the queue, which holds what goes out in three seconds.
+    // More than fits into the queue, which holds what is sent in three seconds.
     let given = records(16_000);
     let mut writer = start_with(&collector.url("?rate=4k"), &Selection::all(), Patience::ForPace);
     let began = Instant::now();
@@ -349,7 +349,7 @@ fn of_a_collector_that_stalls_every_record_is_taken_or_dropped() {
     let (tell, told) = std::sync::mpsc::channel::<()>();
     let collector = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        // Reads nothing until the exporter has given up.
+        // Reads nothing until the exporter has stopped waiting.
         told.recv().unwrap();
         let mut bytes = Vec::new();
         // The exporter may have gone with a reset.
@@ -386,7 +386,7 @@ fn a_new_connection_begins_a_new_session() {
         let (mut stream, _) = listener.accept().unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         let mut bytes = Vec::new();
-        // What has come when nothing more comes; then the collector closes.
+        // What has arrived when nothing more arrives; then the collector closes.
         let _ = stream.read_to_end(&mut bytes);
         sessions.push(decode(&bytes));
     }

@@ -65,7 +65,7 @@ fn elements(column: &str) -> Vec<Element> {
     vec![(OWN, number | if is_reverse { 0x4000 } else { 0 })]
 }
 
-/// What a record says of a column.
+/// What a record holds for a column.
 fn value(data: &Data, column: &str) -> Expected {
     let name = column.strip_prefix("reverse_").unwrap_or(column);
     let Some(element) = elements(column).into_iter().find(|element| data.octets(*element).is_some()) else {
@@ -101,7 +101,7 @@ fn value(data: &Data, column: &str) -> Expected {
     }
 }
 
-/// What the format can say: untagged is VLAN 0, and NTP timestamps begin anew in 2036.
+/// What the format can express: untagged is VLAN 0, and NTP timestamps wrap in 2036.
 fn in_ipfix(value: Expected, name: &str, record: &FlowRecord) -> Expected {
     const ERA: u64 = (1 << 32) - 2_208_988_800;
     match (value, name) {
@@ -153,7 +153,7 @@ fn every_value_of_every_record_is_there() {
     let session = decode(&written(&Selection::new(&sample::parts()), &full));
     check(&session, &full, &sample::full_columns());
     for (data, record) in session.flows.iter().zip(&full) {
-        // RFC 5103: a record of both directions says which packet decided the first.
+        // RFC 5103: a record of both directions states which packet decided the first.
         assert_eq!(data.unsigned((0, 239)), record.reverse().map(|_| 1));
         let reverse = data.0.iter().any(|((enterprise, _), _)| *enterprise == REVERSE);
         assert_eq!(reverse, record.reverse().is_some());
@@ -284,7 +284,7 @@ fn own_elements_are_described() {
         let data = by_name(name);
         assert_eq!([(0, 339), (0, 344), (0, 345)].map(|of| data.unsigned(of).unwrap()), numbers, "{name}");
     }
-    // A plain file describes only what options say.
+    // A plain file describes only what options contain.
     let plain = decode(&written(&Selection::all(), &[]));
     assert_eq!(plain.options_about(&[(0, 346), (0, 303)]).len(), 2);
 }

@@ -1,4 +1,4 @@
-//! Debian's collector, `nfcapd`, takes what is exported over UDP; `nfdump` then says the same totals.
+//! Debian's collector, `nfcapd`, takes what is exported over UDP; `nfdump` then reports the same totals.
 
 mod sample;
 mod tool;
@@ -32,7 +32,7 @@ impl Nfcapd {
             .spawn()
             .unwrap();
         let collector = Self { child, directory, port };
-        // It listens once nobody else may.
+        // It listens once no other process can bind the port.
         let began = Instant::now();
         while UdpSocket::bind(("127.0.0.1", port)).is_ok() {
             assert!(began.elapsed() < Duration::from_secs(10), "nfcapd does not start: {}", collector.log());
@@ -45,7 +45,7 @@ impl Nfcapd {
         std::fs::read_to_string(self.directory.path("log")).unwrap_or_default()
     }
 
-    /// Ends it and gives what `nfdump -I` says of its file.
+    /// Ends it and returns what `nfdump -I` reports of its file.
     fn totals(mut self) -> HashMap<String, u64> {
         let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(told.success());
@@ -83,7 +83,7 @@ fn flows(n: u64) -> Vec<FlowRecord> {
         let ports = if protocol == 47 { (0, 0) } else { ((x >> 16) as u16, 443) };
         let start = 1_700_000_000_000_000_000 + x % 3_000_000_000_000;
         FlowRecord {
-            // What came when the table was full.
+            // What arrived when the table was full.
             key: (i != 77).then(|| FlowKey::five_tuple((source, ports.0), (destination, ports.1), protocol)),
             stime: start,
             ltime: start + x % 90_000_000_000,

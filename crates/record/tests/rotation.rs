@@ -63,7 +63,7 @@ fn the_end_of_a_window_completes_the_file_before_it() {
     assert_eq!(directory.names(), ["flows-20231114-221000.csv.part"]);
     writer.account(&account(START + 100_000_000_000)).unwrap();
     assert_eq!(directory.names(), ["flows-20231114-221000.csv"]);
-    // A flow that ended before is told after: it goes into the open period.
+    // A flow that ended before is reported after: it goes into the open period.
     writer.write(&[ended(10_000_000_000, 2)]).unwrap();
     writer.finish().unwrap();
     assert_eq!(counts(&directory, "flows-20231114-221500.csv"), [2]);

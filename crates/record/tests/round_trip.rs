@@ -26,7 +26,7 @@ fn written(format: Format, node: &str, selection: &Selection, records: &[FlowRec
     bytes.take()
 }
 
-/// Plain records, and records of a run that was asked for everything.
+/// Plain records, and records of a run with all options.
 fn runs(n: usize) -> [(Selection, Vec<String>, Vec<FlowRecord>); 2] {
     let plain = sample::COLUMNS.map(str::to_owned).to_vec();
     [

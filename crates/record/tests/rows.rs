@@ -417,7 +417,7 @@ fn losses_of_tcp() {
     check(&path, &truths, [32, 128]);
     let names = names(&open(&path));
     assert_eq!(names[names.len() - LOSS.len()..], LOSS);
-    // Where they are wanted and none are handed over, they are null.
+    // If they are configured and none are handed over, they are null.
     let spec = key(FIVE_TUPLE);
     let mut writer = RowWriter::create(&path, NODE, spec, true).unwrap();
     let written = write(&mut writer, &spec, false, &truths).unwrap();
@@ -466,7 +466,7 @@ fn a_key_without_addresses_has_no_family() {
     }
 }
 
-/// A row without packets has the key that was asked for and may know nothing else.
+/// A row without packets has the requested key and may have no other value.
 #[test]
 fn what_the_key_has_counts_before_what_the_row_has() {
     let directory = tool::Directory::new("rows-precedence");
@@ -777,7 +777,7 @@ fn a_disk_that_fills_keeps_what_was_written_whole() {
     assert_eq!(metadata(&part)["edison.key"], FIVE_TUPLE);
 }
 
-/// What other readers are asked, and how they print it.
+/// What other readers are queried for, and how they print it.
 const READERS: [(&str, &str); 2] = [
     (
         "pyarrow",

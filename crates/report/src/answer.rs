@@ -9,16 +9,16 @@ use crate::{Column, ColumnKind, Counters, PacketCounts, Span, Value, integer};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Whether an answer, or a window, is whole.
+/// Whether an answer, or a window, is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// All of the window was watched, and all rows counted.
+    /// All of the window was observed, and all rows counted.
     #[default]
     Complete,
     /// Rows were refused, or a node is missing.
     Partial,
-    /// The window was watched only in part.
+    /// The window was observed only in part.
     Cut,
 }
 
@@ -42,25 +42,25 @@ pub struct TaskNote {
     pub text: String,
     /// The structure that counted, with its sizes.
     pub structure: String,
-    /// Why that one.
+    /// Why this structure was chosen.
     pub why: String,
-    /// Memory of one such structure, all address families together, bytes.
+    /// Memory of one such structure, of all address families together, bytes.
     #[serde(with = "integer")]
     pub memory_bytes: u64,
     /// What was counted in the window: packets, or bytes where the task is about them.
     #[serde(with = "integer")]
     pub total: u64,
-    /// Packets lost before the measurement, which bounds include; `None` where the source cannot count its loss.
+    /// Packets lost before the measurement, which bounds include; `None` if the source cannot count its loss.
     #[serde(with = "integer::option")]
     pub lost: Option<u64>,
 }
 
-/// The account of all frames of a window. In JSON its members are the answer's own: `packets` and `loss`.
+/// The account of all frames of a window. In JSON its members are those of the answer: `packets` and `loss`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Frames received, measured and not measured.
     pub packets: PacketCounts,
-    /// What the source lost; `None` where it cannot count its loss.
+    /// What the source lost; `None` if it cannot count its loss.
     pub loss: Option<Counters>,
 }
 
@@ -76,17 +76,19 @@ pub struct Answer {
     pub node: Option<String>,
     /// The window; `None` for the whole run.
     pub window: Option<Span>,
-    /// Whether it is whole.
+    /// Whether it is complete.
     pub status: Status,
-    /// It came after its window's time for answers.
+    /// It arrived after its window's time for answers.
     pub late: bool,
     /// How often an answer of this query and window was replaced before.
     pub revision: u64,
-    /// What was watched of a window that was watched only in part: of each that is cut, and of partial ones.
+    /// The observed part of a window that was observed only in part: of each that is cut, and of partial
+    /// ones.
     pub watched: Option<Span>,
     /// Of a run of empty windows: their number.
     pub empty: Option<u64>,
-    /// Packets received, as a share of those received or lost before the table; `None` where the source cannot count its loss.
+    /// Packets received, as a share of those received or lost before the table; `None` if the source cannot
+    /// count its loss.
     pub coverage: Option<f64>,
     /// How it was computed.
     pub class: Class,
@@ -96,9 +98,9 @@ pub struct Answer {
     pub rows: Vec<Vec<Value>>,
     /// Groups that are in no row.
     pub rest: Rest,
-    /// How far values may be off: `exact`, `certain`, a probability, `none`.
+    /// The kind of the values' bounds: `exact`, `certain`, a probability, `none`.
     pub bounds: String,
-    /// What keeps it from being whole.
+    /// What keeps it from being complete.
     pub reason: Option<String>,
     /// Of a task: how it counted.
     pub task: Option<TaskNote>,

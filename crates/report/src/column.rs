@@ -24,8 +24,8 @@ pub enum ColumnKind {
     Estimate,
 }
 
-/// A column of an answer. Any column may hold nulls, and estimates in place of its own values: a count, for instance, is
-/// exact while memory lasts.
+/// A column of an answer. Any column may hold nulls, and estimates instead of its own values: a count, for
+/// instance, is exact as long as memory suffices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// Its name, unique within the answer.

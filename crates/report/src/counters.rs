@@ -6,9 +6,9 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// Named counters, in an order that means something. JSON: an object of those that are not zero.
+/// Named counters, in a significant order. JSON: an object of those that are not zero.
 ///
-/// A counter that is zero and one that is not there are the same: two are equal where their nonzero counters are.
+/// A counter that is zero equals a missing one: two lists are equal if their nonzero counters are.
 #[derive(Clone, Debug, Default)]
 pub struct Counters(pub Vec<(String, u64)>);
 
@@ -18,7 +18,7 @@ impl Counters {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
-    /// The counter of this name; 0 where it is not there.
+    /// The counter of this name; 0 if it is missing.
     pub fn get(&self, name: &str) -> u64 {
         self.0.iter().find(|(own, _)| own == name).map_or(0, |(_, count)| *count)
     }
@@ -106,7 +106,7 @@ pub struct PacketCounts {
     pub measured: u64,
     /// Frames not measured, by reason.
     pub not_measured: Counters,
-    /// What else is known of the frames, measured or not: `time_backwards`, `ports_truncated`, …
+    /// Further remarks on the frames, measured or not: `time_backwards`, `ports_truncated`, …
     pub remarks: Counters,
 }
 

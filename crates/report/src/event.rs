@@ -16,15 +16,15 @@ pub enum EventKind {
     Fired,
     /// It is false again.
     Resolved,
-    /// Too many windows are missing to tell.
+    /// Unknown, because too many windows are missing.
     NoData,
     /// A chain did not end within its time.
     Timeout,
     /// A key was not seen for many windows.
     Expired,
-    /// Too many keys fired at once; this one starts nothing.
+    /// Too many keys fired at once; this one starts no query.
     Suppressed,
-    /// The task came too late for its window.
+    /// The task arrived too late for its window.
     Missed,
 }
 
@@ -49,7 +49,7 @@ pub struct Event {
     pub kind: EventKind,
     /// The query whose state changed.
     pub query: String,
-    /// The query whose answer did it; `None` where it is the query itself.
+    /// The query whose answer caused it; `None` if it is the query itself.
     pub fired_by: Option<String>,
     /// The group.
     pub key: Vec<Item>,
@@ -59,13 +59,13 @@ pub struct Event {
     pub at_ns: u64,
     /// The window.
     pub window: Option<Span>,
-    /// The values that the condition was about.
+    /// The values in the condition.
     pub values: Vec<Item>,
-    /// What they were compared with, where that is one number.
+    /// What they were compared with, if it is one number.
     pub threshold: Option<f64>,
     /// The window was late.
     pub late: bool,
-    /// The answer's coverage; `None` where the source cannot count its loss.
+    /// The answer's coverage; `None` if the source cannot count its loss.
     pub coverage: Option<f64>,
     /// The event that started the query.
     pub parent: Option<String>,

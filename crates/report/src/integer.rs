@@ -7,7 +7,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// The largest integer below which a double has all others too.
+/// The limit below which a double represents every integer.
 const EXACT: u64 = 1 << 53;
 
 /// An unsigned integer.

@@ -1,8 +1,9 @@
 //! Answers, windows and the run report as owned, serialisable data; their JSON; their form on a terminal.
 //!
-//! The crate knows nothing of how an answer was computed. An [`Answer`] is a table of typed [`Value`]s under named
-//! [`Column`]s; a [`Window`] has the answers of one window; a [`RunReport`] those of the whole run. What is written as JSON
-//! and read again is equal. `docs/report.md` describes the JSON, `docs/schema` holds its schemas.
+//! The crate does not depend on how an answer was computed. An [`Answer`] is a table of typed [`Value`]s
+//! under named [`Column`]s; a [`Window`] has the answers of one window; a [`RunReport`] those of the whole
+//! run. Values written as JSON and read back are equal. `docs/report.md` describes the JSON, `docs/schema`
+//! holds its schemas.
 //!
 //! ```
 //! use report::{Answer, Column, ColumnKind, Span, Value};

@@ -32,7 +32,7 @@ pub fn parse_time(text: &str) -> Option<u64> {
     let seconds = (number(11..13)? * 60 + number(14..16)?) * 60 + number(17..19)?;
     let nanos = number(20..29)?;
     let ns = (days * DAY_SECONDS + seconds).checked_mul(NANOSECONDS)?.checked_add(nanos)?;
-    // Separators, length, and dates that no calendar has.
+    // Separators, length, and invalid dates.
     (format_time(ns) == text).then_some(ns)
 }
 

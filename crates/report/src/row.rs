@@ -5,7 +5,7 @@ use serde::ser::{Error, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 
-/// Rows to be written. Writing fails where a row does not fit the columns.
+/// Rows to be written. Writing fails if a row does not fit the columns.
 pub(crate) struct Rows<'a> {
     pub(crate) columns: &'a [Column],
     pub(crate) rows: &'a [Vec<Value>],

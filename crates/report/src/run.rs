@@ -18,7 +18,7 @@ use std::net::IpAddr;
 /// The whole run: what `--report` writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
-    /// What was measured, as the user called it. JSON: a name, or a list of them.
+    /// The sources, by the user's names. JSON: a name, or a list of them.
     #[serde(with = "sources")]
     pub source: Vec<String>,
     /// Name of the observation point.
@@ -33,13 +33,13 @@ pub struct RunReport {
     pub windows: WindowCounts,
     /// The frames.
     pub packets: PacketCounts,
-    /// What the source lost; `None` where it cannot count its loss.
+    /// What the source lost; `None` if it cannot count its loss.
     pub loss: Option<Counters>,
     /// The flow records.
     pub flows: FlowCounts,
     /// Averages over the run.
     pub rates: Rates,
-    /// Memory of tables and queues at its most, bytes.
+    /// Peak memory of tables and queues, bytes.
     #[serde(with = "integer")]
     pub memory_bytes: u64,
     /// The answers: those of the whole run, then those of its last windows.
@@ -52,12 +52,12 @@ pub struct RunReport {
     pub command_line: Vec<String>,
     /// Time that the run took, seconds.
     pub elapsed_seconds: f64,
-    /// How often links were found to have gone down; `None` where there is no link.
+    /// How often links were found to have gone down; `None` if there is no link.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "integer::option")]
     pub link_down: Option<u64>,
     /// How the work was divided.
     pub design: DesignReport,
-    /// What the software wire saw, where there was one.
+    /// What the software wire observed, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireReport>,
     /// What went wrong, one line each.

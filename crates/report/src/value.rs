@@ -10,8 +10,8 @@ use std::net::IpAddr;
 
 /// One value of an answer.
 ///
-/// A value is written as JSON by itself and read back by the kind of its column. Numbers that are not finite are null in
-/// JSON: a [`Value::Float`] that is not finite is read back as [`Value::Null`].
+/// A value is written as JSON without its type and read back by the kind of its column. Numbers that are not
+/// finite are null in JSON: a [`Value::Float`] that is not finite is read back as [`Value::Null`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// No value.
@@ -36,7 +36,7 @@ pub enum Value {
     },
     /// A time, nanoseconds since the epoch.
     Time(u64),
-    /// A value between bounds. The answer's `bounds` states how sure they are.
+    /// A value between bounds. The answer's `bounds` states their confidence.
     Estimate {
         /// The most likely value.
         value: f64,
@@ -74,7 +74,7 @@ value_from!(u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned, i
 value_from!(&str => Text, String => Text, IpAddr => Address);
 
 impl Value {
-    /// A member of a flow key by its field name: null where the key lacks it, `None` where the name is no member's.
+    /// A member of a flow key by its field name: null if the key lacks it, `None` if no member has this name.
     pub fn of_key(key: &FlowKey, member: &str) -> Option<Self> {
         Some(match member {
             "src_addr" => key.src_addr.into(),
@@ -111,7 +111,7 @@ impl Value {
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
         match self {
             Self::Address(address) => *address = f(*address),
-            // The bits beyond the length are replaced too, and would look like a host's.
+            // The bits beyond the length are replaced too, and would look like a host address.
             Self::Prefix { address, length } => *address = prefix::network(f(*address), *length),
             _ => {}
         }
@@ -152,7 +152,8 @@ fn estimate(members: &serde_json::Map<String, Json>) -> Option<Value> {
     })
 }
 
-/// A number of an estimate or a threshold: an integer where it is whole and a double is exact, null where it is not finite.
+/// A number of an estimate or a threshold: an integer if it is whole and exact as a double, null if it is not
+/// finite.
 pub(crate) struct Number(pub(crate) f64);
 
 impl Serialize for Number {

@@ -1,10 +1,10 @@
-//! What one window gave, and how many windows there were.
+//! The result of one window, and the number of windows.
 
 use crate::{Answer, Counters, PacketCounts, Span, Status, integer};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// What one window gave, or a run of empty windows.
+/// The result of one window, or of a run of empty windows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// The number of the window in this run, from 0 on.
@@ -13,9 +13,9 @@ pub struct Window {
     /// Its time; all of them in a run of empty windows.
     #[serde(rename = "window")]
     pub span: Span,
-    /// Whether it was watched from its start to its end, and all was counted.
+    /// Whether it was observed from its start to its end, and everything was counted.
     pub status: Status,
-    /// What was watched of a window that was watched only in part.
+    /// The observed part of a window that was observed only in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Span>,
     /// Of a run of empty windows: their number.
@@ -23,7 +23,7 @@ pub struct Window {
     pub empty: Option<u64>,
     /// Its frames.
     pub packets: PacketCounts,
-    /// What the source lost in it; `None` where the source cannot count its loss.
+    /// What the source lost in it; `None` if the source cannot count its loss.
     pub loss: Option<Counters>,
     /// Packets in the record `other`.
     #[serde(with = "integer")]
@@ -62,7 +62,7 @@ pub struct WindowCounts {
     /// All of them.
     #[serde(with = "integer")]
     pub count: u64,
-    /// Whose time or packets were over.
+    /// Ended by their time or number of packets.
     #[serde(with = "integer")]
     pub full: u64,
     /// Closed by a jump in time.

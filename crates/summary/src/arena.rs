@@ -1,13 +1,13 @@
-//! A growing array that never moves: address space is reserved once, memory is taken as it is needed.
+//! A growing array that never moves: address space is reserved once, memory is committed as needed.
 //!
-//! A `Vec` would copy millions of records when it grows, which stops measuring for milliseconds, and holds the old
-//! and the new copy meanwhile. Here memory comes in steps of 2 MiB. Pages are 2 MiB where there are any: from the
-//! reserved pool first (`MAP_HUGETLB`), else by `MADV_HUGEPAGE`; at a million flows that is worth 40 to 50 %,
-//! because nearly every packet would otherwise miss the TLB too.
+//! A `Vec` would copy millions of records when it grows, which stops measuring for milliseconds, and holds
+//! the old and the new copy meanwhile. Here memory is committed in steps of 2 MiB. Pages are 2 MiB where
+//! there are any: from the reserved pool first (`MAP_HUGETLB`), else by `MADV_HUGEPAGE`; at a million flows
+//! that is worth 40 to 50 %, because nearly every packet would otherwise miss the TLB too.
 //!
-//! A page is zeroed when it is first touched, which takes up to a millisecond for one of 2 MiB. So some steps are
-//! taken ahead of use, and a thread of the process touches them first (`populate`): going on to such a step costs
-//! the measuring thread a few atomic operations, no system call and no page fault.
+//! A page is zeroed when it is first touched, which takes up to a millisecond for one of 2 MiB. So some steps
+//! are committed ahead of use, and a thread of the process touches them first (`populate`): advancing to such
+//! a step costs the measuring thread a few atomic operations, no system call and no page fault.
 
 mod populate;
 mod region;
@@ -22,11 +22,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::{fmt, io, slice};
 
-/// Memory for a table, or address space for it, could not be had.
+/// Memory for a table, or address space for it, could not be allocated.
 #[derive(Debug)]
 pub struct OutOfMemory {
     bytes: usize,
-    /// Why the machine did not give it; `None` where the limits did not.
+    /// The system's error; `None` if the limits refused it.
     cause: Option<io::Error>,
 }
 
@@ -35,12 +35,12 @@ impl OutOfMemory {
         Self { bytes, cause: None }
     }
 
-    /// Bytes that were asked for.
+    /// Bytes that were requested.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Why the machine did not give address space; `None` where the limits had no room.
+    /// The system's error for address space; `None` if the limits had no room.
     pub fn cause(&self) -> Option<&io::Error> {
         self.cause.as_ref()
     }
@@ -58,10 +58,11 @@ impl fmt::Display for OutOfMemory {
 
 impl std::error::Error for OutOfMemory {}
 
-/// Bytes of the first step that are in use when the next one is taken: a small table takes no more than one.
+/// Bytes of the first step that are in use when the next one is taken: a small table commits no more than
+/// one.
 const EARLY: usize = STEP / 8;
 
-/// See the module's head.
+/// See the module's documentation.
 pub(crate) struct Arena<T: Copy> {
     /// Start of the memory, on a 2 MiB boundary.
     base: NonNull<T>,
@@ -69,7 +70,7 @@ pub(crate) struct Arena<T: Copy> {
     len: usize,
     /// Bytes that may be written, a multiple of `STEP`.
     committed: usize,
-    /// Bytes in use beyond which growth is to be looked after; not more than `committed`.
+    /// Bytes in use beyond which growth needs attention; not more than `committed`.
     watched: usize,
     region: Arc<Region>,
 }
@@ -78,21 +79,19 @@ pub(crate) struct Arena<T: Copy> {
 unsafe impl<T: Copy + Send> Send for Arena<T> {}
 
 impl<T: Copy> Arena<T> {
-    /// Reserves address space for up to `capacity` values; what is taken already is one step ahead, where there is
-    /// one.
+    /// Reserves address space for up to `capacity` values; one step ahead is taken already, if available.
     pub(crate) fn reserve(capacity: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
         let size = capacity.saturating_mul(size_of::<T>());
         let (region, base) =
             Region::reserve(size, limits).map_err(|cause| OutOfMemory { bytes: size, cause: Some(cause) })?;
         let region = Arc::new(region);
         populate::add(region.clone());
-        // The first values are no reason to stop either.
+        // The first values must not stop the caller either.
         region.pay_ahead();
         Ok(Self { base: base.cast(), len: 0, committed: 0, watched: 0, region })
     }
 
-    /// Takes memory for one more value where there is none left; false where the limits or the machine do not
-    /// allow it.
+    /// Commits memory for one more value if none is left; false if the limits or the machine do not allow it.
     #[inline]
     pub(crate) fn make_room(&mut self) -> bool {
         (self.len + 1) * size_of::<T>() <= self.watched || self.grow()
@@ -105,8 +104,8 @@ impl<T: Copy> Arena<T> {
     #[inline]
     pub(crate) fn push(&mut self, value: T) {
         assert!((self.len + 1) * size_of::<T>() <= self.committed, "make_room comes before push");
-        // SAFETY: the place lies within the committed part, which is mapped, aligned and writable, and nobody has
-        // a reference to it: slices end at `len`.
+        // SAFETY: the place lies within the committed part, which is mapped, aligned and writable, and no
+        // reference to it exists: slices end at `len`.
         unsafe { self.base.as_ptr().add(self.len).write(value) };
         self.len += 1;
     }
@@ -129,24 +128,24 @@ impl<T: Copy> Arena<T> {
         true
     }
 
-    /// Forgets all values and keeps the memory.
+    /// Removes all values and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Bytes of memory taken, steps ahead included.
+    /// Bytes of memory committed, including steps ahead.
     pub(crate) fn bytes(&self) -> usize {
         self.region.bytes()
     }
 
-    /// Asks for the cache lines of value `index`; any index is allowed, but one far away costs a walk through the
-    /// page tables.
+    /// Prefetches the cache lines of value `index`; any index is allowed, but one far away costs a walk
+    /// through the page tables.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: usize) {
         prefetch_lines(self.base.as_ptr().wrapping_add(index));
     }
 
-    /// Asks for one of the cache lines of value `index`.
+    /// Prefetches one of the cache lines of value `index`.
     #[inline(always)]
     pub(crate) fn prefetch_line(&self, index: usize, line: usize) {
         prefetch(self.base.as_ptr().wrapping_add(index).wrapping_byte_add(line * 64));
@@ -157,7 +156,7 @@ impl<T: Copy> Deref for Arena<T> {
     type Target = [T];
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: `base` is aligned to 2 MiB, and the `len` values behind it were written by `push`.
+        // SAFETY: `base` is aligned to 2 MiB, and the `len` values after it were written by `push`.
         unsafe { slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 }
@@ -172,7 +171,7 @@ impl<T: Copy> DerefMut for Arena<T> {
 
 impl<T: Copy> Drop for Arena<T> {
     fn drop(&mut self) {
-        // No reference to a value outlives the arena, and the thread that populates is kept away.
+        // No reference to a value outlives the arena, and the populating thread is excluded.
         self.region.close();
         populate::remove(&self.region);
     }

@@ -1,13 +1,14 @@
 //! The index of the flow table: hash to entry number, by the Edison paper's "1.8" cuckoo table (Wu et al., IFIP
 //! 2019, section II.B.3): one table, two buckets per key, eight slots per bucket.
 //!
-//! A bucket is one cache line: eight 16-bit tags, compared at once, beside eight 32-bit entry numbers. So the index of
-//! a million flows is some 12 MiB and stays in L3, which leaves one memory access per packet, for the entry.
+//! A bucket is one cache line: eight 16-bit tags, compared at once, and eight 32-bit entry numbers. So the
+//! index of a million flows is some 12 MiB and stays in L3, which leaves one memory access per packet, for
+//! the entry.
 //!
-//! The rest of the line holds 16 more bits per slot. With them a slot knows its whole position (26 bits) and its
-//! tag, so that moving and growing never touch an entry, let alone hash its key again. That is what lets the table
-//! grow in place, by linear hashing (Litwin, VLDB '80): bucket after bucket is split in two, a few with every new
-//! flow, so that no growth stops anything for longer than a few cache lines.
+//! The rest of the line holds 16 more bits per slot. With them a slot knows its whole position (26 bits) and
+//! its tag, so that moving and growing never touch an entry, and never hash its key again. This allows the
+//! table to grow in place, by linear hashing (Litwin, VLDB '80): bucket after bucket is split in two, a few
+//! with every new flow, so that growth never takes longer than a few cache-line accesses at a time.
 
 use crate::arena::{Arena, OutOfMemory};
 use crate::bits::ones;
@@ -15,23 +16,24 @@ use crate::limits::Limits;
 use crate::tags;
 
 const SLOTS: usize = 8;
-/// Buckets to begin with, as a power of two: 128 KiB. A slot does not keep these low bits of its position: they are the
-/// bucket's. A fuzzer has fewer, so that a short input makes a table grow.
+/// Initial buckets, as a power of two: 128 KiB. A slot does not keep these low bits of its position: they are
+/// the bucket's. A fuzzer has fewer, so that a short input makes a table grow.
 const LEAST_BITS: u32 = if cfg!(fuzzing) { 5 } else { 11 };
 /// Bits of a position: those, and the 15 that a slot keeps.
 const POSITION_BITS: u32 = LEAST_BITS + 15;
 const POSITION_MASK: u32 = (1 << POSITION_BITS) - 1;
 /// Set in `Bucket::upper` where the slot lies in the second bucket of its key.
 const SECOND: u16 = 1 << 15;
-/// Growth begins at this load: 12 of 16 slots. Higher, inserts spend more on moving others than the memory is worth.
+/// Growth begins at this load: 12 of 16 slots. At higher loads, inserts spend more on moving slots than the
+/// memory is worth.
 const GROW_AT_SIXTEENTHS: usize = 12;
 /// Buckets split with each new flow while the table grows. Doubling then ends after a quarter of a flow per bucket, long
 /// before the load nears what two buckets of eight can hold (0.98).
 const SPLITS_PER_INSERT: usize = 4;
-/// Buckets that the search for a free slot looks at before it gives up.
+/// Buckets that the search for a free slot examines before it fails.
 const SEARCH: usize = 512;
 
-/// The most entries that the index can tell apart with a bucket to spare.
+/// The most entries that the index can distinguish with a bucket to spare.
 pub(crate) const MAX_ENTRIES: usize = (1 << POSITION_BITS) * (SLOTS - 1);
 
 /// No entry.
@@ -62,7 +64,7 @@ impl Bucket {
     }
 }
 
-/// Where a key may lie: what a hash says.
+/// Where a key may lie, derived from its hash.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     tag: u16,
@@ -72,14 +74,16 @@ struct Place {
 impl Place {
     #[inline(always)]
     fn of(hash: u64) -> Self {
-        // The tag's bits are not the position's, so that a match by accident has a chance of 2^-15 a slot.
+        // The tag and the position use different bits, so that an accidental match has a probability of 2^-15
+        // per slot.
         Self { tag: (hash >> 48) as u16 | 1, position: hash as u32 & POSITION_MASK }
     }
 
-    /// The difference between both positions hangs on the tag alone, so that it is known to whoever sees the slot.
+    /// The difference between both positions depends on the tag alone, so that it can be computed from the
+    /// slot.
     #[inline(always)]
     fn difference(tag: u16) -> u32 {
-        // An odd multiplier spreads the tag; the least bit keeps the buckets apart.
+        // An odd multiplier spreads the tag; the lowest bit keeps the buckets distinct.
         ((u32::from(tag).wrapping_mul(0x9e37_79b1) >> 6) | 1) & POSITION_MASK
     }
 
@@ -89,7 +93,7 @@ impl Place {
     }
 }
 
-/// A slot's content, whole: enough to put it anywhere it belongs.
+/// The complete content of a slot: sufficient to place it in either of its positions.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     place: Place,
@@ -98,7 +102,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// The position by which the slot lies where it lies.
+    /// The position that determines the slot's present bucket.
     fn position(&self) -> u32 {
         if self.second { self.place.second() } else { self.place.position }
     }
@@ -123,7 +127,7 @@ pub(crate) struct CuckooIndex {
 impl CuckooIndex {
     /// An index for up to `entries` entries.
     pub(crate) fn new(entries: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
-        // Up to a power of two: growth goes on to its end.
+        // Up to a power of two: growth continues to its end.
         let most = (entries.div_ceil(4)).next_power_of_two().clamp(1 << LEAST_BITS, 1 << POSITION_BITS);
         let mut buckets = Arena::reserve(most, limits)?;
         for _ in 0..1 << LEAST_BITS {
@@ -132,7 +136,7 @@ impl CuckooIndex {
             }
             buckets.push(Bucket::EMPTY);
         }
-        // Where even this is not allowed, the index takes nothing.
+        // If even this is not allowed, the index cannot hold anything.
         let base = if buckets.len() == 1 << LEAST_BITS { 1 << LEAST_BITS } else { 0 };
         Ok(Self { buckets, base, split: 0, len: 0 })
     }
@@ -145,7 +149,7 @@ impl CuckooIndex {
     #[inline(always)]
     fn bucket(&self, position: u32) -> u32 {
         let low = position & self.base.wrapping_sub(1);
-        // A bucket that is split already goes by one bit more.
+        // A bucket that is split already uses one more bit.
         let bit = if low < self.split { position & self.base } else { 0 };
         low | bit
     }
@@ -164,13 +168,13 @@ impl CuckooIndex {
         }
     }
 
-    /// The bucket in which to look first.
+    /// The bucket to be searched first.
     #[inline(always)]
     pub(crate) fn first_bucket(&self, hash: u64) -> u32 {
         self.bucket(Place::of(hash).position)
     }
 
-    /// The bucket in which to look next.
+    /// The bucket to be searched next.
     #[inline(always)]
     pub(crate) fn second_bucket(&self, hash: u64) -> u32 {
         self.bucket(Place::of(hash).second())
@@ -181,8 +185,9 @@ impl CuckooIndex {
         self.buckets.prefetch(bucket as usize);
     }
 
-    /// The first entry in `bucket` whose tag is that of `hash`, and true; its key is still to be compared. Where there is none, any that is
-    /// or was in the bucket, and false: to ask for its line is cheaper than not to.
+    /// The first entry in `bucket` whose tag is that of `hash`, and true; its key is still to be compared. If
+    /// there is none, any that is or was in the bucket, and false: prefetching its line costs less than
+    /// skipping it.
     #[inline(always)]
     pub(crate) fn guess(&self, bucket: u32, hash: u64) -> (u32, bool) {
         let Some(bucket) = self.buckets.get(bucket as usize) else { return (0, false) };
@@ -190,7 +195,7 @@ impl CuckooIndex {
         (bucket.entries[at % SLOTS], at < SLOTS)
     }
 
-    /// The same, or [`NONE`].
+    /// The same entry, or [`NONE`].
     #[inline(always)]
     fn candidate(&self, bucket: u32, hash: u64) -> u32 {
         match self.guess(bucket, hash) {
@@ -199,9 +204,10 @@ impl CuckooIndex {
         }
     }
 
-    /// [`CuckooIndex::candidate`] in the second bucket of `hash`. What is found there while the first bucket has a free slot
-    /// again, because that was split or its flows ended, goes home: the next packet finds it at once. Without that a quarter
-    /// of a million flows lay in second buckets, each of whose packets costs one more line.
+    /// [`CuckooIndex::candidate`] in the second bucket of `hash`. An entry found there while the first bucket
+    /// has a free slot again, because that was split or its flows ended, is moved to the first bucket: the
+    /// next packet finds it at once. Without that a quarter of a million flows lay in second buckets, each of
+    /// whose packets costs one more line.
     #[inline(always)]
     pub(crate) fn second_candidate(&mut self, hash: u64) -> u32 {
         let (first, second) = (self.first_bucket(hash), self.second_bucket(hash));
@@ -212,13 +218,14 @@ impl CuckooIndex {
         entry
     }
 
-    /// Moves the first slot of bucket `second` with the tag of `hash` to the free slot of bucket `first`, if that is its own.
+    /// Moves the first slot of bucket `second` with the tag of `hash` to the free slot of bucket `first`, if
+    /// that is its first bucket.
     #[cold]
     fn move_to_first_bucket(&mut self, first: u32, second: u32, hash: u64) {
         let (first, second) = (first as usize, second as usize);
         let at = self.buckets[second].matches(Place::of(hash).tag).trailing_zeros() as usize;
         let slot = self.read(second, at);
-        // Another key with the same tag may lie here by right, or belong elsewhere.
+        // Another key with the same tag may belong here, or elsewhere.
         if slot.second
             && self.bucket(slot.place.position) as usize == first
             && let Some(free) = self.buckets[first].free_slot()
@@ -242,7 +249,7 @@ impl CuckooIndex {
         None
     }
 
-    /// Adds an entry that is not there yet; false where no place can be made for it.
+    /// Adds an entry that is not in the index yet; false if no place can be made for it.
     pub(crate) fn insert(&mut self, hash: u64, entry: u32) -> bool {
         self.grow();
         let slot = Slot { place: Place::of(hash), second: false, entry };
@@ -251,7 +258,7 @@ impl CuckooIndex {
         placed
     }
 
-    /// Removes an entry that is there.
+    /// Removes an existing entry.
     pub(crate) fn remove(&mut self, hash: u64, entry: u32) {
         let tag = Place::of(hash).tag;
         for number in [self.first_bucket(hash), self.second_bucket(hash)] {
@@ -322,7 +329,7 @@ impl CuckooIndex {
         while next < known {
             let here = path[next];
             if let Some(free) = self.buckets[here.bucket].free_slot() {
-                // Back along the path: each move frees the slot for the one before it.
+                // Back along the path: each move frees the slot for the previous one.
                 let (mut to, mut at) = (here, free);
                 while to.parent != ROOT {
                     let from = path[to.parent];
@@ -336,7 +343,7 @@ impl CuckooIndex {
             }
             for at in 0..SLOTS {
                 let bucket = self.bucket(self.read(here.bucket, at).moved().position()) as usize;
-                // A bucket met twice on one path would be moved from twice.
+                // From a bucket that occurs twice on one path, two slots would be moved.
                 if known < SEARCH && path[..known].iter().all(|step| step.bucket != bucket) {
                     path[known] = Step { bucket, parent: next, slot: at };
                     known += 1;
@@ -347,7 +354,7 @@ impl CuckooIndex {
         false
     }
 
-    /// Splits a few buckets where the table is growing or should.
+    /// Splits a few buckets if the table is growing or should grow.
     fn grow(&mut self) {
         let buckets = (self.base + self.split) as usize;
         if self.split == 0 && self.len * 16 < buckets * SLOTS * GROW_AT_SIXTEENTHS {
@@ -392,7 +399,7 @@ mod tests {
         KeyV4::new([0; 8], number.to_be_bytes(), 6).hash(&Seed::new(3))
     }
 
-    /// What the table's stages find of a key, without its comparison.
+    /// The result of the table's stages for a key, without comparing it.
     fn staged(index: &mut CuckooIndex, hash: u64) -> u32 {
         match index.candidate(index.first_bucket(hash), hash) {
             NONE => index.second_candidate(hash),
@@ -409,18 +416,18 @@ mod tests {
 
     #[test]
     fn what_lies_in_a_second_bucket_comes_home_when_there_is_room() {
-        // Just beyond a growth: many were put into second buckets while the first ones were full.
+        // Just after a growth: many were put into second buckets while the first ones were full.
         const ENTRIES: u32 = 120_000;
         let mut index = CuckooIndex::new(1 << 20, &Limits::new(1 << 30, 1 << 20)).unwrap();
         assert!((0..ENTRIES).all(|entry| index.insert(hash(entry), entry)));
         let before = in_second(&index);
         let right = (0..ENTRIES).filter(|&entry| staged(&mut index, hash(entry)) == entry).count();
-        // A tag of another key is met now and then; the table compares keys and looks on.
+        // A tag of another key may match; the table compares keys and continues the search.
         assert!(right as f64 > 0.999 * f64::from(ENTRIES), "{right}");
         let after = in_second(&index);
         assert!(before > ENTRIES as usize / 20 && after < before / 4, "{before} before, {after} after");
         assert!((0..ENTRIES).all(|entry| index.find(hash(entry), |found| found == entry) == Some(entry)));
-        // Removing makes room, moving and growing go on from there.
+        // Removing makes room; moving and growing continue from there.
         (0..ENTRIES).step_by(2).for_each(|entry| index.remove(hash(entry), entry));
         for entry in (1..ENTRIES).step_by(2) {
             staged(&mut index, hash(entry));

@@ -1,5 +1,6 @@
 //! A flow's state in the table: a hot part that every packet touches and a cold one that few do.
 
+use crate::arrivals::{Arrivals, OUT_OF_ORDER, Times};
 use crate::tally::{Spills, Tally};
 use flow::{EndReason, FlowRecord, WindowRow};
 use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
@@ -9,17 +10,19 @@ use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 #[repr(C, align(64))]
 pub(crate) struct Hot<K> {
     pub(crate) key: K,
-    /// Latest packet. 0 where no record is in the entry.
-    pub(crate) ltime: u64,
+    /// Stream time when the last packet arrived, which is its own time and the latest of the record, or [`OUT_OF_ORDER`]. 0 where no
+    /// record is in the entry.
+    pub(crate) arrived: u64,
     /// Layer-3 bytes of the open window.
     pub(crate) bytes: u64,
-    /// Packets of the open window and bytes of their frames on the wire, less what spilled ([`Spills`]).
+    /// Packets of the open window and bytes of their frames on the wire, minus what spilled ([`Spills`]).
     tally: Tally,
-    /// Start of the flow in units of 2^30 ns, to see from here that it may be too old; 0 where no record is in the entry. In a
+    /// When the flow's first packet was or arrived, the earlier of both, in units of 2^30 ns: to see from here that it may be too old; 0 where no record is in the entry. In a
     /// free entry: the next free one.
     pub(crate) start_coarse: u32,
-    /// Number of the last packet, modulo 2^48 where numbers are kept: a flow that is silent while as many frames come (22 days at
-    /// 148 million a second) seems less so. The upper bits are in `number_high`. From here to `ip_tos` the order is that of
+    /// Number of the last packet, modulo 2^48 where numbers are kept: a flow that is silent while as many
+    /// frames come (22 days at 148 million a second) seems to be silent for a shorter time. The upper bits
+    /// are in `number_high`. From here to `ip_tos` the order is that of
     /// [`PacketFields`]: one move of 16 bytes takes all.
     number: u32,
     pub(crate) tcp_seq: u32,
@@ -28,8 +31,8 @@ pub(crate) struct Hot<K> {
     pub(crate) ip_ttl: u8,
     pub(crate) ip_tos: u8,
     number_high: u16,
-    /// Of the record's packets in the open window. Those before are in the cold line: so a window and a record have flags of
-    /// their own, and a packet sets one byte.
+    /// Of the record's packets in the open window. Those before are in the cold line: so a window and a
+    /// record have separate flags, and a packet sets one byte.
     pub(crate) tcp_flags: u8,
     state: State,
 }
@@ -42,7 +45,7 @@ struct State(u8);
 impl State {
     /// A record is in the slot.
     const LIVE: u8 = 1 << 7;
-    /// Of a pair: began when the other direction had.
+    /// Of a pair: began after the other direction.
     const SECOND: u8 = 1 << 6;
     /// A record that ended in the window left counts here, which are sealed with the window.
     const LEFT: u8 = 1 << 5;
@@ -68,14 +71,15 @@ impl State {
     }
 }
 
-/// What is written when a flow begins, by its first packet of a window, when a window's counts are sealed, and when it ends.
+/// What is written only when a flow begins, by its first packet of a window, when a window's counts are
+/// sealed, and when it ends.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Cold {
     /// Earliest packet. Where no record is in the slot, the latest one of the record that ended.
     pub(crate) stime: u64,
-    /// The record's totals, less the open window's counts. Where an earlier record left counts in the open window they are
-    /// less than nothing, modulo 2^64.
+    /// The record's totals, minus the open window's counts. If an earlier record left counts in the open
+    /// window they are negative, modulo 2^64.
     total_count: u64,
     total_byte: u64,
     wire_byte: u64,
@@ -108,19 +112,19 @@ pub struct Counts {
     pub wire: u64,
 }
 
-/// A time in units of 2^30 ns (1.07 s); what is later than [`LATEST_COARSE`] (the year 2116) is that.
+/// A time in units of 2^30 ns (1.07 s); later times (after the year 2116) become [`LATEST_COARSE`].
 #[inline(always)]
 pub(crate) fn coarse(time_ns: u64) -> u32 {
     u32::try_from(time_ns >> 30).unwrap_or(LATEST_COARSE).min(LATEST_COARSE)
 }
 
-/// One less than what would fit, so that there is something later.
+/// One less than the maximum, so that a later value exists.
 pub(crate) const LATEST_COARSE: u32 = u32::MAX - 1;
 
 impl<K: Key> Hot<K> {
     /// A key without a record.
     pub(crate) fn vacant(key: K, window: u16) -> Self {
-        Self { state: State::new(window, 0), ltime: 0, start_coarse: 0, ..Self::empty(key, window) }
+        Self { state: State::new(window, 0), arrived: 0, start_coarse: 0, ..Self::empty(key, window) }
     }
 
     /// A record without packets.
@@ -132,7 +136,7 @@ impl<K: Key> Hot<K> {
     pub(crate) fn first(key: K, packet: &PacketFields, number: u64, window: u16) -> Self {
         Self {
             key,
-            ltime: packet.time_ns,
+            arrived: packet.time_ns,
             bytes: packet.total_byte.into(),
             tally: Tally::first(packet.wire_byte),
             start_coarse: coarse(packet.time_ns),
@@ -148,23 +152,23 @@ impl<K: Key> Hot<K> {
         }
     }
 
-    /// True where a record is in this slot.
+    /// True if a record is in this slot.
     #[inline(always)]
     pub(crate) fn is_live(&self) -> bool {
         self.state.has(State::LIVE)
     }
 
-    /// Of a pair: true where the record began when the other direction had one.
+    /// Of a pair: true if the record began when the other direction had one.
     pub(crate) fn is_second(&self) -> bool {
         self.state.has(State::SECOND)
     }
 
-    /// Says so.
+    /// Sets the flag.
     pub(crate) fn set_second(&mut self, is_second: bool) {
         self.state.set(State::SECOND, is_second);
     }
 
-    /// True where no record is in the slot, but counts of one that are still to be sealed.
+    /// True if no record is in the slot, but counts of one that are still to be sealed.
     pub(crate) fn has_left(&self) -> bool {
         self.state.has(State::LEFT)
     }
@@ -172,6 +176,12 @@ impl<K: Key> Hot<K> {
     /// There is something to be sealed, though no record is in the slot.
     pub(crate) fn set_left(&mut self) {
         self.state.set(State::LEFT, true);
+    }
+
+    /// True where the last packet did not arrive at its own time.
+    #[inline(always)]
+    pub(crate) fn is_out_of_order(&self) -> bool {
+        self.arrived == OUT_OF_ORDER
     }
 
     /// True where the counts belong to this window.
@@ -192,7 +202,7 @@ impl<K: Key> Hot<K> {
         self.tally.plus(packet.wire_byte)
     }
 
-    /// Counts a packet that came after `ltime`, with the tally that it makes, which does not spill. Branch-free.
+    /// Counts a packet that arrived at its own time after another one that did, with the tally that it makes, which does not spill. Branch-free.
     #[inline(always)]
     pub(crate) fn add(&mut self, packet: &PacketFields, tally: Tally) {
         self.tally = tally;
@@ -202,7 +212,7 @@ impl<K: Key> Hot<K> {
 
     #[inline(always)]
     fn set_last(&mut self, packet: &PacketFields) {
-        self.ltime = packet.time_ns;
+        self.arrived = packet.time_ns;
         self.tcp_flags |= packet.tcp_flags;
         // All read before the first is written, and in one order here and there: one move instead of six.
         let PacketFields { number, tcp_seq, tcp_ack, tcp_win, ip_ttl, ip_tos, .. } = *packet;
@@ -226,22 +236,34 @@ impl<K: Key> Hot<K> {
     }
 }
 
-/// Both lines of a slot, and what its tally spilled: for whatever is more than one more packet.
+/// Both lines of a slot, and what its tally spilled: for all changes other than one more packet.
 pub(crate) struct Slot<'a, K> {
     pub(crate) number: usize,
     pub(crate) hot: &'a mut Hot<K>,
     pub(crate) cold: &'a mut Cold,
     pub(crate) spills: &'a mut Spills,
+    pub(crate) arrivals: &'a mut Arrivals,
 }
 
 impl<K: Key> Slot<'_, K> {
-    /// Counts a packet, late ones, those that spill and the first of a window too.
+    /// When the record's packets were, and when they arrived.
+    #[inline]
+    pub(crate) fn times(&self) -> Times {
+        self.arrivals.times(self.number, self.cold.stime, self.hot.arrived)
+    }
+
+    /// Sets them; there must be room for them unless they are in order.
+    pub(crate) fn set_times(&mut self, times: &Times) {
+        self.cold.stime = times.stime;
+        self.hot.start_coarse = coarse(times.began.min(times.stime));
+        self.hot.arrived = self.arrivals.set(self.number, times);
+    }
+
+    /// Counts a packet, those that spill and the first of a window too. The record's times are then to be set.
     pub(crate) fn add_any(&mut self, packet: &PacketFields) {
-        let ltime = self.hot.ltime.max(packet.time_ns);
         let counts = Counts { packets: 1, bytes: packet.total_byte.into(), wire: packet.wire_byte.into() };
         self.add_counts(&counts, packet.time_ns);
         self.hot.set_last(packet);
-        self.hot.ltime = ltime;
     }
 
     /// Adds to the counts of the open window; `first_ns` is the earliest packet's time.
@@ -259,18 +281,18 @@ impl<K: Key> Slot<'_, K> {
         Counts { packets, bytes: self.hot.bytes, wire }
     }
 
-    /// True where nothing was counted in the open window.
+    /// True if nothing was counted in the open window.
     #[inline]
     pub(crate) fn is_sealed(&self) -> bool {
         self.hot.tally.is_empty()
     }
 
-    /// Closes the counts of the open window, which move to the totals, and gives its row.
+    /// Closes the counts of the open window, which move to the totals, and returns its row.
     #[inline]
     pub(crate) fn seal(&mut self) -> WindowRow<K> {
+        let last_ns = if self.hot.is_live() { self.times().ltime } else { self.cold.stime };
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
         let (packets, wire) = self.spills.take(self.number, &mut hot.tally);
-        let last_ns = if hot.is_live() { hot.ltime } else { cold.stime };
         let row = WindowRow {
             key: hot.key,
             packets,
@@ -296,20 +318,22 @@ impl<K: Key> Slot<'_, K> {
         row
     }
 
-    /// Ends the record; what it counted in the open window stays to be sealed.
+    /// Ends the record; what it counted in the open window remains to be sealed.
     pub(crate) fn end(&mut self) {
         let is_sealed = self.is_sealed();
+        let ltime = self.times().ltime;
+        self.arrivals.forget(self.number);
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
-        cold.stime = hot.ltime;
+        cold.stime = ltime;
         cold.left_flags |= hot.tcp_flags;
         hot.tcp_flags = 0;
         // A packet finds the slot past a timeout: records end by timeouts alone while packets come.
-        (hot.ltime, hot.start_coarse) = (0, 0);
+        (hot.arrived, hot.start_coarse) = (0, 0);
         hot.state.set(State::LIVE, false);
         hot.state.set(State::LEFT, hot.has_left() || !is_sealed);
     }
 
-    /// Begins a record behind one that left counts in the open window.
+    /// Begins a record after one that left counts in the open window.
     pub(crate) fn begin_again(&mut self, packet: &PacketFields, number: u64) {
         let left = self.counts();
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
@@ -333,17 +357,18 @@ impl<K: Key> Slot<'_, K> {
         self.cold.sealed_flags | self.hot.tcp_flags
     }
 
-    /// The record, as far as it goes, as one row.
+    /// The record so far, as one row.
     pub(crate) fn record_row(&self) -> WindowRow<K> {
         let open = self.counts();
+        let Times { stime, ltime, .. } = self.times();
         let (hot, cold) = (&*self.hot, &*self.cold);
         WindowRow {
             key: hot.key,
             packets: cold.total_count.wrapping_add(open.packets),
             bytes: cold.total_byte.wrapping_add(open.bytes),
             wire_bytes: cold.wire_byte.wrapping_add(open.wire),
-            first_ns: cold.stime,
-            last_ns: hot.ltime,
+            first_ns: stime,
+            last_ns: ltime,
             tcp_seq: hot.tcp_seq,
             tcp_ack: hot.tcp_ack,
             tcp_win: hot.tcp_win,
@@ -355,7 +380,7 @@ impl<K: Key> Slot<'_, K> {
         }
     }
 
-    /// The record, as far as it goes.
+    /// The record so far.
     pub(crate) fn record(&self, spec: &KeySpec, end_reason: EndReason) -> FlowRecord {
         let row = self.record_row();
         FlowRecord {

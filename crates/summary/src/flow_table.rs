@@ -1,9 +1,10 @@
 //! The exact flow table: every flow of one address family, its window's counts and its totals.
 
 use crate::arena::{Arena, OutOfMemory};
+use crate::arrivals::{Arrivals, Times};
 use crate::bits::ones;
 use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
-use crate::entry::{Cold, Hot, Slot, coarse};
+use crate::entry::{Cold, Hot, Slot};
 use crate::limits::Limits;
 use crate::loss_part::LossPart;
 use crate::parts::Parts;
@@ -13,30 +14,31 @@ use crate::tally::Spills;
 use crate::tcp::LossCounts;
 use crate::timeouts::{Stale, Timeouts};
 use flow::{EndReason, FlowRecord, Loss, Metric, WindowRow};
-use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment};
+use packet::{Key, KeyBurst, KeySpec, KeyedPacket, Numbers, OutOfOrder, PacketFields, Seed, TcpSegment};
 use std::cell::Cell;
+use std::ops::Range;
 
-/// Who takes what the table gives out.
+/// The receiver of the table's output.
 pub trait FlowSink {
-    /// The row of a key in a window that is over ([`FlowTable::turn`] counts windows, modulo 2^16): each key that had
-    /// packets in it comes once. `loss` is what was booked of it, where losses are tracked; a key may have some without
-    /// packets.
+    /// The row of a key in a window that is over ([`FlowTable::turn`] counts windows, modulo 2^16): each key
+    /// that had packets in it is reported once. `loss` has its losses, if tracked; a key may have losses
+    /// without packets.
     fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>);
     /// A finished record.
     fn flow_ended(&mut self, record: FlowRecord);
-    /// False where records need not be made: [`FlowSink::flow_ended_unmade`] is told of each instead.
+    /// False if records need not be made: [`FlowSink::flow_ended_unmade`] is called for each instead.
     #[inline]
     fn takes_records(&self) -> bool {
         true
     }
     /// A record has ended that was not made.
     fn flow_ended_unmade(&mut self) {}
-    /// True where the totals of each record that ends are wanted as a row: [`FlowSink::record_row`].
+    /// True if the totals of each record that ends are required as a row: [`FlowSink::record_row`].
     #[inline]
     fn takes_record_rows(&self) -> bool {
         false
     }
-    /// The totals of a record that ends, of a pair those of each direction: what the rows of its windows add up to.
+    /// The totals of a record that ends, of a pair those of each direction: the sum of its windows' rows.
     fn record_row<K: Key>(&mut self, _row: WindowRow<K>) {}
     /// A packet of a new flow for which there was no place: it is counted nowhere else.
     fn no_place<K: Key>(&mut self, key: &K, packet: &PacketFields);
@@ -45,17 +47,17 @@ pub trait FlowSink {
 /// IP protocol number.
 const TCP: u8 = 6;
 
-/// Packets that go through the table's stages together. While one stage works on a batch, the memory that the next one
-/// needs is on its way: 32 to 64 outstanding lines cover a memory access of 140 ns.
+/// Packets that pass through the table's stages together. While one stage works on a batch, the memory that
+/// the next one needs is being fetched: 32 to 64 outstanding lines cover a memory access of 140 ns.
 const BATCH: usize = 64;
 
 // One bit of a `u64` for each.
 const _: () = assert!(BATCH <= 64);
 
-/// What a table is told.
+/// The configuration of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableConfig {
-    /// Seed of the hash by which the keys come.
+    /// Seed of the keys' hash.
     pub seed: Seed,
     /// What keys consist of.
     pub key: KeySpec,
@@ -74,11 +76,11 @@ impl TableConfig {
 
 /// A hash table of flows with exact counts, for keys of one kind.
 ///
-/// Records do not depend on when [`FlowTable::sweep`] comes by: a packet that finds its flow past a timeout ends
-/// that record itself.
+/// Records do not depend on when [`FlowTable::sweep`] reaches a flow: a packet that finds its flow past a
+/// timeout ends that record itself.
 ///
-/// An entry holds one flow, or both directions of a pair where parts need them together. Each direction has a slot of its
-/// own then, beside the other one's, so that a packet touches no more lines than without pairs.
+/// An entry holds one flow, or both directions of a pair where parts need them together. Each direction then
+/// has its own slot, next to the other one's, so that a packet touches no more lines than without pairs.
 #[derive(Debug)]
 pub struct FlowTable<K: Key> {
     index: CuckooIndex,
@@ -87,6 +89,7 @@ pub struct FlowTable<K: Key> {
     /// By slot.
     cold: Arena<Cold>,
     spills: Spills,
+    arrivals: Arrivals,
     statistics: Option<StatisticPart>,
     loss: Option<LossPart>,
     /// [`PLAIN`], [`NUMBERS`], [`OTHERS`] or [`LOSS`].
@@ -110,7 +113,7 @@ pub struct FlowTable<K: Key> {
     window: u16,
     /// Next entry to sweep.
     swept: usize,
-    /// True from a turn until a sweep has come round.
+    /// True from a turn until a sweep has completed a pass.
     is_sealing: bool,
 }
 
@@ -121,23 +124,26 @@ const NUMBERS: u8 = 1;
 const OTHERS: u8 = 2;
 const LOSS: u8 = 3;
 
-/// Packets that go through the stages together.
+/// Packets that pass through the stages together.
 #[derive(Clone, Copy)]
 struct Batch<'a, K> {
     packets: &'a [KeyedPacket<K>],
     /// Empty, or at least as many.
     segments: &'a [TcpSegment],
     numbers: Numbers,
+    /// Those of the packets that did not arrive at their own times, with places from `first` on.
+    out_of_order: &'a [OutOfOrder],
+    first: usize,
 }
 
 /// What is known at compile time of a batch.
 struct Mode<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>;
 
 impl<K: Key> FlowTable<K> {
-    /// An empty table. It takes 128 KiB to begin with and grows within `limits`.
+    /// An empty table. It begins with 128 KiB and grows within `limits`.
     ///
     /// # Errors
-    /// Where address space for the most that `limits` allow cannot be reserved.
+    /// If address space for the maximum of `limits` cannot be reserved.
     pub fn new(config: TableConfig, limits: &Limits) -> Result<Self, OutOfMemory> {
         let parts = config.parts;
         let slot_bits = u32::from(parts.are_paired());
@@ -148,6 +154,7 @@ impl<K: Key> FlowTable<K> {
             hot: Arena::reserve(most << slot_bits, limits)?,
             cold: Arena::reserve(most << slot_bits, limits)?,
             spills: Spills::default(),
+            arrivals: Arrivals::new(limits),
             statistics: StatisticPart::new(&parts, most << slot_bits, limits)?,
             loss: parts.loss.then(|| LossPart::new(most, limits)).transpose()?,
             part: match (parts.loss, parts.have_state(), parts.keep_numbers()) {
@@ -181,11 +188,11 @@ impl<K: Key> FlowTable<K> {
         self.len == 0
     }
 
-    /// Bytes of memory taken.
+    /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
         let statistics = self.statistics.as_ref().map_or(0, StatisticPart::bytes);
         let loss = self.loss.as_ref().map_or(0, LossPart::bytes);
-        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + statistics + loss
+        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + self.arrivals.bytes() + statistics + loss
     }
 
     /// Sets stream time; it never goes back.
@@ -193,8 +200,9 @@ impl<K: Key> FlowTable<K> {
         self.now = self.now.max(now);
     }
 
-    /// Has the index lines of these packets on their way, at best while the rest of their burst is parsed: that spares 5 % of a packet of a
-    /// replay (1M flows, Zipf(1), 20 rounds in turn with a program without it; EPYC with 1 MiB of L2).
+    /// Prefetches the index lines of these packets, ideally while the rest of their burst is parsed: that
+    /// saves 5 % of a packet of a replay (1M flows, Zipf(1), 20 rounds in turn with a program without it;
+    /// EPYC with 1 MiB of L2).
     #[inline]
     pub fn prefetch_index(&self, packets: &[KeyedPacket<K>]) {
         match self.index.is_splitting() {
@@ -210,18 +218,33 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Counts a burst. A packet older than stream time counts as of now. Its index lines are to be asked for before, by
-    /// [`FlowTable::prefetch_index`]: else each packet waits for its own.
+    /// Counts a burst. Stream time follows the packets, except those that the burst names as [out of order](KeyBurst::out_of_order); a
+    /// packet that is late and not named leaves the times at which its flow's packets arrived as they are. The index lines are to
+    /// be asked for before, by [`FlowTable::prefetch_index`]: else each packet waits for its own.
     pub fn update_burst(&mut self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
-        let (packets, numbers) = (burst.packets(), burst.numbers());
+        self.update_part(burst, 0..burst.packets().len(), sink);
+    }
+
+    /// Counts a part of a burst: the packets in these places.
+    pub fn update_part(&mut self, burst: &KeyBurst<K>, part: Range<usize>, sink: &mut impl FlowSink) {
+        let (packets, numbers) = (&burst.packets()[part.clone()], burst.numbers());
         if let Some(last) = packets.last() {
             self.number = self.number.max(numbers.of(&last.fields));
         }
+        // Without timeouts nothing depends on when packets arrived.
+        let mut out_of_order = if self.config.timeouts.are_off() { &[] } else { burst.out_of_order() };
+        out_of_order = &out_of_order[out_of_order.partition_point(|packet| packet.at < part.start)..];
+        let mut first = part.start;
         let part = self.part;
-        for (number, packets) in packets.chunks(BATCH).enumerate() {
+        for packets in packets.chunks(BATCH) {
             // What does not change within a batch is asked once per batch, not per packet.
             let is_changing = self.index.is_splitting() || self.is_sealing;
-            let batch = Batch { packets, segments: tail(burst.segments(), number * BATCH), numbers };
+            let of_batch = out_of_order.iter().take_while(|packet| packet.at < first + packets.len()).count();
+            let segments = tail(burst.segments(), first);
+            let (out_of_order_here, later) = out_of_order.split_at(of_batch);
+            let batch = Batch { packets, segments, numbers, out_of_order: out_of_order_here, first };
+            out_of_order = later;
+            first += packets.len();
             match (is_changing, self.slot_bits != 0, part) {
                 (false, false, PLAIN) => self.update_batch(Mode::<false, false, PLAIN>, batch, sink),
                 (true, false, PLAIN) => self.update_batch(Mode::<true, false, PLAIN>, batch, sink),
@@ -246,7 +269,7 @@ impl<K: Key> FlowTable<K> {
         batch: Batch<'_, K>,
         sink: &mut impl FlowSink,
     ) {
-        let Batch { packets, segments, numbers } = batch;
+        let Batch { packets, segments, numbers, out_of_order, first } = batch;
         // The slot of each packet, as far as it is known.
         let found = [const { Cell::new(NONE) }; BATCH];
         let slot_of = |entry: u32, packet: &KeyedPacket<K>| match (IS_PAIRED, entry) {
@@ -266,9 +289,12 @@ impl<K: Key> FlowTable<K> {
             let slot = slot_of(entry, packet);
             found.set(slot);
             latest = latest.max(packet.fields.time_ns);
-            // Noted without a branch: whether a key lies in its first bucket cannot be guessed.
+            // Stored without a branch: whether a key lies in its first bucket is unpredictable.
             missed = missed << 1 | u64::from(!is_there);
             self.hot.prefetch(slot as usize);
+            if PARTS == LOSS {
+                self.hot.prefetch(slot as usize ^ 1);
+            }
             // While windows are being closed, the first packet of a flow needs its cold line too; not while the index grows, where it
             // cost a tenth of the time at 800k flows.
             if IS_CHANGING && self.is_sealing {
@@ -285,32 +311,43 @@ impl<K: Key> FlowTable<K> {
             self.hot.prefetch(slot as usize);
         }
         let found = &found[..packets.len()];
+        // Some of it may be ahead of stream time: then some flows are looked at that are not due as yet.
         let stale = self.config.timeouts.stale_at(latest);
-        // Packets before this one are in their parts. These come after the table, all of a batch at once, except where a
-        // record is closed: it must have all that came before.
+        // Packets before this one are in their parts. Parts are updated after the table, for a whole batch at
+        // once, except where a record is closed: it must have all earlier packets.
         let mut in_parts = 0;
         // True for packets with the acknowledgement number of the one before them in their slot.
         let mut repeat_acks = [false; BATCH];
         let mut done = 0;
+        let mut out_of_order =
+            out_of_order.iter().map(|packet| (packet.at - first, packet.arrived_ns)).peekable();
         loop {
             let mode = Mode::<IS_CHANGING, IS_PAIRED, PARTS>;
-            let rare = self.count_known(mode, batch, found, stale, &mut repeat_acks, done);
+            // A packet out of order is one of the rare ones, whatever its flow.
+            let until = out_of_order.peek().map_or(packets.len(), |&(at, _)| at);
+            let known = Batch { packets: &packets[..until], ..batch };
+            let rare = self.count_known(mode, known, &found[..until], stale, &mut repeat_acks, done);
             if PARTS > NUMBERS {
                 let part =
-                    Batch { packets: &packets[in_parts..rare], segments: tail(segments, in_parts), numbers };
+                    Batch { packets: &packets[in_parts..rare], segments: tail(segments, in_parts), ..batch };
                 self.update_parts(part, &found[in_parts..rare], tail(&repeat_acks, in_parts));
                 in_parts = rare;
             }
             let Some(packet) = packets.get(rare) else { break };
-            packets[done..=rare].iter().for_each(|packet| self.advance(packet.fields.time_ns));
-            found[rare].set(self.take_rare(packet, found[rare].get(), numbers, sink));
+            let arrived = out_of_order.next_if(|&(at, _)| at == rare).map(|(_, arrived)| arrived);
+            self.advance(arrived.unwrap_or(packet.fields.time_ns));
+            found[rare].set(self.take_rare(packet, arrived, found[rare].get(), numbers, sink));
             done = rare + 1;
         }
-        self.advance(latest);
+        if let Some(last) = packets.last() {
+            let last_out_of_order =
+                batch.out_of_order.last().filter(|last| last.at + 1 == first + packets.len());
+            self.advance(last_out_of_order.map_or(last.fields.time_ns, |last| last.arrived_ns));
+        }
     }
 
-    /// Counts packets from number `at` on that are no more than one more of a flow in the slot where it was `found`. Gives
-    /// the number of the first that is more.
+    /// Counts packets from number `at` on that only add to a flow in the slot where it was `found`. Returns
+    /// the number of the first that needs more.
     #[inline(always)]
     fn count_known<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>(
         &mut self,
@@ -323,23 +360,33 @@ impl<K: Key> FlowTable<K> {
     ) -> usize {
         let keeps_numbers = PARTS == NUMBERS || PARTS > NUMBERS && self.keeps_numbers;
         let window = self.window;
-        // Borrowed once, else their places are read again for each packet.
+        // Borrowed once; otherwise their addresses are read again for each packet.
         let hot: &mut [Hot<K>] = &mut self.hot;
         let found = &found[..packets.len()];
         for i in at..packets.len() {
             let KeyedPacket { key, fields, .. } = &packets[i];
             let slot = found[i].get() as usize;
+            // What a segment tells of the other direction is in that one's record only as long as it is not due. The line lies next
+            // to this packet's own, and was prefetched with it.
+            let peer_is_stale = PARTS == LOSS && hot.get(slot ^ 1).is_some_and(|peer| stale.may_be_due(peer));
             let Some(hot) = hot.get_mut(slot).filter(|hot| hot.key == *key) else { return i };
             let tally = hot.tally_with(fields);
-            // One branch for all that is rare: late packets, the first of a window, and those of flows without a record, whose latest
-            // packet is stale. Between the end of a sweep and the next turn all flows are in the open window.
-            let late = fields.time_ns < hot.ltime;
+            // One branch for all that is rare: late packets and those behind one that is out of order, the first of a window, and those
+            // of flows without a record, whose latest packet is stale. Between the end of a sweep and the next turn all flows are in
+            // the open window.
+            let late = fields.time_ns < hot.arrived;
             let turned = IS_CHANGING && !hot.is_in(window);
             let vacant = IS_PAIRED && !hot.is_live();
-            if late | stale.has(hot.ltime, hot.start_coarse) | turned | vacant | tally.spills() {
+            if late
+                | stale.has(hot.arrived, hot.start_coarse)
+                | turned
+                | vacant
+                | tally.spills()
+                | peer_is_stale
+            {
                 return i;
             }
-            // Not beside the hot lines, with which these would wait for line fill buffers.
+            // Not together with the hot lines, with which these would wait for line fill buffers.
             if PARTS > NUMBERS
                 && let Some(statistics) = &self.statistics
             {
@@ -351,7 +398,8 @@ impl<K: Key> FlowTable<K> {
                 let is_repeated = hot.tcp_ack == fields.tcp_ack;
                 repeat_acks[i % BATCH] = is_repeated;
                 loss.prefetch(slot);
-                // The peer's where it acknowledges anew, else once more its own: whether it does cannot be guessed.
+                // The peer's if it acknowledges new data, else once more its own: the branch would be
+                // unpredictable.
                 loss.prefetch(slot ^ usize::from(!is_repeated));
             }
             hot.add(fields, tally);
@@ -362,29 +410,36 @@ impl<K: Key> FlowTable<K> {
         packets.len()
     }
 
-    /// Takes a packet that is more than one more of its flow, which was found in this slot if at all. Gives its slot, or [`NONE`].
+    /// Handles a packet that needs more than counting; its flow, if present, was found in this slot. Returns
+    /// its slot, or [`NONE`].
     #[cold]
     #[inline(never)]
     fn take_rare(
         &mut self,
         KeyedPacket { key, hash, fields }: &KeyedPacket<K>,
+        arrived: Option<u64>,
         slot: u32,
         numbers: Numbers,
         sink: &mut impl FlowSink,
     ) -> u32 {
         let number = numbers.of(fields);
+        // There may be need to remember when it arrived: for every packet behind one that is out of order too.
+        if arrived.is_some() && !self.arrivals.make_room() {
+            sink.no_place(key, fields);
+            return NONE;
+        }
         // Perhaps not there when the batch was looked up, or another key with the same tag was.
         let is_its = self.hot.get(slot as usize).is_some_and(|hot| hot.key == *key);
         let slot = if is_its { slot } else { self.find(key, *hash) };
         match slot {
-            NONE => self.insert(key, *hash, fields, number, sink),
-            slot => self.add_rare(slot as usize, fields, number, sink),
+            NONE => self.insert(key, *hash, fields, arrived, number, sink),
+            slot => self.add_rare(slot as usize, fields, arrived, number, sink),
         }
     }
 
     #[inline(never)]
     fn update_parts(&mut self, batch: Batch<'_, K>, slots: &[Cell<u32>], repeat_acks: &[bool]) {
-        let Batch { packets, segments, numbers } = batch;
+        let Batch { packets, segments, numbers, .. } = batch;
         if let Some(statistics) = &mut self.statistics {
             statistics.update::<K, BATCH>(packets, numbers, slots);
         }
@@ -405,13 +460,20 @@ impl<K: Key> FlowTable<K> {
         if self.slot_bits == 0 { 0 } else { key.direction() as u32 }
     }
 
-    /// Counts a packet of a known entry, whatever else is to be done with the flow first. Gives its slot, or [`NONE`] where
+    /// Counts a packet of a known entry, after any other work on the flow. Returns its slot, or [`NONE`] if
     /// there was no place for one more flow.
     #[cold]
-    fn add_rare(&mut self, slot: usize, packet: &PacketFields, number: u64, sink: &mut impl FlowSink) -> u32 {
-        let ended = self.end_due(slot, sink);
+    fn add_rare(
+        &mut self,
+        slot: usize,
+        packet: &PacketFields,
+        arrived: Option<u64>,
+        number: u64,
+        sink: &mut impl FlowSink,
+    ) -> u32 {
+        let ended = self.end_due(slot, packet.time_ns, sink);
         if !self.hot[slot].is_live() {
-            // Where a record has ended, the new one takes its place in the limits.
+            // If a record has ended, the new one takes its place in the limits.
             match ended {
                 0 if !self.limits.take_flow() => {
                     sink.no_place(&self.hot[slot].key, packet);
@@ -423,9 +485,9 @@ impl<K: Key> FlowTable<K> {
             self.enter_window(slot, sink);
             if self.hot[slot].has_left() {
                 self.slot(slot).begin_again(packet, number);
-                self.began(slot);
+                self.began(slot, packet, arrived);
             } else {
-                self.begin(slot, self.hot[slot].key, packet, number);
+                self.begin(slot, self.hot[slot].key, packet, arrived, number);
             }
             if self.slot_bits != 0 {
                 self.enter_window(slot ^ 1, sink);
@@ -435,43 +497,74 @@ impl<K: Key> FlowTable<K> {
         self.limits.give_back_flows(ended);
         self.enter_window(slot, sink);
         if self.slot_bits != 0 {
-            // What this packet tells of the other direction belongs to the open window too.
+            // What this packet reveals of the other direction belongs to the open window too.
             self.enter_window(slot ^ 1, sink);
         }
-        let (hot, cold) = (&mut self.hot[slot], &mut self.cold[slot]);
-        if packet.time_ns < cold.stime {
-            cold.stime = packet.time_ns;
-            hot.start_coarse = hot.start_coarse.min(coarse(packet.time_ns));
-            if self.config.parts.biflow {
-                self.hot[slot ^ 1].start_coarse = hot.start_coarse;
-            }
+        let mut times = self.times(slot);
+        times.stime = times.stime.min(packet.time_ns);
+        times.ltime = times.ltime.max(packet.time_ns);
+        match arrived {
+            Some(arrived) => times.arrived = arrived,
+            // In order, or late and not named so.
+            None => times.arrived = times.arrived.max(packet.time_ns),
         }
-        let mut slot_lines = self.slot(slot);
-        slot_lines.add_any(packet);
-        slot_lines.hot.set_number(number);
+        let is_late = arrived.is_none() && packet.time_ns < self.now;
+        if self.config.timeouts.are_off() || is_late && packet.time_ns == times.stime {
+            times.began = times.stime;
+        }
+        let mut lines = self.slot(slot);
+        lines.add_any(packet);
+        lines.hot.set_number(number);
+        lines.set_times(&times);
+        self.age_pair(slot);
         slot as u32
+    }
+
+    /// When the packets of the record in `slot` were, and when they arrived.
+    #[inline]
+    fn times(&self, slot: usize) -> Times {
+        self.arrivals.times(slot, self.cold[slot].stime, self.hot[slot].arrived)
+    }
+
+    /// With `--biflow` a pair is as old as the older of both.
+    #[inline]
+    fn age_pair(&mut self, slot: usize) {
+        if self.config.parts.biflow && self.hot[slot ^ 1].is_live() {
+            let earlier = self.hot[slot].start_coarse.min(self.hot[slot ^ 1].start_coarse);
+            (self.hot[slot].start_coarse, self.hot[slot ^ 1].start_coarse) = (earlier, earlier);
+        }
     }
 
     /// Both lines of a slot.
     #[inline]
     fn slot(&mut self, number: usize) -> Slot<'_, K> {
-        let Self { hot, cold, spills, .. } = self;
-        Slot { number, hot: &mut hot[number], cold: &mut cold[number], spills }
+        let Self { hot, cold, spills, arrivals, .. } = self;
+        Slot { number, hot: &mut hot[number], cold: &mut cold[number], spills, arrivals }
     }
 
-    /// Ends the record in `slot` if it is due. Where there is none then, that of the other direction ends too if it is due: a
-    /// pair's state does not outlive both. Gives the number of flows that ended.
-    fn end_due(&mut self, slot: usize, sink: &mut impl FlowSink) -> usize {
-        let mut ended = self.end_slot_if_due(slot, sink);
-        if self.slot_bits != 0 && !self.hot[slot].is_live() {
-            ended += self.end_slot_if_due(slot ^ 1, sink);
+    /// Ends the record in `slot` if it is due, by stream time or by its next packet, which has this time. That of the other direction
+    /// ends too if it is due by stream time, where there is none in `slot` then, as a pair's state does not outlive both, and where
+    /// losses are tracked, as the packet may tell of some that are no longer the record's. Gives the number of flows that ended.
+    fn end_due(&mut self, slot: usize, time_ns: u64, sink: &mut impl FlowSink) -> usize {
+        let mut ended = 0;
+        if self.hot[slot].is_live()
+            && let Some(reason) = self.due(slot).or_else(|| self.due_before(slot, time_ns))
+        {
+            ended += self.end(slot, reason, sink);
+        }
+        if self.slot_bits != 0 && (self.loss.is_some() || !self.hot[slot].is_live()) {
+            if self.hot[slot ^ 1].is_live()
+                && let Some(reason) = self.due(slot ^ 1)
+            {
+                ended += self.end(slot ^ 1, reason, sink);
+            }
             self.forget_connection_if_vacant(slot >> 1);
         }
         ended
     }
 
-    /// Forgets the TCP connection of an entry where both its records have ended. What was booked of it in the open window is
-    /// still to be sealed.
+    /// Discards the TCP connection of an entry if both its records have ended. What was booked for it in the
+    /// open window is still to be sealed.
     fn forget_connection_if_vacant(&mut self, entry: usize) {
         let Some(loss) = &mut self.loss else { return };
         let slots = [entry << 1, entry << 1 | 1];
@@ -486,33 +579,35 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    fn end_slot_if_due(&mut self, slot: usize, sink: &mut impl FlowSink) -> usize {
-        match self.due(slot) {
-            Some(reason) if self.hot[slot].is_live() => self.end(slot, reason, sink),
-            _ => 0,
-        }
-    }
-
     /// Begins a record in a slot of an entry that is in the index, with a flow that was taken out of the limits.
     #[inline]
-    fn begin(&mut self, slot: usize, key: K, packet: &PacketFields, number: u64) {
-        self.begin_with(slot, Hot::first(key, packet, number, self.window), Cold::first(packet, number));
+    fn begin(&mut self, slot: usize, key: K, packet: &PacketFields, arrived: Option<u64>, number: u64) {
+        self.put(slot, Hot::first(key, packet, number, self.window), Cold::first(packet, number));
+        self.began(slot, packet, arrived);
     }
 
+    /// Writes both lines of a slot, which may be the first one behind all others.
     #[inline]
-    fn begin_with(&mut self, slot: usize, hot: Hot<K>, cold: Cold) {
+    fn put(&mut self, slot: usize, hot: Hot<K>, cold: Cold) {
         if slot == self.hot.len() {
             self.hot.push(hot);
             self.cold.push(cold);
         } else {
             (self.hot[slot], self.cold[slot]) = (hot, cold);
         }
-        self.began(slot);
     }
 
-    /// A record has begun in `slot`: so do its parts.
+    /// A record has begun in `slot` by this packet: so do its parts.
     #[inline]
-    fn began(&mut self, slot: usize) {
+    fn began(&mut self, slot: usize, packet: &PacketFields, arrived: Option<u64>) {
+        if let Some(arrived) = arrived {
+            let time = packet.time_ns;
+            self.slot(slot).set_times(&Times { stime: time, ltime: time, began: arrived, arrived });
+        }
+        self.began_parts(slot);
+    }
+
+    fn began_parts(&mut self, slot: usize) {
         if let Some(statistics) = &mut self.statistics {
             statistics.clear(slot);
         }
@@ -524,33 +619,30 @@ impl<K: Key> FlowTable<K> {
             let is_alone = !self.hot[other].is_live();
             let is_second = !is_alone && !self.hot[other].is_second();
             self.hot[slot].set_second(is_second);
-            if self.config.parts.biflow && !is_alone {
-                // The pair is as old as the older of them.
-                let earlier = self.hot[slot].start_coarse.min(self.hot[other].start_coarse);
-                (self.hot[slot].start_coarse, self.hot[other].start_coarse) = (earlier, earlier);
-            }
+            self.age_pair(slot);
         }
         self.len += 1;
     }
 
-    /// Puts a new key into the table and begins its record. [`NONE`] where there is no place.
+    /// Puts a new key into the table and begins its record. [`NONE`] if there is no place.
     fn insert(
         &mut self,
         key: &K,
         hash: u64,
         packet: &PacketFields,
+        arrived: Option<u64>,
         number: u64,
         sink: &mut impl FlowSink,
     ) -> u32 {
         let slot = self.place(key, hash);
         match slot {
             NONE => sink.no_place(key, packet),
-            slot => self.begin(slot as usize, *key, packet, number),
+            slot => self.begin(slot as usize, *key, packet, arrived, number),
         }
         slot
     }
 
-    /// Puts a new key into the table, without a record as yet. [`NONE`] where there is no place.
+    /// Puts a new key into the table, without a record. [`NONE`] if there is no place.
     fn place(&mut self, key: &K, hash: u64) -> u32 {
         let reused = (self.free != NONE).then_some(self.free as usize);
         let entry = reused.unwrap_or(self.entries);
@@ -578,7 +670,8 @@ impl<K: Key> FlowTable<K> {
         slot as u32
     }
 
-    /// Makes room for entry number `entry`. Room for one slot is room for the pair: memory comes in steps of even numbers.
+    /// Makes room for entry number `entry`. Room for one slot is room for the pair: memory is committed in
+    /// steps of even numbers.
     fn make_room(&mut self, entry: usize) -> bool {
         let slots = (entry + 1) << self.slot_bits;
         entry < MAX_ENTRIES
@@ -588,19 +681,33 @@ impl<K: Key> FlowTable<K> {
             && self.loss.as_mut().is_none_or(|loss| loss.make_room(entry))
     }
 
-    /// The reason to end the record in `slot` now, if there is one; with `--biflow`, that of its pair.
+    /// The reason to end the record in `slot` by stream time, if there is one; with `--biflow`, that of its pair.
     fn due(&self, slot: usize) -> Option<EndReason> {
-        let times = |slot: usize| (self.cold[slot].stime, self.hot[slot].ltime);
-        let (mut stime, mut ltime) = times(slot);
-        if self.config.parts.biflow && self.hot[slot ^ 1].is_live() {
-            let (other_stime, other_ltime) = times(slot ^ 1);
-            (stime, ltime) = (stime.min(other_stime), ltime.max(other_ltime));
-        }
-        self.config.timeouts.due(self.now, stime, ltime)
+        let Times { began, arrived, .. } = self.times_of_record(slot);
+        self.config.timeouts.due(self.now, began, arrived)
     }
 
-    /// Ends the record in `slot`; with `--biflow` that of its pair. The entry stays in the index. Gives the number of flows
-    /// that ended, which are still to be given back to the limits.
+    /// The reason to end it before a packet that has this time.
+    fn due_before(&self, slot: usize, time_ns: u64) -> Option<EndReason> {
+        let Times { stime, ltime, .. } = self.times_of_record(slot);
+        self.config.timeouts.due(time_ns, stime, ltime)
+    }
+
+    /// The times of both directions where they are one record.
+    fn times_of_record(&self, slot: usize) -> Times {
+        let mut times = self.times(slot);
+        if self.config.parts.biflow && self.hot[slot ^ 1].is_live() {
+            let other = self.times(slot ^ 1);
+            times.stime = times.stime.min(other.stime);
+            times.ltime = times.ltime.max(other.ltime);
+            times.began = times.began.min(other.began);
+            times.arrived = times.arrived.max(other.arrived);
+        }
+        times
+    }
+
+    /// Ends the record in `slot`; with `--biflow` that of its pair. The entry stays in the index. Returns the
+    /// number of flows that ended, which are still to be credited to the limits.
     fn end(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> usize {
         let other = slot ^ 1;
         let is_pair = self.config.parts.biflow && self.hot[other].is_live();
@@ -627,7 +734,7 @@ impl<K: Key> FlowTable<K> {
     }
 
     fn end_slot(&mut self, slot: usize, reason: EndReason, sink: &mut impl FlowSink) -> FlowRecord {
-        // What is booked from here on belongs to the open window.
+        // Losses booked from here on belong to the open window.
         self.enter_window(slot, sink);
         self.give_row(slot, sink);
         let spec = self.config.key;
@@ -643,7 +750,7 @@ impl<K: Key> FlowTable<K> {
         record
     }
 
-    /// Gives out the totals of the record in `slot` where they are wanted.
+    /// Emits the totals of the record in `slot` if they are requested.
     #[inline]
     fn give_row(&mut self, slot: usize, sink: &mut impl FlowSink) {
         if sink.takes_record_rows() {
@@ -651,7 +758,7 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Ends the record in `slot`, and gives what was booked of its losses. What it counted in the open window stays to be
+    /// Ends the record in `slot`, and returns its losses. What it counted in the open window remains to be
     /// sealed.
     fn leave(&mut self, slot: usize) -> Option<Loss> {
         let loss = self.loss.as_mut().map(|loss| {
@@ -666,14 +773,14 @@ impl<K: Key> FlowTable<K> {
         loss
     }
 
-    /// The mean of a metric, where the record in `slot` tells it ([`is_of_record`](crate::parts::is_of_record)); NaN where there is
-    /// nothing to take it of.
+    /// The mean of a metric, if the record in `slot` contains it
+    /// ([`is_of_record`](crate::parts::is_of_record)); NaN if there is nothing to take it of.
     fn mean_by_record(&self, metric: Metric, slot: usize, record: &FlowRecord) -> f64 {
         let (sum, count) = match metric {
             Metric::Size => (record.total_byte, record.total_count),
             Metric::InterArrival => return f64::NAN,
             Metric::Gap => {
-                // Between the first packet and the last lie those of the flow itself, and the gaps.
+                // Between the first packet and the last are the flow's own packets, and the gaps.
                 let first = self.cold[slot].first_number;
                 let gaps = record.total_count - 1;
                 (self.hot[slot].number(self.number).saturating_sub(first + gaps), gaps)
@@ -682,8 +789,8 @@ impl<K: Key> FlowTable<K> {
         if count == 0 { f64::NAN } else { sum as f64 / count as f64 }
     }
 
-    /// Closes the counts in `slot` where they are of an earlier window. Of a pair's slot without a record that is what was
-    /// booked of the direction since its record ended.
+    /// Closes the counts in `slot` if they are of an earlier window. For a pair's slot without a record these
+    /// are what was booked for the direction since its record ended.
     #[inline]
     fn enter_window(&mut self, slot: usize, sink: &mut impl FlowSink) {
         if !self.hot[slot].is_in(self.window) {
@@ -692,7 +799,7 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Gives out the flow's row of the window that its counts are of, if it has any.
+    /// Emits the flow's row of the window that its counts are of, if any.
     #[inline]
     fn seal(&mut self, slot: usize, sink: &mut impl FlowSink) {
         let loss = self.loss.as_mut().map(|loss| loss.seal(slot));
@@ -709,16 +816,16 @@ impl<K: Key> FlowTable<K> {
         self.window
     }
 
-    /// Opens the next window: the counts of each flow are sealed by its first packet in it, or by the sweep. The sweep
-    /// must have gone all the way round since the last turn ([`FlowTable::sweep`] gave true).
+    /// Opens the next window: the counts of each flow are sealed by its first packet in it, or by the sweep.
+    /// The sweep must have completed a pass since the last turn ([`FlowTable::sweep`] returned true).
     pub fn turn(&mut self) {
         self.window = self.window.wrapping_add(1);
         self.swept = 0;
         self.is_sealing = true;
     }
 
-    /// Looks at up to `entries` entries: ends flows that are past a timeout and seals the counts of closed windows. True
-    /// when it has come to the end of the table; the next call begins anew.
+    /// Examines up to `entries` entries: ends flows that are past a timeout and seals the counts of closed
+    /// windows. Returns true when it has reached the end of the table; the next call starts again.
     ///
     /// Linear, so that the processor reads ahead: a million flows take some 64 MB, that is about 6 ms.
     pub fn sweep(&mut self, entries: usize, sink: &mut impl FlowSink) -> bool {
@@ -737,7 +844,7 @@ impl<K: Key> FlowTable<K> {
                 }
                 continue;
             }
-            if stale.has(hot.ltime, hot.start_coarse)
+            if stale.may_be_due(hot)
                 && let Some(reason) = self.due(slot)
             {
                 let ended = self.end(slot, reason, sink);
@@ -754,19 +861,21 @@ impl<K: Key> FlowTable<K> {
         done
     }
 
-    /// Entries that a whole sweep looks at.
+    /// Entries that a whole sweep examines.
     pub fn sweep_len(&self) -> usize {
         self.entries
     }
 
     /// Ends every flow, because the source has ended, and leaves the table empty. A flow that was due by a timeout ends by
-    /// that.
-    pub fn end_all(&mut self, sink: &mut impl FlowSink) {
+    /// that. Gives the number of records that were still open.
+    pub fn end_all(&mut self, sink: &mut impl FlowSink) -> u64 {
+        let mut open = 0;
         for entry in 0..self.entries {
             let slots = entry << self.slot_bits..(entry + 1) << self.slot_bits;
             for slot in slots.clone() {
                 if self.hot[slot].is_live() {
                     let reason = self.due(slot).unwrap_or(EndReason::End);
+                    open += u64::from(reason == EndReason::End);
                     let ended = self.end(slot, reason, sink);
                     self.limits.give_back_flows(ended);
                     self.forget_connection_if_vacant(entry);
@@ -779,6 +888,7 @@ impl<K: Key> FlowTable<K> {
             }
         }
         self.forget_all();
+        open
     }
 
     /// Leaves the table without entries.
@@ -788,6 +898,7 @@ impl<K: Key> FlowTable<K> {
         self.hot.clear();
         self.cold.clear();
         self.spills.clear();
+        self.arrivals.clear();
         if let Some(statistics) = &mut self.statistics {
             statistics.forget_all();
         }
@@ -796,13 +907,13 @@ impl<K: Key> FlowTable<K> {
         }
     }
 
-    /// Gives out all flows as shares and leaves the table empty. It must have been made for them ([`Parts::shares`]), and no
-    /// window may have been turned since it was empty.
+    /// Emits all flows as shares and leaves the table empty. It must have been made for them
+    /// ([`Parts::shares`]), and no window may have turned since it was empty.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
-        let Self { hot, cold, spills, .. } = self;
+        let Self { hot, cold, spills, arrivals, .. } = self;
         for (number, (hot, cold)) in hot.iter_mut().zip(cold.iter_mut()).enumerate() {
             if hot.is_live() {
-                let slot = Slot { number, hot, cold, spills };
+                let slot = Slot { number, hot, cold, spills, arrivals };
                 let marks = Marks::read(&slot, self.number);
                 take(&FlowShare { key: slot.hot.key, counts: slot.counts(), marks });
             }
@@ -812,8 +923,9 @@ impl<K: Key> FlowTable<K> {
         self.forget_all();
     }
 
-    /// Counts a share of a flow in the open window, as if its packets had come here. False where there was no place for one
-    /// more flow: it is counted nowhere. Timeouts do not look at it, and the table must be made for shares ([`Parts::shares`]).
+    /// Counts a share of a flow in the open window, as if its packets had been counted here. False if there
+    /// was no place for one more flow: it is counted nowhere. Timeouts do not apply, and the table must be
+    /// made for shares ([`Parts::shares`]).
     #[must_use]
     pub fn add_share(&mut self, share: &FlowShare<K>, sink: &mut impl FlowSink) -> bool {
         let hash = share.key.hash(&self.config.seed);
@@ -826,7 +938,8 @@ impl<K: Key> FlowTable<K> {
             if slot == NONE {
                 return false;
             }
-            self.begin_with(slot as usize, Hot::empty(share.key, self.window), Cold::EMPTY);
+            self.put(slot as usize, Hot::empty(share.key, self.window), Cold::EMPTY);
+            self.began_parts(slot as usize);
         } else {
             self.enter_window(slot as usize, sink);
             marks = Marks::read(&self.slot(slot as usize), latest);
@@ -839,7 +952,8 @@ impl<K: Key> FlowTable<K> {
         true
     }
 
-    /// Takes the entry of `slot` out of the index where no direction of it has a record, or counts that are to be sealed.
+    /// Removes the entry of `slot` from the index if no direction of it has a record, or counts that are to
+    /// be sealed.
     fn remove_if_vacant(&mut self, slot: usize) {
         let entry = slot >> self.slot_bits;
         let first = entry << self.slot_bits;
@@ -864,7 +978,7 @@ impl<K: Key> Drop for FlowTable<K> {
     }
 }
 
-/// All from `at` on; nothing where there is nothing.
+/// All elements from `at` on; empty if there are none.
 fn tail<T>(all: &[T], at: usize) -> &[T] {
     all.get(at..).unwrap_or_default()
 }

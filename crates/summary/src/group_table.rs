@@ -1,25 +1,26 @@
-//! Groups of rows, each with some words of state: what answers are made of. Unlike flow tables, they are filled by the outputs' thread.
+//! Groups of rows, each with some words of state, from which answers are made. Unlike flow tables, they are
+//! filled by the outputs' thread.
 //!
-//! An open-addressing index of 32 bits of hash and a number finds a group; keys and states lie apart, in the order in which
-//! groups came. A batch goes through in stages, each of which prefetches what the next one reads: three random lines a row
-//! then cost a fraction of what they cost one after the other.
+//! An open-addressing index of 32 bits of hash and a number finds a group; keys and states are stored
+//! separately, in the order in which groups arrived. A batch is processed in stages, each of which prefetches
+//! what the next one reads: three random lines a row then cost a fraction of what they cost in sequence.
 
 use crate::large_pages::ask_for_large_pages;
 use crate::prefetch::prefetch;
 use crate::{Lease, Limits};
 use packet::Seed;
 
-/// The number of no group: there was no memory for one more.
+/// No group: there was no memory for one more.
 pub const NO_GROUP: u32 = u32::MAX;
 
-/// Rows that go through the stages together.
+/// Rows that pass through the stages together.
 const BATCH: usize = 64;
-/// Groups that there is room for to begin with.
+/// Initial room for groups.
 const LEAST: usize = 64;
 /// Slots of the index for each group, at the least: with linear probing at half load, two lines are rare.
 const SLOTS_PER_GROUP: usize = 2;
 
-/// A slot of the index: the hash's lower half, by which it grows without a look at any key, and the group.
+/// A slot of the index: the hash's lower half, by which it grows without reading any key, and the group.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     hash: u32,
@@ -43,7 +44,8 @@ pub struct GroupTable<const K: usize> {
 }
 
 impl<const K: usize> GroupTable<K> {
-    /// An empty table whose groups begin with the state `initial`. It takes no memory before its first group.
+    /// An empty table whose groups begin with the state `initial`. It allocates no memory before its first
+    /// group.
     pub fn new(initial: &[u64], seed: Seed, limits: &Limits) -> Self {
         Self {
             index: Vec::new(),
@@ -66,7 +68,7 @@ impl<const K: usize> GroupTable<K> {
         self.keys.is_empty()
     }
 
-    /// Bytes of memory taken.
+    /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
         self.memory.bytes()
     }
@@ -87,18 +89,18 @@ impl<const K: usize> GroupTable<K> {
         &self.states[group as usize * self.width..][..self.width]
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     #[inline(always)]
     pub fn state_mut(&mut self, group: u32) -> &mut [u64] {
         &mut self.states[group as usize * self.width..][..self.width]
     }
 
-    /// The states of some groups, one behind the other.
+    /// The states of some groups, in sequence.
     pub fn states(&self, groups: std::ops::Range<usize>) -> &[u64] {
         &self.states[groups.start * self.width..groups.end * self.width]
     }
 
-    /// Finds the group of each key, or makes it; [`NO_GROUP`] where there is no memory for it.
+    /// Finds or creates the group of each key; [`NO_GROUP`] if there is no memory for it.
     pub fn groups(&mut self, keys: &[[u64; K]], groups: &mut Vec<u32>) {
         groups.clear();
         groups.resize(keys.len(), NO_GROUP);
@@ -114,7 +116,7 @@ impl<const K: usize> GroupTable<K> {
         }
     }
 
-    /// Finds the group of each key; [`NO_GROUP`] where it has none.
+    /// Finds the group of each key; [`NO_GROUP`] if it has none.
     pub fn known_groups(&self, keys: &[[u64; K]], groups: &mut Vec<u32>) {
         groups.clear();
         let mut hashes = [0; BATCH];
@@ -135,7 +137,7 @@ impl<const K: usize> GroupTable<K> {
             prefetch(self.index.as_ptr().wrapping_add(*hash as usize & mask));
         }
         for &hash in &hashes[..batch.len()] {
-            // A guess: nearly always the slot is the key's or free.
+            // A guess: nearly always the slot belongs to the key or is free.
             let Some(slot) = self.index.get(hash as usize & mask) else { break };
             let group = slot.group as usize;
             prefetch(self.keys.as_ptr().wrapping_add(group));
@@ -148,7 +150,7 @@ impl<const K: usize> GroupTable<K> {
     fn find(&self, key: &[u64; K], hash: u32) -> Result<u32, usize> {
         let mask = self.index.len().wrapping_sub(1);
         let mut at = hash as usize & mask;
-        // There is a free slot always; without memory there is none at all.
+        // There always is a free slot, except that there are no slots without memory.
         while let Some(slot) = self.index.get(at) {
             if slot.group == NO_GROUP {
                 break;
@@ -177,12 +179,12 @@ impl<const K: usize> GroupTable<K> {
         group
     }
 
-    /// True where a key has a group.
+    /// True if a key has a group.
     pub fn has(&self, key: &[u64; K]) -> bool {
         self.find(key, self.seed.hash_words(key) as u32).is_ok()
     }
 
-    /// Makes room for `more` groups; false if the memory limit does not allow it. Existing groups stay.
+    /// Makes room for `more` groups; false if the memory limit does not allow it. Existing groups remain.
     fn make_room(&mut self, more: usize) -> bool {
         let needed = self.keys.len() + more;
         if needed <= self.keys.capacity() {
@@ -215,7 +217,7 @@ impl<const K: usize> GroupTable<K> {
         true
     }
 
-    /// Forgets all groups and keeps the memory.
+    /// Removes all groups and keeps the memory.
     pub fn clear(&mut self) {
         if !self.keys.is_empty() {
             self.index.fill(FREE);

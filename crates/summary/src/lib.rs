@@ -1,6 +1,6 @@
-//! What a packet stream is summarised into: exact flow tables, of one core or of several together, and sketches.
+//! Summaries of a packet stream: exact flow tables, of one core or shared by several, and sketches.
 //!
-//! The crate knows nothing of frame bytes, threads, clocks and query text.
+//! The crate does not know frame bytes, threads, clocks or query text.
 //!
 //! ```
 //! use packet::Seed;
@@ -17,9 +17,10 @@
 //! assert_eq!((sums.len(), sums.state(groups[0])), (2, &[400][..]));
 //! ```
 //!
-//! `examples/flows.rs` makes exact flows and window rows of frames.
+//! `examples/flows.rs` turns frames into exact flows and window rows.
 
 mod arena;
+mod arrivals;
 mod bits;
 mod cuckoo;
 mod entry;

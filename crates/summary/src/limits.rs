@@ -1,4 +1,4 @@
-//! What all tables of a run may take together.
+//! The memory limits that all tables of a run share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -37,12 +37,12 @@ impl Limits {
         Self { bytes: Arc::new(Account::new(bytes)), flows: Arc::new(Account::new(flows)) }
     }
 
-    /// The same memory, and as many flows as it holds.
+    /// The same memory, and as many flows as fit into it.
     pub fn without_flow_limit(&self) -> Self {
         Self { bytes: Arc::clone(&self.bytes), flows: Arc::new(Account::new(usize::MAX)) }
     }
 
-    /// Bytes that there are in all.
+    /// Bytes allowed in total.
     pub fn bytes_allowed(&self) -> usize {
         self.bytes.limit
     }
@@ -57,7 +57,7 @@ impl Limits {
         self.flows.used.load(Relaxed)
     }
 
-    /// Takes `bytes` out of the account until the lease is dropped; `None` where they are not there.
+    /// Charges `bytes` to the account until the lease is dropped; `None` if they are not available.
     pub fn lease(&self, bytes: usize) -> Option<Lease> {
         let mut lease = self.empty_lease();
         lease.grow(bytes).then_some(lease)
@@ -68,19 +68,24 @@ impl Limits {
         Lease { account: Arc::clone(&self.bytes), bytes: 0 }
     }
 
-    /// For an arena, whose bytes may go over to another one without coming back to the account.
+    /// For an arena, whose bytes may pass to another one without returning to the account.
     pub(crate) fn take_bytes(&self, bytes: usize) -> bool {
         self.bytes.take(bytes)
     }
 
-    /// Gives back what [`Limits::take_bytes`] took.
+    /// Credits what [`Limits::take_bytes`] charged.
     pub(crate) fn give_back_bytes(&self, bytes: usize) {
         self.bytes.give_back(bytes);
     }
 
-    /// Flow records that there may be at a time.
+    /// Flow records allowed at a time.
     pub fn flow_limit(&self) -> usize {
         self.flows.limit
+    }
+
+    /// Flow records that may begin before one ends.
+    pub fn flows_left(&self) -> usize {
+        self.flows.limit.saturating_sub(self.flows_used())
     }
 
     pub(crate) fn take_flow(&self) -> bool {
@@ -92,7 +97,7 @@ impl Limits {
     }
 }
 
-/// Bytes out of the account of [`Limits`], which go back when it is dropped.
+/// Bytes charged to the account of [`Limits`], which are credited when it is dropped.
 #[derive(Debug)]
 #[must_use = "what is leased goes back when the lease is dropped"]
 pub struct Lease {
@@ -101,7 +106,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes `bytes` more; false where they are not there.
+    /// Charges `bytes` more; false if they are not available.
     pub fn grow(&mut self, bytes: usize) -> bool {
         let has_grown = self.account.take(bytes);
         self.bytes += if has_grown { bytes } else { 0 };

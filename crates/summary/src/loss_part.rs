@@ -1,4 +1,4 @@
-//! TCP losses of every pair of flows (`--loss`): the tracker's state in arenas beside the table's.
+//! TCP losses of every pair of flows (`--loss`): the tracker's state in arenas parallel to the table's.
 
 use crate::arena::{Arena, OutOfMemory};
 use crate::cuckoo::{MAX_ENTRIES, NONE};
@@ -8,21 +8,21 @@ use flow::Loss;
 use packet::{KeyedPacket, TcpSegment};
 use std::cell::Cell;
 
-/// What was booked of a pair, by direction.
+/// What was booked for a pair, by direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Booked {
     /// In the open window: what the tracker writes.
     window: [LossCounts; 2],
     /// In the record, without the open window.
     sealed: [LossCounts; 2],
-    /// In the open window, by records that have ended and while there was none.
+    /// In the open window, by records that have ended, and while there was no record.
     left: [LossCounts; 2],
 }
 
 const _: () = assert!(MAX_ENTRIES <= NONE as usize >> 1);
 
-/// The tracker's state of every pair, by entry. 880 bytes a pair, of which an ordinary segment touches one cache line, or two where
-/// it acknowledges anew.
+/// The tracker's state of every pair, by entry. 880 bytes a pair, of which an ordinary segment touches one
+/// cache line, or two if it acknowledges new data.
 #[derive(Debug)]
 pub(crate) struct LossPart {
     hot: Arena<[HotStream; 2]>,
@@ -62,19 +62,19 @@ impl LossPart {
         self.hot.prefetch_line(0, slot);
     }
 
-    /// A new pair begins; the cold part knows by itself that it is not in use.
+    /// A new pair begins; the hot part records that the cold part is not in use.
     pub(crate) fn clear(&mut self, entry: usize) {
         self.hot[entry] = Default::default();
         self.booked[entry] = Default::default();
     }
 
-    /// A new record begins in `slot`; what is open in the connection goes on. What was booked while there was no record is
-    /// the window's alone.
+    /// A new record begins in `slot`; what is open in the connection continues. What was booked without a
+    /// record counts in the window only.
     pub(crate) fn begin(&mut self, slot: usize) {
         self.leave(slot);
     }
 
-    /// Nothing of what was booked so far is of the next record.
+    /// Ends the record's part: what was booked so far does not belong to the next record.
     fn leave(&mut self, slot: usize) -> LossCounts {
         let (entry, direction) = (slot >> 1, slot & 1);
         let Booked { window, sealed, left } = &mut self.booked[entry];
@@ -86,7 +86,7 @@ impl LossPart {
         record
     }
 
-    /// True where something was booked in the open window.
+    /// True if something was booked in the open window.
     pub(crate) fn has_open(&mut self, slot: usize) -> bool {
         let (entry, direction) = (slot >> 1, slot & 1);
         let Booked { window, left, .. } = &mut self.booked[entry];
@@ -94,7 +94,7 @@ impl LossPart {
         !(window[direction].is_empty() && left[direction].is_empty())
     }
 
-    /// Forgets a connection. What was booked of it is still to be sealed.
+    /// Discards a connection. What was booked for it is still to be sealed.
     pub(crate) fn forget(&mut self, entry: usize) {
         for direction in 0..2 {
             self.leave(entry << 1 | direction);
@@ -115,7 +115,7 @@ impl LossPart {
             packets.iter().zip(segments).zip(slots).zip(repeat_acks)
         {
             let (entry, direction) = (slot.get() as usize >> 1, slot.get() as usize & 1);
-            // Where there was no place for the flow, its slot is `NONE`, and there is no such entry.
+            // If there was no place for the flow, its slot is `NONE`, which has no entry.
             let Some(hot) = self.hot.get_mut(entry) else { continue };
             if !segment.is_some() {
                 // Its acknowledgement number, if any, is the last one of the slot now.
@@ -141,7 +141,8 @@ impl LossPart {
         track_rare(&mut self.hot[entry], &mut self.cold[entry], direction, &whole, booked);
     }
 
-    /// Decides what is open of the direction in `slot`, because its record ends, and gives the record's figures.
+    /// Decides what is open of the direction in `slot`, because its record ends, and returns the record's
+    /// figures.
     pub(crate) fn end(&mut self, slot: usize) -> Loss {
         let (entry, direction) = (slot >> 1, slot & 1);
         let booked = &mut self.booked[entry].window[direction];
@@ -149,7 +150,7 @@ impl LossPart {
         Loss::from(&self.leave(slot))
     }
 
-    /// What was booked in the window that closes; of it, what the open record booked counts in that from here on.
+    /// Returns what was booked in the closing window; the open record's part is added to the record.
     pub(crate) fn seal(&mut self, slot: usize) -> LossCounts {
         let (entry, direction) = (slot >> 1, slot & 1);
         let Booked { window, sealed, left } = &mut self.booked[entry];
@@ -167,7 +168,7 @@ impl LossPart {
     }
 }
 
-/// What [`track`] takes of a segment. Putting in the options costs every segment ten instructions.
+/// What [`track`] uses of a segment. Including the options costs every segment ten instructions.
 #[inline(always)]
 fn without_options<K>(packet: &KeyedPacket<K>, segment: &TcpSegment) -> Segment {
     let fields = &packet.fields;

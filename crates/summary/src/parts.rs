@@ -1,36 +1,38 @@
-//! What flows are asked beyond the plain record: only some runs ask for it, and its state lies in arenas of its own (but for
-//! packets' numbers, which have room beside what every packet touches), so that the plain record pays nothing.
+//! What a run may measure of flows beyond the plain record. The state of these parts lies in separate arenas
+//! (except for packets' numbers, which have room next to what every packet touches), so that the plain record
+//! pays nothing.
 
 use crate::statistic::{Statistic, StatisticSpec};
 use flow::Metric;
 
-/// What flows are asked beyond the plain record.
+/// What is measured of flows beyond the plain record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parts {
     /// Statistics by metric, in the order of the record's values.
     pub statistics: [Option<(Metric, StatisticSpec)>; 3],
-    /// Both directions of a key lie together, and end together in one record (`--biflow`).
+    /// Both directions of a key share an entry, and end together in one record (`--biflow`).
     pub biflow: bool,
     /// TCP losses (`--loss`).
     pub loss: bool,
-    /// Flows are shares, to be put together ([`crate::FlowShare`]). Alone among the parts: what the others know of a flow is in
-    /// no share.
+    /// Flows are shares, to be merged ([`crate::FlowShare`]). Excludes the other parts, whose state is in no
+    /// share.
     pub shares: bool,
 }
 
 impl Parts {
-    /// True where both directions of a key must lie together: keys must then be hashed alike ([`packet::Key::pair_hash`]).
+    /// True if both directions of a key must share an entry: keys must then be hashed alike
+    /// ([`packet::Key::pair_hash`]).
     pub fn are_paired(&self) -> bool {
         self.biflow || self.loss
     }
 
-    /// True where a packet changes more than the lines of the plain record.
+    /// True if a packet changes more than the lines of the plain record.
     pub(crate) fn have_state(&self) -> bool {
         let is_kept = |(metric, spec): &(Metric, StatisticSpec)| !is_of_record(*metric, spec);
         self.loss || self.statistics.iter().flatten().any(is_kept)
     }
 
-    /// True where records keep the numbers of their first and last packet.
+    /// True if records keep the numbers of their first and last packet.
     pub(crate) fn keep_numbers(&self) -> bool {
         let is_told_by_them =
             |(metric, spec): &(Metric, StatisticSpec)| *metric == Metric::Gap && is_of_record(*metric, spec);
@@ -38,9 +40,10 @@ impl Parts {
     }
 }
 
-/// True where the statistics of `metric` follow from what the record has anyway, so that they need no state: the mean size from
-/// its bytes and packets, the mean gap from its packets and the numbers of the first and the last. The mean inter-arrival time is none
-/// of them: where times run backwards, those of the first and the last packet do not tell it.
+/// True where the statistics of `metric` follow from what the record has anyway, so that they need no state:
+/// the mean size from its bytes and packets, the mean gap from its packets and the numbers of the first and
+/// the last. The mean inter-arrival time is not among them: if times run backwards, it does not follow from
+/// those of the first and the last packet.
 pub(crate) fn is_of_record(metric: Metric, spec: &StatisticSpec) -> bool {
     metric != Metric::InterArrival && spec.statistics() == [Statistic::Mean]
 }

@@ -1,14 +1,15 @@
 //! Hints to the processor.
 
-/// Has a cache line on its way to L2, whatever the address. Not to L1, for which far fewer can be on their way at once: of 64 lines
-/// from anywhere in 64 MiB each took 11.7 ns like that, and takes 5.4 (EPYC, Zen 4), which for a packet of a million uniform flows is half
-/// of the table's time. Where everything is in L2 anyway, it costs up to a nanosecond.
+/// Prefetches a cache line to L2; any address is allowed. Not to L1, for which far fewer prefetches can be in
+/// flight: of 64 random lines in 64 MiB each took 11.7 ns that way, and takes 5.4 (EPYC, Zen 4), which for a
+/// packet of a million uniform flows is half of the table's time. If everything is in L2 anyway, it costs up
+/// to a nanosecond.
 #[inline(always)]
 pub(crate) fn prefetch<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: a prefetch of any address faults never and changes no value.
+        // SAFETY: a prefetch of any address never faults and changes no value.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -23,15 +24,15 @@ pub(crate) fn prefetch_lines<T>(value: *const T) {
     }
 }
 
-/// Has the cache lines of these values on their way from the core that had them last, to be written: a store into a line that is
-/// elsewhere takes a hundred nanoseconds and more, and the stores behind it wait for it.
+/// Prefetches the cache lines of these values for writing, from the core that had them last: a store into a
+/// line of another core takes a hundred nanoseconds and more, and later stores wait for it.
 #[inline(always)]
 pub fn prefetch_for_writing<T>(values: &[T]) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..size_of_val(values)).step_by(64) {
         let address = values.as_ptr().wrapping_byte_add(line);
-        // SAFETY: a hint that changes no value and faults never; a processor without it takes it for nothing. Not by the intrinsic, which
-        // asks for reading where not every processor that is built for has it.
+        // SAFETY: a hint that changes no value and never faults; a processor without it executes a no-op. Not
+        // by the intrinsic, which prefetches for reading unless every targeted processor has it.
         unsafe {
             std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
         }

@@ -2,17 +2,18 @@
 //! core would have made, whatever the order in which they are merged.
 
 use crate::Counts;
-use crate::entry::{Slot, coarse};
+use crate::arrivals::Times;
+use crate::entry::Slot;
 use packet::{Key, PacketFields};
 
-/// A flow as far as somebody has seen it.
+/// The part of a flow that one core has seen.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowShare<K> {
     /// The flow.
     pub key: K,
     /// Its packets.
     pub counts: Counts,
-    /// What of them is no sum.
+    /// The properties that are not sums.
     pub marks: Marks,
 }
 
@@ -23,12 +24,12 @@ impl<K> FlowShare<K> {
     }
 }
 
-/// What a record keeps of its packets beside their sums. Who came first and last is told by the frames' numbers, which one
-/// receiver gives out and no two of its packets share: so there are no ties, and a packet with an old time stamp counts as
-/// it does in one table.
+/// What a record keeps of its packets in addition to their sums. The frames' numbers, which one receiver
+/// assigns and no two of its packets share, determine the first and the last packet: so there are no ties,
+/// and a packet with an old time stamp counts as it does in one table.
 ///
-/// Packets of one flow that came to several receivers (fragments, which a card spreads by other fields) have numbers of
-/// their own at each: the first and the last of them is then one of theirs.
+/// Packets of one flow that reached several receivers (fragments, which a card spreads by other fields) are
+/// numbered separately at each: the first and the last of them is then one of theirs.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
     pub(crate) stime: u64,
@@ -47,6 +48,11 @@ pub struct Marks {
 }
 
 impl Marks {
+    /// TCP flags of all packets, or-ed.
+    pub fn tcp_flags(&self) -> u8 {
+        self.tcp_flags
+    }
+
     /// Of no packet.
     pub(crate) const NONE: Self = Self {
         stime: u64::MAX,
@@ -80,12 +86,13 @@ impl Marks {
         }
     }
 
-    /// Of a flow in a table. `latest`: the greatest number of all that came there.
+    /// Of a flow in a table. `latest`: the greatest number of all that arrived there.
     pub(crate) fn read<K: Key>(slot: &Slot<'_, K>, latest: u64) -> Self {
         let (hot, cold) = (&*slot.hot, &*slot.cold);
+        let Times { stime, ltime, .. } = slot.times();
         Self {
-            stime: cold.stime,
-            ltime: hot.ltime,
+            stime,
+            ltime,
             numbers: [cold.first_number, hot.number(latest)],
             tcp_seq: hot.tcp_seq,
             tcp_ack: hot.tcp_ack,
@@ -98,18 +105,19 @@ impl Marks {
         }
     }
 
-    /// Into a table, but for the TCP flags, which windows have of their own.
+    /// Into a table, except for the TCP flags, which windows keep separately.
     pub(crate) fn write<K: Key>(&self, slot: &mut Slot<'_, K>) {
+        let &Self { stime, ltime, .. } = self;
+        slot.set_times(&Times { stime, ltime, began: stime, arrived: ltime });
         let (hot, cold) = (&mut *slot.hot, &mut *slot.cold);
-        (cold.stime, cold.vlan, cold.macs) = (self.stime, self.vlan, self.macs);
-        (hot.ltime, hot.start_coarse) = (self.ltime, coarse(self.stime));
+        (cold.vlan, cold.macs) = (self.vlan, self.macs);
         cold.first_number = self.numbers[0];
         hot.set_number(self.numbers[1]);
         (hot.tcp_seq, hot.tcp_ack, hot.tcp_win) = (self.tcp_seq, self.tcp_ack, self.tcp_win);
         (hot.ip_ttl, hot.ip_tos) = (self.ip_ttl, self.ip_tos);
     }
 
-    /// Those of both.
+    /// Merges both.
     #[inline(always)]
     pub(crate) fn merge(&mut self, more: &Self) {
         self.stime = self.stime.min(more.stime);

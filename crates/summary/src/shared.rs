@@ -1,5 +1,6 @@
-//! State that several cores update together, by the three ways of Wu et al. 2016, section 3.2: a counter ([`Counter`],
-//! Algorithm 4), a set ([`Slots`], Algorithm 5), and a critical section ([`Section`], Algorithm 6).
+//! State that several cores update together, by the three methods of Wu et al. 2016, section 3.2: a counter
+//! ([`Counter`], Algorithm 4), a set ([`Slots`], Algorithm 5), and a critical section ([`Section`], Algorithm
+//! 6).
 //!
 //! `make loom` runs small programs on them through every order of events that the memory model allows.
 

@@ -1,14 +1,16 @@
-//! Summaries in little memory: they answer nearly, and say within which bounds.
+//! Summaries in little memory: they answer approximately, and state the bounds.
 //!
-//! A structure is a [`Summary`] made from its [`Configuration`], takes bursts by [`UpdateBurst`], and is asked through
-//! the traits for what it can answer: [`Frequency`], [`HeavyHitters`], [`Cardinality`]. [`Merge`] stands apart: what
-//! cannot be merged does not implement it, so that a design that would scatter a flow over cores does not compile.
+//! A structure is a [`Summary`] made from its [`Configuration`], takes bursts by [`UpdateBurst`], and is
+//! queried through the traits for what it can answer: [`Frequency`], [`HeavyHitters`], [`Cardinality`].
+//! [`Merge`] is separate: what cannot be merged does not implement it, so that a design that would scatter a
+//! flow over cores does not compile.
 //!
-//! **One hash.** Every row, bucket and tag is derived from the key's one 64-bit hash by the seed of the configuration
-//! ([`packet::Key::hash`]); rows by strongly universal functions of it (`row_hash.rs`). Whoever makes the [`Update`]s must use that seed: a summary cannot tell, and answers for keys
-//! that it is asked about by its own seed. Where the hash ignores direction ([`packet::Key::pair_hash`]) ask by hash.
+//! **One hash.** Every row, bucket and tag is derived from the key's one 64-bit hash by the seed of the
+//! configuration ([`packet::Key::hash`]); rows by strongly universal functions of it (`row_hash.rs`). The
+//! caller must make the [`Update`]s with that seed: a summary cannot check it, and hashes queried keys by its
+//! own seed. If the hash ignores direction ([`packet::Key::pair_hash`]), query by hash.
 //!
-//! **Bounds.** They hold for what the structure saw. What was lost before it widens them:
+//! **Bounds.** They hold for the packets that reached the structure. Earlier losses widen them:
 //! [`Estimate::widened_by_loss`].
 
 mod bitmap;

@@ -4,9 +4,9 @@
 //! Source: FloWatcher, section III.D, whose Algorithm 1 as printed divides the sum of the gaps by the packets. A
 //! flow of n packets has n − 1 gaps: here the samples are counted, and the caller adds one per gap.
 //!
-//! What is asked for ([`StatisticSpec`]) is the same for all flows of a run, so that the state of a flow is
-//! nothing but numbers: [`StatisticSpec::blocks`] cache lines, one for the moments if they are needed and one for
-//! each percentile.
+//! The [`StatisticSpec`] is the same for all flows of a run, so that the state of a flow is nothing but
+//! numbers: [`StatisticSpec::blocks`] cache lines, one for the moments if they are needed and one for each
+//! percentile.
 
 mod moments;
 mod p_square;
@@ -16,7 +16,7 @@ pub use p_square::{PSquare, Quantile};
 use std::fmt;
 use std::str::FromStr;
 
-/// A statistic that can be asked for. Its text form is its name in a list and as a column.
+/// A statistic that can be requested. Its text form is its name in a list and as a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// Arithmetic mean, exact ([`Moments::mean`]).
@@ -43,7 +43,7 @@ impl fmt::Display for Statistic {
 impl FromStr for Statistic {
     type Err = StatisticError;
 
-    /// Reads a name; case does not matter.
+    /// Reads a name, case-insensitive.
     fn from_str(name: &str) -> Result<Self, StatisticError> {
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
@@ -74,7 +74,7 @@ impl FromStr for Statistic {
 /// Why a list of statistics was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatisticError {
-    /// A name is missing: an empty list, or a comma too many.
+    /// A name is missing: an empty list, or an extra comma.
     Empty,
     /// There is no such statistic.
     Unknown(String),
@@ -82,9 +82,9 @@ pub enum StatisticError {
     OutOfRange(String),
     /// A percentile with more than four decimals.
     TooFine(String),
-    /// A statistic stands in the list more than once.
+    /// A statistic is in the list more than once.
     Twice(Statistic),
-    /// The first one more than [`StatisticSpec::MAX_STATISTICS`].
+    /// The first one beyond [`StatisticSpec::MAX_STATISTICS`].
     TooMany(Statistic),
 }
 
@@ -122,7 +122,7 @@ impl std::error::Error for StatisticError {}
 /// The statistics of one metric: a list such as `mean,stddev,p50,p99.9`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatisticSpec {
-    /// The first `len` are asked for.
+    /// The first `len` are requested.
     statistics: [Statistic; Self::MAX_STATISTICS],
     len: usize,
     has_moments: bool,
@@ -134,7 +134,7 @@ pub struct StatisticSpec {
 impl FromStr for StatisticSpec {
     type Err = StatisticError;
 
-    /// Reads a list with commas; blanks around the names and their case do not matter.
+    /// Reads a list with commas; blanks around the names and their case are ignored.
     fn from_str(list: &str) -> Result<Self, StatisticError> {
         let mut spec = Self {
             statistics: [Statistic::Mean; Self::MAX_STATISTICS],
@@ -183,10 +183,10 @@ pub(crate) struct Sample {
 }
 
 impl StatisticSpec {
-    /// This many statistics may be asked for, and the state of a flow takes at most this many blocks.
+    /// This many statistics may be requested, and the state of a flow takes at most this many blocks.
     pub const MAX_STATISTICS: usize = 4;
 
-    /// What is asked for, in its order.
+    /// The requested statistics, in their order.
     pub fn statistics(&self) -> &[Statistic] {
         &self.statistics[..self.len]
     }
@@ -215,21 +215,23 @@ impl StatisticSpec {
         }
     }
 
-    /// True where mean or deviation are asked for: they are in the first block, which [`StatisticBlock::add_to_moments`] counts in.
+    /// True if mean or deviation are requested: they are in the first block, which
+    /// [`StatisticBlock::add_to_moments`] counts in.
     pub(crate) fn has_moments(&self) -> bool {
         self.has_moments
     }
 
-    /// True where percentiles are asked for.
+    /// True if percentiles are requested.
     pub(crate) fn has_percentiles(&self) -> bool {
         self.quantiles_len != 0
     }
 
-    /// Counts samples of many flows in their percentiles, in their order. The work of one percentile is done for the whole
-    /// batch before that of the next: which there are is asked once per batch, not per packet.
+    /// Counts samples of many flows in their percentiles, in their order. The work of one percentile is done
+    /// for the whole batch before that of the next: which there are is determined once per batch, not per
+    /// packet.
     ///
     /// # Panics
-    /// Where a sample's blocks do not all lie in `states`.
+    /// If a sample's blocks do not all lie in `states`.
     pub(crate) fn add_to_percentiles(&self, states: &mut [StatisticBlock], samples: &[Sample]) {
         for (offset, quantile) in (usize::from(self.has_moments)..).zip(self.quantiles()) {
             for sample in samples {
@@ -238,7 +240,7 @@ impl StatisticSpec {
         }
     }
 
-    /// Forgets a flow's samples and its last counter.
+    /// Clears a flow's samples and its last counter.
     ///
     /// # Panics
     /// With fewer than [`StatisticSpec::blocks`] blocks.
@@ -246,8 +248,8 @@ impl StatisticSpec {
         state[..self.blocks()].fill(StatisticBlock::EMPTY);
     }
 
-    /// The statistics of a flow in the order of [`StatisticSpec::statistics`]; NaN where there is no value, and
-    /// behind the last.
+    /// The statistics of a flow in the order of [`StatisticSpec::statistics`]; NaN if there is no value, and
+    /// after the last.
     ///
     /// # Panics
     /// With fewer than [`StatisticSpec::blocks`] blocks.
@@ -271,7 +273,7 @@ impl StatisticSpec {
     }
 }
 
-/// One cache line of a flow's state. All zero is empty, as new memory is.
+/// One cache line of a flow's state. All zero is empty, like new memory.
 ///
 /// Words and not a `union`, because the spec, not the block, knows whether moments or a percentile are in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -289,11 +291,11 @@ impl StatisticBlock {
     /// Without samples.
     pub const EMPTY: Self = Self { words: [0; 7], last: 0 };
 
-    /// Notes a counter's value at the flow's latest packet and gives that at the one before, if there was one. It
-    /// is kept in a line that the next sample touches anyway: that of the flow's first block. For the interleaving
-    /// gap the counter is that of all packets received, and the gap `counter - last - 1`.
+    /// Stores a counter's value at the flow's latest packet and returns that at the previous one, if any. It
+    /// is kept in a line that the next sample touches anyway: that of the flow's first block. For the
+    /// interleaving gap the counter is that of all packets received, and the gap `counter - last - 1`.
     ///
-    /// The counter's very last value, 2^64 − 1, is not noted.
+    /// The counter's very last value, 2^64 − 1, is not stored.
     #[inline(always)]
     pub fn replace_last(&mut self, counter: u64) -> Option<u64> {
         let last = self.last.checked_sub(1);
@@ -329,7 +331,7 @@ impl StatisticBlock {
         self.words = p_square.to_words();
     }
 
-    /// Apart, so that the common case stays in registers.
+    /// A separate function, so that the common case stays in registers.
     #[inline(never)]
     fn add_to_quantile_rare(&mut self, quantile: &Quantile, sample: u64) {
         let mut p_square = self.quantile();

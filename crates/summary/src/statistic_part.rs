@@ -9,12 +9,12 @@ use flow::{MAX_STATISTICS, Metric};
 use packet::{KeyedPacket, Numbers};
 use std::cell::Cell;
 
-/// What was asked of one metric.
+/// What is requested of one metric.
 #[derive(Debug)]
 struct MetricBlocks {
     metric: Metric,
     spec: StatisticSpec,
-    /// Blocks of a flow; none where the record itself tells.
+    /// Blocks of a flow; none if the record itself contains the value.
     blocks: usize,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct StatisticPart {
 }
 
 impl StatisticPart {
-    /// `None` where nothing is asked for.
+    /// `None` if nothing is requested.
     pub(crate) fn new(parts: &Parts, flows: usize, limits: &Limits) -> Result<Option<Self>, OutOfMemory> {
         let ask = |&(metric, spec): &(Metric, StatisticSpec)| {
             let blocks = if is_of_record(metric, &spec) { 0 } else { spec.blocks() };
@@ -73,7 +73,7 @@ impl StatisticPart {
         self.blocks[first..first + self.blocks_per_flow].fill(StatisticBlock::EMPTY);
     }
 
-    /// Counts packets whose flows are known, at most as many as go through the table together.
+    /// Counts packets whose flows are known, at most one batch of the table.
     pub(crate) fn update<K, const BATCH: usize>(
         &mut self,
         packets: &[KeyedPacket<K>],
@@ -83,7 +83,7 @@ impl StatisticPart {
         let mut offset = 0;
         for MetricBlocks { metric, spec, blocks } in self.asked.iter().filter(|asked| asked.blocks != 0) {
             let state = State { blocks: &mut self.blocks, per_flow: self.blocks_per_flow, offset, spec };
-            // What is sampled, and for what, is asked once per batch, not per packet.
+            // What is sampled, and for what, is determined once per batch, not per packet.
             match (spec.has_moments(), spec.has_percentiles()) {
                 (true, false) => state.update::<K, true, false, BATCH>(*metric, packets, numbers, slots),
                 (false, true) => state.update::<K, false, true, BATCH>(*metric, packets, numbers, slots),
@@ -93,8 +93,8 @@ impl StatisticPart {
         }
     }
 
-    /// The values of the flow in `slot`, in the order in which they were asked for. `mean`: of a metric whose mean the record
-    /// tells.
+    /// The values of the flow in `slot`, in the order in which they were requested. `mean`: that of a metric
+    /// whose mean the record contains.
     pub(crate) fn values(&self, slot: usize, mean: impl Fn(Metric) -> f64) -> [f64; MAX_STATISTICS] {
         let mut values = [f64::NAN; MAX_STATISTICS];
         let mut block = slot * self.blocks_per_flow;
@@ -140,7 +140,7 @@ impl State<'_> {
         };
         let mut samples = [Sample::default(); BATCH];
         let mut count = 0;
-        // The moments at once, while their block is at hand; percentiles behind all samples.
+        // The moments at once, while their block is at hand; percentiles after all samples.
         let mut take = |block: &mut StatisticBlock, at, value| {
             if MOMENTS {
                 block.add_to_moments(value);

@@ -1,5 +1,5 @@
-//! Atomics and cells of what several cores update together: the standard library's, or loom's, which tries every order of
-//! events that the memory model allows (`make loom`).
+//! Atomics and cells for state that several cores update together: the standard library's, or loom's, which
+//! tries every order of events that the memory model allows (`make loom`).
 
 #[cfg(loom)]
 pub(crate) use loom::{
@@ -25,7 +25,7 @@ impl<T> UnsafeCell<T> {
         Self(std::cell::UnsafeCell::new(value))
     }
 
-    /// The value, to be read. What `with` does with the pointer must keep to the rules for references.
+    /// The value, to be read. The closure must follow the rules for references.
     #[inline(always)]
     pub(crate) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
         read(self.0.get())

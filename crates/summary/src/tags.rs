@@ -12,7 +12,7 @@ pub(crate) fn matching(tags: &[u16; TAGS], tag: u16) -> u32 {
     plain(tags, tag)
 }
 
-/// The number of the first of `tags` that equals `tag`; at least [`TAGS`] where none does.
+/// The number of the first of `tags` that equals `tag`; at least [`TAGS`] if none does.
 #[inline(always)]
 pub(crate) fn first_matching(tags: &[u16; TAGS], tag: u16) -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -21,8 +21,8 @@ pub(crate) fn first_matching(tags: &[u16; TAGS], tag: u16) -> usize {
     return plain(tags, tag).trailing_zeros() as usize;
 }
 
-/// [`matching`] for any processor. The compiler makes a vector comparison of it, but not the three instructions that
-/// suffice: they are a tenth of what a packet costs in the table.
+/// [`matching`] for any processor. The compiler turns it into a vector comparison, but not into the three
+/// instructions that suffice: these save a tenth of a packet's cost in the table.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 fn plain(tags: &[u16; TAGS], tag: u16) -> u32 {
     tags.iter().enumerate().fold(0, |mask, (slot, &t)| mask | u32::from(t == tag) << slot)
@@ -44,8 +44,8 @@ mod sse2 {
 
     #[inline(always)]
     pub(super) fn first_matching(tags: &[u16; TAGS], tag: u16) -> usize {
-        // Two bits for each tag; one more stops the search, so that it needs no branch for none.
-        // SAFETY: every x86-64 processor has SSE2.
+        // Two bits for each tag; an additional one stops the search, so that no branch is needed if none
+        // matches. SAFETY: every x86-64 processor has SSE2.
         let bits = unsafe { _mm_movemask_epi8(equal(tags, tag)) } | 1 << (2 * TAGS);
         bits.trailing_zeros() as usize / 2
     }

@@ -1,10 +1,12 @@
-//! Two counts in one word, so that a packet adds to both at once and one test sees what is more than one more packet.
+//! Two counts in one word, so that a packet adds to both at once and one test detects anything but one more
+//! packet.
 
 use std::collections::HashMap;
 
-/// Packets and wire bytes of a flow in the open window: in the upper half 30 bits of packets, in the lower one 32 bits of
-/// bytes; above each, the bit into which it spills. Without packets it is [`Tally::EMPTY`], which spills at the first
-/// one: so the test for what is rare finds a flow's first packet of a window too, at no price.
+/// Packets and wire bytes of a flow in the open window: in the upper half 30 bits of packets, in the lower
+/// one 32 bits of bytes; above each, the bit into which it spills. Without packets it is [`Tally::EMPTY`],
+/// which spills at the first one: so the test for rare cases also detects a flow's first packet of a window,
+/// at no cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Tally(u64);
@@ -33,14 +35,14 @@ impl Tally {
         Self(u64::from(bytes) + (1 << PACKET))
     }
 
-    /// With one packet more; it may [spill](Tally::spills).
+    /// With one more packet; it may [spill](Tally::spills).
     #[inline(always)]
     pub(crate) fn plus(self, bytes: u32) -> Self {
         // Neither sum reaches beyond the bit above it.
         Self(self.0 + u64::from(bytes) + (1 << PACKET))
     }
 
-    /// True where a count has left its room, or there was none before: then it must not be kept.
+    /// True if a count has overflowed, or if there was none before: then the tally must not be kept.
     #[inline(always)]
     pub(crate) fn spills(self) -> bool {
         self.0 & SPILL != 0
@@ -52,8 +54,8 @@ impl Tally {
     }
 }
 
-/// What flows counted in the open window beyond the room of their tallies, by slot. A flow has to send 2^32 bytes within a
-/// window for that, 0.34 s of 100 Gbit/s: few do, and their tallies are short of a cache line for it.
+/// What flows counted in the open window beyond the room of their tallies, by slot. A flow has to send 2^32
+/// bytes within a window for that, 0.34 s of 100 Gbit/s: few do, so that tallies need one cache line less.
 #[derive(Debug, Default)]
 pub(crate) struct Spills(HashMap<u32, (u64, u64)>);
 
@@ -95,7 +97,7 @@ impl Spills {
         whole
     }
 
-    /// Forgets all.
+    /// Clears it.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
@@ -113,7 +115,7 @@ mod tests {
         assert!(!full.spills() && spills.0.is_empty());
         assert!(full.plus(0).spills(), "packets");
         assert!(full.plus(2).spills(), "bytes");
-        // What would look like no packet at all does not stay in the word.
+        // A count that would look like no packet at all is not kept in the word.
         spills.add(7, &mut full, 0, 1);
         assert!(!full.is_empty());
         assert_eq!(spills.whole(7, full), (MOST_PACKETS, MOST_BYTES));

@@ -1,8 +1,9 @@
-//! What a tap in the middle of the path can tell of a TCP connection's losses: a state machine that takes segments
-//! and gives counts. It has no tables and no clock; `docs/loss.md` says what the counts mean.
+//! What a tap in the middle of the path can detect of a TCP connection's losses: a state machine that takes
+//! segments and produces counts. It has no tables and no clock; `docs/loss.md` defines the counts.
 //!
-//! Each connection has a hot and a cold part per direction. [`track`] needs the hot parts only; the few segments
-//! that it gives back go to [`track_rare`], which takes the cold parts too and adds to the counts.
+//! Each connection has a hot and a cold part per direction. [`track`] needs the hot parts only; the few
+//! segments that it returns are passed to [`track_rare`], which takes the cold parts too and adds to the
+//! counts.
 
 mod cold;
 mod connection;

@@ -1,14 +1,15 @@
 //! When flow records end.
 
-use crate::entry::{LATEST_COARSE, coarse};
+use crate::entry::{Hot, LATEST_COARSE, coarse};
 use flow::EndReason;
+use packet::Key;
 
 /// When a flow record ends; `u64::MAX` is never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// Without a packet for longer than this, in nanoseconds (RFC 5470, section 5.1.1).
     pub idle_ns: u64,
-    /// This old or older, in nanoseconds.
+    /// At this age or older, in nanoseconds.
     pub active_ns: u64,
 }
 
@@ -20,8 +21,8 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// The reason to end a flow at `now`, if there is one. Where both are, the one that was due first: it does not
-    /// depend on when anybody looks.
+    /// The reason to end a flow at `now`, if any. If both timeouts have passed, the one that was due first:
+    /// the reason does not depend on when the flow is checked.
     #[inline]
     pub(crate) fn due(&self, now: u64, stime: u64, ltime: u64) -> Option<EndReason> {
         let is_idle = now.saturating_sub(ltime) > self.idle_ns;
@@ -36,10 +37,15 @@ impl Timeouts {
         }
     }
 
+    /// True where no record ends by time.
+    pub(crate) fn are_off(&self) -> bool {
+        (self.idle_ns, self.active_ns) == (u64::MAX, u64::MAX)
+    }
+
     /// What flows may be [due](Timeouts::due) at `now` or before.
     pub(crate) fn stale_at(&self, now: u64) -> Stale {
         let ltime_before = now.saturating_sub(self.idle_ns);
-        // Starts so late cannot be told apart: each is looked at.
+        // Starts this late cannot be distinguished: each is checked.
         let start_before = match coarse(now) {
             LATEST_COARSE => u32::MAX,
             now => (u64::from(now) + 1).saturating_sub(self.active_ns >> 30) as u32,
@@ -48,8 +54,8 @@ impl Timeouts {
     }
 }
 
-/// Flows that may be past a timeout, as far as a hot line tells: all that are, and some that soon are. Two comparisons
-/// a packet, as what they take is made once for many.
+/// Flows that may be past a timeout, judged by a hot line alone: all that are, and some that soon are. Two
+/// comparisons a packet, as their operands are computed once for many.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stale {
     ltime_before: u64,
@@ -62,6 +68,12 @@ impl Stale {
     #[inline(always)]
     pub(crate) fn has(self, ltime: u64, start_coarse: u32) -> bool {
         (ltime < self.ltime_before) | (start_coarse < self.start_before)
+    }
+
+    /// True for a record that may be due, as far as its hot line tells.
+    #[inline(always)]
+    pub(crate) fn may_be_due<K: Key>(self, hot: &Hot<K>) -> bool {
+        hot.is_live() && (self.has(hot.arrived, hot.start_coarse) | hot.is_out_of_order())
     }
 }
 
@@ -89,7 +101,7 @@ mod tests {
             mut flow in (times(), times(), times(), times()),
         ) {
             let timeouts = Timeouts { idle_ns: idle, active_ns: active };
-            // A table asks at a time that is not before any packet, and not after the one for which it wants to know.
+            // A table passes a time that is not before any packet, and not after the one in question.
             let mut sorted = [flow.0, flow.1, flow.2, flow.3];
             sorted.sort();
             flow = sorted.into();

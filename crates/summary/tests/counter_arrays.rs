@@ -21,7 +21,7 @@ fn stream(packets: usize, flows: u64) -> Vec<u64> {
     skewed(packets, flows, &mut Random::new(42))
 }
 
-/// Asks each of many arrays about one flow: a frequent, a rare or an absent one.
+/// Queries each of many arrays for one flow: a frequent, a rare or an absent one.
 fn bound_holds<P: Policy>(depth: usize, width: usize) {
     let packets = stream(3000, 500);
     let truth = counts(&packets);
@@ -125,7 +125,7 @@ fn merges<P: Linear>() {
     let whole: CounterArray<P> = summarise(&configuration, &packets);
     let mut parts: CounterArray<P> = summarise(&configuration, &packets[..1234]);
     let rest: CounterArray<P> = summarise(&configuration, &packets[1234..]);
-    // What was asked before must not stay.
+    // Results of earlier queries must not persist.
     let _ = parts.estimate_hash(hash(0, configuration.seed()));
     parts.merge(&rest).expect("the same configuration");
     same(&parts, &whole, configuration.seed());
@@ -196,7 +196,7 @@ fn few_flows_are_counted_exactly_at_every_depth() {
     large_and_small_count_alike::<Turnstile>();
 }
 
-/// Single packets and weights, in any order, into counters that are so many that they are split.
+/// Single packets and weights, in any order, into enough counters that they are split.
 fn weights_and_packets_add_up<P: Linear>() {
     let seed = Seed::new(12);
     let packets = stream(3000, 40);
@@ -473,7 +473,7 @@ fn whole_counters_merge_with_split_ones() {
     same(&split, &CounterArray::new(&configuration).expect("an array"), configuration.seed());
 }
 
-/// As cores that have flows of their own: no answer is too small, and none is beyond Count-Min's.
+/// As with cores that have their own flows: no answer is too small, and none is beyond Count-Min's.
 #[test]
 fn conservative_arrays_of_different_flows_are_put_together() {
     for seed in seeds(20) {

@@ -1,4 +1,4 @@
-//! The thread that populates memory: a test of its own process, because it looks at the process' threads.
+//! The thread that populates memory: a test in a separate process, because it looks at the process' threads.
 
 use flow::{FlowRecord, WindowRow};
 use packet::{Key, KeyBurst, KeyV4, PacketFields, Seed};
@@ -87,7 +87,7 @@ fn bind_to_one_cpu() {
 
 #[test]
 fn one_thread_populates_anywhere_and_sleeps_when_nothing_grows() {
-    // As a thread is that measures on a core of its own.
+    // As for a thread that measures on a dedicated core.
     bind_to_one_cpu();
     let limits = Limits::new(4 << 30, usize::MAX);
     let seed = Seed::new(5);

@@ -116,7 +116,7 @@ fn udp_frame(src: [u8; 4], src_port: u16) -> Vec<u8> {
     frame
 }
 
-/// From frames, with the key that the preset says: every third packet is of one pair, each time with another port.
+/// From frames, with the preset's key: every third packet is of one pair, each time with another port.
 fn finds_the_pair<P: Policy>() {
     let seed = Seed::new(4);
     let (key, configuration) = preset::makwana::<KeyV4, P>(seed).expect("sizes that can be");

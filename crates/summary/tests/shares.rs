@@ -146,7 +146,7 @@ fn threads_on_one_table_make_the_records_of_one_core() {
     let limits = Limits::new(MEMORY, usize::MAX);
     let mut shared = SharedTable::new(flows as usize, &limits).expect("there is memory");
     assert_eq!(limits.bytes_used(), SharedTable::<KeyV4>::bytes_for(flows as usize));
-    // The table is used anew for each window.
+    // The table is reused for each window.
     let mut merged = Merged::new();
     for window in 0..4 {
         let part = window * packets / 4..(window + 1) * packets / 4;

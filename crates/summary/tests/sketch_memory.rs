@@ -1,4 +1,4 @@
-//! What structures say that they take is what the allocator gave them.
+//! The memory that structures report is what the allocator gave them.
 
 mod sketch_support;
 
@@ -20,17 +20,17 @@ struct Counting;
 /// Bytes that are taken at present.
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator as it came; counting touches no memory of anybody's.
+// SAFETY: every call is passed on to the system's allocator unchanged; counting touches no allocated memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         TAKEN.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are the ones asked for.
+        // SAFETY: the caller's guarantees are the required ones.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         TAKEN.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: `place` came from `alloc` above, which had it from the system's allocator.
+        // SAFETY: `place` came from `alloc` above, which got it from the system's allocator.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Beside the arrays: boxes of fixed size, such as tables of hash functions.
+/// In addition to the arrays: boxes of fixed size, such as tables of hash functions.
 const BESIDE: usize = 256;
 
 fn takes_what_it_says<S: UpdateBurst<K>, K>(packets: &[Update<K>]) {

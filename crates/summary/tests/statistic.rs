@@ -156,7 +156,7 @@ impl Paper {
         };
         let is_tied = |i: usize| x == self.q[i] && !self.are_samples[i];
         self.is_tied |= (0..5).any(is_tied);
-        // B2: positions behind it, and all desired ones.
+        // B2: positions after it, and all desired ones.
         for i in k + 1..5 {
             self.n[i] += 1.0;
         }
@@ -282,7 +282,7 @@ fn millionths() -> impl Strategy<Value = u32> {
     prop_oneof![prop::sample::select([DYADIC.as_slice(), &DECIMAL].concat()), 0u32..=1_000_000]
 }
 
-/// The second marker is computed, and 1 if nothing is rounded; then a 1 comes.
+/// The second marker is computed, and 1 if nothing is rounded; then a 1 arrives.
 #[test]
 fn a_sample_may_be_equal_to_a_computed_marker() {
     let samples = [3, 2, 3, 0, 2, 0, 2, 3, 2, 0, 0, 0, 1];
@@ -373,7 +373,8 @@ fn p_square_of_none() {
     assert_eq!(PSquare::default().estimate(&Quantile::new(500_000)), None);
 }
 
-/// How far, in percentage points, the asked rank lies outside the ranks that the estimate has among the samples.
+/// How far, in percentage points, the requested rank lies outside the ranks that the estimate has among the
+/// samples.
 fn rank_error(samples: &[u64], millionths: u32) -> f64 {
     let quantile = Quantile::new(millionths);
     let mut p_square = PSquare::default();
@@ -602,7 +603,7 @@ proptest! {
                 expected[i] = value.unwrap_or(f64::NAN);
             }
             prop_assert_eq!(bits(spec.values(state)), bits(expected));
-            // What lies between the states of two flows is somebody else's.
+            // The bytes between the states of two flows belong to other data.
             prop_assert!(state[spec.blocks()..stride].iter().all(|block| *block == StatisticBlock::EMPTY));
             spec.clear(state);
             prop_assert_eq!(bits(spec.values(state)), bits([f64::NAN; 4]));
@@ -610,7 +611,7 @@ proptest! {
     }
 }
 
-/// Three flows interleaved: the gaps of each are the packets of the others between two of its own.
+/// Three flows interleaved: the gaps of each are the other flows' packets between two of its packets.
 #[test]
 fn gaps_are_counted_not_packets() {
     let spec = spec("mean,stddev,p50");

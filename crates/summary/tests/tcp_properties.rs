@@ -9,7 +9,7 @@ use proptest::test_runner::TestCaseError;
 use summary::tcp::{ColdStream, Connection, HotStream, LossCounts, Segment, finish, flag, track_rare};
 use tcp_support::model::Model;
 
-/// What comes next in a stream, relative to where it is.
+/// The next segment of a stream, relative to its position.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Data { back: usize, ahead: usize, length: usize },
@@ -71,7 +71,8 @@ fn leaps() -> impl Strategy<Value = Vec<(usize, Segment)>> {
     })
 }
 
-/// Segments of two sides that mostly send what comes next, and acknowledge all, some or nothing more of what they got.
+/// Segments of two sides that mostly send the next bytes, and acknowledge all, some or nothing more of what
+/// they got.
 fn talk() -> impl Strategy<Value = Vec<(usize, Segment)>> {
     let lag = prop_oneof![3 => Just(0u32), 2 => Just(u32::MAX), 1 => 1u32..3_000];
     let leap = prop_oneof![12 => Just(0i32), 1 => -3_000i32..3_000];

@@ -338,7 +338,7 @@ fn part_of_a_hole_is_acknowledged() {
         let expected =
             LossCounts { hole_count: 1, unseen_byte: 1_000, ploss_count: 1, ploss_byte: 1_000, ..NOTHING };
         assert_eq!(talk.booked(), expected);
-        // 2,000 to 3,000 never came.
+        // 2,000 to 3,000 never arrived.
         assert_eq!(talk.finished(), LossCounts { ploss_count: 1, ploss_byte: 1_000, ..NOTHING });
     });
 }

@@ -1,4 +1,4 @@
-//! Transfers over a path with planted loss, reordering and duplicates before, at and behind the tap, from many
+//! Transfers over a path with planted loss, reordering and duplicates before, at and after the tap, from many
 //! seeds. The truth is known by construction, and the tracker must find exactly that.
 
 mod tcp_support {
@@ -25,14 +25,14 @@ fn truth(outcome: &Outcome, window_ns: u64) -> LossCounts {
     for (time, until) in &outcome.seen.acks {
         acked[..*until].iter_mut().for_each(|acked| *acked = acked.or(Some(*time)));
     }
-    // When something behind each segment passed for the first time.
+    // When something after each segment passed for the first time.
     let mut behind = vec![None; count];
     for segment in (0..count.saturating_sub(1)).rev() {
         behind[segment] = [behind[segment + 1], first(segment + 1)].into_iter().flatten().min();
     }
     let mut largest = 0;
     let mut truth = LossCounts::default();
-    // Bytes in a row that never came, and were not acknowledged.
+    // Bytes in a row that never arrived, and were not acknowledged.
     let mut lost = 0;
     let mut was_missed = vec![false; count];
     for segment in 0..count {
@@ -50,9 +50,10 @@ fn truth(outcome: &Outcome, window_ns: u64) -> LossCounts {
                         was_missed[segment] = true;
                         again += 1;
                     }
-                    // The acknowledgement told of it first, and it came: only the capture was out of order.
+                    // The acknowledgement indicated it first, and it arrived: only the capture was out of
+                    // order.
                     (Some(skipped), Some(acked)) if acked < skipped => {}
-                    // Acknowledged and then filled: its age at the acknowledgement tells.
+                    // Acknowledged and then filled: its age at the acknowledgement decides.
                     (Some(skipped), acked) => {
                         if acked.unwrap_or(first) - skipped <= window_ns {
                             truth.reorder_count += 1;
@@ -79,7 +80,7 @@ fn truth(outcome: &Outcome, window_ns: u64) -> LossCounts {
         truth.hole_count += u32::from(*segment > expected && !was_missed[*segment]);
         highest = highest.max(Some(*segment));
     }
-    // Runs of what never came; the end closes the last one.
+    // Runs of what never arrived; the end closes the last one.
     let is_lost =
         |segment: usize| first(segment).is_none() && acked[segment].is_none() && behind[segment].is_some();
     let mut run = 0;

@@ -1,9 +1,9 @@
 //! Every capture under `EDISON_TEST_DATA` with TCP in it, against tshark's `tcp.analysis.*`: holes,
 //! retransmissions, segments out of order, zero windows and round trips, per connection and direction.
 //!
-//! The tracker gets the header fields that tshark shows, so that only the analysis is compared. Differences that
-//! remain stand in `tcp_support/differences.txt`, each with its reason. One that is not listed fails, and so does
-//! a listed one that is no more.
+//! The tracker gets the header fields that tshark shows, so that only the analysis is compared. Differences
+//! that remain are listed in `tcp_support/differences.txt`, each with its reason. One that is not listed
+//! fails, and so does a listed one that is no more.
 
 mod tcp_support {
     pub(crate) mod differences;

@@ -1,4 +1,4 @@
-//! Answers: from the states of a window to rows with their bounds, loss included.
+//! Answers: from the states of a window to rows with their bounds, including loss.
 
 mod change;
 mod entropy;
@@ -20,19 +20,19 @@ use packet::{FlowKey, Key, KeySpec};
 use report::TaskNote;
 use summary::sketch::HeavyKeys;
 
-/// The longest packet by an IP header without a jumbo payload: what a lost packet may have had.
+/// The longest packet by an IP header without a jumbo payload: the most that a lost packet may have had.
 const LONGEST_PACKET: u64 = 65_575;
 
-/// What is to be answered.
+/// The input of an answer.
 #[derive(Debug)]
 pub(crate) struct AnswerInput<'a> {
     pub(crate) task: &'a Task,
-    /// By level; of one that is no hierarchy the first one is all.
+    /// By level; without a hierarchy there is only the first one.
     pub(crate) states: &'a [State],
     pub(crate) past: &'a Past,
 }
 
-/// Rows, and what keeps them from being all: `ok` where nothing does.
+/// Rows, and what keeps them from being complete: `ok` if nothing does.
 type Rows = (TaskRows, String);
 
 const OK: &str = "ok";
@@ -62,7 +62,7 @@ impl AnswerInput<'_> {
     }
 }
 
-/// This many packets, in the unit of the weights, at the most.
+/// This many packets, in the unit of the weights, at most.
 fn weight_of(packets: u64, weight: Weight) -> u64 {
     packets.saturating_mul(if weight == Weight::Bytes { LONGEST_PACKET } else { 1 })
 }
@@ -90,6 +90,7 @@ pub(crate) fn of(asked: &AnswerInput<'_>) -> TaskAnswer {
             lost: None,
         },
         status,
+        is_exact: asked.states.iter().all(State::is_exact),
         rows,
     }
 }
@@ -103,7 +104,7 @@ fn text(state: &State) -> String {
     }
 }
 
-/// Flows as rows have them.
+/// Flows in the form of rows.
 fn estimated<K: Key>(keys: HeavyKeys<K>, spec: &KeySpec) -> impl Iterator<Item = (FlowKey, Estimate)> {
     let spec = *spec;
     keys.keys.into_iter().map(move |(key, estimate)| (key.flow_key(&spec), estimate))
@@ -113,14 +114,14 @@ fn estimated<K: Key>(keys: HeavyKeys<K>, spec: &KeySpec) -> impl Iterator<Item =
 #[derive(Debug, Default)]
 struct Found {
     flows: Vec<(FlowKey, Estimate)>,
-    /// How many more belong here, each smaller than these.
+    /// The number of further ones that belong here, each smaller than these.
     more: usize,
     /// There may be others.
     is_cut_short: bool,
 }
 
-/// The largest of them either way, no more than asked for; the status says what is missing. `more`: how many smaller ones belong here
-/// beside them.
+/// The largest of them either way, no more than requested; the status states what is missing. `more`: how
+/// many smaller ones belong here in addition.
 fn ranked(
     asked: &AnswerInput<'_>,
     figure: &'static str,
@@ -133,7 +134,7 @@ fn ranked(
     let (spec, most) = (&asked.task.spec, asked.task.spec.top);
     let more = more + flows.len().saturating_sub(most);
     flows.truncate(most);
-    // Of the largest, what matters is whether there may be others as large as the last one.
+    // For the largest, it only matters whether others may be as large as the last one.
     let is_cut_short = match (spec.limit, flows.last()) {
         (Limit::Any, Some(last)) if is_cut_short && flows.len() == most => {
             is_cut_short_at((last.estimate.value.abs() as u64).max(1))

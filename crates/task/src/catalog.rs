@@ -6,7 +6,7 @@ use crate::{Kind, Structure};
 /// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// An exact table: what the paper holds against the others.
+    /// An exact table: the paper's baseline for the others.
     Table,
     /// Sketches.
     Sketch,
@@ -17,7 +17,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// What people call it.
+    /// Its usual name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -35,9 +35,9 @@ pub struct Entry {
     pub kind: Kind,
     /// The column.
     pub family: Family,
-    /// What there is.
+    /// The structures that are built.
     pub built: &'static [Structure],
-    /// What the paper names beside, and why it is not built.
+    /// What else the paper names, and why it is not built.
     pub missing: Option<&'static str>,
 }
 

@@ -1,8 +1,8 @@
-//! Where what workers counted of a window comes together and is answered.
+//! Merges the workers' counts of a window, and answers it.
 
-use crate::answer::{self, AnswerInput};
+use crate::answering::Answering;
 use crate::generation::Generation;
-use crate::past::Past;
+use crate::reported::{Reported, ReportedWindows};
 use crate::task_answer::TaskAnswer;
 use crate::tasks::{TaskStates, Tasks};
 use crate::watermark::Watermarks;
@@ -10,15 +10,11 @@ use crate::worker_id::WorkerId;
 use flow::WindowId;
 use std::collections::{BTreeMap, VecDeque};
 use summary::Lease;
-use summary::sketch::SketchError;
-
-/// Windows whose loss is remembered: as many as a change can be measured against, and more.
-const REMEMBERED: usize = 64;
 
 /// A window of which parts are missing.
 #[derive(Debug)]
 struct Pending {
-    /// Whose memory it is.
+    /// The worker that owns the memory.
     owner: WorkerId,
     states: Box<TaskStates>,
 }
@@ -26,8 +22,8 @@ struct Pending {
 /// Empty states, and the worker that they belong to.
 pub type EmptiedStates = (WorkerId, Box<TaskStates>);
 
-/// Takes parts of windows, in each worker's order, and answers a window as soon as everybody is past it: nobody has to wait
-/// for a report to get memory back.
+/// Takes parts of windows, in each worker's order, and answers a window as soon as all workers are past it:
+/// no worker waits for a report to get memory back.
 #[derive(Debug)]
 pub struct Desk {
     /// By the first window that each answers, in order.
@@ -36,68 +32,9 @@ pub struct Desk {
     pending: BTreeMap<WindowId, Pending>,
     /// Answers that wait for their reports.
     answered: BTreeMap<WindowId, Vec<TaskAnswer>>,
-    /// Packets lost, by window.
-    losses: BTreeMap<WindowId, Option<u64>>,
+    reported: ReportedWindows,
     /// What keeps answers from being whole.
     fault: Option<String>,
-}
-
-/// The tasks that answer from some window on.
-#[derive(Debug)]
-struct Answering {
-    first: WindowId,
-    tasks: Tasks,
-    /// By task.
-    past: Vec<Past>,
-    /// The last window that was answered.
-    last: Option<WindowId>,
-    /// The memory of the tasks' states on all cores.
-    _memory: Option<Lease>,
-}
-
-impl Answering {
-    fn new(first: WindowId, tasks: Tasks, memory: Option<Lease>) -> Self {
-        let past = tasks.tasks.iter().map(|_| Past::default()).collect();
-        Self { first, tasks, past, last: None, _memory: memory }
-    }
-
-    /// The answers of a window that no worker counted in: none, unless a fault is to be reported.
-    fn of_nothing(&self, fault: Option<&str>) -> Result<Vec<TaskAnswer>, SketchError> {
-        let Some(fault) = fault else { return Ok(Vec::new()) };
-        let answer = |(at, task)| {
-            let (states, past) = (self.tasks.states_of(at)?, Past::default());
-            let answer = answer::of(&AnswerInput { task, states: &states, past: &past });
-            Ok(TaskAnswer { status: format!("incomplete: {fault}"), ..answer })
-        };
-        (0..).zip(&self.tasks.tasks).map(answer).collect()
-    }
-
-    /// Answers a window. `fault` is what keeps the answers from being whole.
-    fn answer(
-        &mut self,
-        window: WindowId,
-        states: &mut TaskStates,
-        fault: &mut Option<String>,
-    ) -> Vec<TaskAnswer> {
-        let skipped = self.last.map_or(0, |last| window.windows_between(last));
-        self.last = Some(window);
-        let mut answers = Vec::new();
-        for (at, task) in self.tasks.tasks.iter().enumerate() {
-            let past = &mut self.past[at];
-            if let Err(error) = past.skip(skipped, &self.tasks, at) {
-                *fault = Some(error.to_string());
-            }
-            let mut answer = answer::of(&AnswerInput { task, states: &states.states[at], past });
-            if let Err(error) = past.keep(&mut states.states[at], &self.tasks, at) {
-                *fault = Some(error.to_string());
-            }
-            if let Some(fault) = fault {
-                answer.status = format!("incomplete: {fault}");
-            }
-            answers.push(answer);
-        }
-        answers
-    }
 }
 
 impl Desk {
@@ -108,18 +45,19 @@ impl Desk {
             workers: Watermarks::new(workers),
             pending: BTreeMap::new(),
             answered: BTreeMap::new(),
-            losses: BTreeMap::new(),
+            reported: ReportedWindows::default(),
             fault: None,
         }
     }
 
-    /// From this window on, which is later than all that were reported, `tasks` answer. They begin anew: what changed is measured
-    /// against windows of the same set. `memory` is that of their states, and goes back with the set.
+    /// From this window on, which is later than all that were reported, `tasks` answer. They start afresh:
+    /// changes are measured against windows of the same set. `memory` is that of their states, and is
+    /// released with the set.
     pub fn install(&mut self, first: WindowId, tasks: Tasks, memory: Option<Lease>) {
         self.sets.push_back(Answering::new(first, tasks, memory));
     }
 
-    /// True where this set still answers windows.
+    /// True if this set still answers windows.
     pub fn answers_by(&self, generation: Generation) -> bool {
         self.sets.iter().any(|set| set.tasks.generation == generation)
     }
@@ -129,8 +67,8 @@ impl Desk {
         self.sets.partition_point(|set| set.first <= window).saturating_sub(1)
     }
 
-    /// What `worker` counted in the window of this number. Memory that is free again comes back. Of a worker that was given up
-    /// nothing is heard any more: its windows may be answered already.
+    /// What `worker` counted in the window of this number. Returns memory that is free again. Parts of a
+    /// failed worker are ignored: its windows may be answered already.
     pub fn part(
         &mut self,
         worker: WorkerId,
@@ -159,7 +97,7 @@ impl Desk {
         emptied
     }
 
-    /// Nothing comes from this worker any more of the windows before this one.
+    /// This worker reports nothing more of the windows before this one.
     pub fn comes(&mut self, worker: WorkerId, window: WindowId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].enter(window);
         let mut emptied = Vec::new();
@@ -167,7 +105,7 @@ impl Desk {
         emptied
     }
 
-    /// Nothing comes from this worker any more.
+    /// This worker reports nothing more.
     pub fn gone(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].end();
         let mut emptied = Vec::new();
@@ -183,9 +121,9 @@ impl Desk {
         self.gone(worker)
     }
 
-    /// The answers of a window that is reported, in whose time this many packets were lost; `None` where a source cannot know.
-    /// Windows come in order.
-    pub fn report(&mut self, window: WindowId, lost: Option<u64>) -> Vec<TaskAnswer> {
+    /// The answers of a window that is reported, with what is known of it by then: the packets lost in its time, `None` where a
+    /// source cannot know, and whether it was watched as a whole. Windows come in order.
+    pub fn report(&mut self, window: WindowId, reported: impl Into<Reported>) -> Vec<TaskAnswer> {
         // Windows that a failed receiver had not counted are in no report.
         self.answered = self.answered.split_off(&window);
         let answered = self.answered.remove(&window);
@@ -193,27 +131,18 @@ impl Desk {
         let set = &self.sets[self.set(window)];
         let mut answers =
             answered.unwrap_or_else(|| set.of_nothing(self.fault.as_deref()).unwrap_or_default());
-        for (answer, task) in answers.iter_mut().zip(&set.tasks.tasks) {
-            let before = window.back(task.spec.windows_back() as u64).max(set.first)..window;
-            let earlier = self.losses.range(before).map(|(_, lost)| *lost);
-            let earlier = earlier.reduce(|sum, lost| Some(sum?.saturating_add(lost?))).unwrap_or(Some(0));
-            answer::widen(answer, &task.spec, lost, earlier);
-        }
-        self.losses.insert(window, lost);
-        while self.losses.len() > REMEMBERED {
-            self.losses.pop_first();
-        }
+        self.reported.finish(set, window, reported.into(), &mut answers);
         answers
     }
 
-    /// Windows come in order: sets that answer only earlier ones go, with their memory.
+    /// Windows are reported in order: sets that answer only earlier ones are dropped, with their memory.
     fn forget_sets_before(&mut self, window: WindowId) {
         let open = self.pending.first_key_value().map_or(window, |(&open, _)| open.min(window));
         let first = self.set(open);
         self.sets.drain(..first);
     }
 
-    /// Answers all windows that everybody is past, oldest first.
+    /// Answers all windows that all workers have completed, oldest first.
     fn answer(&mut self, emptied: &mut Vec<EmptiedStates>) {
         while let Some((&window, _)) = self.pending.first_key_value()
             && self.workers.are_past(window)

@@ -1,5 +1,7 @@
-//! Packets in the forms in which structures take them. Tasks that want the same form share it: a key is masked and hashed
-//! once a burst, however many tasks count it.
+//! Packets in the forms in which structures take them. Tasks that need the same form share it: a key is
+//! masked and hashed once a burst, however many tasks count it.
+
+mod rows;
 
 use crate::spec::{IPV6_LEFT_OUT, Quantity, Weight};
 use packet::{Bursts, Key, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Packets, Seed};
@@ -10,7 +12,7 @@ use summary::sketch::{Contact, Update};
 pub(crate) enum Feed {
     /// Flows of a key.
     Flows { key: KeySpec, weight: Weight },
-    /// Keys, and with whom they have to do: `pair` is the key and the other together.
+    /// Keys and their peers: `pair` is the key and the peer together.
     Contacts { key: KeySpec, pair: KeySpec },
     /// Values of a field.
     Values(Quantity),
@@ -23,12 +25,14 @@ pub(crate) struct FeedItems {
     pub(crate) v6: Items<KeyV6>,
 }
 
-/// Of one address family. Only what the feed makes is filled.
+/// Of one address family. Only the parts of this feed are filled.
 #[derive(Debug, Default)]
 pub(crate) struct Items<K> {
     pub(crate) flows: Vec<Update<K>>,
     pub(crate) contacts: Vec<Contact<K>>,
     pub(crate) values: Vec<u64>,
+    /// Of rows: values, each with its number of packets.
+    pub(crate) weighed_values: Vec<(u64, u64)>,
     /// Sum of the weights.
     pub(crate) total: u64,
 }
@@ -38,6 +42,7 @@ impl<K> Items<K> {
         self.flows.clear();
         self.contacts.clear();
         self.values.clear();
+        self.weighed_values.clear();
         self.total = 0;
     }
 }
@@ -46,7 +51,7 @@ impl<K> Items<K> {
 #[derive(Debug)]
 pub(crate) struct Feeder {
     seed: Seed,
-    /// What packets' hashes are of, where they can be taken for the run's key.
+    /// The key that packets' hashes are of, if the run's hashes can be reused.
     hashed: Option<KeySpec>,
     feeds: Vec<(Feed, FeedItems)>,
 }
@@ -56,7 +61,7 @@ impl Feeder {
         Self { seed, hashed, feeds: feeds.iter().map(|feed| (*feed, FeedItems::default())).collect() }
     }
 
-    /// Takes a burst.
+    /// Converts a burst.
     #[inline]
     pub(crate) fn feed(&mut self, bursts: &Bursts) {
         let Packets { v4, v6 } = bursts.packets();
@@ -152,26 +157,44 @@ fn port(bytes: [u8; 2]) -> u64 {
 
 #[inline(always)]
 fn value_v4(packet: &KeyedPacket<KeyV4>, quantity: Quantity) -> u64 {
-    let key = packet.key.to_bytes();
+    match quantity {
+        Quantity::Size => packet.fields.total_byte.into(),
+        quantity => value_of_v4(&packet.key, quantity),
+    }
+}
+
+#[inline(always)]
+fn value_v6(packet: &KeyedPacket<KeyV6>, quantity: Quantity) -> u64 {
+    match quantity {
+        Quantity::Size => packet.fields.total_byte.into(),
+        quantity => value_of_v6(&packet.key, quantity),
+    }
+}
+
+/// A member of a key; of a packet's size a key knows nothing.
+#[inline(always)]
+fn value_of_v4(key: &KeyV4, quantity: Quantity) -> u64 {
+    let key = key.to_bytes();
     let address = |at: usize| u32::from_be_bytes(std::array::from_fn(|i| key[at + i])).into();
     match quantity {
         Quantity::SrcAddr => address(0),
         Quantity::DstAddr => address(4),
         Quantity::SrcPort => port([key[8], key[9]]),
         Quantity::DstPort => port([key[10], key[11]]),
-        Quantity::Size => packet.fields.total_byte.into(),
+        Quantity::Size => 0,
     }
 }
 
+/// The same of IPv6.
 #[inline(always)]
-fn value_v6(packet: &KeyedPacket<KeyV6>, quantity: Quantity) -> u64 {
-    let key = packet.key.to_bytes();
+fn value_of_v6(key: &KeyV6, quantity: Quantity) -> u64 {
+    let key = key.to_bytes();
     let address = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| key[at + i])) >> IPV6_LEFT_OUT;
     match quantity {
         Quantity::SrcAddr => address(0),
         Quantity::DstAddr => address(16),
         Quantity::SrcPort => port([key[32], key[33]]),
         Quantity::DstPort => port([key[34], key[35]]),
-        Quantity::Size => packet.fields.total_byte.into(),
+        Quantity::Size => 0,
     }
 }

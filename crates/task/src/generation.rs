@@ -1,4 +1,4 @@
-//! Which set of tasks something was counted by.
+//! The set of tasks by which something was counted.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -29,7 +29,7 @@ impl Generation {
 /// What was counted by different task sets is not merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherGeneration {
-    /// The set of what was to take the other.
+    /// The set of the counts that the other was to be merged into.
     pub ours: Generation,
     /// The set of the other.
     pub theirs: Generation,

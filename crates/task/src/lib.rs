@@ -1,8 +1,11 @@
-//! Measurement tasks (Alipourfard et al., HotNets 2015, table 1): what a user asks of traffic, which structure answers it,
-//! and how.
+//! Measurement tasks (Alipourfard et al., HotNets 2015, table 1): what a user wants to know of traffic, which
+//! structure answers it, and how.
 //!
-//! A [`TaskSpec`] is what was asked. [`Tasks::plan`] picks a structure and its size for each (`planner.rs`), and says
-//! why. Each worker counts in a [`TaskCounter`] of its own; those of one window come together at a [`Desk`], which answers.
+//! A [`TaskSpec`] is what was requested. [`Tasks::plan`] picks a structure and its size for each
+//! (`planner.rs`), and reports why. Each worker counts in its own [`TaskCounter`]; those of one window are
+//! combined at a [`Desk`], which answers.
+//!
+//! In a run whose windows give rows, [`Tasks::plan_with_rows`] leaves to these what they tell; a [`RowDesk`] answers it.
 //!
 //! The crate knows nothing of frames, threads and clocks.
 //!
@@ -27,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod answering;
 pub mod catalog;
 mod desk;
 mod feed;
@@ -34,6 +38,8 @@ mod generation;
 mod past;
 mod planner;
 mod ranking;
+mod reported;
+mod row_desk;
 pub mod rows;
 mod spec;
 mod state;
@@ -48,6 +54,8 @@ pub use desk::{Desk, EmptiedStates};
 pub use flow::WindowId;
 pub use generation::{Generation, OtherGeneration};
 pub use planner::{Choice, Setting};
+pub use reported::Reported;
+pub use row_desk::{RowDesk, RowTaskStates};
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
 pub use task_answer::{

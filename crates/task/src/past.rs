@@ -1,18 +1,18 @@
-//! Windows that were answered and are still compared with.
+//! Answered windows that later ones are compared with.
 
 use crate::state::State;
 use crate::tasks::Tasks;
 use std::collections::VecDeque;
 use summary::sketch::SketchError;
 
-/// Windows that a task looks back upon, the oldest first.
+/// Earlier windows that a task compares with, the oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
     pub(crate) windows: VecDeque<Vec<State>>,
 }
 
 impl Past {
-    /// Takes `skipped` windows without packets.
+    /// Adds `skipped` windows without packets.
     pub(crate) fn skip(&mut self, skipped: u64, tasks: &Tasks, task: usize) -> Result<(), SketchError> {
         let most = tasks.tasks[task].spec.windows_back();
         for _ in 0..skipped.min(most as u64) {
@@ -23,7 +23,7 @@ impl Past {
         Ok(())
     }
 
-    /// Keeps what was counted and leaves something else in its place, which is to be emptied.
+    /// Keeps what was counted and leaves other states in its place, which are to be emptied.
     pub(crate) fn keep(
         &mut self,
         states: &mut Vec<State>,
@@ -38,7 +38,7 @@ impl Past {
         Ok(())
     }
 
-    /// The oldest one's memory where there are as many as there may be, else new memory.
+    /// The oldest one's memory if the maximum number is reached, else new memory.
     pub(crate) fn other(
         &mut self,
         most: usize,

@@ -1,5 +1,8 @@
-//! Which structure, and how large: from the bounds that theory gives before anything is counted, and the packets that a window
-//! is expected to have.
+//! Chooses the structure and its size: from the bounds that theory gives before anything is counted, and the
+//! packets that a window is expected to have.
+//!
+//! What rows of windows tell needs none of that: they are few and exact, and tables of them grow as rows come
+//! ([`is_from_rows`]). The rest of this module is about tasks that count packets.
 //!
 //! An exact table is taken where every packet could be of a flow of its own and there still is room. Otherwise the structure
 //! with the smallest error that its theory promises in that memory, over all flows in the answer at once (confidence 95 %); where
@@ -15,31 +18,31 @@ use error_bound::{capacity, error_bound};
 use notation::{grouped, size_text};
 use packet::{Key, KeySpec, KeyV4, KeyV6, Seed};
 
-/// Memory for each address family where the user said nothing.
+/// Memory for each address family if the user gives none.
 const USUAL_BYTES: usize = 64 << 20;
 /// The most that `error=` may take.
 const MOST_BYTES: usize = 4 << 30;
-/// Where `error=` begins to look.
+/// Where the search for `error=` begins.
 const LEAST_BYTES: usize = 1 << 10;
-/// Bytes of a packet in bulk traffic: what a window's bytes are reckoned by.
+/// Bytes of a packet in bulk traffic: used to estimate a window's bytes.
 const LONG_PACKET: f64 = 1_500.0;
-/// Packets of a window where nobody knows.
+/// Packets of a window if their number is unknown.
 const USUAL_PACKETS: u64 = 10_000_000;
 
-/// What a run is like, as far as it matters to tasks.
+/// The properties of a run that matter to tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The run's keys.
     pub key: KeySpec,
-    /// Their hash takes both directions for one.
+    /// Their hash is the same for both directions.
     pub is_paired: bool,
     /// Packets of a window, where that is known.
     pub packets: Option<u64>,
     /// Workers that count.
     pub workers: usize,
-    /// A flow's packets go to several of them, or nobody knows.
+    /// A flow's packets go to several of them, or this is unknown.
     pub scatters: bool,
-    /// By which keys are hashed.
+    /// The seed of the keys' hash.
     pub seed: Seed,
 }
 
@@ -54,7 +57,7 @@ pub struct Choice {
     pub bytes_v6: usize,
     /// Of a sample: one in this many is taken of IPv4.
     pub one_in: u32,
-    /// And of IPv6, of which fewer flows have room.
+    /// The same for IPv6, of which fewer flows have room.
     pub one_in_v6: u32,
     /// Why.
     pub why: String,
@@ -84,16 +87,35 @@ impl Question<'_> {
         1_u64.checked_shl(bits).unwrap_or(u64::MAX).min(self.packets)
     }
 
-    /// The smallest figure in the answer, as a part of all.
+    /// The smallest figure in the answer, as a share of the total.
     pub(crate) fn least_share(&self) -> f64 {
         let packets = self.packets as f64;
         match (self.spec.limit, self.spec.weight) {
             (Limit::SharePpm(ppm), _) => f64::from(ppm) / WHOLE_PPM,
             (Limit::Count(count), Weight::Packets) => (count as f64 / packets).min(1.0),
             (Limit::Count(count), Weight::Bytes) => (count as f64 / (packets * LONG_PACKET)).min(1.0),
-            // This many flows that have a tenth of the traffic together.
+            // This many flows that together have a tenth of the traffic.
             (Limit::Any, _) => 0.1 / self.spec.top as f64,
         }
+    }
+}
+
+/// True where the rows of a window answer a task, exactly: where nothing is said of how it is to be counted, or an exact table is
+/// asked for without a size. Sizes of single packets are in no row.
+pub(crate) fn is_from_rows(spec: &TaskSpec) -> bool {
+    let is_of_sizes = spec.kind == Kind::Quantiles && spec.quantity == Quantity::Size;
+    spec.size == Size::Usual && matches!(spec.structure, None | Some(Structure::Exact)) && !is_of_sizes
+}
+
+/// A table that grows as rows come.
+pub(crate) fn from_rows() -> Choice {
+    Choice {
+        structure: Structure::Exact,
+        bytes: LEAST_BYTES,
+        bytes_v6: LEAST_BYTES,
+        one_in: 1,
+        one_in_v6: 1,
+        why: "exact: from the rows of the window's flows".to_owned(),
     }
 }
 
@@ -119,10 +141,10 @@ fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> 
         .then(|| "it needs all packets of a flow on one core, which this run does not promise".to_owned())
 }
 
-/// Chooses.
+/// Chooses the structure and its size.
 ///
 /// # Errors
-/// One line: why it cannot be, and what is possible.
+/// One line: why it is not possible, and what is.
 pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choice, String> {
     let spec = question.spec;
     let refused = |why: String| format!("{spec}: {why}");
@@ -134,7 +156,8 @@ pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choic
             vec![structure]
         }
         None => {
-            // The same counters twice: packets are faster in a stream-summary, and only a heap takes bytes.
+            // The same counters twice: packets are faster in a stream-summary, and only a heap is suited to
+            // bytes.
             let other = match spec.weight {
                 Weight::Packets => Structure::SpaceSavingHeap,
                 Weight::Bytes => Structure::SpaceSaving,
@@ -172,15 +195,15 @@ pub(crate) fn expected_packets(spec: &TaskSpec, setting: &Setting) -> u64 {
 }
 
 fn choice(structure: Structure, bytes: usize, question: &Question<'_>, why: String) -> Choice {
-    // Where IPv6 keys do not fit into so little, its least.
+    // If IPv6 keys do not fit into this little memory, their least memory.
     let least_v6 = least_bytes(MOST_BYTES, |bytes| capacity::<KeyV6>(structure, bytes, question).is_some());
     let bytes_v6 = least_v6.unwrap_or(bytes).max(bytes);
-    // Sample and hold draws for each byte where bytes are counted.
+    // Sample and hold draws for each byte if bytes are counted.
     let units = match (structure, question.spec.weight) {
         (Structure::SampleAndHold, Weight::Bytes) => question.packets as f64 * LONG_PACKET,
         _ => question.packets as f64,
     };
-    // As many are taken as there is room for where each is of a flow of its own.
+    // As many are taken as there is room for if each belongs to a different flow.
     let one_in = |room: Option<usize>| {
         (units / room.unwrap_or(1).max(1) as f64).ceil().clamp(1.0, f64::from(u32::MAX)) as u32
     };
@@ -198,7 +221,8 @@ fn percent(part: f64) -> String {
     if part >= 0.0995 { format!("{:.0} %", part * 100.0) } else { format!("{:.2} %", part * 100.0) }
 }
 
-/// The smallest memory up to `most` where `fits` holds, which then holds of all larger ones; `None` where there is none.
+/// The smallest memory up to `most` for which `fits` holds, and then for all larger ones; `None` if there is
+/// none.
 fn least_bytes(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let mut above = LEAST_BYTES.min(most);
     while !fits(above) {
@@ -208,7 +232,7 @@ fn least_bytes(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
         above = above.saturating_mul(2).min(most);
     }
     let mut below = above / 2;
-    // To a part of a hundred: nobody minds more.
+    // Accurate to one part in a hundred, which is sufficient.
     while above - below > above / 128 + 1 {
         let middle = below + (above - below) / 2;
         if fits(middle) { above = middle } else { below = middle }
@@ -289,7 +313,7 @@ fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) ->
     }
 }
 
-/// To what an error is relative.
+/// What an error is relative to.
 fn whose(question: &Question<'_>) -> &'static str {
     match question.spec.kind {
         Kind::Quantiles => "all packets",
@@ -321,13 +345,13 @@ fn by_error(question: &Question<'_>, candidates: &[Structure], error: f64) -> Re
     Ok(Choice { bytes_v6, ..choice(structure, bytes, question, why) })
 }
 
-/// True where an exact table of this many bytes has room for all.
+/// True if an exact table of this many bytes has room for all.
 fn holds_all<K: Key>(bytes: usize, question: &Question<'_>) -> bool {
     let entries = question.most_entries();
     capacity::<K>(Structure::Exact, bytes, question).is_some_and(|room| room as u64 >= entries)
 }
 
-/// The error that a structure of this many bytes keeps; an exact table, where it has room for all.
+/// The error bound of a structure of this many bytes; of an exact table, if it has room for all.
 fn promised<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<f64> {
     match structure {
         Structure::Exact => holds_all::<K>(bytes, question).then_some(0.0),

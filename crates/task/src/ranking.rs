@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 struct Line<K, T> {
     value: u64,
-    /// Equal values rank by key, so that a ranking does not hang on the order of arrival.
+    /// Equal values rank by key, so that a ranking does not depend on the order of arrival.
     key: K,
     about: T,
 }
@@ -37,7 +37,7 @@ impl<K: Ord, T> Ord for Line<K, T> {
     }
 }
 
-/// Keeps the `N` lines of the largest value, each with what is to be said of it.
+/// Keeps the `N` lines of the largest value, each with its annotation.
 #[derive(Debug)]
 pub(crate) struct Ranking<K, T> {
     lines: usize,
@@ -51,7 +51,7 @@ impl<K: Ord, T> Ranking<K, T> {
         Self { lines, heap: BinaryHeap::new() }
     }
 
-    /// True where a line of this value may have a place: most do not, and need not be made at all.
+    /// True if a line of this value may have a place: most do not, and need not be made at all.
     #[inline]
     pub(crate) fn wants(&self, value: u64) -> bool {
         self.lines != 0
@@ -70,7 +70,7 @@ impl<K: Ord, T> Ranking<K, T> {
         }
     }
 
-    /// The lines, largest first, made into what reports have; the ranking is empty then.
+    /// The lines, largest first, converted for reports; the ranking is empty afterwards.
     pub(crate) fn take<R>(&mut self, mut line: impl FnMut(K, T) -> R) -> Vec<R> {
         let lines = std::mem::take(&mut self.heap).into_sorted_vec();
         lines.into_iter().map(|Reverse(Line { key, about, .. })| line(key, about)).collect()

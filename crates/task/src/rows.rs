@@ -1,8 +1,9 @@
 //! Queries over window rows: filter, group, aggregate, order, limit.
 //!
-//! A [`RowQuery`] is what was asked. [`RowQueries::plan`] makes a set of them ready for the rows of a [`Site`]. Blocks of
-//! rows go into the [`RowPartials`] of their window, which merge with those of other cores and nodes, and give the answers
-//! when the window is over. Queries over the whole run read [`RunPartials`], in which a flow is one row.
+//! A [`RowQuery`] is what was requested. [`RowQueries::plan`] prepares a set of them for the rows of a
+//! [`Site`]. Blocks of rows go into the [`RowPartials`] of their window, which merge with those of other
+//! cores and nodes, and produce the answers when the window is over. Queries over the whole run read
+//! [`RunPartials`], in which a flow is one row.
 //!
 //! ```text
 //! rows ─▶ batch (columns) ─▶ filter ─▶ group ─▶ state ─▶ order, limit ─▶ answer

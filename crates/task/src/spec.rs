@@ -1,4 +1,4 @@
-//! What is asked for: `heavy-hitters:key=src_addr,share=0.2%`.
+//! What is requested: `heavy-hitters:key=src_addr,share=0.2%`.
 
 mod kind;
 
@@ -14,7 +14,7 @@ use std::str::FromStr;
 
 /// Shares, and relative errors, are parts of a million.
 pub(crate) const WHOLE_PPM: f64 = 1e6;
-/// Rows of an answer, unless `top` says otherwise.
+/// Rows of an answer, unless `top` is given.
 pub(crate) const MOST_ROWS: usize = 1_000;
 /// Windows of a moving average.
 const MOST_WINDOWS: u64 = 16;
@@ -30,18 +30,18 @@ pub enum Weight {
     Bytes,
 }
 
-/// From when on a flow is in the answer.
+/// The threshold for a flow to be in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// This many parts of a million of the window's total.
     SharePpm(u32),
     /// This much.
     Count(u64),
-    /// However little it has: `top` alone decides.
+    /// No threshold: `top` alone decides.
     Any,
 }
 
-/// With what a window is compared.
+/// What a window is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
     /// The last window.
@@ -57,45 +57,45 @@ pub enum Size {
     Usual,
     /// This many bytes for each address family.
     Memory(usize),
-    /// As many as an error of this many parts of a million takes.
+    /// The number needed for an error of this many parts per million.
     ErrorPpm(u32),
 }
 
-/// A task as it was asked for.
+/// A task as requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskSpec {
-    /// What kind.
+    /// Its kind.
     pub kind: Kind,
-    /// Of what flows; `None`: of the run's.
+    /// The flows' key; `None`: the run's.
     pub key: Option<KeySpec>,
-    /// What contacts are counted by (super-spreaders).
+    /// The key of the peers that are counted (super-spreaders).
     pub of: KeySpec,
-    /// Of what quantiles are.
+    /// The values that quantiles are of.
     pub quantity: Quantity,
     /// What is counted.
     pub weight: Weight,
-    /// Who is in the answer.
+    /// The threshold of the answer.
     pub limit: Limit,
     /// The most rows.
     pub top: usize,
     /// Lengths of IPv4 prefixes in a hierarchy, the longest first; IPv6 prefixes have four times as many bits.
     pub prefixes: Vec<u8>,
-    /// With what changes are measured.
+    /// What changes are measured against.
     pub against: Against,
     /// Shares of quantiles, parts of a million.
     pub at_ppm: Vec<u32>,
-    /// How large.
+    /// The size of the structure.
     pub size: Size,
-    /// The structure, where the user chose.
+    /// The structure, if chosen by the user.
     pub structure: Option<Structure>,
-    /// Packets that a window is expected to have, where the user said.
+    /// Packets that a window is expected to have, if given by the user.
     pub packets: Option<u64>,
     /// What was written.
     text: String,
 }
 
 fn key(text: &str) -> Result<KeySpec, SpecError> {
-    // Commas part the pairs of a task, so that fields are joined by a plus.
+    // Commas separate the pairs of a task, so fields are joined by a plus.
     KeySpec::parse(&text.replace('+', ",")).map_err(|error| {
         let line = error.to_string().lines().next().unwrap_or_default().to_owned();
         SpecError::new(format!(
@@ -105,7 +105,7 @@ fn key(text: &str) -> Result<KeySpec, SpecError> {
     })
 }
 
-/// The keys of pairs that every task knows.
+/// The option keys that every task accepts.
 const COMMON: [&str; 4] = ["structure", "memory", "error", "packets"];
 
 impl TaskSpec {
@@ -135,7 +135,7 @@ impl TaskSpec {
         }
     }
 
-    /// Windows that it looks back upon.
+    /// The number of earlier windows that it compares with.
     pub(crate) fn windows_back(&self) -> usize {
         match (self.kind, self.against) {
             (Kind::Change, Against::Last) => 1,
@@ -211,7 +211,7 @@ impl TaskSpec {
         Ok(())
     }
 
-    /// What depends on several keys.
+    /// Checks what depends on several keys.
     fn check(&mut self, given: &[(&str, &str)]) -> Result<(), SpecError> {
         let is_given = |key: &str| given.iter().any(|(given, _)| *given == key);
         let refused = |why: &str| Err(SpecError::new(format!("{}: {why}", self.kind)));
@@ -262,7 +262,7 @@ fn prefixes(text: &str) -> Result<Vec<u8>, String> {
 impl FromStr for TaskSpec {
     type Err = SpecError;
 
-    /// Reads `kind:key=value,key=value,…`; what is left out has its default.
+    /// Reads `kind:key=value,key=value,…`; omitted keys have their defaults.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
         let names = Kind::ALL.map(Kind::name);

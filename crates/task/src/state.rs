@@ -1,4 +1,4 @@
-//! What a task counts in: one of the structures, for each address family.
+//! The state of a task: one of the structures, for each address family.
 
 mod contacts;
 mod counted;
@@ -12,12 +12,13 @@ use crate::feed::{FeedItems, Items};
 use crate::{Choice, Kind, Quantity, Structure, Weight};
 use packet::{Key, KeyV4, KeyV6, Seed};
 use summary::sketch::{SketchError, Unmergeable};
+use summary::{Lease, Limits};
 
 /// The state of one feed of one task.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) v4: Part<KeyV4>,
-    /// None where keys have no addresses, and values are of no family.
+    /// None if keys have no addresses, and values are of no family.
     pub(crate) v6: Option<Part<KeyV6>>,
 }
 
@@ -25,8 +26,10 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) struct Part<K: Key> {
     pub(crate) of: StateKind<K>,
-    /// What it was given, in the unit of the weights.
+    /// The total of its input, in the unit of the weights.
     pub(crate) total: u64,
+    /// The memory of what grows.
+    memory: Option<Lease>,
 }
 
 /// Which kind of structure.
@@ -54,13 +57,15 @@ pub(crate) struct Maker {
     pub(crate) kind: Kind,
     pub(crate) weight: Weight,
     pub(crate) quantity: Quantity,
+    /// Where structures that grow take their memory from.
+    pub(crate) grows: Option<Limits>,
 }
 
 /// What a structure is made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Making {
     structure: Structure,
-    /// What it may take.
+    /// The memory that it may take.
     bytes: usize,
     /// Of a sample: one in this many is taken.
     one_in: u32,
@@ -77,7 +82,7 @@ impl Maker {
             Kind::Quantiles => StateKind::Values(Box::new(Values::new(&making, self.quantity.bits(is_v6))?)),
             _ => StateKind::Counted(Box::new(Counted::new(&making, self.weight)?)),
         };
-        Ok(Part { of, total: 0 })
+        Ok(Part { of, total: 0, memory: self.grows.as_ref().map(Limits::empty_lease) })
     }
 }
 
@@ -85,6 +90,20 @@ impl State {
     pub(crate) fn new(maker: &Maker, has_v6: bool, seed: &Seed) -> Result<Self, SketchError> {
         let v6 = has_v6.then(|| maker.part(true, seed)).transpose()?;
         Ok(Self { v4: maker.part(false, seed)?, v6 })
+    }
+
+    /// Makes room for all that rows can bring, as far as there is memory, and counts them.
+    pub(crate) fn count_rows(&mut self, fed: &FeedItems) {
+        self.v4.make_room(&fed.v4);
+        if let Some(v6) = &mut self.v6 {
+            v6.make_room(&fed.v6);
+        }
+        self.count(fed);
+    }
+
+    /// True where nothing is missing of what it was given, and nothing is estimated.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.v4.is_exact() && self.v6.as_ref().is_none_or(Part::is_exact)
     }
 
     /// Counts a burst.
@@ -117,7 +136,7 @@ impl State {
         }
     }
 
-    /// What it was given.
+    /// The total of its input.
     pub(crate) fn total(&self) -> u64 {
         self.v4.total.saturating_add(self.v6.as_ref().map_or(0, |v6| v6.total))
     }
@@ -128,11 +147,32 @@ impl<K: Key> Part<K> {
         if items.total == 0 && items.flows.is_empty() {
             return;
         }
+        if let StateKind::Values(values) = &mut self.of {
+            values.update_weighed(&items.weighed_values);
+        }
         self.total = self.total.saturating_add(items.total);
         match &mut self.of {
             StateKind::Counted(counted) => counted.update(&items.flows),
             StateKind::Contacts(contacts) => contacts.update(&items.contacts),
             StateKind::Values(values) => values.update(&items.values),
+        }
+    }
+
+    /// Without memory, what finds no room is counted as such.
+    fn make_room(&mut self, items: &Items<K>) {
+        let Some(memory) = &mut self.memory else { return };
+        match &mut self.of {
+            StateKind::Counted(counted) => counted.make_room(items.flows.len(), memory),
+            StateKind::Contacts(contacts) => contacts.make_room(items.contacts.len(), memory),
+            StateKind::Values(values) => values.make_room(items.weighed_values.len(), memory),
+        }
+    }
+
+    fn is_exact(&self) -> bool {
+        match &self.of {
+            StateKind::Counted(counted) => counted.is_exact(),
+            StateKind::Contacts(contacts) => contacts.is_exact(),
+            StateKind::Values(values) => values.is_exact(),
         }
     }
 

@@ -5,7 +5,7 @@
 pub enum Structure {
     /// A table of all flows (of all contacts, of all values).
     Exact,
-    /// Count-Min with its heaviest flows kept beside it.
+    /// Count-Min with its heaviest flows kept next to it.
     CountMin,
     /// The same with conservative update.
     Conservative,
@@ -15,7 +15,7 @@ pub enum Structure {
     KAry,
     /// The Simple Hash Table as published: keys are never checked.
     SimpleHashTable,
-    /// SpaceSaving by stream-summary; by heap where bytes are counted.
+    /// SpaceSaving by stream-summary; by heap if bytes are counted.
     SpaceSaving,
     /// SpaceSaving by heap.
     SpaceSavingHeap,
@@ -29,7 +29,7 @@ pub enum Structure {
     FlowSample,
     /// Sample and hold.
     SampleAndHold,
-    /// One row of counters, taken apart by expectation-maximisation.
+    /// One row of counters, whose sums are separated by expectation maximisation.
     SizeArray,
     /// Random positions of the stream.
     StreamSample,
@@ -52,7 +52,7 @@ use Structure::{
 };
 
 impl Structure {
-    /// What users write.
+    /// The name that users write.
     pub fn name(self) -> &'static str {
         match self {
             Exact => "exact",
@@ -78,12 +78,12 @@ impl Structure {
         }
     }
 
-    /// Whether it asks for all packets of a flow on one core.
+    /// Whether it requires all packets of a flow on one core.
     pub(crate) fn needs_whole_flows(self) -> bool {
         matches!(self, Conservative | StreamSample)
     }
 
-    /// Why byte counts cannot be kept in it; `None` where they can.
+    /// Why byte counts cannot be kept in it; `None` if they can.
     pub(crate) fn why_not_bytes(self) -> Option<&'static str> {
         match self {
             Conservative | CountSketch | SimpleHashTable | MvSketch | CocoSketch => {

@@ -1,10 +1,13 @@
-//! What a measurement task answers of one window.
+//! The answer of a measurement task for one window.
 
 use flow::{Estimate, Field};
 use packet::{FlowKey, KeySpec};
 use report::{Answer, Class, Column, ColumnKind, Span, Status, TaskNote, Value};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// How the status begins of a change that is not answered because its own window was watched only in part.
+pub(crate) const NOT_COMPARED: &str = "not compared";
 
 /// What one task answers of one window.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,8 +16,10 @@ pub struct TaskAnswer {
     pub name: &'static str,
     /// How it was counted.
     pub note: TaskNote,
-    /// `ok`, or what keeps the answer from being whole.
+    /// `ok`, or what keeps the answer from being complete.
     pub status: String,
+    /// All that it is made of was counted in tables that had room for everything. Its rows, if they have bounds, say more.
+    pub is_exact: bool,
     /// The answer.
     pub rows: TaskRows,
 }
@@ -24,22 +29,22 @@ pub struct TaskAnswer {
 pub enum TaskRows {
     /// Flows with a figure each, the largest first.
     Flows {
-        /// What their keys consist of.
+        /// The definition of their keys.
         key: KeySpec,
-        /// What the figure is: `total_count`, `total_byte`, `contacts`, `change`.
+        /// The name of the figure: `total_count`, `total_byte`, `contacts`, `change`.
         figure: &'static str,
-        /// They are prefixes of a hierarchy.
+        /// Whether they are prefixes of a hierarchy.
         is_hierarchy: bool,
         /// The flows.
         flows: Vec<EstimatedFlow>,
     },
     /// Sizes in packets, ascending, and how many flows have each. Reports show them by [`size_classes`].
     Sizes(Vec<(u64, f64)>),
-    /// Bits; `None` where nothing was counted.
+    /// Bits; `None` if nothing was counted.
     Entropy(Option<Estimate>),
     /// Values by the share of packets that do not lie above them.
     Quantiles {
-        /// Of what: a field.
+        /// The field that they are of.
         of: &'static str,
         /// By share, IPv4 first.
         quantiles: Vec<QuantileRow>,
@@ -66,7 +71,7 @@ pub struct SizeClass {
     pub least: u64,
     /// The largest size.
     pub most: u64,
-    /// How many flows.
+    /// The number of flows.
     pub flows: f64,
 }
 
@@ -77,7 +82,7 @@ pub struct QuantileRow {
     pub share: f64,
     /// The value.
     pub value: Point,
-    /// Between which values the true one lies, and with which probability.
+    /// The values between which the true one lies, and the probability.
     pub bounds: Option<(Point, Point, f64)>,
 }
 
@@ -137,13 +142,15 @@ pub fn size_classes(sizes: &[(u64, f64)]) -> Vec<SizeClass> {
     classes
 }
 
-/// The lengths that this member of keys is cut to, of IPv4 and IPv6; `None` where it is whole, or no address.
+/// The lengths that this member of keys is truncated to, of IPv4 and IPv6; `None` if it is whole, or no
+/// address.
 fn prefix_lengths(key: &KeySpec, member: &str) -> Option<[u8; 2]> {
     key.prefix_lengths(member).filter(|lengths| *lengths != [32, 128])
 }
 
 impl TaskRows {
-    /// The least probability with which the bounds of all rows hold, and whether all are exact; `None` where a row has none.
+    /// The least probability with which the bounds of all rows hold, and whether all are exact; `None` if a
+    /// row has none.
     fn confidence(&self) -> Option<(f64, bool)> {
         let of = |estimate: &Estimate| {
             let bounds = estimate.bounds?;
@@ -163,7 +170,7 @@ impl TaskRows {
         rows.try_fold(first, |sum, row| Some(all(sum, row?)))
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Flows { flows, .. } => flows.len(),
@@ -248,10 +255,13 @@ impl TaskRows {
 }
 
 impl TaskAnswer {
-    /// How far the figures may be off, in words. Where the loss is known ([`TaskNote::lost`]) they are about the wire, else about what
-    /// was seen.
+    /// The bounds of the figures, in words. If the loss is known ([`TaskNote::lost`]) they are about the
+    /// wire, else about what was seen.
     pub fn bounds(&self) -> Cow<'static, str> {
-        let Some((confidence, is_exact)) = self.rows.confidence() else { return Cow::Borrowed("none") };
+        let Some((confidence, is_exact)) = self.rows.confidence() else {
+            // Without rows, and where rows have no bounds of their own.
+            return Cow::Borrowed(if self.is_exact && self.status == "ok" { "exact" } else { "none" });
+        };
         match (is_exact, confidence) {
             (true, _) => Cow::Borrowed("exact"),
             (_, confidence) if confidence >= 1.0 => Cow::Borrowed("certain"),
@@ -261,13 +271,30 @@ impl TaskAnswer {
 }
 
 impl TaskAnswer {
+    /// Nothing is known any more of how far the figures are off: what is missing may be anything.
+    pub(crate) fn forget_bounds(&mut self) {
+        self.is_exact = false;
+        match &mut self.rows {
+            TaskRows::Flows { flows, .. } => {
+                for flow in flows {
+                    flow.estimate.bounds = None;
+                    flow.own.iter_mut().for_each(|own| own.bounds = None);
+                }
+            }
+            TaskRows::Entropy(bits) => bits.iter_mut().for_each(|bits| bits.bounds = None),
+            TaskRows::Quantiles { quantiles, .. } => quantiles.iter_mut().for_each(|row| row.bounds = None),
+            TaskRows::Sizes(_) => {}
+        }
+    }
+
     /// The answer as reports have it.
     pub fn into_answer(self, window: Option<Span>) -> Answer {
         let mut answer = Answer::new(self.name, window, self.rows.columns(), self.rows.rows());
         answer.class = Class::Sketch;
         answer.bounds = self.bounds().into_owned();
         if self.status != "ok" {
-            answer.status = Status::Partial;
+            let is_cut = self.status.starts_with(NOT_COMPARED);
+            answer.status = if is_cut { Status::Cut } else { Status::Partial };
             answer.reason = Some(self.status);
         }
         answer.task = Some(self.note);

@@ -1,12 +1,13 @@
-//! All that a run answers at a time.
+//! All that a run answers at one time.
 
 use crate::rows::{Refusal, RowQueries, RowQuery, Site};
 use crate::{Generation, Tasks};
 
-/// Queries over window rows, and tasks that count packets: what is answered of each window, as one set of one generation.
+/// Queries over window rows, tasks that rows answer, and tasks that count packets: what is answered of each window, as one set of one generation.
 #[derive(Clone, Debug)]
 pub struct TaskSet {
     rows: RowQueries,
+    row_tasks: Option<Tasks>,
     packets: Option<Tasks>,
 }
 
@@ -18,14 +19,15 @@ impl TaskSet {
     pub fn plan(
         generation: Generation,
         queries: &[RowQuery],
-        packets: Option<Tasks>,
+        tasks: Option<Tasks>,
         site: &Site,
     ) -> Result<Self, Vec<(String, Refusal)>> {
-        let packets = packets.map(|tasks| tasks.of_generation(generation));
-        Ok(Self { rows: RowQueries::plan(generation, queries, site)?, packets })
+        let apart = tasks.map(|tasks| tasks.apart(generation, &site.limits));
+        let (packets, row_tasks) = apart.unwrap_or_default();
+        Ok(Self { rows: RowQueries::plan(generation, queries, site)?, row_tasks, packets })
     }
 
-    /// Which set this is.
+    /// The number of this set.
     pub fn generation(&self) -> Generation {
         self.rows.generation()
     }
@@ -33,6 +35,16 @@ impl TaskSet {
     /// The queries over rows.
     pub fn rows(&self) -> &RowQueries {
         &self.rows
+    }
+
+    /// The tasks that rows of windows answer.
+    pub fn row_tasks(&self) -> Option<&Tasks> {
+        self.row_tasks.as_ref()
+    }
+
+    /// True where anything reads the rows of single windows.
+    pub fn asks_of_windows(&self) -> bool {
+        self.rows.asks_of_windows() || self.row_tasks.is_some()
     }
 
     /// The tasks that count packets.

@@ -1,12 +1,13 @@
-//! All tasks of a run: planned once, and counted by each worker for itself.
+//! All tasks of a run: planned once, and counted by each worker separately.
 
 use crate::feed::{Feed, Feeder};
 use crate::generation::{Generation, OtherGeneration};
-use crate::planner::{Choice, Question, Setting, choose, expected_packets};
+use crate::planner::{Choice, Question, Setting, choose, expected_packets, from_rows, is_from_rows};
 use crate::spec::{Kind, TaskSpec};
 use crate::state::{Maker, State};
 use packet::{Bursts, KeySpec, Seed};
 use std::fmt;
+use summary::Limits;
 use summary::sketch::{SketchError, Unmergeable};
 
 /// A task that is to be counted.
@@ -29,11 +30,11 @@ pub(crate) struct Level {
     pub(crate) prefix: Option<u8>,
     /// Keys of its flows.
     pub(crate) key: KeySpec,
-    /// IPv6 has a part of its own.
+    /// IPv6 has a separate part.
     has_v6: bool,
 }
 
-/// What a run counts beside its flow tables.
+/// What a run counts in addition to its flow tables.
 #[derive(Clone, Debug)]
 pub struct Tasks {
     pub(crate) generation: Generation,
@@ -41,6 +42,10 @@ pub struct Tasks {
     feeds: Vec<Feed>,
     seed: Seed,
     hashed: Option<KeySpec>,
+    /// The number of each task among all that were asked.
+    places: Vec<usize>,
+    /// Those that rows of windows answer.
+    by_rows: Option<Box<Tasks>>,
 }
 
 /// What one worker counted in one window.
@@ -58,32 +63,74 @@ fn prefix_key(key: &KeySpec, length: u8) -> Result<KeySpec, String> {
 }
 
 impl Tasks {
-    /// Chooses a structure for each task.
+    /// Chooses a structure for each task, all of which count packets.
     ///
     /// # Errors
     /// One line: what cannot be counted in this run, why, and what is possible.
     pub fn plan(specs: &[TaskSpec], setting: &Setting) -> Result<Self, String> {
-        let hashed = (!setting.is_paired).then_some(setting.key);
-        let generation = Generation::default();
-        let mut all = Self { generation, tasks: Vec::new(), feeds: Vec::new(), seed: setting.seed, hashed };
-        for spec in specs {
-            let task = all.task(spec, setting)?;
-            all.tasks.push(task);
-        }
+        let mut all = Self::empty(setting);
+        specs.iter().enumerate().try_for_each(|(place, spec)| all.add(place, spec, setting, false))?;
         Ok(all)
     }
 
-    /// The same in the set of this generation.
-    pub(crate) fn of_generation(self, generation: Generation) -> Self {
-        Self { generation, ..self }
+    /// The same of a run whose windows give rows: what these tell, they answer, exactly, unless the task says how it is to be counted.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub fn plan_with_rows(specs: &[TaskSpec], setting: &Setting) -> Result<Self, String> {
+        let (mut all, mut by_rows) = (Self::empty(setting), Self::empty(setting));
+        for (place, spec) in specs.iter().enumerate() {
+            let is_from_rows = is_from_rows(spec);
+            let tasks = if is_from_rows { &mut by_rows } else { &mut all };
+            tasks.add(place, spec, setting, is_from_rows)?;
+        }
+        all.by_rows = (!by_rows.tasks.is_empty()).then(|| Box::new(by_rows));
+        Ok(all)
     }
 
-    /// Nothing to count.
+    fn empty(setting: &Setting) -> Self {
+        let hashed = (!setting.is_paired).then_some(setting.key);
+        Self { seed: setting.seed, hashed, ..Self::none(Generation::default()) }
+    }
+
+    fn add(
+        &mut self,
+        place: usize,
+        spec: &TaskSpec,
+        setting: &Setting,
+        is_from_rows: bool,
+    ) -> Result<(), String> {
+        let task = self.task(spec, setting, is_from_rows)?;
+        self.tasks.push(task);
+        self.places.push(place);
+        Ok(())
+    }
+
+    /// Those that count packets and those that rows answer, where there are any, in the set of this generation. The latter take their
+    /// memory from `limits`, as they need it.
+    pub(crate) fn apart(mut self, generation: Generation, limits: &Limits) -> (Option<Self>, Option<Self>) {
+        self.generation = generation;
+        let by_rows = self.by_rows.take().map(|mut tasks| {
+            tasks.generation = generation;
+            tasks.tasks.iter_mut().for_each(|task| task.maker.grows = Some(limits.clone()));
+            *tasks
+        });
+        ((!self.tasks.is_empty()).then_some(self), by_rows)
+    }
+
+    /// An empty set: nothing to count.
     pub fn none(generation: Generation) -> Self {
-        Self { generation, tasks: Vec::new(), feeds: Vec::new(), seed: Seed::new(0), hashed: None }
+        let (seed, hashed) = (Seed::new(0), None);
+        let (tasks, feeds, places) = (Vec::new(), Vec::new(), Vec::new());
+        Self { generation, tasks, feeds, seed, hashed, places, by_rows: None }
     }
 
-    fn task(&mut self, spec: &TaskSpec, setting: &Setting) -> Result<Task, String> {
+    /// The number of each task among all that were asked.
+    pub fn places(&self) -> &[usize] {
+        &self.places
+    }
+
+    fn task(&mut self, spec: &TaskSpec, setting: &Setting, is_from_rows: bool) -> Result<Task, String> {
         let key = spec.key.unwrap_or(setting.key);
         let asked = match spec.kind {
             Kind::SuperSpreaders => key.with(&spec.of),
@@ -105,7 +152,7 @@ impl Tasks {
         }
         let question =
             Question { spec, key: asked, packets: expected_packets(spec, setting), workers: setting.workers };
-        let choice = choose(&question, setting)?;
+        let choice = if is_from_rows { from_rows() } else { choose(&question, setting)? };
         let level = |all: &mut Self, key: KeySpec, prefix| {
             let feed = match spec.kind {
                 Kind::SuperSpreaders => Feed::Contacts { key, pair: asked },
@@ -133,7 +180,8 @@ impl Tasks {
                 levels
             }
         };
-        let maker = Maker { choice, kind: spec.kind, weight: spec.weight, quantity: spec.quantity };
+        let maker =
+            Maker { choice, kind: spec.kind, weight: spec.weight, quantity: spec.quantity, grows: None };
         Ok(Task { spec: spec.clone(), key, maker, levels })
     }
 
@@ -146,20 +194,21 @@ impl Tasks {
         })
     }
 
-    /// In which set they are counted.
+    /// The set that they belong to.
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
     /// What was chosen for each task, as `task: why`.
     pub fn choices(&self) -> impl Iterator<Item = (&TaskSpec, &Choice)> {
-        self.tasks.iter().map(|task| (&task.spec, &task.maker.choice))
+        let all = self.tasks.iter().chain(self.by_rows.iter().flat_map(|by_rows| &by_rows.tasks));
+        all.map(|task| (&task.spec, &task.maker.choice))
     }
 
     /// Empty states for one worker and one window.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     pub fn states(&self) -> Result<TaskStates, SketchError> {
         let states = (0..self.tasks.len()).map(|task| self.states_of(task)).collect::<Result<_, _>>()?;
         Ok(TaskStates { generation: self.generation, states })
@@ -172,11 +221,12 @@ impl Tasks {
     }
 
     /// What makes packets ready; each worker needs one.
-    fn feeder(&self) -> Feeder {
+    pub(crate) fn feeder(&self) -> Feeder {
         Feeder::new(self.seed, self.hashed, &self.feeds)
     }
 
-    /// Bytes that the states of a run with this many workers may take: two for each of them, and what changes are measured against.
+    /// Bytes that the states of a run with this many workers may take: two for each of them, and the earlier
+    /// windows that changes are measured against.
     pub fn bytes(&self, workers: usize) -> usize {
         let of_task = |task: &Task| {
             let Choice { bytes, bytes_v6, .. } = task.maker.choice;
@@ -193,7 +243,7 @@ impl Tasks {
     }
 }
 
-/// A worker's half: states, and what feeds them.
+/// A worker's part: states, and their feeder.
 #[derive(Debug)]
 pub struct TaskCounter {
     states: Box<TaskStates>,
@@ -207,8 +257,8 @@ impl TaskCounter {
         Self { states, feeder: tasks.feeder(), feeds: tasks.feeds_of() }
     }
 
-    /// Counts parsed packets, whose hashes are by the run's seed. No allocation once buffers have the size of a burst, no lock, no
-    /// clock.
+    /// Counts parsed packets, whose hashes use the run's seed. No allocation once buffers have the size of a
+    /// burst, no lock, no clock.
     #[inline]
     pub fn count(&mut self, bursts: &Bursts) {
         let Self { states, feeder, feeds } = self;
@@ -220,7 +270,7 @@ impl TaskCounter {
         }
     }
 
-    /// What was counted since the last call; counting goes on in `empty`.
+    /// What was counted since the last call; counting continues in `empty`.
     pub fn turn(&mut self, empty: Box<TaskStates>) -> Box<TaskStates> {
         std::mem::replace(&mut self.states, empty)
     }
@@ -232,7 +282,7 @@ impl TaskCounter {
 }
 
 impl TaskStates {
-    /// By which set of tasks it is counted.
+    /// The set of tasks that it counts.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -240,11 +290,20 @@ impl TaskStates {
     /// Adds what another worker counted in the same window.
     ///
     /// # Errors
-    /// Where the other is of another set of tasks, even one of the same sizes; nothing has changed then.
+    /// If the other is of another set of tasks, even one of the same sizes; nothing is changed then.
     pub fn merge(&mut self, other: &Self) -> Result<(), CannotMerge> {
         self.generation.takes(other.generation)?;
         let states = self.states.iter_mut().flatten().zip(other.states.iter().flatten());
         Ok(states.into_iter().try_for_each(|(ours, theirs)| ours.merge(theirs))?)
+    }
+
+    /// Counts rows of a window. `feeder` has them in the forms of these tasks.
+    pub(crate) fn count_rows(&mut self, tasks: &Tasks, feeder: &Feeder) {
+        for (states, task) in self.states.iter_mut().zip(&tasks.tasks) {
+            for (state, level) in states.iter_mut().zip(&task.levels) {
+                state.count_rows(feeder.fed(level.feed));
+            }
+        }
     }
 
     /// Forgets everything and keeps the memory.
@@ -253,7 +312,7 @@ impl TaskStates {
     }
 }
 
-/// Why what two workers counted is not merged.
+/// Why the counts of two workers are not merged.
 #[derive(Debug)]
 pub enum CannotMerge {
     /// They counted by different sets of tasks.

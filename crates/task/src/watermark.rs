@@ -1,34 +1,34 @@
-//! How far those have come who count the same windows: when a window is complete.
+//! The progress of all who count the same windows: when a window is complete.
 
 use flow::WindowId;
 use std::ops::{Index, IndexMut};
 
-/// How far one of them has come: it speaks of windows in the order of their numbers.
+/// The progress of one of them: it reports windows in the order of their numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermark {
-    /// The last window of which it has said everything.
+    /// The last window that it has reported completely.
     last: Option<WindowId>,
     has_ended: bool,
     has_failed: bool,
 }
 
 impl Watermark {
-    /// It has said everything of this window, and so of those before.
+    /// It has reported this window completely, and so all earlier ones.
     pub fn complete(&mut self, window: WindowId) {
         self.last = self.last.max(Some(window));
     }
 
-    /// It is about to enter this window: it has said everything of those before.
+    /// It is about to enter this window: it has reported all earlier ones completely.
     pub fn enter(&mut self, window: WindowId) {
         self.last = self.last.max(window.previous());
     }
 
-    /// Nothing comes from it any more.
+    /// It reports nothing more.
     pub fn end(&mut self) {
         self.has_ended = true;
     }
 
-    /// Nothing comes from it any more, and what it had not said is lost. False where it had ended or failed before.
+    /// It reports nothing more, and what it had not reported is lost. False if it had ended or failed before.
     pub fn fail(&mut self) -> bool {
         let is_news = !self.has_ended;
         self.has_failed |= is_news;
@@ -36,22 +36,22 @@ impl Watermark {
         is_news
     }
 
-    /// True where nothing comes from it any more.
+    /// True if it reports nothing more.
     pub fn has_ended(self) -> bool {
         self.has_ended
     }
 
-    /// True where it ended with something unsaid.
+    /// True if it ended before it had reported everything.
     pub fn has_failed(self) -> bool {
         self.has_failed
     }
 
-    /// True where nothing comes from it any more of this window.
+    /// True if it reports nothing more of this window.
     pub fn is_past(self, window: WindowId) -> bool {
         self.has_ended || self.last >= Some(window)
     }
 
-    /// True where it failed before it had said everything of this window.
+    /// True if it failed before it had reported this window completely.
     pub fn lacks(self, window: WindowId) -> bool {
         self.has_failed && self.last < Some(window)
     }
@@ -64,12 +64,12 @@ pub struct Watermarks {
 }
 
 impl Watermarks {
-    /// Watermarks of `count` that have said nothing yet.
+    /// Watermarks of `count` members that have reported nothing yet.
     pub fn new(count: usize) -> Self {
         Self { each: vec![Watermark::default(); count] }
     }
 
-    /// One more, the last.
+    /// Adds one more, the last.
     pub fn add(&mut self) {
         self.each.push(Watermark::default());
     }
@@ -79,17 +79,17 @@ impl Watermarks {
         self.each.len()
     }
 
-    /// True where there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.each.is_empty()
     }
 
-    /// True where nothing comes any more of this window, nor of those before.
+    /// True if none of them reports anything more of this window or of earlier ones.
     pub fn are_past(&self, window: WindowId) -> bool {
         self.each.iter().all(|watermark| watermark.is_past(window))
     }
 
-    /// True where one of them has failed.
+    /// True if one of them has failed.
     pub fn has_failure(&self) -> bool {
         self.each.iter().any(|watermark| watermark.has_failed)
     }

@@ -1,4 +1,4 @@
-//! Who counted something.
+//! The worker that counted something.
 
 use std::fmt;
 

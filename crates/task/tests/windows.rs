@@ -18,16 +18,17 @@ const SECOND: WorkerId = WorkerId::new(1);
 
 /// The change of each flow against the mean of what was before.
 fn changes(now: &[Packet], before: &[&[Packet]]) -> HashMap<packet::FlowKey, f64> {
-    let mut changes: HashMap<_, f64> = HashMap::new();
+    let many = before.len() as i64;
+    let mut changes: HashMap<_, i64> = HashMap::new();
     for (key, weight) in weights(now, &KeySpec::FIVE_TUPLE, false) {
-        *changes.entry(key).or_default() += weight as f64;
+        *changes.entry(key).or_default() += weight as i64 * many;
     }
     for window in before {
         for (key, weight) in weights(window, &KeySpec::FIVE_TUPLE, false) {
-            *changes.entry(key).or_default() -= weight as f64 / before.len() as f64;
+            *changes.entry(key).or_default() -= weight as i64;
         }
     }
-    changes
+    changes.into_iter().map(|(key, change)| (key, change as f64 / many as f64)).collect()
 }
 
 fn windows() -> Vec<Vec<Packet>> {
@@ -113,7 +114,7 @@ fn by_workers(tasks: &Tasks, windows: &[&[Packet]], workers: usize, by_flow: boo
             count(&mut counters[worker], &parts[worker]);
             let empty = Box::new(tasks.states().expect("memory"));
             let back = desk.part(WorkerId::new(worker), window, counters[worker].turn(empty));
-            // The first part is kept until the last one has come; then both are free.
+            // The first part is kept until the last one has arrived; then both are free.
             let expected = if turn == 0 {
                 0
             } else if turn + 1 == workers {

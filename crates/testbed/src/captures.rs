@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 pub struct Capture {
     /// Where it is.
     pub path: PathBuf,
-    /// Its path from the folder on.
+    /// Its path relative to the folder.
     pub name: String,
 }
 
 /// All files that are captures by their suffix, in the order of their names.
 ///
 /// # Panics
-/// Where a folder cannot be read.
+/// If a folder cannot be read.
 pub fn find(folder: &Path) -> Vec<Capture> {
     let mut captures = Vec::new();
     walk(folder, folder, &mut captures);

@@ -1,24 +1,24 @@
-//! A veth pair in a network namespace of the test's own thread. What the thread starts is in that namespace too, and
-//! it goes with the last of them, however the test ends.
+//! A veth pair in a network namespace of the test's own thread. What the thread starts is in that namespace
+//! too, and the pair is removed with the last of them, however the test ends.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// EtherType for local experiments (IEEE 802): no stack answers it, and nobody else sends it.
+/// EtherType for local experiments (IEEE 802): no stack answers it, and nothing else sends it.
 const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 
-/// The pair; what is done to it is done in its thread's namespace.
+/// The pair; its methods work in its thread's namespace.
 #[derive(Debug)]
 pub struct Veth {
     socket: OwnedFd,
 }
 
-/// Runs `test` beside a silent veth pair. Without the rights for one, says that it skips.
+/// Runs `test` with a silent veth pair. Without the rights for one, reports that it skips.
 ///
 /// # Panics
-/// With `test`, and where the pair cannot be made for another reason.
+/// If `test` panics, or if the pair cannot be made for another reason.
 pub fn with_veth(test: impl FnOnce(&Veth) + Send + 'static) {
     let thread = std::thread::spawn(move || match Veth::new() {
         Ok(veth) => test(&veth),
@@ -42,7 +42,7 @@ impl Veth {
         }
         ip(&format!("link add {} type veth peer name {}", Self::NEAR, Self::FAR));
         for name in [Self::NEAR, Self::FAR] {
-            // The kernel shall send nothing of its own.
+            // The kernel must not send frames itself.
             ip(&format!("link set {name} addrgenmode none"));
             let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
             ip(&format!("link set {name} up"));
@@ -50,7 +50,8 @@ impl Veth {
         Ok(Self { socket: raw_socket(Self::FAR)? })
     }
 
-    /// An Ethernet frame of `len` bytes (18 at least) with `number` behind its header, of a type that nobody else sends.
+    /// An Ethernet frame of `len` bytes (18 at least) with `number` after its header, of a type that nothing
+    /// else sends.
     pub fn frame(number: u32, len: usize) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
         frame.extend(ETHER_TYPE);
@@ -69,7 +70,7 @@ impl Veth {
     /// Sends a frame from the far end.
     ///
     /// # Panics
-    /// Where the kernel does not take it.
+    /// If the kernel does not accept it.
     pub fn send(&self, frame: &[u8]) {
         // SAFETY: the buffer has the length that is passed.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
@@ -79,15 +80,15 @@ impl Veth {
     /// Frames that the pair carried, by its own count.
     ///
     /// # Panics
-    /// Where the kernel does not say it.
+    /// If the kernel does not report it.
     pub fn carried(&self) -> u64 {
         Self::link(Self::FAR)["stats64"]["tx"]["packets"].as_u64().expect("a counter")
     }
 
-    /// Takes the measured end down, or up again; then waits until the other end can send.
+    /// Sets the measured end down, or up again; then waits until the other end can send.
     ///
     /// # Panics
-    /// Where it does not come up within a minute.
+    /// If it is not up within a minute.
     pub fn set_near(&self, is_up: bool) {
         ip(&format!("link set {} {}", Self::NEAR, if is_up { "up" } else { "down" }));
         let began = Instant::now();
@@ -97,7 +98,7 @@ impl Veth {
         }
     }
 
-    /// What the kernel says of an end.
+    /// What the kernel reports of an end.
     fn link(name: &str) -> serde_json::Value {
         let shown = Command::new("ip").args(["-j", "-s", "link", "show", name]).output().expect("iproute2");
         let mut links: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
@@ -107,7 +108,7 @@ impl Veth {
     /// Deletes the pair.
     ///
     /// # Panics
-    /// Where it is gone already.
+    /// If it does not exist any more.
     pub fn vanish(&self) {
         ip(&format!("link del {}", Self::NEAR));
     }
@@ -116,7 +117,7 @@ impl Veth {
 /// Runs `ip` with these words, in the thread's namespace.
 ///
 /// # Panics
-/// Where it is not there, or fails.
+/// If it is missing, or fails.
 pub fn ip(arguments: &str) {
     let status = Command::new("ip").args(arguments.split(' ')).status().expect("Debian's package iproute2");
     assert!(status.success(), "ip {arguments}");
@@ -132,7 +133,7 @@ fn raw_socket(interface: &str) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened and not shared.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     // SAFETY: an all-zero address is a value.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

@@ -1,8 +1,8 @@
 //! When packets arrive: the schedule of a replay at a set rate.
 //!
-//! A trace of `F` frames is replayed again and again, one lap after the other. Packet `n` is frame `n mod F` of lap `n / F`.
-//! Its arrival, in nanoseconds after the start, is a function of `n` alone: whoever asks, in whatever order, and for
-//! whichever share of the packets, gets the same.
+//! A trace of `F` frames is replayed repeatedly, lap by lap. Packet `n` is frame `n mod F` of lap `n / F`.
+//! Its arrival, in nanoseconds after the start, is a function of `n` alone: the result does not depend on the
+//! caller, the order of queries, or the share of the packets.
 
 mod interval;
 mod poisson;
@@ -24,8 +24,9 @@ pub enum Arrivals {
     Bursts(u32),
 }
 
-/// What a frame takes of an Ethernet line (IEEE 802.3, clauses 3 and 4): preamble and start delimiter (8 bytes), the frame
-/// with its check sequence (4), padded to 64, and the gap between packets (12). `wire_len` is without check sequence.
+/// The bytes that a frame occupies on an Ethernet line (IEEE 802.3, clauses 3 and 4): preamble and start
+/// delimiter (8 bytes), the frame with its check sequence (4), padded to 64, and the gap between packets
+/// (12). `wire_len` is without check sequence.
 pub fn line_bytes(wire_len: u32) -> u64 {
     (u64::from(wire_len) + 4).max(64) + 20
 }
@@ -61,17 +62,18 @@ impl fmt::Display for Arrivals {
     }
 }
 
-/// Arrival times, one kind of schedule per type so that the loop over a burst knows which.
+/// Arrival times, one kind of schedule per type so that the loop over a burst is specialised for it.
 pub trait ArrivalTimes {
     /// When a frame of the trace arrives in a lap, nanoseconds after the start.
     fn time_ns(&self, lap: u64, frame: u32) -> u64;
 
-    /// How many packets have arrived at this time or before, [`Schedule::MOST_NS`] at most. `hint`: kept by the caller from one call to the next
-    /// (0 at first); it makes the search short where times do not go far back.
+    /// The number of packets that have arrived at or before this time, which is at most
+    /// [`Schedule::MOST_NS`]. `hint`: kept by the caller between calls (initially 0); it shortens the search
+    /// if times do not go far back.
     fn arrived(&self, ns: u64, hint: &mut usize) -> u64;
 }
 
-/// The schedule of a trace. See [`ArrivalTimes`] for what each kind can be asked.
+/// The schedule of a trace. See [`ArrivalTimes`] for the queries of each kind.
 #[derive(Clone, Debug)]
 pub enum Schedule {
     /// Evenly by packets.
@@ -85,7 +87,8 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// The longest time that can be asked for: ten days. Within it every count of a schedule's units fits 62 bits.
+    /// The longest time that can be queried: ten days. Within it every count of a schedule's units fits 62
+    /// bits.
     pub const MOST_NS: u64 = 864_000_000_000_000;
 
     /// Packets per second that a schedule can have.
@@ -93,7 +96,7 @@ impl Schedule {
     /// Bits per second: from 1 Mbit/s to 1,000 Gbit/s.
     const BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 
-    /// Checks that a schedule can have this rate: within these bounds its times are exact.
+    /// Checks that a schedule can have this rate: within the bounds its times are exact.
     ///
     /// # Errors
     /// The rate is out of bounds, which the error names.
@@ -109,8 +112,9 @@ impl Schedule {
         }
     }
 
-    /// The schedule of a trace with frames of these lengths on the wire (without check sequence). At least one frame, fewer
-    /// than 2³²; a rate that [`Schedule::check`] accepts. A rate in bits gives bursts and random arrivals the packet rate that the trace's mean frame makes of it.
+    /// The schedule of a trace with frames of these lengths on the wire (without check sequence). At least
+    /// one frame, fewer than 2³²; a rate that [`Schedule::check`] accepts. A rate in bits gives bursts and
+    /// random arrivals the packet rate that follows from the trace's mean frame.
     pub fn new(
         arrivals: Arrivals,
         rate: Rate,
@@ -220,21 +224,22 @@ impl ArrivalTimes for Bursts {
     }
 }
 
-/// Times that a table gives, which begins again where it ends.
+/// Times from a table, which is repeated at its end.
 #[derive(Clone, Debug)]
 pub struct Table<V> {
     interval: Interval,
     frames: u64,
     /// Rising from 0, in units of the interval.
     values: Box<[V]>,
-    /// What a round of the table takes.
+    /// The duration of one pass of the table.
     lap_value: u64,
 }
 
 impl<V: Copy + Into<u64>> ArrivalTimes for Table<V> {
     #[inline(always)]
     fn time_ns(&self, lap: u64, frame: u32) -> u64 {
-        // The line's table goes with the trace, the random one has a power of two and goes its own way.
+        // The line's table has the trace's length; the random one has a power of two, independent of the
+        // trace.
         let (round, index) = if self.values.len() as u64 == self.frames {
             (lap, u64::from(frame))
         } else {
@@ -253,7 +258,8 @@ impl<V: Copy + Into<u64>> ArrivalTimes for Table<V> {
     }
 }
 
-/// How many values are at most `limit`, by doubling steps from `hint` on: few where the answer is near.
+/// The number of values that are at most `limit`, by doubling steps from `hint` on: few steps if the answer
+/// is near.
 #[inline]
 fn count_up_to<V: Copy + Into<u64>>(values: &[V], limit: u64, hint: usize) -> usize {
     let is_reached = |value: V| value.into() <= limit;

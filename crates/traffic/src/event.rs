@@ -1,4 +1,4 @@
-//! Planted events: what they look like on the wire, and in which packets of the run they come.
+//! Planted events: their frames on the wire, and in which packets of the run they appear.
 
 use crate::event_kind::{EventKind, SPOOFED_BITS};
 use crate::flow::{Addresses, CLIENTS, Flow, TCP, client_v4};
@@ -13,9 +13,9 @@ use rand_xoshiro::SplitMix64;
 #[derive(Clone, Debug)]
 pub(crate) struct Planted {
     pub(crate) kind: EventKind,
-    /// Place in the specification; tells events of one kind apart in their addresses.
+    /// Place in the specification; distinguishes events of one kind in their addresses.
     pub(crate) place: u8,
-    /// Its packets take turns among this many flows.
+    /// Its packets alternate among this many flows.
     pub(crate) members: u64,
     packets: u64,
     pub(crate) emitted: u64,
@@ -46,7 +46,7 @@ impl Planted {
         }
     }
 
-    /// Where in the run its next packet is due: evenly spread over its window.
+    /// The position in the run at which its next packet is due: evenly spread over its window.
     fn due(&self) -> u64 {
         if self.emitted == self.packets {
             return u64::MAX;
@@ -67,7 +67,7 @@ impl Planted {
             }
             EventKind::Scan => (scanner, 40_000, client_v4(image), 22),
             EventKind::Portscan => (scanner, 50_000, victim, 1 + member as u16),
-            // Paths have flows of their own.
+            // Paths have separate flows.
             EventKind::Elephant | EventKind::Loss | EventKind::Retransmission | EventKind::Reorder => {
                 ([192, 0, 2, 10 + self.place], 443, client_v4(self.place.into()), 50_000)
             }
@@ -83,7 +83,8 @@ impl Planted {
         }
     }
 
-    /// What `--loss` must find in this many of its packets of this many flows: a SYN that comes again is a retransmission.
+    /// What `--loss` must find in this many of its packets of this many flows: a repeated SYN is a
+    /// retransmission.
     pub(crate) fn loss(&self, packets: u64, flows: u64) -> LossTruth {
         let is_repeated = self.kind != EventKind::Elephant;
         LossTruth { retrans_count: if is_repeated { packets - flows } else { 0 }, ..LossTruth::default() }
@@ -109,11 +110,11 @@ impl Planted {
     }
 }
 
-/// All evenly spread events of a run, and which of them comes next.
+/// All evenly spread events of a run, and the next one of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) events: Vec<Planted>,
-    /// Where the next planted packet is due; `u64::MAX` without one.
+    /// The position at which the next planted packet is due; `u64::MAX` without one.
     due: u64,
     next: usize,
     /// Planted packets still to come.
@@ -149,14 +150,14 @@ impl Plan {
         (self.next, self.due) = dues.enumerate().min_by_key(|&(_, due)| due).unwrap_or((0, u64::MAX));
     }
 
-    /// True where packet `index` of a run of `packets` is a planted one. Where events overlap, what is due waits
-    /// for the next free place; at the run's end the last places are kept for what still waits.
+    /// True if packet `index` of a run of `packets` is a planted one. If events overlap, a due packet waits
+    /// for the next free place; at the run's end the last places are reserved for waiting ones.
     #[inline]
     pub(crate) fn takes(&self, index: u64, packets: u64) -> bool {
         index >= self.due || packets - index == self.left
     }
 
-    /// The next planted packet, as packet `index` of the run. Only after [`Plan::takes`] said so.
+    /// The next planted packet, as packet `index` of the run. Only after [`Plan::takes`] returned true.
     pub(crate) fn packet(&mut self, index: u64) -> PlantedPacket {
         let planted = &mut self.events[self.next];
         let member = planted.emitted % planted.members;

@@ -18,11 +18,11 @@ pub enum EventKind {
     Portscan,
     /// One TCP flow of full-sized packets.
     Elephant,
-    /// TCP connections that lose segments before they come by.
+    /// TCP connections that lose segments before the observation point.
     Loss,
-    /// TCP connections that lose segments after they came by.
+    /// TCP connections that lose segments after the observation point.
     Retransmission,
-    /// TCP connections of which segments overtake others.
+    /// TCP connections whose segments overtake others.
     Reorder,
 }
 
@@ -50,7 +50,7 @@ impl EventKind {
         }
     }
 
-    /// What the event has many of (the key of a specification), how many unless told, and at most.
+    /// What the event has many of (the key of a specification), their default number, and the maximum.
     pub(crate) const fn members(self) -> Option<(&'static str, u64, u64)> {
         match self {
             Self::Flood => Some(("sources", 40_000, 1 << SPOOFED_BITS)),
@@ -60,7 +60,7 @@ impl EventKind {
         }
     }
 
-    /// Whether it is one tap of a simulated path, which has times of its own.
+    /// Whether it is one tap of a simulated path, which has its own times.
     pub(crate) const fn is_path(self) -> bool {
         matches!(self, Self::Loss | Self::Retransmission | Self::Reorder)
     }

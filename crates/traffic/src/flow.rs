@@ -31,7 +31,7 @@ pub(crate) enum Addresses {
     V6 { src: [u8; 16], dst: [u8; 16] },
 }
 
-/// What all packets of a flow have in common.
+/// The common properties of all packets of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
     pub(crate) addresses: Addresses,
@@ -87,7 +87,7 @@ enum Transport {
 const ECHO_V4: [u8; 2] = [8, 0];
 const ECHO_V6: [u8; 2] = [128, 129];
 
-/// The ports of servers; one that stands here more often is drawn more often.
+/// The ports of servers; one that is listed more often is drawn more often.
 const TCP_SERVICES: [u16; 8] = [443, 443, 443, 443, 80, 80, 22, 25];
 const UDP_SERVICES: [u16; 4] = [443, 443, 53, 53];
 
@@ -105,7 +105,7 @@ impl Flows {
         Self { conversations: Permutation::draw(bits, seeds), noise_seed: seeds.next_u64(), ipv6_ppm }
     }
 
-    /// The flow of a rank, of the family that the share of IPv6 decides.
+    /// The flow of a rank, in the family determined by the share of IPv6.
     #[inline]
     pub(crate) fn flow(&self, rank: u32) -> Flow {
         let (conversation, outbound) = self.conversation(rank);
@@ -122,7 +122,7 @@ impl Flows {
         }
     }
 
-    /// The IPv4 key of a rank, whatever the share of IPv6.
+    /// The IPv4 key of a rank, for any share of IPv6.
     #[inline]
     pub(crate) fn key_v4(&self, rank: u32) -> KeyV4 {
         let (conversation, outbound) = self.conversation(rank);
@@ -134,7 +134,7 @@ impl Flows {
         KeyV4::new(addresses, network_order(ports), protocol)
     }
 
-    /// The IPv6 key of a rank, whatever the share of IPv6.
+    /// The IPv6 key of a rank, for any share of IPv6.
     #[inline]
     pub(crate) fn key_v6(&self, rank: u32) -> KeyV6 {
         let (conversation, outbound) = self.conversation(rank);
@@ -199,7 +199,7 @@ impl Conversation {
     #[inline]
     fn flow(&self, addresses: Addresses, ports: ((u16, u16), u8), outbound: bool) -> Flow {
         let ((src_port, dst_port), protocol) = ports;
-        // Systems start at 64 or 128; what comes from outside has crossed some routers.
+        // Systems start at 64 or 128; packets from outside have crossed some routers.
         let initial_ttl = if self.noise & 8 == 0 { 64 } else { 128 };
         let hops = if outbound { 1 } else { 2 + (self.noise >> 4 & 15) as u8 };
         let initial_seq = (self.noise >> 16) as u32 ^ u32::from(outbound).wrapping_neg();

@@ -1,11 +1,11 @@
-//! What is said of a generated frame.
+//! The properties of a generated frame.
 
-/// Where a frame comes from.
+/// The origin of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The background: the flow of this rank.
     Rank(u32),
-    /// A planted event: its place in the specification, and which of its flows.
+    /// A planted event: its place in the specification, and its flow.
     Event {
         /// Place in the specification.
         event: usize,
@@ -25,6 +25,6 @@ pub struct GeneratedFrame {
     pub wire_len: u32,
     /// Length that the IP header states.
     pub total_byte: u32,
-    /// Whose frame it is.
+    /// The origin of the frame.
     pub origin: Origin,
 }

@@ -1,4 +1,4 @@
-//! The generator: one frame after the other, without allocation.
+//! The generator: frame by frame, without allocation.
 
 use crate::event::Plan;
 use crate::flow::{Flow, Flows, TCP};
@@ -16,11 +16,11 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 /// Ranks are drawn this many at a time.
 pub(crate) const DRAWN_AHEAD: usize = 64;
 
-/// What a seed determines besides the frames: used by everything that draws flows.
+/// What a seed determines apart from the frames: used by everything that draws flows.
 pub(crate) struct Draws {
     pub(crate) flows: Flows,
     pub(crate) ranks: RankDraw,
-    /// The rest of the seed's numbers.
+    /// Further numbers drawn from the seed.
     seeds: SplitMix64,
 }
 
@@ -33,14 +33,14 @@ impl Draws {
     }
 }
 
-/// Flow, place in it, length by the IP header, length on the wire, and whose packet it is.
+/// Flow, place in it, length by the IP header, length on the wire, and the packet's origin.
 type Packet = (Flow, Position, u32, u32, Origin);
 
-/// Generates the frames of a [`Spec`], without allocation but for planted paths.
+/// Generates the frames of a [`Spec`], without allocation except for planted paths.
 #[derive(Clone, Debug)]
 pub struct Generator {
     spec: Spec,
-    /// Frames at the even pace so far, and how many there will be: all but those of paths.
+    /// Evenly paced frames so far, and their total: all but those of paths.
     index: u64,
     paced: u64,
     flows: Flows,
@@ -96,7 +96,7 @@ impl Generator {
         generator
     }
 
-    /// What is generated.
+    /// The specification.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -106,7 +106,7 @@ impl Generator {
         self.index + self.paths.passed
     }
 
-    /// The longest frame that can come, bytes without check sequence.
+    /// The longest possible frame, bytes without check sequence.
     pub fn longest_frame(&self) -> usize {
         let sizes = self.spec.sizes().iter().map(|share| share.size - Spec::CHECK_SEQUENCE);
         let planted = self.plan.events.iter().map(|event| event.wire_len());
@@ -194,7 +194,7 @@ impl Generator {
         (flow, position, total_byte, wire_len, Origin::Rank(rank))
     }
 
-    /// Takes a frame out of the truth again: it was generated, but not sent.
+    /// Removes a frame from the truth: it was generated, but not sent.
     pub fn take_back(&mut self, frame: &GeneratedFrame) {
         if let Some(counts) = &mut self.counts {
             counts.take_back(frame);
@@ -229,7 +229,7 @@ impl Generator {
     }
 }
 
-/// Writes `headers`, or as much of them as there is room for, and zeros behind them.
+/// Writes `headers`, or as much of them as there is room for, followed by zeros.
 #[inline]
 fn write_padded(out: &mut [u8], headers: &[u8]) {
     match out.split_at_mut_checked(headers.len()) {
@@ -245,7 +245,7 @@ fn write_padded(out: &mut [u8], headers: &[u8]) {
 #[derive(Clone, Copy, Debug)]
 struct FrameClock {
     start_ns: u64,
-    /// Nanoseconds × 2³² between two frames.
+    /// The interval between two frames, in nanoseconds × 2³².
     interval: u64,
 }
 
@@ -266,7 +266,7 @@ impl FrameClock {
 /// Draws frame lengths from a weighted list.
 #[derive(Clone, Debug)]
 struct SizeDraw {
-    /// Length without check sequence, and the weights up to and with it.
+    /// Length without check sequence, and the sum of the weights up to it.
     steps: Vec<(u32, u64)>,
     random: Xoshiro256PlusPlus,
 }

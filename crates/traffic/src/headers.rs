@@ -11,14 +11,14 @@ const TCP_HEADER: usize = 20;
 const SHORT_HEADER: usize = 8;
 /// Ethernet, IPv4, TCP.
 pub(crate) const TCP_OVER_IPV4: usize = ETHERNET + IPV4 + TCP_HEADER;
-/// Ethernet, IPv6, TCP: the longest headers there are.
+/// Ethernet, IPv6, TCP: the longest headers.
 pub(crate) const LONGEST: usize = ETHERNET + IPV6 + TCP_HEADER;
 
 /// Locally administered addresses of the two sides of the observation point.
 const INSIDE: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const OUTSIDE: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// Where a packet stands in its flow.
+/// A packet's position in its flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
     /// TCP: sequence and acknowledgement number.
@@ -43,7 +43,7 @@ fn transport_length(protocol: u8) -> usize {
     if protocol == TCP { TCP_HEADER } else { SHORT_HEADER }
 }
 
-/// The headers of a packet whose IP header states `total_byte` (at most 65,535), and zeros behind them.
+/// The headers of a packet whose IP header states `total_byte` (at most 65,535), followed by zeros.
 #[inline]
 pub(crate) fn build(flow: &Flow, position: &Position, total_byte: u32) -> [u8; LONGEST] {
     let mut out = [0; LONGEST];
@@ -101,7 +101,7 @@ fn fill_transport(out: &mut [u8], flow: &Flow, position: &Position, length: u32,
         UDP => {
             fill_ports(out, flow);
             out[4..6].copy_from_slice(&(length as u16).to_be_bytes());
-            // Zero would say that there is no checksum (RFC 768).
+            // Zero would mean that there is no checksum (RFC 768).
             let checksum = match checksum(pseudo_header + sum(out)) {
                 0 => 0xffff,
                 other => other,

@@ -7,7 +7,7 @@ use packet::{Key, KeyV4, KeyV6, Seed};
 
 /// The keys of a run's packets in order, all of one address family, with the exact count of each flow.
 ///
-/// Of the specification it takes `packets` (below 2³², all held in memory), `flows`, `zipf` and `seed`.
+/// It uses the specification's `packets` (below 2³², all held in memory), `flows`, `zipf` and `seed`.
 #[derive(Clone, Debug)]
 pub struct KeyStream<K> {
     keys: Vec<K>,
@@ -18,7 +18,7 @@ pub struct KeyStream<K> {
 }
 
 impl KeyStream<KeyV4> {
-    /// A stream of IPv4 keys: those of a generator with the same specification, where it has `ipv6=0%`.
+    /// A stream of IPv4 keys: those of a generator with the same specification, if it has `ipv6=0%`.
     pub fn ipv4(spec: &Spec) -> Self {
         Self::draw(spec, Flows::key_v4)
     }
@@ -50,8 +50,8 @@ impl<K: Key> KeyStream<K> {
         Self { keys, counts, flows, key_of }
     }
 
-    /// The same stream after one packet of every flow there is, drawn or not, in an order that has nothing to do with how often
-    /// a flow is drawn.
+    /// The same stream after one packet of every flow there is, drawn or not, in an order independent of the
+    /// flows' frequencies.
     #[must_use]
     pub fn after_each_flow(mut self) -> Self {
         let seed = Seed::new(0);
@@ -75,7 +75,7 @@ impl<K: Key> KeyStream<K> {
         drawn.map(|(rank, count)| ((self.key_of)(&self.flows, rank), *count))
     }
 
-    /// How many different keys were drawn.
+    /// The number of distinct keys that were drawn.
     pub fn distinct(&self) -> usize {
         self.counts.iter().filter(|count| **count > 0).count()
     }

@@ -1,9 +1,9 @@
-//! Seeded traffic with a known truth: packets of flows drawn by Zipf's law, planted events among them, and what
-//! was generated, counted exactly; and schedules of arrivals.
+//! Seeded traffic with a known truth: packets of flows drawn by Zipf's law, planted events among them, and
+//! the exact counts of what was generated; and schedules of arrivals.
 //!
-//! A [`Spec`] is read from one line of text; the same specification gives the same bytes on every machine. The
-//! drawing uses integers and the floating-point operations that IEEE 754 rounds exactly (`+ − × ÷ √`), never
-//! a platform's mathematical library. The crate knows nothing of ports and tables.
+//! A [`Spec`] is read from one line of text; the same specification gives the same bytes on every machine.
+//! The drawing uses integers and the floating-point operations that IEEE 754 rounds exactly (`+ − × ÷ √`),
+//! never a platform's mathematical library. The crate does not know ports or tables.
 //!
 //! ```
 //! use traffic::{Generator, Spec};

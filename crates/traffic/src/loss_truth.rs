@@ -1,4 +1,4 @@
-//! What must be found of TCP losses.
+//! The TCP losses that must be found.
 
 use serde::{Serialize, Serializer};
 
@@ -12,10 +12,10 @@ pub struct LossTruth {
     pub ploss_count: u64,
     /// Segments that were overtaken before it.
     pub reorder_count: u64,
-    /// Bytes that it saw and that were sent again, because they were lost behind it.
+    /// Bytes that it saw and that were sent again, because they were lost after it.
     #[serde(serialize_with = "json_integer")]
     pub retrans_byte: u64,
-    /// Segments that did.
+    /// Segments that carried them.
     pub retrans_count: u64,
 }
 

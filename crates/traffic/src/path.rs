@@ -1,8 +1,9 @@
 //! TCP connections along a path of hops, one of which loses packets, as taps between the hops see them.
 //!
-//! Every loss is drawn beforehand, only first transmissions are lost, and the last segments of a connection never are: so
-//! each lost segment leaves a hole behind it and is repaired exactly once, and what a tap must find is known to the byte.
-//! What is delayed is overtaken by two segments at most, which is no reason to send it again.
+//! Every loss is drawn beforehand, only first transmissions are lost, and the last segments of a connection
+//! never are. So each lost segment leaves a hole and is repaired exactly once, and what a tap must find is
+//! known to the byte. A delayed segment is overtaken by at most two others, which does not trigger a
+//! retransmission.
 
 mod planted;
 mod simulation;

@@ -1,10 +1,10 @@
-//! Seeded permutations of `0..2^bits`: they spread ranks over keys without two ranks sharing one.
+//! Seeded permutations of `0..2^bits`: they spread ranks over keys so that no two ranks share one.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::RngCore;
 
-/// A bijection on the numbers of `bits` bits: rounds of "multiply by an odd number, xor the upper half into the
-/// lower", each of which can be undone.
+/// A bijection on the numbers of `bits` bits: rounds of "multiply by an odd number, xor the upper half into
+/// the lower", each of which is invertible.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Permutation {
     mask: u64,
@@ -24,7 +24,7 @@ impl Permutation {
         }
     }
 
-    /// Where `number` goes.
+    /// The image of `number`.
     #[inline]
     pub(crate) fn at(&self, number: u64) -> u64 {
         self.factors.iter().fold((number ^ self.offset) & self.mask, |x, factor| {

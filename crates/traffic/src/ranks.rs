@@ -12,7 +12,7 @@ pub struct RankDraw {
     random: Xoshiro256PlusPlus,
 }
 
-/// A cell of the alias table (Walker 1977): it stands for its own rank below the threshold, else for `alias`.
+/// A cell of the alias table (Walker 1977): it yields its own rank below the threshold, else `alias`.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     threshold: u32,
@@ -92,8 +92,8 @@ impl Exponent {
     }
 }
 
-/// Fills the cells in one sweep: weights fall with the rank, so that the ranks above the mean are the first ones,
-/// and each of them in turn gives what it has too much to the cells of the ranks below the mean.
+/// Fills the cells in one sweep: weights fall with the rank, so that the ranks above the mean are the first
+/// ones, and each of them in turn fills the cells of ranks below the mean with its excess.
 fn alias_table(flows: u32, exponent: Exponent) -> Vec<Cell> {
     let mean = (0..flows).map(|rank| exponent.weight(rank)).sum::<f64>() / f64::from(flows);
     let threshold = |weight: f64| (weight / mean * 4_294_967_296.0) as u32;

@@ -9,7 +9,7 @@ use notation::{SpecError, pairs, unknown_key};
 use std::fmt;
 use std::str::FromStr;
 
-/// A frame size and how often it is drawn.
+/// A frame size and its weight in the draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeShare {
     /// Length on the wire with the frame check sequence, bytes.
@@ -34,12 +34,12 @@ pub struct Spec {
     events: Vec<EventSpec>,
 }
 
-/// How the TCP of the background looks. Either way each flow's sequence numbers follow its own bytes.
+/// The style of the background's TCP. In both styles each flow's sequence numbers follow its own bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpStyle {
-    /// Data only, as of connections that began before the run.
+    /// Data only, as in connections that began before the run.
     Streams,
-    /// Connections from SYN to FIN, one after the other on the same ports.
+    /// Connections from SYN to FIN, in sequence on the same ports.
     Handshake {
         /// Mean number of data segments of a connection, both directions.
         segments: u32,
@@ -48,7 +48,7 @@ pub enum TcpStyle {
 
 impl TcpStyle {
     const USUAL_SEGMENTS: u32 = 16;
-    /// Twice as many still fit 16 bits.
+    /// The maximum of `segments`: twice this number still fits 16 bits.
     const MOST_SEGMENTS: u64 = 30_000;
 
     fn parse(text: &str) -> Result<Self, SpecError> {
@@ -84,7 +84,7 @@ const KEYS: [&str; 11] =
     ["packets", "flows", "zipf", "size", "ipv6", "seed", "rate", "start", "snap", "tcp", "plant"];
 
 const MOST_PACKETS: u64 = 1_000_000_000_000;
-/// Four bytes per flow, eight more where they are not drawn uniformly, 24 more with the truth.
+/// Four bytes per flow, eight more if they are not drawn uniformly, 24 more with the truth.
 const MOST_FLOWS: u64 = 100_000_000;
 const MOST_ZIPF: f64 = 10.0;
 const MOST_SIZES: usize = 16;
@@ -124,12 +124,12 @@ impl Spec {
         self.packets
     }
 
-    /// Flows from which the background's packets are drawn; not each needs to come.
+    /// Flows from which the background's packets are drawn; not all of them need to occur.
     pub fn flows(&self) -> u32 {
         self.flows
     }
 
-    /// Zipf's exponent; 0 draws all flows alike.
+    /// Zipf's exponent; 0 draws uniformly.
     pub fn zipf(&self) -> f64 {
         self.zipf
     }
@@ -144,7 +144,7 @@ impl Spec {
         self.ipv6_ppm
     }
 
-    /// The number that everything is drawn from.
+    /// The seed of all draws.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -164,7 +164,7 @@ impl Spec {
         self.snap
     }
 
-    /// How the TCP of the background looks.
+    /// The style of the background's TCP.
     pub fn tcp(&self) -> TcpStyle {
         self.tcp
     }
@@ -208,7 +208,7 @@ impl Spec {
         Ok(())
     }
 
-    /// What depends on several keys.
+    /// Checks what depends on several keys.
     fn check(&self) -> Result<(), SpecError> {
         let span_ns = u128::from(self.packets) * 1_000_000_000 / u128::from(self.rate());
         if u128::from(self.start_ns) + span_ns > i64::MAX as u128 {
@@ -227,7 +227,7 @@ impl Spec {
     }
 }
 
-/// `64` or `64:7/594:4/1518:1`; a weight that is left out is 1.
+/// `64` or `64:7/594:4/1518:1`; an omitted weight is 1.
 fn sizes(text: &str) -> Result<Vec<SizeShare>, SpecError> {
     let list: Vec<SizeShare> = text
         .split('/')
@@ -255,7 +255,7 @@ fn sizes(text: &str) -> Result<Vec<SizeShare>, SpecError> {
 impl FromStr for Spec {
     type Err = SpecError;
 
-    /// Reads `key=value,key=value,…`; what is left out has its default.
+    /// Reads `key=value,key=value,…`; omitted keys have their defaults.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let mut spec = Self::default();
         for (key, text) in pairs(text)? {

@@ -1,5 +1,5 @@
-//! TCP of the background: every flow's sequence numbers follow its own bytes, and acknowledge what the other direction
-//! has sent. By choice in whole connections, each with a handshake and an end.
+//! TCP of the background: every flow's sequence numbers follow its own bytes, and acknowledge what the other
+//! direction has sent. Optionally in whole connections, each with a handshake and an end.
 
 use crate::flow::Flow;
 use crate::spec::TcpStyle;
@@ -13,7 +13,8 @@ pub(crate) const ACK: u8 = 0x10;
 
 /// Data segments of one direction that are acknowledged together at the latest (RFC 9293, section 3.8.6.3).
 const ACKED_TOGETHER: u8 = 2;
-/// How far the initial sequence numbers of two connections on the same ports lie apart, beyond what the first one sent.
+/// The distance between the initial sequence numbers of two connections on the same ports, beyond what the
+/// first one sent.
 const NEXT_CONNECTION: u32 = 250_007;
 
 /// Which packet of a conversation comes next.
@@ -33,7 +34,7 @@ pub(crate) struct TcpStreams {
     used: Vec<u32>,
     /// By conversation; empty without handshakes.
     connections: Vec<Connection>,
-    /// Data segments of a connection: 1 to this many, drawn alike.
+    /// Data segments of a connection: 1 to this many, drawn uniformly.
     most_segments: u64,
     random: Xoshiro256PlusPlus,
 }
@@ -43,13 +44,13 @@ struct Connection {
     phase: Phase,
     /// Data segments by direction that were not acknowledged yet.
     unacknowledged: [u8; 2],
-    /// Data segments to come.
+    /// Remaining data segments.
     left: u16,
 }
 
 const _: () = assert!(size_of::<Connection>() == 6);
 
-/// What comes next. The client, which opens and closes, has the even rank.
+/// The next event. The client, which opens and closes, has the even rank.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(u8)]
 enum Phase {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// The flows that each list of the JSON form has.
+/// The flows in each list of the JSON form.
 const TOP: usize = 100;
 
 /// Packets and bytes of a flow, an event or a run.
@@ -105,14 +105,14 @@ pub struct Totals {
     /// Time of the last packet.
     #[serde(serialize_with = "json_integer")]
     pub last_ns: u64,
-    /// What `--loss` must find in all; `None` where not all frames came.
+    /// What `--loss` must find in all; `None` if not all frames arrived.
     pub tcp_loss: Option<LossTruth>,
 }
 
 /// One planted event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EventTruth {
-    /// What it is.
+    /// Its kind.
     pub kind: EventKind,
     /// Its one source, if it has one.
     pub src_addr: Option<IpAddr>,
@@ -139,7 +139,7 @@ pub struct EventTruth {
     /// Time of its last packet.
     #[serde(serialize_with = "json_integer")]
     pub last_ns: u64,
-    /// What `--loss` must find in it; `None` where not all of its frames came.
+    /// What `--loss` must find in it; `None` if not all of its frames arrived.
     pub tcp_loss: Option<LossTruth>,
 }
 
@@ -161,7 +161,7 @@ pub struct FlowTruth {
     pub count: FlowCount,
 }
 
-/// What a truth is made from, beside the counts.
+/// What a truth is made from, in addition to the counts.
 pub(crate) struct Run<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) keys: &'a Flows,
@@ -182,9 +182,9 @@ pub struct Truth {
     pub totals: Totals,
     /// The planted events of which at least one packet was generated, in the order of the specification.
     pub events: Vec<EventTruth>,
-    /// The 100 flows with most packets, largest first; equals by key.
+    /// The 100 flows with most packets, largest first; ties by key.
     pub top_packets: Vec<FlowTruth>,
-    /// The 100 flows with most layer-3 bytes, largest first; equals by key.
+    /// The 100 flows with most layer-3 bytes, largest first; ties by key.
     pub top_bytes: Vec<FlowTruth>,
     /// Every flow of which a packet was generated.
     #[serde(skip)]
@@ -277,7 +277,7 @@ fn event_truth(
     }
 }
 
-/// How many different values there are, and the value if it is one.
+/// The number of distinct values, and the value if there is only one.
 fn distinct<T: Ord + Copy>(values: impl Iterator<Item = T>) -> (u64, Option<T>) {
     let mut values: Vec<T> = values.collect();
     values.sort_unstable();

@@ -1,4 +1,4 @@
-//! The generator against recounts of its own bytes, by parsing that shares nothing with it.
+//! The generator against recounts of its own bytes, by a parser that shares no code with it.
 
 use packet::{FlowKey, Key, KeySpec};
 use std::collections::{HashMap, HashSet};
@@ -156,7 +156,7 @@ fn planted_paths_keep_their_times_and_the_run_its_count() {
     let kinds: Vec<EventKind> = truth.events.iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [EventKind::Elephant, EventKind::Retransmission, EventKind::Loss]);
     let [_, again, lost] = truth.events.as_slice() else { panic!("three") };
-    // Handshake, end, acknowledgements, data, and what was lost behind the tap.
+    // Handshake, end, acknowledgements, data, and what was lost after the tap.
     let loss = again.tcp_loss.expect("all came");
     assert_eq!((again.count.packets, again.flows), (4 * 1006 + loss.retrans_count, 8));
     assert_eq!((lost.count.packets, lost.flows), (3 * 606, 6));

@@ -80,7 +80,7 @@ fn numbers_follow_the_flows_own_bytes() {
     }
 }
 
-/// How far a connection has come.
+/// The progress of a connection.
 #[derive(Default)]
 struct Connection {
     client: Option<Side>,

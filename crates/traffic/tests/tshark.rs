@@ -21,7 +21,7 @@ fn write_capture(path: &std::path::Path, spec: Spec) {
     file.flush().expect("write");
 }
 
-/// What tshark is asked for, of each frame.
+/// What is requested from tshark for each frame.
 const FIELDS: [&str; 10] = [
     "_ws.malformed",
     "_ws.expert.severity",

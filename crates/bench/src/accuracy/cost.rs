@@ -1,4 +1,5 @@
-//! What tasks cost: six at once beside the plain record, and three structures of one size beside each other.
+//! What tasks cost: six at once compared with the plain record, and three structures of one size compared
+//! with each other.
 
 use super::BENCH;
 use super::metrics::{Metric, score};
@@ -22,11 +23,11 @@ use task::{
     WorkerId,
 };
 
-/// What all six tasks may cost at most, in times the plain record.
+/// The maximum cost of all six tasks, as a multiple of the plain record.
 const ASKED_TIMES: f64 = 3.0;
-/// Sizes that lie in the second cache, in the last one, and in memory (section 3.3).
+/// Sizes that fit into L2, into the last-level cache, and only into memory (section 3.3).
 const SIZES: [usize; 3] = [128 << 10, 2 << 20, 32 << 20];
-/// The fastest first, as the papers say.
+/// The fastest first, as in the papers.
 const ORDER: [Structure; 3] = [Structure::SimpleHashTable, Structure::CountMin, Structure::SpaceSavingHeap];
 
 /// Runs both.
@@ -52,7 +53,7 @@ pub(super) fn run(
 struct Round {
     tasks: Tasks,
     counter: TaskCounter,
-    /// States that wait for their turn.
+    /// States that wait to be used.
     spare: Option<Box<TaskStates>>,
 }
 
@@ -76,7 +77,7 @@ impl Round {
         thread_time() - began
     }
 
-    /// Answers about the last time, and the memory of what counted one address family, as their notes have it.
+    /// The answers of the last round, and the memory for one address family, from their notes.
     fn answers(self) -> (Vec<TaskAnswer>, u64) {
         let states = self.counter.into_states();
         let mut desk = Desk::new(self.tasks, 1);
@@ -94,7 +95,7 @@ struct Plain {
     records: Records,
 }
 
-/// Adds up what a table gives out at the end.
+/// Adds up what a table returns at the end.
 #[derive(Default)]
 struct Records {
     flows: usize,
@@ -156,8 +157,8 @@ fn params(part: &'static str, task: &str, stream: &Stream, memory: &str) -> Vec<
     ]
 }
 
-/// One task of each kind as the planner chooses, all at once in the memory in which something is promised of each; each of them alone; and
-/// all in a mebibyte each.
+/// One task of each kind as the planner chooses, all at once with the memory of their promises; each of them
+/// alone; and all with a mebibyte each.
 fn six_at_once(
     stream: &Stream,
     sample: &Sample,
@@ -213,7 +214,7 @@ fn six_at_once(
             Turn::Tasks(round, TaskGroup { variant, memory, tasks }) => {
                 let chosen = chosen(&round.tasks);
                 let (answers, bytes) = round.answers();
-                // A change has no window before it here: it is counted, and has nothing to say.
+                // A change has no window before it here: it is counted, but has no answer.
                 let is_answered = |((question, _), answer): (&(&Question, _), &TaskAnswer)| {
                     let truth = || counted.truth(question);
                     question.kind == Kind::Change || truth().is_some_and(|truth| is_near(&truth, answer))
@@ -242,14 +243,14 @@ fn six_at_once(
     Ok(())
 }
 
-/// What the planner took for each task.
+/// The planner's choice for each task.
 fn chosen(tasks: &Tasks) -> String {
     let of_task =
         |(spec, choice): (&TaskSpec, &Choice)| format!("{}: {}", spec.kind, choice.structure.name());
     tasks.choices().map(of_task).collect::<Vec<_>>().join(", ")
 }
 
-/// Not a promise of how good an answer is, only that it is one about these packets.
+/// Does not check the accuracy of an answer, only that it is about these packets.
 fn is_near(truth: &Truth, answer: &TaskAnswer) -> bool {
     let score = score(truth, answer);
     let at_most = |metric, most| score.get(metric).is_none_or(|value| value <= most);
@@ -262,7 +263,7 @@ fn is_near(truth: &Truth, answer: &TaskAnswer) -> bool {
         && at_most(Metric::Wmre, 1.0)
 }
 
-/// Simple Hash Table, Count-Min and heap, by address pairs as the paper has them.
+/// Simple Hash Table, Count-Min and heap, by address pairs as in the paper.
 fn three_of_a_size(
     stream: &Stream,
     sample: &Sample,

@@ -1,4 +1,4 @@
-//! How right an answer is.
+//! The accuracy of an answer.
 
 use super::truth::Truth;
 use flow::Estimate;
@@ -9,23 +9,23 @@ use task::{EstimatedFlow, Point, QuantileRow, TaskAnswer, TaskRows};
 /// A measure, as `docs/accuracy.md` defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Metric {
-    /// Of the flows named, the share that belongs there.
+    /// Precision: the share of the named flows that belong into the answer.
     Precision,
-    /// Of the flows that belong there, the share that is named.
+    /// Recall: the share of the flows that belong into the answer that is named.
     Recall,
     /// Their harmonic mean.
     F1,
-    /// Mean relative error over the flows that belong there; one that is not named has 1.
+    /// Mean relative error over the flows that belong into the answer; a flow that is not named has 1.
     Are,
     /// Mean absolute error over the same.
     Aae,
     /// Weighted mean relative difference of two size distributions (Kumar et al. 2004).
     Wmre,
-    /// Of one figure; of spreaders the mean over those that are some, which is [`Metric::Are`].
+    /// Relative error of one figure; of spreaders the mean over the true ones, which is [`Metric::Are`].
     RelativeError,
-    /// The largest distance between the share that was asked for and one that the value has.
+    /// The largest distance between the requested share and one that the value has.
     RankError,
-    /// Of the rows with bounds, the share whose bounds hold the truth.
+    /// The share of the rows with bounds whose bounds contain the truth.
     Coverage,
 }
 
@@ -165,7 +165,7 @@ fn of_bounds<'a>(score: &mut Score, rows: impl Iterator<Item = (&'a Estimate, f6
     covered(score, rows);
 }
 
-/// Whether each row's bounds hold, and with which probability that was promised.
+/// Whether each row's bounds hold, and the promised probability.
 fn covered(score: &mut Score, rows: impl Iterator<Item = (bool, f64)>) {
     let rows: Vec<(bool, f64)> = rows.collect();
     let holding = rows.iter().filter(|(holds, _)| *holds).count() as f64;
@@ -173,7 +173,7 @@ fn covered(score: &mut Score, rows: impl Iterator<Item = (bool, f64)>) {
     score.confidence = rows.iter().map(|(_, confidence)| *confidence).reduce(f64::min);
 }
 
-/// Σ|n − n̂| / Σ(n + n̂)/2 over all sizes; `None` where there are no flows on either side.
+/// Σ|n − n̂| / Σ(n + n̂)/2 over all sizes; `None` if there are no flows on either side.
 fn wmre(sizes: &HashMap<u64, f64>, rows: &[(u64, f64)]) -> Option<f64> {
     let mut estimated: HashMap<u64, f64> = HashMap::new();
     rows.iter().for_each(|(size, flows)| *estimated.entry(*size).or_default() += flows);
@@ -202,7 +202,7 @@ fn of_quantiles(score: &mut Score, values: &[Vec<Point>; 2], rows: &[QuantileRow
     covered(score, bounds);
 }
 
-/// The least value that this share of all does not lie above.
+/// The least value such that this share of all is not above it.
 fn quantile(values: &[Point], share: f64) -> Option<Point> {
     let rank = (share * values.len() as f64).ceil().max(1.0) as usize;
     values.get(rank.min(values.len()).checked_sub(1)?).copied()
@@ -234,7 +234,7 @@ mod tests {
             total: 0,
             lost: Some(0),
         };
-        TaskAnswer { name, note, status: "ok".to_owned(), rows }
+        TaskAnswer { name, note, status: "ok".to_owned(), rows, is_exact: false }
     }
 
     fn key(number: u8) -> FlowKey {

@@ -8,7 +8,7 @@ use super::trial::Design;
 use crate::Line;
 use serde_json::json;
 
-/// Seeds that promises are looked at with.
+/// Seeds with which promises are checked.
 const SEEDS: u64 = 10;
 
 /// A measure, and how good it has to be by the median.
@@ -34,13 +34,13 @@ const PROMISES: [Promise; 6] = [
 ];
 
 impl Promise {
-    /// True where the measure is as good as was promised.
+    /// True if the measure is as good as was promised.
     fn holds(&self, value: f64) -> bool {
         if self.metric == Metric::F1 { value >= self.limit } else { value <= self.limit }
     }
 }
 
-/// Of changes nothing is promised.
+/// Nothing is promised for changes.
 const USUAL_MEMORY: usize = 1 << 20;
 
 /// The memory in which something is promised of a question.

@@ -1,12 +1,12 @@
-//! What is asked of a window.
+//! The question about a window.
 
 use packet::KeySpec;
 use std::str::FromStr;
 use task::{Kind, Structure, TaskSpec};
 
-/// From which share of the packets on a flow is heavy (Alipourfard et al., section 3.1).
+/// The share of the packets from which on a flow is heavy (Alipourfard et al., section 3.1).
 const HEAVY: f64 = 0.002;
-/// From which share on a flow has changed.
+/// The share from which on a flow has changed.
 const CHANGED: f64 = 0.005;
 /// Contacts that make a spreader, for a million packets.
 const CONTACTS_PPM: u64 = 1_000;

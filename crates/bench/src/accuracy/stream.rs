@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use traffic::RankDraw;
 
-/// Windows of a capture that are read: what fits into memory.
+/// Windows of a capture that are read: the number that fits into memory.
 const MOST_WINDOWS: usize = 10;
 /// Of the background.
 const FLOWS: u64 = 300_000;
-/// Scans in both windows: parts of a million of the packets, each to another destination.
+/// Scans in both windows: parts of a million of the packets, each to a different destination.
 const SCANS: [u64; 4] = [4_000, 3_000, 2_000, 1_200];
-/// Elephants that come with the second window, and those that end with the first.
+/// Elephants that begin with the second window, and those that end with the first.
 const ELEPHANTS: &str = "elephant:share=2%:start=50%:end=100%/elephant:share=1%:start=50%:end=100%\
     /elephant:share=0.5%:start=50%:end=100%/elephant:share=0.3%:start=50%:end=100%\
     /elephant:share=1%:start=0%:end=50%/elephant:share=0.5%:start=0%:end=50%\
     /elephant:share=0.3%:start=0%:end=50%";
-/// Of the flows that may change places in the window before, every other one does.
+/// Every other one of the flows that may change places in the previous window does.
 const MOVED: usize = 64;
 
-/// What is planted into two windows of this many packets, the second of which is measured: sources with many destinations, a flood, and
-/// flows that come or go. It is an eighth of that window.
+/// What is planted into two windows of this many packets, the second of which is measured: sources with many
+/// destinations, a flood, and flows that begin or end. This is an eighth of that window.
 fn planted(packets: u64) -> String {
     let in_window = |ppm: u64| (packets * ppm / 1_000_000).max(1);
     let scan = |ppm: &u64| {
@@ -36,20 +36,20 @@ fn planted(packets: u64) -> String {
     )
 }
 
-/// A flow, and what its first packet was like.
+/// A flow, and its first packet.
 type RankedFlow = (PacketKey, PacketFields);
 
 /// A kind of stream, of which a seed makes windows.
 pub(super) enum Stream {
     /// Zipf(1) with planted events.
     Generated { packets: u64, flows: u64 },
-    /// Windows of a capture, as they are.
+    /// Windows of a capture, unchanged.
     Capture { name: String, windows: Vec<Window> },
     /// Packets drawn by Zipf's law from flows, the heaviest first.
     Ranked { of: String, flows: Vec<RankedFlow>, zipf: f64, packets: u64 },
 }
 
-/// A window, and the one before it where there is one.
+/// A window, and the previous one if any.
 pub(super) struct Sample {
     /// By which keys are hashed.
     pub(super) seed: Seed,
@@ -177,8 +177,8 @@ impl Stream {
     }
 }
 
-/// Which flow had this rank in the window before: some of the heaviest had changed places with flows of half the ranks, so that there are
-/// changes to find.
+/// The flow with this rank in the previous window: some of the heaviest are exchanged with flows of half the
+/// ranks, so that there are changes to find.
 fn moved(rank: usize, flows: usize) -> usize {
     let half = flows / 2;
     match rank {
@@ -189,7 +189,7 @@ fn moved(rank: usize, flows: usize) -> usize {
     }
 }
 
-/// A key as it can be compared with those of the other family.
+/// A key in a form that can be compared with those of the other family.
 type FlowBytes = (bool, [u8; 40]);
 
 fn bytes_of(key: &PacketKey) -> FlowBytes {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use task::{Kind, Structure};
 
-/// Digits behind the point of a measure.
+/// Decimal places of a measure.
 const DIGITS: i32 = 5;
 
 /// What is tried.
@@ -38,7 +38,7 @@ impl Case {
     }
 }
 
-/// What came out of a case: by seed, or why it cannot be.
+/// The result of a case: by seed, or why it cannot be run.
 #[derive(Debug, Default)]
 pub(super) struct Trials {
     pub(super) scores: Vec<Score>,
@@ -46,15 +46,15 @@ pub(super) struct Trials {
     pub(super) times: Vec<f64>,
     pub(super) chosen: Option<Structure>,
     memory_bytes: Option<u64>,
-    /// Answers that are of all packets of their window.
+    /// Answers that cover all packets of their window.
     complete: usize,
-    /// The first answer's status that was not well.
+    /// The first answer's status that was not `ok`.
     status: Option<String>,
     pub(super) refused: Option<String>,
 }
 
 impl Trials {
-    /// What came out of a window of this many packets.
+    /// The result for a window of this many packets.
     fn add(&mut self, tried: Result<(Score, Outcome), String>, packets: u64) {
         match tried {
             Ok((score, Outcome { answer, structure, ns })) => {
@@ -69,7 +69,7 @@ impl Trials {
         }
     }
 
-    /// Every seed was answered, and about all packets of its window.
+    /// Every seed was answered, and each answer covers all packets of its window.
     fn is_checked(&self) -> bool {
         self.refused.is_none() && !self.scores.is_empty() && self.complete == self.scores.len()
     }
@@ -108,7 +108,7 @@ pub(super) struct Study<'a> {
     pub(super) cases: Vec<Case>,
     /// At least this many.
     pub(super) seeds: u64,
-    /// Cases that are tried at a time; more than one where nobody looks at times.
+    /// Cases that are tried at a time; more than one where times are not measured.
     pub(super) threads: usize,
 }
 
@@ -194,7 +194,7 @@ impl Study<'_> {
         ]
     }
 
-    /// Gives out a line for each case.
+    /// Emits a line for each case.
     ///
     /// # Errors
     /// As [`Study::run`].
@@ -205,7 +205,7 @@ impl Study<'_> {
     }
 }
 
-/// Median, least and most of a measure; `None` where it never meant anything.
+/// Median, least and most of a measure; `None` if it never meant anything.
 pub(super) fn spread(scores: &[Score], metric: Metric) -> Option<[f64; 3]> {
     let values: Vec<f64> = scores.iter().filter_map(|score| score.get(metric)).collect();
     let [least, most] = compare::spread(&values);

@@ -5,9 +5,9 @@ use crate::Line;
 use crate::line::to_digits;
 use serde_json::Value;
 
-/// What stands where nothing was measured.
+/// The entry where nothing was measured.
 const NOTHING: &str = "–";
-/// The measure that a task is about, the first that it has.
+/// The main measure of a task: the first that it has.
 const MAIN: [Metric; 4] = [Metric::RelativeError, Metric::Wmre, Metric::RankError, Metric::F1];
 
 /// All tables of a run's lines.
@@ -51,7 +51,7 @@ fn member<'a>(line: &'a Line, name: &str) -> Option<&'a Value> {
     line.params.iter().chain(&line.more).find(|(of, _)| *of == name).map(|(_, value)| value)
 }
 
-/// A parameter or another member, as people read it.
+/// A parameter or another member, in readable form.
 fn text(line: &Line, name: &str) -> String {
     match member(line, name) {
         Some(Value::String(text)) => text.clone(),
@@ -108,7 +108,7 @@ fn measure(line: &Line, metric: Metric) -> String {
     }
 }
 
-/// Three digits of what is large, four behind the point of what is small.
+/// Three digits for large numbers, four decimal places for small ones.
 fn short(value: f64) -> f64 {
     match value.abs() {
         size if size >= 100.0 => to_digits(value, 0),
@@ -128,7 +128,7 @@ fn mpps(line: &Line) -> String {
     if mpps.is_finite() { to_digits(mpps, 1).to_string() } else { NOTHING.to_owned() }
 }
 
-/// A line for each structure and whatever else lines differ in, with all that was measured.
+/// A line for each structure and all other differences between lines, with all measures.
 fn every_measure(lines: &[&Line], parameter: &str) -> String {
     let has = |metric: &Metric| lines.iter().any(|line| member(line, metric.names()[0]).is_some());
     let metrics: Vec<Metric> = Metric::ALL.into_iter().filter(has).collect();
@@ -147,7 +147,7 @@ fn every_measure(lines: &[&Line], parameter: &str) -> String {
     table(&headings, &answered.iter().map(row).collect::<Vec<_>>()) + &refusals(lines)
 }
 
-/// The structure; of the planner's choice, which one it was.
+/// The structure; for the planner's choice, the chosen one.
 fn variant(line: &Line) -> String {
     match member(line, "chosen") {
         Some(Value::String(chosen)) => format!("{}: {chosen}", line.variant),
@@ -155,7 +155,7 @@ fn variant(line: &Line) -> String {
     }
 }
 
-/// One measure: structures by whatever else the lines differ in.
+/// One measure: structures by all other differences between the lines.
 fn pivot(lines: &[&Line], parameter: &str) -> String {
     let Some(metric) = main_of(lines) else { return format!("Nothing to measure.\n\n{}", refusals(lines)) };
     let columns: Vec<String> = by(lines, &[parameter]).into_iter().map(|(title, _)| title).collect();
@@ -187,12 +187,12 @@ fn structures<'a>(lines: &[&'a Line]) -> Vec<(String, Vec<&'a Line>)> {
     groups
 }
 
-/// What could not be, and why; each reason once.
+/// What was not possible, and why; each reason once.
 fn refusals(lines: &[&Line]) -> String {
     let mut reasons: Vec<String> = Vec::new();
     for line in lines {
         if let Some(Value::String(why)) = member(line, "refused") {
-            // Behind what was asked for.
+            // Follows the requested value.
             let why = why.rsplit_once("structure=").map_or(why.as_str(), |(_, why)| why);
             let reason = if why.starts_with(&line.variant) {
                 why.to_owned()

@@ -52,7 +52,7 @@ pub(super) struct Shared {
     pub(super) packets: u64,
 }
 
-/// What came out.
+/// The result.
 pub(super) struct Outcome {
     pub(super) answer: TaskAnswer,
     /// What counted.
@@ -61,7 +61,7 @@ pub(super) struct Outcome {
     pub(super) ns: f64,
 }
 
-/// Counts a window, and the one before it where that is wanted, and answers.
+/// Counts a window, and the previous one if required, and answers.
 ///
 /// # Errors
 /// One line: why the structure cannot do this.

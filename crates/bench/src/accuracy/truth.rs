@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use task::Kind;
 use task::Point;
 
-/// Bits of an IPv6 address that quantiles look at.
+/// Bits of an IPv6 address that quantiles use.
 const IPV6_BITS: u32 = 48;
 
 /// Packets of every 5-tuple.
@@ -17,13 +17,13 @@ type Counts = HashMap<FlowKey, u64>;
 /// What is true of a window, in the form of one kind of answer.
 #[derive(Debug)]
 pub(super) enum Truth {
-    /// The figure of every flow, and from which on it belongs into the answer, whatever its sign.
+    /// The figure of every flow, and the absolute value from which on it belongs into the answer.
     Flows { figures: HashMap<FlowKey, f64>, least: f64 },
-    /// How many flows have each size.
+    /// The number of flows of each size.
     Sizes(HashMap<u64, f64>),
     /// Bits.
     Entropy(f64),
-    /// All values in order, by family; of what has no family all among the first.
+    /// All values in order, by family; values without a family are all in the first.
     Quantiles([Vec<Point>; 2]),
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Truth {
 pub(super) struct Counted<'a> {
     window: &'a Window,
     now: Counts,
-    /// Of the window before.
+    /// Values of the previous window.
     before: Option<Counts>,
 }
 
@@ -48,7 +48,7 @@ fn count(window: &Window) -> Counts {
     counts
 }
 
-/// What is left of a flow's key.
+/// The reduced key of a flow.
 fn part(key: &FlowKey, spec: &KeySpec) -> FlowKey {
     let has = |column| spec.columns().any(|name| name == column);
     FlowKey {
@@ -71,7 +71,7 @@ impl<'a> Counted<'a> {
         self.now.len()
     }
 
-    /// The truth about one question; `None` where there is none: a change in a window that none came before.
+    /// The truth about one question; `None` if there is none: a change in a window without a predecessor.
     pub(super) fn truth(&self, question: &Question) -> Option<Truth> {
         Some(match question.kind {
             Kind::HeavyHitters => {

@@ -30,7 +30,7 @@ impl Window {
         self.packets += 1;
     }
 
-    /// Gives out every packet; within a burst those of IPv4 come first.
+    /// Emits every packet; within a burst those of IPv4 come first.
     pub(super) fn each(&self, mut packet: impl FnMut(PacketKey, &PacketFields)) {
         for bursts in &self.bursts {
             bursts.v4.packets().iter().for_each(|one| packet(PacketKey::V4(one.key), &one.fields));

@@ -11,7 +11,7 @@ pub(super) fn low(hash: u32) -> usize {
     usize::from(hash as u16)
 }
 
-/// The high half tells the entries of a bucket apart.
+/// The high half distinguishes the entries of a bucket.
 #[inline(always)]
 pub(super) fn high(hash: u32) -> u16 {
     (hash >> 16) as u16
@@ -30,11 +30,11 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Counts a packet; false where both entries are other flows'.
+    /// Counts a packet; false if both entries are other flows'.
     ///
-    /// An entry is free while it has counted nothing. FloWatcher's program takes a high half of 0 for that, so
-    /// that of one flow in 65,536 the entry, with its counts, is taken over by the next; the paper does not say
-    /// so, and it is not done here.
+    /// An entry is free while it has counted nothing. FloWatcher's program marks a free entry by a high half
+    /// of 0, so that for one flow in 65,536 the entry, with its counts, is taken over by the next. The paper
+    /// does not describe this, and it is not done here.
     #[inline(always)]
     pub(super) fn count(&mut self, high: u16) -> bool {
         for (known, counted) in self.highs.iter_mut().zip(&mut self.counted) {
@@ -49,7 +49,7 @@ impl Pair {
         false
     }
 
-    /// Takes a free entry for a flow with what it has counted; false where there is none.
+    /// Takes a free entry for a flow with what it has counted; false if there is none.
     pub(super) fn load(&mut self, high: u16, counted: Counted) -> bool {
         let free = self.counted.iter().position(|counted| counted.packets == 0);
         if let Some(at) = free {

@@ -6,7 +6,7 @@ use super::flows::{Flow, Packets};
 use super::list::{Link, Lists};
 use super::table::{Entries, Knows, Table};
 
-/// A bucket in a cache line of its own: two entries, and a list of those that came later.
+/// A bucket in a separate cache line: two entries, and a list of later ones.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Bucket {

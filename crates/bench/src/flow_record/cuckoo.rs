@@ -1,4 +1,4 @@
-//! Edison's table beside FloWatcher's, which do not hash keys.
+//! Edison's table compared with FloWatcher's, which do not hash keys.
 
 use super::counted::Counted;
 use super::flows::Packets;

@@ -4,18 +4,19 @@ use super::bucket::{BUCKETS, Pair, hash_of, high, low};
 use super::flows::Packets;
 use super::table::{Entries, Knows, Table};
 
-/// A bucket in a cache line of its own.
+/// A bucket in a separate cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Bucket {
     entries: Pair,
-    /// Packets of all flows that came when both entries were taken: one number for them all, by no flow.
+    /// Packets of all flows that arrived when both entries were taken: one number for all of them, not by
+    /// flow.
     untracked: u64,
 }
 
-/// 2^16 buckets of two entries. As published: the first two different hashes that arrive in a bucket have its
-/// entries for good, as nothing is ever evicted; packets of any other are counted together, by bucket and by no
-/// flow (FloWatcher's run-to-completion program; its pipeline program forgets them). Flows of one hash are one.
+/// 2^16 buckets of two entries. As published: the first two different hashes that arrive in a bucket keep its
+/// entries, as nothing is ever evicted; packets of any other are counted together, by bucket and not by flow
+/// (FloWatcher's run-to-completion program; its pipeline program forgets them). Flows of one hash are one.
 #[derive(Debug)]
 pub(super) struct Double(Vec<Bucket>);
 

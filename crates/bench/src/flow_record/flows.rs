@@ -49,9 +49,9 @@ impl Flow {
 /// Which flows come when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// As packets are drawn: of a skewed stream the heavy flows come first, and some never.
+    /// In the order of drawing: in a skewed stream the heavy flows are first, and some never occur.
     Drawn,
-    /// Before those, every flow sends one packet, in an order that has nothing to do with its weight.
+    /// Before those, every flow sends one packet, in an order independent of the weights.
     AnyOrder,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Traffic {
     sampled_hashes: Vec<u32>,
     /// In the order of their first packets.
     pub(super) flows: Vec<Flow>,
-    /// Where in `flows`.
+    /// The index in `flows`.
     places: HashMap<KeyV4, u32>,
 }
 
@@ -120,7 +120,7 @@ impl Traffic {
     }
 
     /// Chooses this many of the drawn packets, at even distances: the first ones alone would be those of the
-    /// flows that came first, which lists have at their heads.
+    /// earliest flows, which are at the heads of lists.
     pub(super) fn sample(&mut self, count: usize) {
         let keys = self.stream.keys();
         let chosen = (0..count).map(|at| self.before + at * (keys.len() - self.before) / count);

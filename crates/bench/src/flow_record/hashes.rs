@@ -1,4 +1,4 @@
-//! Hash functions on 5-tuples, alone (figure 6a): how fast, and how many flows they take for one another.
+//! Hash functions on 5-tuples, alone (figure 6a): how fast, and how many flows they confuse.
 
 use super::BENCH;
 use super::bucket::low;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Tuples that are hashed again and again: 52 KiB, which L2 has.
+/// Tuples that are hashed repeatedly: 52 KiB, which fit into L2.
 const INPUTS: usize = 4096;
 const PASSES: usize = 500;
 const SEED: u32 = 1;
@@ -37,7 +37,7 @@ struct Folded {
 
 /// One pass over all inputs, compiled for one function.
 type Pass = dyn Fn(&[Tuple]) -> Folded;
-/// Whether a pass gave what it should, found out another way.
+/// Whether a pass gave the correct result, computed in a different way.
 type Check = dyn Fn(&[Tuple], Folded) -> bool;
 
 /// A function under test.
@@ -68,7 +68,7 @@ impl Function {
         Self { name, bytes, pass, one, check: Box::new(check) }
     }
 
-    /// Checked by hashing again what is in a slice, for which its tests have published vectors.
+    /// Checked by hashing the data again in a slice, for which its tests have published vectors.
     fn of_slice(
         name: &'static str,
         hash: fn(&[u8], u32) -> u32,
@@ -81,8 +81,8 @@ impl Function {
     }
 }
 
-/// The Toeplitz hash without tables, as DPDK's `rte_softrss` goes about it: for each bit that is set in a word
-/// of the input, the 32 bits of the key from there on.
+/// The Toeplitz hash without tables, as in DPDK's `rte_softrss`: for each bit that is set in a word of the
+/// input, the 32 bits of the key from there on.
 #[inline(always)]
 fn toeplitz_by_bits(words: &[u32; 3], key: &[u32; 4]) -> u32 {
     let mut hash = 0;
@@ -207,8 +207,8 @@ fn point(flows: u64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// Of the hashes of different flows: how many are different, how many flows share theirs with another, and how
-/// many would find no place in the double hash.
+/// Of the hashes of distinct flows: how many are distinct, how many flows share theirs, and how many would
+/// find no place in the double hash.
 fn collisions(mut hashes: Vec<u32>) -> [(&'static str, Value); 4] {
     let flows = hashes.len();
     let percent = |part: usize| json!(to_digits(100.0 * part as f64 / flows.max(1) as f64, 5));

@@ -1,5 +1,4 @@
-//! What it costs to find out whose packet it is (figure 6b): from the descriptor alone, or from headers in
-//! memory.
+//! The cost of identifying a packet's flow (figure 6b): from the descriptor alone, or from headers in memory.
 
 use super::BENCH;
 use super::flows::{Arrival, Traffic};
@@ -28,7 +27,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 #[derive(Clone)]
 #[repr(C, align(64))]
 struct Mbuf {
-    /// Where in `buffer` the frame begins.
+    /// The offset of the frame in `buffer`.
     data_offset: u16,
     /// What the card computed.
     rss: u32,
@@ -45,8 +44,7 @@ impl Mbuf {
         Self { data_offset: Self::HEADROOM, rss, _rest_of_descriptor: [0; 120], buffer }
     }
 
-    /// The headers; where they are is taken for granted, as in the paper's measurement: Ethernet, then IPv4
-    /// without options.
+    /// The headers at fixed offsets, as in the paper's measurement: Ethernet, then IPv4 without options.
     #[inline(always)]
     fn headers(&self) -> &[u8; HEADERS] {
         // Masked to what lies within the buffer, so that no check is left: DPDK has none.
@@ -72,10 +70,10 @@ const DST_PORT: usize = 36;
 /// Bytes of Ethernet, IPv4 and ports.
 const HEADERS: usize = 38;
 
-/// What is read of all packets, in host order, each member added up for itself.
+/// The sums of what is read of all packets, in host order, separately for each member.
 type Sums = [u64; 5];
 
-/// What a frame holds, as the key stream says without looking at it.
+/// What a frame holds, as known from the key stream without parsing it.
 #[derive(Clone, Copy)]
 struct Sent {
     tuple: Tuple,
@@ -88,7 +86,7 @@ struct Way {
     /// Bytes of the frame that it reads.
     bytes: usize,
     pass: fn(&[Mbuf]) -> Sums,
-    /// What a pass should give.
+    /// The expected result of a pass.
     expected: fn(&[Sent]) -> Sums,
 }
 

@@ -17,7 +17,7 @@ struct Group {
     /// Packets of the first flow.
     of_first: u32,
     sampled: u32,
-    /// Among the first two of their bucket.
+    /// True for the first two of their bucket.
     is_early: bool,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Model<'a> {
                 is_early: false,
             })
             .collect();
-        // Nothing leaves a bucket, so those who have its two entries are those who came first.
+        // Nothing leaves a bucket, so its two entries belong to the first two flows.
         groups.sort_unstable_by_key(|group| (low(group.hash), group.first));
         for bucket in groups.chunk_by_mut(|a, b| low(a.hash) == low(b.hash)) {
             bucket.iter_mut().take(2).for_each(|group| group.is_early = true);
@@ -75,7 +75,7 @@ impl<'a> Model<'a> {
     }
 
     /// Compares a table's answer, after the whole stream and this many passes over the sample, with what it
-    /// should be, and says how far it is from the truth about the whole stream.
+    /// should be, and returns how far it is from the truth about the whole stream.
     pub(super) fn compare(&self, table: &mut dyn Table, passes: u64) -> (bool, Miscount) {
         let untracked = table.untracked();
         match table.entries() {
@@ -116,7 +116,7 @@ impl<'a> Model<'a> {
         let expected = kept.iter().map(|group| (group.hash, Counted::of(group.counted(passes))));
         let left_out: u64 = left_out.iter().map(|group| group.counted(passes)).sum();
         let agrees = expected.eq(entries.iter().copied()) && untracked == left_out;
-        // What is lost is what the table says, not what the model does.
+        // Losses are counted from the table's entries, not from the model's.
         let mut miscount = self.nothing_right(entries.len());
         for group in &self.groups {
             if entries.binary_search_by_key(&group.hash, |&(hash, _)| hash).is_ok() {

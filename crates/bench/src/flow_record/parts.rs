@@ -1,4 +1,5 @@
-//! What each optional part of a record costs beside the plain one: frames in memory to updated record, in one run.
+//! What each optional part of a record costs compared with the plain one: frames in memory to updated record,
+//! in one run.
 
 use crate::compare::{in_turn, median_ratio, ns};
 use crate::{Line, Points};
@@ -17,7 +18,7 @@ const BURST: usize = 64;
 /// Ethernet, IPv4, TCP and 6 bytes of payload: the least frame.
 const FRAME: usize = 60;
 const PAYLOAD: u32 = FRAME as u32 - 54;
-/// Frames per swept entry, as the engine's replay has it.
+/// Frames per swept entry, as in the engine's replay.
 const FRAMES_PER_SWEPT: usize = 8;
 /// Nanoseconds between two frames.
 const SPACING_NS: u64 = 100;
@@ -60,7 +61,8 @@ impl Variant {
 /// has sent. Of one flow in a thousand one segment a pass is missing, so that a tracker that finds nothing is found out.
 struct Trace {
     frames: Vec<[u8; FRAME]>,
-    /// What a further pass adds to each frame's sequence and acknowledgement number, so that it goes on where the last ended.
+    /// What a further pass adds to each frame's sequence and acknowledgement number, so that it continues
+    /// where the last pass ended.
     steps: Vec<[u32; 2]>,
     flows: HashMap<KeyV4, Flow>,
 }
@@ -130,7 +132,7 @@ impl Trace {
         Self { frames, steps, flows }
     }
 
-    /// Goes on to the next pass, or back to the first.
+    /// Continues with the next pass, or back to the first.
     fn step(&mut self, forward: bool) {
         for (frame, steps) in self.frames.iter_mut().zip(&self.steps) {
             for (at, step) in [38, 42].into_iter().zip(steps) {
@@ -229,7 +231,8 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     Ok(())
 }
 
-/// Two passes, of which the second is timed: every flow is there then. Its time, the memory, and what came of it.
+/// Two passes, of which the second is timed: every flow exists then. Returns its time, the memory, and the
+/// result.
 fn round(variant: &Variant, trace: &mut Trace) -> (f64, u64, Vec<FlowRecord>) {
     let seed = Seed::new(7);
     let limits = Limits::new(usize::MAX >> 1, 1 << 28);
@@ -283,7 +286,7 @@ fn parse<const IS_PLAIN: bool>(parser: &mut BurstParser, burst: &[[u8; FRAME]], 
     }
 }
 
-/// Packets of every flow, and what the variant's part says, against the truth of two passes.
+/// Packets of every flow, and the figures of the variant's part, against the truth of two passes.
 fn is_true(variant: &Variant, records: &[FlowRecord], trace: &Trace) -> bool {
     let packets = trace.frames.len() as u64;
     let directions: Vec<&FlowRecord> =
@@ -309,7 +312,7 @@ fn is_true(variant: &Variant, records: &[FlowRecord], trace: &Trace) -> bool {
         })
 }
 
-/// Another key merges flows: what it has of each is made here from the 5-tuple's text form.
+/// Another key merges flows: the expected values are derived from the 5-tuple's text form.
 fn are_merged(variant: &Variant, records: &[&FlowRecord], trace: &Trace) -> bool {
     type Merged = (Option<IpAddr>, Option<IpAddr>, Option<u16>);
     let of = |key: &FlowKey| -> Merged {

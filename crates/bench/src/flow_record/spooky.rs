@@ -2,14 +2,14 @@
 
 /// A number without any pattern, odd and not zero.
 const CONSTANT: u64 = 0xdead_beef_dead_beef;
-/// Messages of this many bytes and more are hashed another way, which is not here.
+/// Messages of this many bytes and more are hashed by another algorithm, which is not implemented.
 const LONG: usize = 192;
 
-/// How far each step of the two mixers turns its word.
+/// The rotation of each step of the two mixers.
 const MIX: [u32; 12] = [50, 52, 30, 41, 54, 48, 38, 37, 62, 34, 5, 36];
 const END: [u32; 11] = [15, 52, 26, 51, 28, 9, 47, 54, 32, 25, 63];
 
-/// One step per turn; the four words take turns, from the third on.
+/// One step per rotation; it alternates over the four words, from the third on.
 #[inline(always)]
 fn mix(h: &mut [u64; 4]) {
     for (step, turn) in MIX.into_iter().enumerate() {

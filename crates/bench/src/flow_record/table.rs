@@ -7,9 +7,9 @@ use packet::KeyV4;
 /// By what a table knows a flow, and so which flows it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Knows {
-    /// The key: all of them.
+    /// The key: all flows.
     Keys,
-    /// The RSS hash: flows of one hash are one.
+    /// The RSS hash: flows with the same hash count as one.
     Hashes,
     /// The RSS hash, and no more than the two first to arrive of those with the same low half.
     TwoHashesPerBucket,
@@ -29,15 +29,15 @@ pub(super) trait Table {
     fn knows(&self) -> Knows;
     /// Empties it.
     fn renew(&mut self);
-    /// True where the time for a packet grows with the number of flows.
+    /// True if the time for a packet grows with the number of flows.
     fn is_list(&self) -> bool {
         false
     }
-    /// Makes an empty list what counting all packets of these flows would have made it, in a time that does not
-    /// depend on its length.
+    /// Brings an empty list into the state after counting all packets of these flows, in a time independent
+    /// of its length.
     fn load(&mut self, _: &[Flow]) {}
     fn count(&mut self, packets: Packets<'_>);
-    /// What it takes, without what an allocator adds.
+    /// Its memory, without the allocator's overhead.
     fn memory_bytes(&self) -> u64;
     /// Packets that no entry counts.
     fn untracked(&self) -> u64 {

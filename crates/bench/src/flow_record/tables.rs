@@ -1,4 +1,4 @@
-//! FloWatcher's flow tables beside Edison's, on the same packets: speed and miscount.
+//! FloWatcher's flow tables compared with Edison's, on the same packets: speed and miscount.
 
 use super::BENCH;
 use super::bucket::BUCKETS;
@@ -17,8 +17,7 @@ use std::time::Instant;
 
 /// What memory is for.
 pub(super) const MOST_PACKETS: u64 = 1 << 28;
-/// How many entries the timed pass of a list may visit, about, and at least how many packets it has all the
-/// same.
+/// About how many entries the timed pass of a list may visit, and how many packets it has at least.
 const TIMED_VISITS: f64 = 8e6;
 const LEAST_TIMED: usize = 250_000;
 /// A list that visits more entries while it is filled is filled once, not in each round.
@@ -33,7 +32,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     for &flows in &flows {
         for &zipf in &skews {
             let packets = points.packets.unwrap_or(flows.saturating_mul(2).max(4_000_000)).min(MOST_PACKETS);
-            // Uniform flows come in an order that says nothing of their weight as it is.
+            // Uniform flows need no shuffling: their order is independent of their weight.
             let arrivals =
                 if zipf > 0.0 { &[Arrival::Drawn, Arrival::AnyOrder][..] } else { &[Arrival::Drawn] };
             for &arrival in arrivals {
@@ -54,7 +53,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 /// A variant and what was measured of it.
 struct Variant {
     table: Box<dyn Table>,
-    /// It is filled, and stays so.
+    /// It is filled, and remains so.
     is_kept: bool,
     /// Nanoseconds of the passes that filled it; none where it was loaded.
     first_passes: Vec<f64>,

@@ -1,4 +1,4 @@
-//! FloWatcher's tables against models that count packet by packet, by what the paper says.
+//! FloWatcher's tables against models that count packet by packet, as the paper describes.
 
 use super::combined::Combined;
 use super::counted::Counted;
@@ -105,7 +105,8 @@ proptest! {
     }
 }
 
-/// The truth by a loop over packets that keeps who counted what: what the model says by sorting.
+/// The truth by a loop over packets that tracks which flow is counted where; the model derives the same by
+/// sorting.
 fn by_packet(traffic: &Traffic, entry_of: impl Fn(usize) -> Option<u32>) -> (u64, u64) {
     let flows = &traffic.flows;
     let mut owners: HashMap<u32, usize> = HashMap::new();

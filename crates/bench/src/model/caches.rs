@@ -1,4 +1,4 @@
-//! Sizes of the processor's caches, as the kernel tells them.
+//! Sizes of the processor's caches, as the kernel reports them.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ impl Caches {
     }
 }
 
-/// Of the cache of this level that holds data.
+/// The size of the data cache of this level.
 fn size(folder: &Path, level: u32) -> Option<u64> {
     fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).find_map(|cache| {
         let read = |name: &str| fs::read_to_string(cache.join(name)).ok();
@@ -52,7 +52,7 @@ fn size(folder: &Path, level: u32) -> Option<u64> {
     })
 }
 
-/// `32K`, `2M` or a number of bytes; 0 is what a virtual machine says that knows none.
+/// `32K`, `2M` or a number of bytes; a virtual machine that knows none reports 0.
 fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let (number, unit) = match text.strip_suffix(['K', 'k']) {

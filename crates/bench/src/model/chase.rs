@@ -1,4 +1,5 @@
-//! How long a load waits for a cache or for memory: walks in which each load says where the next one goes.
+//! How long a load waits for a cache or for memory: walks in which each load determines the address of the
+//! next.
 
 use super::caches::LINE;
 use crate::compare::thread_time;
@@ -30,7 +31,7 @@ impl Cycle {
         Self(links)
     }
 
-    /// True where the walk comes to every line once before it is back: what makes it a measurement of all of
+    /// True if the walk comes to every line once before it is back: what makes it a measurement of all of
     /// them. It leaves them as near as they will be.
     pub(super) fn is_whole(&self) -> bool {
         let (mut at, mut sum) = (0, 0_u64);
@@ -58,7 +59,7 @@ impl Cycle {
     }
 
     /// Nanoseconds of `steps` loads from anywhere in the first `bytes`, each after the last. Of these a cache
-    /// serves as much as it holds. Drawing takes time of its own.
+    /// serves as much as it holds. Drawing takes additional time.
     pub(super) fn jump(&self, bytes: u64, steps: u64) -> f64 {
         let lines = (bytes as usize / LINE).clamp(1, self.0.len());
         let links = &self.0[..lines];

@@ -1,4 +1,4 @@
-//! One packet after the other, and how long one takes: a fence that waits for loads, and the time stamp
+//! Packets one at a time, and the time that one takes: a fence that waits for loads, and the time stamp
 //! counter.
 
 use crate::compare::ns;
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// Whether this processor's fence and counter are known here.
 pub(super) const IS_KNOWN: bool = cfg!(target_arch = "x86_64");
 
-/// Returns when all loads before it have their values: without it a processor works on the next packets
-/// meanwhile, and what one waits for is hidden behind the others.
+/// Returns when all loads before it have their values: without it a processor overlaps the next packets,
+/// which hides what one packet waits for.
 #[inline(always)]
 pub(super) fn wait_for_loads() {
     #[cfg(target_arch = "x86_64")]
@@ -18,7 +18,7 @@ pub(super) fn wait_for_loads() {
     }
 }
 
-/// The time stamp counter between two fences: what comes before it is done, what comes after it has not
+/// The time stamp counter between two fences: instructions before it have completed, those after it have not
 /// begun.
 #[inline(always)]
 pub(super) fn ticks() -> u64 {
@@ -36,7 +36,7 @@ pub(super) fn ticks() -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     ticks_per_ns: f64,
-    /// What reading the counter twice takes with nothing in between, ticks: the median.
+    /// The cost of reading the counter twice with nothing in between, ticks: the median.
     empty: u64,
 }
 

@@ -9,17 +9,18 @@ use summary::sketch::{
     Summary, Update, UpdateBurst,
 };
 
-/// Packets of a burst, as the engine takes them.
+/// Packets of a burst, as in the engine.
 const BURST: usize = 64;
 
-/// What a packet weighs: packets that weigh 1 would count in bytes where counters are many, but the model is about counters of 4 bytes.
+/// The weight of a packet: packets of weight 1 would be counted in bytes if there are many counters, but the
+/// model is about counters of 4 bytes.
 const WEIGHT: u64 = 2;
 
-/// What a structure says of what it counted.
+/// A structure's answers about what it counted.
 pub(super) trait Answers: Summary {
     /// Weight of all that it counted.
     fn total(&self) -> u64;
-    /// What it says of a flow. None of these structures says too little.
+    /// Its count of a flow. None of these structures underestimates.
     fn count_of(&self, key: &KeyV4) -> f64;
 }
 
@@ -129,7 +130,7 @@ impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
         });
     }
 
-    /// True where all packets were counted, and no known flow has fewer than came.
+    /// True if all packets were counted, and no known flow has fewer than arrived.
     pub(super) fn is_right(&self) -> bool {
         let mut known = self.packets.known();
         self.summary.total() == WEIGHT * self.packets.total()

@@ -1,5 +1,5 @@
-//! Drawing from a hundred million flows without a table of them, which would be in the way of the one that is
-//! measured.
+//! Drawing from a hundred million flows without a table of them, which would compete for the caches with the
+//! measured one.
 
 use packet::split_mix;
 
@@ -12,7 +12,7 @@ pub(super) struct Draw {
     /// Bounds of the integral of the density's hat.
     low: f64,
     high: f64,
-    /// Up to this much behind the middle of a rank the hat is the density.
+    /// Up to this much after the middle of a rank the hat is the density.
     sure: f64,
     random: u64,
 }

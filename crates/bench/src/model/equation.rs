@@ -1,4 +1,4 @@
-//! Equation 1, and what was added to it.
+//! Equation 1, and the terms added to it.
 
 /// How long a load waits, nanoseconds, by where it finds its line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,7 @@ impl Latencies {
         process + p * self.l3 + (1.0 - p) * self.memory
     }
 
-    /// The least `p` with which a packet takes no more than `budget`. Above 1 none is enough.
+    /// The least `p` with which a packet takes no more than `budget`. Above 1 no share is sufficient.
     pub(super) fn least_p(&self, process: f64, budget: f64) -> f64 {
         ((process + self.memory - budget) / (self.memory - self.l3)).max(0.0)
     }

@@ -20,8 +20,8 @@ use std::time::Instant;
 pub(super) const FLOW: f64 = 64.0 + 16.0;
 /// A line of the index, a line of the flow.
 const ACCESSES: f64 = 2.0;
-/// Flows of the table that lies in L2, uniform; flows and skew of the one that is fitted to, far beyond L3;
-/// and the others.
+/// Flows of the table that lies in L2, uniform; flows and skew of the one that the model is fitted to, far
+/// beyond L3; and the others.
 const NEAR: u64 = 4_000;
 const FAR: (u64, f64) = (1_000_000, 0.0);
 const POINTS: [(u64, f64); 5] =
@@ -60,7 +60,7 @@ pub(super) fn run(
     Ok(Structure::at(median(&references), near_waits, overlap))
 }
 
-/// What is measured beside the point that is fitted to.
+/// What is measured in addition to the point that the model is fitted to.
 fn others(points: &Points) -> Vec<(u64, f64)> {
     match (points.flows, points.zipf) {
         (None, None) => POINTS.to_vec(),
@@ -77,7 +77,7 @@ struct Counting {
 }
 
 impl Counting {
-    /// Every flow is there already, with one packet.
+    /// Every flow exists already, with one packet.
     fn new(flows: u64, skew: f64) -> Self {
         let mut table = Cuckoo::new();
         table.renew();
@@ -86,7 +86,7 @@ impl Counting {
         Self { flows, table, packets: Packets::new(flows as u32, skew, 1), keys: Vec::new() }
     }
 
-    /// Counts this many packets. Nanoseconds.
+    /// Counts this many packets. Returns nanoseconds.
     fn count(&mut self, packets: usize) -> f64 {
         let Self { table, keys, packets: source, .. } = self;
         source.each_piece(packets, |flows| {
@@ -98,7 +98,7 @@ impl Counting {
         })
     }
 
-    /// True where each flow has what came of it. The table is empty afterwards.
+    /// True if each flow has all its packets. The table is empty afterwards.
     fn is_right(&mut self) -> bool {
         let mut counts = HashMap::new();
         self.table.end(|record| {
@@ -187,7 +187,7 @@ mod tests {
         let mut counting = counted();
         counting.packets.next(10);
         assert!(!counting.is_right(), "ten packets came that were not counted");
-        // As many as came, but of a flow that had none of them.
+        // The same number of packets, but of a flow that had none of them.
         counting = counted();
         counting.packets.next(10);
         counting.table.count(&[key_of(4_999); 10]);

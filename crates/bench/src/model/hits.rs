@@ -3,7 +3,8 @@
 use super::caches::LINE;
 use super::popularity::Popularity;
 
-/// As published (Alipourfard et al., section 3.2): the cache holds the most popular entries, as many as fit.
+/// As published (Alipourfard et al., section 3.2): the cache holds as many of the most popular entries as
+/// fit.
 pub(super) fn published(popularity: &Popularity, entry_bytes: f64, cache_bytes: f64) -> f64 {
     popularity.hottest(cache_bytes / entry_bytes)
 }
@@ -16,7 +17,7 @@ pub(super) fn published(popularity: &Popularity, entry_bytes: f64, cache_bytes: 
 /// the probability `φⁿ`, so that `1 − φⁿ` is the share of the lines that the cache holds, which gives `t`;
 /// and an access misses with `Σ q·e^(−q·t) · φⁿ⁻¹`.
 pub(super) fn by_line(popularity: &Popularity, entry_bytes: f64, cache_bytes: f64) -> f64 {
-    // An entry that is larger than a line takes as many as it has.
+    // An entry that is larger than a line takes as many lines as it spans.
     let in_line = (LINE as f64 / entry_bytes).max(1.0);
     let bytes = popularity.entries() * entry_bytes;
     let held = cache_bytes / bytes;
@@ -40,9 +41,9 @@ pub(super) fn by_line(popularity: &Popularity, entry_bytes: f64, cache_bytes: f6
     (1.0 - missed * wanted.powf(in_line - 1.0)).clamp(0.0, 1.0)
 }
 
-/// The most entries of which a cache serves this share of the accesses, by the probability `hits`. `None`
-/// where there may be any number: with a skew above 1 the first of them have most of the accesses whatever
-/// comes after.
+/// The most entries of which a cache serves this share of the accesses, by the probability `hits`. `None` if
+/// there may be any number: with a skew above 1 the first of them have most of the accesses whatever comes
+/// after.
 pub(super) fn most_entries(share: f64, hits: impl Fn(u64) -> f64) -> Option<u64> {
     /// More than any memory has.
     const MOST: u64 = 1 << 40;
@@ -68,8 +69,8 @@ mod tests {
         (split_mix(state) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Hits of a cache of `lines`, by doing it: entries at random places, the line that was unused for the
-    /// longest time goes.
+    /// Hits of a cache of `lines`, by simulation: entries at random places, the least recently used line is
+    /// evicted.
     fn simulated(entries: u64, skew: f64, in_line: u64, lines: usize) -> f64 {
         let mut state = entries + lines as u64;
         let mut places: Vec<u64> = (0..entries).collect();
@@ -145,7 +146,7 @@ mod tests {
         }
     }
 
-    /// What the paper reads off its Figure 2(a): the 70th percentile, a cache of 2 MB, skew 1.
+    /// The paper's reading of its Figure 2(a): the 70th percentile, a cache of 2 MB, skew 1.
     #[test]
     fn the_papers_entries_are_found_again() {
         let most = |entry_bytes: f64| {

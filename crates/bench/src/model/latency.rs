@@ -1,4 +1,4 @@
-//! Figure 1: mean and 95th percentile of what a packet takes, by size, of three structures.
+//! Figure 1: mean and 95th percentile of the time per packet, by size, of three structures.
 
 use super::clock::Clock;
 use super::counted::{Answers, Counted};
@@ -16,12 +16,12 @@ use summary::sketch::{
     UpdateBurst,
 };
 
-/// Sizes of the structures, bytes; those that `--flows` asks for are of one counter a flow.
+/// Sizes of the structures, bytes; those that `--flows` requests have one counter per flow.
 const SIZES: [u64; 5] = [32 << 10, 256 << 10, 2 << 20, 16 << 20, 128 << 20];
-/// Flows of the traffic, whatever the size.
+/// Flows of the traffic, for every size.
 const FLOWS: u32 = 10_000_000;
-/// Packets of each part of a round: the first part brings the structure back into the caches, the second is timed as a whole, the third
-/// packet by packet.
+/// Packets of each part of a round: the first part reloads the structure into the caches, the second is timed
+/// as a whole, the third packet by packet.
 const ROUND: usize = 100_000;
 /// Rows of Count-Min.
 const DEPTH: usize = 3;
@@ -104,7 +104,7 @@ fn structures(bytes: usize, skew: f64) -> Result<[Structure; 3], String> {
 /// A structure of whatever kind.
 trait Single {
     fn warm(&mut self, packets: usize);
-    /// Nanoseconds of all, one packet after the other.
+    /// Nanoseconds of all packets, processed one at a time.
     fn together(&mut self, packets: usize) -> f64;
     fn one_by_one(&mut self, packets: usize, ticks: &mut Vec<u64>);
     fn is_right(&self) -> bool;

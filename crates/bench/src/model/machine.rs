@@ -1,5 +1,5 @@
-//! The machine: its caches, how long they and its memory take to answer, and how much of the shared cache a
-//! core has.
+//! The machine: its caches, the latencies of these and of its memory, and how much of the shared cache a core
+//! has.
 
 use super::BENCH;
 use super::caches::{Caches, SYSFS};
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Loads of a round, and rounds.
 const STEPS: u64 = 500_000;
 const ROUNDS: usize = 5;
-/// Memory that is walked through, for tables much larger than L3: the least and the most.
+/// Memory that is traversed, for tables much larger than L3: the least and the most.
 const FAR: (u64, u64) = (512 << 20, 1 << 30);
 
 /// What the model takes from the machine.
@@ -26,7 +26,7 @@ pub(super) struct Machine {
     /// Bytes of such a table, and of one that is much larger.
     near: f64,
     far: f64,
-    /// A load from memory of that, nanoseconds: the translation of addresses takes its part there.
+    /// A load from memory of that, nanoseconds: including address translation.
     far_memory: f64,
     lines: Cycle,
 }
@@ -89,8 +89,8 @@ impl Machine {
         Latencies { memory, ..self.latencies }
     }
 
-    /// How many bytes L3 and the nearer caches keep for this core, now: others use L3 too, and on a virtual
-    /// machine nobody says how much of it there is. By loads from anywhere in an eighth, a quarter, half and
+    /// How many bytes L3 and the nearer caches keep for this core, now: others use L3 too, and a virtual
+    /// machine does not report its share. Measured by loads from anywhere in an eighth, a quarter, half and
     /// all of what there should be.
     pub(super) fn felt_l3(&self) -> f64 {
         let jump = |bytes: u64| {
@@ -110,7 +110,7 @@ impl Machine {
     }
 }
 
-/// The size of L3 by which loads from anywhere in this many bytes take nearest to as long as they did.
+/// The size of L3 that best explains the measured time of loads from anywhere in this many bytes.
 fn fitted_l3(caches: &Caches, latencies: &Latencies, walks: &[(u64, f64)]) -> f64 {
     let error = |l3: f64| -> f64 {
         let of_one = walks.iter().map(|&(bytes, measured)| {

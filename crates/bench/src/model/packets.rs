@@ -1,4 +1,4 @@
-//! Packets that never come twice, and how often each of the most popular flows was among them.
+//! Packets that never repeat, and how often each of the most popular flows is among them.
 
 use super::draw::Draw;
 use packet::{Key, KeySpec, KeyV4, Seed};
@@ -92,12 +92,12 @@ impl Packets {
         &self.drawn
     }
 
-    /// How many came.
+    /// The number of packets.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Each of the first flows, and how many packets of it came.
+    /// Each of the first flows, and its number of packets.
     pub(super) fn known(&self) -> impl Iterator<Item = (KeyV4, u64)> + '_ {
         (0..).zip(&self.known).map(|(flow, count)| (key_of(flow), *count))
     }

@@ -1,4 +1,4 @@
-//! Percentiles of what single packets took.
+//! Percentiles of the times of single packets.
 
 /// The least of `sorted` values that is not exceeded by this share of them (nearest rank). There is at least
 /// one value.

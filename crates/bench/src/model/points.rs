@@ -1,4 +1,4 @@
-//! Predicted beside measured, by size and skew.
+//! Predicted and measured, by size and skew.
 
 use super::BENCH;
 use super::counted::Counted;
@@ -21,8 +21,8 @@ const ENTRY: f64 = ENTRY_BYTES as f64;
 /// Entries of the tables, and as many flows: 128 KiB to 512 MiB.
 const ENTRIES: [u64; 7] = [1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27];
 const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
-/// What the model is fitted to, uniform: a table that lies in L2, beside every point, and one that does not
-/// fit into L3, once.
+/// What the model is fitted to, uniform: a table that lies in L2, measured with every point, and one that
+/// does not fit into L3, once.
 const NEAR: u64 = 1 << 15;
 const FAR: u64 = 1 << 25;
 /// The most entries: 512 MiB.
@@ -35,7 +35,7 @@ const REFERENCE: usize = 50_000;
 pub(super) const LEAST_ROUNDS: usize = 3;
 pub(super) const MOST_ROUNDS: usize = 21;
 
-/// Entries of the table that does not fit into L3: the largest where a core may have this much L3.
+/// Entries of the table that does not fit into L3: the largest if a core may have this much L3.
 fn far(machine: &Machine) -> u64 {
     if 2 * machine.caches.l3 <= FAR * ENTRY_BYTES { FAR } else { MOST }
 }
@@ -58,8 +58,8 @@ struct Point {
     skew: f64,
     /// Nanoseconds of rounds: one at a time, in bursts.
     rounds: [Vec<f64>; 2],
-    /// The same of a packet in the table that lies in L2, in turn with those: whatever slows down the
-    /// processor slows down both.
+    /// The same of a packet in the table that lies in L2, in turn with those: a slowdown of the processor
+    /// affects both.
     references: [Vec<f64>; 2],
     packets: u64,
     memory: u64,
@@ -71,7 +71,7 @@ struct Point {
     latencies: Latencies,
 }
 
-/// Measures all points, and gives out a line for each way of counting.
+/// Measures all points, and emits a line for each way of counting.
 pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line)) -> Result<Fitted, String> {
     let mut measured = Measured::new(points, machine)?;
     let far_entries = far(machine);
@@ -124,12 +124,12 @@ pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line))
     Ok(fitted)
 }
 
-/// Whether a skew is among those that the bench is narrowed to.
+/// Whether a skew is among those that the bench is restricted to.
 fn is_asked(points: &Points, skew: f64) -> bool {
     points.zipf.is_none_or(|asked| asked == skew)
 }
 
-/// The skew that was asked for, where it is none of the bench's own.
+/// The requested skew, if it is not one of the bench's own.
 fn other_skew(points: &Points) -> Option<f64> {
     points.zipf.filter(|skew| !SKEWS.contains(skew))
 }
@@ -174,7 +174,7 @@ impl<'a> Measured<'a> {
         while rounds[0].len() < LEAST_ROUNDS
             || (rounds[0].len() < MOST_ROUNDS && began.elapsed().as_secs_f64() < self.points.seconds / 10.0)
         {
-            // The first packets bring the table back into L2.
+            // The first packets reload the table into L2.
             self.near.in_bursts(REFERENCE);
             references[0].push(self.near.one_at_a_time(REFERENCE) / REFERENCE as f64);
             references[1].push(self.near.in_bursts(REFERENCE) / REFERENCE as f64);

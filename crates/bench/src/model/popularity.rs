@@ -1,7 +1,7 @@
 //! How accesses are spread over entries: Zipf's law, summed up so that a hundred million entries are a
 //! thousand numbers.
 
-/// Ranks that are a bin each.
+/// Ranks with a bin each.
 const ALONE: u64 = 1 << 10;
 /// Further ranks share a bin with those up to this much above the first of them.
 const GROWTH: f64 = 1.01;

@@ -1,4 +1,4 @@
-//! Tables 2 and 3, and Figure 2: what the model says of entries and flows that are not measured here.
+//! Tables 2 and 3, and Figure 2: the model's predictions for entries and flows that are not measured here.
 
 use super::BENCH;
 use super::equation::Structure;
@@ -23,7 +23,7 @@ const ENTRIES: [(&str, f64); 5] = [
 /// Table 3: Gbit/s, millions of packets of 64 bytes a second, flows of 1 kB in a second.
 const LINKS: [(u64, f64, u64); 3] = [(10, 14.8, 1_250_000), (40, 60.0, 5_000_000), (100, 148.0, 125_000_000)];
 
-/// Figure 2: skews, shares of the accesses, and a core's part of L3 as the paper has it (2 MB).
+/// Figure 2: skews, shares of the accesses, and a core's part of L3 as in the paper (2 MB).
 const SKEWS: [f64; 5] = [0.0, 0.5, 0.75, 1.0, 1.05];
 const SHARES: [f64; 3] = [0.42, 0.7, 0.95];
 const PAPERS_CACHE: f64 = 2e6;

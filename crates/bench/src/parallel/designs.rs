@@ -12,7 +12,8 @@ use port::wire::Length;
 use serde_json::json;
 
 const ROUNDS: usize = 3;
-/// Flows for which shared tables are made: their memory, about 1.3 kB a flow for two sets of both families, is taken whole.
+/// Flows for which shared tables are made: their memory, about 1.3 kB a flow for two sets of both families,
+/// is allocated at once.
 const MOST_SHARED_FLOWS: u64 = 2 << 20;
 
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {

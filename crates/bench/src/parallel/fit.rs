@@ -1,4 +1,4 @@
-//! Designs on the cores that there are.
+//! Designs on the available cores.
 
 use crate::preset::Case;
 use engine::{Cores, Design, Plan, Split, State, allowed_cores};
@@ -8,7 +8,7 @@ use engine::{Cores, Design, Plan, Split, State, allowed_cores};
 pub(super) struct Fitted {
     pub(super) plan: Plan,
     pub(super) queues: usize,
-    /// What is less than was asked for.
+    /// What is less than requested.
     pub(super) instead: Option<String>,
 }
 
@@ -17,8 +17,9 @@ pub(super) fn fit(case: Case) -> Result<Fitted, String> {
     fit_on(case, &allowed_cores())
 }
 
-/// Takes the cores that there are where there are not enough: a design whose receivers are its cores then has fewer queues,
-/// one with workers fewer of these; clusters, and what needs two threads, go over whatever there is.
+/// Uses the available cores if there are too few: a design whose receivers are its cores then has fewer
+/// queues, one with workers has fewer workers; clusters, and designs that need two threads, oversubscribe the
+/// available cores.
 fn fit_on((name, cores, queues): Case, allowed: &[usize]) -> Result<Fitted, String> {
     let mut words = name.split(' ');
     let design: Design = words.next().unwrap_or_default().parse()?;
@@ -36,7 +37,8 @@ fn fit_on((name, cores, queues): Case, allowed: &[usize]) -> Result<Fitted, Stri
         _ => queues,
     };
     let pinned = match design {
-        // One core cannot hold a receiver and a worker apart: threads without a core of their own, oversubscribed.
+        // One core cannot keep a receiver and a worker apart: threads without a dedicated core,
+        // oversubscribed.
         Design::Sync | Design::Async | Design::Pipeline => used.filter(|&used| used > 1),
         _ => used,
     };

@@ -13,10 +13,10 @@ use serde_json::json;
 
 /// Share of the packets that may be lost.
 const BOUND: f64 = 1e-5;
-/// Megapackets per second between which the rate is looked for, and how near it is to be found.
+/// Megapackets per second between which the rate is searched, and the precision of the search.
 const RANGE_MPPS: (f64, f64) = (2.0, 80.0);
 const NEAR: f64 = 0.04;
-/// What is lost in a trial may be the machine's fault; a rate is given up when it has failed so often.
+/// The machine may have caused the loss in a trial; a rate is rejected after this many failures.
 const TRIALS: usize = 4;
 /// After two passes over the traffic, in which flows begin.
 const TRIAL_NS: u64 = 700_000_000;
@@ -81,8 +81,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The highest rate that passed, in megapackets per second, and its run; none where no rate did. Steps are not timed
-    /// meanwhile, as in a run that measures traffic.
+    /// The highest rate that passed, in megapackets per second, and its run; none if no rate did. Steps are
+    /// not timed meanwhile, as in a run that measures traffic.
     fn highest(&mut self) -> Result<Option<(f64, Measured)>, String> {
         let (mut low, mut high) = RANGE_MPPS;
         let mut best = None;
@@ -121,10 +121,10 @@ impl Search<'_> {
     }
 }
 
-/// Mbufs of a queue beside Edison's own settings, which are without.
+/// Mbufs of a queue in addition to Edison's own settings, which have none.
 const MBUFS: u32 = 8191;
 
-/// Without mbufs, and with them where this build can; a paper's settings as they are.
+/// Without mbufs, and with them if this build supports it; a paper's settings unchanged.
 fn variants(preset: &'static Preset) -> Vec<(&'static str, Preset)> {
     let with = |mbufs| Preset { mbufs, ..*preset };
     match (preset.mbufs, cfg!(feature = "dpdk")) {

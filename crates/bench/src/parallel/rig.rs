@@ -21,7 +21,7 @@ use summary::{Limits, Timeouts};
 
 /// Frames of one poll while a trace is loaded.
 const BURST: usize = 64;
-/// By which keys are hashed.
+/// The seed of the keys' hash.
 const SEED: u64 = 1;
 /// Bytes that a trace may take.
 const TRACE_BYTES: u64 = 4 << 30;
@@ -32,14 +32,14 @@ pub(super) struct Traffic {
     traces: HashMap<usize, Arc<Trace>>,
     /// Counted by the bytes of the frames, without parser and table.
     truth: HashMap<[u8; 13], u64>,
-    /// What sketches of one core say of one pass.
+    /// What sketches of one core answer for one pass.
     references: HashMap<Kind, Estimator>,
 }
 
 impl Traffic {
     /// Generates frames of one size. `snap`: bytes of each that are kept.
     pub(super) fn new(packets: u64, flows: u64, zipf: f64, frame: u32) -> Result<Self, String> {
-        // What is behind the headers is not read.
+        // Bytes after the headers are not read.
         let name = format!("packets={packets},flows={flows},zipf={zipf},size={frame},snap=64,seed=1");
         let mut source = SyntheticSource::open(&name, BURST).map_err(|error| error.to_string())?;
         let mut truth = HashMap::new();
@@ -77,8 +77,8 @@ impl Traffic {
         self.truth.len() as u64
     }
 
-    /// Whether no estimate is less than a flow had, and each is what a sketch of one core gives that saw the packets flow by
-    /// flow: between those of `least` and `most` passes.
+    /// Whether no estimate is less than a flow's count, and each equals that of a sketch of one core that
+    /// counted the packets flow by flow: between those of `least` and `most` passes.
     fn estimates_agree(
         &mut self,
         asked: &Estimator,
@@ -98,8 +98,9 @@ impl Traffic {
         }))
     }
 
-    /// Whether there is one record for each flow at most, and every record's count is between those of this many passes and of
-    /// this many: all that can be said where packets were lost, or the last pass is not whole.
+    /// Whether there is one record for each flow at most, and every record's count is between those of this
+    /// many passes and of this many: nothing more can be checked if packets were lost, or if the last pass is
+    /// not complete.
     fn agrees(&self, records: &[FlowRecord], least: u64, most: u64) -> bool {
         let mut left: HashSet<_> = self.truth.keys().collect();
         records.iter().all(|record| {
@@ -120,7 +121,7 @@ fn identity(frame: &[u8]) -> Result<[u8; 13], String> {
     identity[..12].copy_from_slice(addresses);
     identity[12] = protocol;
     if protocol == 1 {
-        // Type and code of ICMP stand in the place of the destination port (NetFlow).
+        // Type and code of ICMP are in the destination port (NetFlow).
         (identity[10], identity[11]) = (identity[8], identity[9]);
         (identity[8], identity[9]) = (0, 0);
     }
@@ -141,7 +142,7 @@ fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
     Some(identity)
 }
 
-/// A sketch of one core that counted all flows, one after the other.
+/// A sketch of one core that counted all flows, in sequence.
 fn reference(truth: &HashMap<[u8; 13], u64>, kind: Kind) -> Result<Estimator, String> {
     let seed = Seed::new(SEED);
     let Run { mut tallies, ask } = Sketches { kind, state: State::Separate }.run(1, BURST, seed)?;
@@ -160,7 +161,7 @@ fn reference(truth: &HashMap<[u8; 13], u64>, kind: Kind) -> Result<Estimator, St
     ask()
 }
 
-/// The key as sketches take it.
+/// The key in the form for sketches.
 fn key_of(identity: &[u8; 13]) -> KeyV4 {
     let addresses = std::array::from_fn(|i| identity[i]);
     KeyV4::new(addresses, std::array::from_fn(|i| identity[8 + i]), identity[12])
@@ -184,7 +185,7 @@ pub(super) struct Setting {
     pub(super) timed: bool,
 }
 
-/// What came of a run.
+/// The result of a run.
 pub(super) struct Measured {
     pub(super) wire: WireCounters,
     pub(super) steps: Vec<Steps>,
@@ -229,7 +230,7 @@ impl Measured {
         self.received().sum::<u64>().max(1) as f64
     }
 
-    /// The share of the receiver with the most frames: what a spread by hash leaves to the slowest.
+    /// The share of the receiver with the most frames: the load of the slowest when spread by hash.
     fn fullest(&self) -> f64 {
         self.received().max().unwrap_or(0) as f64 / self.packets()
     }
@@ -243,7 +244,7 @@ impl Measured {
         let has_workers = self.steps.iter().any(|steps| steps.role == Role::Worker);
         let of_receivers = sum(Role::Receiver, |steps| steps.count);
         let (process, hand_over) = if has_workers {
-            // Of the packets that came to them: what rings refused took none of their time.
+            // Of the packets that reached them: what rings refused took none of their time.
             let workers = self.steps.iter().filter(|steps| steps.role == Role::Worker);
             let counted = workers.map(|steps| steps.packets).sum::<u64>().max(1) as f64;
             (sum(Role::Worker, |steps| steps.count) * self.packets() / counted, of_receivers)
@@ -259,7 +260,7 @@ impl Measured {
         }
     }
 
-    /// What the papers tell of a run beside its loss, as members of a line.
+    /// What the papers report of a run in addition to its loss, as members of a line.
     pub(super) fn members(&self) -> Vec<(&'static str, Value)> {
         let StepNs { receive, free, parse, process, hand_over } = self.step_ns();
         let mut members = vec![
@@ -296,8 +297,8 @@ impl Measured {
         ])
     }
 
-    /// Packets per nanosecond, of all receivers as long as each has packets: what they could take of traffic that came to them in equal
-    /// parts.
+    /// Packets per nanosecond, of all receivers as long as each has packets: their capacity for traffic that
+    /// reaches them in equal parts.
     pub(super) fn rate_while_all_receive(&self) -> f64 {
         let receivers = self.steps.iter().filter(|steps| steps.role == Role::Receiver);
         receivers.map(|steps| steps.packets as f64 / ns(steps.elapsed)).sum()

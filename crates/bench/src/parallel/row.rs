@@ -23,7 +23,7 @@ impl Row {
     }
 }
 
-/// How packets are split and flows kept, where not by hash and separate.
+/// How packets are split and flows kept, if not by hash and separate.
 fn way(split: Split, state: State) -> &'static str {
     match (split, state) {
         (Split::Hash, State::Separate) => "",

@@ -1,5 +1,5 @@
-//! `edison bench scale`: what a second core gives, what handing over costs, and what windows do, as fast as it goes and with
-//! nothing lost.
+//! `edison bench scale`: the gain of a second core, the cost of handing over, and the effect of windows, at
+//! full speed and without loss.
 
 use super::fit::{Fitted, fit};
 use super::rig::{Measured, Setting, Traffic, expect, measure};
@@ -11,12 +11,13 @@ use engine::Every;
 use port::wire::Length;
 use serde_json::json;
 
-/// How often a run goes over the traffic: most packets are of flows that are there, as on a link.
+/// The passes of a run over the traffic: most packets belong to existing flows, as on a link.
 const LAPS: u64 = 48;
-/// Packets of a run at a set rate, which takes as long as they take to come.
+/// Packets of a run at a set rate, whose duration is that of their arrival.
 const MOST_AT_A_RATE: u64 = 16_000_000;
 
-/// Rates that a worker keeps up with, so that handing over waits for nobody: polls find one or two packets, and more.
+/// Rates that a worker keeps up with, so that handing over never waits: polls find one or two packets, and
+/// more.
 const EASY: [(&str, &str); 2] = [("async_1x1_easy", "6Mpps"), ("async_1x1_busy", "15Mpps")];
 
 struct Variant {

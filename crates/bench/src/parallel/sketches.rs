@@ -1,5 +1,5 @@
-//! The three sketches of Wu et al. (2016) in the place of flow tables, one for each worker or one for all: the Y and Z of
-//! the designs that they call X-Y-Z.
+//! The three sketches of Wu et al. (2016) instead of flow tables, one for each worker or one for all: the Y
+//! and Z of the designs that they call X-Y-Z.
 
 use engine::{State, Tally};
 use packet::{Bursts, KeyBurst, KeyV4, Seed};
@@ -12,7 +12,7 @@ use summary::sketch::{
 
 /// Entries of the Simple Hash Table, the second of the paper's three sizes (section 4.4.2).
 const TABLE_WIDTH: usize = 256 << 10;
-/// Rows and width of Count-Min; the paper does not say.
+/// Rows and width of Count-Min; not stated in the paper.
 const COUNT_MIN: (usize, usize) = (4, 64 << 10);
 /// The same of the Reversible sketch, whose counters with their sets take half a kilobyte each.
 const REVERSIBLE: (usize, usize) = (4, 16 << 10);
@@ -35,10 +35,10 @@ pub(super) struct Sketches {
 /// Packets of a flow, as a sketch estimates them.
 pub(super) type Estimator = Box<dyn Fn(&KeyV4) -> u64>;
 
-/// The tallies of a run, and what to ask when it is over.
+/// The tallies of a run, and what to query when it is over.
 pub(super) struct Run {
     pub(super) tallies: Vec<Box<dyn Tally>>,
-    /// Puts together what they counted.
+    /// Merges what they counted.
     pub(super) ask: Box<dyn FnOnce() -> Result<Estimator, String>>,
 }
 
@@ -168,7 +168,7 @@ struct Common<S: Shareable> {
     updates: Vec<Update<KeyV4>>,
 }
 
-/// A burst as sketches take it: each packet counts for one.
+/// A burst in the form for sketches: each packet has weight 1.
 fn fill(updates: &mut Vec<Update<KeyV4>>, burst: &KeyBurst<KeyV4>) {
     updates.clear();
     let packets = burst.packets().iter();
@@ -203,7 +203,8 @@ mod tests {
     use engine::{Plan, Split};
     use port::wire::WireSpec;
 
-    /// Where nothing is lost, every design gives the answers of a sketch of one core, whichever way packets are split.
+    /// Where nothing is lost, every design gives the answers of a sketch of one core, however packets are
+    /// split.
     #[test]
     fn every_design_and_state_answers_the_same() {
         let mut traffic = Traffic::new(20_000, 3_000, 1.0, 64).expect("traffic");

@@ -5,8 +5,9 @@ use super::row::Row;
 use super::sketches::{Kind, Sketches};
 use engine::{Design, Split, State};
 
-/// A design's name, state and sketch, and the paper's share of packets dropped and seconds of an update. The paper has no Count-Min
-/// for SYNC and ASYNC, where one flow's packets come to several sketches: rows are added before they answer here.
+/// A design's name, state and sketch, and the paper's share of packets dropped and seconds of an update. The
+/// paper has no Count-Min for SYNC and ASYNC, where one flow's packets reach several sketches: rows are added
+/// before they answer here.
 type Published = (&'static str, State, Kind, Option<[f64; 2]>);
 
 /// Table 3, and Table 4 with Count-Min.

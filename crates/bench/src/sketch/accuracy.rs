@@ -1,4 +1,4 @@
-//! How right structures are that have the same memory: heavy flows found, and the error over all flows.
+//! The accuracy of structures with the same memory: heavy flows found, and the error over all flows.
 
 use super::contender::{Contender, Edison};
 use super::keyed;
@@ -17,7 +17,7 @@ use summary::sketch::{
 
 /// Streams, and seeds of the structures.
 const SEEDS: u64 = 10;
-/// Shares of the packets from which on a flow is heavy.
+/// Thresholds of heavy flows, as shares of the packets.
 const THRESHOLDS: [f64; 2] = [0.002, 0.0005];
 
 type Make = fn(Seed) -> Result<Box<dyn Contender>, String>;
@@ -43,14 +43,15 @@ fn array<P: Policy>(seed: Seed) -> Result<Box<dyn Contender>, String> {
     Ok(Box::new(Edison::<CounterArray<P>>::asked(P::KIND, &configuration)?))
 }
 
-/// Its candidates are within the memory, and nobody else has to know the flows.
+/// Its candidates are included in the memory, and no other component has to know the flows.
 fn with_candidates(seed: Seed) -> Result<Box<dyn Contender>, String> {
     type Structure = Tracked<KeyV4, CountMin>;
     let configuration = TrackedConfig::with_bytes(BYTES, seed).map_err(|error| error.to_string())?;
     Ok(Box::new(Edison::<Structure>::listing("count_min_with_candidates", &configuration)?))
 }
 
-/// Figures that are to be met on the streams of 1M packets of 300k flows, Zipf(1): F1 by threshold, average relative error.
+/// Figures to be reached on the streams of 1M packets of 300k flows, Zipf(1): F1 by threshold, average
+/// relative error.
 const PUBLISHED: [(&str, [f64; THRESHOLDS.len()], f64); 8] = [
     ("count_min", [1.0, 0.977], 16.8),
     ("conservative_update", [1.0, 1.0], 10.4),
@@ -62,7 +63,7 @@ const PUBLISHED: [(&str, [f64; THRESHOLDS.len()], f64); 8] = [
     ("coco_sketch", [1.0, 0.997], f64::INFINITY),
 ];
 
-/// False where no seed comes up to a structure's published figures.
+/// False if no seed reaches a structure's published figures.
 fn comes_up_to_published(name: &str, scores: &[Score]) -> bool {
     let Some((_, f1, are)) = PUBLISHED.iter().find(|(of, ..)| *of == name) else { return true };
     let any = |is_met: &dyn Fn(&Score) -> bool| scores.iter().any(is_met);
@@ -75,7 +76,7 @@ fn comes_up_to_published(name: &str, scores: &[Score]) -> bool {
 struct Score {
     /// By threshold.
     f1: [f64; THRESHOLDS.len()],
-    /// Average relative error over all flows; of those that it does not know, all of it.
+    /// Average relative error over all flows; 1 for those that it does not know.
     are: f64,
     ns: f64,
 }

@@ -12,6 +12,6 @@ pub(super) struct Comparison {
     pub(super) params: Vec<(&'static str, Value)>,
     pub(super) contenders: Vec<Box<dyn Contender>>,
     pub(super) check: Check,
-    /// How many times as fast as the plain one the others are asked to be, if anything is.
+    /// How many times as fast as the plain one the others must be, if required.
     pub(super) asked_times: Option<f64>,
 }

@@ -9,21 +9,21 @@ use summary::sketch::{Frequency, HeavyHitters, Summary, UpdateBurst};
 /// Packets of a burst.
 const BURST: usize = 64;
 
-/// What is timed, and asked afterwards.
+/// What is timed, and queried afterwards.
 pub(super) trait Contender {
     fn name(&self) -> &'static str;
-    /// Something to compare with, of which nothing is asked.
+    /// Something to compare with, which is not queried.
     fn is_baseline(&self) -> bool {
         false
     }
-    /// Empty again.
+    /// Clears it.
     fn reset(&mut self);
     /// Counts all packets, one each: keys to hashes to counters.
     fn count(&mut self, stream: &Stream);
     fn bytes(&self) -> usize;
-    /// What it says of a flow; `None` where it knows nothing of it.
+    /// Its count of a flow; `None` if it does not know the flow.
     fn estimate(&self, key: &KeyV4) -> Option<f64>;
-    /// The flows that it names for a threshold by itself; `None` where it has to be asked about each.
+    /// The flows that it names for a threshold by itself; `None` if each flow has to be queried.
     fn listed(&self, threshold: u64) -> Option<Vec<KeyV4>>;
 }
 
@@ -74,13 +74,13 @@ pub(super) struct Edison<S, K = KeyV4> {
 }
 
 impl<K: Form, S: UpdateBurst<K> + Frequency<K>> Edison<S, K> {
-    /// One that is asked about each flow.
+    /// One that is queried for each flow.
     pub(super) fn asked(name: &'static str, configuration: &S::Configuration) -> Result<Self, String> {
         let ask = |summary: &S, key: &KeyV4| Some(summary.estimate(&K::from_key(key)).value);
         Self::new(name, configuration, ask, |_, _| None)
     }
 
-    /// One that names flows, and is asked about each as well.
+    /// One that names flows, and is also queried for each.
     pub(super) fn listing(name: &'static str, configuration: &S::Configuration) -> Result<Self, String>
     where
         S: HeavyHitters<K>,

@@ -1,4 +1,4 @@
-//! Structures that keep keys: what they are compared with, and which of them are asked how right they are.
+//! Structures that keep keys: what they are compared with, and which of them are checked for accuracy.
 
 use super::BYTES;
 use super::comparison::{Check, Comparison};
@@ -30,7 +30,7 @@ pub(super) fn comparisons() -> impl Iterator<Item = Result<Comparison, String>> 
     tables.chain([space_saving_orders()]).chain(reversible)
 }
 
-/// The total of what is counted comes out, and no flow has less than it had.
+/// The total is correct, and no flow is underestimated.
 fn never_less(contender: &dyn Contender, stream: &Stream) -> bool {
     stream
         .flows
@@ -38,7 +38,7 @@ fn never_less(contender: &dyn Contender, stream: &Stream) -> bool {
         .all(|(key, count)| contender.estimate(key).is_some_and(|value| value >= f64::from(*count)))
 }
 
-/// A hash table of this many entries, compared with a plain one that keeps the same.
+/// A hash table of this many entries, compared with a plain one with the same content.
 fn table<E: Entry, S>(
     name: &'static str,
     width: usize,
@@ -102,7 +102,7 @@ fn reversible(rows: usize, width: usize) -> Result<Comparison, String> {
     })
 }
 
-/// Estimates of source addresses are never too little, and where they can be listed, no heavy one is missing.
+/// Source addresses are never underestimated, and if they can be listed, no heavy one is missing.
 fn heavy_addresses_come_back() -> Check {
     Box::new(|contender, stream| {
         let mut addresses = HashMap::<[u8; 4], (KeyV4, u64)>::new();
@@ -121,7 +121,7 @@ fn heavy_addresses_come_back() -> Check {
     })
 }
 
-/// One with keys of 13 bytes that names its flows and takes [`BYTES`].
+/// One with keys of 13 bytes that names its flows and uses [`BYTES`].
 fn listing<S>(name: &'static str, seed: Seed) -> Result<Box<dyn Contender>, String>
 where
     S: UpdateBurst<Tuple> + Frequency<Tuple> + HeavyHitters<Tuple> + 'static,

@@ -1,4 +1,4 @@
-//! Count-Min as it is written down: a hash function for each row, one packet after the other.
+//! Count-Min as published: a hash function for each row, packet by packet.
 
 use super::contender::Contender;
 use super::stream::Stream;

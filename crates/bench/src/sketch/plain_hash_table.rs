@@ -1,4 +1,4 @@
-//! The Simple Hash Table as it is written down: one murmur3, one packet after the other.
+//! The Simple Hash Table as published: one murmur3, packet by packet.
 
 use super::contender::Contender;
 use super::stream::Stream;
@@ -10,7 +10,7 @@ use packet::KeyV4;
 pub(super) trait Entry: Copy + Default + 'static {
     const NAMES: [&'static str; 2];
     fn add(&mut self, tuple: &Tuple);
-    /// The flow that is kept, and its packets.
+    /// The kept flow, and its packets.
     fn kept(&self) -> (Tuple, u32);
     /// No less than a flow of the entry had.
     fn most(&self, tuple: &Tuple) -> u32;

@@ -1,5 +1,5 @@
-//! SpaceSaving in a heap as it is written down (Alipourfard et al., HotNets 2015, section 2): a hash map by one murmur3 finds a flow's
-//! counter, one packet after the other.
+//! SpaceSaving in a heap as published (Alipourfard et al., HotNets 2015, section 2): a hash map by one
+//! murmur3 finds a flow's counter, packet by packet.
 
 use super::contender::Contender;
 use super::stream::Stream;
@@ -36,17 +36,17 @@ impl Hasher for Murmur3 {
 #[derive(Clone, Copy)]
 struct Node {
     count: u32,
-    /// Of the counter, which stays when the node moves.
+    /// The counter's number, which does not change when the node moves.
     number: u32,
 }
 
 pub(super) struct PlainHeap {
     numbers: HashMap<Flow, u32, BuildHasherDefault<Murmur3>>,
-    /// By number; `None` where no flow has taken the counter yet.
+    /// By number; `None` if no flow has taken the counter yet.
     flows: Vec<Option<Flow>>,
     /// By number, where its node is.
     places: Vec<u32>,
-    /// The least on top.
+    /// A heap with the least on top.
     nodes: Vec<Node>,
 }
 

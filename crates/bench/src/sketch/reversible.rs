@@ -1,4 +1,5 @@
-//! The Reversible sketch of source addresses, and as it is written down: for each row a table for each byte.
+//! The Reversible sketch of source addresses, and a plain version as published: for each row a table for each
+//! byte.
 
 use super::contender::Contender;
 use super::stream::Stream;
@@ -74,7 +75,7 @@ pub(super) struct PlainReversible<const TUNED: bool> {
     /// By row and byte, the byte's part of the index.
     tables: Vec<[[u16; 256]; 4]>,
     rows: Vec<Vec<u32>>,
-    /// Bits that a byte gives.
+    /// Bits that a byte contributes.
     bits: u32,
 }
 
@@ -90,7 +91,7 @@ impl<const TUNED: bool> PlainReversible<TUNED> {
         Self { tables, rows: vec![vec![0; width]; rows + VERIFYING], bits }
     }
 
-    /// What rows know an address by.
+    /// The form of an address that rows use.
     #[inline(always)]
     fn known_as(address: u32) -> u32 {
         if TUNED { address } else { mangled(address) }

@@ -182,7 +182,7 @@ fn portions_of_a_burst_go_round() {
     }
 }
 
-/// What a worker got: the numbers of each parcel's frames, the time that it came with, and the order.
+/// What a worker got: the numbers of each parcel's frames, the time that it carried, and the order.
 fn received(inbox: &mut Inbox) -> Vec<(Vec<u32>, u64, Order)> {
     let mut all = Vec::new();
     inbox.serve(|parcel| {
@@ -195,7 +195,7 @@ fn received(inbox: &mut Inbox) -> Vec<(Vec<u32>, u64, Order)> {
     all
 }
 
-/// A live receiver with one worker, frames for it, and a time behind all of theirs.
+/// A live receiver with one worker, frames for it, and a time after all of theirs.
 struct Live {
     receiver: Receiver<'static>,
     source: SyntheticSource,
@@ -249,7 +249,7 @@ fn small_bursts_go_together_in_time_and_before_orders() {
         }
         live.receiver.tick(NOW + last, &mut live.fan);
         let handed_over_before_end = live.fan.take_handed_over()[0];
-        live.receiver.end(&mut live.fan);
+        live.receiver.end(None, &mut live.fan);
         live.fan.end(NOW + last);
         let all = bursts.iter().map(|(packets, _)| packets).sum::<u64>();
         let at_end: u64 = live.receiver.take_headers().flat_map(|header| header.handed_over).sum();
@@ -278,7 +278,7 @@ fn small_bursts_go_together_in_time_and_before_orders() {
 fn a_worker_that_is_behind_gets_full_parcels() {
     let (mut live, mut inbox) = Live::new(HandOver { parcels: 4, waits: false, ..HAND_OVER }, 256);
     (0..200).for_each(|at| live.burst(10, NOW + at));
-    // Two of 70, the others as far as they go; what comes then finds no room, and the last ones wait for more.
+    // Two of 70, the others as far as they go; the next ones find no room, and the last ones wait for more.
     assert_eq!(live.fan.take_handed_over(), [2 * (70 + 250)]);
     assert_eq!(live.fan.refused().ring_full, 5 * 250);
     drop(live);
@@ -293,7 +293,7 @@ fn what_is_held_when_the_window_turns_waits_for_room_as_the_order_does() {
     (0..20).for_each(|at| live.burst(10, NOW + at));
     let got = thread::scope(|scope| {
         let serving = scope.spawn(move || received(&mut inbox));
-        live.receiver.end(&mut live.fan);
+        live.receiver.end(None, &mut live.fan);
         live.fan.end(NOW + 20);
         serving.join().expect("no panic")
     });
@@ -380,7 +380,7 @@ fn a_worker_that_leaves_its_ring_as_it_is_counts_as_failed() {
         let handed_over = fan.take_handed_over();
         let Refused { ring_full, worker_failed } = fan.refused();
         assert_eq!(handed_over.iter().sum::<u64>() + ring_full + worker_failed, 320);
-        // The other one goes on: nothing of its share is missing where rings are waited for.
+        // The other one continues: nothing of its share is missing where rings are waited for.
         assert!(handed_over[1] > 0 && (ring_full == 0 || !waits));
         assert_eq!(worker_failed > 0, waits);
         drop(stalled);

@@ -7,26 +7,58 @@ use crate::ids::WindowId;
 use flow::{Field, Rows};
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
-use report::{Account, Answer, Column, ColumnKind, Span, Status, Value, Window, WindowEnd};
+use report::{Account, Answer, Class, Column, ColumnKind, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use task::TaskSet;
 use task::rows::{RowPartials, RowScratch, RunPartials};
+use task::{Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
 
-/// See the module's head.
+/// See the module's documentation.
 pub(super) struct Answers {
     control: Control,
     anonymizer: Option<Anonymizer>,
     node: String,
     outlet: WindowOutlet,
     /// Windows some rows of which have come.
-    open: BTreeMap<WindowId, (Arc<TaskSet>, RowPartials)>,
+    open: BTreeMap<WindowId, OpenWindow>,
     scratch: RowScratch,
+    /// Where tasks are answered that rows tell.
+    desk: RowDesk,
     /// The set that the run began with, which answers for the whole of it.
     first: Arc<TaskSet>,
     run: Option<RunPartials>,
     run_rows: RunRows,
     run_lacking: Lacking,
+}
+
+/// What the rows of a window gave so far.
+struct OpenWindow {
+    set: Arc<TaskSet>,
+    partials: RowPartials,
+    /// Of the tasks that rows answer, where there are any and some rows have come.
+    tasks: Option<RowTaskStates>,
+    /// Why tasks cannot be counted.
+    fault: Option<String>,
+}
+
+impl OpenWindow {
+    fn new(set: Arc<TaskSet>) -> Self {
+        Self { partials: set.rows().window(), set, tasks: None, fault: None }
+    }
+
+    /// Has the tasks of the window count rows.
+    fn count(&mut self, desk: &mut RowDesk, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
+        let Some(tasks) = self.set.row_tasks().filter(|_| self.fault.is_none()) else { return };
+        if self.tasks.is_none() {
+            match desk.window(tasks) {
+                Ok(states) => self.tasks = Some(states),
+                Err(error) => self.fault = Some(error.to_string()),
+            }
+        }
+        if let Some(states) = &mut self.tasks {
+            desk.add(tasks, states, v4, v6);
+        }
+    }
 }
 
 impl Answers {
@@ -48,27 +80,25 @@ impl Answers {
             outlet,
             open: BTreeMap::new(),
             scratch: RowScratch::default(),
+            desk: RowDesk::default(),
             run_lacking: Lacking::default(),
         }
     }
 
     /// Takes rows of a window.
     pub(super) fn rows(&mut self, window: WindowId, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
-        let Self { control, open, scratch, run, run_rows, .. } = self;
-        let (set, partials) = open.entry(window).or_insert_with(|| {
-            let set = control.set(window);
-            let partials = set.rows().window();
-            (set, partials)
-        });
-        partials.add_v4(set.rows(), v4, scratch);
-        partials.add_v6(set.rows(), v6, scratch);
+        let Self { control, open, scratch, desk, run, run_rows, .. } = self;
+        let open = open.entry(window).or_insert_with(|| OpenWindow::new(control.set(window)));
+        open.partials.add_v4(open.set.rows(), v4, scratch);
+        open.partials.add_v6(open.set.rows(), v6, scratch);
+        open.count(desk, v4, v6);
         if let (Some(run), RunRows::OfWindows) = (run, run_rows) {
             run.add_v4(v4);
             run.add_v6(v6);
         }
     }
 
-    /// Takes the totals of ended records. `are_last`: no others come of their keys.
+    /// Takes the totals of ended records. `are_last`: no others of their keys follow.
     pub(super) fn record_rows(&mut self, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>, are_last: bool) {
         match &mut self.run {
             Some(run) if are_last => {
@@ -84,36 +114,33 @@ impl Answers {
     }
 
     /// Answers a window, all rows of which have come. False where it could not be passed on.
-    pub(super) fn window(&mut self, closed: ClosedWindow) -> bool {
+    pub(super) fn window(&mut self, mut closed: ClosedWindow) -> bool {
         let window = closed.window;
         let empty = (closed.empty_before != 0).then(|| self.empty(&closed));
         let empty_passed = empty.is_none_or(|empty| (self.outlet)(empty));
-        // Windows of a receiver that failed are in no report: their rows go.
+        // Windows of a receiver that failed are in no report: their rows are dropped.
         let later = self.open.split_off(&window.next());
         let own = std::mem::replace(&mut self.open, later).remove(&window);
         self.control.forget_before(window);
-        let (set, partials) = own.unwrap_or_else(|| {
-            let set = self.control.set(window);
-            let partials = set.rows().window();
-            (set, partials)
-        });
+        let open = own.unwrap_or_else(|| OpenWindow::new(self.control.set(window)));
         self.run_lacking.add(&self.run_rows.lacking(&closed));
         let mut answers = vec![totals(Some(closed.span), &closed.totals)];
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
+        let OpenWindow { set, partials, tasks, fault } = open;
         answers.extend(partials.window_answers(set.rows(), closed.span, &closed.unplaced));
         let rows_missing = missing(closed.refused_rows);
         for answer in &mut answers[1..] {
             rows_missing.iter().for_each(|reason| answer.lacks(reason));
         }
-        answers.extend(closed.answers);
+        answers.extend(task_answers(&set, &mut self.desk, tasks, fault, &mut closed));
         let coverage = closed.loss.as_ref().map(|loss| {
             let received = closed.packets.received as f64;
             let all = received + loss.total() as f64;
             if all == 0.0 { 1.0 } else { received / all }
         });
-        let is_cut = closed.watched != closed.span || closed.ended_by == WindowEnd::RunEnd;
+        let is_cut = closed.is_cut();
         for answer in &mut answers {
             answer.node = Some(self.node.clone());
             answer.coverage = coverage;
@@ -146,14 +173,15 @@ impl Answers {
         passed
     }
 
-    /// Takes what the run's answers lack in addition to what windows say.
+    /// Takes what the run's answers lack in addition to what windows report.
     pub(super) fn lack(&mut self, lacking: &Lacking) {
         self.run_lacking.add(lacking);
     }
 
     /// A run of windows without a frame, before the one that is closed.
     fn empty(&self, closed: &ClosedWindow) -> Window {
-        // They lie right before this window and are as long. The window before them may have been refused.
+        // They lie immediately before this window and have the same length. The window before them may have
+        // been refused.
         let Span { start_ns, end_ns } = closed.span;
         let length = closed.empty_before.saturating_mul(end_ns - start_ns);
         let span = Span { start_ns: start_ns.saturating_sub(length), end_ns: start_ns };
@@ -199,11 +227,37 @@ impl Answers {
     }
 }
 
-/// However the thread ends, receivers stop waiting for its answers.
+/// However this thread ends, receivers stop waiting for its answers.
 impl Drop for Answers {
     fn drop(&mut self) {
         self.control.answered(WindowId::MAX);
     }
+}
+
+/// The answers of all tasks of a window, in the order in which they were asked.
+fn task_answers(
+    set: &TaskSet,
+    desk: &mut RowDesk,
+    states: Option<RowTaskStates>,
+    fault: Option<String>,
+    closed: &mut ClosedWindow,
+) -> Vec<Answer> {
+    let by_packets = std::mem::take(&mut closed.answers);
+    let Some(tasks) = set.row_tasks() else { return by_packets };
+    let not_in_rows = closed.unplaced.packets + if closed.loss.is_none() { closed.refused() } else { 0 };
+    let without_rows = (not_in_rows != 0).then(|| format!("{not_in_rows} packets are in no row"));
+    let lacking = fault.or(missing(closed.refused_rows)).or(without_rows);
+    let reported = Reported { lost: closed.lost(), is_cut: closed.is_cut() };
+    let by_rows = desk.report(tasks, closed.window, states, reported, lacking).into_iter().map(|answer| {
+        let mut answer = answer.into_answer(Some(closed.span));
+        answer.class = Class::Row;
+        answer
+    });
+    let packets = set.packets().map(Tasks::places).unwrap_or_default();
+    let of_both = tasks.places().iter().zip(by_rows).chain(packets.iter().zip(by_packets));
+    let mut answers: Vec<_> = of_both.collect();
+    answers.sort_by_key(|(place, _)| **place);
+    answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
 /// What answers over rows lack.

@@ -54,7 +54,7 @@ impl Consumer {
     }
 
     pub(super) fn run(&mut self, filled: &Receiver<Message>) {
-        // Since when a writer holds records back.
+        // The time since which a writer has buffered records.
         let mut held: Option<Instant> = None;
         loop {
             match filled.recv_timeout(FLUSH_AFTER) {
@@ -62,7 +62,7 @@ impl Consumer {
                     self.take(&mut block);
                     held.get_or_insert_with(Instant::now);
                     block.clear();
-                    // The other side may have ended already.
+                    // The receiving side may have ended already.
                     let _ = used.send(block);
                 }
                 Ok(Message::Rows(window, mut block, used)) => {
@@ -111,7 +111,8 @@ impl Consumer {
         }
     }
 
-    /// Calls every writer that still works. One that fails is given up; what it misses from here on is dropped.
+    /// Calls every writer that still works. A writer that fails is abandoned; what it misses from here on
+    /// counts as dropped.
     fn each_writer(
         &mut self,
         records: u64,

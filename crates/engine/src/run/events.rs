@@ -1,4 +1,4 @@
-//! What the threads of a run say to the one that called.
+//! What the threads of a run report to the calling thread.
 
 use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::keeping::Sealed;
@@ -11,24 +11,24 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 use task::TaskStates;
 
-/// What threads say to the one that called.
+/// What threads report to the calling thread.
 pub(super) enum Event<R> {
     /// Of a receiver, with its first worker.
     Header(ReceiverId, WorkerId, Box<WindowHeader>),
     Part(WorkerId, Box<Sealed>),
     /// What its tasks counted in a window.
     Tasks(WorkerId, WindowId, Box<TaskStates>),
-    /// It waits to enter a window, and its workers have said all of those before.
+    /// It waits to enter a window, and its workers have reported all earlier ones.
     Comes(ReceiverId, WindowId),
-    /// It has turned away from its last window, and its workers have said all of their windows.
+    /// It has turned away from its last window, and its workers have reported all of their windows.
     Drained(ReceiverId),
-    /// Nothing comes any more of this window, whose flows are merged.
+    /// This window, whose flows are merged, gets nothing more.
     Over(WindowId),
     /// Frames, bytes of its sources.
     Progress(ReceiverId, u64, u64),
     Warning(String),
     Steps(Steps),
-    /// A receiver or worker has ended, which took its thread this much processor time.
+    /// A receiver or worker has ended, after this much processor time of its thread.
     ThreadEnded(Duration),
     WorkerEnded(WorkerId, Box<WorkerEnd<R>>),
     WorkerFailed(WorkerId),
@@ -36,12 +36,12 @@ pub(super) enum Event<R> {
     ReceiverFailed(ReceiverId),
 }
 
-/// The receiver is gone only if the calling thread is: then the event has no use.
+/// The receiver is gone only if the calling thread is: then the event is useless.
 pub(super) fn send<R>(events: &Sender<Event<R>>, event: Event<R>) {
     let _ = events.send(event);
 }
 
-/// Events of a receiver on a thread of its own.
+/// Events of a receiver on its own thread.
 pub(super) struct Remote<R> {
     pub(super) events: Sender<Event<R>>,
     pub(super) receiver: ReceiverId,
@@ -66,7 +66,7 @@ impl<R> Events for Remote<R> {
     }
 }
 
-/// Where what a worker's tasks counted goes.
+/// The destination of what a worker's tasks counted.
 pub(super) fn outlet<R: Send + 'static>(worker: WorkerId, events: &Sender<Event<R>>) -> Outlet {
     let events = events.clone();
     Box::new(move |window, states| send(&events, Event::Tasks(worker, window, states)))

@@ -1,4 +1,4 @@
-//! The calling thread's side of a run: windows, tasks and ends of all threads put together.
+//! The calling thread's side of a run: the windows, tasks and ends of all threads, merged.
 
 use super::events::Event;
 use super::outcome::{Observer, Outcome, Snapshot};
@@ -10,43 +10,35 @@ use crate::keeping::Sealed;
 use crate::merger::{Merger, RunEnd};
 use crate::plan::Plan;
 use crate::poller::PollerEnd;
-use crate::receiver::{RING_FULL, ReceiverEnd, WORKER_FAILED};
+use crate::receiver::ReceiverEnd;
 use crate::shared::Shared;
 use crate::steps::Steps;
 use crate::tables::Tables;
 use crate::worker::{Worker, WorkerEnd};
 use port::SourceError;
-use report::{Counters, PacketCounts};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
-use task::{Desk, EmptiedStates, Generation, TaskStates, Tasks};
+use task::{Desk, EmptiedStates, Generation, Reported, TaskStates, Tasks};
 
-/// Packets that tasks could not count: what sources lost, and what a ring or a worker that failed did. `None` where a source cannot
-/// know.
-fn lost_before_tasks(packets: &PacketCounts, loss: Option<&Counters>) -> Option<u64> {
-    let refused = packets.not_measured.get(RING_FULL) + packets.not_measured.get(WORKER_FAILED);
-    loss.map(|loss| loss.total() + refused)
-}
-
-/// Where shares of flows are put together.
+/// Where shares of flows are merged.
 pub(super) struct Merging<R> {
     pub(super) worker: Worker<R>,
-    /// Where emptied tables go back to, by worker.
+    /// Channels that return emptied tables, by worker.
     pub(super) spares: Vec<Sender<Box<Tables>>>,
     pub(super) shared: Option<Arc<Shared>>,
 }
 
-/// Where everything comes together.
+/// The hub: it merges the reports of all threads.
 pub(super) struct Hub<'a, R> {
     merger: Merger,
-    /// Says by which tasks windows are answered.
+    /// Determines by which tasks windows are answered.
     control: Option<Control>,
-    /// Where tasks are answered.
+    /// The desk that answers tasks.
     desk: Desk,
-    /// Workers of each receiver, itself where it has none.
+    /// Workers of each receiver; a receiver without workers counts as one.
     workers_each: usize,
-    /// Where emptied states of tasks go back to, by set and worker.
+    /// Channels that return emptied states of tasks, by set and worker.
     spares: Vec<(Generation, Vec<Sender<Box<TaskStates>>>)>,
     /// Workers that count tasks.
     counting: usize,
@@ -57,7 +49,7 @@ pub(super) struct Hub<'a, R> {
     config: &'a Config,
     /// Frames and bytes of each receiver.
     received: Vec<(u64, u64)>,
-    /// What the windows of each receiver that still goes on add up to: all that there is of it if it fails.
+    /// What the windows of each receiver that still runs add up to: all that is left of it if it fails.
     so_far: Vec<Option<ReceiverEnd>>,
     total_bytes: Option<u64>,
     unreported: u64,
@@ -70,7 +62,7 @@ pub(super) struct Hub<'a, R> {
 }
 
 impl<'a, R: RecordSink> Hub<'a, R> {
-    /// Nothing has been said yet. Windows and the main way of records go to `observer` and `records`.
+    /// Nothing has been reported yet. Windows and the main stream of records go to `observer` and `records`.
     pub(super) fn new(
         config: &'a Config,
         plan: &Plan,
@@ -110,7 +102,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self
     }
 
-    /// Something that keeps the run from being whole.
+    /// A fault that keeps the run from being complete.
     pub(super) fn fault(&mut self, line: String) {
         self.faults.push(line);
     }
@@ -124,7 +116,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    /// Takes what the threads say until all have ended.
+    /// Receives the threads' events until all have ended.
     pub(super) fn listen(&mut self, events: &Receiver<Event<R>>) {
         for event in events {
             match event {
@@ -158,7 +150,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                     let emptied = self.desk.failed(worker);
                     self.give_back(emptied);
                     if self.merger.worker_failed(worker) {
-                        // Where flows are merged, records are not its own.
+                        // If flows are merged, records are not the worker's.
                         if self.merging.is_none() {
                             self.records.worker_failed();
                         }
@@ -185,13 +177,13 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    /// Nothing comes of this worker's tasks any more.
+    /// This worker's tasks report nothing more.
     fn tasks_over(&mut self, worker: WorkerId) {
         let emptied = self.desk.gone(worker);
         self.give_back(emptied);
     }
 
-    /// A receiver has turned away from its last window, and its workers have said all of theirs.
+    /// A receiver has turned away from its last window, and its workers have reported all of theirs.
     fn drained(&mut self, receiver: ReceiverId) {
         self.merger.receiver_drained(receiver);
         for worker in self.workers_of(receiver) {
@@ -205,7 +197,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         (0..self.workers_each).map(move |at| first.plus(at))
     }
 
-    /// Has the desk answer by what was installed from this window on, or before.
+    /// Makes the desk answer by the sets installed up to this window.
     fn install_up_to(&mut self, window: WindowId) {
         for (first, half) in self.control.iter().flat_map(|control| control.take_hub_halves(window)) {
             self.spares.push((half.tasks.generation(), half.spares));
@@ -213,7 +205,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    /// A worker that has ended, or counts by another set, does not need its memory any more.
+    /// Returns emptied states; a worker that has ended, or counts by another set, no longer needs the memory.
     fn give_back(&mut self, emptied: Vec<EmptiedStates>) {
         for (worker, states) in emptied {
             let of_set = self.spares.iter().find(|(generation, _)| *generation == states.generation());
@@ -237,7 +229,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self.merger.part(worker, window, &sums);
     }
 
-    /// All that there is of a window has been merged, or lies in the shared tables.
+    /// A window is complete: everything has been merged, or is in the shared tables.
     fn over(&mut self, window: WindowId) {
         let Some(merging) = &mut self.merging else { return };
         if let Some(shared) = &merging.shared {
@@ -287,8 +279,8 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     fn pass_reports(&mut self) {
         while let Some((mut closed, account)) = self.merger.take_window() {
             self.install_up_to(closed.window);
-            let lost = lost_before_tasks(&closed.packets, closed.loss.as_ref());
-            let answers = self.desk.report(closed.window, lost).into_iter();
+            let reported = Reported { lost: closed.lost(), is_cut: closed.is_cut() };
+            let answers = self.desk.report(closed.window, reported).into_iter();
             closed.answers = answers.map(|answer| answer.into_answer(Some(closed.span))).collect();
             self.spares.retain(|(generation, _)| self.desk.answers_by(*generation));
             self.control.iter().for_each(|control| control.retire_before(closed.window));
@@ -311,7 +303,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             self.records.record(other);
         }
         let loss = self.end.loss.take().flatten();
-        // They came as threads ended.
+        // They arrived in the order in which threads ended.
         self.steps.sort_by_key(|steps| steps.role);
         Outcome {
             ended: self.merger.end(self.end),

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, and what it leaves behind.
+//! What a run reports while it runs, and what it leaves at the end.
 
 use crate::merger::RunTotals;
 use crate::steps::Steps;
@@ -18,15 +18,15 @@ pub struct Snapshot {
     pub flows: u64,
     /// Bytes of the sources read.
     pub done_bytes: u64,
-    /// Bytes there are, where that is known.
+    /// Total bytes, if known.
     pub total_bytes: Option<u64>,
 }
 
-/// Who watches a run, on the thread that called. Windows wait for it, measuring does not.
+/// Observes a run, on the calling thread. Windows wait for it, measuring does not.
 pub trait Observer {
-    /// Comes every some thousand bursts, and when nothing arrives.
+    /// Called every few thousand bursts, and when nothing arrives.
     fn progress(&mut self, snapshot: Snapshot);
-    /// A line for the user.
+    /// A warning for the user.
     fn warning(&mut self, line: String);
 }
 
@@ -61,21 +61,21 @@ impl From<OutOfMemory> for StartError {
 pub struct Outcome<R> {
     /// What was measured.
     pub ended: RunTotals,
-    /// What the sources and rings lost; `None` where a source cannot know.
+    /// What the sources and rings lost; `None` if a source cannot know.
     pub loss: Option<Counters>,
-    /// How often links were found to have gone down; `None` where no source has a link.
+    /// How often links were found to have gone down; `None` if no source has a link.
     pub link_downs: Option<u64>,
     /// What went wrong with sources.
     pub errors: Vec<SourceError>,
     /// Receivers and workers that failed, one line each.
     pub faults: Vec<String>,
-    /// True where `stop` ended it.
+    /// True if `stop` ended it.
     pub stopped: bool,
     /// Reports that the observer could not pass on.
     pub unreported: u64,
     /// Time that it took.
     pub elapsed: Duration,
-    /// Where the time of each thread went, receivers first, if [`crate::Config::timed`] asked for it.
+    /// Where the time of each thread went, receivers first, if [`crate::Config::timed`] is set.
     pub steps: Vec<Steps>,
     /// Processor time of all receivers and workers.
     pub processor_time: Duration,

@@ -1,4 +1,4 @@
-//! The threads of a run: one that does all, or receivers and workers, each on its core.
+//! The threads of a run: a single one for everything, or receivers and workers, each on its core.
 
 use super::events::{Event, Remote, outlet, send};
 use super::hub::{Hub, Merging};
@@ -39,7 +39,7 @@ use summary::prefetch_for_writing;
 /// long as they live: they may be waiting for a slow output.
 const STALLED: Duration = Duration::from_secs(10);
 
-/// What every thread of a run is told.
+/// What every thread of a run is given.
 #[derive(Clone, Copy)]
 pub(super) struct Run<'a> {
     pub(super) filter: Option<&'a Filter>,
@@ -47,12 +47,12 @@ pub(super) struct Run<'a> {
     pub(super) plan: &'a Plan,
     pub(super) stop: &'a AtomicBool,
     pub(super) quiet: &'a IdleVote,
-    /// Flows are put together when a window closes.
+    /// Flows are merged when a window closes.
     pub(super) merges: bool,
     pub(super) time_base: TimeBase,
 }
 
-/// What a receiving thread gives back when it ends, or fails: others wait for both.
+/// What a receiving thread releases when it ends or fails: others wait for both.
 type Places<'a> = (Receiving<'a>, Option<Seat<'a>>);
 
 /// What one thread does.
@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
         let mut workers = workers.into_iter();
         let receivers = self.plan.receivers;
         let mut queues: Vec<_> = shares(sources, receivers).collect();
-        // They count into the run's memory even where that leaves less for the tables than they would like.
+        // They are charged to the run's memory even if that leaves less for the tables than they could use.
         let _rings = self.config.limits.lease(ring_bytes(self.plan, self.config));
         let finish = EndBarrier::new(receivers, self.time_base);
         let window_barrier = self.merges.then(|| WindowBarrier::new(receivers));
@@ -190,20 +190,20 @@ impl<'a> Run<'a> {
         HandOver {
             parcels: self.config.hand_over_parcels,
             in_lock_step,
-            // In lock step the receiver waits for its workers anyway, for what it told them in between too.
+            // In lock step the receiver waits for its workers anyway, including for its orders in between.
             waits: self.time_base == TimeBase::Packets || in_lock_step,
-            // Where flows are merged, workers wait for that, however long it takes.
+            // If flows are merged, workers wait for that without a time limit.
             gives_up_after: (self.time_base == TimeBase::Clock && !self.merges).then_some(STALLED),
             split: self.plan.split,
         }
     }
 
-    /// What ends a receiver, to be asked for once each.
+    /// What ends a receiver; to be requested once for each.
     fn ends(self) -> Ends<'a> {
         Ends { stop: self.stop, quiet: self.quiet.place() }
     }
 
-    /// Keeps the thread of this number on its core; what to say where that fails.
+    /// Pins the thread of this number to its core; returns a message if that fails.
     fn pin(&self, thread: usize) -> Option<String> {
         self.plan.cores.get(thread).and_then(|&core| cores::pin(core).err())
     }
@@ -246,7 +246,8 @@ impl<'a> Run<'a> {
         let work = AssertUnwindSafe(|| {
             let (end, mut worker) = self.receive(queues, worker, events, seat);
             if self.time_base == TimeBase::Packets {
-                // The others, whose end is waited for, may wait for answers that only lack this one.
+                // The other threads, whose end is awaited, may be waiting for answers that only lack this
+                // one.
                 worker.idle();
                 while let Some(sealed) = worker.take_sealed() {
                     send(&sender, Event::Part(counting, Box::new(sealed)));
@@ -321,7 +322,7 @@ impl<'a> Run<'a> {
         send(events, last);
     }
 
-    /// `None` where the receiver is gone.
+    /// `None` if the receiver is gone.
     fn work<R: RecordSink + Send + 'static>(
         self,
         number: WorkerId,
@@ -353,7 +354,8 @@ impl<'a> Run<'a> {
 
     fn parcel<R: RecordSink>(&self, worker: &mut Worker<R>, parcel: &Parcel) {
         let Parcel { bursts, now, order } = parcel;
-        // As the receiver writes there next: asked for to be read, its own copies would have to be called back then.
+        // For writing, as the receiver writes there next: after a prefetch for reading, the worker's copies
+        // would have to be invalidated then.
         prefetch_for_writing(bursts.v4.packets());
         prefetch_for_writing(bursts.v6.packets());
         worker.prefetch_index(bursts.packets());

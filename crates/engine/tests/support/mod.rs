@@ -158,7 +158,7 @@ impl Observer for Watch {
     }
 }
 
-/// All that a run said.
+/// All that a run reported.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) outcome: Outcome<Recorder>,
@@ -239,7 +239,7 @@ impl Run {
         }
     }
 
-    /// Counter of what was lost before anybody could measure it.
+    /// Counter of what was lost before it could be measured.
     pub(crate) fn lost(&self, name: &str) -> u64 {
         self.outcome.loss.as_ref().map_or(0, |loss| count(loss, name))
     }
@@ -318,12 +318,12 @@ pub(crate) fn on_queues(spec: &str, queues: usize, burst: usize) -> Vec<Box<dyn 
     queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect()
 }
 
-/// A source that is taken for live: the clock turns its windows, and nobody waits for a slow reader.
+/// A source that is treated as live: the clock turns its windows, and the run never waits for a slow reader.
 pub(crate) struct Live {
     pub(crate) inner: Box<dyn PacketSource>,
     /// Bursts handed out so far; others may look.
     pub(crate) bursts: Arc<AtomicUsize>,
-    /// False where it does not know what it lost.
+    /// False if it does not know what it lost.
     pub(crate) counts_losses: bool,
     /// The time base that it has.
     pub(crate) time_base: TimeBase,

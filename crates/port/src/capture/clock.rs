@@ -1,5 +1,7 @@
 //! Time stamps of a pcapng interface.
 
+use packet::Frame;
+
 const NS_PER_S: i128 = 1_000_000_000;
 
 /// How an interface's time stamps become nanoseconds since the epoch.
@@ -20,7 +22,7 @@ enum Tick {
 }
 
 impl Clock {
-    /// From the options `if_tsresol` (a microsecond where there is none) and `if_tsoffset`.
+    /// From the options `if_tsresol` (a microsecond if missing) and `if_tsoffset`.
     pub(super) fn new(resolution: Option<u8>, offset_s: i64) -> Self {
         let resolution = resolution.unwrap_or(6);
         let power = u32::from(resolution & 0x7f);
@@ -33,7 +35,7 @@ impl Clock {
         Self { tick, offset_ns: i128::from(offset_s) * NS_PER_S }
     }
 
-    /// The time, or the nearest that 64 bits can hold.
+    /// The time, or [`Frame::NO_TIME`] where the fields of a record cannot hold it.
     #[inline]
     pub(super) fn nanoseconds(&self, ticks: u64) -> u64 {
         let ns = match self.tick {
@@ -42,13 +44,13 @@ impl Clock {
             // At most 2^64 times 10^9, which 127 bits hold.
             Tick::PowerOfTwo(power) => (i128::from(ticks) * NS_PER_S) >> power,
         };
-        (ns + self.offset_ns).clamp(0, i128::from(u64::MAX)) as u64
+        u64::try_from(ns + self.offset_ns).ok().filter(|&ns| ns <= Frame::LATEST_NS).unwrap_or(Frame::NO_TIME)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Clock;
+    use super::*;
 
     #[test]
     fn decimal_and_binary_resolutions() {
@@ -66,13 +68,15 @@ mod tests {
     fn offsets_and_the_ends_of_the_range() {
         assert_eq!(Clock::new(Some(9), 2).nanoseconds(7), 2_000_000_007);
         assert_eq!(Clock::new(Some(9), -2).nanoseconds(2_000_000_007), 7);
-        assert_eq!(Clock::new(Some(9), -3).nanoseconds(5), 0);
-        assert_eq!(Clock::new(Some(0), 0).nanoseconds(u64::MAX), u64::MAX);
-        assert_eq!(Clock::new(Some(0), i64::MAX).nanoseconds(u64::MAX), u64::MAX);
-        assert_eq!(
+        assert_eq!(Clock::new(Some(9), -3).nanoseconds(3_000_000_000), 0);
+        assert_eq!(Clock::new(Some(9), 0).nanoseconds(Frame::LATEST_NS), Frame::LATEST_NS);
+        let none = [
+            Clock::new(Some(9), -3).nanoseconds(5),
+            Clock::new(Some(9), 0).nanoseconds(Frame::LATEST_NS + 1),
+            Clock::new(Some(0), 0).nanoseconds(u64::MAX),
+            Clock::new(Some(0), i64::MAX).nanoseconds(u64::MAX),
             Clock::new(Some(0x80), i64::MIN).nanoseconds(u64::MAX),
-            (u64::MAX as i128 * 1_000_000_000 + i64::MIN as i128 * 1_000_000_000).clamp(0, u64::MAX as i128)
-                as u64
-        );
+        ];
+        assert_eq!(none, [Frame::NO_TIME; 5]);
     }
 }

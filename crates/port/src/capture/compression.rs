@@ -1,17 +1,18 @@
-//! Takes gzip or zstd off a byte stream, told by its first bytes.
+//! Decompresses a gzip or zstd stream, identified by its first bytes.
 
 use super::gzip::GzipReader;
 use super::zstandard::ZstdReader;
 use std::io::{BufReader, Chain, Cursor, Read};
 
 /// Both decoders read their input in pieces of this size.
-const COMPRESSED_BLOCK: usize = 256 << 10;
+const COMPRESSED_BLOCK: usize = if cfg!(fuzzing) { 8 << 10 } else { 256 << 10 };
 const MAGIC: usize = 4;
 
-/// The input with the bytes put back that were read to recognise it.
+/// The input, including the bytes that were read to recognise it.
 type Rewound<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// A reader of the bytes inside. An error of kind `WouldBlock` from the input passes through and loses nothing.
+/// A reader of the bytes inside. An error of kind `WouldBlock` from the input is passed on without loss of
+/// data.
 pub(super) struct Decompressor<R: Read> {
     state: State<R>,
 }
@@ -28,7 +29,7 @@ impl<R: Read> Decompressor<R> {
         Self { state: State::Unknown { input: Some(input), start: Vec::with_capacity(MAGIC) } }
     }
 
-    /// The name of the compression, once it is known that there is one.
+    /// The name of the compression, once it is known to be compressed.
     pub(super) fn compression(&self) -> Option<&'static str> {
         match self.state {
             State::Unknown { .. } | State::Plain(_) => None,
@@ -38,7 +39,7 @@ impl<R: Read> Decompressor<R> {
     }
 }
 
-/// Reads until there are enough bytes to tell the compression by, or no more.
+/// Reads until there are enough bytes to identify the compression, or no more.
 fn read_magic(input: &mut impl Read, start: &mut Vec<u8>) -> std::io::Result<()> {
     while start.len() < MAGIC {
         let mut byte = [0; MAGIC];
@@ -79,7 +80,7 @@ impl<R: Read> Read for Decompressor<R> {
             }
         }
         match &mut self.state {
-            // Only after a decoder could not be set up, which was an error then.
+            // Only after a decoder could not be set up, which was reported then.
             State::Unknown { .. } => Ok(0),
             State::Plain(reader) => reader.read(buffer),
             State::Gzip(reader) => reader.read(buffer),

@@ -4,7 +4,7 @@ use super::pass::{Stop, Warnings, foreign};
 use super::pcap::{PcapReader, RECOGNISED_LEN};
 use super::pcapng::{self, PcapngReader};
 
-/// The format of a capture, with what its reader remembers.
+/// The format of a capture, with its reader's state.
 pub(super) enum Format {
     Unknown,
     Pcap(PcapReader),
@@ -12,8 +12,8 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Recognises the format by the first bytes: the reader and the bytes to step over, or how many bytes it
-    /// takes to tell.
+    /// Recognises the format by the first bytes: the reader and the bytes to step over, or the number of
+    /// bytes that are needed to decide.
     pub(super) fn recognise(
         bytes: &[u8],
         name: &str,

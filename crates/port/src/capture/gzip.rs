@@ -1,19 +1,19 @@
-//! The bytes in a gzip stream of any number of members (RFC 1952).
+//! Decompresses a gzip stream of any number of members (RFC 1952).
 
 use flate2::{Decompress, FlushDecompress, Status};
 use std::io::{self, BufRead, ErrorKind, Read};
 
-/// Base-2 logarithm of the largest window that deflate knows.
+/// Base-2 logarithm of the largest window that deflate allows.
 const WINDOW_BITS: u8 = 15;
 
-/// Gives all that comes before the damage and then the damage, however the input is cut. `flate2`'s own readers
-/// throw away what the failing step had already written, which is as much as the input had ready.
+/// Delivers all data before the damage and then the error, however the input is divided. `flate2`'s own
+/// readers discard what the failing step had already written, which depends on the size of the input's reads.
 pub(super) struct GzipReader<R> {
     input: R,
     inflate: Decompress,
     /// The last member is complete; what follows begins another.
     between: bool,
-    /// To be told after the bytes that came before.
+    /// Reported after the earlier bytes.
     failed: Option<io::Error>,
 }
 
@@ -52,7 +52,7 @@ impl<R: BufRead> Read for GzipReader<R> {
                     self.failed = Some(io::Error::new(ErrorKind::UnexpectedEof, "incomplete gzip member"));
                 }
                 Ok(Status::Ok | Status::BufError) => {}
-                // Not zlib's own words: its fast and its careful way have different ones for the same damage.
+                // Not zlib's messages: its fast and its careful path have different ones for the same damage.
                 Err(_) => {
                     let reason = "an impossible header or code, or a wrong check sum";
                     self.failed = Some(io::Error::new(ErrorKind::InvalidData, reason));

@@ -5,13 +5,13 @@ use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The name that stands for standard input.
+/// The name of standard input.
 pub(super) const STANDARD_INPUT: &str = "-";
 
-/// How long a pipe is waited for before the caller hears that nothing came.
+/// How long a pipe is waited for before the caller gets control back without data.
 const PIPE_WAIT_MS: libc::c_int = 5;
 
-/// A pipe, FIFO or device, whose reader must not sleep for as long as its writer does.
+/// A pipe, FIFO or device, whose reader must not block until its writer writes.
 struct Pipe(File);
 
 impl Read for Pipe {
@@ -26,7 +26,7 @@ impl Read for Pipe {
     }
 }
 
-/// The bytes of `path`, and how many there are if that is known.
+/// The bytes of `path`, and their number if known.
 pub(super) fn open(path: &str) -> Result<(Box<dyn Read + Send>, Option<u64>), SourceError> {
     let cannot = |error: io::Error| {
         let advice = match error.kind() {

@@ -1,13 +1,13 @@
-//! What the readers of both formats share: how a pass over the block ended, and what it warns of.
+//! What the readers of both formats share: how a pass over the block ended, and its warnings.
 
 use packet::LinkType;
 use std::collections::BTreeSet;
 
 /// Captured bytes of one frame beyond which a record is damaged: the limit of libpcap for all supported link
 /// types.
-pub(super) const MAX_CAPTURED: u32 = 256 << 10;
+pub(super) const MAX_CAPTURED: u32 = if cfg!(fuzzing) { 16 << 10 } else { 256 << 10 };
 
-/// Distinct unsupported link types that are warned of; a damaged file can hold thousands.
+/// Distinct unsupported link types that cause a warning; a damaged file can hold thousands.
 const MAX_WARNINGS: usize = 16;
 
 /// One pass of a reader over the bytes in memory.
@@ -15,7 +15,7 @@ const MAX_WARNINGS: usize = 16;
 pub(super) struct Parsed {
     /// Descriptors that were filled.
     pub(super) frames: usize,
-    /// Bytes stepped over; more than were there where a block is skipped.
+    /// Bytes stepped over; more than were in memory if a block is skipped.
     pub(super) consumed: u64,
     pub(super) stop: Stop,
 }
@@ -41,7 +41,7 @@ pub(super) fn frame_lengths(captured: u32, wire: u32, fcs_len: u32) -> (u32, u32
     (captured.min(wire), wire)
 }
 
-/// Warnings for the user, and what has been warned of.
+/// Warnings for the user, and the causes already reported.
 #[derive(Default)]
 pub(super) struct Warnings {
     pub(super) texts: Vec<String>,
@@ -63,7 +63,7 @@ impl Warnings {
         link
     }
 
-    /// Says once that frames have no time of their own.
+    /// Warns once that frames carry no time.
     pub(super) fn untimed(&mut self, name: &str) {
         if !self.untimed {
             self.untimed = true;

@@ -9,7 +9,7 @@ use packet::LinkType;
 pub(super) const RECOGNISED_LEN: usize = 24;
 const RECORD_HEADER: usize = 16;
 
-/// A flavour of the format, told by the magic number.
+/// A variant of the format, identified by the magic number.
 struct Flavour {
     magic: u32,
     /// Nanoseconds in one unit of the time's fraction.
@@ -25,12 +25,12 @@ const FLAVOURS: [Flavour; 5] = [
     Flavour { magic: 0xa1b2_3c4d, fraction_ns: 1, more_record_header: 0, more_file_header: 0 },
     // Alexey Kuznetzov's patched libpcap: interface index, protocol and direction in each record.
     Flavour { magic: 0xa1b2_cd34, fraction_ns: 1000, more_record_header: 8, more_file_header: 0 },
-    // IXIA's hardware and software captures: the length of all records behind the file header.
+    // IXIA's hardware and software captures: the length of all records after the file header.
     Flavour { magic: 0x1c00_01ac, fraction_ns: 1, more_record_header: 0, more_file_header: 4 },
     Flavour { magic: 0x1c00_01ab, fraction_ns: 1, more_record_header: 0, more_file_header: 4 },
 ];
 
-/// Which of a record's two lengths comes first; it changed with the versions.
+/// Which of a record's two lengths is first; it changed between versions.
 #[derive(Clone, Copy)]
 enum LengthOrder {
     CapturedFirst,
@@ -63,7 +63,7 @@ impl PcapReader {
         flavour(magic).is_some()
     }
 
-    /// Reads the file header: the reader of its records, and where they begin.
+    /// Reads the file header: the reader of its records, and their beginning.
     pub(super) fn new(
         header: &[u8; RECOGNISED_LEN],
         link_type: impl FnOnce(u16) -> LinkType,
@@ -80,8 +80,8 @@ impl PcapReader {
                 return Err(format!("the pcap file header has the unknown version {major}.{minor}"));
             }
         };
-        // Low half: link type. Bit 26 says that the upper four bits give the length of the frame check sequence
-        // in units of two bytes.
+        // Low half: link type. If bit 26 is set, the upper four bits give the length of the frame check
+        // sequence in units of two bytes.
         let network = order.u32(header, 20);
         let fcs_len = if network & 0x0400_0000 != 0 { (network >> 28) * 2 } else { 0 };
         let reader = Self {
@@ -98,7 +98,7 @@ impl PcapReader {
     /// Describes the frames in `bytes`, which begin with a record.
     pub(super) fn parse(&self, bytes: &[u8], slots: &mut [FrameDescriptor]) -> Parsed {
         let Self { order, lengths, record_header, fcs_len, .. } = *self;
-        // A loop for what is usual, so that it swaps nothing and asks nothing once per record: 33 instructions instead of 45.
+        // A loop for the common case, without swaps or decisions per record: 33 instructions instead of 45.
         match (order, lengths, record_header, fcs_len) {
             (ByteOrder::Little, LengthOrder::CapturedFirst, RECORD_HEADER, 0) => {
                 self.records((ByteOrder::Little, LengthOrder::CapturedFirst, RECORD_HEADER, 0), bytes, slots)

@@ -17,13 +17,13 @@ const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
-/// Type and length before a block's body, and the length again behind it.
+/// Type and length before a block's body, and the length again after it.
 const BLOCK_OVERHEAD: usize = 12;
 
 /// The largest block that is read and not skipped: a frame of the largest size, and as much for its options.
 const MAX_READ_BLOCK: usize = BLOCK / 2;
 
-/// Interfaces of one section: more only a damaged file has.
+/// Interfaces of one section: only a damaged file has more.
 const MAX_INTERFACES: usize = 1 << 16;
 
 const IF_TSRESOL: u16 = 9;
@@ -43,7 +43,7 @@ struct Interface {
     dropped: Dropped,
 }
 
-/// The last interface statistics; `None` where they were never given.
+/// The last interface statistics; `None` if they were never given.
 #[derive(Clone, Copy, Default)]
 struct Dropped {
     by_interface: Option<u64>,
@@ -67,11 +67,11 @@ pub(super) struct PcapngReader {
     interfaces: Vec<Interface>,
     /// Statistics of the sections that are over.
     dropped_before: Dropped,
-    /// Time of the last frame: what one without a time takes.
+    /// Time of the last frame, used for frames without a time.
     last_time_ns: u64,
 }
 
-/// A packet block's parts, whichever of the three kinds it is.
+/// A packet block's parts, for any of the three kinds.
 struct PacketBlock<'a> {
     data: &'a [u8],
     wire_len: u32,
@@ -115,7 +115,7 @@ impl PcapngReader {
         }
     }
 
-    /// What the interface statistics say was lost, where there are any.
+    /// The loss according to the interface statistics, if any.
     pub(super) fn lost(&self) -> Option<Vec<SourceCounter>> {
         let mut sum = self.dropped_before;
         self.interfaces.iter().for_each(|interface| sum.add(&interface.dropped));
@@ -176,7 +176,7 @@ impl PcapngReader {
         let header = bytes.first_chunk::<BLOCK_OVERHEAD>().ok_or(Stop::Short(BLOCK_OVERHEAD))?;
         let kind = self.order.u32(header, 0);
         if kind == SECTION_HEADER {
-            // The byte order of everything behind, the length of this block included.
+            // The byte order of everything that follows, including the length of this block.
             self.order = section_byte_order(header)?;
         }
         let length = self.order.u32(header, 4) as usize;
@@ -292,7 +292,7 @@ impl PcapngReader {
         let options = body.get(20 + packet.data.len().next_multiple_of(4)..).unwrap_or(&[]);
         if !options.is_empty() {
             self.each_option(options, |order, code, value| {
-                // Bits 5 to 8: bytes of frame check sequence in this frame, if it says so at all.
+                // Bits 5 to 8: bytes of frame check sequence in this frame, if present.
                 if code == EPB_FLAGS && value.len() == 4 {
                     match (order.u32(value, 0) >> 5) & 0xf {
                         0 => {}
@@ -304,8 +304,8 @@ impl PcapngReader {
         Ok(packet)
     }
 
-    /// The obsolete packet block: like the enhanced one, but for sixteen bits of interface number and a count of
-    /// drops. That count is the interface statistics' again, so it is not used.
+    /// The obsolete packet block: like the enhanced one, except for sixteen bits of interface number and a
+    /// count of drops. That count is the interface statistics' again, so it is not used.
     fn packet<'a>(&mut self, body: &'a [u8]) -> Result<PacketBlock<'a>, Stop> {
         let body = at_least(body, 20, "packet")?;
         let number = u32::from(self.order.u16(body, 0));

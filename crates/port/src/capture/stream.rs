@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Size of the buffer: any record must fit, behind what a read left of the one before.
-pub(super) const BLOCK: usize = 1 << 20;
+pub(super) const BLOCK: usize = if cfg!(fuzzing) { 64 << 10 } else { 1 << 20 };
 
 /// Bytes of one read. As long as records are small it goes to the same place each time, which is half of a usual
 /// second-level cache: what the kernel copied is then still near when it is parsed.
-const READ: usize = 256 << 10;
+const READ: usize = if cfg!(fuzzing) { 8 << 10 } else { 256 << 10 };
 
 /// Counts the bytes of the file itself, below any decompression.
 struct Counted {
@@ -30,12 +30,12 @@ impl Read for Counted {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Filled {
     More,
-    /// Nothing has come yet.
+    /// Nothing has been read yet.
     Idle,
     End,
 }
 
-/// Bytes of the capture, uncompressed, in one buffer; what lies there stays until the next `fill`.
+/// Bytes of the capture, uncompressed, in one buffer; its contents remain until the next `fill`.
 pub(super) struct Stream {
     input: Decompressor<Counted>,
     done: Arc<AtomicU64>,
@@ -44,7 +44,7 @@ pub(super) struct Stream {
     end: usize,
     /// Place of `buffer[start]` in the uncompressed capture.
     offset: u64,
-    /// Bytes to drop as they come in: the rest of a block that nobody reads.
+    /// Bytes to drop as they arrive: the rest of a block that is skipped.
     owed: u64,
 }
 
@@ -73,7 +73,7 @@ impl Stream {
         self.offset
     }
 
-    /// Bytes that were consumed before they came in.
+    /// Bytes that were consumed before they were read.
     pub(super) fn owed(&self) -> u64 {
         self.owed
     }
@@ -83,7 +83,7 @@ impl Stream {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// The name of the compression, if there is one.
+    /// The name of the compression, if any.
     pub(super) fn compression(&self) -> Option<&'static str> {
         self.input.compression()
     }
@@ -96,7 +96,7 @@ impl Stream {
         self.owed += count - here;
     }
 
-    /// Reads once behind the unread bytes, which move to the front unless they are many and there is room.
+    /// Reads once after the unread bytes, which move to the front unless they are many and there is room.
     pub(super) fn fill(&mut self) -> std::io::Result<Filled> {
         if self.end - self.start <= READ / 4 || self.buffer.len() - self.end < READ {
             self.buffer.copy_within(self.start..self.end, 0);

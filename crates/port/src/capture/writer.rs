@@ -8,7 +8,8 @@ use std::path::Path;
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const BUFFER: usize = 256 << 10;
 
-/// Writes a pcap file with nanosecond times. Only [`CaptureWriter::finish`] tells that all of it was written.
+/// Writes a pcap file with nanosecond times. Only [`CaptureWriter::finish`] confirms that all of it was
+/// written.
 #[derive(Debug)]
 pub struct CaptureWriter<W: Write> {
     output: BufWriter<W>,
@@ -60,7 +61,7 @@ impl<W: Write> CaptureWriter<W> {
         self.output.write_all(data)
     }
 
-    /// Writes what is still buffered and gives the output back.
+    /// Writes what is still buffered and returns the output.
     ///
     /// # Errors
     /// It cannot be written; the file is not complete then.

@@ -1,4 +1,4 @@
-//! The bytes in a Zstandard stream of any number of frames (RFC 8878).
+//! Decompresses a Zstandard stream of any number of frames (RFC 8878).
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
@@ -9,8 +9,9 @@ const BLOCK_HEADER: usize = 3;
 /// The largest block: steps through a skippable frame are no longer either.
 const MOST_BLOCK: usize = 128 << 10;
 
-/// Gives all blocks before the damage and then the damage, however the input is cut. A failing step of the library
-/// forgets the blocks that it had already written, so that each step gets exactly one block or header.
+/// Delivers all blocks before the damage and then the error, however the input is divided. A failing step of
+/// the library discards the blocks that it had already written, so that each step gets exactly one block or
+/// header.
 pub(super) struct ZstdReader<R> {
     input: R,
     /// The begin of a step whose end was not there yet.
@@ -65,14 +66,14 @@ impl<R: BufRead> Read for ZstdReader<R> {
     }
 }
 
-/// The library, and how far it has come in a frame.
+/// The library, and its position in a frame.
 struct Steps {
     decoder: Decoder<'static>,
-    /// Bytes that the library would like to have next; 0 between frames.
+    /// Bytes that the library requests next; 0 between frames.
     wanted: usize,
-    /// Bytes of this frame that it has had.
+    /// Bytes of this frame that it has consumed.
     taken: usize,
-    /// The last step filled the buffer: there may be more to give before the next.
+    /// The last step filled the buffer: there may be more output before the next.
     is_full: bool,
 }
 
@@ -80,10 +81,10 @@ impl Steps {
     /// Bytes of the next step.
     fn length(&self) -> usize {
         if self.taken < MOST_HEADER {
-            // The library decodes a whole frame at once where it sees one, even in what is left of a header.
+            // The library decodes a whole frame at once if it has one, even in the rest of a header.
             return 1;
         }
-        // With a block or what is left of a header it asks for the header of the block behind it.
+        // With a block or the rest of a header it requests the header of the next block.
         let length = if self.wanted > BLOCK_HEADER { self.wanted - BLOCK_HEADER } else { self.wanted };
         length.clamp(1, MOST_BLOCK)
     }
@@ -95,7 +96,7 @@ impl Steps {
         self.wanted = self.decoder.run(&mut source, &mut target)?;
         let (read, written) = (source.pos(), target.pos());
         self.taken = if self.wanted == 0 { 0 } else { self.taken + read };
-        // A frame ends only when all of it was given, and a step without bytes would begin another.
+        // A frame ends only when all of it was delivered, and a step without bytes would begin another.
         self.is_full = written == target.capacity() && self.wanted > 0;
         Ok((read, written))
     }

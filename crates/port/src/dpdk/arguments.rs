@@ -5,7 +5,7 @@ use super::device::Device;
 /// Where EAL takes its memory from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// Huge pages, as many as turn out to be needed, without a file for any of them.
+    /// Huge pages, allocated as they are needed, without a file for any of them.
     Hugepages,
     /// Ordinary pages: this many MiB of address space, which only take memory when they are used.
     Ordinary {
@@ -14,7 +14,7 @@ pub(super) enum Memory {
     },
 }
 
-/// What the user's own EAL arguments decide, so that ours must not.
+/// What the user's EAL arguments decide, so that Edison's must not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Given {
     cores: bool,
@@ -22,7 +22,7 @@ pub(super) struct Given {
     memory_size: bool,
     /// `--no-huge`.
     pub(super) no_huge: bool,
-    /// `--log-level`: then the log is wanted as it comes.
+    /// `--log-level`: then the log is passed on unfiltered.
     pub(super) log_level: bool,
 }
 
@@ -47,10 +47,11 @@ impl Given {
     }
 }
 
-/// The whole list: ours first, so that the user's win where EAL takes the last.
+/// The whole list: Edison's first, so that the user's take precedence where EAL uses the last.
 ///
-/// No file stays behind and processes do not meet: the prefix holds the process id; with huge pages
-/// `--in-memory` makes no files at all; without them EAL refuses that flag, and `--no-shconf` does the rest.
+/// No file remains and processes do not collide: the prefix holds the process id; with huge pages
+/// `--in-memory` creates no files at all; without them EAL refuses that flag, and `--no-shconf` is used
+/// instead.
 pub(super) fn eal_arguments(
     process: u32,
     devices: &[Device],

@@ -1,11 +1,11 @@
 //! What the user's devargs name: a PCI device or a virtual one.
 
-/// A device by its devargs, as `--port` takes them.
+/// A device by its devargs, as `--port` accepts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Device {
     /// The devargs as the user wrote them.
     pub(super) devargs: String,
-    /// What EAL calls the device.
+    /// EAL's name of the device.
     pub(super) name: String,
     /// Whether it sits on the PCI bus.
     pub(super) pci: bool,
@@ -34,7 +34,7 @@ impl Device {
         })
     }
 
-    /// The value of an argument of the device, the first where it is given several times.
+    /// The value of an argument of the device, the first if it is given several times.
     pub(super) fn argument(&self, key: &str) -> Option<&str> {
         self.arguments().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
@@ -43,8 +43,8 @@ impl Device {
         self.devargs.split(',').skip(1).filter_map(|argument| argument.split_once('='))
     }
 
-    /// How many receive queues it has, where its arguments say so and frames come to each of them whether it is polled
-    /// or not.
+    /// How many receive queues it has, if its arguments determine it and frames reach each of them whether it
+    /// is polled or not.
     pub(super) fn fixed_queues(&self) -> Option<u16> {
         let number = |key| self.argument(key).and_then(|text| text.parse().ok()).unwrap_or(1);
         if self.is_virtual("net_pcap") {
@@ -69,7 +69,7 @@ impl Device {
                 .is_some_and(|instance| instance.bytes().all(|byte| byte.is_ascii_digit()))
     }
 
-    /// True where the frames come from a capture file and end with it: they have the file's times.
+    /// True if the frames come from a capture file and end with it: they have the file's times.
     pub(super) fn is_replay(&self) -> bool {
         self.is_virtual("net_pcap")
             && self.argument("rx_pcap").is_some()

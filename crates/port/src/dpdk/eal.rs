@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What EAL takes beside the pools of mbufs.
+/// What EAL takes in addition to the pools of mbufs.
 const BASE_BYTES: u64 = 64 << 20;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -23,7 +23,7 @@ pub struct EalConfig {
     pub devices: Vec<String>,
     /// Memory that pools, rings and tables will take in DPDK.
     pub memory_bytes: u64,
-    /// The user's own arguments; they come after ours.
+    /// The user's own arguments; they follow Edison's.
     pub arguments: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct EalConfig {
 #[derive(Debug)]
 pub struct Eal {
     warnings: Mutex<Vec<String>>,
-    /// The user asked for DPDK's log: nothing of it is held back for error messages.
+    /// The user requested DPDK's log: nothing of it is withheld for error messages.
     log_wanted: bool,
     runtime_directory: Option<PathBuf>,
     /// EAL keeps pointers into its arguments.
@@ -42,10 +42,10 @@ impl Eal {
     /// Starts EAL. Virtual devices are added when they are opened; PCI devices must be named here.
     ///
     /// The thread that calls this becomes DPDK's main lcore; polling from it uses the pools' caches. Its CPU
-    /// affinity is left as it was.
+    /// affinity is not changed.
     ///
     /// # Errors
-    /// `Open` with EAL's reason; and when it was started before in this process, which DPDK does not allow.
+    /// `Open` with EAL's reason; also if it was started before in this process, which DPDK does not allow.
     pub fn init(config: &EalConfig) -> Result<Arc<Self>, SourceError> {
         let devices = config
             .devices
@@ -70,7 +70,7 @@ impl Eal {
             ));
         }
 
-        // EAL reorders the list, so it gets one of its own.
+        // EAL reorders the list, so it gets its own copy.
         let mut pointers: Vec<*mut c_char> =
             arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
         pointers.push(std::ptr::null_mut());
@@ -104,7 +104,7 @@ impl Eal {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Runs `call` and returns what DPDK logged meanwhile beside its result.
+    /// Runs `call` and returns its result together with what DPDK logged meanwhile.
     pub(super) fn logged<T>(&self, call: impl FnOnce() -> T) -> (T, String) {
         with_log(self.log_wanted, call)
     }
@@ -120,7 +120,8 @@ impl Drop for Eal {
     }
 }
 
-/// Makes the call unless EAL has ended, and lets it not end meanwhile: for those that hold no [`Eal`].
+/// Makes the call unless EAL has ended, and keeps EAL from ending meanwhile: for callers that hold no
+/// [`Eal`].
 pub(super) fn while_running(call: impl FnOnce()) {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     if *running {
@@ -150,7 +151,7 @@ pub(super) fn reason(log: &str, code: c_int) -> String {
     }
 }
 
-/// The lines that tell why: not EAL's own summary that a device was not attached.
+/// The lines with the cause: not EAL's own summary that a device was not attached.
 pub(super) fn telling(log: &str) -> impl Iterator<Item = &str> {
     const SUMMARIES: [&str; 2] = ["EAL: Failed to attach device", "EAL: Driver cannot attach"];
     log.lines()
@@ -171,8 +172,8 @@ fn choose_memory(needed: u64, refused: bool) -> (Memory, Option<String>) {
         free >> 20,
         needed.div_ceil(PAGE)
     );
-    // Where physical addresses are wanted, no mbuf crosses a page: most then have one of 4 KiB to themselves. It is address
-    // space, which costs nothing unused.
+    // If physical addresses are required, no mbuf crosses a page: most then have one of 4 KiB to themselves.
+    // It is address space, which costs nothing unused.
     (Memory::Ordinary { mib: needed.saturating_mul(2).div_ceil(1 << 20) }, (!refused).then_some(hint))
 }
 
@@ -197,10 +198,10 @@ fn runtime_directory() -> Option<PathBuf> {
     path.contains("edison-").then(|| path.into())
 }
 
-/// Removes the directory if it is empty, as it is: the process that made it is the only user.
+/// Removes the directory if it is empty, as is usual: the process that made it is the only user.
 fn remove(directory: Option<PathBuf>) {
     if let Some(directory) = directory {
-        // What cannot be removed is harmless, and there is nobody left to tell.
+        // A file that cannot be removed is harmless, and the error could no longer be reported.
         let _ = std::fs::remove_dir(directory);
     }
 }
@@ -224,7 +225,7 @@ impl Affinity {
     }
 
     fn restore(&self) {
-        // SAFETY: as in `of_this_thread`. It can only fail if the CPUs were taken away meanwhile.
+        // SAFETY: as in `of_this_thread`. It can only fail if the CPUs were removed meanwhile.
         unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &self.0) };
     }
 }

@@ -1,4 +1,4 @@
-//! The huge pages that the kernel has set aside.
+//! The huge pages that the kernel has reserved.
 
 use std::fs;
 use std::path::Path;
@@ -10,9 +10,9 @@ const DIRECTORY: &str = "/sys/kernel/mm/hugepages";
 pub struct Hugepages {
     /// Size of one page.
     pub page_bytes: u64,
-    /// Pages set aside.
+    /// Pages reserved.
     pub total: u64,
-    /// Pages that nobody uses.
+    /// Free pages.
     pub free: u64,
 }
 
@@ -42,7 +42,7 @@ impl Hugepages {
         sizes
     }
 
-    /// Bytes that nobody uses, over all sizes.
+    /// Free bytes, over all sizes.
     pub(super) fn free_bytes(sizes: &[Self]) -> u64 {
         sizes.iter().map(|size| size.free.saturating_mul(size.page_bytes)).sum()
     }

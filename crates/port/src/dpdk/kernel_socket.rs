@@ -1,7 +1,7 @@
 //! The kernel's own loss counters of the sockets under net_af_packet and net_af_xdp.
 //!
-//! DPDK 22.11 does not report what the kernel drops for want of room in these sockets' rings. The sockets
-//! belong to this process, so they can be asked directly.
+//! DPDK 22.11 does not report what the kernel drops when these sockets' rings are full. The sockets belong to
+//! this process, so they can be queried directly.
 
 use crate::SourceCounter;
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ impl KernelSockets {
             .collect()
     }
 
-    /// The sockets that came since `before`.
+    /// The sockets opened since `before`.
     pub(super) fn opened_since(family: i32, before: &BTreeSet<RawFd>) -> Self {
         let mut sockets = Self { family, sockets: Vec::new(), dropped: 0 };
         sockets.add_since(before);
@@ -54,18 +54,18 @@ impl KernelSockets {
         Self::open_now(self.family)
     }
 
-    /// Takes in the sockets that came since `before`.
+    /// Adds the sockets opened since `before`.
     pub(super) fn add_since(&mut self, before: &BTreeSet<RawFd>) {
         self.sockets.extend(self.of_this_family().difference(before));
     }
 
-    /// True where the driver has opened none that could be asked.
+    /// True if the driver has opened none that could be queried.
     pub(super) fn is_empty(&self) -> bool {
         self.sockets.is_empty()
     }
 
     /// What the kernel dropped since the sockets were made and the driver does not count; `None` when it
-    /// cannot be asked.
+    /// cannot be queried.
     pub(super) fn lost(&mut self) -> Option<SourceCounter> {
         if self.family == libc::AF_PACKET {
             for &fd in &self.sockets {
@@ -75,7 +75,7 @@ impl KernelSockets {
             }
             Some(("tp_drops", self.dropped))
         } else {
-            // `rx_dropped` is in the driver's `imissed`; kernels since 5.9 count a full ring apart from it.
+            // `rx_dropped` is in the driver's `imissed`; kernels since 5.9 count a full ring separately.
             let mut full = 0;
             for &fd in &self.sockets {
                 let mut statistics = XdpStatistics::default();

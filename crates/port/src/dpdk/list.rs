@@ -1,4 +1,4 @@
-//! What DPDK could measure on this machine, and what is missing for it; EAL is not started.
+//! The ports that DPDK could measure on this machine, and what they lack; EAL is not started.
 
 use super::eal::version;
 use super::hugepages::Hugepages;
@@ -9,13 +9,13 @@ use std::path::Path;
 const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 /// Kernel drivers that share a card with DPDK: it needs no other binding.
 const BIFURCATED: [&str; 2] = ["mlx4_core", "mlx5_core"];
-/// Drivers that hand a card to DPDK.
+/// Kernel drivers that give DPDK access to a card.
 const USERSPACE: [&str; 3] = ["vfio-pci", "igb_uio", "uio_pci_generic"];
 
 /// A network card on the PCI bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkDevice {
-    /// Its address, as `--port` takes it.
+    /// Its address, as `--port` accepts it.
     pub address: String,
     /// Vendor and device number, `8086:1572`.
     pub model: String,
@@ -52,7 +52,7 @@ pub struct DpdkPorts {
 }
 
 impl DpdkPorts {
-    /// Looks at this machine.
+    /// Examines this machine.
     pub fn of_this_machine() -> Self {
         let hugepages = Hugepages::of_this_machine();
         let devices = devices_under(Path::new(PCI_DEVICES));

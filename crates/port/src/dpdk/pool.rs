@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What one mbuf with `data` bytes of room takes in a pool: the mbuf, its headroom, the object's header,
+/// The memory of one mbuf with `data` bytes of room in a pool: the mbuf, its headroom, the object's header,
 /// and a ring slot, with a reserve for pages that are not filled to the end.
 pub(super) fn mbuf_bytes(data: u16) -> u64 {
     let object = size_of::<rte_mbuf>() as u64 + u64::from(RTE_PKTMBUF_HEADROOM) + u64::from(data) + 64;
@@ -65,7 +65,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // SAFETY: made by `rte_pktmbuf_pool_create`; the owners give all mbufs back and close the ports that
+        // SAFETY: made by `rte_pktmbuf_pool_create`; the owners return all mbufs and close the ports that
         // take from the pool before they drop it.
         unsafe { dpdk_sys::rte_mempool_free(self.raw) };
     }

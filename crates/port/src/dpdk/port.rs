@@ -12,11 +12,11 @@ use std::ffi::{CString, c_int};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most that one poll may ask for.
+/// The most frames that one poll may request.
 const MAX_BURST: u16 = 4096;
 /// Room for data in an mbuf, as DPDK's own default.
 const BUFFER_BYTES: u16 = 2048;
-/// The usual jumbo MTU of cards, taken where the driver scatters frames over several mbufs.
+/// The usual jumbo MTU of cards, used if the driver scatters frames over several mbufs.
 const JUMBO_MTU: u16 = 9000;
 /// Ethernet's own MTU (IEEE 802.3).
 const USUAL_MTU: u16 = 1500;
@@ -28,13 +28,13 @@ const POOL_CACHE: u32 = 256;
 pub struct PortOptions {
     /// Most frames of one poll, 1 to 4096.
     pub burst: u16,
-    /// Receive descriptors of a queue; brought within the device's limits.
+    /// Receive descriptors of a queue; adjusted to the device's limits.
     pub descriptors: u16,
     /// Mbufs of a queue's pool. net_pcap with `infinite_rx=1` needs more than its file has packets.
     pub mbufs: u32,
-    /// Receive queues of a port that has as many as it is asked for; of others the devargs say how many.
+    /// Receive queues of a port whose number can be configured; for other ports the devargs determine it.
     pub queues: u16,
-    /// Take every frame, whoever it is for.
+    /// Receive every frame, whatever its destination.
     pub promiscuous: bool,
 }
 
@@ -93,7 +93,7 @@ pub(super) struct Port {
     device: Device,
     /// The kernel interface that a virtual device reads, or 0.
     interface: u32,
-    /// Where it is more than the usual one: the MTU that is asked for.
+    /// The requested MTU, if it is more than the usual one.
     wanted_mtu: u16,
     /// Transmit queues; mostly 0 or 1.
     tx_queues: u16,
@@ -101,11 +101,12 @@ pub(super) struct Port {
     /// The kernel sockets that its driver opened before it is started, where it uses any.
     sockets: Option<KernelSockets>,
     eal: Arc<Eal>,
-    /// One for each receive queue. Dropped after the port is closed: `Drop` runs before the fields go.
+    /// One for each receive queue. Dropped after the port is closed: `Drop` runs before the fields are
+    /// dropped.
     pools: Vec<Pool>,
 }
 
-/// A receive queue of a started port, of which there is one for each number.
+/// A receive queue of a started port; each number has exactly one.
 #[derive(Debug)]
 pub(super) struct RxQueue {
     port: Arc<Port>,
@@ -113,7 +114,7 @@ pub(super) struct RxQueue {
 }
 
 impl RxQueue {
-    /// Takes at most `mbufs.len()` frames; the caller owns what is written and gives it back.
+    /// Takes at most `mbufs.len()` frames; the caller owns what is written and returns it.
     #[inline]
     pub(super) fn poll(&mut self, mbufs: &mut [*mut rte_mbuf]) -> usize {
         let count = mbufs.len().min(usize::from(MAX_BURST)) as u16;
@@ -126,7 +127,7 @@ impl RxQueue {
         &self.port
     }
 
-    /// True for the queue that speaks for its port, where several could.
+    /// True for the queue that reports for its port, if there are several.
     pub(super) fn is_first(&self) -> bool {
         self.number == 0
     }
@@ -208,7 +209,7 @@ impl Port {
     /// How many receive queues it can be started with.
     pub(super) fn possible_queues(&self) -> Result<RangeInclusive<u16>, SourceError> {
         let most = self.info()?.max_rx_queues.max(1);
-        // Frames come to every queue of a ring's port, whether it is polled or not.
+        // Frames reach every queue of a ring's port, whether it is polled or not.
         let fixed = self.device.fixed_queues().or(self.device.is_virtual("net_ring").then_some(most));
         Ok(match fixed {
             Some(queues) => queues..=queues,
@@ -223,7 +224,8 @@ impl Port {
         (0..queues).map(|number| RxQueue { port: port.clone(), number }).collect()
     }
 
-    /// Starts it with this many receive queues, each with a pool of its own. How frames are spread over them.
+    /// Starts it with this many receive queues, each with its own pool. Returns how frames are spread over
+    /// them.
     ///
     /// # Errors
     /// `Open` with the driver's reason.
@@ -240,11 +242,12 @@ impl Port {
         if !self.device.pci {
             self.interface = info.if_index;
         }
-        // A virtual driver takes what its kernel interface has; only a card is asked for more than the usual MTU.
+        // A virtual driver uses the MTU of its kernel interface; only a card is configured for more than the
+        // usual MTU.
         let scatter = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
         let jumbo = self.device.pci && scatter != 0;
         let mtu = if jumbo { u32::from(info.max_mtu.min(JUMBO_MTU)) } else { 0 };
-        // net_af_xdp wants as many transmit queues as receive queues; a file or a ring may have none.
+        // net_af_xdp requires equal numbers of transmit and receive queues; a file or a ring may have none.
         let wanted_tx = if self.device.is_virtual("net_af_xdp") { queues } else { 1 };
         let tx_queues = info.max_tx_queues.min(wanted_tx);
         self.tx_queues = tx_queues;
@@ -266,7 +269,7 @@ impl Port {
             )
         };
         let wanted_mtu = mtu.max(u32::from(self.wanted_mtu.min(info.max_mtu)));
-        // A driver may take less than it says: longer frames are then left out when sending.
+        // A driver may accept less than it reports: longer frames are then skipped when sending.
         if wanted_mtu == mtu || self.step("configure", || configure(wanted_mtu)).is_err() {
             self.step("configure", || configure(mtu))?;
         }
@@ -314,7 +317,7 @@ impl Port {
                 ));
             }
         }
-        // SAFETY: as above. A driver that never reports removal is asked by `vanished`.
+        // SAFETY: as above. A driver that never reports removal is checked by `vanished`.
         unsafe { dpdk_sys::shim_port_watch_removal(id) };
         let mut tally = Tally::since(self.read_losses().unwrap_or_default());
         if let Some(mut sockets) = self.sockets.take() {
@@ -357,7 +360,8 @@ impl Port {
         Ok(info)
     }
 
-    /// Hands over frames from the front of `mbufs`; how many the driver took, which are its own from then on.
+    /// Hands over frames from the front of `mbufs`; returns how many the driver accepted, which belong to it
+    /// from then on.
     #[inline]
     pub(super) fn transmit(&mut self, mbufs: &mut [*mut rte_mbuf]) -> usize {
         let count = mbufs.len().min(usize::from(MAX_BURST)) as u16;
@@ -366,8 +370,8 @@ impl Port {
         usize::from(unsafe { dpdk_sys::shim_tx_burst(self.id, 0, mbufs.as_mut_ptr(), count) })
     }
 
-    /// Frames sent, and frames that the driver took and could not send, since the port was started; `None` for a
-    /// port that is gone.
+    /// Frames sent, and frames that the driver accepted and could not send, since the port was started;
+    /// `None` for a port that is gone.
     pub(super) fn transmitted(&self) -> Option<(u64, u64)> {
         let (mut sent, mut failed) = (0, 0);
         // SAFETY: two writable numbers.
@@ -386,14 +390,14 @@ impl Port {
         }
     }
 
-    /// The node whose memory is near.
+    /// The NUMA node of its device.
     pub(super) fn socket_id(&self) -> i32 {
         self.info().map_or(-1, |info| info.socket_id)
     }
 
-    /// True for a card that was pulled out and for an interface that is gone from under a virtual device.
+    /// True for a card that was pulled out and for an interface that has vanished under a virtual device.
     pub(super) fn vanished(&self) -> bool {
-        // Drivers need not be asked for counters by several threads at a time.
+        // Drivers need not support reading counters from several threads at a time.
         let _one_at_a_time = self.tally();
         // SAFETY: takes any number.
         if unsafe { dpdk_sys::shim_port_removed(self.id) } == 1 || self.read_losses().is_none() {
@@ -404,15 +408,15 @@ impl Port {
         self.interface != 0 && unsafe { libc::if_indextoname(self.interface, name.as_mut_ptr()) }.is_null()
     }
 
-    /// True where there is a link that can go down.
+    /// True if there is a link that can go down.
     pub(super) fn has_link(&self) -> bool {
         self.interface != 0 || self.device.pci
     }
 
-    /// Whether its link is up; `None` where it has none or cannot tell.
+    /// Whether its link is up; `None` if it has none or cannot know.
     pub(super) fn link_is_up(&self) -> Option<bool> {
         if self.interface != 0 {
-            // The drivers over kernel interfaces say what was so when they started.
+            // The drivers over kernel interfaces report the state at their start.
             return kernel_link::is_up(self.interface);
         }
         // SAFETY: takes any number.
@@ -420,7 +424,7 @@ impl Port {
         (is_up >= 0).then_some(is_up == 1)
     }
 
-    /// Adds to `sums` what was lost since anybody asked; false when it cannot know.
+    /// Adds to `sums` what was lost since the last query; false if the loss is unknown.
     pub(super) fn take_losses(&self, sums: &mut Vec<SourceCounter>) -> bool {
         let mut tally = self.tally();
         tally.take(self.read_losses(), sums)
@@ -451,9 +455,9 @@ impl Port {
 
 impl Drop for Port {
     fn drop(&mut self) {
-        // What a driver says of a port that was never started or is gone helps nobody.
+        // A driver's messages about a port that was never started or is gone are of no use.
         let _ = self.eal.logged(|| {
-            // SAFETY: the port belongs to `self`, its owner has given all mbufs back, and nobody polls it.
+            // SAFETY: the port belongs to `self`, its owner has given all mbufs back, and no thread polls it.
             unsafe {
                 dpdk_sys::shim_port_unwatch_removal(self.id);
                 dpdk_sys::rte_eth_dev_stop(self.id);
@@ -498,7 +502,7 @@ fn probe(eal: &Eal, device: &Device) -> Result<String, SourceError> {
     Err(if missing.is_none() && is_silent { error.blame(Setting::EalLog) } else { error })
 }
 
-/// What to do where a driver only says that something failed.
+/// A hint for errors in which a driver reports only a failure.
 fn rights_hint() -> &'static str {
     // SAFETY: always succeeds.
     if unsafe { libc::geteuid() } == 0 {
@@ -508,7 +512,7 @@ fn rights_hint() -> &'static str {
     }
 }
 
-/// The MTU of the kernel interface of this number; `None` for 0 and for one that cannot be asked.
+/// The MTU of the kernel interface of this number; `None` for 0 and for one that cannot be queried.
 fn kernel_mtu(interface: u32) -> Option<u16> {
     let answer = kernel_link::ask(interface, libc::SIOCGIFMTU)?;
     // SAFETY: this is the member that the request fills.

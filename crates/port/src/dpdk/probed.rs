@@ -1,4 +1,5 @@
-//! DPDK ports that are there and not started yet: what they can do is known, how they are used is still open.
+//! DPDK ports that are probed and not started yet: their capabilities are known, their configuration is not
+//! yet fixed.
 
 use super::eal::Eal;
 use super::port::{Port, PortOptions, RxQueue};
@@ -8,7 +9,7 @@ use crate::{Setting, SourceError};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Most receive queues of a port here: as many as a redirection table of 128 entries can lead to.
+/// Most receive queues of a port here: the number that a redirection table of 128 entries can address.
 const MOST_QUEUES: u16 = 128;
 
 /// The ports of one observation point, such as the two directions of an optical tap.
@@ -65,16 +66,16 @@ impl ProbedPorts {
         Ok(usize::from(*common.start())..=usize::from(*common.end()))
     }
 
-    /// The NUMA node that all of them are on; `None` where it is not known or they are on several.
+    /// The NUMA node that all of them are on; `None` if it is not known or they are on several.
     pub fn numa_node(&self) -> Option<usize> {
         let mut nodes = self.ports.iter().map(|port| usize::try_from(port.socket_id()).ok());
         let first = nodes.next().flatten()?;
         nodes.all(|node| node == Some(first)).then_some(first)
     }
 
-    /// Starts each port with this many receive queues, and shares these out to `receivers` sources: one for each thread
-    /// that receives. Queues of one number come to one source, so that both directions of a tap meet there. And how
-    /// frames are spread over the queues of the port that says least.
+    /// Starts each port with this many receive queues, and divides them among `receivers` sources: one for
+    /// each thread that receives. Queues of one number belong to one source, so that both directions of a tap
+    /// meet there. Also returns how frames are spread over the queues, by the weakest guarantee of any port.
     ///
     /// # Errors
     /// `Open` with the driver's reason, and for more queues than possible.

@@ -12,24 +12,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Room for data in each mbuf, as a card's have: their distance decides how they share cache sets and pages.
 const BUFFER_BYTES: usize = 2048;
-/// As many as net_ring takes.
+/// The maximum of net_ring.
 const MOST_QUEUES: usize = 16;
 
 /// A net_ring port over a fixed set of frames, for benches.
 ///
-/// Each pass hands out every frame once, in the same order, through [`DpdkSource`]; polling frees the mbufs into
-/// their pool for real, as with a card. [`refill`](Self::refill) then takes all of them from the pool again and
-/// enqueues them as they were: it writes no mbuf and no frame, so what the last pass left in the caches is
-/// what the next one finds. It belongs outside the timed section. (The other way, one more reference per mbuf,
-/// would put atomic operations into the timed section that no card's receive path has.) What a card's driver
-/// adds is taking new mbufs for its ring.
+/// Each pass hands out every frame once, in the same order, through [`DpdkSource`]; polling frees the mbufs
+/// into their pool, as with a card. [`refill`](Self::refill) then takes all of them from the pool again and
+/// enqueues them as they were: it writes no mbuf and no frame, so the next pass finds the caches as the last
+/// one left them. It belongs outside the timed section. (The alternative, one more reference per mbuf, would
+/// add atomic operations to the timed section that no card's receive path has.) A card's driver in addition
+/// takes new mbufs for its ring.
 #[derive(Debug)]
 pub struct RingPort {
     /// One for each queue.
     sources: Vec<DpdkSource>,
     /// Of each queue, in the order of the frames.
     mbufs: Vec<Vec<*mut rte_mbuf>>,
-    /// Where the pool's answer to `refill` goes.
+    /// Receives the mbufs that `refill` takes from the pool.
     taken: Vec<*mut c_void>,
     rings: Vec<Ring>,
     pool: Pool,
@@ -44,8 +44,8 @@ impl RingPort {
         Self::spread(eal, frames, 1, |_| 0, burst)
     }
 
-    /// A port of several queues, 1 to 16, each of which is a source: `queue_of` says where each frame comes to, as a card's
-    /// hash would.
+    /// A port of several queues, 1 to 16, each of which is a source: `queue_of` selects the queue of each
+    /// frame, as a card's hash would.
     ///
     /// # Errors
     /// As [`RingPort::new`].
@@ -68,7 +68,7 @@ impl RingPort {
             .ok()
             .filter(|count| (1..1 << 30).contains(count))
             .ok_or_else(|| SourceError::Open(format!("a ring of {} frames: give 1 to 2^30", frames.len())))?;
-        // No cache: mbufs that some lcore's cache holds could not be taken back.
+        // No cache: mbufs in an lcore's cache could not be taken back.
         let pool = Pool::new(eal, count, 0, room, -1)?;
         let mut mbufs: Vec<*mut rte_mbuf> = vec![std::ptr::null_mut(); frames.len()];
         // SAFETY: the pool has exactly `count` mbufs and the vector as many places.
@@ -77,7 +77,7 @@ impl RingPort {
             return Err(SourceError::Open(format!("{count} mbufs cannot be taken from their pool")));
         }
         for (&mbuf, frame) in mbufs.iter().zip(frames) {
-            // SAFETY: freshly allocated and nobody else's; the buffer has `room` bytes behind `data_off`.
+            // SAFETY: freshly allocated and not shared; the buffer has `room` bytes after `data_off`.
             unsafe {
                 let data = (*mbuf).buf_addr.cast::<u8>().add(usize::from((*mbuf).data_off));
                 std::ptr::copy_nonoverlapping(frame.as_ptr(), data, frame.len());
@@ -85,7 +85,7 @@ impl RingPort {
                 (*mbuf).pkt_len = frame.len() as u32;
             }
         }
-        // SAFETY: each was allocated above and is given back once; what is in it stays as it is.
+        // SAFETY: each was allocated above and is returned once; its contents do not change.
         unsafe { dpdk_sys::shim_mbuf_free_burst(mbufs.clone().as_mut_ptr(), count) };
 
         let mut shares: Vec<Vec<*mut rte_mbuf>> = vec![Vec::new(); queues];
@@ -96,7 +96,7 @@ impl RingPort {
             .iter()
             .map(|share| Ring::new(eal, share.len().max(1) as u32))
             .collect::<Result<Vec<_>, _>>()?;
-        // The pools of the queues themselves stay unused: net_ring hands over the mbufs that are in the rings.
+        // The pools of the queues themselves are unused: net_ring hands over the mbufs that are in the rings.
         let options =
             PortOptions { burst, descriptors: 512, mbufs: 8191, queues: queues as u16, promiscuous: false };
         let mut port = port(eal, &rings)?;
@@ -162,7 +162,8 @@ impl Drop for RingPort {
     }
 }
 
-/// Makes the port over these rings, a queue for each. It has transmit queues only because the driver wants some.
+/// Makes the port over these rings, a queue for each. It has transmit queues only because the driver requires
+/// some.
 fn port(eal: &Arc<Eal>, rings: &[Ring]) -> Result<Port, SourceError> {
     let name = rings[0].name.as_str();
     let c_name = CString::new(name).expect("the name holds no NUL");
@@ -204,10 +205,11 @@ impl Ring {
         Ok(Self { raw, name, _eal: eal.clone() })
     }
 
-    /// Takes out what is left and gives it back to its pool.
+    /// Removes what is left and returns it to its pool.
     fn drain(&mut self, places: &mut [*mut c_void]) {
         loop {
-            // SAFETY: `places` has room, and nobody polls the port: it is behind the same `&mut`.
+            // SAFETY: `places` has room, and no other thread polls the port: it is borrowed by the same
+            // `&mut`.
             let count = unsafe {
                 dpdk_sys::shim_ring_dequeue_burst(self.raw, places.as_mut_ptr(), places.len() as u32)
             };

@@ -1,4 +1,4 @@
-//! Sending out of a DPDK port.
+//! Sending from a DPDK port.
 
 use super::eal::Eal;
 use super::pool::{Pool, mbuf_bytes};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Frames of one call.
 const BATCH: usize = 64;
-/// Mbufs: what the driver keeps in its ring until they are sent, and some.
+/// Mbufs: those that the driver keeps in its ring until they are sent, and some more.
 const MBUFS: u32 = 4095;
 const ETHERNET_HEADER: usize = 14;
 /// Room for data in an mbuf, at the least.
@@ -18,7 +18,7 @@ const LEAST_ROOM: u16 = 2048;
 /// How long `finish` waits.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Sends frames, copied into mbufs, out of a DPDK port.
+/// Sends frames, copied into mbufs, from a DPDK port.
 #[derive(Debug)]
 pub struct DpdkSink {
     name: String,
@@ -27,18 +27,18 @@ pub struct DpdkSink {
     /// Frames that the driver took.
     taken: u64,
     before: (u64, u64),
-    /// Dropped after the port, which gives all mbufs back.
+    /// Dropped after the port, which returns all mbufs.
     pool: Pool,
 }
 
 impl DpdkSink {
-    /// The options that [`EalConfig::for_ports`](super::EalConfig::for_ports) and [`DpdkSink::open`] take: the receive
-    /// queue, which some drivers want, as small as it can be.
+    /// The options that [`EalConfig::for_ports`](super::EalConfig::for_ports) and [`DpdkSink::open`] take:
+    /// the receive queue, which some drivers require, as small as possible.
     pub fn port_options() -> PortOptions {
         PortOptions { burst: BATCH as u16, descriptors: 512, mbufs: 2047, queues: 1, promiscuous: false }
     }
 
-    /// Memory that it takes beside the port's own, for [`EalConfig::memory_bytes`](super::EalConfig).
+    /// Memory that it takes in addition to the port's own, for [`EalConfig::memory_bytes`](super::EalConfig).
     pub fn memory_bytes(longest: usize) -> u64 {
         u64::from(MBUFS) * mbuf_bytes(room(longest))
     }
@@ -85,17 +85,17 @@ impl PacketSink for DpdkSink {
         if frames.iter().any(|frame| frame.len() > self.longest) {
             return Err(SourceError::Fault(format!("port {}: a frame is too long for it", self.name)));
         }
-        // SAFETY: there is room for as many pointers as are asked for.
+        // SAFETY: there is room for the requested number of pointers.
         let got = unsafe {
             dpdk_sys::shim_mbuf_alloc_bulk(self.pool.as_ptr(), mbufs.as_mut_ptr(), mbufs.len() as u32)
         };
         if got != 0 {
-            // All of them wait in the driver's ring.
+            // All of them are in the driver's ring.
             return if self.port.vanished() { Err(self.gone()) } else { Ok(0) };
         }
         for (&mut mbuf, frame) in mbufs.iter_mut().zip(frames) {
-            // SAFETY: freshly allocated and nobody else's; the buffer has room for `longest` bytes behind `data_off`,
-            // and no frame is longer.
+            // SAFETY: freshly allocated and not shared; the buffer has room for `longest` bytes after
+            // `data_off`, and no frame is longer.
             unsafe {
                 let data = (*mbuf).buf_addr.cast::<u8>().add(usize::from((*mbuf).data_off));
                 std::ptr::copy_nonoverlapping(frame.as_ptr(), data, frame.len());

@@ -14,21 +14,22 @@ use std::sync::Arc;
 /// The headers that the parser needs lie within this many bytes of a frame: a first segment of at least this
 /// length is delivered as it is.
 const HEADER_BYTES: usize = 256;
-/// What is copied together of a frame whose first segment is shorter.
+/// Bytes that are copied from a frame whose first segment is shorter.
 const SCRATCH_BYTES: usize = 1024;
 
 /// One observation point of one or several ports, or some of their receive queues ([`ProbedPorts::start`](super::ProbedPorts::start)), polled in turn.
 ///
-/// Frames have the clock's time, read once per burst: a card's own timestamps count device ticks. The exception
-/// is a source of nothing but net_pcap ports with `rx_pcap=`: a replay, with the file's times in microseconds.
-/// net_pcap reports the captured length as the length on the wire, and a replay is followed by `Idle` for ever.
+/// Frames have the clock's time, read once per burst: a card's own timestamps count device ticks. The
+/// exception is a source of nothing but net_pcap ports with `rx_pcap=`: a replay, with the file's times in
+/// microseconds. net_pcap reports the captured length as the length on the wire, and a replay is followed by
+/// `Idle` forever.
 ///
 /// A frame of several segments is delivered with its first segment as the captured bytes when that holds 256
-/// bytes; else its first 1,024 bytes are copied together.
+/// bytes; else its first 1,024 bytes are copied into one buffer.
 #[derive(Debug)]
 pub struct DpdkSource {
     name: String,
-    /// Received and not yet given back: the first `held`.
+    /// Received and not yet returned: the first `held`.
     mbufs: Vec<*mut rte_mbuf>,
     held: usize,
     descriptors: Vec<FrameDescriptor>,
@@ -36,10 +37,11 @@ pub struct DpdkSource {
     scratch: Vec<u8>,
     next_queue: usize,
     replay: Option<Timestamps>,
-    /// False until the thread that polls first is known to DPDK. No other: each would keep mbufs of the pools for itself.
+    /// False until the thread that polls first is registered with DPDK. Only that one: each registered thread
+    /// caches mbufs of the pools.
     is_registered: bool,
     alive: LinkWatch,
-    /// The links of the ports that this source speaks for, in the order of `queues`.
+    /// The links of the ports that this source reports on, in the order of `queues`.
     links: Vec<LinkWatch>,
     lost: Vec<SourceCounter>,
     warnings: Vec<String>,
@@ -47,7 +49,8 @@ pub struct DpdkSource {
     eal: Arc<Eal>,
 }
 
-// SAFETY: the pointers are of mbufs, which may be used from any thread, one at a time; `&mut self` sees to that.
+// SAFETY: the pointers are of mbufs, which may be used from any thread, one at a time; `&mut self` ensures
+// that.
 unsafe impl Send for DpdkSource {}
 
 impl DpdkSource {
@@ -83,7 +86,7 @@ impl DpdkSource {
         }
     }
 
-    /// Gives the frames of the last burst back to their pools.
+    /// Returns the frames of the last burst to their pools.
     #[inline]
     fn free(&mut self) {
         if self.held > 0 {
@@ -127,7 +130,7 @@ impl DpdkSource {
         }
     }
 
-    /// Asks now and then, in idle time, whether the ports are still there and how their links are.
+    /// Checks from time to time, when idle, whether the ports still exist, and the state of their links.
     fn check_alive(&mut self) -> Result<(), SourceError> {
         if !self.alive.is_due() {
             return Ok(());
@@ -176,7 +179,7 @@ impl PacketSource for DpdkSource {
         self.held = count;
         self.describe(count);
         // SAFETY: the data lies in mbufs that are held, or in the scratch, until the next call, which needs
-        // `&mut self` and so ends the burst's borrow; their owner is this source, so nobody writes them.
+        // `&mut self` and so ends the burst's borrow; their owner is this source, so they are not written to.
         Ok(Poll::Burst(unsafe { Burst::new(&self.descriptors[..count]) }))
     }
 
@@ -226,7 +229,7 @@ pub(super) struct Timestamps {
 }
 
 impl Timestamps {
-    /// `None` where DPDK has no room for the field: then the clock's time is taken.
+    /// `None` where DPDK has no room for the field: then the clock's time is used.
     pub(super) fn register() -> Option<Self> {
         let (mut offset, mut flag): (c_int, u64) = (0, 0);
         // SAFETY: two writable numbers.
@@ -248,7 +251,7 @@ impl Timestamps {
     }
 }
 
-/// What an mbuf says of its frame.
+/// What an mbuf holds of its frame.
 #[inline(always)]
 pub(super) fn describe(frame: &rte_mbuf, scratch: &mut [u8], time_ns: u64) -> FrameDescriptor {
     let (data, captured) = locate(frame, scratch);
@@ -277,7 +280,7 @@ fn locate(frame: &rte_mbuf, scratch: &mut [u8]) -> (*const u8, u32) {
     (data.cast_const(), u32::from(frame.data_len))
 }
 
-/// Copies the first bytes of a frame of several segments together; returns how many.
+/// Copies the first bytes of a frame of several segments into one buffer; returns their number.
 #[cold]
 fn gather(first: &rte_mbuf, scratch: &mut [u8]) -> usize {
     let mut filled = 0;

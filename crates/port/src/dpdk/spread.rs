@@ -2,19 +2,19 @@
 
 use dpdk_sys::{RTE_ETH_RSS_IP, RTE_ETH_RSS_SCTP, RTE_ETH_RSS_TCP, RTE_ETH_RSS_UDP, shim_port_info};
 
-/// What is wanted where the driver can: addresses, and ports where there are any.
+/// What is requested if the driver supports it: addresses, and ports if present.
 const TYPES: u64 = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
-/// Where the driver does not say how long its key is (Toeplitz, 320 bits).
+/// If the driver does not report the length of its key (Toeplitz, 320 bits).
 const USUAL_KEY_BYTES: usize = 40;
 
 /// What is known of the queues of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spread {
-    /// Both directions of a connection come to one queue; also where there is one queue only.
+    /// Both directions of a connection reach one queue; also true with a single queue.
     Symmetric,
-    /// A flow stays on one queue, its other direction may come to another.
+    /// A flow stays on one queue, its other direction may reach another.
     OneWay,
-    /// The driver does not say: who fills the queues decides.
+    /// The driver does not report it: the producer of the queues decides.
     Unknown,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Rss {
 }
 
 impl Rss {
-    /// For this many queues of a driver that says this of itself.
+    /// For this many queues of a driver with this information.
     pub(super) fn new(queues: u16, info: &shim_port_info) -> Self {
         let bytes = match info.hash_key_size {
             0 => USUAL_KEY_BYTES,
@@ -41,8 +41,8 @@ impl Rss {
         (self.types, self.key.as_mut_ptr(), self.key.len() as u8)
     }
 
-    /// Asks a started port what is in force, after telling it once more: not every driver takes the key when it is
-    /// configured.
+    /// Reads what is in force at a started port, after setting it once more: not every driver applies the key
+    /// when it is configured.
     pub(super) fn in_force(&mut self, port: u16, queues: u16) -> Spread {
         if queues == 1 {
             return Spread::Symmetric;
@@ -56,7 +56,8 @@ impl Rss {
                 let (types, key, bytes) = self.configuration();
                 // SAFETY: the port is started, and the key has as many bytes. A refusal shows in what is in force.
                 unsafe { dpdk_sys::shim_port_set_rss(port, types, key, bytes) };
-                // A driver that was told to spread by these types and does not tell the key still keeps a flow together.
+                // A driver that is configured to spread by these types and does not report the key still
+                // keeps a flow together.
                 self.ask(port).unwrap_or(Spread::OneWay)
             }
         }

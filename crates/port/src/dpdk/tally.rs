@@ -1,11 +1,11 @@
-//! What a port has lost, shared out among the queues that ask: each loss comes to one of them.
+//! What a port has lost, distributed among the queues that query it: each loss is reported by one of them.
 
 use super::kernel_socket::KernelSockets;
 use crate::SourceCounter;
 
 /// `rte_eth_stats_get`'s loss counters. `imissed`: dropped by the device because the queue was full.
 /// `ierrors`: frames received in error (checksum of the frame, length); a few old drivers add drops that they
-/// also report as `imissed`, and there is no way to tell from outside. `rx_nombuf`: the pool was empty.
+/// also report as `imissed`, which cannot be detected from outside. `rx_nombuf`: the pool was empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Losses {
     pub(super) imissed: u64,
@@ -13,31 +13,32 @@ pub(super) struct Losses {
     pub(super) rx_nombuf: u64,
 }
 
-/// What was given out so far. A port counts for all its queues together: who asks gets what came since anybody asked,
-/// so that the sum over the queues is the port's own count whoever asks last.
+/// What was reported so far. A port counts for all its queues together: each query returns what was added
+/// since the last query of any queue, so that the sum over the queues is the port's own count, whichever
+/// queue is queried last.
 #[derive(Debug)]
 pub(super) struct Tally {
     given_out: Losses,
     kernel: Option<KernelSockets>,
     kernel_given_out: u64,
-    /// False where the driver's losses cannot be known.
+    /// False if the driver's losses cannot be known.
     counts_loss: bool,
 }
 
 impl Tally {
-    /// Begins to count at what the port says now.
+    /// Begins to count at the port's present counters.
     pub(super) fn since(now: Losses) -> Self {
         Self { given_out: now, kernel: None, kernel_given_out: 0, counts_loss: true }
     }
 
-    /// The kernel counts too, if there are sockets of it to be asked; else nobody knows.
+    /// The kernel counts too, if it has sockets to be queried; otherwise the number is unknown.
     pub(super) fn count_in_kernel(&mut self, kernel: KernelSockets) {
         self.counts_loss = !kernel.is_empty();
         self.kernel = self.counts_loss.then_some(kernel);
     }
 
-    /// Adds to `sums` what was lost since the last call, whoever made it; false when that cannot be known. `now`: the
-    /// port's counters; a port that is gone has none, and what it had lost stays.
+    /// Adds to `sums` what was lost since the last call by any caller; false if that is unknown. `now`: the
+    /// port's counters; a port that is gone has none, and its earlier losses remain.
     pub(super) fn take(&mut self, now: Option<Losses>, sums: &mut Vec<SourceCounter>) -> bool {
         let now = now.unwrap_or(self.given_out);
         let before = std::mem::replace(&mut self.given_out, now);
@@ -71,7 +72,7 @@ mod tests {
         assert!(tally.take(Some(losses(103, 10, 1)), &mut first));
         assert!(tally.take(Some(losses(110, 12, 1)), &mut second));
         assert!(tally.take(Some(losses(111, 12, 2)), &mut first));
-        // It is gone: nothing is given out twice, and nothing is taken back.
+        // The port is gone: nothing is reported twice, and nothing is taken back.
         assert!(tally.take(None, &mut first));
         assert_eq!(first, [("imissed", 4), ("ierrors", 0), ("rx_nombuf", 1)]);
         assert_eq!(second, [("imissed", 7), ("ierrors", 2), ("rx_nombuf", 0)]);

@@ -1,4 +1,4 @@
-//! Mbufs for the software wire: receiving and freeing cost what a card's driver makes them cost.
+//! Mbufs for the software wire: receiving and freeing cost as much as with a card's driver.
 
 use super::eal::Eal;
 use super::pool::{Pool, mbuf_bytes};
@@ -32,7 +32,7 @@ impl Wire {
         Self::open_mbufs_with(eal, name, spec, trace, burst, || SystemClock)
     }
 
-    /// The same with clocks of the caller's own, one per queue.
+    /// The same with the caller's clocks, one per queue.
     ///
     /// # Errors
     /// As [`Wire::open_mbufs`].
@@ -77,17 +77,18 @@ impl Wire {
     }
 }
 
-/// The mbufs of one queue, as a driver has them: those that lie ready in the descriptor ring, those that the receiver
-/// holds, and the others in the pool.
+/// The mbufs of one queue, as in a driver: those ready in the descriptor ring, those that the receiver holds,
+/// and the others in the pool.
 ///
-/// A card writes a frame into the buffer of the mbuf that lies ready. The wire has the frame in memory already, so that it
-/// makes the mbuf's buffer address point there instead: one store more in a cache line that the driver writes anyway,
-/// and no copy that no driver makes. The mbufs leave this queue for nowhere, so nobody frees or reuses such a buffer.
+/// A card writes a frame into the buffer of the next ready mbuf. The wire has the frame in memory already, so
+/// it points the mbuf's buffer address there instead: one more store in a cache line that the driver writes
+/// anyway, and no copy, which no driver makes. The mbufs never leave this queue, so such a buffer is never
+/// freed or reused elsewhere.
 #[derive(Debug)]
 struct MbufRing {
-    /// Lie ready; a power of two.
+    /// Ready for receiving; a power of two.
     ready: Box<[*mut rte_mbuf]>,
-    /// The next one that a frame comes into.
+    /// The next one that receives a frame.
     next: usize,
     /// Handed out: the first `held`.
     handed: Box<[*mut rte_mbuf]>,
@@ -96,13 +97,13 @@ struct MbufRing {
     cache: Cache,
 }
 
-// SAFETY: the mbufs, the cache and the pool belong to this ring alone and may be used from any thread, one at a time;
-// `&mut self` sees to that.
+// SAFETY: the mbufs, the cache and the pool belong to this ring alone and may be used from any thread, one at
+// a time; `&mut self` ensures that.
 unsafe impl Send for MbufRing {}
 
 impl MbufRing {
     fn new(eal: &Arc<Eal>, mbufs: u32, ring: usize, burst: usize) -> Result<Self, SourceError> {
-        // The pool has no caches of its own: the receiver need not be an lcore.
+        // The pool has no caches: the receiver need not be an lcore.
         let pool = Pool::new(eal, mbufs, 0, BUFFER_BYTES, -1).map_err(|error| error.blame(Setting::Wire))?;
         let cache = Cache::new(pool, CACHE.min(mbufs / 4))?;
         let mut ready = vec![std::ptr::null_mut(); ring].into_boxed_slice();
@@ -135,7 +136,7 @@ impl Buffers for MbufRing {
             std::mem::swap(mbuf, &mut self.ready[self.next & mask]);
             self.next += 1;
         }
-        // Those of the next burst have until then to come into the cache.
+        // Those of the next burst are loaded into the cache until then.
         for ahead in 0..count {
             prefetch(self.ready[(self.next + ahead) & mask].cast_const().cast());
         }
@@ -147,13 +148,13 @@ impl Buffers for MbufRing {
     fn fill(&mut self, frames: &mut [FrameDescriptor]) {
         let mbufs = &self.handed[..frames.len()];
         for (&mbuf, frame) in mbufs.iter().zip(&*frames) {
-            // SAFETY: an mbuf of this ring's own that nobody else refers to.
+            // SAFETY: an mbuf owned by this ring, to which no other reference exists.
             receive(unsafe { &mut *mbuf }, frame);
         }
         for (&mbuf, frame) in mbufs.iter().zip(frames) {
             // SAFETY: as above, written by `receive`.
             let received = describe(unsafe { &*mbuf }, &mut [], frame.time_ns);
-            // What no mbuf says: not every capture is of Ethernet.
+            // Not in the mbuf: not every capture is of Ethernet.
             *frame = FrameDescriptor { link: frame.link, ..received };
         }
     }
@@ -183,7 +184,7 @@ fn receive(mbuf: &mut rte_mbuf, frame: &FrameDescriptor) {
 impl Drop for MbufRing {
     fn drop(&mut self) {
         self.release();
-        // Never handed out or received into before: of one segment and with one reference either way.
+        // Never handed out or received into before: in either case it has one segment and one reference.
         self.cache.put(&mut self.ready);
     }
 }
@@ -205,7 +206,7 @@ impl Cache {
         Ok(Self { raw, pool })
     }
 
-    /// As many as there are places, or none.
+    /// Fills all places, or none.
     #[inline]
     fn get(&self, places: &mut [*mut rte_mbuf]) -> bool {
         let (objects, count) = (places.as_mut_ptr().cast(), places.len() as u32);
@@ -213,7 +214,7 @@ impl Cache {
         unsafe { dpdk_sys::shim_mempool_get_bulk_cached(self.pool.as_ptr(), objects, count, self.raw) == 0 }
     }
 
-    /// Gives mbufs back that came from here.
+    /// Returns mbufs that were taken from here.
     #[inline]
     fn put(&self, mbufs: &mut [*mut rte_mbuf]) {
         if !mbufs.is_empty() {
@@ -227,7 +228,7 @@ impl Cache {
 
 impl Drop for Cache {
     fn drop(&mut self) {
-        // SAFETY: this pool's cache, which nobody uses after.
+        // SAFETY: this pool's cache, which is not used afterwards.
         unsafe {
             dpdk_sys::shim_mempool_cache_flush(self.raw, self.pool.as_ptr());
             dpdk_sys::rte_mempool_cache_free(self.raw);

@@ -1,4 +1,4 @@
-//! The clock that sending goes by.
+//! The clock used for sending.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ pub trait SendClock {
     /// Nanoseconds since some beginning.
     fn now_ns(&self) -> u64;
 
-    /// Waits until then, but some milliseconds at most, so that the caller can look whether it shall stop.
+    /// Waits until then, but some milliseconds at most, so that the caller can check whether to stop.
     fn wait_until(&mut self, ns: u64);
 }
 
@@ -23,7 +23,7 @@ impl Default for SystemClock {
 
 /// The longest sleep.
 const NAP: Duration = Duration::from_millis(5);
-/// What the kernel may take longer to wake a thread: the rest is waited for without sleep.
+/// How late the kernel may wake a thread: this rest is waited for without sleeping.
 const SLACK: Duration = Duration::from_micros(150);
 
 impl SendClock for SystemClock {

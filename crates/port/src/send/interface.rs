@@ -17,8 +17,8 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Sends whole Ethernet frames from an interface of the kernel.
 ///
-/// The kernel's queues are waited for. What an interface drops behind them shows in its own counters, which count
-/// everybody's frames.
+/// It waits for the kernel's queues. What an interface drops after them is in its own counters, which count
+/// all senders' frames.
 #[derive(Debug)]
 pub struct InterfaceSink {
     name: String,
@@ -103,7 +103,7 @@ impl InterfaceSink {
         Ok(c_int::from(flags) & libc::IFF_UP != 0)
     }
 
-    /// What to do after the kernel took none.
+    /// Handles a call in which the kernel accepted none.
     fn refusal(&mut self, error: &io::Error, first: usize) -> Result<usize, SourceError> {
         let failed = |reason: &dyn std::fmt::Display| {
             SourceError::Fault(format!("the interface '{}' cannot send any more: {reason}", self.name))
@@ -121,7 +121,7 @@ impl InterfaceSink {
             _ => return Err(failed(error)),
         }
         let mut room = libc::pollfd { fd: self.socket.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-        // SAFETY: one structure, and the count says so.
+        // SAFETY: one structure, and the count is one.
         unsafe { libc::poll(&mut room, 1, POLL_MS) };
         Ok(0)
     }
@@ -182,7 +182,7 @@ impl PacketSink for InterfaceSink {
     }
 }
 
-/// Counters of an interface: 32 bits, which wrap. Zeros where they cannot be read.
+/// Counters of an interface: 32 bits, which wrap. Zeros if they cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkDrops {
     errors: u32,
@@ -221,7 +221,7 @@ impl LinkDrops {
                 found = Self { errors: stats.tx_errors, dropped: stats.tx_dropped };
             }
         }
-        // SAFETY: the list of above, of which nothing is kept.
+        // SAFETY: the list above, of which nothing is kept.
         unsafe { libc::freeifaddrs(first) };
         found
     }
@@ -234,7 +234,7 @@ fn packet_socket(index: c_int) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened and not shared.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     // SAFETY: an all-zero address is a value.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

@@ -6,11 +6,11 @@ use std::str::FromStr;
 /// How fast frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// As fast as they are taken.
+    /// As fast as they are accepted.
     Unlimited,
     /// Evenly, at a rate.
     Rate(Rate),
-    /// As their time stamps say.
+    /// By their time stamps.
     Times,
 }
 
@@ -28,14 +28,14 @@ impl FromStr for Pacing {
     }
 }
 
-/// What a frame takes on an Ethernet link beside its bytes: preamble and start delimiter 8, check sequence 4, gap 12
-/// (IEEE 802.3).
+/// What a frame takes on an Ethernet link in addition to its bytes: preamble and start delimiter 8, check
+/// sequence 4, gap 12 (IEEE 802.3).
 pub(crate) const OVERHEAD: u64 = 8 + 4 + 12;
 
 const SECOND_NS: u128 = 1_000_000_000;
 
-/// The schedule of a run: a frame is due when those before it have had their time. It is reckoned from the run's
-/// beginning, so that nothing adds up, however long it lasts.
+/// The schedule of a run: a frame is due when the time of those before it has passed. It is computed from the
+/// run's beginning, so that errors do not accumulate.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     pacing: Pacing,
@@ -76,7 +76,7 @@ impl Pace {
         (due, at(self.before))
     }
 
-    /// When all frames so far have had their time; 0 without a set rate.
+    /// When the time of all frames so far has passed; 0 without a set rate.
     pub fn end_ns(&self) -> u64 {
         self.end_ns
     }

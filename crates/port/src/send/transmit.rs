@@ -7,32 +7,32 @@ use traffic::{GeneratedFrame, Generator};
 
 /// Frames that are generated ahead and handed over at once.
 const BATCH: usize = 64;
-/// A sink that takes nothing for so long is given up.
+/// A sink that accepts nothing for this long has failed.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// How long to wait for room, where the sink did not wait itself.
+/// How long to wait for room, if the sink did not wait itself.
 const RETRY_NS: u64 = 20_000;
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Frames that the sink took.
+    /// Frames that the sink accepted.
     pub frames: u64,
     /// Their bytes, without check sequences.
     pub wire_byte: u64,
-    /// Frames that were longer than the sink takes; they were left out.
+    /// Frames that were longer than the sink accepts; they were skipped.
     pub too_long: u64,
-    /// From the first frame until the last was taken, or until it had had its time.
+    /// From the first frame until the last was accepted, or until its time had passed.
     pub elapsed_ns: u64,
-    /// When the last frame would have had its time at the rate that was asked for; 0 without one.
+    /// When the last frame was due at the requested rate; 0 without one.
     pub scheduled_ns: u64,
     /// Ended by `stop`.
     pub stopped: bool,
-    /// What kept it from going on.
+    /// What kept it from continuing.
     pub fault: Option<SourceError>,
 }
 
 impl Sent {
-    /// Frames per second; `None` where no time has passed.
+    /// Frames per second; `None` if no time has passed.
     pub fn packets_per_second(&self) -> Option<f64> {
         self.per_second(self.frames)
     }
@@ -46,14 +46,14 @@ impl Sent {
         (self.elapsed_ns != 0).then(|| count as f64 * 1e9 / self.elapsed_ns as f64)
     }
 
-    /// Whether the rate that was asked for was kept, but for one part in a hundred and ten milliseconds.
+    /// Whether the requested rate was kept, except for one part in a hundred and ten milliseconds.
     pub fn kept_rate(&self) -> bool {
         let bound = self.scheduled_ns.saturating_add(self.scheduled_ns / 100).saturating_add(10_000_000);
         self.scheduled_ns == 0 || self.elapsed_ns <= bound
     }
 }
 
-/// Frames that were generated, and those of them that are to be sent yet.
+/// Frames that were generated, and those of them that remain to be sent.
 struct Batch {
     bytes: Vec<u8>,
     slot_bytes: usize,
@@ -92,8 +92,9 @@ impl Batch {
     }
 }
 
-/// Sends what the generator gives, whole frames at the rate that is asked for, until it ends or `stop` is set. What falls
-/// behind is sent as fast as the sink takes it. The generator's truth then is that of what was sent.
+/// Sends the generator's frames, uncut, at the requested rate, until it ends or `stop` is set. Frames that
+/// are late are sent as fast as the sink accepts them. Afterwards the generator's truth is that of what was
+/// sent.
 pub fn transmit(
     generator: &mut Generator,
     sink: &mut dyn PacketSink,
@@ -124,7 +125,7 @@ pub fn transmit(
                 generator.take_back(&first);
                 sent.too_long += 1;
                 batch.next += 1;
-                // Not the sink's fault.
+                // The sink is not the cause.
                 progress = now;
                 continue;
             } else {
@@ -184,7 +185,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// Stands still but where it is waited for; and every look at it takes `look_ns`.
+    /// Stops except when it is waited for; every reading takes `look_ns`.
     struct FakeClock {
         now: Rc<Cell<u64>>,
         look_ns: u64,
@@ -197,16 +198,16 @@ mod tests {
         }
 
         fn wait_until(&mut self, ns: u64) {
-            // At most so far, as the contract says.
+            // At most until then, as the contract requires.
             self.now.set(self.now.get().max(ns.min(self.now.get() + 5_000_000)));
         }
     }
 
-    /// Notes when it took what.
+    /// Records what it accepted, and when.
     struct FakeSink {
         now: Rc<Cell<u64>>,
         longest: usize,
-        /// The most that it takes at once, from a list that goes round.
+        /// The most that it takes at once, from a list that is repeated.
         takes: Vec<usize>,
         calls: usize,
         taken: Vec<(u64, Vec<u8>)>,
@@ -306,12 +307,12 @@ mod tests {
 
     #[test]
     fn a_rate_that_cannot_be_kept_is_known() {
-        // Five microseconds go by for each frame where one is asked for.
+        // Each frame takes five microseconds where one is requested.
         let (sent, ..) =
             run(Pacing::Rate(Rate::Packets(1_000_000)), 2_500, |sink| sink.takes = vec![1], false);
         assert_eq!((sent.frames, sent.scheduled_ns), (1000, 1_000_000));
         assert!(sent.elapsed_ns >= 2_500_000, "{}", sent.elapsed_ns);
-        // Within the ten milliseconds of a short run nothing is said.
+        // Within the ten milliseconds of a short run nothing is reported.
         assert!(sent.kept_rate());
         let (sent, ..) =
             run(Pacing::Rate(Rate::Packets(1_000_000)), 25_000, |sink| sink.takes = vec![1], false);
@@ -342,7 +343,7 @@ mod tests {
         assert!(sent.stopped && sent.frames == 0 && sent.packets_per_second().is_none());
         assert_eq!(generator.truth().unwrap().totals.count.packets, 0);
 
-        // Nobody takes anything: given up after a second, not never.
+        // No frame is accepted: the sender stops after a second.
         let (sent, ..) = run(Pacing::Unlimited, 0, |sink| sink.takes = vec![0], false);
         assert!(
             matches!(&sent.fault, Some(SourceError::Fault(text)) if text.contains("no frame for a second"))

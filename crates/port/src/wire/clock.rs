@@ -1,15 +1,15 @@
-//! The clocks that a wire goes by.
+//! The clocks that a wire can use.
 
-/// What a thread has had of its core.
+/// A thread's use of its core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {
     /// Time on a core, nanoseconds.
     pub cpu_ns: u64,
-    /// How often the thread has left its core on its own account: to sleep, or to wait for a lock or for input.
+    /// How often the thread has left its core voluntarily: to sleep, or to wait for a lock or for input.
     pub blocked: u64,
 }
 
-/// Where a queue takes its times from; tests have a clock of their own.
+/// Where a queue takes its times from; tests have their own clock.
 pub trait WireClock: Send {
     /// Nanoseconds on a clock that only goes forward, the same one for all queues of a wire.
     fn now_ns(&mut self) -> u64;

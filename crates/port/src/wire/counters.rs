@@ -1,10 +1,10 @@
-//! What a queue counts, for whoever asks while it runs.
+//! What a queue counts; readable from other threads while it runs.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// The counters of one receive queue, or of several together.
 ///
-/// `offered = delivered + imissed + waiting`, always, and with the clock stopped likewise.
+/// `offered = delivered + imissed + waiting`, always; the same holds with the clock stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireCounters {
     /// Packets that have arrived.
@@ -17,13 +17,13 @@ pub struct WireCounters {
     pub offered_clock_stopped: u64,
     /// Those of them that would have found the ring full.
     pub imissed_clock_stopped: u64,
-    /// How often the receiver was off its core for so long that it was noticed.
+    /// How often the receiver was off its core for long enough to be detected.
     pub gaps: u64,
     /// How long together, nanoseconds.
     pub gap_ns: u64,
     /// The longest, nanoseconds.
     pub longest_gap_ns: u64,
-    /// Times that no mbuf was to be had for a packet; it stayed in the ring. 0 without mbufs.
+    /// Times that no mbuf was available for a packet; the packet stayed in the ring. 0 without mbufs.
     pub rx_nombuf: u64,
 }
 
@@ -43,7 +43,7 @@ impl WireCounters {
         })
     }
 
-    /// What was counted after `before`; the longest gap is that of all the time.
+    /// What was counted after `before`; the longest gap is that of the whole time.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self { longest_gap_ns: self.longest_gap_ns, ..self.zip(before, |all, before| all - before) }
@@ -94,8 +94,8 @@ impl WireCounters {
     }
 }
 
-/// One queue's counters, written by its receiver and read by anybody: a sequence lock, so that a reader always gets
-/// counters of one moment, and the writer never waits.
+/// One queue's counters, written by its receiver and read by any thread: a sequence lock, so that a reader
+/// always gets counters of one moment, and the writer never waits.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct SharedCounters {
@@ -159,7 +159,7 @@ mod tests {
         let sum = WireCounters::sum([one, WireCounters { longest_gap_ns: 1, ..one }]);
         assert_eq!(sum.to_array(), [18, 4, 6, 8, 10, 12, 14, 8, 18]);
         assert_eq!(sum.waiting(), 8);
-        // The longest gap of all the time stands, the others are what came since.
+        // The longest gap is that of the whole time, the other counters are the increase since.
         assert_eq!(sum.since(one), one);
         assert_eq!(sum.since(sum).to_array(), [0, 0, 0, 0, 0, 0, 0, 8, 0]);
     }

@@ -1,4 +1,4 @@
-//! Memory for frames that stay where they are.
+//! Memory for frames that are not moved.
 
 use std::alloc::Layout;
 
@@ -7,7 +7,7 @@ const BLOCK_BYTES: usize = 2 << 20;
 /// Frames begin at cache lines, as a card's do.
 const LINE: usize = 64;
 
-/// Frames one behind the other, in blocks that never move.
+/// Frames in sequence, in blocks that never move.
 #[derive(Debug, Default)]
 pub(super) struct FrameMemory {
     blocks: Vec<Block>,
@@ -22,7 +22,7 @@ struct Block {
 }
 
 impl FrameMemory {
-    /// How many bytes more a frame will need: none, or a block.
+    /// How many more bytes a frame will need: none, or a block.
     pub(super) fn needs(&self, bytes: usize) -> usize {
         let room = self.blocks.last().map_or(0, |block| block.layout.size() - self.taken);
         if bytes <= room { 0 } else { Self::block_bytes(bytes) }
@@ -32,7 +32,8 @@ impl FrameMemory {
         frame.next_multiple_of(LINE).max(BLOCK_BYTES)
     }
 
-    /// Copies a frame to its place, which stays good as long as `self`. What nothing was copied to is not initialised.
+    /// Copies a frame to its place, which is valid as long as `self`. Memory without a copied frame is not
+    /// initialised.
     pub(super) fn push(&mut self, frame: &[u8]) -> *const u8 {
         let needed = self.needs(frame.len());
         if needed > 0 {
@@ -40,9 +41,9 @@ impl FrameMemory {
             self.taken = 0;
         }
         let Some(block) = self.blocks.last() else { return std::ptr::dangling() };
-        // SAFETY: `taken + frame.len()` is within the block, and nobody else's bytes begin there.
+        // SAFETY: `taken + frame.len()` is within the block, and no other thread's bytes begin there.
         let place = unsafe { block.start.add(self.taken) };
-        // SAFETY: as above; a block is memory of our own, which no frame of the caller lies in.
+        // SAFETY: as above; a block is our own memory, which contains no frame of the caller.
         unsafe { std::ptr::copy_nonoverlapping(frame.as_ptr(), place, frame.len()) };
         self.taken = (self.taken + frame.len()).next_multiple_of(LINE).min(block.layout.size());
         place
@@ -53,20 +54,19 @@ impl Block {
     fn new(bytes: usize) -> Self {
         let layout =
             Layout::from_size_align(bytes, BLOCK_BYTES).expect("a frame is shorter than the address space");
-        // Not zeroed: that would touch it, and small pages be there, before huge ones are asked for.
-        // SAFETY: the size is not 0.
+        // Not zeroed: that would touch it and allocate small pages before huge ones are requested. SAFETY:
+        // the size is not 0.
         let start = unsafe { std::alloc::alloc(layout) };
         if start.is_null() {
             std::alloc::handle_alloc_error(layout);
         }
-        // A hint: where it is refused, small pages do.
-        // SAFETY: a range of our own, page-aligned.
+        // A hint: if it is refused, small pages are used. SAFETY: a range of our own, page-aligned.
         unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
         Self { start, layout }
     }
 }
 
-/// Asks for huge pages under what is read all the time, once it is complete.
+/// Requests huge pages for what is read all the time, once it is complete.
 pub(super) fn collapse<T>(values: &[T]) {
     /// Linux 6.1; the libc crate has it for some targets only.
     const MADV_COLLAPSE: libc::c_int = 25;
@@ -74,8 +74,7 @@ pub(super) fn collapse<T>(values: &[T]) {
     let start = (bytes.start as usize).next_multiple_of(BLOCK_BYTES);
     let end = bytes.end as usize / BLOCK_BYTES * BLOCK_BYTES;
     if start < end {
-        // A hint, as above.
-        // SAFETY: whole pages of our own; their contents stay.
+        // A hint, as above. SAFETY: whole pages of our own; their contents are preserved.
         unsafe { libc::madvise(start as *mut libc::c_void, end - start, MADV_COLLAPSE) };
     }
 }

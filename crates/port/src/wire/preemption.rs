@@ -1,19 +1,19 @@
-//! Noticing that a receiver was off its core.
+//! Detects that a receiver was preempted.
 
 use super::clock::{ThreadTime, WireClock};
 
-/// Polls further apart than this make the wire look where the thread was.
+/// Polls further apart than this make the wire check whether the thread was preempted.
 const SUSPICIOUS_NS: u64 = 50_000;
 /// The thread's time is read at least this often, so that what is found at a gap is not older.
 const READ_EVERY_NS: u64 = 1_000_000;
-/// Less is what reading two clocks one after the other can pretend.
+/// Reading two clocks in sequence can produce smaller differences.
 const LEAST_NS: u64 = 5_000;
 
-/// The times that a receiver's core was taken away from it, between one poll and the next.
+/// The times that a receiver was preempted, between one poll and the next.
 ///
-/// Time off the core is wall time less the thread's CPU time. What the receiver burnt itself, its page faults, and the
-/// interrupts that the kernel books on it are CPU time and never excused. A thread that gave its core up to
-/// sleep or to wait chose so: a gap with such a switch in it is not excused either.
+/// Time off the core is wall time minus the thread's CPU time. The receiver's own work, its page faults, and
+/// the interrupts that the kernel charges to it are CPU time and never excused. A thread that left its core
+/// to sleep or to wait did so voluntarily: a gap with such a switch in it is not excused either.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Preemptions {
     last_poll: u64,
@@ -31,7 +31,7 @@ impl Preemptions {
         Self { last_poll: now, read_at: now, thread: clock.thread(), ..Self::default() }
     }
 
-    /// Takes note of a poll. True when it ends a gap, which is in the counters then.
+    /// Records a poll. Returns true if it ends a gap, which is in the counters then.
     #[inline(always)]
     pub(super) fn poll(&mut self, now: u64, clock: &mut impl WireClock) -> bool {
         let since = now - self.last_poll;
@@ -115,7 +115,8 @@ mod tests {
 
     #[test]
     fn what_short_pauses_hid_is_never_more_than_the_gap() {
-        // Twenty pauses of 40 us that were not looked at, then 60 us of work: less than all that was off the core.
+        // Twenty pauses of 40 us that were not checked, then 60 us of work: less than all that was off the
+        // core.
         let mut pauses = vec![(40_000, 0, 0); 20];
         pauses.push((60_000, 60_000, 0));
         assert_eq!(noticed(&pauses), [60_000]);

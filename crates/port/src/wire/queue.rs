@@ -25,7 +25,7 @@ pub struct WireQueue<C: WireClock = SystemClock> {
     own: u64,
     line: Option<Line>,
     clock: C,
-    /// What frames are handed out in beside their descriptors.
+    /// What frames are handed out in, apart from their descriptors.
     buffers: Option<Box<dyn Buffers>>,
 }
 
@@ -57,7 +57,7 @@ struct Shadow {
     hint: usize,
 }
 
-/// Where a queue reads next.
+/// The next position that a queue reads.
 #[derive(Clone, Copy, Debug, Default)]
 struct Position {
     /// The packet's number in the queue, counted over all laps.
@@ -77,7 +77,7 @@ impl Position {
         }
     }
 
-    /// Goes on, within the list or to its end.
+    /// Continues, within the list or to its end.
     #[inline(always)]
     fn advance(&mut self, count: usize, frames: usize) {
         self.number += count as u64;
@@ -183,7 +183,7 @@ impl<C: WireClock> WireQueue<C> {
         }
         let queue = &self.trace.queues[self.number];
         let Position { number, lap, index } = self.position;
-        // To the end of the list, but not around it.
+        // To the end of the list, without wrapping.
         let count = self.descriptors.len().min(queue.descriptors.len() - index);
         let count = (self.own - number).min(count as u64) as usize;
         if count == 0 {
@@ -196,11 +196,12 @@ impl<C: WireClock> WireQueue<C> {
         }
         let descriptors = &mut self.descriptors[..count];
         descriptors.copy_from_slice(&queue.descriptors[index..index + count]);
-        // Asked before the start: the last of them can be told.
+        // Checked before the start: the time of the last one is representable.
         let later_ns = self.trace.lap_ns() * lap;
         for descriptor in descriptors.iter_mut() {
             prefetch(descriptor.data);
-            descriptor.time_ns += later_ns;
+            // What has no time has none in any lap.
+            descriptor.time_ns = descriptor.time_ns.saturating_add(later_ns);
         }
         if let Some(buffers) = &mut self.buffers {
             buffers.fill(descriptors);
@@ -217,7 +218,8 @@ impl<C: WireClock> WireQueue<C> {
         Some(count)
     }
 
-    /// What has arrived by now: the oldest waiting packets. `None` when all that there will ever be were handed out.
+    /// What has arrived by now: the oldest waiting packets. `None` when all packets of the run have been
+    /// handed out.
     fn receive(&mut self) -> Option<usize> {
         let line = self.line.as_mut()?;
         let now = self.clock.now_ns();
@@ -283,7 +285,7 @@ impl<C: WireClock> WireQueue<C> {
     }
 }
 
-/// Fills the slots with the oldest packets that wait; there are as many.
+/// Fills the slots with the oldest waiting packets, of which there are enough.
 #[inline]
 fn hand_out(
     times: &impl ArrivalTimes,
@@ -316,7 +318,7 @@ fn hand_out(
             count -= in_lap;
         }
     }
-    // Where packets were dropped the next ones lie elsewhere, which no processor foresees.
+    // After dropped packets the next ones lie elsewhere, which the hardware prefetcher cannot predict.
     if let Some((first, count)) = waiting.front()
         && first != position.number
     {
@@ -335,8 +337,8 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
         Ok(match received {
             None => Poll::Ended,
             Some(0) => Poll::Idle,
-            // SAFETY: each of these descriptors was just filled from a slot of the trace, whose frames nobody writes and
-            // which lives as long as `self`.
+            // SAFETY: each of these descriptors was just filled from a slot of the trace, whose frames are
+            // not written to and which lives as long as `self`.
             Some(count) => Poll::Burst(unsafe { Burst::new(&self.descriptors[..count]) }),
         })
     }
@@ -359,7 +361,7 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
         Some(self.line.iter().map(|line| ("imissed", line.ring.missed)).collect())
     }
 
-    /// In bytes on the wire, those that were dropped included.
+    /// In bytes on the wire, including dropped packets.
     fn progress(&self) -> Option<Progress> {
         let queue = &self.trace.queues[self.number];
         let frames = queue.descriptors.len().max(1) as u128;
@@ -378,7 +380,7 @@ mod tests {
     use crate::SyntheticSource;
     use crate::wire::{ThreadTime, WireSpec};
 
-    /// A microsecond passes with every look.
+    /// A microsecond passes with every reading.
     struct Ticking(u64);
 
     impl WireClock for Ticking {

@@ -1,4 +1,4 @@
-//! A descriptor ring: what waits, and what found it full.
+//! A descriptor ring: the packets that wait, and those that found it full.
 
 use std::collections::VecDeque;
 
@@ -16,8 +16,8 @@ impl RingCounts {
         Self { size: size as u64, offered: 0, missed: 0, waiting: 0 }
     }
 
-    /// All that has arrived so far is `total`. As nothing was taken since the last call, the first of the new ones found what
-    /// room there was, and the others none. Returns how many found room.
+    /// All that has arrived so far is `total`. As nothing was taken since the last call, the first of the new
+    /// ones fill the free room, and the others are missed. Returns how many found room.
     #[inline(always)]
     pub(super) fn arrive(&mut self, total: u64) -> u64 {
         let new = total - self.offered;

@@ -16,10 +16,11 @@ pub enum Length {
     Nanoseconds(u64),
 }
 
-/// What a wire does. Made from text by [`str::parse`]; shown in full by `Display`, which parses to itself.
+/// The specification of a wire. Made from text by [`str::parse`]; shown in full by `Display`, which parses to
+/// itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireSpec {
-    /// How much arrives; `None` is a replay that waits for its readers.
+    /// The rate of arrivals; `None` is a replay that waits for its readers.
     pub rate: Option<Rate>,
     /// How arrivals are spread.
     pub arrivals: Arrivals,
@@ -90,7 +91,7 @@ impl WireSpec {
         Ok(())
     }
 
-    /// What depends on several keys.
+    /// Checks what depends on several keys.
     fn check(&self, given: &[(&str, &str)]) -> Result<(), SpecError> {
         let given = |key: &str| given.iter().any(|(given, _)| *given == key);
         if given("packets") && given("seconds") {
@@ -124,7 +125,7 @@ impl Default for WireSpec {
 impl FromStr for WireSpec {
     type Err = SpecError;
 
-    /// Reads `key=value,key=value,…`; what is left out has its default.
+    /// Reads `key=value,key=value,…`; omitted keys have their defaults.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let mut spec = Self::default();
         let pairs = pairs(text)?;

@@ -10,7 +10,7 @@ const REDIRECTIONS: u32 = 128;
 
 /// Frames in memory, each with its hash and in the list of the queue that it comes to.
 ///
-/// A queue's frames lie one behind the other and are read in this order, lap after lap.
+/// A queue's frames lie in sequence and are read in this order, lap after lap.
 pub struct Trace {
     pub(super) queues: Vec<QueueFrames>,
     /// The queue of each frame.
@@ -39,18 +39,19 @@ impl QueueFrames {
     /// The number in the trace of the frame at a place of the list.
     #[inline(always)]
     pub(super) fn number(&self, index: usize) -> u32 {
-        // The only queue's list is the trace.
+        // A single queue's list is the trace.
         self.numbers.get(index).copied().unwrap_or(index as u32)
     }
 }
 
-// SAFETY: the pointers lead into the trace's own memory, which nobody writes once it is loaded.
+// SAFETY: the pointers point into the trace's own memory, which is not written to once it is loaded.
 unsafe impl Send for Trace {}
 // SAFETY: as above.
 unsafe impl Sync for Trace {}
 
 impl Trace {
-    /// Bytes beside a frame's own: its descriptor, number, owner, place in the order, and what a schedule keeps of it.
+    /// Bytes in addition to a frame's own: its descriptor, number, owner, place in the order, and what a
+    /// schedule keeps of it.
     const BYTES_BESIDE: u64 = size_of::<FrameDescriptor>() as u64 + 4 + 1 + 1 + 8;
 
     /// Takes all frames of a source, for this many queues (1 to 128), into at most `limit` bytes; of a damaged one those
@@ -147,16 +148,18 @@ impl Trace {
         self.bytes
     }
 
-    /// By how much each lap of a replay is later than the one before: no frame of it is older than any of those.
+    /// The time from one lap of a replay to the next: no frame of a lap is older than any of the previous
+    /// one.
     pub(super) fn lap_ns(&self) -> u64 {
-        (self.times_ns.1 - self.times_ns.0).saturating_add(1)
+        self.times_ns.1.saturating_sub(self.times_ns.0) + 1
     }
 
-    /// Whether this many packets of a replay have times that can be told.
+    /// Whether the times of this many packets of a replay are representable.
     pub(super) fn can_replay(&self, packets: u64) -> bool {
         let laps = packets.saturating_sub(1) / self.frames();
         let later_ns = self.lap_ns().checked_mul(laps);
-        later_ns.and_then(|later_ns| self.times_ns.1.checked_add(later_ns)).is_some()
+        let last_ns = later_ns.and_then(|later_ns| self.times_ns.1.checked_add(later_ns));
+        last_ns.is_some_and(|last_ns| last_ns <= Frame::LATEST_NS)
     }
 
     /// The most captured bytes of a frame.
@@ -164,7 +167,7 @@ impl Trace {
         self.longest
     }
 
-    /// How many of the first `packets` packets of the replay come to a queue.
+    /// How many of the first `packets` packets of the replay reach a queue.
     #[inline]
     pub(super) fn share(&self, queue: usize, packets: u64) -> u64 {
         if self.queues.len() == 1 {
@@ -176,14 +179,14 @@ impl Trace {
     }
 }
 
-/// Millions of frames help nobody.
+/// Millions of frames are of no use in debug output.
 impl std::fmt::Debug for Trace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Trace({} frames, {} queues)", self.frames(), self.queues.len())
     }
 }
 
-/// Which frames are a queue's: a bit each, and how many there are before each word.
+/// The frames of a queue: one bit per frame, and the number of set bits before each word.
 #[derive(Debug, Default)]
 struct Order(Vec<(u64, u64)>);
 
@@ -243,7 +246,7 @@ impl Loading {
 
     fn push(&mut self, frame: &Frame<'_>, name: &str) -> Result<(), SourceError> {
         let hash = self.toeplitz.frame(frame);
-        // As drivers fill the table: entry i leads to queue i modulo their number. Without a hash, entry 0.
+        // As drivers fill the table: entry i selects queue i modulo their number. Without a hash, entry 0.
         let owner = hash.unwrap_or(0) % REDIRECTIONS % self.trace.queues.len() as u32;
         let queue = &mut self.trace.queues[owner as usize];
         let bytes = self.trace.bytes + Trace::BYTES_BESIDE + queue.memory.needs(frame.data.len()) as u64;
@@ -260,7 +263,9 @@ impl Loading {
         self.trace.bytes = bytes;
         self.trace.longest = self.trace.longest.max(frame.data.len() as u32);
         let (first, last) = self.trace.times_ns;
-        self.trace.times_ns = (first.min(frame.time_ns), last.max(frame.time_ns));
+        if frame.time_ns != Frame::NO_TIME {
+            self.trace.times_ns = (first.min(frame.time_ns), last.max(frame.time_ns));
+        }
         queue.descriptors.push(FrameDescriptor {
             data: queue.memory.push(frame.data),
             time_ns: frame.time_ns,

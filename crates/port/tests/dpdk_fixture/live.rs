@@ -11,8 +11,8 @@ const QUIET: Duration = Duration::from_millis(300);
 /// More than any ring holds.
 const FLOOD: u32 = 20_000;
 
-/// Frames sent slowly arrive one by one, byte for byte; of frames that nobody takes in time, each is received
-/// or counted as lost.
+/// Frames sent slowly arrive one by one, byte for byte; of frames that are not polled in time, each is
+/// received or counted as lost.
 pub(crate) fn counts_what_is_sent(driver: &'static str) {
     with_veth(move |veth| {
         let mut source = open(&[&format!("{driver},iface={}", Veth::NEAR)]).expect("the port opens");
@@ -47,7 +47,7 @@ fn one_by_one(veth: &Veth, source: &mut DpdkSource) {
     assert_eq!(lost(source), 0);
 }
 
-/// Nobody polls meanwhile.
+/// The port is not polled meanwhile.
 fn all_at_once(veth: &Veth, source: &mut DpdkSource) {
     (0..FLOOD).for_each(|number| veth.send(&frame(number)));
     let received = receive(source, 1, QUIET);

@@ -20,7 +20,7 @@ pub(crate) fn open(devargs: &[&str]) -> Result<DpdkSource, SourceError> {
     DpdkSource::open(&eal, &devargs, &options)
 }
 
-/// Collects until `wanted` frames have come and, after that or without them, nothing came for `quiet`.
+/// Collects until `wanted` frames have arrived and, after that or without them, nothing arrived for `quiet`.
 pub(crate) fn receive(source: &mut DpdkSource, wanted: usize, quiet: Duration) -> Vec<Received> {
     let mut received = Vec::new();
     let mut last = Instant::now();

@@ -1,4 +1,4 @@
-//! A clock that stands still until it is set, frames by hand, and traces.
+//! A clock that is stopped until it is set, frames by hand, and traces.
 #![allow(dead_code, reason = "each test has its own use of it")]
 
 use port::wire::{ThreadTime, Trace, WireClock};
@@ -28,7 +28,7 @@ impl WireClock for TestClock {
     }
 
     fn thread(&mut self) -> ThreadTime {
-        // A thread's clock has a start of its own.
+        // A thread's clock has its own origin.
         let cpu_ns = 77 + self.now.load(Relaxed) - self.off.load(Relaxed);
         ThreadTime { cpu_ns, blocked: self.blocked.load(Relaxed) }
     }
@@ -69,7 +69,7 @@ impl PacketSource for Frames {
                 ..FrameDescriptor::EMPTY
             })
             .collect();
-        // SAFETY: each points to a frame of `self`, which nobody writes.
+        // SAFETY: each points to a frame of `self`, which is not written to.
         Ok(Poll::Burst(unsafe { Burst::new(&self.descriptors) }))
     }
 

@@ -1,4 +1,4 @@
-//! Where records are exported to: `ipfix://HOST:PORT`, with options behind a question mark.
+//! Where records are exported to: `ipfix://HOST:PORT`, with options after a question mark.
 
 use super::message::LONGEST;
 use std::fmt;
@@ -6,19 +6,21 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The port that IANA has for IPFIX.
+/// IANA's port for IPFIX.
 const PORT: u16 = 4739;
-/// Octets of a message over UDP: fits into an Ethernet frame with IPv6, tunnels and VPNs around it (RFC 7011, section
-/// 10.3.3, asks for 512 where the path's MTU is not known; a tap's collector is on networks that one knows).
+/// Octets of a message over UDP: fits into an Ethernet frame with IPv6, tunnels and VPNs around it (RFC 7011,
+/// section 10.3.3, requires 512 where the path's MTU is not known; a tap's collector is usually on known
+/// networks).
 const DATAGRAM: usize = 1400;
 /// Octets of a message over TCP: a few dozen segments.
 const CHUNK: usize = 16 << 10;
-/// The most that a datagram takes over IPv4.
+/// The most octets in a datagram over IPv4.
 const LONGEST_DATAGRAM: usize = 65_507;
-/// The shortest messages that may be asked for: what every network takes. A record that is longer has a message of its own.
+/// The smallest message size that may be requested: what every network carries. A record that is longer gets
+/// its own message.
 const SHORTEST: usize = 512;
-/// Records a second over UDP, where nothing else slows a replay down: a collector with the socket buffer that systems give
-/// it takes them even when it is not scheduled for some ten milliseconds.
+/// Records a second over UDP, where nothing else limits a replay: a collector with a default socket buffer
+/// receives them even when it is not scheduled for some ten milliseconds.
 const UDP_RATE: u64 = 50_000;
 /// Templates are resent over UDP after this time.
 const RESEND: Duration = Duration::from_secs(60);
@@ -39,7 +41,7 @@ pub struct Collector {
     host: String,
     port: u16,
     pub(super) transport: Transport,
-    /// Records a second; `None` is as fast as it goes.
+    /// Records a second; `None` is unlimited.
     pub(super) rate: Option<u64>,
     /// Octets of a message at most.
     pub(super) message: usize,
@@ -92,21 +94,21 @@ impl Collector {
     }
 }
 
-/// A number, with `k` or `M` behind it or not.
+/// A number, optionally followed by `k` or `M`.
 fn quantity(text: &str) -> Option<u64> {
     let (digits, factor) = match text.as_bytes().last()? {
         b'k' => (&text[..text.len() - 1], 1_000),
         b'M' => (&text[..text.len() - 1], 1_000_000),
         _ => (text, 1),
     };
-    // A sign would be read otherwise.
+    // Otherwise a sign would be accepted.
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     digits.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// Host and port; an IPv6 address stands in brackets where a port follows.
+/// Host and port; an IPv6 address is in brackets if a port follows.
 fn authority(text: &str) -> Result<(String, u16), String> {
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
         let (host, rest) = rest.split_once(']').ok_or("the bracket is not closed")?;
@@ -171,7 +173,7 @@ impl FromStr for Collector {
             let pair = option.split_once('=');
             pairs.push(pair.ok_or_else(|| refused(format!("'{option}' has no value: name=value")))?);
         }
-        // The transport decides what else is usual.
+        // The transport determines the other defaults.
         for (name, value) in pairs.iter().filter(|(name, _)| *name == "transport") {
             collector.option(name, value).map_err(refused)?;
         }

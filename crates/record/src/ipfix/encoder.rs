@@ -9,7 +9,7 @@ use crate::{Column, Selection};
 use flow::FlowRecord;
 use std::io;
 
-/// Takes what an [`Encoder`] makes, in order.
+/// Receives the output of an [`Encoder`], in order.
 pub(super) trait Sink {
     /// A template record, before the first message with records of it.
     fn template(&mut self, definition: Vec<u8>) -> io::Result<()>;
@@ -26,7 +26,7 @@ pub(super) struct Encoder {
     templates: Vec<Template>,
     /// Which template the last record had.
     last: usize,
-    /// No message is longer, unless one record is.
+    /// The longest message, unless a single record is longer.
     limit: usize,
     message: Message,
     filled: usize,
@@ -49,7 +49,7 @@ impl Encoder {
             filled: HEADER,
             set: 0,
         };
-        // Those of ordinary flows are known from the start.
+        // Templates of ordinary flows are defined from the start.
         encoder.template_of(Shape::ordinary(false).masked(mask));
         encoder.template_of(Shape::ordinary(true).masked(mask));
         encoder
@@ -105,7 +105,7 @@ impl Encoder {
         let (at, is_new) = self.template_of(shape);
         self.last = at;
         if is_new {
-            // What comes behind the template's own message must not have been begun before it.
+            // A message sent after the template's own message must not have been begun before it.
             self.end_message(sink)?;
             sink.template(self.templates[at].definition())?;
         }
@@ -135,7 +135,7 @@ impl Encoder {
         }
     }
 
-    /// Hands over the message that has been begun, if there is one.
+    /// Hands over the message that has been begun, if any.
     pub(super) fn end_message(&mut self, sink: &mut impl Sink) -> io::Result<()> {
         if self.message.flows.records == 0 {
             return Ok(());

@@ -16,11 +16,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long the end of a run waits for the collector to take what is left.
+/// How long the end of a run waits for the collector to accept what is left.
 const DRAIN: Duration = Duration::from_secs(5);
-/// A paced exporter keeps no more records than it sends in this time, so that they go out before the run's end gives up.
+/// A paced exporter keeps no more records than it sends in this time, so that they are sent before the end of
+/// the run stops waiting.
 const PACED: Duration = Duration::from_secs(3);
-/// A collector that took nothing for so long is away.
+/// A collector that accepted nothing for this long is unreachable.
 const STALLED: Duration = Duration::from_secs(1);
 
 /// Whether the source of records can wait.
@@ -28,25 +29,25 @@ const STALLED: Duration = Duration::from_secs(1);
 pub enum Patience {
     /// Never: a live source. What the queue has no room for is dropped.
     None,
-    /// A replay: waits for its own pace ([`Collector`]'s `rate`), as long as the collector takes what is sent. Not for the
-    /// collector: one over TCP that reads slowly gets what the queue has room for.
+    /// A replay: waits for its own pace ([`Collector`]'s `rate`), as long as the collector accepts what is
+    /// sent. It does not wait for the collector: a slow reader over TCP gets what the queue has room for.
     ForPace,
 }
 
 /// Starts exporting to `collector`. `node` is the observation point's name.
 ///
-/// Never blocks and never fails because of the collector: records wait in a queue of 8 MiB while it is away, and are
-/// dropped when that is full ([`RecordWriter::dropped`], [`RecordWriter::warnings`]).
+/// Never blocks and never fails because of the collector: records wait in a queue of 8 MiB while it is
+/// unreachable, and are dropped when that is full ([`RecordWriter::dropped`], [`RecordWriter::warnings`]).
 ///
 /// # Errors
-/// Where the collector's name means no address, or the machine gives no thread.
+/// If the collector's name cannot be resolved, or the thread cannot be started.
 pub fn export(
     collector: &Collector,
     node: &str,
     selection: &Selection,
     patience: Patience,
 ) -> io::Result<Box<dyn RecordWriter>> {
-    // A mistake in the name shall not wait for the first record.
+    // A mistake in the name is reported now, not at the first record.
     let at = |error: io::Error| io::Error::new(error.kind(), format!("{collector}: {error}"));
     let addresses = collector.addresses().map_err(at)?;
     let domain = collector.domain.unwrap_or_else(|| domain_of(node));
@@ -84,7 +85,7 @@ struct Exporter {
 
 struct Outbox {
     queue: Arc<Queue>,
-    /// How long to wait for room; `None` is not at all.
+    /// How long to wait for room; `None`: not at all.
     patience: Option<Duration>,
 }
 
@@ -95,7 +96,7 @@ impl Sink for Outbox {
     }
 
     fn message(&mut self, message: &mut Message) -> io::Result<()> {
-        // What has no room is counted there.
+        // Records without room are counted there.
         self.queue.push(message, self.patience);
         Ok(())
     }
@@ -105,7 +106,7 @@ impl Exporter {
     fn end(&mut self, time: Duration) {
         self.outbox.queue.close(time);
         if let Some(thread) = self.thread.take() {
-            // A sender that failed has sent no more; what it left is counted below.
+            // A failed sender has sent nothing more; what it left is counted below.
             let _ = thread.join();
             self.outbox.queue.end();
         }

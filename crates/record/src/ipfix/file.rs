@@ -1,4 +1,4 @@
-//! IPFIX files (RFC 5655): the messages of one session, one behind the other, templates first.
+//! IPFIX files (RFC 5655): the messages of one session in sequence, templates first.
 
 use super::domain_of;
 use super::encoder::{Encoder, Sink};
@@ -10,7 +10,7 @@ use crate::{Account, RecordWriter, Selection};
 use flow::FlowRecord;
 use std::io::{self, Write};
 
-/// Messages are no longer: few system calls, and below what the length field can say.
+/// Messages are no longer: few system calls, and below the maximum of the length field.
 const MESSAGE: usize = 60 << 10;
 
 /// Writes records as an IPFIX file. Holds one message.
@@ -41,7 +41,7 @@ struct Output {
     stream: Stream,
     /// Export time: that of the latest packet, so that the same packets give the same file.
     seconds: u32,
-    /// The templates that the file begins with, until it has begun.
+    /// The initial templates of the file, until they are written.
     preamble: Option<Vec<Vec<u8>>>,
     exported: Exported,
 }
@@ -62,7 +62,7 @@ impl Output {
         messages.finish().into_iter().try_for_each(|(mut bytes, records)| self.write(&mut bytes, records))
     }
 
-    /// Writes one message. Where that fails, the file is cut back to the one before.
+    /// Writes one message. If that fails, the file is truncated to the previous one.
     fn write(&mut self, bytes: &mut [u8], data_records: u64) -> io::Result<()> {
         self.stream.seal(bytes, self.seconds);
         let start = self.target.len();

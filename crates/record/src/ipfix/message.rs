@@ -1,4 +1,4 @@
-//! Messages (RFC 7011, section 3): a header, and sets behind it.
+//! Messages (RFC 7011, section 3): a header, followed by sets.
 
 /// Length of the header.
 pub(super) const HEADER: usize = 16;
@@ -8,7 +8,7 @@ pub(super) const SET_HEADER: usize = 4;
 pub(super) const TEMPLATE_SET: u16 = 2;
 /// The set of options templates.
 pub(super) const OPTIONS_TEMPLATE_SET: u16 = 3;
-/// The most that the length field can say.
+/// The maximum of the length field.
 pub(super) const LONGEST: usize = 65_535;
 
 /// Sums over records, modulo 2⁶⁴ as IPFIX counts.
@@ -42,11 +42,11 @@ pub(super) struct Message {
     pub(super) flows: Sums,
 }
 
-/// What numbers the messages of one session.
+/// The numbering of the messages of one session.
 #[derive(Debug)]
 pub(super) struct Stream {
     domain: u32,
-    /// Data records in the messages before (RFC 7011, section 3.1), those of options too.
+    /// Data records in the earlier messages (RFC 7011, section 3.1), including those of options.
     sequence: u32,
 }
 
@@ -75,10 +75,10 @@ impl Stream {
     }
 }
 
-/// Puts sets together into messages no longer than a limit.
+/// Combines sets into messages within a length limit.
 pub(super) struct Messages {
     limit: usize,
-    /// Finished ones, each with the data records in it.
+    /// Finished ones, each with its number of data records.
     done: Vec<(Vec<u8>, u64)>,
     bytes: Vec<u8>,
     records: u64,
@@ -91,7 +91,7 @@ impl Messages {
         Self { limit, done: Vec::new(), bytes: vec![0; HEADER], records: 0, set: None }
     }
 
-    /// Puts a record of whatever kind into a set of the number `set`.
+    /// Adds a record of any kind to a set with the number `set`.
     pub(super) fn put(&mut self, set: u16, record: &[u8]) {
         let opens = self.set.is_none_or(|(_, open)| open != set);
         let needed = record.len() + if opens { SET_HEADER } else { 0 };
@@ -120,7 +120,7 @@ impl Messages {
         self.done.push((bytes, std::mem::take(&mut self.records)));
     }
 
-    /// The messages, their headers still to be filled in, and how many data records each has.
+    /// The messages, their headers still to be filled in, and the number of data records of each.
     pub(super) fn finish(mut self) -> Vec<(Vec<u8>, u64)> {
         if self.bytes.len() > HEADER {
             self.end_message();

@@ -12,11 +12,11 @@ pub(super) const FIRST_FREE_TEMPLATE: u16 = 320;
 const TYPES: u16 = 256;
 const SELECTOR: u16 = 257;
 const METERING: u16 = 258;
-/// The same where the source cannot know what it lost: no value stands for that.
+/// The same where the source cannot know what it lost: no value denotes that.
 const METERING_BLIND: u16 = 259;
 const EXPORTING: u16 = 260;
 
-/// What an exporter did so far.
+/// The totals of an exporter so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Exported {
     pub(super) messages: u64,
@@ -43,8 +43,8 @@ impl Options {
         Self { node: text(node), domain, types }
     }
 
-    /// Options templates, these flow templates and the records that never change: what a session begins with, and what is
-    /// resent over UDP.
+    /// Options templates, these flow templates and the records that never change: sent at the start of a
+    /// session, and resent over UDP.
     pub(super) fn preamble(&self, flow_templates: &[Vec<u8>], out: &mut Messages) {
         self.templates().iter().for_each(|template| out.put(OPTIONS_TEMPLATE_SET, template));
         flow_templates.iter().for_each(|template| out.put(TEMPLATE_SET, template));
@@ -156,7 +156,7 @@ fn account_type(element: InformationElement, meaning: &str) -> Vec<u8> {
     type_record(element.number, UNSIGNED64, TOTAL_COUNTER, FRAMES, element.name, meaning)
 }
 
-/// What the column's element is, where it is Edison's own.
+/// The type record of the column's element, if it is Edison's own.
 fn type_of(column: &Column) -> Option<Vec<u8>> {
     let (number, data_type) = match (column.value(), column.elements().first()) {
         (Value::Float(at), _) => (FIRST_STATISTIC + at as u16, FLOAT64),

@@ -1,8 +1,8 @@
-//! How fast records go out: replays have more of them than a collector's socket buffer.
+//! Limits the rate of sending: replays have more records than fit into a collector's socket buffer.
 
 use std::time::{Duration, Instant};
 
-/// What may be made up for at once after a sleep that took too long.
+/// The delay that may be caught up at once after a sleep that took too long.
 const CATCH_UP: Duration = Duration::from_millis(2);
 
 /// Keeps to a rate of records a second.
@@ -18,12 +18,12 @@ impl Pace {
         Self { rate, due: now }
     }
 
-    /// When the next message may go; `None` is at once.
+    /// When the next message may be sent; `None` is at once.
     pub(super) fn due(&self, now: Instant) -> Option<Instant> {
         (self.rate.is_some() && self.due > now).then_some(self.due)
     }
 
-    /// Counts what has gone.
+    /// Counts what was sent.
     pub(super) fn sent(&mut self, records: u64, now: Instant) {
         let Some(rate) = self.rate else { return };
         let earliest = now.checked_sub(CATCH_UP).unwrap_or(now);

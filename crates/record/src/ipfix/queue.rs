@@ -1,4 +1,4 @@
-//! What waits between the thread that brings records and the one that sends them: a bounded number of bytes.
+//! The queue between the thread that delivers records and the one that sends them: a bounded number of bytes.
 
 use super::message::{Message, Sums};
 use super::options::Exported;
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of messages that may wait for a collector: what an exporter takes of the machine's memory.
+/// Bytes of messages that may wait for a collector: an exporter's share of the machine's memory.
 pub const EXPORT_QUEUE_BYTES: usize = 8 << 20;
 /// Buffers kept for reuse.
 const SPARE: usize = 64;
@@ -24,9 +24,9 @@ pub(super) enum Entry {
 #[derive(Debug)]
 pub(super) enum Work {
     Send(Entry),
-    /// Tell the collector what was measured and exported.
+    /// Report to the collector what was measured and exported.
     Account(Account),
-    /// The time that was waited for has come.
+    /// The awaited time has been reached.
     Timeout,
     /// All is sent, or it is too late.
     End,
@@ -43,13 +43,13 @@ struct State {
     warnings: Vec<String>,
     /// Whether the collector takes messages, as far as the sender knows.
     is_taking: bool,
-    /// No more entries come; what is not sent until then is dropped.
+    /// No more entries follow; what is not sent until then is dropped.
     deadline: Option<Instant>,
     /// The sender has ended, by failing.
     is_dead: bool,
 }
 
-/// The queue and what both threads tell each other.
+/// The queue and the state shared by both threads.
 #[derive(Debug)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -57,7 +57,7 @@ pub(super) struct Queue {
     work: Condvar,
     /// There is more room, or there will be none.
     room: Condvar,
-    /// Records that may wait; bounds the time that sending them takes where there is a pace.
+    /// Records that may wait; bounds the time of sending them if there is a pace.
     most_records: u64,
 }
 
@@ -67,7 +67,7 @@ impl Queue {
         Self { state: Mutex::new(state), work: Condvar::new(), room: Condvar::new(), most_records }
     }
 
-    /// A panic of the other thread leaves nothing half done in here.
+    /// A panic of the other thread leaves the state consistent.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -84,9 +84,9 @@ impl Queue {
         self.work.notify_one();
     }
 
-    /// Queues a message and leaves another buffer in its place; without room, its records are dropped. Where `patience`
-    /// is given, waits for room as long as the collector takes messages: after this much time in which it took none, not
-    /// any more. Gives back whether there was room.
+    /// Queues a message and leaves another buffer in its place; without room, its records are dropped. If
+    /// `patience` is given, waits for room as long as the collector accepts messages, and stops waiting after
+    /// this much time without any. Returns whether there was room.
     pub(super) fn push(&self, message: &mut Message, patience: Option<Duration>) -> bool {
         let mut state = self.lock();
         if let Some(patience) = patience {
@@ -132,7 +132,7 @@ impl Queue {
         std::mem::take(&mut self.lock().warnings)
     }
 
-    /// No more entries come; what is not sent within `time` is dropped.
+    /// No more entries follow; what is not sent within `time` is dropped.
     pub(super) fn close(&self, time: Duration) {
         let deadline = Instant::now() + time;
         let mut state = self.lock();
@@ -141,10 +141,10 @@ impl Queue {
         self.work.notify_all();
     }
 
-    // What follows is the sender's.
+    // The sender is responsible for the rest.
 
-    /// The next work, waiting for it until `until`. An account goes before messages that came before it: it is of
-    /// another kind, and a full queue shall not hold it up.
+    /// The next work, waiting for it until `until`. An account overtakes earlier messages: it is of another
+    /// kind, and a full queue must not delay it.
     pub(super) fn next(&self, until: Option<Instant>) -> Work {
         let mut state = self.lock();
         loop {
@@ -176,8 +176,8 @@ impl Queue {
         }
     }
 
-    /// Waits until `until`. False where there is no use in going on: the deadline has passed, or no entries come any more
-    /// and neither the queue nor the sender (`holds`) has records.
+    /// Waits until `until`. False if continuing is useless: the deadline has passed, or no more entries
+    /// follow and neither the queue nor the sender (`holds`) has records.
     pub(super) fn sleep_until(&self, until: Instant, holds: bool) -> bool {
         let mut state = self.lock();
         loop {
@@ -200,13 +200,13 @@ impl Queue {
         self.lock().deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Counts a message that was sent; its buffer is used again.
+    /// Counts a message that was sent; its buffer is reused.
     pub(super) fn sent(&self, bytes: usize, flows: Sums, buffer: Option<Vec<u8>>) {
         let mut state = self.lock();
         state.exported.messages += 1;
         state.exported.bytes += bytes as u64;
         state.exported.sent.add(flows);
-        // Templates are sent to ask whether anybody listens.
+        // Templates are sent as probes for a listener.
         state.is_taking |= flows.records != 0;
         if let Some(buffer) = buffer.filter(|_| state.spare.len() < SPARE) {
             state.spare.push(buffer);
@@ -227,7 +227,7 @@ impl Queue {
         self.lock().exported.not_sent.add(flows);
     }
 
-    /// The collector does not take messages now.
+    /// The collector does not accept messages now.
     pub(super) fn is_away(&self) {
         self.lock().is_taking = false;
         self.room.notify_one();

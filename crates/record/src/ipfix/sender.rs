@@ -12,18 +12,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long a collector that is away is left alone, first and at most.
+/// How long to pause for an unreachable collector, first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long a network may take to say that nobody listens.
+/// How long a network may take to report that there is no listener.
 const ANSWER: Duration = Duration::from_millis(50);
-/// Over UDP, templates are resent after this many messages too (RFC 7011, section 8.4): a replay sends in seconds what
-/// otherwise takes hours.
+/// Over UDP, templates are resent after this many messages too (RFC 7011, section 8.4): a replay sends in
+/// seconds what a live source sends in hours.
 const RESEND_MESSAGES: u32 = 4096;
 
 pub(super) struct Sender {
     pub(super) collector: Collector,
-    /// Looked up once: a resolver that does not answer would hold up the end of the run.
+    /// Resolved once: a resolver that does not answer would delay the end of the run.
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) queue: Arc<Queue>,
     pub(super) options: Options,
@@ -33,9 +33,9 @@ pub(super) struct Sender {
     pub(super) stream: Stream,
     /// What could not be sent yet.
     pub(super) held: Option<Message>,
-    /// The latest account, told again at the end.
+    /// The latest account, sent again at the end.
     pub(super) account: Option<Account>,
-    /// Flow records of the last datagram, of which the network may still say that nobody took it.
+    /// Flow records of the last datagram, which the network may still report as undelivered.
     pub(super) last: Sums,
     pub(super) has_warned: bool,
 }
@@ -44,7 +44,7 @@ pub(super) struct Sender {
 enum End {
     /// There is nothing more to do.
     All,
-    /// The collector is away.
+    /// The collector is unreachable.
     Fault(io::Error),
 }
 
@@ -73,7 +73,7 @@ impl Sender {
         self.queue.end();
     }
 
-    /// False where there is no use in going on.
+    /// False if continuing is useless.
     fn sleep(&self, time: Duration) -> bool {
         self.queue.sleep_until(Instant::now() + time, self.held.is_some())
     }
@@ -89,10 +89,11 @@ impl Sender {
         }
     }
 
-    /// One connection, or for UDP all of the run: there a collector that is away and comes back is in the same session.
+    /// One connection; for UDP the whole run, where a collector that becomes reachable again is in the same
+    /// session.
     fn session(&mut self, link: &mut Link, pause: &mut Duration) -> End {
         let is_udp = self.collector.transport == Transport::Udp;
-        // Numbers begin anew with each session, whose records are those sent over it.
+        // Numbers start again with each session, which counts the records sent over it.
         self.stream = Stream::new(self.stream.domain());
         if let Err(fault) = self.preamble(link) {
             if !is_udp {
@@ -147,8 +148,8 @@ impl Sender {
         }
     }
 
-    /// Over UDP: what the last datagram brought is lost; asks with templates, which carry no records, until somebody
-    /// listens. False where the deadline passes before.
+    /// Over UDP: the records of the last datagram are lost; probes with templates, which carry no records,
+    /// until there is a listener. False if the deadline passes before.
     fn wait_for_collector(&mut self, link: &mut Link, mut fault: io::Error, pause: &mut Duration) -> bool {
         loop {
             self.away(&fault);
@@ -188,7 +189,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Sends a message; an error that an earlier one met counts against that one.
+    /// Sends a message; an error of an earlier message is attributed to that one.
     fn send_bytes(&mut self, link: &mut Link, bytes: &[u8], flows: Sums) -> io::Result<()> {
         let queue = &self.queue;
         let result = link.send(bytes, &|| !queue.is_over());
@@ -214,11 +215,11 @@ impl Sender {
         let mut messages = Messages::new(self.collector.message);
         self.options.preamble(&self.templates, &mut messages);
         self.send_all(link, messages)?;
-        // On this machine the answer is there at once.
+        // On the local machine the answer arrives at once.
         self.refusal(link)
     }
 
-    /// The error that the last datagram met, as far as the network has told of it.
+    /// The error of the last datagram, as far as the network has reported it.
     fn refusal(&mut self, link: &Link) -> io::Result<()> {
         match link.late_error() {
             Some(error) => {
@@ -249,17 +250,17 @@ impl Sender {
     /// The last account has the final sums.
     fn end(&mut self, link: &mut Link) {
         self.queue.end();
-        // Whoever does not hear it will not hear anything any more.
+        // A collector that does not receive it will receive nothing more.
         let _ = self.refusal(link).and_then(|()| self.send_account(link)).and_then(|()| self.refusal(link));
     }
 }
 
-/// Over UDP the answer to the datagram before, which an ICMP message brought.
+/// Over UDP the answer to the previous datagram, delivered by an ICMP message.
 fn says_that_nobody_listens(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }
 
-/// Seconds since the epoch, modulo 2³² as the header has them.
+/// Seconds since the epoch, modulo 2³² as in the header.
 fn now_seconds() -> u32 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() as u32)
 }

@@ -1,11 +1,11 @@
-//! What of a record's columns have values: a template cannot say "none", so records that lack different things have
-//! different templates.
+//! Which of a record's columns have values: a template cannot express "none", so records that lack different
+//! columns have different templates.
 
 use crate::Column;
 use flow::{FlowRecord, Loss};
 use std::net::IpAddr;
 
-/// A set of present things. Which of them matter is up to the columns that were chosen.
+/// The set of values that are present. The chosen columns determine which of them matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape(u32);
 
@@ -24,10 +24,10 @@ const REVERSE: u32 = 0x1000;
 /// From a bit of this direction to the other's.
 const TO_REVERSE: u32 = 8;
 
-/// How a value is left out.
+/// How a missing value is expressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// Never: nothing in the format stands for it, or a value does (0, or no number).
+    /// Never: the format has no representation of it, or uses a value for it (0, or no number).
     Always,
     /// Where the shape lacks this bit.
     If(u32),
@@ -52,7 +52,7 @@ impl Presence {
             Some("rtt_avg") => RTT_AVG,
             _ if column.is_loss() => LOSS,
             _ if column.is_reverse() => return Self::If(REVERSE),
-            // The VLAN identifier 0 stands for none (IEEE 802.1Q, 9.6), NaN for a statistic without a value.
+            // The VLAN identifier 0 means none (IEEE 802.1Q, 9.6), NaN for a statistic without a value.
             _ => return Self::Always,
         };
         Self::If(if column.is_reverse() { bit << TO_REVERSE } else { bit })
@@ -75,13 +75,14 @@ fn given(is_present: bool, bit: u32) -> u32 {
 }
 
 impl Shape {
-    /// An ordinary flow of one address family, with all that `columns` can have but the other direction.
+    /// An ordinary flow of one address family, with everything that `columns` can have except the other
+    /// direction.
     pub(super) fn ordinary(is_v6: bool) -> Self {
         let addresses = if is_v6 { SRC_V6 | DST_V6 } else { SRC_V4 | DST_V4 };
         Self(addresses | PROTOCOL | SRC_PORT | DST_PORT | LOSS | RTT_MIN | RTT_AVG)
     }
 
-    /// What of a shape matters to these columns.
+    /// The part of a shape that matters to these columns.
     pub(super) fn mask(columns: &[Column]) -> Self {
         let bits_of =
             |column: &Column| Presence::of(column).bits() | if column.is_reverse() { REVERSE } else { 0 };

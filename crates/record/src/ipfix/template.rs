@@ -7,12 +7,12 @@ use crate::line::Line;
 use flow::{EndReason, FlowRecord, InformationElement, Value};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Length of a field that says its length itself, in every record.
+/// Length of a field whose length is given in every record.
 const VARIABLE: u16 = 0xffff;
-/// Set in a field's number where an enterprise number follows.
+/// Set in a field's number if an enterprise number follows.
 const HAS_ENTERPRISE: u16 = 0x8000;
 
-/// A field of a template: what it is, whose number that is, how long it is.
+/// A field of a template: its element, the enterprise of its number, its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Specifier {
     pub(super) number: u16,
@@ -31,7 +31,7 @@ impl Specifier {
         Self::fixed(element, VARIABLE)
     }
 
-    /// The same of the other direction.
+    /// The same for the other direction.
     fn reversed(self) -> Self {
         match self.enterprise {
             0 => Self { enterprise: REVERSE_ENTERPRISE, ..self },
@@ -56,14 +56,15 @@ pub(super) fn definition(id: u16, fields: &[Specifier]) -> Vec<u8> {
     out
 }
 
-/// An options template record: the first `scope` fields say of what the others tell.
+/// An options template record: the first `scope` fields identify what the others describe.
 pub(super) fn options_definition(id: u16, scope: u16, fields: &[Specifier]) -> Vec<u8> {
     let mut out = [id, fields.len() as u16, scope].map(u16::to_be_bytes).concat();
     fields.iter().for_each(|field| field.put(&mut out));
     out
 }
 
-/// A text as data records have it (RFC 7011, section 7), cut at a character where it is longer than a length octet says.
+/// A text as in data records (RFC 7011, section 7), truncated at a character boundary if it is too long for a
+/// length octet.
 pub(super) fn text(text: &str) -> Vec<u8> {
     let mut end = text.len().min(254);
     while !text.is_char_boundary(end) {
@@ -80,7 +81,7 @@ enum Item {
         octets: usize,
         get: fn(&FlowRecord) -> u64,
     },
-    /// The same, 0 where there is none.
+    /// The same, 0 if there is none.
     Optional {
         octets: usize,
         get: fn(&FlowRecord) -> Option<u64>,
@@ -187,7 +188,7 @@ fn items(column: &Column, shape: Shape, presence: Presence) -> Vec<(Specifier, I
             let element = InformationElement::own("", FIRST_STATISTIC + at as u16);
             vec![with(&element, Item::Float(at))]
         }
-        // The field's test keeps each field provided with elements.
+        // A test of the field table ensures that each field has elements.
         _ => Vec::new(),
     }
 }
@@ -197,15 +198,15 @@ fn items(column: &Column, shape: Shape, presence: Presence) -> Vec<(Specifier, I
 pub(super) struct Template {
     pub(super) shape: Shape,
     pub(super) id: u16,
-    /// The most that a record takes.
+    /// The maximum length of a record.
     pub(super) record_len: usize,
     fields: Vec<Specifier>,
-    /// What is read from the record, and then from its other direction, and so on in turn.
+    /// Items read from the record, then from its other direction, alternately.
     groups: Vec<(bool, Vec<Item>)>,
 }
 
 impl Template {
-    /// `node` is the length of the node's name with what stands before it.
+    /// `node` is the length of the node's name with its length prefix.
     pub(super) fn new(id: u16, shape: Shape, columns: &[Column], node: usize) -> Self {
         let mut template = Self { shape, id, record_len: 0, fields: Vec::new(), groups: Vec::new() };
         for column in columns {
@@ -241,11 +242,11 @@ impl Template {
         definition(self.id, &self.fields)
     }
 
-    /// Encodes a record of this template's shape; `node` is the name as [`text`] gives it.
+    /// Encodes a record of this template's shape; `node` is the name as encoded by [`text`].
     #[inline]
     pub(super) fn put(&self, line: &mut Line<'_>, record: &FlowRecord, node: &[u8]) {
         for (is_reverse, items) in &self.groups {
-            // The shape says that there is one.
+            // The shape guarantees that it exists.
             let record = if *is_reverse { record.reverse().unwrap_or(record) } else { record };
             for item in items {
                 item.put(line, record, node);

@@ -5,12 +5,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
-/// How long one address may take to answer.
+/// The timeout for connecting to one address.
 const CONNECT: Duration = Duration::from_secs(1);
-/// How long a sender waits before it asks again whether a socket takes more.
+/// How long a sender waits before it tries again whether a socket takes more.
 const FULL: Duration = Duration::from_millis(1);
 
-/// A way to a collector. Both kinds never block.
+/// A connection to a collector. Neither kind blocks.
 #[derive(Debug)]
 pub(super) enum Link {
     Udp(UdpSocket),
@@ -18,7 +18,7 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// Goes to the first of a host's addresses that answers (UDP: that there is a way to).
+    /// Connects to the first of a host's addresses that answers (UDP: to which there is a route).
     pub(super) fn open(addresses: &[SocketAddr], transport: Transport) -> io::Result<Self> {
         let mut fault = None;
         for address in addresses {
@@ -34,8 +34,8 @@ impl Link {
         Err(fault.unwrap_or_else(|| io::Error::from(ErrorKind::NotFound)))
     }
 
-    /// Sends one whole message. `goes_on` is asked while the socket takes none; where it says no, the message counts as
-    /// not sent (over TCP, the connection is then of no use any more).
+    /// Sends one whole message. `goes_on` is called while the socket takes none; if it returns false, the
+    /// message counts as not sent (over TCP, the connection is then unusable).
     pub(super) fn send(&mut self, message: &[u8], goes_on: &dyn Fn() -> bool) -> io::Result<()> {
         match self {
             Self::Udp(socket) => loop {
@@ -60,7 +60,7 @@ impl Link {
         }
     }
 
-    /// The error that an earlier datagram met, if the network has told of one.
+    /// The error of an earlier datagram, if the network has reported one.
     pub(super) fn late_error(&self) -> Option<io::Error> {
         match self {
             Self::Udp(socket) => socket.take_error().unwrap_or_else(Some),
@@ -69,7 +69,8 @@ impl Link {
     }
 }
 
-/// What a collector says is nothing to IPFIX, but it may have closed its end: then one more message would vanish.
+/// IPFIX ignores what a collector sends, but the collector may have closed its end: then one more message
+/// would be lost.
 fn listen(stream: &mut TcpStream) -> io::Result<()> {
     match stream.read(&mut [0; 256]) {
         Ok(0) => Err(io::Error::new(ErrorKind::ConnectionAborted, "the collector closed the connection")),
@@ -97,7 +98,7 @@ fn udp(address: SocketAddr) -> io::Result<Link> {
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
     let socket = UdpSocket::bind(any)?;
-    // Connected, a socket is told where nobody listens.
+    // A connected socket is informed if there is no listener.
     socket.connect(address)?;
     socket.set_nonblocking(true)?;
     Ok(Link::Udp(socket))

@@ -11,7 +11,7 @@ pub type Element = (u32, u16);
 pub struct Data(pub Vec<(Element, Vec<u8>)>);
 
 impl Data {
-    /// The octets of an element; `None` where the template has none.
+    /// The octets of an element; `None` if the template has none.
     pub fn octets(&self, element: Element) -> Option<&[u8]> {
         self.0.iter().find(|(of, _)| *of == element).map(|(_, octets)| &octets[..])
     }
@@ -54,7 +54,7 @@ struct Template {
     fields: Vec<(Element, u16)>,
 }
 
-/// All that a session said.
+/// All that a session contained.
 #[derive(Debug, Default)]
 pub struct Session {
     pub headers: Vec<Header>,
@@ -85,7 +85,7 @@ impl Session {
         self.message_after_loss(bytes, 0);
     }
 
-    /// The same where this many data records before it are known not to have come.
+    /// The same if this many data records before it are known to be missing.
     pub fn message_after_loss(&mut self, bytes: &[u8], lost: u32) {
         assert_eq!(u16_at(bytes, 0), 10, "version");
         let header = Header {

@@ -47,13 +47,13 @@ pub const LOSS_COLUMNS: [&str; 11] = [
     "rtt_avg",
 ];
 
-/// What [`parts`] ask for beyond that.
+/// What [`parts`] add to that.
 pub const STATISTIC_COLUMNS: [&str; 5] = ["gap_mean", "gap_p99", "size_stddev", "iat_p99.9", "iat_p0.0001"];
 
 /// Of these no record has two values: the key and the node.
 const NOT_REVERSED: [&str; 6] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "node_id"];
 
-/// A run that was asked for everything.
+/// A run with all options.
 pub fn parts() -> Parts {
     let statistic = |metric, kind| Statistic { metric, kind };
     Parts {
@@ -160,7 +160,7 @@ pub fn records(n: usize) -> Vec<FlowRecord> {
     seeded(n, &mut record)
 }
 
-/// `n` records of a run that was asked for everything, with everything there is to lack.
+/// `n` records of a run with all options, with every possible missing value.
 pub fn full_records(n: usize) -> Vec<FlowRecord> {
     seeded(n, &mut |random| {
         let mut reverse = record(random);

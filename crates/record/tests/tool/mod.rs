@@ -23,7 +23,7 @@ pub fn is_there(program: &str) -> bool {
     found
 }
 
-/// A directory of its own, removed at the end.
+/// A separate directory, removed at the end.
 pub struct Directory(PathBuf);
 
 impl Directory {
@@ -57,7 +57,7 @@ impl Drop for Directory {
 pub struct SmallDisk(Directory);
 
 impl SmallDisk {
-    /// `None` where this process may not mount one.
+    /// `None` if this process may not mount one.
     pub fn new(name: &str) -> Option<Self> {
         let directory = Directory::new(name);
         let mounted = Command::new("mount")
@@ -205,7 +205,7 @@ fn nanoseconds(text: &str) -> u64 {
     (days * 86_400 + seconds) * 1_000_000_000 + format!("{fraction:0<9}").parse::<u64>().unwrap()
 }
 
-/// A capture (pcap, raw IPv4) of a TCP connection that brought `stream` to `port`.
+/// A capture (pcap, raw IPv4) of a TCP connection that carried `stream` to `port`.
 pub fn capture_of_stream(stream: &[u8], port: u16) -> Vec<u8> {
     /// Octets of a segment.
     const SEGMENT: usize = 1448;

@@ -73,7 +73,7 @@ impl Serialize for Answer {
     }
 }
 
-/// The members as they are read: rows wait for their columns, which may come later.
+/// The members as they are read: rows wait for their columns, which may follow later.
 #[derive(Deserialize)]
 struct Read {
     query: String,

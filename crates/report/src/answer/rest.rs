@@ -1,4 +1,4 @@
-//! Groups that an answer has no rows for.
+//! Groups that are not among the rows of an answer.
 
 use crate::integer::Integer;
 use serde::de::{Error, MapAccess, Visitor};
@@ -13,7 +13,7 @@ const GROUPS: &str = "groups";
 pub struct Rest {
     /// Their number.
     pub groups: u64,
-    /// Totals by the names of the columns. A column named `groups` is left out: the name is taken.
+    /// Totals by the names of the columns. A column named `groups` is omitted, because the name is used.
     pub totals: Vec<(String, u64)>,
 }
 

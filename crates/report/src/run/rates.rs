@@ -3,7 +3,7 @@
 use crate::Span;
 use serde::{Deserialize, Serialize};
 
-/// Averages over a run; `None` where the time has no length.
+/// Averages over a run; `None` if the time is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
     /// Packets received per second of stream time.

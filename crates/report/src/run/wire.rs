@@ -1,9 +1,10 @@
-//! What a software wire saw of its receivers.
+//! What a software wire observed of its receivers.
 
 use crate::integer;
 use serde::{Deserialize, Serialize};
 
-/// What a software wire saw of its receivers. The sums are over all queues, the longest absence is one queue's.
+/// What a software wire observed of its receivers. The sums are over all queues, the longest absence is that
+/// of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireReport {
     /// Packets that arrived.
@@ -12,19 +13,19 @@ pub struct WireReport {
     /// Packets that were received.
     #[serde(with = "integer")]
     pub delivered: u64,
-    /// Packets that found a ring full.
+    /// Packets that arrived at a full ring.
     #[serde(with = "integer")]
     pub imissed: u64,
     /// Packets that would have arrived if the wire's clock had stopped while a receiver was off its core.
     #[serde(with = "integer")]
     pub offered_clock_stopped: u64,
-    /// Packets that would have found a ring full under the same condition.
+    /// Packets that would have arrived at a full ring under the same condition.
     #[serde(with = "integer")]
     pub imissed_clock_stopped: u64,
     /// The number of noticeable times that a receiver was off its core.
     #[serde(with = "integer")]
     pub gaps: u64,
-    /// Their length together, nanoseconds.
+    /// Their total length, nanoseconds.
     #[serde(with = "integer")]
     pub gap_ns: u64,
     /// The longest of them, nanoseconds.

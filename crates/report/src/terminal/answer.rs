@@ -9,7 +9,8 @@ use super::totals::Totals;
 use crate::{Answer, Status, Value};
 use notation::grouped;
 
-/// An answer as a table with at most `most` rows. `totals` is what its packets and bytes are shares of.
+/// An answer as a table with at most `most` rows. `totals` is the whole that its packets and bytes are shares
+/// of.
 pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
     let mut text = String::new();
     table(answer, totals, most).render(&mut text);
@@ -58,7 +59,7 @@ fn table(answer: &Answer, totals: Option<&Totals>, most: usize) -> Table {
     Table { heading, columns, rows }
 }
 
-/// What keeps the answer from being whole.
+/// What keeps the answer from being complete.
 fn status(answer: &Answer) -> Option<String> {
     let watched = answer.watched.map(|watched| format!("watched {}", when(watched)));
     let why = [watched, answer.reason.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ");
@@ -90,13 +91,13 @@ struct TableColumn {
     content: Content,
 }
 
-/// What its cells say of the value at a position of the row.
+/// The text of its cells for the value at a position of the row.
 enum Content {
     Value(Form),
     Lower(Form),
     Upper(Form),
     Share(u64),
-    /// An address, and the port of this column with it.
+    /// An address with the port of this column.
     Endpoint(&'static str),
     Protocol,
     /// Sizes from the value to that of the next column.

@@ -11,9 +11,9 @@ use notation::grouped;
 pub(super) enum Form {
     /// Digits in groups of three, and this many decimals.
     Grouped(usize),
-    /// Digits alone: ports and other numbers that name something.
+    /// Digits alone: ports and other numbers that are identifiers.
     Digits,
-    /// A time that passes.
+    /// A duration.
     Duration,
     /// A share of one, in percent.
     Percent,
@@ -21,7 +21,7 @@ pub(super) enum Form {
     Text,
 }
 
-/// Fields whose numbers count nothing.
+/// Fields whose numbers are identifiers, not counts.
 const NAMES: [&str; 7] = ["src_port", "dst_port", "vlan", "ip_tos", "tcp_seq", "tcp_ack", "tcp_flags"];
 
 impl Form {
@@ -79,7 +79,7 @@ impl Form {
         }
     }
 
-    /// The texts of a value's bounds: of a value that is exact, its own.
+    /// The texts of a value's bounds: of an exact value, its own.
     pub(super) fn bounds(self, value: &Value) -> [String; 2] {
         match value {
             Value::Estimate { lower, upper, .. } => [self.number(*lower), self.number(*upper)],
@@ -118,7 +118,7 @@ pub(super) fn align(column: &Column) -> Align {
     if is_text || column.name == "protocol" { Align::Left } else { Align::Right }
 }
 
-/// What a row says of its flow key, where the answer has these columns.
+/// A row's cells of the flow key, if the answer has these columns.
 pub(super) struct KeyCells<'a> {
     answer: &'a Answer,
     row: &'a [Value],

@@ -58,12 +58,12 @@ fn counters(label: &str, counters: &Counters) -> Option<String> {
     (!list.is_empty()).then(|| format!("{label}{}", list.join(", ")))
 }
 
-/// Packets in the record `other`, where there are any.
+/// Packets in the record `other`, if any.
 pub(super) fn table_full(packets: u64) -> Option<String> {
     (packets != 0).then(|| format!("          {} packets came when the table was full", grouped(packets)))
 }
 
-/// How the work was divided, where it was.
+/// How the work was divided, if it was.
 pub(super) fn design(design: &DesignReport) -> Option<String> {
     if design.receivers * (1 + design.workers) <= 1 && design.state != "shared" {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn design(design: &DesignReport) -> Option<String> {
     ))
 }
 
-/// What the software wire says of its receivers.
+/// What the software wire reports of its receivers.
 pub(super) fn wire(wire: &WireReport) -> Vec<String> {
     let share = |missed: u64, offered: u64| 100.0 * missed as f64 / offered.max(1) as f64;
     let mut lines = vec![format!(
@@ -111,7 +111,7 @@ pub(super) fn wire(wire: &WireReport) -> Vec<String> {
     lines
 }
 
-/// The answer `tcp_loss`: what was lost before this point, and what behind it.
+/// The answer `tcp_loss`: what was lost before this point, and what after it.
 pub(super) fn tcp_loss(answer: &Answer) -> Vec<String> {
     let sum = |column| answer.value(0, column).and_then(Value::as_unsigned).unwrap_or(0);
     let mut more = vec![

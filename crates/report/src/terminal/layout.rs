@@ -13,7 +13,7 @@ pub(super) struct Shown {
     pub(super) whole: Option<u64>,
 }
 
-/// The standing queries: what their tables are called, and the columns that follow the key.
+/// The standing queries: the names of their tables, and the columns that follow the key.
 struct Standing {
     query: &'static str,
     heading: &'static str,

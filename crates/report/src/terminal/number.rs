@@ -13,7 +13,7 @@ fn group_digits(digits: &str) -> String {
     text
 }
 
-/// A number of any size with its digits grouped, rounded to this many decimals; `?` where it is not finite.
+/// A number of any size with its digits grouped, rounded to this many decimals; `?` if it is not finite.
 pub(super) fn decimal(number: f64, decimals: usize) -> String {
     if !number.is_finite() {
         return "?".to_owned();
@@ -31,7 +31,7 @@ pub(super) fn signed(number: i64) -> String {
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
-/// A part of a whole; empty where there is no whole.
+/// A part of a whole; empty if there is no whole.
 pub(super) fn share(part: u64, whole: u64) -> String {
     if whole == 0 { String::new() } else { format!("{:.1} %", part as f64 * 100.0 / whole as f64) }
 }

@@ -2,7 +2,7 @@
 
 use flow::protocol_name;
 
-/// Whether its ports are ports: TCP, UDP, SCTP, UDP-Lite.
+/// Whether the protocol has ports: TCP, UDP, SCTP, UDP-Lite.
 pub(super) fn has_ports(number: u64) -> bool {
     matches!(number, 6 | 17 | 132 | 136)
 }

@@ -8,7 +8,8 @@ use super::totals::Totals;
 use crate::{Answer, RunReport, Status, Window};
 use notation::{grouped, scaled};
 
-/// Rows of an answer that are shown. The rankings of every run have a limit of their own and are shown whole; JSON has all.
+/// Rows of an answer that are shown. The rankings of every run have their own limit and are shown whole; JSON
+/// has all.
 const MOST_ROWS: usize = 20;
 
 /// The whole run on a terminal: lines, and the answers about the whole run as tables.
@@ -67,7 +68,8 @@ pub(super) fn window_head(window: &Window) -> Vec<String> {
         Status::Partial => ", partial",
         Status::Cut => ", cut",
     };
-    let mut lines = vec![format!("window    {}: {}{status}", window.index, when(watched))];
+    let mut lines = vec![format!("window    {}: {}{status}", window.index, when(window.span))];
+    lines.extend(window.watched.map(|watched| format!("          watched {}", when(watched))));
     lines.extend(totals.iter().map(|totals| head::traffic(totals, window.packets.received, watched)));
     lines.extend(head::account(&window.packets, window.loss.as_ref()));
     lines.extend(head::table_full(window.table_full));
@@ -75,7 +77,7 @@ pub(super) fn window_head(window: &Window) -> Vec<String> {
     lines
 }
 
-/// One window of a replay on a terminal: the answers that its report at the end does not have.
+/// One window of a replay on a terminal: the answers that are not in the report at the end.
 pub fn window_answers(window: &Window) -> String {
     if let Some(line) = empty(window) {
         return line;
@@ -98,7 +100,7 @@ fn text(lines: Vec<String>) -> String {
     lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
-/// The answers as tables; rankings without rows are left out.
+/// The answers as tables; rankings without rows are omitted.
 fn tables<'a>(answers: impl Iterator<Item = &'a Answer>, totals: Option<&Totals>) -> String {
     let mut text = String::new();
     for one in answers.filter(|answer| !HEAD.contains(&answer.query.as_str())) {

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-/// A table: a heading, columns, rows of as many cells.
+/// A table: a heading, columns, rows with a cell for each column.
 pub(super) struct Table {
     pub(super) heading: String,
     pub(super) columns: Vec<(String, Align)>,
     pub(super) rows: Vec<Vec<String>>,
 }
 
-/// On which side a column's cells begin or end: numbers are to the right.
+/// The alignment of a column's cells: numbers are aligned to the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Left,

@@ -2,7 +2,7 @@
 
 use crate::{Answer, Value};
 
-/// Sums over all measured packets: what the query `totals` answers.
+/// Sums over all measured packets: the answer of the query `totals`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Packets.

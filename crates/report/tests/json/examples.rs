@@ -1,4 +1,4 @@
-//! The examples of `docs/report.md`: each has its schema, and is read and written as it stands there.
+//! The examples of `docs/report.md`: each has its schema, and is read and written unchanged.
 
 use crate::schema::{of_line, of_report};
 use report::{Answer, Event, RunReport};

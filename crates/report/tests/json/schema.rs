@@ -74,8 +74,8 @@ proptest! {
     }
 }
 
-/// Every change that is one mistake: each object gets an unknown member and loses each of its own that is not `optional`, unless
-/// its place is `open` to any members; each value gets another type.
+/// Every change that is one mistake: each object gets an unknown member and loses each of its members that is
+/// not `optional`, unless its place is `open` to any members; each value gets another type.
 fn assert_mistakes_are_refused(
     good: &Json,
     check: fn(&Json) -> Option<String>,

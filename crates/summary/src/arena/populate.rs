@@ -1,9 +1,9 @@
 //! The thread that touches memory before the measuring threads do: one per process, for all arenas.
 //!
-//! It is asked by an atomic counter, at which it looks every few milliseconds while anything grows: waking a
-//! thread takes the one that wakes 5 to 20 microseconds, in which it could have measured several bursts. Without
-//! requests it looks less and less often, and after half a second it sleeps until the next one, which then does
-//! wake it. So does an arena that has come to a step before its pages were touched.
+//! Requests are made by an atomic counter, which it polls every few milliseconds while anything grows: waking
+//! a thread costs the waker 5 to 20 microseconds, in which it could have measured several bursts. Without
+//! requests it polls less and less often, and after half a second it sleeps until the next request, which
+//! then does wake it. So does an arena that has reached a step before its pages were touched.
 
 use crate::Limits;
 use std::ptr;
@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// Between two looks, at first.
+/// The initial polling interval.
 const POLL: Duration = Duration::from_millis(1);
-/// Looks in vain after which the time between them doubles, and how often it does so before the thread sleeps for
-/// good: after half a second.
+/// Polls without result after which the interval doubles, and how often it doubles before the thread sleeps
+/// until woken: after half a second.
 const LOOKS: u32 = 8;
 const DOUBLINGS: u32 = 6;
 
@@ -27,14 +27,14 @@ pub(super) trait Populate: Send + Sync {
     /// The memory node that the owner ran on when it last paid for steps ahead.
     fn node(&self) -> u32;
 
-    /// For the populating thread: opens all steps that are paid for or, where they are open, populates one.
+    /// For the populating thread: opens all steps that are paid for or, if they are open, populates one.
     fn prepare(&self);
 
-    /// Whether both take from one account, as far as it shows. A mistake would cost a step ahead, no more.
+    /// Whether both use one account, as far as can be determined. A mistake would only cost a step ahead.
     fn shares(&self, limits: &Limits) -> bool;
 
-    /// Frees a step ahead. Its bytes stay taken out of the limits and are the caller's then; false where there is
-    /// none.
+    /// Frees a step ahead. Its bytes remain charged to the limits and belong to the caller then; false if
+    /// there is none.
     fn take_back(&self) -> bool;
 }
 
@@ -44,30 +44,30 @@ static REGIONS: Mutex<Vec<Arc<dyn Populate>>> = Mutex::new(Vec::new());
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 /// True while the thread sleeps until it is woken.
 static IS_ASLEEP: AtomicBool = AtomicBool::new(false);
-/// The thread; `None` where it could not be started. Arenas then grow without it.
+/// The thread; `None` if it could not be started. Arenas then grow without it.
 static THREAD: OnceLock<Option<Thread>> = OnceLock::new();
 
 fn regions() -> MutexGuard<'static, Vec<Arc<dyn Populate>>> {
     REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on the arena may ask.
+/// From now on the arena may make requests.
 pub(super) fn add(region: Arc<dyn Populate>) {
     regions().push(region);
 }
 
-/// Forgets an arena that is closed.
+/// Removes an arena that is closed.
 pub(super) fn remove<R: Populate>(region: &Arc<R>) {
     regions().retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(region)));
 }
 
-/// Requests so far: it stays the same as long as nobody takes steps ahead.
+/// Requests so far: it stays the same as long as no steps ahead are taken.
 pub(super) fn asked() -> usize {
     ASKED.load(SeqCst)
 }
 
-/// Asks the thread to look for arenas that have steps to prepare, at once if it `is_late` already. The first
-/// request starts it.
+/// Requests that the thread looks for arenas with steps to prepare, at once if it `is_late` already. The
+/// first request starts it.
 pub(super) fn ask(is_late: bool) {
     ASKED.fetch_add(1, SeqCst);
     let thread = THREAD.get_or_init(|| {
@@ -81,8 +81,8 @@ pub(super) fn ask(is_late: bool) {
     }
 }
 
-/// Frees a step ahead of any arena that takes from the same limits; its bytes are the caller's then. False where
-/// there is none.
+/// Frees a step ahead of any arena that takes from the same limits; its bytes belong to the caller then.
+/// False if there is none.
 pub(super) fn take_back(limits: &Limits) -> bool {
     regions().iter().filter(|region| region.shares(limits)).any(|region| region.take_back())
 }
@@ -104,7 +104,7 @@ fn run() {
             looks += 1;
         } else {
             IS_ASLEEP.store(true, SeqCst);
-            // Either this sees the request, or whoever asks sees that this sleeps.
+            // Either this sees the request, or the requester sees that this sleeps.
             while asked() == seen {
                 thread::park();
             }
@@ -119,14 +119,14 @@ fn most_urgent() -> Option<Arc<dyn Populate>> {
     urgent.min_by_key(|(urgency, _)| *urgency).map(|(_, region)| Arc::clone(region))
 }
 
-/// Takes the CPUs of the process' main thread: whoever started this thread may be bound to a single one, to
-/// measure on.
+/// Adopts the CPU affinity of the process' main thread: the thread that started this one may be pinned to a
+/// single CPU, for measuring.
 fn run_anywhere() {
     // SAFETY: an all-zero bit set is a valid value.
     let mut cpus: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: the set has the size that is passed. The first thread's number is the process'; 0 is this thread.
-    // Where one of them fails, the thread runs where it may run.
+    // SAFETY: the set has the size that is passed. The first thread's number is the process'; 0 is this
+    // thread. If one of them fails, the thread keeps its affinity.
     unsafe {
         if libc::sched_getaffinity(libc::getpid(), size, &mut cpus) == 0 {
             libc::sched_setaffinity(0, size, &cpus);
@@ -137,15 +137,15 @@ fn run_anywhere() {
 /// The memory node that this thread runs on.
 pub(super) fn node_of_this_thread() -> u32 {
     let mut node = 0u32;
-    // SAFETY: the places are valid or null, as the call allows. Where it fails, `node` is the first.
+    // SAFETY: the places are valid or null, as the call allows. If it fails, `node` is the first.
     unsafe {
         libc::syscall(libc::SYS_getcpu, std::ptr::null_mut::<u32>(), &mut node, std::ptr::null_mut::<u8>())
     };
     node
 }
 
-/// Has this thread's pages come from `wanted`, the node of the thread that will use them: a page lies where it is
-/// first touched from. Machines with one node, and those that forbid it, just go on.
+/// Makes this thread allocate pages from `wanted`, the node of the thread that will use them: a page lies
+/// where it is first touched from. Without effect on machines with one node, and on those that forbid it.
 fn prefer_node(current: &mut Option<u32>, wanted: u32) {
     const BITS: u32 = libc::c_ulong::BITS;
     let mut nodes: [libc::c_ulong; 16] = [0; 16];

@@ -1,8 +1,8 @@
 //! The address space of one arena, and which steps of it have memory.
 //!
-//! Two threads work on it. The arena's owner takes steps into use and pays for steps ahead out of the limits, by
-//! atomic operations alone; the populating thread opens those (makes them writable) and touches their pages. Where
-//! it is late the owner opens its step itself, and page faults come where they come.
+//! Two threads work on it. The arena's owner takes steps into use and pays for steps ahead out of the limits,
+//! by atomic operations alone; the populating thread opens those (makes them writable) and touches their
+//! pages. If it is late, the owner opens its step itself, and takes the page faults.
 
 use super::populate::{self, Populate};
 use crate::Limits;
@@ -11,13 +11,13 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One step of growth, and the size of a huge page. A fuzzer makes thousands of tables a second: it takes small steps on small pages,
-/// and none ahead.
+/// One step of growth, and the size of a huge page. A fuzzer makes thousands of tables a second: it uses
+/// small steps on small pages, and none ahead.
 pub(super) const STEP: usize = if cfg!(fuzzing) { 64 << 10 } else { 2 << 20 };
 /// The most steps ahead.
 const MOST_AHEAD: u32 = if cfg!(fuzzing) { 0 } else { 8 };
 
-/// Steps that are in use, and those that the limits were charged for: all that are in use and those ahead.
+/// Steps in use, and steps charged to the limits: those in use and those ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Steps {
     used: u32,
@@ -37,8 +37,8 @@ impl Steps {
     }
 }
 
-/// See the module's head. Mappings change only under the lock of `layout`, which the populating thread holds while
-/// it works on a step.
+/// See the module's documentation. Mappings change only under the lock of `layout`, which the populating
+/// thread holds while it works on a step.
 #[derive(Debug)]
 pub(super) struct Region {
     /// [`Steps`] in one word, so that a step ahead is either taken into use or taken back, never both.
@@ -49,9 +49,9 @@ pub(super) struct Region {
     populated: AtomicU32,
     /// Memory node of the owner.
     node: AtomicU32,
-    /// False once the kernel was found to know no `MADV_POPULATE_WRITE` (before Linux 5.14).
+    /// False once the kernel was found to lack `MADV_POPULATE_WRITE` (before Linux 5.14).
     can_populate: AtomicBool,
-    /// [`populate::asked`] when the owner was refused a step that nobody else could spare.
+    /// [`populate::asked`] when the owner was refused a step that no other arena could spare.
     refused_at: AtomicUsize,
     /// Steps in the reservation.
     most: u32,
@@ -73,7 +73,7 @@ struct Layout {
 unsafe impl Send for Layout {}
 
 impl Region {
-    /// Reserves address space for `bytes`. Also where its first step begins: on a multiple of a step.
+    /// Reserves address space for `bytes`. Also returns the start of its first step: on a multiple of a step.
     pub(super) fn reserve(bytes: usize, limits: &Limits) -> io::Result<(Self, NonNull<u8>)> {
         let size = bytes.saturating_add(2 * STEP);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -86,7 +86,7 @@ impl Region {
         let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;
         let room = size - (base.as_ptr() as usize - start as usize);
         if !cfg!(fuzzing) {
-            // SAFETY: advice on a part of that mapping; where the kernel does not take it, pages are small.
+            // SAFETY: advice on a part of that mapping; if the kernel refuses it, pages are small.
             unsafe { libc::madvise(base.as_ptr().cast(), room, libc::MADV_HUGEPAGE) };
         }
         let region = Self {
@@ -107,7 +107,7 @@ impl Region {
         Steps::from_word(self.steps.load(SeqCst))
     }
 
-    /// Bytes taken out of the limits.
+    /// Bytes charged to the limits.
     pub(super) fn bytes(&self) -> usize {
         self.steps().paid as usize * STEP
     }
@@ -116,7 +116,7 @@ impl Region {
         self.layout.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For the owner: takes the next step into use; false where the limits or the machine do not allow it.
+    /// For the owner: takes the next step into use; false if the limits or the machine do not allow it.
     pub(super) fn advance(&self) -> bool {
         loop {
             let steps = self.steps();
@@ -125,7 +125,7 @@ impl Region {
             }
             if steps.used < steps.paid {
                 let next = Steps { used: steps.used + 1, ..steps };
-                // Fails where a step was taken back meanwhile.
+                // Fails if a step was taken back meanwhile.
                 if self.steps.compare_exchange(steps.word(), next.word(), SeqCst, SeqCst).is_ok() {
                     break;
                 }
@@ -145,13 +145,13 @@ impl Region {
         false
     }
 
-    /// Takes the bytes of a step out of the limits, or from an arena that has a step ahead.
+    /// Charges the bytes of a step to the limits, or from an arena that has a step ahead.
     fn take_bytes(&self) -> bool {
         if self.limits.take_bytes(STEP) {
             return true;
         }
-        // A full table comes here with every new flow. After a search in vain there is nothing to be found before
-        // somebody asks for steps ahead again.
+        // A full table reaches this with every new flow. After a search without result there is nothing to be
+        // found before steps ahead are requested again.
         let asked = populate::asked();
         if self.refused_at.swap(asked, Relaxed) == asked {
             return false;
@@ -163,7 +163,8 @@ impl Region {
         found
     }
 
-    /// For the owner: pays for steps ahead as far as the limits allow it, and asks for them to be populated.
+    /// For the owner: pays for steps ahead as far as the limits allow it, and requests that they are
+    /// populated.
     pub(super) fn pay_ahead(&self) {
         let steps = self.steps();
         let wanted = (steps.used + (1 + steps.used / 8).min(MOST_AHEAD)).min(self.most);
@@ -175,16 +176,16 @@ impl Region {
         }
     }
 
-    /// Opens the next step and touches its pages before the owner may: for a kernel that does not populate. False
-    /// where none is left.
+    /// Opens the next step and touches its pages before the owner may: for a kernel that cannot populate.
+    /// False if none is left.
     fn open_touched(&self, layout: &mut Layout, paid: u32) -> bool {
         let step = self.open.load(SeqCst);
         if step >= paid || !layout.open(step) {
             return false;
         }
         for page in (0..STEP).step_by(4096) {
-            // SAFETY: within the step that was just made writable, where nobody else reads or writes yet: the
-            // owner goes by `open`, which is raised below.
+            // SAFETY: within the step that was just made writable, where no other thread reads or writes yet:
+            // the owner relies on `open`, which is raised below.
             unsafe { layout.at(step).cast::<u8>().add(page).write_volatile(0) };
         }
         self.open.store(step + 1, SeqCst);
@@ -192,13 +193,13 @@ impl Region {
         true
     }
 
-    /// The owner comes here where the populating thread is late, or where there is none.
+    /// Called by the owner if the populating thread is late, or if there is none.
     #[cold]
     fn open_for_owner(&self, wanted: u32) -> bool {
         self.open_to(&mut self.layout(), wanted)
     }
 
-    /// Opens steps until there are `wanted`; false where that fails.
+    /// Opens steps until `wanted` are open; false if that fails.
     fn open_to(&self, layout: &mut Layout, wanted: u32) -> bool {
         (self.open.load(SeqCst)..wanted).all(|step| {
             let opened = layout.open(step);
@@ -207,7 +208,7 @@ impl Region {
         })
     }
 
-    /// Unmaps all and gives back what was paid; waits for a step that is being populated.
+    /// Unmaps everything and credits what was charged; waits for a step that is being populated.
     pub(super) fn close(&self) {
         if let Some((start, length)) = self.layout().reservation.take() {
             // SAFETY: the whole reservation is this region's own. Its owner is done with it, and any other
@@ -223,7 +224,7 @@ impl Populate for Region {
         let Steps { used, paid } = self.steps();
         let populated = self.populated.load(SeqCst);
         let is_open = self.open.load(SeqCst) >= paid || !self.can_populate.load(Relaxed);
-        // Opening comes first: it is quick, and a step that is not open stops its owner at any rate.
+        // Opening is first: it is quick, and a step that is not open certainly stops its owner.
         (populated < paid).then(|| if is_open { 1 + populated.saturating_sub(used) } else { 0 })
     }
 
@@ -242,7 +243,7 @@ impl Populate for Region {
         } else if self.open.load(SeqCst) < paid {
             !self.open_to(&mut layout, paid)
         } else {
-            // Steps in use are the owner's, who touches them at once.
+            // Steps in use belong to the owner, which touches them at once.
             let step = self.populated.load(SeqCst).max(used);
             if step < paid {
                 self.can_populate.store(layout.populate(step), Relaxed);
@@ -250,7 +251,7 @@ impl Populate for Region {
             }
             step + 1 >= paid
         };
-        // Also where a step could not be opened: its owner may try again, if it gets there.
+        // Also if a step could not be opened: its owner may try again when it reaches the step.
         if is_done {
             self.populated.fetch_max(paid, SeqCst);
         }
@@ -268,7 +269,7 @@ impl Populate for Region {
                 return false;
             }
             let last = paid - 1;
-            // First closed, then looked whether it is in use: from here on its owner would wait for the lock.
+            // Closed first, then checked for use: from here on its owner would wait for the lock.
             let open = self.open.fetch_min(last, SeqCst);
             if self.steps().used > last {
                 self.open.store(open, SeqCst);
@@ -278,8 +279,8 @@ impl Populate for Region {
                 return false;
             }
             self.populated.fetch_min(last, SeqCst);
-            // The owner may have gone on meanwhile, even to this step; if so it finds it as it was before it was
-            // opened.
+            // The owner may have advanced meanwhile, even to this step; if so it finds the step as before it
+            // was opened.
             let less = |word| {
                 let now = Steps::from_word(word);
                 (now.used <= last && now.paid == paid).then(|| Steps { paid: last, ..now }.word())
@@ -297,39 +298,39 @@ impl Layout {
         self.base.as_ptr().wrapping_add(step as usize * STEP).cast()
     }
 
-    /// Makes a step writable that was not yet; false where that fails.
+    /// Makes a further step writable; false if that fails.
     fn open(&mut self, step: u32) -> bool {
         let Some((start, length)) = self.reservation else { return false };
         let at = self.at(step);
         if at as usize + STEP > start as usize + length {
             return false;
         }
-        // A mapping in a fixed place that fails leaves a hole there, which other threads' mappings may fall into.
-        // So the pool is asked elsewhere first.
+        // A mapping in a fixed place that fails leaves a hole there, which other threads' mappings may fall
+        // into. So the pool is tried at another address first.
         self.try_pool = self.try_pool && is_in_pool();
         if self.try_pool {
             // The pool is reserved when mapped, so that a later touch cannot fail.
             if map(at, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_FIXED | libc::MAP_HUGETLB) {
                 return true;
             }
-            // Another process was faster. What now lies in the hole, if anything, is not this arena's.
+            // Another process was faster. Whatever is mapped in the hole now does not belong to this arena.
             self.try_pool = false;
             if !self.reserve_again(at, libc::MAP_FIXED_NOREPLACE) {
                 return false;
             }
         }
-        // SAFETY: a step of the reservation, to which nobody has a reference.
+        // SAFETY: a step of the reservation, to which no reference exists.
         unsafe { libc::mprotect(at, STEP, libc::PROT_READ | libc::PROT_WRITE) == 0 }
     }
 
-    /// Frees the memory of an open step that is not in use, which is as before it was opened then; false where
-    /// that fails.
+    /// Frees the memory of an open step that is not in use, and returns it to the state before it was opened;
+    /// false if that fails.
     fn close(&mut self, step: u32) -> bool {
         self.reserve_again(self.at(step), libc::MAP_FIXED)
     }
 
-    /// Maps one step of the reservation anew. Where that fails, whose place it is is not known: the reservation
-    /// ends there.
+    /// Maps one step of the reservation again. If that fails, the owner of the addresses is unknown: the
+    /// reservation ends there.
     fn reserve_again(&mut self, at: *mut libc::c_void, place: i32) -> bool {
         if !map(at, libc::PROT_NONE, place) {
             self.give_up_from(at);
@@ -340,33 +341,33 @@ impl Layout {
         true
     }
 
-    /// Has the kernel touch the pages of an open step, whether or not its owner writes there meanwhile. False
-    /// where the kernel cannot do that; any other failure shows when the step is used, as it would have without
-    /// this.
+    /// Makes the kernel touch the pages of an open step, whether or not its owner writes there meanwhile.
+    /// False if the kernel cannot do that; any other failure appears when the step is used, as it would have
+    /// without this.
     fn populate(&self, step: u32) -> bool {
         // SAFETY: an open step of the reservation, which stays while `self` is locked. No value changes.
         let failed = unsafe { libc::madvise(self.at(step), STEP, libc::MADV_POPULATE_WRITE) } != 0;
         !(failed && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL))
     }
 
-    /// Ends the reservation at `at`, a step that could not be mapped: the arena grows no more.
+    /// Ends the reservation at `at`, a step that could not be mapped: the arena no longer grows.
     fn give_up_from(&mut self, at: *mut libc::c_void) {
         let Some((start, length)) = &mut self.reservation else { return };
         let kept = at as usize - *start as usize;
-        // SAFETY: what lies behind the step is this arena's own and was never given out.
+        // SAFETY: the memory after the step belongs to this arena and was never handed out.
         unsafe { libc::munmap(at.wrapping_byte_add(STEP), *length - kept - STEP) };
         *length = kept;
     }
 }
 
-/// Maps one step of memory; false where that fails.
+/// Maps one step of memory; false if that fails.
 fn map(at: *mut libc::c_void, access: i32, flags: i32) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
-    // SAFETY: in a place that the caller owns behind all that is in use, so that nothing is replaced.
+    // SAFETY: in a place that the caller owns after all that is in use, so that nothing is replaced.
     let mapped = unsafe { libc::mmap(at, STEP, access, flags, -1, 0) };
     if mapped != libc::MAP_FAILED && mapped != at {
-        // Kernels before 4.17 take MAP_FIXED_NOREPLACE for a wish.
-        // SAFETY: mapped just now, and nobody has a reference to it.
+        // Kernels before 4.17 take MAP_FIXED_NOREPLACE as a hint. SAFETY: mapped just now, and no reference
+        // to it exists.
         unsafe { libc::munmap(mapped, STEP) };
     }
     mapped == at

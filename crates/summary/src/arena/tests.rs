@@ -56,7 +56,7 @@ fn what_was_pushed_is_there() {
     assert_eq!(limits.bytes_used(), 0);
 }
 
-/// With time enough for the other thread, growing costs this one no page fault.
+/// With enough time for the other thread, growing costs this one no page fault.
 #[test]
 fn steps_ahead_cost_no_page_faults() {
     const STEPS: usize = 16;
@@ -77,11 +77,10 @@ fn steps_ahead_cost_no_page_faults() {
     assert!(taken < STEPS as i64 / 2, "{taken} page faults in {STEPS} steps");
 }
 
-/// Two arenas share what there is to the last step, whoever comes first: a step ahead of one is not lost to the
-/// other.
+/// Two arenas share the memory to the last step, in any order: a step ahead of one is not lost to the other.
 #[test]
 fn limits_hold_to_the_byte() {
-    // No other test has the same, so that nobody else's steps ahead are taken for these.
+    // No other test has the same, so that no other arena's steps ahead are taken for these.
     let bytes = 23 * STEP + 12_345;
     let limits = Limits::new(bytes, 0);
     let mut one = Arena::reserve(100 * PER_STEP, &limits).expect("address space");
@@ -123,8 +122,8 @@ fn the_first_step_is_enough_for_a_while() {
     assert_eq!(limits.bytes_used(), 2 * STEP);
 }
 
-/// Arenas that are dropped while their steps are populated, beside threads whose mappings fall into the places
-/// that become free: nobody else's memory is touched.
+/// Arenas that are dropped while their steps are populated, concurrently with threads whose mappings fall
+/// into the places that become free: only their own memory is touched.
 #[test]
 fn dropped_while_it_is_populated() {
     thread::scope(|scope| {
@@ -146,7 +145,7 @@ fn dropped_while_it_is_populated() {
                     let bytes = (round % 7 + 1) * STEP;
                     let access = libc::PROT_READ | libc::PROT_WRITE;
                     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-                    // SAFETY: a new mapping, unmapped below, that nobody else knows of.
+                    // SAFETY: a new mapping, unmapped below, that is not shared.
                     unsafe {
                         let start = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
                         assert_ne!(start, libc::MAP_FAILED);

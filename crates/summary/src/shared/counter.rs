@@ -2,7 +2,7 @@
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Counts without losing anything, whoever adds at the same time.
+/// Counts without loss while others add at the same time.
 #[derive(Debug)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -11,19 +11,20 @@ impl Counter {
         Self(AtomicU64::new(0))
     }
 
-    /// Adds, up to the end, and gives the sum.
+    /// Adds, saturating, and returns the sum.
     #[inline]
     pub(crate) fn add(&self, amount: u64) -> u64 {
         self.update(|seen| seen.saturating_add(amount))
     }
 
-    /// What `next` makes of the count, by compare-and-swap, tried again where another core was in between; gives it.
+    /// Replaces the count by `next` of it, by compare-and-swap, retried if another core was in between;
+    /// returns the new count.
     #[inline]
     pub(crate) fn update(&self, next: impl Fn(u64) -> u64) -> u64 {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
             let then = next(seen);
-            // Nothing else is told by a count: no order but its own.
+            // A count publishes nothing else: no order but its own.
             match self.0.compare_exchange_weak(seen, then, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return then,
                 Err(now) => seen = now,
@@ -37,7 +38,7 @@ impl Counter {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Gives the count and begins anew.
+    /// Returns the count and resets it.
     pub(crate) fn take(&mut self) -> u64 {
         let count = self.get();
         self.0 = AtomicU64::new(0);

@@ -1,10 +1,11 @@
-//! Every order of events of two or three threads on the shared structures, as far as loom can tell them apart.
+//! Every order of events of two or three threads on the shared structures, as far as loom can distinguish
+//! them.
 
 use super::{Counter, Section, Slots};
 use loom::sync::Arc;
 use loom::thread;
 
-/// Runs `deed` with each number on a thread of its own, all at the same time.
+/// Runs `deed` with each number on its own thread, all at the same time.
 fn at_once<T: Send + Sync + 'static>(
     shared: &Arc<T>,
     numbers: &[u64],

@@ -1,9 +1,11 @@
-//! A set of keys that several cores put into at the same time, with what belongs to each (Wu et al. 2016, Algorithm 5).
+//! A set of keys into which several cores insert concurrently, with a value for each (Wu et al. 2016,
+//! Algorithm 5).
 //!
-//! A key is put into the first free slot from its home on, by the core whose compare-and-swap takes it. Slots are taken once,
-//! never moved and never given back one by one, so whoever looks for a key from its home on comes by it before the first free
-//! slot, or finds the slot where it is just being written and waits for that. (Wu et al. march along a linked list; here the
-//! next slot is the next element of the list. Where the tag of a slot that is being written is another key's, nobody waits.)
+//! A key is inserted into the first free slot from its home on, by the core whose compare-and-swap takes it.
+//! Slots are taken once, never moved and never released individually, so a search for a key from its home on
+//! meets it before the first free slot, or finds the slot where it is just being written and waits for that.
+//! (Wu et al. follow a linked list; here the next slot is the next element of the list. Where the tag of a
+//! slot that is being written is another key's, the search does not wait.)
 
 use crate::prefetch::{prefetch, prefetch_lines};
 use crate::sync::{AtomicU32, Ordering, UnsafeCell, spin_loop};
@@ -15,34 +17,35 @@ const FILLED: u32 = 1;
 const FINISHED: u32 = 3;
 /// The others are bits of the key's hash.
 const TAG: u32 = !3;
-/// Slots from a key's home on that it may lie in: what a packet costs is bounded. At the load that [`Slots::new`] is for no key
-/// of millions is that far from home.
+/// Slots from a key's home on that it may lie in: the cost of a packet is bounded. At the load that
+/// [`Slots::new`] is meant for, no key of millions is that far from home.
 const REACH: usize = 512;
 
-/// A key and what belongs to it.
+/// A key and its value.
 #[derive(Debug)]
 struct Slot<K, V> {
-    /// Written once by who took the slot, before the slot's word says so.
+    /// Written once by the core that took the slot, before the slot's word publishes it.
     key: UnsafeCell<K>,
     value: V,
 }
 
-/// A fixed number of slots. `V` must be fit to be changed by several cores.
+/// A fixed number of slots. `V` must support changes by several cores.
 #[derive(Debug)]
 pub(crate) struct Slots<K, V> {
-    /// A word a slot, apart: 16 lie in a cache line.
+    /// A word per slot, stored separately: 16 lie in a cache line.
     words: Box<[AtomicU32]>,
     slots: Box<[Slot<K, V>]>,
-    /// Shift that makes a hash a home.
+    /// Shift from a hash to its home.
     shift: u32,
 }
 
-// SAFETY: a key is written by the one thread whose compare-and-swap took its slot, before it stores `FINISHED` with release
-// order; others read it only behind a load of that with acquire order, and it does not change any more. Clearing takes `&mut`.
+// SAFETY: a key is written by the one thread whose compare-and-swap took its slot, before it stores
+// `FINISHED` with release order; others read it only after a load of that with acquire order, and it does not
+// change any more. Clearing takes `&mut`.
 unsafe impl<K: Send + Sync, V: Sync> Sync for Slots<K, V> {}
 
 impl<K: Copy + Eq, V> Slots<K, V> {
-    /// Slots for `keys` keys, twice as many and more: then chains of taken slots stay short.
+    /// Slots for `keys` keys, at least twice as many: then chains of taken slots stay short.
     pub(crate) fn new(keys: usize, key: K, mut value: impl FnMut() -> V) -> Self {
         let bits = Self::bits(keys);
         Self {
@@ -71,17 +74,17 @@ impl<K: Copy + Eq, V> Slots<K, V> {
     }
 
     fn tag(hash: u64) -> u32 {
-        // Not of the bits that make the home.
+        // From other bits than those of the home.
         (hash as u32) & TAG
     }
 
-    /// Asks for the words around a key's home.
+    /// Prefetches the words around a key's home.
     #[inline(always)]
     pub(crate) fn prefetch_word(&self, hash: u64) {
         prefetch(&raw const self.words[self.home(hash)]);
     }
 
-    /// Asks for the slot where a key probably lies; the word must be at hand.
+    /// Prefetches the slot where a key probably lies; the word must be in the cache.
     #[inline(always)]
     pub(crate) fn prefetch_slot(&self, hash: u64) {
         let mask = self.capacity() - 1;
@@ -94,7 +97,7 @@ impl<K: Copy + Eq, V> Slots<K, V> {
         prefetch_lines(&raw const self.slots[at]);
     }
 
-    /// What belongs to `key`, which is put in where it is not there; `None` where it is not there and has no place.
+    /// The value of `key`, which is inserted if it is missing; `None` if it is missing and has no place.
     #[inline]
     pub(crate) fn get_or_put(&self, key: &K, hash: u64) -> Option<&V> {
         let mask = self.capacity() - 1;
@@ -106,7 +109,7 @@ impl<K: Copy + Eq, V> Slots<K, V> {
                     self.words[at].compare_exchange(FREE, tag | FILLED, Ordering::Relaxed, Ordering::Acquire);
                 match taken {
                     Ok(_) => {
-                        // SAFETY: the slot is ours alone until the store below says that it is finished.
+                        // SAFETY: the slot is exclusively ours until the store below publishes it.
                         self.slots[at].key.with_mut(|place| unsafe { *place = *key });
                         self.words[at].store(tag | FINISHED, Ordering::Release);
                         return Some(&self.slots[at].value);
@@ -131,7 +134,8 @@ impl<K: Copy + Eq, V> Slots<K, V> {
         None
     }
 
-    /// Gives all keys with what belongs to them, which `take` is to leave as it began, and is empty then.
+    /// Emits all keys with their values, which `take` must leave in their initial state, and is empty
+    /// afterwards.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(&K, &mut V)) {
         for (word, slot) in self.words.iter_mut().zip(&mut self.slots) {
             if word.load(Ordering::Relaxed) & FINISHED == FINISHED {
@@ -143,7 +147,8 @@ impl<K: Copy + Eq, V> Slots<K, V> {
     }
 }
 
-/// Memory that is written once now, in large pages where the kernel has some, so that no page is missing while measuring.
+/// Memory that is written once now, in large pages if available, so that there are no page faults while
+/// measuring.
 fn filled<T>(count: usize, mut value: impl FnMut() -> T) -> Box<[T]> {
     let mut values = Vec::with_capacity(count);
     #[cfg(not(loom))]
@@ -152,8 +157,8 @@ fn filled<T>(count: usize, mut value: impl FnMut() -> T) -> Box<[T]> {
         let start = (values.as_mut_ptr() as usize).next_multiple_of(PAGE);
         let end = values.as_mut_ptr() as usize + count * size_of::<T>();
         if end > start + PAGE {
-            // SAFETY: advice on whole pages within memory that `values` owns; it changes no byte. Where the kernel does not
-            // take it, pages are small.
+            // SAFETY: advice on whole pages within memory that `values` owns; it changes no byte. If the
+            // kernel refuses it, pages are small.
             unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
         }
     }

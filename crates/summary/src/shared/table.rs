@@ -9,7 +9,7 @@ use packet::{Key, KeyBurst, KeyedPacket, Numbers};
 /// Packets that go through the table's stages together, as in [`crate::FlowTable`].
 const BATCH: usize = 64;
 
-/// What is kept of a flow.
+/// The state of a flow.
 #[derive(Debug)]
 struct Flow {
     packets: Counter,
@@ -29,20 +29,20 @@ impl Flow {
     }
 }
 
-/// Flows of one address family with exact counts, kept by several cores in one place: the plain record, without timeouts.
-/// Its size is fixed: flows that find no place are given to the sink.
+/// Flows of one address family with exact counts, kept by several cores in one place: the plain record,
+/// without timeouts. Its size is fixed: flows without a place are passed to the sink.
 #[derive(Debug)]
 pub struct SharedTable<K: Key> {
     flows: Slots<K, Flow>,
-    /// Goes back with the table.
+    /// Credited when the table is dropped.
     _memory: Lease,
 }
 
 impl<K: Key> SharedTable<K> {
-    /// An empty table for `flows` flows, whose memory is taken now.
+    /// An empty table for `flows` flows, whose memory is allocated now.
     ///
     /// # Errors
-    /// Where `limits` have no room for it.
+    /// If `limits` have no room for it.
     pub fn new(flows: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
         let bytes = Self::bytes_for(flows);
         let memory = limits.lease(bytes).ok_or_else(|| OutOfMemory::of_limits(bytes))?;
@@ -54,7 +54,7 @@ impl<K: Key> SharedTable<K> {
         Slots::<K, Flow>::bytes_for(flows)
     }
 
-    /// Counts a burst, whatever other cores count at the same time.
+    /// Counts a burst; other cores may count at the same time.
     pub fn update_burst(&self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
         for batch in burst.packets().chunks(BATCH) {
             self.update_batch(batch, burst.numbers(), sink);
@@ -77,7 +77,7 @@ impl<K: Key> SharedTable<K> {
         }
     }
 
-    /// Gives out all flows, and is empty then.
+    /// Emits all flows, and is empty afterwards.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
         self.flows.drain(|key, flow| {
             let Flow { packets, bytes, wire, marks } = flow;

@@ -10,7 +10,7 @@ use super::{
     Cardinality, Configuration, Estimate, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 
-/// Below this many zeros their number is no normal one.
+/// Below this many zeros their number is not normally distributed.
 const FEW: u64 = 30;
 
 /// A direct (linear) bitmap: a bit for each hash value.
@@ -46,7 +46,7 @@ fn ones(bits: &[u64]) -> u64 {
     bits.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// What one of `size` bits tells, of which `zeros` are not set: the number, its variance and its bias.
+/// What a bitmap of `size` bits yields, of which `zeros` are not set: the number, its variance and its bias.
 fn linear(size: u64, zeros: u64) -> (f64, f64, f64) {
     let size = size as f64;
     let load = (size / zeros.max(1) as f64).ln();
@@ -57,7 +57,8 @@ fn linear(size: u64, zeros: u64) -> (f64, f64, f64) {
 /// A number with its bounds, from its variance and bias; with few `zeros` of `size` bits, each for 1 / `scale` of the flows,
 /// from those.
 fn bounded((number, variance, bias): (f64, f64, f64), zeros: u64, size: u64, scale: f64) -> Estimate {
-    // Of few flows two seldom meet, but then a whole one is missing, which a normal distribution does not know.
+    // Two of few flows seldom collide, but then a whole flow is missing, which a normal distribution does not
+    // model.
     let rounding = if number > 0.0 { scale } else { 0.0 };
     let off = DEVIATIONS * variance.sqrt() + bias + rounding;
     if zeros >= FEW {
@@ -131,15 +132,16 @@ impl Cardinality for LinearBitmap {
     }
 }
 
-/// Components of which each takes half of the flows that the one before leaves over, and the last all that come so far: few flows are counted by
-/// the first, many by the last.
+/// Components, each of which takes half of the flows that the previous one leaves, and the last all the rest:
+/// few flows are counted by the first, many by the last.
 ///
-/// The estimate is made of the finest component that is not too full and all after it. Bounds: the variances of
-/// linear counting, and of taking one flow in 2ⁱ (binomial), normally distributed, and one flow of the base, with a confidence of 95 %.
+/// The estimate is computed from the finest component that is not too full and all after it. Bounds: the
+/// variances of linear counting, and of taking one flow in 2ⁱ (binomial), normally distributed, and one flow
+/// of the base, with a confidence of 95 %.
 #[derive(Clone, Debug)]
 pub struct MultiResolutionBitmap {
     config: GridConfig<Self>,
-    /// Of the component and of the bit.
+    /// Hashes of the component and of the bit.
     hashes: [RowHash; 2],
     bits: Box<[u64]>,
 }
@@ -226,7 +228,7 @@ impl Cardinality for MultiResolutionBitmap {
         let (number, variance, bias) = parts.fold((0.0, 0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
         let scale = (1_u64 << base) as f64;
         let all = number * scale;
-        // Flows that come to the base and beyond are one in `scale`.
+        // One flow in `scale` reaches the base and the components after it.
         let sampling = all * (scale - 1.0);
         bounded((all, variance * scale * scale + sampling, bias * scale), zeros[base], size, scale)
     }
@@ -270,7 +272,7 @@ mod tests {
     fn the_linear_bitmap_keeps_its_promise() {
         let config = |seed| GridConfig::with_width(1000, seed);
         keeps_its_promise::<LinearBitmap>(config, &[1, 2, 10, 100, 1000, 2000, 4000], 0.1);
-        // Nearly full and full: no good value, but a true bound.
+        // Nearly full and full: a bad estimate, but a valid bound.
         keeps_its_promise::<LinearBitmap>(config, &[6_000, 8_000, 20_000], 0.9);
         let full: LinearBitmap = oracle::summary_of(&config(Seed::new(1)), &flows(1, 20_000));
         assert_eq!(full.distinct().bounds.expect("bounds").upper, f64::INFINITY);
@@ -289,7 +291,7 @@ mod tests {
         keeps_its_promise::<MultiResolutionBitmap>(config, &[2_000, 20_000], 0.95);
     }
 
-    /// With this many two flows meet in about one stream of six: the bound must leave room for it.
+    /// With this many, two flows collide in about one stream of six: the bound must allow for it.
     #[test]
     fn few_flows_are_within_the_bounds() {
         fn of<S: Cardinality<Configuration = GridConfig<S>> + UpdateBurst<KeyV4> + Grid>(

@@ -1,4 +1,4 @@
-//! The flows with the largest estimates, kept beside a structure that does not know keys.
+//! The flows with the largest estimates, kept next to a structure that does not know keys.
 
 use super::SketchError;
 use super::key_index::KeyIndex;
@@ -12,21 +12,22 @@ pub(crate) const MOST: usize = 1 << 24;
 struct Candidate<K> {
     key: K,
     hash: u64,
-    /// The estimate when its last packet came.
+    /// The estimate at its last packet.
     latest: i64,
 }
 
 /// Of all flows that were observed, the `capacity` ones with the largest estimates: a heap with the least on top.
 ///
-/// Heavy flows come with nearly every packet, so a packet of a candidate writes down its estimate and leaves the heap
-/// as it is; the heap is put right when a new flow asks for a place. A flow that is no candidate and has no more than the
-/// least one costs a comparison. Flows with the same hash are one flow, as they are for the array.
+/// Heavy flows come with nearly every packet, so a packet of a candidate only records its estimate and leaves
+/// the heap as it is; the heap is restored when a new flow requests a place. A flow that is no candidate and
+/// has no more than the least one costs a comparison. Flows with the same hash are one flow, as they are for
+/// the array.
 ///
-/// Where estimates only grow, a flow is left out at the end only if `capacity` others had as much as it when its last
-/// packet came.
+/// Where estimates only grow, a flow is left out at the end only if `capacity` others had at least as much
+/// when its last packet arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidates<K> {
-    /// The first `len` are in use; they stay where they are.
+    /// The first `len` are in use; they are not moved.
     slots: Box<[Candidate<K>]>,
     /// Of each slot an estimate that it had, and its number; ordered as a heap.
     heap: Box<[(i64, u32)]>,
@@ -81,17 +82,17 @@ impl<K: Key> Candidates<K> {
         latest.min().filter(|_| self.len == self.slots.len())
     }
 
-    /// The most that a flow may have that is no candidate.
+    /// The most that a flow that is no candidate may have.
     fn most_lacking(&self) -> i64 {
         self.lacking.max(self.least().unwrap_or(0))
     }
 
-    /// True where flows with `threshold` may be none of the candidates.
+    /// True if flows with `threshold` may be none of the candidates.
     pub(crate) fn may_lack(&self, threshold: u64) -> bool {
         self.most_lacking() > 0 && self.most_lacking() as u64 >= threshold
     }
 
-    /// Of both lists those with the largest estimates by what `rank` says of a hash now.
+    /// Of both lists those with the largest estimates by the present `rank` of a hash.
     pub(crate) fn merge(&mut self, other: &Self, rank: impl Fn(u64) -> i64) {
         let lacking = self.most_lacking().saturating_add(other.most_lacking());
         let both: Vec<(K, u64)> = self.iter().chain(other.iter()).collect();
@@ -141,7 +142,7 @@ impl<K: Key> Candidates<K> {
         }
     }
 
-    /// Until the top has the estimate that its flow has.
+    /// Repeats until the top has its flow's present estimate.
     fn renew_top(&mut self) {
         loop {
             let (was, slot) = self.heap[0];
@@ -189,7 +190,7 @@ impl<K: Key> Candidates<K> {
     }
 }
 
-/// What the index knows a hash by.
+/// The index's tag of a hash.
 #[inline(always)]
 fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32
@@ -205,7 +206,7 @@ mod tests {
         KeyV4::new(number.to_be_bytes(), [0; 4], 6)
     }
 
-    /// Estimates that only grow, of hashes that crowd the index.
+    /// Estimates that only grow, of hashes that collide in the index.
     #[test]
     fn the_largest_are_kept() {
         for (capacity, flows) in [(1, 10), (7, 40), (64, 60), (64, 1000), (100, 3000)] {

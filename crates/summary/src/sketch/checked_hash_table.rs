@@ -10,8 +10,8 @@ use super::{Configuration, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, U
 use super::{Estimate, SketchError, UpdateBurst};
 use packet::Key;
 
-/// A row of entries, each for the first flow that met it, which is counted exactly; what the others of the entry had
-/// together bounds each of them from above. Bounds are certain: they follow from counting alone.
+/// A row of entries, each for the first flow that hit it, which is counted exactly; the sum of the entry's
+/// other flows bounds each of them from above. Bounds are certain: they follow from counting alone.
 ///
 /// Merging keeps the larger of two flows in an entry, whose count is then bounded instead of exact.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ struct Entry<K> {
     count: u32,
     /// Of all other keys.
     others: u32,
-    /// Part of `others` that may have been the key's: it was kept by one only of two tables that were merged.
+    /// Part of `others` that may have been the key's: only one of two merged tables kept it.
     missed: u32,
 }
 
@@ -46,7 +46,7 @@ impl<K: Key> Entry<K> {
     }
 }
 
-/// What a counter shows, or no bound where it stands at its end.
+/// The value of a counter, or no bound if it is saturated.
 fn bound(count: u32) -> f64 {
     if count == u32::MAX { f64::INFINITY } else { count.into() }
 }
@@ -62,12 +62,12 @@ impl<K> Grid for CheckedHashTable<K> {
 }
 
 impl<K: Key> CheckedHashTable<K> {
-    /// Updates that met a counter at its end, and could not be counted in full.
+    /// Updates of a saturated counter that could not be counted in full.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
 
-    /// What went to flows that have no entry of their own: in the unit of the weights.
+    /// The weight of flows that have no entry, in the unit of the weights.
     pub fn not_kept(&self) -> u64 {
         self.entries.iter().map(|entry| u64::from(entry.others)).sum()
     }
@@ -122,7 +122,7 @@ impl<K: Key> CheckedHashTable<K> {
                 prefetch(&self.entries, *at as usize);
             }
             for (&at, packet) in places.iter().zip(burst) {
-                // The hash is not asked for again.
+                // The hash is not checked again.
                 let Update { key, weight, .. } = of(packet);
                 let entry = &mut self.entries[at as usize];
                 if entry.is_free() {
@@ -172,7 +172,8 @@ impl<K: Key> Merge for CheckedHashTable<K> {
 }
 
 impl<K: Key> Frequency<K> for CheckedHashTable<K> {
-    /// A flow without an entry: what the others of its entry had is its upper bound, and its estimate, as in Count-Min.
+    /// For a flow without an entry, the sum of its entry's other flows is the upper bound and the estimate,
+    /// as in Count-Min.
     fn estimate(&self, key: &K) -> Estimate {
         let entry =
             &self.entries[place(self.hash.word(key.hash(&self.config.seed)), self.config.width as u32)];

@@ -12,12 +12,14 @@ use super::{Unmergeable, Update, UpdateBurst};
 use packet::Key;
 use std::collections::BTreeMap;
 
-/// Cells with a key and a counter. A packet of a flow that has none of its cells goes to the least of them, and takes it over with a
-/// probability of its weight's share of the new count: by that the expected counter of each flow is the flow's weight.
+/// Cells with a key and a counter. A packet of a flow that holds none of its cells is added to the least of
+/// them, and takes it over with a probability of its weight's share of the new count: so the expected counter
+/// of each flow is the flow's weight.
 ///
-/// Estimates are unbiased, and sums of them over all flows that agree in a part of the key are too. The variance is f (N − f) / w at the most
-/// for w cells a row (section 4.2; more rows lower it), from which the bounds follow by Chebyshev's inequality with a
-/// confidence of 95 %; they are wide, as they hold for the worst stream.
+/// Estimates are unbiased, and sums of them over all flows that agree in a part of the key are too. The
+/// variance is f (N − f) / w at most for w cells a row (section 4.2; more rows lower it), from which the
+/// bounds follow by Chebyshev's inequality with a confidence of 95 %; they are wide, as they hold for the
+/// worst stream.
 #[derive(Clone)]
 pub struct CocoSketch<K: Key> {
     config: GridConfig<Self>,
@@ -46,7 +48,7 @@ impl<K: Key> Grid for CocoSketch<K> {
 }
 
 impl<K: Key> CocoSketch<K> {
-    /// Updates that met a counter at its end: estimates are too low since.
+    /// Updates of a saturated counter: estimates are too low since.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
@@ -55,7 +57,7 @@ impl<K: Key> CocoSketch<K> {
         0xc0c0
     }
 
-    /// All keys, each with what all its cells say.
+    /// All keys, each with the sum of all its cells.
     fn sums<P: Ord>(&self, part: impl Fn(&K) -> P) -> BTreeMap<P, u64> {
         let mut sums = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| { cell.count } > 0) {
@@ -65,7 +67,7 @@ impl<K: Key> CocoSketch<K> {
         sums
     }
 
-    /// Heavy hitters by what `part` makes of a key (an address, a prefix, …): section 3 of the paper.
+    /// Heavy hitters by the `part` of a key (an address, a prefix, …): section 3 of the paper.
     pub fn heavy_parts<P: Ord + Copy>(&self, part: impl Fn(&K) -> P, threshold: u64) -> HeavyKeys<P> {
         let heavy = self.sums(part).into_iter().filter(|(_, sum)| *sum >= threshold);
         HeavyKeys::new(heavy.map(|(part, sum)| (part, self.bounded(sum))).collect(), false)
@@ -139,7 +141,8 @@ impl<K: Key> UpdateBurst<K> for CocoSketch<K> {
     }
 }
 
-/// Cell by cell: the sum goes to either key with the probability of its share, so that estimates stay unbiased.
+/// Cell by cell: the sum is given to either key with the probability of its share, so that estimates stay
+/// unbiased.
 impl<K: Key> Merge for CocoSketch<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
@@ -190,7 +193,8 @@ mod tests {
         src_addr
     }
 
-    /// Of one stream by many seeds: the mean of a flow's estimates is its count, for parts of the key too, and the bounds hold.
+    /// One stream by many seeds: the mean of a flow's estimates is its count, for parts of the key too, and
+    /// the bounds hold.
     #[test]
     fn estimates_are_unbiased_and_bounded_also_when_merged_and_by_parts() {
         const SEEDS: u64 = 200;

@@ -1,6 +1,6 @@
-//! How sure the bounds are that theory gives for any confidence.
+//! The confidence at which bounds are given, where theory leaves the choice.
 
 /// Both bounds hold with at least this probability.
 pub(crate) const CONFIDENCE: f64 = 0.95;
-/// This many standard deviations to either side has a normal distribution with [`CONFIDENCE`].
+/// The standard deviations to either side that contain a normal variable with [`CONFIDENCE`].
 pub(crate) const DEVIATIONS: f64 = 1.959_964;

@@ -1,4 +1,4 @@
-//! Distinct sampling (Gibbons, VLDB 2001) of pairs: with how many different others each key has to do.
+//! Distinct sampling (Gibbons, VLDB 2001) of pairs: how many different peers each key has.
 
 use super::confidence::CONFIDENCE;
 use super::grid::{Grid, GridConfig};
@@ -9,31 +9,35 @@ use super::{
     Configuration, Contact, ContactBurst, Estimate, HeavyKeys, Merge, SketchError, Spreaders, Summary,
     Unmergeable, chernoff,
 };
+use crate::Lease;
 use packet::Key;
 
 /// A slot without a pair.
 const NONE: u64 = 0;
 
-/// Different pairs of a key and an other, all of them or one in 2ˡ for the level l: those whose hash begins with l zeros. So a
-/// pair counts once however often it comes, and the pairs of each key are a uniform sample of its own (the one-level filtering of
-/// Venkataraman, Song, Gibbons, Blum, NDSS 2005).
+/// Distinct pairs of a key and a peer, all of them or one in 2ˡ for the level l: those whose hash begins with
+/// l zeros. So a pair counts once however often it occurs, and the pairs of each key are a separate uniform
+/// sample (the one-level filtering of Venkataraman, Song, Gibbons, Blum, NDSS 2005).
 ///
-/// The level rises by one, and half of the pairs leave, where one comes that finds no room; which level that ends at
-/// follows from the set of all pairs, in whatever order they come. At level 0 answers are exact, but for pairs that
-/// share all 64 bits of their hash (of n pairs any two do with a probability of n² / 2⁶⁵: 3·10⁻⁸ for a million). Above it a
-/// key's estimate is its pairs in the sample times 2ˡ, unbiased for a level; bounds are Chernoff's with 95 %, whose room (a normal tail would
-/// leave 0.7 % outside) covers that the pairs themselves choose between neighbouring levels.
+/// If a pair finds no room, the level rises by one, and half of the pairs are dropped; the final level
+/// depends only on the set of all pairs, not on their order. At level 0 answers are exact, except for pairs
+/// that share all 64 bits of their hash (of n pairs any two do with a probability of n² / 2⁶⁵: 3·10⁻⁸ for a
+/// million). Above it a key's estimate is its pairs in the sample times 2ˡ, unbiased for a level; bounds are
+/// Chernoff's with 95 %, whose margin (a normal tail would leave 0.7 % outside) covers the dependence of the
+/// level on the pairs themselves.
 ///
-/// A rise looks at all pairs once: some 5 ns for each, a few times in a window.
+/// A rise examines all pairs once: some 5 ns for each, a few times in a window.
 #[derive(Clone, Debug)]
 pub struct ContactSample<K: Key> {
     config: GridConfig<Self>,
     level: u32,
-    /// Pairs that are kept.
+    /// Pairs in the sample.
     used: usize,
-    /// Their hashes: linear probing from a place by the low bits, which the level says nothing of; at most 7/8 full.
+    /// Their hashes: linear probing from a place by the low bits, which are independent of the level; at most
+    /// 7/8 full.
     pairs: Box<[u64]>,
-    /// The key of the pair in each slot. Apart, because a packet whose pair is known does not need it.
+    /// The key of the pair in each slot. Stored separately, because a packet whose pair is known does not
+    /// need it.
     keys: Box<[K]>,
 }
 
@@ -47,7 +51,7 @@ impl<K: Key> Grid for ContactSample<K> {
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
     const USUAL_ROWS: usize = 1;
     const UNIT: &'static str = "capacity";
-    /// What 32 bits can place.
+    /// The places that 32 bits can address.
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=1 << 31;
 
     fn bytes(_: usize, capacity: usize) -> usize {
@@ -61,12 +65,12 @@ impl<K: Key> ContactSample<K> {
         self.level
     }
 
-    /// Different pairs that are kept.
+    /// Distinct pairs that are kept.
     pub fn pairs(&self) -> usize {
         self.used
     }
 
-    /// True where a pair belongs to the sample.
+    /// True if a pair belongs to the sample.
     #[inline(always)]
     fn is_taken(&self, pair: u64) -> bool {
         pair.leading_zeros() >= self.level
@@ -77,7 +81,7 @@ impl<K: Key> ContactSample<K> {
         place(pair as u32, self.pairs.len() as u32)
     }
 
-    /// The slot that has the pair, or else the one that it goes to.
+    /// The slot of the pair, or else the free slot for it.
     #[inline(always)]
     fn slot(&self, pair: u64) -> usize {
         let mut at = self.home(pair);
@@ -87,7 +91,7 @@ impl<K: Key> ContactSample<K> {
         at
     }
 
-    /// Adds a pair of this level's.
+    /// Adds a pair of this level.
     #[inline(always)]
     fn add(&mut self, pair: u64, key: &K) {
         let slot = self.slot(pair);
@@ -110,12 +114,33 @@ impl<K: Key> ContactSample<K> {
         self.used += 1;
     }
 
+    /// Grows the sample, where that is necessary, so that it has room for `more` pairs in addition to those that it keeps. `memory`
+    /// holds what it takes then. False where there is none, or where pairs have left already: answers have bounds then.
+    pub fn make_room(&mut self, more: usize, memory: &mut Lease) -> bool {
+        let needed = self.used.saturating_add(more);
+        if needed <= self.config.width {
+            return true;
+        }
+        let width = needed.checked_next_power_of_two().unwrap_or(usize::MAX);
+        if self.level > 0 || !Self::WIDTH.contains(&width) {
+            return false;
+        }
+        if !memory.grow(<Self as Grid>::bytes(1, width).saturating_sub(memory.bytes())) {
+            return false;
+        }
+        let config = GridConfig::with_width(width, self.config.seed);
+        let Ok(mut larger) = Self::new(&config) else { return false };
+        self.kept().for_each(|(pair, key)| larger.add(pair, key));
+        *self = larger;
+        true
+    }
+
     /// Lets all pairs go that do not belong to a level, and brings those that stay nearer to their homes.
     #[cold]
     fn rise_to(&mut self, level: u32) {
         self.level = level;
         let slots = self.pairs.len();
-        // From a free slot on, a pair's new slot lies between its home and its old one.
+        // Starting at a free slot, a pair's new slot lies between its home and its old one.
         let free = self.pairs.iter().position(|pair| *pair == NONE).unwrap_or(0);
         for at in (free..slots).chain(0..free) {
             let pair = std::mem::replace(&mut self.pairs[at], NONE);
@@ -136,7 +161,7 @@ impl<K: Key> ContactSample<K> {
         self.pairs.iter().copied().zip(&self.keys).filter(|(pair, _)| *pair != NONE)
     }
 
-    /// What this many pairs of a key say.
+    /// The estimate from this many pairs of a key.
     fn of_count(&self, count: usize) -> Estimate {
         let count = count as f64;
         if self.level == 0 {
@@ -178,7 +203,7 @@ impl<K: Key> ContactBurst<K> for ContactSample<K> {
             let taken = |contact: &&Contact<K>| self.is_taken(contact.pair);
             burst.iter().filter(taken).for_each(|contact| prefetch(&self.pairs, self.home(contact.pair)));
             for Contact { key, pair } in burst {
-                // One pair in 2⁶⁴ has the mark of a free slot for its hash.
+                // One pair in 2⁶⁴ has the mark of a free slot as its hash.
                 let pair = if *pair == NONE { 1 } else { *pair };
                 if self.is_taken(pair) {
                     self.add(pair, key);
@@ -212,7 +237,8 @@ impl<K: Key> Spreaders<K> for ContactSample<K> {
     fn spreaders(&self, threshold: u64) -> HeavyKeys<K> {
         let mut keys: Vec<K> = self.kept().map(|(_, key)| *key).collect();
         keys.sort_unstable();
-        // Of so few that nobody asks for them bounds would be most of the work.
+        // Without bounds: for keys with few pairs, whose bounds are never queried, they would be most of the
+        // work.
         let scale = f64::from(self.level).exp2();
         let heavy = keys.chunk_by(|a, b| a == b).filter(|same| same.len() as f64 * scale >= threshold as f64);
         HeavyKeys::new(heavy.map(|same| (same[0], self.of_count(same.len()))).collect(), false)
@@ -233,6 +259,23 @@ mod tests {
     }
 
     #[test]
+    fn room_is_made_as_pairs_come() {
+        let stream = Contacts::zipf(5_000, 1_000, &[700, 300], 1);
+        let limits = crate::Limits::new(1 << 20, usize::MAX);
+        let mut memory = limits.empty_lease();
+        let mut sample = Sample::new(&config(4, 1)).expect("memory");
+        for burst in stream.contacts.chunks(50) {
+            assert!(sample.make_room(burst.len(), &mut memory));
+            sample.contact_burst(burst);
+        }
+        assert_eq!((sample.level(), sample.pairs() as u64), (0, stream.counts.values().sum::<u64>()));
+        assert!(sample.bytes() <= memory.bytes());
+        let found: BTreeMap<_, _> =
+            sample.spreaders(1).keys.into_iter().map(|(key, e)| (key, e.value as u64)).collect();
+        assert_eq!(found, stream.counts.iter().map(|(key, count)| (*key, *count)).collect());
+    }
+
+    #[test]
     fn with_room_all_answers_are_exact() {
         let stream = Contacts::zipf(5_000, 1_000, &[700, 300], 1);
         let pairs = stream.counts.values().sum::<u64>() as usize;
@@ -245,12 +288,12 @@ mod tests {
         assert_eq!(listed, truth.map(|(key, count)| (*key, *count)).collect());
         assert!(stream.counts.iter().all(|(key, count)| sample.contacts(key) == exact(count)));
         assert_eq!(sample.contacts(&Contacts::spreader(9)), exact(&0));
-        // One pair more and half of them leave.
+        // With one more pair, half of them are dropped.
         let sample: Sample = oracle::contacts_of(&config(pairs - 1, 1), &stream.contacts);
         assert_eq!(sample.level(), 1);
     }
 
-    /// The definition, by a set: the least level at which there is room for all pairs of it.
+    /// The definition, by a set: the least level at which all its pairs have room.
     #[test]
     fn the_sample_is_that_of_the_definition_in_whatever_order() {
         for (number, capacity) in [(1, 1), (2, 10), (3, 800), (4, 2_000)] {
@@ -285,7 +328,7 @@ mod tests {
         }
         promise.must_hold();
         for (mean, size) in sums.iter().zip(sizes) {
-            // One in 8 or 16: a variance of 15 n at the most.
+            // One in 8 or 16: a variance of 15 n at most.
             let off = (15.0 * f64::from(size) / SEEDS as f64).sqrt();
             assert!((mean - f64::from(size)).abs() < 5.0 * off, "{mean} for {size}, deviation {off}");
         }
@@ -315,7 +358,7 @@ mod tests {
         let sample: ContactSample<KeyV6> =
             oracle::contacts_of(&config, &[0, u64::MAX, 5, 0, u64::MAX].map(contact));
         assert_eq!((sample.pairs(), sample.contacts(&key)), (3, Estimate::exact(3.0)));
-        // The least number of zeros leaves first; the last level keeps one pair of all.
+        // Pairs with the fewest zeros are dropped first; the last level keeps one pair of all.
         let mut sample = sample;
         sample.contact_burst(&[contact(4)]);
         assert_eq!((sample.level(), sample.pairs()), (1, 3));
@@ -323,7 +366,7 @@ mod tests {
         assert_eq!((sample.level(), sample.pairs()), (62, 3));
     }
 
-    /// Who knows another seed can choose pairs that fill the sample at that one alone.
+    /// Pairs chosen with knowledge of another seed fill the sample for that seed only.
     #[test]
     fn a_stream_made_against_one_seed_does_not_hurt_another() {
         let (known, secret) = (Seed::new(1), Seed::new(2));

@@ -2,7 +2,7 @@
 
 use super::Estimate;
 
-/// What e·N / w says of a total that is known up to its end, where it stays: nothing.
+/// If the total is saturated, e·N / w is no bound.
 pub(crate) fn noise(total: u64, width: usize) -> f64 {
     if total == u64::MAX { f64::INFINITY } else { std::f64::consts::E * total as f64 / width as f64 }
 }

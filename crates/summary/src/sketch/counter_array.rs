@@ -10,12 +10,12 @@
 //!
 //! Keys are known by their hash alone, so that one array serves keys of any kind.
 //!
-//! All rows lie in one allocation, one behind the other: a packet touches as many cache lines as there are rows. Putting
-//! them into one line would save misses and lose the rows' independence, which the bounds need. That independence rests on
-//! the secret hash, as rows are digits of one word: hashes that follow a pattern meet in several rows at once. Where the array is
-//! larger than the cache that is near, a burst goes through in two steps: the first finds the places and asks for their
-//! lines, the second counts. Packets that are counted one by one into many counters that only add take bytes of their own
-//! (`counters.rs`).
+//! All rows lie in one allocation, row after row: a packet touches as many cache lines as there are rows.
+//! Putting them into one line would save misses and lose the rows' independence, which the bounds need. That
+//! independence rests on the secret hash, as rows are digits of one word: hashes that follow a pattern
+//! collide in several rows at once. If the array is larger than the near cache, a burst is counted in two
+//! steps: the first finds the places and prefetches their lines, the second counts. Packets that are counted
+//! one by one into many counters that only add use separate bytes (`counters.rs`).
 //!
 //! Several cores count into one array by [`SharedArray`], or each into its own, which are added when a window ends.
 
@@ -71,15 +71,15 @@ impl<P: Policy> ArrayConfig<P> {
     /// `depth` rows of `width` counters.
     ///
     /// # Errors
-    /// Sizes that the policy cannot have.
+    /// If the policy does not allow the sizes.
     pub fn new(depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
         SketchError::check_size(P::KIND, "depth", depth, 1, MAX_ROWS)?;
         SketchError::check_size(P::KIND, "width", width, P::LEAST_WIDTH, (MOST_CELLS - 1) / depth)?;
         Ok(Self { depth, width, seed, is_whole: !P::SPLITS, policy: PhantomData })
     }
 
-    /// With counters that are not split, however many they are: for those that take weights alone, or are looked at while
-    /// they count.
+    /// With counters that are not split, independently of their number: for arrays that count only weights,
+    /// or are read while they count.
     #[must_use]
     pub fn whole(self) -> Self {
         Self { is_whole: true, ..self }
@@ -125,7 +125,7 @@ impl<P: Policy> Configuration for ArrayConfig<P> {
                 return Ok(split);
             }
         }
-        // Just below where counters begin to be split, splitting them would leave memory over.
+        // Just below where counters begin to be split, splitting them would leave memory unused.
         Self::whole_with_bytes(bytes, seed)
     }
 
@@ -146,7 +146,7 @@ impl<P: Policy> fmt::Display for ArrayConfig<P> {
     }
 }
 
-/// See the module's head.
+/// See the module's documentation.
 ///
 /// Linear ones merge:
 ///
@@ -156,7 +156,7 @@ impl<P: Policy> fmt::Display for ArrayConfig<P> {
 /// merges::<CounterArray<CountMin>>();
 /// ```
 ///
-/// Counters that only grew where they had to are no sums, so that this does not compile:
+/// Counters of conservative update are no sums, so that this does not compile:
 ///
 /// ```compile_fail,E0277
 /// # use summary::sketch::{Conservative, CounterArray, Merge};
@@ -171,38 +171,39 @@ pub struct CounterArray<P: Policy> {
     counters: Counters<P::Cell>,
     /// Sum of the weights that were added; it saturates.
     added: u64,
-    /// Sum of the weights that were taken away; it saturates.
+    /// Sum of the weights that were removed; it saturates.
     removed: u64,
     underflows: u64,
-    /// The second moment, once somebody asked for it; forgotten with each change.
+    /// The second moment, cached by the first query; discarded with each change.
     second_moment: OnceLock<Option<f64>>,
 }
 
 impl<P: Policy> CounterArray<P> {
-    /// The total weight of the key with this hash. Where nothing was ever taken away it is not below zero.
+    /// The total weight of the key with this hash. If nothing was ever removed it is not below zero.
     pub fn estimate_hash(&self, hash: u64) -> Estimate {
         let estimate = P::estimate(self, hash);
         if self.removed == 0 { bounds::not_negative(estimate) } else { estimate }
     }
 
-    /// By what the key with this hash is compared with others, as when a packet of it was counted.
+    /// The rank by which the key with this hash is compared with others, as when a packet of it was counted.
     pub(super) fn rank_hash(&self, hash: u64) -> i64 {
         let counters = P::counters(self, hash);
         with_depth!(self.configuration.depth, D => P::rank::<D>(std::array::from_fn(|row| counters[row])))
     }
 
-    /// Weight added, less what was taken away.
+    /// Weight added, minus what was removed.
     pub fn total(&self) -> f64 {
         self.added as f64 - self.removed as f64
     }
 
-    /// Removals after which a counter, or the total, was below zero, where no flow's true total can bring it: more was
-    /// taken away than was there. A Count Sketch's counters go below zero at any time, so that there only the total can tell.
+    /// Removals after which a counter, or the total, was below zero, where no flow's true total can bring it:
+    /// more was removed than was counted. A Count Sketch's counters go below zero at any time, so that only
+    /// the total can show it there.
     pub fn underflows(&self) -> u64 {
         self.underflows
     }
 
-    /// Counters at their limit. They stay there, and answers that depend on one have no bound.
+    /// Saturated counters. They stay at their limit, and answers that depend on one have no bound.
     pub fn saturated_counters(&self) -> usize {
         self.counters.iter().filter(|counter| counter.is_at_limit()).count()
     }
@@ -213,12 +214,12 @@ impl<P: Policy> CounterArray<P> {
         self.counters.range(row * width..(row + 1) * width)
     }
 
-    /// The places of `hash`, those behind the depth too, where there are no counters.
+    /// The places of `hash`, including those beyond the depth, where there are no counters.
     fn places_of(&self, hash: u64) -> [Place; MAX_ROWS] {
         if P::HAS_SIGNS { self.places.all::<true>(hash) } else { self.places.all::<false>(hash) }
     }
 
-    /// The counter of `hash` in each row; those behind the depth are zero.
+    /// The counter of `hash` in each row; those beyond the depth are zero.
     fn cells_of(&self, hash: u64) -> [P::Cell; MAX_ROWS] {
         let mut cells = [P::Cell::default(); MAX_ROWS];
         for (cell, place) in cells.iter_mut().zip(self.places_of(hash)).take(self.configuration.depth) {
@@ -289,11 +290,12 @@ impl<P: Linear> Merge for CounterArray<P> {
 }
 
 impl<C: Cell> CounterArray<Conservative<C>> {
-    /// Takes in what was counted of other flows, as by another core that has flows of its own. The sums are no less than any flow had and no
-    /// more than Count-Min's counters, so that the bound holds; they are not what one array would have of all, which grows less.
+    /// Takes in what was counted of other flows, as by another core with its own flows. The sums are no less
+    /// than any flow had and no more than Count-Min's counters, so that the bound holds; they are not what
+    /// one array would have of all, which grows less.
     ///
     /// # Errors
-    /// Where the configurations differ, with both; nothing was changed then.
+    /// If the configurations differ, with both; nothing is changed then.
     pub fn merge_disjoint(&mut self, other: &Self) -> Result<(), Unmergeable> {
         self.add_counters(other)
     }
@@ -315,7 +317,7 @@ impl<P: Signed> CounterArray<P>
 where
     P::Cell: SignedCell,
 {
-    /// Takes a burst away again.
+    /// Removes a burst.
     pub fn remove_burst<K>(&mut self, burst: &[Update<K>]) {
         for update in burst {
             self.removed = self.removed.saturating_add(update.weight);
@@ -328,7 +330,7 @@ where
     /// Becomes what changed since `earlier`: estimates are differences then, below zero where a flow had more before.
     ///
     /// # Errors
-    /// Where the configurations differ, with both; nothing was changed then.
+    /// If the configurations differ, with both; nothing is changed then.
     pub fn subtract(&mut self, earlier: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.configuration, &earlier.configuration)?;
         self.counters.combine(&earlier.counters, P::Cell::difference);

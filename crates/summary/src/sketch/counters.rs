@@ -1,13 +1,15 @@
-//! Counters of large structures, in two parts, so that packets that are counted one by one work in a quarter of the memory.
+//! Counters of large structures, in two parts, so that packets that are counted one by one access a quarter
+//! of the memory.
 //!
-//! A counter is a cell, and before it a byte that packets count in: each time that it is full, the cell takes 255 of it. Other
-//! weights go to the cell alone. The counter is the sum of both. A million counters take a megabyte that way, which a core's own
-//! cache holds, instead of four, and the cells are touched by one packet in 255 of a counter's. (Hybrid counters: small
-//! ones near, large ones far; Shah, Iyer, Prabhakar, McKeown, "Maintaining statistics counters in router line cards",
-//! IEEE Micro 2002, for SRAM and DRAM.) Measured with 2^20 counters a row and packets by Zipf(1): one row with keys
-//! 13 to 10 ns, three rows 19 to 14 ns.
+//! A counter is a cell, and a byte that packets count in: each time the byte is full, 255 are carried to the
+//! cell. Other weights are added to the cell alone. The counter is the sum of both. A million counters take a
+//! megabyte that way, which a core's own cache holds, instead of four, and the cells are touched by one
+//! packet in 255 of a counter's. (Hybrid counters: small ones near, large ones far; Shah, Iyer, Prabhakar,
+//! McKeown, "Maintaining statistics counters in router line cards", IEEE Micro 2002, for SRAM and DRAM.)
+//! Measured with 2^20 counters a row and packets by Zipf(1): one row with keys 13 to 10 ns, three rows 19 to
+//! 14 ns.
 //!
-//! Fewer counters have no bytes: their cells are near enough.
+//! Fewer counters have no bytes: their cells are in a near cache.
 
 mod stop;
 mod views;
@@ -20,32 +22,33 @@ pub(crate) use weights::Weights;
 use super::memory::filled;
 use super::{Cell, SketchError};
 
-/// Cells of this many bytes and more lie beyond the core's own second-level cache, or take most of it.
+/// Cells of this many bytes and more exceed the core's L2 cache, or take most of it.
 const FAR_BYTES: usize = 512 << 10;
 
-/// What a byte holds at most. One that counted is not 0 again, so that a counter that has something seldom has to look at its cell.
+/// What a byte holds at most. A byte that has counted is never 0 again, so that a nonzero counter seldom has
+/// to read its cell.
 const FULL: u8 = u8::MAX;
 
-/// See the module's head.
+/// See the module's documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Counters<C> {
-    /// None where the cells are not split.
+    /// Empty if the cells are not split.
     bytes: Box<[u8]>,
     cells: Box<[C]>,
-    /// False where cells have only what full bytes gave them: a counter whose byte is 0 has nothing then, which its cell, far away,
-    /// need not be asked for.
+    /// False if cells have only what full bytes gave them: a counter whose byte is 0 has nothing then, so
+    /// that its cell, far away, need not be read.
     has_weights: bool,
-    /// False where all bytes are 0, which need not be asked for then.
+    /// False if all bytes are 0, which need not be read then.
     has_singles: bool,
 }
 
 impl<C: Cell> Counters<C> {
-    /// `len` of them, split where they are many.
+    /// `len` of them, split if they are many.
     pub(crate) fn new(len: usize) -> Result<Self, SketchError> {
         Self::make(len, Self::are_many(len))
     }
 
-    /// `len` of them that are not split, for those who look at counters while they count.
+    /// `len` of them that are not split, for callers that read counters while they count.
     pub(crate) fn whole(len: usize) -> Result<Self, SketchError> {
         Self::make(len, false)
     }
@@ -55,7 +58,7 @@ impl<C: Cell> Counters<C> {
         Ok(Self { bytes, cells: filled(len, C::default())?, has_weights: false, has_singles: false })
     }
 
-    /// True where this many counters are stored in two parts by default.
+    /// True if this many counters are stored in two parts by default.
     pub(crate) const fn are_many(len: usize) -> bool {
         len >= FAR_BYTES / size_of::<C>()
     }
@@ -65,7 +68,7 @@ impl<C: Cell> Counters<C> {
         Self::bytes_of_whole(len) + if Self::are_many(len) { len } else { 0 }
     }
 
-    /// The same where they are not split.
+    /// The same if they are not split.
     pub(crate) const fn bytes_of_whole(len: usize) -> usize {
         len * size_of::<C>()
     }
@@ -101,7 +104,7 @@ impl<C: Cell> Counters<C> {
         }
     }
 
-    /// Each counter becomes what `combined` makes of it and of the other's.
+    /// Replaces each counter by `combined` of it and the other's.
     pub(crate) fn combine(&mut self, other: &Self, combined: impl Fn(C, C) -> C) {
         self.settle();
         self.has_weights = true;
@@ -110,8 +113,8 @@ impl<C: Cell> Counters<C> {
         }
     }
 
-    /// Has the cells take what their bytes hold, so that they are the counters. Until then no sum may have ended at a limit: done
-    /// once before one may, as no byte counts from then on.
+    /// Carries the bytes to the cells, so that these are the counters. No sum may have saturated before:
+    /// called once before one may, as no byte counts from then on.
     #[inline(always)]
     pub(crate) fn settle(&mut self) {
         if self.has_singles {
@@ -128,14 +131,14 @@ impl<C: Cell> Counters<C> {
         (self.has_weights, self.has_singles) = (true, false);
     }
 
-    /// All of them 0.
+    /// Sets all of them to 0.
     pub(crate) fn reset(&mut self) {
         self.bytes.fill(0);
         self.cells.fill(C::default());
         (self.has_weights, self.has_singles) = (false, false);
     }
 
-    /// To count packets one by one; none where the counters are not split.
+    /// To count packets one by one; `None` if the counters are not split.
     #[inline(always)]
     pub(crate) fn split(&mut self) -> Option<Split<'_, C>> {
         let Self { bytes, cells, has_weights, has_singles } = self;
@@ -176,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Packets and weights in any order, to the end of a byte and beyond, against plain sums.
+    /// Packets and weights in any order, up to a full byte and beyond, against plain sums.
     #[test]
     fn a_counter_is_what_was_added() {
         const ORDER: [usize; 6] = [0, 0, 0, 1, 2, 3];
@@ -185,7 +188,7 @@ mod tests {
         for step in 0..5_000_usize {
             let at = ORDER[step % ORDER.len()];
             assert_eq!(counters.split().expect("many").is_zero(at), sums[at] == 0);
-            // The first packets have no weights beside them.
+            // The first packets have no weights.
             if step > 2_000 && step % 7 == 0 {
                 assert_eq!(counters.weighed().is_zero(at), sums[at] == 0);
                 counters.weighed().cells()[at] += 1_000;

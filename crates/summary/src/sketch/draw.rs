@@ -1,4 +1,4 @@
-//! Random numbers for what is drawn while counting, seeded like hashing.
+//! Random numbers for draws while counting, seeded like hashing.
 
 use packet::{Seed, split_mix};
 
@@ -12,7 +12,7 @@ impl Draw {
         Self(state)
     }
 
-    /// One whose numbers neither of two has drawn or will draw, wherever they are.
+    /// One whose numbers neither of two has drawn or will draw, at any position.
     pub(crate) fn joined(&mut self, other: &Self) -> Self {
         Self(self.word().wrapping_add(other.clone().word().rotate_left(32)))
     }
@@ -28,12 +28,13 @@ impl Draw {
         u128::from(self.word()) * u128::from(whole) < u128::from(part) << 64
     }
 
-    /// How many fail before the first that succeeds, each with the probability `p`: geometrically distributed.
+    /// The number of failures before the first success, each with the probability `p`: geometrically
+    /// distributed.
     pub(crate) fn failures(&mut self, p: f64) -> u64 {
         self.failures_of(Self::failing(p))
     }
 
-    /// What [`Draw::failures_of`] takes for a probability that stays: ln(1 − p).
+    /// The argument of [`Draw::failures_of`] for a constant probability: ln(1 − p).
     pub(crate) fn failing(p: f64) -> f64 {
         (-p.min(1.0)).ln_1p()
     }
@@ -47,7 +48,7 @@ impl Draw {
     }
 }
 
-/// How many are passed over before the next one that is taken, each taken with the same probability.
+/// The number skipped before the next one that is taken, each taken with the same probability.
 #[derive(Clone, Debug)]
 pub(crate) struct Skip {
     draw: Draw,

@@ -14,13 +14,13 @@ use std::fmt;
 
 const KIND: &str = "dyadic_count_min";
 
-/// What the levels' seeds are drawn for.
+/// The purpose of the levels' seeds.
 const PURPOSE: u64 = 2;
 
-/// Counters of a row, where only the memory is given.
+/// Counters of a row, if only the memory is given.
 const MOST_WIDTH: usize = 1 << 29;
 
-/// Updates that go through the levels together.
+/// Updates that pass through the levels together.
 const BATCH: usize = 64;
 
 /// Sizes and seed of dyadic arrays.
@@ -34,19 +34,20 @@ pub struct DyadicConfig {
 }
 
 impl DyadicConfig {
-    /// For numbers below 2^`bits`, each level of `depth` rows of `width` counters of 32 bits. Levels with no more intervals
-    /// than that are exact, and have counters of 64 bits: what all others add up to.
+    /// For numbers below 2^`bits`, each level of `depth` rows of `width` counters of 32 bits. Levels with no
+    /// more intervals than that are exact, and have counters of 64 bits, as they hold the sums of all finer
+    /// levels.
     ///
     /// # Errors
-    /// Sizes that cannot be.
+    /// If the sizes are not possible.
     pub fn new(bits: u32, depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
         SketchError::check_size(KIND, "number of bits", bits as usize, 1, 64)?;
         ArrayConfig::<CountMin>::new(depth, width, seed)?;
         Ok(Self { bits, depth, width, is_wide: false, seed })
     }
 
-    /// The same with counters of 64 bits on all levels, which take twice the memory: for bytes, of which one number's may be more
-    /// than 4 GB.
+    /// The same with counters of 64 bits on all levels, which take twice the memory: for weights in bytes, as
+    /// one number may have more than 4 GB.
     #[must_use]
     pub fn wide(self) -> Self {
         Self { is_wide: true, ..self }
@@ -55,7 +56,7 @@ impl DyadicConfig {
     /// For numbers below 2^`bits`, the largest that takes no more than `bytes`; three rows a level.
     ///
     /// # Errors
-    /// Memory below the least, with the least; bits that cannot be.
+    /// If the memory is below the least, with the least; if the bits are not possible.
     pub fn for_bits(bits: u32, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
         let sized = |width| Self::new(bits, 3, width, seed);
         let least = sized(1)?.bytes();
@@ -71,7 +72,8 @@ impl DyadicConfig {
         self.width
     }
 
-    /// Intervals at a level whose intervals are 2^`level` long, where so few of them are that each has a counter.
+    /// Intervals at a level whose intervals are 2^`level` long, if they are few enough that each has a
+    /// counter.
     fn exact_intervals(&self, level: u32) -> Option<usize> {
         let intervals = 1_usize.checked_shl(self.bits - level).filter(|&intervals| intervals > 0)?;
         (intervals <= self.depth * self.width).then_some(intervals)
@@ -109,13 +111,13 @@ impl fmt::Display for DyadicConfig {
     }
 }
 
-/// A level's array with its hash functions, of which each level has its own.
+/// Memory of a level's array with the level's own hash functions.
 const fn array_bytes<C: Cell>(counters: usize) -> usize {
     size_of::<CounterArray<CountMin<C>>>() + Counters::<C>::bytes_of(counters)
 }
 
-/// The secret hash of an interval, by its level's seed: numbers that follow a pattern would meet in several rows at once, as
-/// rows are digits of one word.
+/// The secret hash of an interval, by its level's seed: numbers that follow a pattern would collide in
+/// several rows at once, as rows are digits of one word.
 #[inline(always)]
 fn hash_of<C: Cell>(interval: u64, array: &CounterArray<CountMin<C>>) -> u64 {
     KeyV4::new(interval.to_be_bytes(), [0; 4], 0).hash(array.configuration().seed())
@@ -149,7 +151,7 @@ fn count<C: Cell>(updates: &mut [Update<u64>], array: &mut CounterArray<CountMin
 }
 
 impl Level {
-    /// Not less than the interval's weight, and whether it is known at all.
+    /// An upper bound of the interval's weight, and whether it is known.
     fn weight(&self, interval: u64) -> (f64, bool) {
         match self {
             Self::Exact(cells) => {
@@ -166,7 +168,7 @@ impl Level {
     }
 }
 
-/// See the module's head. Packets come with the number as key; their hash is not used.
+/// See the module's documentation. The number is the packets' key; their hash is not used.
 #[derive(Clone, Debug)]
 pub struct DyadicArray {
     configuration: DyadicConfig,
@@ -182,7 +184,7 @@ impl DyadicArray {
         self.total
     }
 
-    /// Weight of numbers that do not have as few bits as the configuration says. It is counted nowhere else.
+    /// Weight of numbers that have more bits than the configuration allows. It is counted nowhere else.
     pub fn beyond(&self) -> u64 {
         self.beyond
     }
@@ -221,7 +223,7 @@ impl DyadicArray {
                 add(first);
                 break;
             }
-            // An interval whose other half is outside stands for itself; the rest are halves of longer ones.
+            // An interval whose other half is outside is kept whole; the rest are halves of longer ones.
             if first & 1 == 1 {
                 add(first);
                 first += 1;
@@ -240,7 +242,8 @@ impl DyadicArray {
         Estimate::bounded(value, (value - noise).max(0.0), value, confidence)
     }
 
-    /// The least number that `share` of the weight, from 0 to 1, is not above; none where nothing was counted.
+    /// The least number such that `share` of the weight, from 0 to 1, is not above it; none if nothing was
+    /// counted.
     ///
     /// Estimates on the way down are never too small, so that the number is never too large. With a probability of 0.95
     /// none of them is more than k·N/w too large, k = (levels / 0.05)^(1/d), and what a search for that much more on every
@@ -281,7 +284,7 @@ impl Summary for DyadicArray {
     type Configuration = DyadicConfig;
 
     fn new(configuration: &DyadicConfig) -> Result<Self, SketchError> {
-        // A seed for each level: what one level answers then says nothing of the next one's errors.
+        // A seed for each level: so the errors of the levels are independent.
         let seeds: [u64; 64] = configuration.seed.secrets(PURPOSE);
         let level = |level: u32| match configuration.exact_intervals(level) {
             Some(intervals) => Ok(Level::Exact(filled(intervals, 0)?)),

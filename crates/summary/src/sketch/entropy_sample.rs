@@ -11,37 +11,40 @@ use super::summary::BURST;
 use super::{Configuration, Estimate, SketchError, Summary, Unmergeable, Update, UpdateBurst};
 use packet::Key;
 
-/// What a sample of n missed altogether is no more than this much / n of all, with the same confidence.
+/// The part that a sample of n missed entirely is no more than this / n of the whole, with the same
+/// confidence.
 const RULE_OF_THREE: f64 = 3.0;
 
-/// The first flows of the stream, counted exactly, and of all others random positions, with how often the position's flow came from there
-/// on.
+/// The first flows of the stream, counted exactly, and of all others random positions, with how often the
+/// position's flow occurs from there on.
 ///
-/// Of a flow with c units from a position on, the position tells c·log₂ c − (c − 1)·log₂(c − 1): over all its positions these add up to
-/// f·log₂ f, so that the mean over a sample, times the number of positions there are, is Σ f·log₂ f without a bias. With that of the
-/// flows counted exactly it is S, and the entropy of N units is log₂ N − S / N. Positions are a uniform sample of fixed size (a reservoir); all
-/// those of a flow share its one counter, so that a packet costs one look into an index. A unit is what weights count: entropy is of
-/// packets, or of bytes.
+/// Of a flow with c units from a position on, the position contributes c·log₂ c − (c − 1)·log₂(c − 1): over
+/// all its positions these add up to f·log₂ f, so that the mean over a sample, times the number of positions
+/// there are, is Σ f·log₂ f without a bias. With that of the flows counted exactly it is S, and the entropy
+/// of N units is log₂ N − S / N. Positions are a uniform sample of fixed size (a reservoir); all those of a
+/// flow share one counter, so that a packet costs one index lookup. The unit is that of the weights: entropy
+/// is of packets, or of bytes.
 ///
-/// The paper sieves the elephants out, of which most of the variance comes, by what was sampled twice, which costs it a bias. Here the sieve
-/// is who comes first: nearly all elephants do, and which flows it has does not depend on what is drawn. An elephant that begins later is
-/// sampled, with more variance.
+/// The paper sieves out the elephants, which cause most of the variance, by flows that were sampled twice,
+/// which introduces a bias. Here the sieve keeps the first flows: nearly all elephants are among them, and
+/// the choice does not depend on the draws. An elephant that begins later is sampled, with more variance.
 ///
-/// The bounds (95 %) are normal ones by the sample's own variance, and what a flow that was not sampled may add: 3 / n of the positions
-/// (rule of three) with the most that one can tell, log₂ of their number + 1.45. Streams that it has room for are known exactly.
+/// The bounds (95 %) are normal ones by the sample's variance, plus what flows that were not sampled may add:
+/// 3 / n of the positions (rule of three) with the most that one position can contribute, log₂ of their
+/// number + 1.45. Streams that fit are known exactly.
 ///
-/// Two samples of streams that have flows in common cannot be merged: of a flow that both sampled neither knows what the other
-/// had. [`merge_disjoint`](Self::merge_disjoint) is for streams without a common flow.
+/// Two samples of streams that have flows in common cannot be merged: for a flow that both sampled, neither
+/// knows the other's count. [`merge_disjoint`](Self::merge_disjoint) is for streams without a common flow.
 #[derive(Clone, Debug)]
 pub struct EntropySample<K: Key> {
     config: GridConfig<Self>,
     hash: RowHash,
     index: KeyIndex,
-    /// As many that are sieved as there are positions, then as many that have positions.
+    /// As many sieved flows as there are positions, then as many flows with positions.
     flows: Box<[Flow<K>]>,
     /// How many are sieved: the first ones.
     sieved: usize,
-    /// The first of the others that is free; each of them has the next one for its count.
+    /// The first of the others that is free; each of them stores the next one in its count.
     free: u64,
     /// The flow of each position, or `NONE`.
     flow_of: Box<[u32]>,
@@ -61,11 +64,11 @@ struct Flow<K> {
     tag: u32,
     /// How many positions it has.
     positions: u32,
-    /// Its units since it came, or was sampled.
+    /// Its units since it arrived, or was sampled.
     count: u64,
 }
 
-/// Σ f·log₂ f of a stream, by how much it may be off, and the stream's length.
+/// Σ f·log₂ f of a stream, its error bound, and the stream's length.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     value: f64,
@@ -84,7 +87,7 @@ impl Sum {
     }
 }
 
-/// c·log₂ c − (c − 1)·log₂(c − 1), without the difference of what is large.
+/// c·log₂ c − (c − 1)·log₂(c − 1), without a difference of large numbers.
 fn term(count: u64) -> f64 {
     let before = count as f64 - 1.0;
     if before <= 0.0 {
@@ -98,7 +101,7 @@ impl<K: Key> Grid for EntropySample<K> {
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
     const USUAL_ROWS: usize = 1;
     const UNIT: &'static str = "number of positions";
-    /// Fewer have no normal distribution.
+    /// With fewer, the mean is not normally distributed.
     const WIDTH: std::ops::RangeInclusive<usize> = 64..=KeyIndex::MOST / 2;
 
     fn bytes(_: usize, positions: usize) -> usize {
@@ -108,7 +111,7 @@ impl<K: Key> Grid for EntropySample<K> {
 }
 
 impl<K: Key> EntropySample<K> {
-    /// Units that were seen, those of merged samples too.
+    /// Units that were counted, including those of merged samples.
     pub fn total(&self) -> u64 {
         self.own_total().saturating_add(self.others.total)
     }
@@ -120,19 +123,19 @@ impl<K: Key> EntropySample<K> {
             return None;
         }
         let total = total as f64;
-        // Between one flow and as many as units.
+        // From one flow to a flow for each unit.
         let entropy = |sum: f64| (total.log2() - sum / total).clamp(0.0, total.log2());
         let (value, lower, upper) = (entropy(value), entropy(value + off), entropy(value - off));
         let confidence = if off > 0.0 { CONFIDENCE } else { 1.0 };
-        // Exact but for what `f64` rounds off.
+        // Exact except for rounding in `f64`.
         let rounding = 1e-9 * total.log2();
         Some(Estimate::bounded(value, (lower - rounding).max(0.0), upper + rounding, confidence))
     }
 
-    /// Takes the sample of a stream into this one that has no flow in common with any of this one's.
+    /// Merges the sample of a stream that has no flow in common with this one's.
     ///
     /// # Errors
-    /// Where the configurations differ, with both; nothing was changed then.
+    /// If the configurations differ, with both; nothing is changed then.
     pub fn merge_disjoint(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
         self.others = self.others.and(other.own()).and(other.others);
@@ -179,7 +182,7 @@ impl<K: Key> EntropySample<K> {
         self.sieved += 1;
     }
 
-    /// A position was taken, at which the flow has `rest` units of this packet to come.
+    /// A position was taken, after which `rest` units of this packet remain for the flow.
     #[cold]
     fn take(&mut self, tag: u32, key: &K, rest: u64) {
         let place = self.reservoir.place();
@@ -202,7 +205,7 @@ impl<K: Key> EntropySample<K> {
         self.before[place] = self.flows[number].count - rest;
     }
 
-    /// Forgets a position, if there is one, and its flow where that has no other.
+    /// Forgets a position, if any, and its flow where that has no other.
     fn give_up(&mut self, place: usize) {
         let number = self.flow_of[place];
         let Some(flow) = self.flows.get_mut(number as usize) else { return };
@@ -310,7 +313,7 @@ mod tests {
         SizeDistribution::of(stream.counts.values().copied()).entropy().expect("flows")
     }
 
-    /// A stream of these flows' packets, one after the other.
+    /// A stream of these flows' packets, flow by flow.
     fn stream_of(sizes: impl Iterator<Item = (u32, u64)>, seed: &Seed) -> Vec<Update<KeyV4>> {
         let key = |flow: u32| {
             let [a, b, c, d] = flow.to_be_bytes();
@@ -364,7 +367,7 @@ mod tests {
         promise.must_hold();
     }
 
-    /// As long as all positions are kept: whatever the order of flows, and merged.
+    /// As long as all positions are kept: for any order of flows, also when merged.
     #[test]
     fn short_streams_are_exact() {
         for stream in [Stream::zipf(5_000, 800, 1), Stream::bytes(80, 20, 2)] {
@@ -446,7 +449,7 @@ mod tests {
         assert!(error.contains("99") && error.contains("100"), "{error}");
         assert_eq!(sample.entropy(), before);
         assert_eq!(other.entropy(), None);
-        // One flow, whose entropy is nothing; and weights beyond all that there can be.
+        // One flow, whose entropy is 0; and weights beyond the possible maximum.
         for weight in [1, 70, u64::MAX] {
             let update = Update { weight, ..first.updates[0] };
             let one: Sample = oracle::summary_of(&config(99, 1), &vec![update; 300]);

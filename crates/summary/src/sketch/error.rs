@@ -5,17 +5,17 @@ use std::fmt;
 /// Why a structure cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SketchError {
-    /// A size outside what the structure can have.
+    /// A size outside the structure's range.
     Size {
         /// The structure.
         kind: &'static str,
         /// Which of its sizes: `width`, `depth`, `capacity`, …
         what: &'static str,
-        /// What was asked for.
+        /// The requested value.
         asked: usize,
-        /// The least that works.
+        /// The least possible.
         least: usize,
-        /// The most.
+        /// The greatest possible.
         most: usize,
     },
     /// A size that must be a power of something.
@@ -24,9 +24,9 @@ pub enum SketchError {
         kind: &'static str,
         /// Which of its sizes.
         what: &'static str,
-        /// What was asked for.
+        /// The requested value.
         asked: usize,
-        /// Of what it must be a power.
+        /// The base of which it must be a power.
         base: usize,
     },
     /// Less memory than the smallest one takes.
@@ -38,9 +38,9 @@ pub enum SketchError {
         /// What the smallest one takes, bytes.
         least: usize,
     },
-    /// The machine does not give the memory.
+    /// The memory cannot be allocated.
     OutOfMemory {
-        /// What was asked for, bytes.
+        /// The requested value, bytes.
         bytes: usize,
     },
 }
@@ -99,7 +99,7 @@ impl Unmergeable {
         Err(Self { ours: ours.to_string(), theirs: theirs.to_string() })
     }
 
-    /// For structures of two kinds, of which both are named as their configurations are.
+    /// For structures of two kinds, which are named like their configurations.
     pub fn new(ours: impl fmt::Display, theirs: impl fmt::Display) -> Self {
         Self { ours: ours.to_string(), theirs: theirs.to_string() }
     }

@@ -1,20 +1,22 @@
-//! All flows of a window with their exact weights, in memory of a fixed size: what a planner takes where it fits.
+//! All flows of a window with their exact weights, in memory of a fixed size: the planner's choice if it
+//! fits.
 
 use super::{
     Cardinality, Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary,
     Unmergeable, Update, UpdateBurst,
 };
+use crate::Lease;
 use crate::large_pages::ask_for_large_pages;
 use hashbrown::HashTable;
 use packet::{Key, Seed};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Every flow with its sum, as long as there is room: then all answers are exact.
+/// Every flow with its sum. As long as there is room, all answers are exact.
 ///
 /// The table is hashbrown's, for whose groups seven eighths of the places suffice: 28.6 bytes for a flow of IPv4, 56 for one of IPv6. It
-/// takes its memory when it is made and never grows: a flow that finds no room is refused, and its weight counted
-/// ([`not_kept`](Self::not_kept)). A flow that is kept is so from its first packet on and stays exact; only where tables were
+/// takes its memory when it is made and does not grow by itself: a flow that finds no room is refused, and its weight counted
+/// ([`not_kept`](Self::not_kept)). Outside of measuring, [`make_room`](Self::make_room) grows it. A flow that is kept is so from its first packet on and stays exact; only where tables were
 /// merged may the other one have refused it. Bounds are certain.
 #[derive(Clone, Debug)]
 pub struct ExactCounts<K: Key> {
@@ -24,7 +26,7 @@ pub struct ExactCounts<K: Key> {
     not_kept: u64,
     /// True once a flow found no room, even one without weight.
     is_short: bool,
-    /// What a kept flow may lack: refused, before they were merged, by tables that are in this one.
+    /// What a kept flow may lack: the weight refused by merged tables before the merge.
     missed: u64,
 }
 
@@ -32,7 +34,7 @@ pub struct ExactCounts<K: Key> {
 pub struct ExactConfig<K> {
     /// Flows that can be kept. The memory is a power of two of places, so that 7 · 2ⁿ flows use all of it.
     pub capacity: usize,
-    /// By which keys are hashed.
+    /// The seed of the keys' hash.
     pub seed: Seed,
     of: PhantomData<fn() -> K>,
 }
@@ -42,8 +44,8 @@ const KIND: &str = "exact counts";
 /// The largest capacity.
 const MOST: usize = 1 << 40;
 
-/// Control bytes that hashbrown reads at a time, and has once more behind the last: the width of a vector of the processors
-/// that it has one for.
+/// Control bytes that hashbrown reads at a time, and repeats after the last: the vector width on processors
+/// that it supports.
 const GROUP: usize = if cfg!(all(target_arch = "x86_64", target_feature = "sse2")) { 16 } else { 8 };
 
 /// Places that hashbrown takes for this many flows.
@@ -62,7 +64,7 @@ fn room(places: usize) -> usize {
 }
 
 impl<K: Key> ExactConfig<K> {
-    /// Checked where the table is made.
+    /// Checked when the table is made.
     pub fn new(capacity: usize, seed: Seed) -> Self {
         Self { capacity, seed, of: PhantomData }
     }
@@ -107,7 +109,7 @@ impl<K> fmt::Debug for ExactConfig<K> {
     }
 }
 
-// Derived, they would ask as much of `K`.
+// Derived, they would require the same of `K`.
 impl<K> Clone for ExactConfig<K> {
     fn clone(&self) -> Self {
         Self { capacity: self.capacity, seed: self.seed, of: PhantomData }
@@ -126,12 +128,17 @@ impl<K: Key> ExactCounts<K> {
         self.not_kept
     }
 
+    /// True once a flow found no room, even one without weight.
+    pub fn is_short(&self) -> bool {
+        self.is_short
+    }
+
     /// Flows that are kept.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// True where none is.
+    /// True if none is.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
@@ -146,7 +153,7 @@ impl<K: Key> ExactCounts<K> {
         self.total
     }
 
-    /// Flows whose sum is at the end of its range, without an upper bound.
+    /// Flows with a saturated sum, without an upper bound.
     pub fn saturated(&self) -> usize {
         self.iter().filter(|(_, sum)| *sum == u64::MAX).count()
     }
@@ -163,6 +170,30 @@ impl<K: Key> ExactCounts<K> {
             return;
         }
         self.total = self.total.saturating_add(weight);
+    }
+
+    /// Grows the table, where that is necessary, so that it has room for `more` flows in addition to those that it keeps. `memory`
+    /// holds what it takes then. False where there is no memory, or where flows were refused before: their weight is lost, and
+    /// a flow that came in now would lack some.
+    pub fn make_room(&mut self, more: usize, memory: &mut Lease) -> bool {
+        let needed = self.table.len().saturating_add(more);
+        if needed <= self.config.capacity {
+            return true;
+        }
+        if self.is_short || needed > MOST {
+            return false;
+        }
+        let places = places(needed);
+        if !memory.grow(ExactConfig::<K>::bytes_of(places).saturating_sub(memory.bytes())) {
+            return false;
+        }
+        let seed = self.config.seed;
+        let hash = |(key, _): &(K, u64)| key.hash(&seed);
+        if self.table.try_reserve(room(places) - self.table.len(), hash).is_err() {
+            return false;
+        }
+        self.config.capacity = room(places);
+        true
     }
 
     /// Becomes the heaviest flows of both, whose number is beyond the capacity.
@@ -191,7 +222,7 @@ impl<K: Key> ExactCounts<K> {
     }
 }
 
-/// What hashbrown asks for a flow's hash when it grows, which a table that is never over its capacity does not.
+/// Called by hashbrown for a flow's hash when it grows, which a table within its capacity never does.
 fn never_moved<T>(_: &T) -> u64 {
     unreachable!("the table was made as large as it may become")
 }
@@ -202,7 +233,8 @@ fn taken<K: Key>(capacity: usize) -> Result<HashTable<(K, u64)>, SketchError> {
     let bytes = ExactConfig::<K>::bytes_of(places(capacity));
     table.try_reserve(capacity, never_moved).map_err(|_| SketchError::OutOfMemory { bytes })?;
     let places = places(capacity) as u64;
-    // A flow goes to the place that its hash ends with, if that is free: at both ends first, which tell where the memory is.
+    // A flow is put at the place given by the end of its hash, if that is free: at both ends first, which
+    // shows where the memory is.
     let mut put =
         |place| std::ptr::from_ref(table.insert_unique(place, Default::default(), never_moved).get());
     let (one, other) = (put(0), put(places - 1));
@@ -239,7 +271,7 @@ impl<K: Key> Summary for ExactCounts<K> {
 
 impl<K: Key> UpdateBurst<K> for ExactCounts<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        // Searches do not wait for each other: the processor has several under way without being asked.
+        // Searches do not wait for each other: the processor overlaps several by itself.
         for Update { key, hash, weight } in burst {
             self.add(*hash, key, *weight);
         }
@@ -252,7 +284,8 @@ impl<K: Key> Merge for ExactCounts<K> {
         Unmergeable::check(&self.config, &other.config)?;
         self.not_kept = self.not_kept.saturating_add(other.not_kept);
         self.is_short |= other.is_short;
-        // What one of them turned away, the other may keep. What goes now cannot come again: the table is full then.
+        // A flow that one of them refused may be kept by the other. Flows dropped now cannot return: the
+        // table is full then.
         self.missed = self.not_kept;
         let seed = self.config.seed;
         let is_new =
@@ -311,6 +344,34 @@ mod tests {
     }
 
     #[test]
+    fn room_is_made_as_flows_come_and_within_the_memory_of_the_run() {
+        let stream = Stream::bytes(30_000, 5_000, 3);
+        let limits = crate::Limits::new(1 << 20, usize::MAX);
+        let mut memory = limits.empty_lease();
+        let mut counts = Counts::new(&config(3, 3)).expect("memory");
+        for burst in stream.updates.chunks(100) {
+            assert!(counts.make_room(burst.len(), &mut memory));
+            counts.update_burst(burst);
+        }
+        let kept: BTreeMap<_, _> = counts.iter().map(|(key, sum)| (*key, sum)).collect();
+        assert_eq!(kept, stream.counts.iter().map(|(key, sum)| (*key, *sum)).collect());
+        assert_eq!((counts.not_kept(), counts.total()), (0, stream.total));
+        assert!(counts.bytes() <= memory.bytes(), "{} {}", counts.bytes(), memory.bytes());
+        // Without memory what is kept stays exact, and the rest is refused.
+        let limits = crate::Limits::new(40_000, usize::MAX);
+        let mut memory = limits.empty_lease();
+        let mut counts = Counts::new(&config(3, 3)).expect("memory");
+        let all_had_room = stream.updates.chunks(100).fold(true, |had, burst| {
+            let has = counts.make_room(burst.len(), &mut memory);
+            counts.update_burst(burst);
+            had && has
+        });
+        assert!(!all_had_room && counts.not_kept() > 0 && limits.bytes_used() <= 40_000);
+        assert_eq!(counts.total() + counts.not_kept(), stream.total);
+        assert!(counts.iter().all(|(key, sum)| stream.counts[key] == sum));
+    }
+
+    #[test]
     fn with_room_all_answers_are_exact() {
         for number in 0..5 {
             let stream = Stream::bytes(30_000, 5_000, number);
@@ -358,7 +419,7 @@ mod tests {
         }
     }
 
-    /// The flow that one table refused and the other one kept, whichever is merged into which.
+    /// The flow that one table refused and the other one kept, in either direction of merging.
     #[test]
     fn a_kept_flow_may_lack_what_the_other_table_refused() {
         let config = config(1, 1);
@@ -381,7 +442,7 @@ mod tests {
     #[test]
     fn merged_beyond_the_capacity_the_heaviest_stay() {
         let stream = Stream::zipf(20_000, 3_000, 3);
-        // Each half has flows of its own, as where flows are split by hash.
+        // Each half has its own flows, as where flows are split by hash.
         let halves: [Vec<_>; 2] =
             [0, 1].map(|half| stream.updates.iter().filter(|u| u.hash & 1 == half).copied().collect());
         let config = config(1_792, 3);
@@ -400,7 +461,7 @@ mod tests {
         assert_eq!(kept, counts[..config.capacity]);
         let heavy = |counts: &Counts| counts.heavy_hitters(1).keys;
         assert_eq!(heavy(&merged), heavy(&otherwise), "whoever is merged into whom");
-        // Flows that are gone find no room when they come again.
+        // Flows that were dropped find no room when they occur again.
         merged.update_burst(&stream.updates[..5_000]);
         for (key, estimate) in heavy(&merged) {
             let again = stream.updates[..5_000].iter().filter(|update| update.key == key).count() as f64;

@@ -1,4 +1,4 @@
-//! Structures that consist of rows of equal cells: their configuration, and where a key lies in them.
+//! Structures that consist of rows of equal cells: their configuration, and the place of a key in them.
 
 use super::row_hash::{MAX_ROWS, RowHash, place};
 use super::summary::BURST;
@@ -10,13 +10,13 @@ use std::ops::RangeInclusive;
 
 /// A structure of rows × width cells.
 pub trait Grid {
-    /// What people call it.
+    /// The structure's usual name.
     const KIND: &'static str;
     /// Rows that it can have.
     const ROWS: RangeInclusive<usize> = 1..=MAX_ROWS;
-    /// Rows where only the memory is given.
+    /// Rows if only the memory is given.
     const USUAL_ROWS: usize;
-    /// What a row consists of: `width` (cells), `capacity`, …
+    /// The unit of a row's size: `width` (cells), `capacity`, …
     const UNIT: &'static str = "width";
     /// Cells that a row can have.
     const WIDTH: RangeInclusive<usize> = 1..=u32::MAX as usize;
@@ -45,17 +45,17 @@ pub(crate) fn widest(widths: RangeInclusive<usize>, fits: impl Fn(usize) -> bool
 
 /// Rows, width and seed of a structure `T`.
 pub struct GridConfig<T> {
-    /// Rows, each with a hash function of its own.
+    /// Rows, each with its own hash function.
     pub rows: usize,
     /// Cells of a row.
     pub width: usize,
-    /// By which keys are hashed, and from which everything random is drawn.
+    /// The seed of the keys' hash and of all random draws.
     pub seed: Seed,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: Grid> GridConfig<T> {
-    /// Checked where the structure is made.
+    /// Checked when the structure is made.
     pub fn new(rows: usize, width: usize, seed: Seed) -> Self {
         Self { rows, width, seed, of: PhantomData }
     }
@@ -122,7 +122,7 @@ impl<T: Grid> fmt::Debug for GridConfig<T> {
     }
 }
 
-// Derived, they would ask as much of `T`.
+// Derived, they would require the same of `T`.
 impl<T> Clone for GridConfig<T> {
     fn clone(&self) -> Self {
         Self { rows: self.rows, width: self.width, seed: self.seed, of: PhantomData }
@@ -135,7 +135,7 @@ impl<T> PartialEq for GridConfig<T> {
     }
 }
 
-/// Where keys lie: one cell a row, rows one after the other.
+/// Where keys lie: one cell a row, row by row.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
     hashes: [RowHash; MAX_ROWS],

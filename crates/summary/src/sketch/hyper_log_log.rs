@@ -17,7 +17,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct HyperLogLog {
     config: GridConfig<Self>,
-    /// Of the register and of the run.
+    /// Hashes of the register and of the run.
     hashes: [RowHash; 2],
     registers: Box<[u8]>,
 }

@@ -1,5 +1,5 @@
-//! Invertible Bloom lookup table (Goodrich, Mitzenmacher, Allerton 2011): every flow of a small window, and what one of two points did not
-//! see.
+//! Invertible Bloom lookup table (Goodrich, Mitzenmacher, Allerton 2011): every flow of a small window, and
+//! the difference between two observation points.
 
 use super::grid::{Grid, GridConfig, Places, Rows};
 use super::memory::{filled, prefetch};
@@ -10,12 +10,14 @@ use packet::Seed;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Cells of sums: of weights, of keys and of check sums, the last two times the weight. A cell that only one flow is in gives its
-/// key by division; taking that flow out of its other cells leaves further ones with one flow alone, until nothing is left.
+/// Cells of sums: of weights, of keys and of check sums, the last two times the weight. A cell with a single
+/// flow yields its key by division; removing that flow from its other cells leaves further cells with a
+/// single flow, until nothing is left.
 ///
 /// All flows are recovered, exactly, while there are about 1.23 cells (three rows) or more for each, and
-/// nearly none beyond (Goodrich and Mitzenmacher, theorem 1): the answer says which of both it is. As all sums are linear, a
-/// second table of the same configuration can be subtracted, and only the flows that differ need the room.
+/// nearly none beyond (Goodrich and Mitzenmacher, theorem 1): the answer states which case applies. As all
+/// sums are linear, a second table of the same configuration can be subtracted, and only the flows that
+/// differ need the room.
 #[derive(Clone, Debug)]
 pub struct Iblt<K: ByteKey> {
     config: GridConfig<Self>,
@@ -28,7 +30,7 @@ pub struct Iblt<K: ByteKey> {
     key: PhantomData<fn() -> K>,
 }
 
-/// 64 bits of a key's hash that have nothing to do with its places.
+/// 64 bits of a key's hash that are independent of its places.
 #[derive(Clone, Copy, Debug)]
 struct Check([u64; 2]);
 
@@ -45,7 +47,7 @@ impl Check {
     }
 }
 
-/// Not every flow could be recovered.
+/// Some flows could not be recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRecovered<K> {
     /// Those that could, which is usually few.
@@ -54,7 +56,7 @@ pub struct NotRecovered<K> {
     pub cells_left: usize,
     /// All cells.
     pub cells: usize,
-    /// All weights together had more than 63 bits: nothing was looked for.
+    /// All weights together had more than 63 bits: no recovery was attempted.
     pub is_too_heavy: bool,
 }
 
@@ -94,7 +96,7 @@ impl<K: ByteKey> Grid for Iblt<K> {
     }
 }
 
-/// What of one key is summed up.
+/// The summands of one key.
 struct Parts {
     words: [u64; MOST_KEY / 8],
     check: u64,
@@ -110,7 +112,8 @@ impl<K: ByteKey> Iblt<K> {
         Parts { words: std::array::from_fn(word), check: self.check.of(hash) }
     }
 
-    /// `weight` times a key into the cell that begins at `cell`. Sums wrap: differences of them are exact all the same.
+    /// Adds `weight` times a key to the cell that begins at `cell`. Sums wrap, and their differences are
+    /// exact nevertheless.
     #[inline(always)]
     fn add(words: &mut [u64], cell: usize, parts: &Parts, weight: i64) {
         let cell = &mut words[cell..cell + stride(K::BYTES)];
@@ -123,7 +126,7 @@ impl<K: ByteKey> Iblt<K> {
         }
     }
 
-    /// The flow of a cell that has one flow alone.
+    /// The flow of a cell with a single flow.
     fn only(&self, words: &[u64], number: usize) -> Option<(K, i64)> {
         let cell = &words[number * stride(K::BYTES)..][..stride(K::BYTES)];
         let weight = cell[0] as i64;
@@ -148,10 +151,11 @@ impl<K: ByteKey> Iblt<K> {
         is_it.then_some((key, weight))
     }
 
-    /// All flows with their weights (of a difference: by how much more they had here), by key.
+    /// All flows with their weights (of a difference: how much more they had here), by key.
     ///
     /// # Errors
-    /// Where there were too many flows, with those that could be recovered, or weights of more than 63 bits together.
+    /// If there were too many flows, with those that could be recovered, or if all weights together exceed 63
+    /// bits.
     pub fn flows(&self) -> Result<Vec<(K, i64)>, NotRecovered<K>> {
         let stride = stride(K::BYTES);
         let mut words = self.words.to_vec();
@@ -179,10 +183,10 @@ impl<K: ByteKey> Iblt<K> {
         Ok(flows)
     }
 
-    /// Takes out what another point saw: what is left are the flows of which one had more.
+    /// Subtracts what another observation point counted: the flows that differ are left.
     ///
     /// # Errors
-    /// Where the configurations differ, with both; nothing was changed then.
+    /// If the configurations differ, with both; nothing is changed then.
     pub fn subtract(&mut self, other: &Self) -> Result<(), Unmergeable> {
         self.combine(other, |ours, theirs| ours.wrapping_sub(theirs))
     }
@@ -281,7 +285,7 @@ mod tests {
         counts
     }
 
-    /// With 1.4 cells a flow all is there, exactly; with 1.1 the answer says that it is not.
+    /// With 1.4 cells a flow all flows are recovered, exactly; with 1.1 the answer states that it is not.
     #[test]
     fn recovers_all_or_says_that_it_did_not() {
         for number in 0..20 {
@@ -293,7 +297,7 @@ mod tests {
             let table: Table = oracle::summary_of(&config(3, flows * 11 / 30, number), &stream.updates);
             let error = table.flows().expect_err("too many flows");
             assert!(error.cells_left > 0 && error.flows.len() < flows, "{error}");
-            // What it gives out is right even so.
+            // The flows it returns are correct even so.
             assert!(error.flows.iter().all(|(key, weight)| stream.counts[key] as i64 == *weight));
         }
     }

@@ -1,16 +1,16 @@
-//! What structures ask of a key that they recover without keeping it.
+//! What structures require of a key that they recover without storing it.
 
 use packet::{Key, KeyV4, KeyV6};
 
-/// A key that can be put together again from its bytes.
+/// A key that can be reconstructed from its bytes.
 pub trait ByteKey: Key {
     /// Bytes of a key.
     const BYTES: usize;
 
-    /// The key's bytes into the first [`ByteKey::BYTES`] of `bytes`.
+    /// Writes the key's bytes into the first [`ByteKey::BYTES`] of `bytes`.
     fn to_bytes(&self, bytes: &mut [u8]);
 
-    /// The key that has these bytes; any [`ByteKey::BYTES`] bytes are one.
+    /// The key that has these bytes; any [`ByteKey::BYTES`] bytes are a key.
     fn of_bytes(bytes: &[u8]) -> Self;
 }
 

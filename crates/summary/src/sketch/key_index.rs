@@ -1,5 +1,6 @@
-//! From a key's tag to the number under which its structure keeps it: buckets of a cache line each, half full, that count who found no
-//! room in them (as in Meta's F14 tables), so that nothing has to move when a number leaves.
+//! From a key's tag to the number under which its structure keeps it: buckets of a cache line each, half
+//! full, that count the numbers that found no room in them (as in Meta's F14 tables), so that nothing has to
+//! move when a number leaves.
 
 use super::SketchError;
 use super::memory::{filled, prefetch};
@@ -7,17 +8,17 @@ use super::row_hash::place;
 use crate::bits::ones;
 use crate::tags::{TAGS, matching};
 
-/// Numbers for each bucket: a fiftieth of the buckets is full then.
+/// Numbers for each bucket: then one bucket in fifty is full.
 const LOAD: usize = TAGS / 2;
 
-/// Compared at once, a bucket costs no branch that the processor has to guess but the one that tells found from not.
+/// Compared at once, a bucket costs only one unpredictable branch: found or not.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Bucket {
     /// `FREE`, or a part of the tag.
     marks: [u16; TAGS],
     numbers: [u32; TAGS],
-    /// Numbers that are behind this bucket since it was full when they came.
+    /// Numbers stored after this bucket because it was full when they arrived.
     passed: u32,
 }
 
@@ -64,7 +65,7 @@ impl KeyIndex {
         if bucket + 1 == self.buckets.len() { 0 } else { bucket + 1 }
     }
 
-    /// Has a tag's bucket on its way.
+    /// Prefetches a tag's bucket.
     #[inline(always)]
     pub(crate) fn prefetch(&self, tag: u32) {
         prefetch(&self.buckets, self.home(tag));
@@ -81,7 +82,7 @@ impl KeyIndex {
     #[inline(always)]
     pub(crate) fn find(&self, tag: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(tag);
-        // As many as there are: a caller's error would be no hang.
+        // At most all buckets, so that a caller's error cannot hang.
         for _ in 0..self.buckets.len() {
             let bucket = &self.buckets[at];
             let mut numbers = ones(matching(&bucket.marks, mark(tag))).map(|slot| bucket.numbers[slot]);
@@ -96,7 +97,7 @@ impl KeyIndex {
         None
     }
 
-    /// Adds a number that is not there.
+    /// Adds a number that is not in the index.
     #[inline]
     pub(crate) fn insert(&mut self, tag: u32, number: u32) {
         let mut at = self.home(tag);
@@ -112,7 +113,7 @@ impl KeyIndex {
         (bucket.marks[slot], bucket.numbers[slot]) = (mark(tag), number);
     }
 
-    /// Takes a number out that is there.
+    /// Removes an existing number.
     #[inline]
     pub(crate) fn remove(&mut self, tag: u32, number: u32) {
         let mut at = self.home(tag);
@@ -136,7 +137,7 @@ mod tests {
     use std::collections::HashMap;
 
     proptest! {
-        /// Few tags, so that they crowd; some at the end, so that they go around.
+        /// Few tags, so that they collide; some at the end, so that they wrap around.
         #[test]
         fn finds_what_a_map_finds(steps in proptest::collection::vec((0_usize..12, prop_oneof![0_u32..6, (u32::MAX - 6)..]), 0..200)) {
             let mut index = KeyIndex::new(12).expect("memory");

@@ -1,4 +1,4 @@
-//! Memory of fixed-size structures: taken at once, on large pages where that pays.
+//! Memory of fixed-size structures: allocated at once, on large pages if worthwhile.
 
 use super::SketchError;
 use crate::large_pages::ask_for_large_pages;
@@ -8,7 +8,7 @@ pub(crate) fn filled<T: Copy>(len: usize, value: T) -> Result<Box<[T]>, SketchEr
     filled_with(len, || value)
 }
 
-/// The same of what cannot be copied.
+/// The same for values that cannot be copied.
 pub(crate) fn filled_with<T>(len: usize, value: impl FnMut() -> T) -> Result<Box<[T]>, SketchError> {
     let mut values = Vec::<T>::new();
     values
@@ -19,7 +19,7 @@ pub(crate) fn filled_with<T>(len: usize, value: impl FnMut() -> T) -> Result<Box
     Ok(values.into_boxed_slice())
 }
 
-/// Has the cache line of `values[index]` on its way; any index is allowed.
+/// Prefetches the cache line of `values[index]`; any index is allowed.
 #[inline(always)]
 pub(crate) fn prefetch<T>(values: &[T], index: usize) {
     crate::prefetch::prefetch(values.as_ptr().wrapping_add(index));

@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 
 /// Rows of cells by majority vote (Boyer and Moore).
 ///
-/// Bounds are certain: of a cell's total V a candidate with a lead of C has no more than (V + C) / 2 and no less than C,
-/// any other key no more than (V − C) / 2; the best of the rows counts (lemmas 1 and 2 of the paper). With w cells a row the
-/// estimate is above the truth by more than e·N / 2w with a probability of e⁻ʳ at most for r rows. A flow with more than half of one of
-/// its cells is a candidate.
+/// Bounds are certain: of a cell's total V a candidate with a lead of C has no more than (V + C) / 2 and no
+/// less than C, any other key no more than (V − C) / 2; the best row is used (lemmas 1 and 2 of the paper).
+/// With w cells a row the estimate is above the truth by more than e·N / 2w with a probability of e⁻ʳ at most
+/// for r rows. A flow with more than half of one of its cells is a candidate.
 #[derive(Clone)]
 pub struct MvSketch<K: Key> {
     config: GridConfig<Self>,
@@ -76,7 +76,7 @@ impl<K: Key> Grid for MvSketch<K> {
 }
 
 impl<K: Key> MvSketch<K> {
-    /// Updates that met a counter at its end. Such a cell bounds nothing any more.
+    /// Updates of a saturated counter. Such a cell gives no bound any more.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
@@ -92,11 +92,12 @@ impl<K: Key> MvSketch<K> {
         self.cells.iter().filter(|cell| { cell.total } > 0).map(|cell| cell.key)
     }
 
-    /// Flows whose weight may have changed by `threshold` or more from `before` to this: the most that they may have
-    /// changed by, the largest first (section III-C). No flow is missed that is a candidate of one of both.
+    /// Flows whose weight may have changed by `threshold` or more from `before` to this, with the most that
+    /// they may have changed by, the largest first (section III-C). No flow is missed that is a candidate in
+    /// either.
     ///
     /// # Errors
-    /// Where the configurations differ, with both.
+    /// If the configurations differ, with both.
     pub fn heavy_changes(&self, before: &Self, threshold: u64) -> Result<HeavyKeys<K>, Unmergeable> {
         Unmergeable::check(&self.config, &before.config)?;
         let candidates: BTreeSet<K> = self.candidates().chain(before.candidates()).collect();
@@ -144,7 +145,7 @@ impl<K: Key> UpdateBurst<K> for MvSketch<K> {
         for burst in burst.chunks(BURST) {
             self.rows.locate(burst, &mut places, |place| prefetch(&self.cells, place));
             for (places, update) in places.iter().zip(burst) {
-                // What is more than a counter holds stops at its end, where no bound is claimed.
+                // A counter that overflows saturates, and then no bound is claimed.
                 let weight = u32::try_from(update.weight).unwrap_or(u32::MAX);
                 let is_cut = u64::from(update.weight > weight.into());
                 for &place in &places[..self.rows.len()] {

@@ -1,4 +1,4 @@
-//! For the tests: streams with their exact counts, and whether a bound holds as often as it is promised.
+//! For the tests: streams with their exact counts, and checks that a bound holds as often as promised.
 
 use super::draw::Draw;
 use super::{
@@ -164,7 +164,7 @@ pub(crate) fn contacts_merge_and_reset<S, A>(
 pub(crate) struct Promise {
     asked: u64,
     broken: u64,
-    /// The least that was promised.
+    /// The least promised confidence.
     confidence: Option<f64>,
 }
 
@@ -265,7 +265,7 @@ pub(crate) fn reset_equals_new<S: UpdateBurst<K>, K: Copy, A: PartialEq + Debug>
     answers: impl Fn(&S) -> A,
 ) {
     let mut used: S = summary_of(config, first);
-    // Counters at their ends leave nothing behind either.
+    // Saturated counters leave nothing either.
     used.update_burst(
         &first.iter().take(5).map(|update| Update { weight: u64::MAX, ..*update }).collect::<Vec<_>>(),
     );
@@ -277,7 +277,7 @@ pub(crate) fn reset_equals_new<S: UpdateBurst<K>, K: Copy, A: PartialEq + Debug>
     assert_eq!(answers(&used), answers(&new));
 }
 
-/// Two summaries merged answer as one of both streams, one after the other.
+/// Two summaries merged answer as one of both streams in sequence.
 pub(crate) fn merge_equals_one_pass<S: UpdateBurst<K> + Merge, K, A: PartialEq + Debug>(
     config: &S::Configuration,
     updates: &[Update<K>],

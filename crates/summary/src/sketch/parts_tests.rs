@@ -1,5 +1,5 @@
-//! As cores count: a stream in parts, by flow or by position, each into its own structure. Where nothing is left out, what they
-//! have together answers as one that saw it all.
+//! As cores count: a stream in parts, by flow or by position, each into its own structure. If nothing is left
+//! out, the merged structures answer as one that saw everything.
 
 use super::oracle::{self, Stream};
 use super::*;
@@ -38,7 +38,7 @@ where
     }
 }
 
-/// 400 flows at the most.
+/// 400 flows at most.
 fn stream() -> Stream {
     Stream::zipf(5_000, 400, 1)
 }

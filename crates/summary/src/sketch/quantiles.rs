@@ -5,13 +5,13 @@ use packet::Seed;
 use sketches_ddsketch::{Config, DDSketch};
 use std::fmt;
 
-/// "Which value do this many stay below?"
+/// "Which value are this many below?"
 pub trait Quantiles: Summary {
     /// The value of rank ⌊q (n − 1)⌋ of n, counted from 0; `None` without values, or where `q` is not in 0..=1.
     fn quantile(&self, q: f64) -> Option<Estimate>;
 }
 
-/// How exact quantiles are.
+/// The accuracy of quantiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantileConfig {
     /// The largest relative error of a quantile, in parts of a thousand: 1 to 500.
@@ -23,7 +23,7 @@ pub struct QuantileConfig {
 impl QuantileConfig {
     const KIND: &'static str = "DDSketch";
 
-    /// Bins for all values up to 2⁶⁴: with them none is ever given up.
+    /// Bins for all values up to 2⁶⁴: so that no bin is ever collapsed.
     fn bins(&self) -> usize {
         let alpha = f64::from(self.error_per_mille) / 1000.0;
         let gamma = (1.0 + alpha) / (1.0 - alpha);
@@ -38,8 +38,8 @@ impl Configuration for QuantileConfig {
         fits.ok_or(SketchError::TooLittleMemory { kind: Self::KIND, bytes, least: of(500).bytes() })
     }
 
-    /// At the most: bins are taken as values come that need them, 128 at a time, by a vector that doubles where it grows and so may
-    /// have room for twice as many.
+    /// At most: bins are allocated when values need them, 128 at a time, by a vector that doubles where it
+    /// grows and so may have room for twice as many.
     fn bytes(&self) -> usize {
         size_of::<DDSketch>() + 2 * self.bins().next_multiple_of(128) * size_of::<u64>()
     }
@@ -57,9 +57,9 @@ impl fmt::Display for QuantileConfig {
 
 /// Quantiles of the weights of its updates (sizes of packets or flows, times in nanoseconds); keys and hashes are not used.
 ///
-/// A quantile is within the relative error of the true one, for certain (section 2 of the paper): bins are for values from γᵏ to
-/// γᵏ⁺¹, and as many as 64-bit values need. It costs a logarithm a value, and the library allocates while it grows, where a value is beyond all
-/// before: seventeen times at the most with 1 %.
+/// A quantile is within the relative error of the true one, for certain (section 2 of the paper): bins are
+/// for values from γᵏ to γᵏ⁺¹, and cover all 64-bit values. It costs a logarithm per value, and the library
+/// allocates while it grows, when a value is beyond all earlier ones: at most seventeen times with 1 %.
 #[derive(Clone)]
 pub struct QuantileSketch {
     config: QuantileConfig,
@@ -108,7 +108,7 @@ impl<K> UpdateBurst<K> for QuantileSketch {
 impl Merge for QuantileSketch {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
-        // The library asks the same again.
+        // The library checks the same again.
         self.sketch.merge(&other.sketch).map_err(|_| Unmergeable::new(&self.config, &other.config))
     }
 }

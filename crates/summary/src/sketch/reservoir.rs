@@ -1,4 +1,4 @@
-//! Which of a stream belong to a uniform sample of fixed size, the stream's length not being known.
+//! Selects a uniform sample of fixed size from a stream of unknown length.
 
 use super::draw::Draw;
 use packet::Seed;
@@ -6,14 +6,15 @@ use packet::Seed;
 /// Reservoir sampling (Vitter, "Random sampling with a reservoir", ACM TOMS 1985): all of the first k are taken, and of the others
 /// the n-th with the probability k/n, in the place of any.
 ///
-/// Those between are passed over by a geometric wait: that of an earlier probability, which is above all later ones; what it
-/// ends at is taken with what the two differ by. So it depends on nothing but how many there were, and goes on after a merge.
+/// Those between are skipped by a geometric wait with an earlier probability, which is above all later ones;
+/// the candidate that it ends at is taken with the ratio of the two. So it depends only on how many there
+/// were, and continues after a merge.
 #[derive(Clone, Debug)]
 pub(crate) struct Reservoir {
     draw: Draw,
     places: u64,
     seen: u64,
-    /// How many are passed over before the next candidate.
+    /// The number to be skipped before the next candidate.
     left: u64,
     /// The number for whose probability the wait was drawn, counted from 1, and ln(1 − p) of it.
     from: u64,
@@ -32,12 +33,13 @@ impl Reservoir {
         }
     }
 
-    /// How many there were.
+    /// The number seen so far.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Of the next `many`, how many lie before the first that is taken; none is where they are over, else the next call begins behind it.
+    /// Of the next `many`, the number before the first that is taken; `None` if none of them is, else the
+    /// next call begins after it.
     #[inline(always)]
     pub(crate) fn pass(&mut self, many: u64) -> Option<u64> {
         if self.left >= many {
@@ -69,7 +71,7 @@ impl Reservoir {
 
     fn wait(&mut self) {
         let next = self.seen.saturating_add(1);
-        // A sixteenth more that are looked at cost less than a logarithm for each.
+        // Examining a sixteenth more costs less than a logarithm for each.
         if next - self.from > self.from / 16 || next <= self.places.saturating_add(1) {
             self.from = next;
             self.failing = Draw::failing(self.places as f64 / next as f64);
@@ -93,7 +95,7 @@ impl Reservoir {
         self.draw.happens(part, whole)
     }
 
-    /// Goes on as if it had seen those of `other` too.
+    /// Continues as if it had seen those of `other` too.
     pub(crate) fn join(&mut self, other: &Self) {
         self.draw = self.draw.joined(&other.draw);
         self.seen = self.seen.saturating_add(other.seen);
@@ -105,7 +107,7 @@ impl Reservoir {
 mod tests {
     use super::*;
 
-    /// The numbers that a reservoir ends with, of a stream that comes in steps of `step`.
+    /// The numbers that a reservoir ends with, of a stream that arrives in steps of `step`.
     fn sample(seed: u64, places: usize, stream: u64, step: u64) -> Vec<u64> {
         let mut reservoir = Reservoir::new(&Seed::new(seed), 1, places);
         let mut kept = vec![u64::MAX; places];

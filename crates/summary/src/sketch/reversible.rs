@@ -15,21 +15,22 @@ use mangling::Mangling;
 const WORDS: usize = 4;
 /// Rows of the second sketch.
 const VERIFYING: usize = 2;
-/// Prefixes that a search looks at before it gives up: well below a second.
+/// Prefixes that a search examines before it stops: well below a second.
 const MOST_STEPS: u64 = 1 << 24;
-/// Keys that a search finds before it gives up: a list of more tells nothing.
+/// Keys that a search finds before it stops: a longer list is useless.
 pub(super) const MOST_FOUND: usize = 1 << 16;
 
-/// Counters of 32-bit keys (addresses, prefixes) from which the heavy keys can be found.
+/// Counters of 32-bit keys (addresses, prefixes) from which heavy keys can be recovered.
 ///
-/// Keys are mangled by a bijection, so that neighbours are none any more; each byte of the mangled key chooses its own part of the
-/// index in a row (modular hashing), through one table for all rows. So a heavy counter tells a part of each byte, and the
-/// search goes byte by byte through what is heavy in every row. What it finds is verified by a second sketch of two ordinary
-/// rows. The hash of an [`Update`] is not used.
+/// Keys are mangled by a bijection, so that neighbouring keys are no longer neighbours; each byte of the
+/// mangled key chooses its own part of the index in a row (modular hashing), through one table for all rows.
+/// So a heavy counter reveals a part of each byte, and the search proceeds byte by byte through what is heavy
+/// in every row. What it finds is verified by a second sketch of two ordinary rows. The hash of an [`Update`]
+/// is not used.
 ///
-/// Answers are those of Count-Min over all rows; their bounds come from the two ordinary rows (Cormode and Muthukrishnan
-/// 2005, theorem 1). Each flow with the threshold or more is found, unless the answer says that the search was cut short:
-/// that is so when a row has more than some 150 heavy counters of 4,096.
+/// Answers are those of Count-Min over all rows; their bounds come from the two ordinary rows (Cormode and
+/// Muthukrishnan 2005, theorem 1). Each flow with the threshold or more is found, unless the answer states
+/// that the search was cut short, as when a row has more than some 150 heavy counters of 4,096.
 #[derive(Clone, Debug)]
 pub struct ReversibleSketch {
     config: GridConfig<Self>,
@@ -114,7 +115,7 @@ impl Grid for ReversibleSketch {
     const ROWS: std::ops::RangeInclusive<usize> = 3..=6;
     const USUAL_ROWS: usize = 6;
     const WIDTH: std::ops::RangeInclusive<usize> = 256..=65_536;
-    /// Each word gives as many bits.
+    /// Each word contributes the same number of bits.
     const POWER_OF: usize = 16;
 
     fn bytes(rows: usize, width: usize) -> usize {
@@ -140,12 +141,12 @@ fn or(a: Lanes, b: Lanes) -> Lanes {
 }
 
 impl ReversibleSketch {
-    /// Updates that met a counter at its end, and could not be counted in full.
+    /// Updates of a saturated counter that could not be counted in full.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
 
-    /// Bits of an index that a word gives.
+    /// Bits of an index that a word contributes.
     fn word_bits(config: &GridConfig<Self>) -> u32 {
         config.width.ilog2() / WORDS as u32
     }
@@ -178,7 +179,7 @@ impl ReversibleSketch {
         places.into_iter().take(self.config.rows + VERIFYING).map(|place| place as usize)
     }
 
-    /// Counts a packet of each of these keys: a burst without a list of updates, which nothing else would need.
+    /// Counts a packet of each of these keys: a burst without a list of updates.
     pub fn count_burst(&mut self, keys: &[u32]) {
         self.take(keys, Weights::ones(keys.len()), |key| (*key, 1));
     }
@@ -214,7 +215,8 @@ impl ReversibleSketch {
         }
     }
 
-    /// By row and number of words, which prefixes of an index lead to a heavy counter; `None` where a row has none.
+    /// By row and number of words, which prefixes of an index lead to a heavy counter; `None` if a row has
+    /// none.
     fn heavy_prefixes(&self, threshold: u64) -> Option<Vec<[Vec<bool>; WORDS]>> {
         let bits = Self::word_bits(&self.config);
         let width = self.config.width;
@@ -246,8 +248,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Goes on behind the `words` first bytes of a mangled key, whose part of the indices is `lanes`. False where the work is
-    /// too much.
+    /// Continues after the first `words` bytes of a mangled key, whose part of the indices is `lanes`. False
+    /// if the work is too much.
     fn go_on(&mut self, words: usize, mangled: u32, lanes: Lanes) -> bool {
         let shift = ReversibleSketch::word_bits(&self.sketch.config) as usize * (WORDS - 1 - words);
         for value in 0..256 {
@@ -341,7 +343,7 @@ impl Frequency<u32> for ReversibleSketch {
 
 impl HeavyHitters<u32> for ReversibleSketch {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<u32> {
-        // A counter of 0 tells of no flow.
+        // A counter of 0 indicates no flow.
         let threshold = threshold.max(1);
         let Some(heavy) = self.heavy_prefixes(threshold) else { return HeavyKeys::new(Vec::new(), false) };
         let mut search = Search { sketch: self, heavy, threshold, steps: 0, found: Vec::new() };
@@ -363,7 +365,7 @@ mod tests {
         GridConfig::new(rows, width, Seed::new(number))
     }
 
-    /// The stream's flows as neighbouring addresses, which is what an unmangled key would be confused by.
+    /// The stream's flows as neighbouring addresses, which would confuse unmangled keys.
     fn addresses(stream: &Stream) -> (Vec<Update<u32>>, HashMap<u32, u64>) {
         let mut numbers = HashMap::new();
         let mut counts = HashMap::new();
@@ -438,7 +440,8 @@ mod tests {
         }
     }
 
-    /// Keys that meet one in a row under a known seed do not meet it there under another, in any row.
+    /// Keys that collide with a key in a row under a known seed do not collide with it under another seed, in
+    /// any row.
     #[test]
     fn keys_made_against_one_seed_do_not_meet_under_another() {
         const VICTIM: u32 = 0x0a00_0001;

@@ -7,15 +7,16 @@ pub(crate) const MAX_ROWS: usize = 8;
 
 /// Hash functions of rows: each takes a key's 64-bit hash to 32 bits, independently of the others.
 ///
-/// ((a + x mod 2³²)(b + ⌊x / 2³²⌋) + c) / 2³² with three random numbers is strongly universal (pair-multiply-shift; Thorup, "High
-/// speed hashing for integers and strings", arXiv:1504.06804): for two different hashes any two values are equally likely, so
-/// that they meet in one of w places with a probability of 1/w, in each row anew. One multiplication a row, which is
-/// what splitting the hash would cost too where w is no power of two.
+/// ((a + x mod 2³²)(b + ⌊x / 2³²⌋) + c) / 2³² with three random numbers is strongly universal
+/// (pair-multiply-shift; Thorup, "High speed hashing for integers and strings", arXiv:1504.06804): for two
+/// different hashes any two values are equally likely, so that they collide in one of w places with a
+/// probability of 1/w, independently in each row. One multiplication a row, which is what splitting the hash
+/// would cost too where w is no power of two.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowHash([u64; 3]);
 
 impl RowHash {
-    /// Those of the rows of one structure. `purpose` tells structures apart that have the same seed.
+    /// Those of the rows of one structure. `purpose` distinguishes structures with the same seed.
     pub(crate) fn draw(seed: &Seed, purpose: u64) -> [Self; MAX_ROWS] {
         let secrets: [u64; 3 * MAX_ROWS] = seed.secrets(purpose);
         std::array::from_fn(|row| Self(std::array::from_fn(|i| secrets[3 * row + i])))

@@ -1,9 +1,9 @@
-//! Samples, the third family of Alipourfard et al. (HotNets 2015, table 1): some of the packets, some of the flows, or all of a flow from some
-//! packet on.
+//! Samples, the third family of Alipourfard et al. (HotNets 2015, table 1): some of the packets, some of the
+//! flows, or all packets of a flow from a certain one on.
 //!
-//! All three keep flows in a table of fixed size. Where it is full a new flow is not kept, which is counted
-//! ([`not_kept`](PacketSample::not_kept)): it then counts as not sampled, and answers about flows that are not in the table
-//! have no bound any more.
+//! All three keep flows in a table of fixed size. If it is full, a new flow is not kept, which is counted
+//! ([`not_kept`](PacketSample::not_kept)): it then counts as not sampled, and answers about flows that are
+//! not in the table have no bound any more.
 
 mod flows;
 mod hold;
@@ -24,7 +24,7 @@ use std::marker::PhantomData;
 
 /// A way of sampling.
 pub trait Sampling {
-    /// What people call it.
+    /// The method's usual name.
     const KIND: &'static str;
     /// What is sampled, for the text form.
     const UNIT: &'static str;
@@ -38,21 +38,21 @@ pub struct SampleConfig<T> {
     pub one_in: u32,
     /// Flows that can be kept.
     pub capacity: usize,
-    /// From which chances are drawn.
+    /// The seed of the draws.
     pub seed: Seed,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: Sampling> SampleConfig<T> {
-    /// One in this many where only the memory is given: as with sampled NetFlow on fast links.
+    /// One in this many if only the memory is given: as with sampled NetFlow on fast links.
     pub const USUAL: u32 = 100;
 
-    /// Checked where the sample is made.
+    /// Checked when the sample is made.
     pub fn new(one_in: u32, capacity: usize, seed: Seed) -> Self {
         Self { one_in, capacity, seed, of: PhantomData }
     }
 
-    /// The probability to be taken.
+    /// The probability of being taken.
     fn probability(&self) -> f64 {
         1.0 / f64::from(self.one_in)
     }
@@ -93,7 +93,7 @@ impl<T: Sampling> fmt::Debug for SampleConfig<T> {
     }
 }
 
-// Derived, they would ask as much of `T`.
+// Derived, they would require the same of `T`.
 impl<T> Clone for SampleConfig<T> {
     fn clone(&self) -> Self {
         Self { one_in: self.one_in, capacity: self.capacity, seed: self.seed, of: PhantomData }

@@ -3,10 +3,11 @@
 
 use super::SizeDistribution;
 
-/// Up to this many sampled packets a flow is one of many sizes; with more it has as many as the rate says, give or take an eighth.
+/// Up to this many sampled packets a flow is one of many sizes; with more its size is their number times
+/// `one_in`, within an eighth.
 const FEW: usize = 64;
 
-/// Sizes up to this one are told apart; of larger ones, as many as one size has in a ratio of 2^(1/16).
+/// Sizes up to this one are distinguished; larger ones are grouped in ratios of 2^(1/16).
 const EACH: u64 = 64;
 
 /// Sizes among which the flows of one class are spread.
@@ -39,7 +40,7 @@ impl Class {
         }
         let all: f64 = chances.iter().sum();
         chances.iter_mut().for_each(|chance| *chance /= all);
-        // By the square of the size, as heavy tails are.
+        // By the inverse square of the size, as with heavy tails.
         Self { first, end, chances, flows: 1.0 / first as f64 - 1.0 / end as f64 }
     }
 
@@ -57,17 +58,19 @@ impl Class {
 }
 
 impl SizeDistribution {
-    /// What a sample of packets tells, of which one in `one_in` was taken: `sampled` has the sampled packets of each flow of which any
-    /// was taken, `packets` is how many there were of all flows.
+    /// The estimate from a sample of packets, of which one in `one_in` was taken: `sampled` has the number of
+    /// sampled packets of each sampled flow, `packets` is the number of packets of all flows.
     ///
-    /// Expectation maximisation over the sizes that may have been thinned to what was seen; flows of which nothing was seen are counted by the
-    /// chance of that. It begins with flows by the square of their size and ends after a hundred rounds at the most. Flows with more than 64
-    /// sampled packets are taken for `one_in` times as many. All is then scaled to `packets`: of those the sizes, as their number is known,
-    /// of all others the number. A rate of one in one is exact.
+    /// Expectation maximisation over the sizes that may have been thinned to what was seen; flows that were
+    /// not seen are added by their probability. It begins with numbers of flows by the inverse square of
+    /// their size and ends after at most a hundred rounds. Flows with more than 64 sampled packets count as
+    /// having `one_in` times as many. Everything is then scaled to `packets`: of those flows the sizes, as
+    /// their number is known, of all others the number. A rate of one in one is exact.
     ///
-    /// What cannot be known: this inverts a smoothing, so that neighbouring sizes cannot be told apart where `one_in` is large; and of flows much
-    /// smaller than `one_in` the sample has hardly any, so that their number and sizes are what the beginning says. The packets
-    /// of such flows, and sizes beyond some times `one_in`, are right; the number of flows then is not.
+    /// What cannot be known: this inverts a smoothing, so that neighbouring sizes cannot be distinguished if
+    /// `one_in` is large; and of flows much smaller than `one_in` the sample has hardly any, so that their
+    /// number and sizes remain those of the initial estimate. The packets of such flows, and sizes beyond
+    /// some times `one_in`, are right; the number of flows then is not.
     pub fn from_sample(sampled: impl Iterator<Item = u64>, one_in: u32, packets: f64) -> Self {
         if one_in <= 1 {
             return Self::of(sampled);
@@ -80,13 +83,13 @@ impl SizeDistribution {
                 None => flows.push((sampled.saturating_mul(one_in.into()), 1.0)),
             }
         }
-        // A flow of which nothing was taken is none that was seen.
+        // A flow without sampled packets was not seen.
         seen[0] = 0.0;
         let classes = invert(&seen, one_in);
         let large: f64 = flows.iter().map(|(size, flows)| *size as f64 * flows).sum();
         let small: f64 = classes.iter().map(Class::packets).sum();
-        // What the sample's own noise left over or took: each packet has as much of it, whatever its flow, so that none of the elephants' is
-        // put onto the small flows. Without a better number the sample's own.
+        // Corrects the sample's noise: it is spread evenly over packets of all flows, so that the elephants'
+        // noise is not put onto the small flows. Without a better number the sample's own.
         let scale = packets / (large + small);
         let scale = if scale.is_finite() && scale > 0.0 { scale } else { 1.0 };
         // The next one has what rounding left over, so that all packets are still there.
@@ -107,7 +110,7 @@ fn invert(seen: &[f64; FEW + 1], one_in: u32) -> Vec<Class> {
     let number: f64 = seen.iter().sum();
     let Some(most) = seen.iter().rposition(|flows| *flows > 0.0) else { return vec![] };
     let p = 1.0 / f64::from(one_in);
-    // A larger flow would not have had so few, but once in some thousand.
+    // A larger flow would have so few only once in some thousand cases.
     let largest = ((most as f64 + 4.0 * (most as f64).sqrt()) / p).ceil() as u64;
     let mut classes = vec![];
     let mut first = 1;
@@ -174,7 +177,8 @@ mod tests {
         }
     }
 
-    /// The chances are those of the binomial distribution, and what was found would be seen as it was.
+    /// The chances are those of the binomial distribution, and the found distribution reproduces what was
+    /// seen.
     #[test]
     fn what_is_found_explains_what_was_seen() {
         let binomial = |n: u64, k: u64, p: f64| {
@@ -202,8 +206,8 @@ mod tests {
         }
     }
 
-    /// One of 990,000 packets, sampled one in ten: what its own noise of 300 sampled packets makes of the total is a third of all that the
-    /// others have.
+    /// One of 990,000 packets, sampled one in ten: the noise of its 300 sampled packets in the total is a
+    /// third of all that the others have.
     #[test]
     fn an_elephant_leaves_the_number_of_small_flows() {
         for elephant in [98_400, 99_000, 99_600] {

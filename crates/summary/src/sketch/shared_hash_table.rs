@@ -1,5 +1,5 @@
-//! One Simple Hash Table for all cores, as Wu et al. 2016 have it: an entry gets its key once (Algorithm 5), and its counter by
-//! compare-and-swap (Algorithm 4).
+//! One Simple Hash Table for all cores, as in Wu et al. 2016: an entry gets its key once (Algorithm 5), and
+//! its counter by compare-and-swap (Algorithm 4).
 
 use super::grid::GridConfig;
 use super::memory::{filled_with, prefetch};
@@ -13,8 +13,8 @@ use packet::Key;
 
 /// A [`SimpleHashTable`] that several cores update at the same time. Counters have 64 bits while they are shared.
 ///
-/// Which of the flows of an entry is kept is that of the core that came first. As the key is never checked, nobody waits for it
-/// to be written but who reads the table.
+/// Which of the flows of an entry is kept depends on which core was first. As the key is never checked, only
+/// a reader of the table waits for it to be written.
 #[derive(Debug)]
 pub struct SharedHashTable<K: Key> {
     config: GridConfig<SimpleHashTable<K>>,
@@ -37,8 +37,9 @@ struct Entry<K> {
     count: Counter,
 }
 
-// SAFETY: a key is written by the one thread whose compare-and-swap took the entry, before it stores `FINISHED` with release
-// order, and read only behind a load of that with acquire order; it does not change any more until `&mut` clears it.
+// SAFETY: a key is written by the one thread whose compare-and-swap took the entry, before it stores
+// `FINISHED` with release order, and read only after a load of that with acquire order; it does not change
+// any more until `&mut` clears it.
 unsafe impl<K: Send + Sync> Sync for Entry<K> {}
 
 impl<K: Key> Entry<K> {
@@ -48,11 +49,11 @@ impl<K: Key> Entry<K> {
 
     #[inline(always)]
     fn update(&self, key: &K, weight: u64) {
-        // Mostly the entry has a key: no reason to take its line away from others by more than the counter does.
+        // Usually the entry has a key: the cache line is taken from other cores only by the counter.
         if self.state.load(Ordering::Relaxed) == FREE
             && self.state.compare_exchange(FREE, FILLED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
-            // SAFETY: the entry is ours alone until the store below says that it is finished.
+            // SAFETY: the entry is exclusively ours until the store below publishes it.
             self.key.with_mut(|place| unsafe { *place = *key });
             self.state.store(FINISHED, Ordering::Release);
         }
@@ -81,7 +82,7 @@ impl<K: Key> SharedHashTable<K> {
     /// An empty one.
     ///
     /// # Errors
-    /// A width of zero, or memory that the machine does not have.
+    /// If the width is zero, or the memory cannot be allocated.
     pub fn new(config: &GridConfig<SimpleHashTable<K>>) -> Result<Self, SketchError> {
         config.check()?;
         Ok(Self {
@@ -91,7 +92,7 @@ impl<K: Key> SharedHashTable<K> {
         })
     }
 
-    /// What it was made from: that of a table for one core, which takes less memory.
+    /// The configuration: that of a table for one core, which takes less memory.
     pub fn configuration(&self) -> &GridConfig<SimpleHashTable<K>> {
         &self.config
     }
@@ -101,7 +102,7 @@ impl<K: Key> SharedHashTable<K> {
         size_of_val(&*self.entries)
     }
 
-    /// Counts a burst; any number of threads may.
+    /// Counts a burst; from any number of threads.
     pub fn update_burst(&self, burst: &[Update<K>]) {
         let width = self.config.width as u32;
         let mut places = [0_u32; BURST];
@@ -116,10 +117,11 @@ impl<K: Key> SharedHashTable<K> {
         }
     }
 
-    /// A table of one core with the same counts, to be asked. While others update, each counter is one that it had.
+    /// A table of one core with the same counts, for queries. While others update, each counter is one that
+    /// it had.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     pub fn snapshot(&self) -> Result<SimpleHashTable<K>, SketchError> {
         let mut table = SimpleHashTable::new(&self.config)?;
         for (at, entry) in self.entries.iter().enumerate() {
@@ -130,7 +132,7 @@ impl<K: Key> SharedHashTable<K> {
         Ok(table)
     }
 
-    /// Forgets all that it saw and keeps its memory.
+    /// Clears it and keeps its memory.
     pub fn reset(&mut self) {
         self.entries.fill_with(Entry::new);
     }
@@ -187,7 +189,7 @@ mod loom_tests {
             let other = Arc::clone(&table);
             let thread = thread::spawn(move || other.update_burst(&[update(1, 5), update(1, 10)]));
             table.update_burst(&[update(2, 100)]);
-            // Who reads meanwhile sees one of the keys, whole.
+            // A concurrent reader sees one of the keys, complete.
             for (key, _) in table.snapshot().expect("memory").heavy_hitters(0).keys {
                 assert!([update(1, 0).key, update(2, 0).key].contains(&key));
             }

@@ -1,5 +1,5 @@
-//! One Reversible sketch with sets for all cores, as Wu et al. 2016 have it: counters by Algorithm 4, values put into sets by
-//! Algorithm 5.
+//! One Reversible sketch with sets for all cores, as in Wu et al. 2016: counters by Algorithm 4, values put
+//! into sets by Algorithm 5.
 
 use super::grid::{GridConfig, Rows};
 use super::memory::{filled_with, prefetch};
@@ -12,8 +12,8 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// [`ReversibleSets`] that several cores update at the same time. Counters have 64 bits while they are shared.
 ///
-/// Where Wu et al. have lists of values, the sets here are a bit for each value: a value is put in by a compare-and-swap of its word,
-/// and mostly it is there, which takes a load.
+/// Instead of Wu et al.'s lists of values, the sets here have a bit for each value: a value is inserted by a
+/// compare-and-swap of its word, and usually it is present already, which takes a load.
 #[derive(Debug)]
 pub struct SharedReversibleSets<K: ByteKey> {
     config: GridConfig<ReversibleSets<K>>,
@@ -29,7 +29,7 @@ fn put(set: &[AtomicU64], value: u8) {
     let word = &set[usize::from(value / 64)];
     let bit = 1 << (value % 64);
     let mut seen = word.load(Ordering::Relaxed);
-    // A bit tells nothing but itself: no order.
+    // A bit publishes only itself: no order.
     while seen & bit == 0 {
         match word.compare_exchange_weak(seen, seen | bit, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => return,
@@ -45,7 +45,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
     /// An empty one.
     ///
     /// # Errors
-    /// A size that the sketch cannot have, or memory that the machine does not have.
+    /// If the size is not possible, or the memory cannot be allocated.
     pub fn new(config: &GridConfig<ReversibleSets<K>>) -> Result<Self, SketchError> {
         config.check()?;
         Ok(Self {
@@ -57,7 +57,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         })
     }
 
-    /// What it was made from.
+    /// The configuration.
     pub fn configuration(&self) -> &GridConfig<ReversibleSets<K>> {
         &self.config
     }
@@ -67,7 +67,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         size_of_val(&*self.counters) + size_of_val(&*self.sets)
     }
 
-    /// Counts a burst; any number of threads may.
+    /// Counts a burst; from any number of threads.
     pub fn update_burst(&self, burst: &[Update<K>]) {
         let mut places = [[0; MAX_ROWS]; BURST];
         for burst in burst.chunks(word_sets::BURST) {
@@ -90,11 +90,11 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         }
     }
 
-    /// A sketch of one core with the same counts, to be asked. While others update, each counter is one that it had, and may be
-    /// ahead of its sets by a packet a core.
+    /// A sketch of one core with the same counts, for queries. While others update, each counter is one that
+    /// it had, and may be ahead of its sets by a packet a core.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     pub fn snapshot(&self) -> Result<ReversibleSets<K>, SketchError> {
         let mut sketch = ReversibleSets::new(&self.config)?;
         for (place, counter) in self.counters.iter().enumerate() {
@@ -105,7 +105,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         Ok(sketch)
     }
 
-    /// Forgets all that it saw and keeps its memory.
+    /// Clears it and keeps its memory.
     pub fn reset(&mut self) {
         self.counters.fill_with(Counter::new);
         self.sets.fill_with(|| AtomicU64::new(0));

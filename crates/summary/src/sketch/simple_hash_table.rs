@@ -11,16 +11,16 @@ use super::{Configuration, SketchError};
 use super::{Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, Summary, Unmergeable, Update, UpdateBurst};
 use packet::Key;
 
-/// What its hash function is drawn for.
+/// The purpose of its hash function.
 pub(crate) const PURPOSE: u64 = 0x5117;
 
-/// One row of counters; the key is never checked, so flows that share a counter are one to it: its answers are those of one row of
-/// Count-Min, with that bound (1 − 1/e), and which flow an entry names is the first's. [`CheckedHashTable`](super::CheckedHashTable) is
-/// certain of both.
+/// One row of counters; the key is never checked, so flows that share a counter count as one: its answers are
+/// those of one row of Count-Min, with that bound (1 − 1/e), and an entry names its first flow.
+/// [`CheckedHashTable`](super::CheckedHashTable) is certain of both.
 ///
-/// Counters are 32 bits and saturate, which is counted. They lie apart from the keys: a packet touches one counter, and a
-/// key only where it is the first. Packets that are counted one by one work in a byte an entry where entries are many
-/// (`counters.rs`), so that a million entries work in a megabyte.
+/// Counters are 32 bits and saturate, which is counted. They are stored separately from the keys: a packet
+/// touches one counter, and a key only if it is the first. Packets that are counted one by one use a byte per
+/// entry if there are many entries (`counters.rs`), so that a million entries use a megabyte.
 #[derive(Clone, Debug)]
 pub struct SimpleHashTable<K> {
     config: GridConfig<Self>,
@@ -44,12 +44,12 @@ impl<K> Grid for SimpleHashTable<K> {
 }
 
 impl<K: Key> SimpleHashTable<K> {
-    /// Updates that met a counter at its end, and could not be counted in full.
+    /// Updates of a saturated counter that could not be counted in full.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
 
-    /// Sum of all counters: the weight of all that was counted, where none saturated.
+    /// Sum of all counters: the weight of all that was counted, if none saturated.
     pub fn total(&self) -> u64 {
         self.counts.iter().map(u64::from).sum()
     }
@@ -65,7 +65,7 @@ impl<K: Key> SimpleHashTable<K> {
         count_min(std::iter::once(count), self.added, self.config.width, 1)
     }
 
-    /// An entry as another table had it.
+    /// Sets an entry to that of another table.
     pub(crate) fn set(&mut self, at: usize, key: K, count: u64) {
         let (kept, over) = add(0, count);
         self.keys[at] = key;
@@ -154,7 +154,7 @@ fn count_into<K: Key, Packet>(
             counters.prefetch(*at as usize);
         }
         for (&at, packet) in places.iter().zip(burst) {
-            // The hash is not asked for again.
+            // The hash is not checked again.
             let (Update { key, weight, .. }, at) = (of(packet), at as usize);
             if counters.is_zero(at) {
                 keys[at] = key;

@@ -10,20 +10,20 @@ use super::row_hash::{RowHash, place};
 use super::summary::BURST;
 use super::{Configuration, Merge, SizeDistribution, SketchError, Summary, Unmergeable, Update, UpdateBurst};
 
-/// One row of counters that a flow's packets are added to; no key is kept, so that flows that share a counter are one to it.
-/// [`distribution`](SizeArray::distribution) takes their sums apart, by how often each comes: expectation maximisation as in the
-/// paper, but over all ways to split a sum.
+/// One row of counters that a flow's packets are added to; no key is kept, so that flows that share a counter
+/// count as one. [`distribution`](SizeArray::distribution) separates their sums by how often each sum occurs:
+/// expectation maximisation as in the paper, but over all ways to split a sum.
 ///
 /// The weight is what is added: sizes are packets. Counters have 32 bits and stay at their limit, which is counted.
 ///
-/// What to expect on Zipf(1), 146,000 flows: a weighted mean relative error (WMRE) of 1.5 % with 1.8 counters a flow, 4.5 % with 0.45, 8 %
-/// with 0.22; with fewer it is known only roughly. Where all counters are far above a thousand nothing can be taken apart
-/// any more, and each counts as one flow.
+/// What to expect on Zipf(1), 146,000 flows: a weighted mean relative error (WMRE) of 1.5 % with 1.8 counters
+/// a flow, 4.5 % with 0.45, 8 % with 0.22; with fewer it is known only roughly. If all counters are far above
+/// a thousand they cannot be separated any more, and each counts as one flow.
 #[derive(Clone, Debug)]
 pub struct SizeArray {
     config: GridConfig<Self>,
     hash: RowHash,
-    /// Sums of the flows that fall on them.
+    /// The sum of the flows of each counter.
     cells: Box<[u32]>,
 }
 
@@ -38,13 +38,14 @@ impl Grid for SizeArray {
 }
 
 impl SizeArray {
-    /// Counters at their limit: of what came after, nothing is known.
+    /// Saturated counters: nothing is known of later packets.
     pub fn saturated(&self) -> usize {
         self.cells.iter().filter(|cell| cell.is_at_limit()).count()
     }
 
-    /// How many flows have each size: the most likely numbers, by a hundred rounds at the most. Counters above 1,024 are one large
-    /// flow and what others have in the mean. It is to be asked once a window: up to a hundred million multiplications, and one pass over the counters.
+    /// How many flows have each size: the most likely numbers, by at most a hundred rounds. A counter above
+    /// 1,024 is one large flow and the mean of others. To be called once a window: up to a hundred million
+    /// multiplications, and one pass over the counters.
     pub fn distribution(&self) -> SizeDistribution {
         SizeDistribution::of_flows(compound_poisson::flows(&self.cells))
     }

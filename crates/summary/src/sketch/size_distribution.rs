@@ -3,17 +3,17 @@
 /// A flow size distribution: for each size, in packets, the number of flows that have it; estimated ones are fractions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeDistribution {
-    /// Sizes from 1 on, each once and the smallest first, with more than no flows.
+    /// Sizes from 1 on, each once and the smallest first, with a nonzero number of flows.
     sizes: Vec<(u64, f64)>,
 }
 
 impl SizeDistribution {
-    /// The distribution of flows that have these sizes. A flow without packets is none.
+    /// The distribution of flows that have these sizes. Flows without packets are ignored.
     pub fn of(sizes: impl Iterator<Item = u64>) -> Self {
         Self::of_flows(sizes.map(|size| (size, 1.0)).collect())
     }
 
-    /// Of sizes in any order, with this many flows each. What is no size, and no number of flows, is left out.
+    /// Of sizes in any order, with this many flows each. Invalid sizes and numbers of flows are omitted.
     pub(crate) fn of_flows(mut sizes: Vec<(u64, f64)>) -> Self {
         sizes.retain(|(size, flows)| *size > 0 && *flows > 0.0 && flows.is_finite());
         sizes.sort_unstable_by_key(|(size, _)| *size);
@@ -46,7 +46,7 @@ impl SizeDistribution {
     pub fn entropy(&self) -> Option<f64> {
         let packets = self.packets();
         let sum: f64 = self.iter().map(|(size, flows)| flows * size as f64 * (size as f64).log2()).sum();
-        // One flow alone has none; what is rounded off must not make it negative.
+        // One flow alone has none; rounding must not make it negative.
         (packets > 0.0).then(|| (packets.log2() - sum / packets).max(0.0))
     }
 
@@ -69,7 +69,7 @@ impl SizeDistribution {
         if mean > 0.0 { off / mean } else { 0.0 }
     }
 
-    /// Adds the flows of another stream that has none of this one's.
+    /// Adds the flows of another stream that has no flow in common with this one.
     pub fn merge(&mut self, other: &Self) {
         let sizes = self.iter().chain(other.iter()).collect();
         *self = Self::of_flows(sizes);

@@ -17,9 +17,9 @@ use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, 
 use super::{Unmergeable, Update, UpdateBurst};
 use packet::Key;
 
-/// Finds the least of the counters. All numbers are there from the beginning, with a count of 0.
+/// Finds the least of the counters. All numbers exist from the beginning, with a count of 0.
 pub trait Order: Clone {
-    /// What people call it.
+    /// The order's usual name.
     const KIND: &'static str;
     /// Memory for one counter.
     const BYTES: usize;
@@ -27,10 +27,10 @@ pub trait Order: Clone {
     /// `capacity` counters.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     fn new(capacity: usize) -> Result<Self, SketchError>;
 
-    /// Has on its way what [`Order::increase`] looks at first.
+    /// Prefetches what [`Order::increase`] reads first.
     fn prefetch(&self, number: u32);
 
     /// A counter.
@@ -42,7 +42,7 @@ pub trait Order: Clone {
     /// Adds `weight`, not 0, to a counter.
     fn increase(&mut self, number: u32, weight: u64);
 
-    /// All counters anew, number by number, in ascending order.
+    /// Sets all counters, number by number, in ascending order.
     fn set_all(&mut self, counts: impl Iterator<Item = u64>);
 }
 
@@ -50,17 +50,18 @@ pub trait Order: Clone {
 /// the logarithm of the capacity, whatever its weight.
 pub type SpaceSavingHeap<K> = SpaceSaving<K, Heap>;
 
-/// SpaceSaving with its counters sorted, in groups of equal count (Metwally's stream-summary). A packet costs the same
-/// whatever the capacity; a weight costs a step for each count that it passes, so for bytes take the heap.
+/// SpaceSaving with its counters sorted, in groups of equal count (Metwally's stream-summary). A packet costs
+/// the same whatever the capacity; a weight costs a step for each count that it passes, so the heap is better
+/// for bytes.
 pub type SpaceSavingSummary<K> = SpaceSaving<K, StreamSummary>;
 
-/// A counter for each of the flows seen last or most: a flow without one takes over the least, with its count as the
-/// error that it may have.
+/// A counter for each of the flows seen last or most: a flow without one takes over the least, whose count
+/// becomes its maximum error.
 ///
-/// Bounds are certain (Metwally et al., lemmas 3.3 to 3.5): a flow with a counter had no more than the count and no less
-/// than count − error, one without no more than the least counter, and neither the error nor the least counter is more
-/// than N / capacity. So each flow above N / capacity has a counter. Merging keeps all of that, N being the total of both (Agarwal
-/// et al., Mergeable Summaries, PODS 2012, section 3).
+/// Bounds are certain (Metwally et al., lemmas 3.3 to 3.5): a flow with a counter had at most the count and
+/// at least count − error, one without had at most the least counter, and neither the error nor the least
+/// counter is more than N / capacity. So each flow above N / capacity has a counter. Merging keeps all of
+/// that, N being the total of both (Agarwal et al., Mergeable Summaries, PODS 2012, section 3).
 #[derive(Clone, Debug)]
 pub struct SpaceSaving<K, O: Order> {
     config: GridConfig<Self>,
@@ -126,12 +127,12 @@ impl<K: Key, O: Order> SpaceSaving<K, O> {
         Estimate::bounded(count as f64, lower as f64, Self::upper(count), 1.0)
     }
 
-    /// A count at its end stays there, and limits nothing.
+    /// A saturated count gives no bound.
     fn upper(count: u64) -> f64 {
         if count == u64::MAX { f64::INFINITY } else { count as f64 }
     }
 
-    /// Counters at the end of their range, without an upper bound.
+    /// Saturated counters, without an upper bound.
     pub fn saturated(&self) -> usize {
         self.counted().filter(|(_, count)| *count == u64::MAX).count()
     }
@@ -205,7 +206,7 @@ impl<K: Key, O: Order> Merge for SpaceSaving<K, O> {
         let ours = self.counted().map(|(counter, count)| with(counter, count, other));
         let theirs = other.counted().filter(|(counter, _)| self.find(counter.tag, &counter.key).is_none());
         let mut all: Vec<_> = ours.chain(theirs.map(|(counter, count)| with(counter, count, self))).collect();
-        // Equal counts by key, so that the order of merging tells nothing.
+        // Equal counts by key, so that the order of merging has no influence.
         all.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.key.cmp(&y.key)));
         all.truncate(self.config.width);
         all.reverse();
@@ -235,7 +236,8 @@ impl<K: Key, O: Order> Frequency<K> for SpaceSaving<K, O> {
 }
 
 impl<K: Key, O: Order> HeavyHitters<K> for SpaceSaving<K, O> {
-    /// Cut short where the least of all counters, each with a flow, reaches the threshold: so may flows without one.
+    /// Cut short if the least of all counters, each with a flow, reaches the threshold, because flows without
+    /// a counter may reach it too.
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let heavy = self.counted().filter(|(_, count)| *count >= threshold);
         let keys = heavy.map(|(counter, count)| (counter.key, Self::estimate_of(counter, count)));

@@ -1,5 +1,5 @@
-//! SpreadSketch (Tang, Huang, Lee, INFOCOM 2020): distinct counters in a grid, each with the keys that were deepest in it, so that keys
-//! with many different others are read off the sketch.
+//! SpreadSketch (Tang, Huang, Lee, INFOCOM 2020): distinct counters in a grid, each with the keys of the
+//! greatest depth, so that keys with many different others are read off the sketch.
 
 use super::confidence::CONFIDENCE;
 use super::grid::{Grid, GridConfig, Rows};
@@ -22,42 +22,46 @@ const CANDIDATES: usize = 4;
 /// The most registers of a cell.
 const MOST_REGISTERS: usize = 4096;
 
-/// The normal deviations beyond which a quarter of what [`CONFIDENCE`] leaves lies.
+/// The normal deviations beyond which a quarter of the probability left by [`CONFIDENCE`] lies.
 const DEVIATIONS: f64 = 2.241_403;
 
-/// By how many registers there are of each run.
+/// The number of registers with each run.
 type Counts = [f64; LONGEST + 1];
 
 /// Rows of cells, each with registers of HyperLogLog's kind and the keys of those of its pairs whose hashes are smallest. A pair's hash and
 /// its place among the four are the same in all rows: a key with the share q of the pairs of its cells is in none of three rows with a
 /// probability of (∏ₖ₌₁³ k(1 − q) / (q + k(1 − q)))⁴.
 ///
-/// A pair goes to the same register in all rows, with the same run. So of a key's cells the least of each register is no less
-/// than what the key alone would have made it, and others add to it only where they do in all rows: that is nearer than the least of the
-/// rows' estimates, which the paper takes. What others make of it on average is taken off: the estimate is the number of pairs that
-/// together with others as the cells have them, spreaders and all, would have led to what is seen.
+/// A pair goes to the same register in all rows, with the same run. So the minimum of each register over a
+/// key's cells is no less than the key alone would have made it, and other keys add to it only where they do
+/// in all rows: that is more accurate than the least of the rows' estimates, which the paper uses. The
+/// average contribution of others is subtracted: the estimate is the number of pairs that, together with
+/// others as in the cells, spreaders included, would have led to the observed registers.
 ///
-/// Bounds, with 95 %: the registers' error (that of HyperLogLog) on both sides, and below it the most that others have in the emptiest of
-/// the key's cells (Markov's inequality in each row, with the mean over the columns).
+/// Bounds, with 95 %: the registers' error (that of HyperLogLog) on both sides, and on the lower side the
+/// most that others have in the emptiest of the key's cells (Markov's inequality in each row, with the mean
+/// over the columns).
 ///
-/// A cell has 4-bit registers, eight for each column, rounded to a power of two, from 64 to 4,096 (by simulation the least error from 128 KiB
-/// to 1 MiB). They are full at some 30,000 pairs each: from then on there is no upper bound.
+/// A cell has 4-bit registers, eight for each column, rounded to a power of two, from 64 to 4,096 (by
+/// simulation the least error from 128 KiB to 1 MiB). They saturate at some 30,000 pairs each: from then on
+/// there is no upper bound.
 #[derive(Clone, Debug)]
 pub struct SpreadSketch<K: Key> {
     config: GridConfig<Self>,
     rows: Rows,
-    /// Of the register and of the run.
+    /// Hashes of the register and of the run.
     hashes: [RowHash; 2],
     /// Two in a byte, cell by cell.
     registers: Box<[u8]>,
-    /// The smallest hash of each candidate's place, by which its key came there; `NONE` where none did.
+    /// The smallest hash at each candidate's place, with which its key was placed there; `NONE` where none
+    /// did.
     depths: Box<[u32]>,
     keys: Box<[K]>,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Registers of a cell where a row has this many columns.
+/// Registers of a cell if a row has this many columns.
 fn registers(columns: usize) -> usize {
     (1 << (8 * columns).ilog2()).clamp(64, MOST_REGISTERS)
 }
@@ -90,7 +94,7 @@ impl Mark {
 
 /// What other keys have in a key's cells.
 struct Others {
-    /// Of cells, the share whose registers have no longer run of theirs than each.
+    /// The share of cells whose registers have no longer run than each.
     up_to: Counts,
     /// In the emptiest cell, with all but an eightieth of the probability.
     most: f64,
@@ -127,7 +131,7 @@ impl<K: Key> SpreadSketch<K> {
         &self.registers[cell * bytes..][..bytes]
     }
 
-    /// Of several cells, register by register, the least or the most.
+    /// The minimum or maximum of several cells, register by register.
     fn fold(&self, cells: impl Iterator<Item = usize>, which: impl Fn(u8, u8) -> u8 + Copy) -> Counts {
         let mut folded = [0; MOST_REGISTERS / 2];
         let folded = &mut folded[..registers(self.config.width) / 2];
@@ -154,7 +158,7 @@ impl<K: Key> SpreadSketch<K> {
         Others { up_to, most: all / width as f64 * 80_f64.powf(1.0 / rows as f64) }
     }
 
-    /// Registers as they come about on average in the least of a key's cells, where it has `own` pairs for each register.
+    /// The expected registers in the minimum of a key's cells, if it has `own` pairs for each register.
     fn expected(&self, own: f64, others: &Others) -> Counts {
         let size = registers(self.config.width) as f64;
         let mut below = 0.0;
@@ -169,15 +173,15 @@ impl<K: Key> SpreadSketch<K> {
         })
     }
 
-    /// Of a key's cells the least of each register.
+    /// The minimum of each register over a key's cells.
     fn least(&self, key: &K) -> Counts {
         self.fold(self.rows.places(key.hash(&self.config.seed)), u8::min)
     }
 
-    /// The pairs of a key whose cells have these.
+    /// The pairs of a key whose cells have these registers.
     fn of_least(&self, mut counts: Counts, others: &Others) -> Estimate {
         let size = registers(self.config.width);
-        // Where less than an eighth is below its end, that tells little.
+        // If less than an eighth is below saturation, the estimate is unreliable.
         let is_full = counts[LONGEST] > 0.875 * size as f64;
         if counts[LONGEST] >= size as f64 {
             // As if one were, of which the estimate is finite.
@@ -265,7 +269,7 @@ impl<K: Key> ContactBurst<K> for SpreadSketch<K> {
 }
 
 impl<K: Key> SpreadSketch<K> {
-    /// Of two that are as deep the same one in whatever order they come.
+    /// Of two equally deep keys the same one is kept in any order.
     #[inline(always)]
     fn nominate(&mut self, place: usize, depth: u32, key: K) {
         if depth <= self.depths[place] && (depth, key) < (self.depths[place], self.keys[place]) {
@@ -287,7 +291,7 @@ impl<K: Key> Merge for SpreadSketch<K> {
 }
 
 impl<K: Key> Spreaders<K> for SpreadSketch<K> {
-    /// Looks at a third of the sketch, for what others have: tens of microseconds in 1 MiB.
+    /// Reads a third of the sketch, for the contribution of others: tens of microseconds in 1 MiB.
     fn contacts(&self, key: &K) -> Estimate {
         self.of_least(self.least(key), &self.others())
     }
@@ -300,7 +304,7 @@ impl<K: Key> Spreaders<K> for SpreadSketch<K> {
         keys.dedup();
         let others = self.others();
         let all = keys.into_iter().map(|key| (key, self.least(&key)));
-        // What others made of it is only taken off.
+        // Only the contribution of others is subtracted.
         let may_be = all.filter(|(_, counts)| estimate(counts) >= threshold);
         let spreaders = may_be.map(|(key, counts)| (key, self.of_least(counts, &others)));
         HeavyKeys::new(spreaders.filter(|(_, contacts)| contacts.value >= threshold).collect(), false)
@@ -342,12 +346,13 @@ mod tests {
             }
             promise.must_hold();
             assert_eq!(found, 25);
-            // Of the widest grid the lower bound says something.
+            // With the widest grid the lower bound is not trivial.
             assert!(columns < 40 || rows < 3 || lower > 2_000.0, "{lower}");
         }
     }
 
-    /// What others add is taken off: the mean is that of HyperLogLog, whose bias is a hundredth of its error.
+    /// The contribution of others is subtracted: the mean is that of HyperLogLog, whose bias is a hundredth
+    /// of its error.
     #[test]
     fn estimates_are_nearly_unbiased() {
         let (sizes, seeds) = ([4_000, 1_000, 500], 60);
@@ -367,8 +372,9 @@ mod tests {
         }
     }
 
-    /// Where most cells hold a spreader too, what is taken off is what others have in all of a key's cells, not as much as the typical cell
-    /// has. With twice as many they lie further apart, as it is chance whether all of a key's cells have another's.
+    /// If most cells hold a spreader too, the contribution of others in all of a key's cells is subtracted,
+    /// not that of the typical cell. With twice as many spreaders the estimates vary more, as it is chance
+    /// whether all of a key's cells have another one.
     #[test]
     fn many_spreaders_are_not_taken_off_each_other() {
         for (spreaders, off, low) in [(100_u16, 0.05, 0.02), (200, 0.15, 0.15)] {
@@ -480,7 +486,7 @@ mod tests {
         assert_eq!(counts(sketch.cell(0))[LONGEST], 1.0);
     }
 
-    /// Who knows another seed can choose others that fill few registers at that one alone.
+    /// Peers chosen with knowledge of another seed fill few registers for that seed only.
     #[test]
     fn a_stream_made_against_one_seed_does_not_hurt_another() {
         let (known, secret) = (Seed::new(1), Seed::new(2));

@@ -1,20 +1,20 @@
-//! The traits: what every structure does, and what can be asked of some.
+//! The traits: what every structure does, and the queries that some answer.
 
 use super::{Estimate, SketchError, Unmergeable};
 use packet::{Key, Seed};
 use std::fmt;
 
-/// Updates whose memory is on its way at a time.
+/// Updates whose memory is prefetched at a time.
 pub(crate) const BURST: usize = 64;
 
-/// A packet as summaries take it.
+/// A packet in the form for summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Update<K> {
     /// Its flow key.
     pub key: K,
     /// The key's hash by the seed of the summary's configuration.
     pub hash: u64,
-    /// 1 where packets are counted, else its bytes.
+    /// 1 if packets are counted, else its bytes.
     pub weight: u64,
 }
 
@@ -26,18 +26,18 @@ impl<K: Key> Update<K> {
     }
 }
 
-/// A packet as summaries take it that count with how many different others a key has to do.
+/// A packet in the form for summaries that count the distinct peers of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contact<K> {
-    /// Whose others are counted, as a source address.
+    /// The key whose peers are counted, such as a source address.
     pub key: K,
-    /// A secret hash of the key and the other together: equal where both are.
+    /// A secret hash of the key and the peer together.
     pub pair: u64,
 }
 
 impl<K: Key> Contact<K> {
-    /// Of a key and of what has `both` the key and the other (for sources of many destinations, both addresses), by the seed of
-    /// the summary's configuration.
+    /// The contact of a key; `both` consists of the key and the peer (for sources of many destinations, both
+    /// addresses), by the seed of the summary's configuration.
     #[inline(always)]
     pub fn new(key: K, both: K, seed: &Seed) -> Self {
         Self { key, pair: both.hash(seed) }
@@ -50,7 +50,7 @@ pub trait Configuration: Clone + PartialEq + fmt::Display {
     /// The largest structure that takes no more than `bytes`, with the other parameters at their defaults.
     ///
     /// # Errors
-    /// Memory below the least, with the least.
+    /// If the memory is below the least, with the least.
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError>;
 
     /// Memory that the structure's arrays will take.
@@ -60,34 +60,35 @@ pub trait Configuration: Clone + PartialEq + fmt::Display {
     fn seed(&self) -> &Seed;
 }
 
-/// A structure that a stream is summarised into.
+/// A structure that summarises a stream.
 pub trait Summary: Sized {
-    /// What it is made from.
+    /// Its configuration.
     type Configuration: Configuration;
 
-    /// An empty one. All its memory is taken here.
+    /// An empty one. All its memory is allocated here.
     ///
     /// # Errors
-    /// A size of zero or too large, or memory that the machine does not have.
+    /// If a size is zero or too large, or the memory cannot be allocated.
     fn new(configuration: &Self::Configuration) -> Result<Self, SketchError>;
 
-    /// What it was made from.
+    /// The configuration.
     fn configuration(&self) -> &Self::Configuration;
 
-    /// Forgets all that it saw and keeps its memory: the same as a new one.
+    /// Clears it and keeps its memory: the result equals a new one.
     fn reset(&mut self);
 
     /// Memory of its arrays and tables.
     fn bytes(&self) -> usize;
 }
 
-/// Taking packets. Apart from [`Summary`], because what needs only the hash takes keys of any kind.
+/// Counts packets. Separate from [`Summary`], because structures that need only the hash accept keys of any
+/// kind.
 pub trait UpdateBurst<K>: Summary {
     /// Counts a burst: no allocation, no lock, no clock.
     fn update_burst(&mut self, burst: &[Update<K>]);
 
-    /// Counts a packet of each of these keys, which it hashes by its own seed: for those who have not hashed them already. Arrays that
-    /// no cache holds hash while they wait for memory.
+    /// Counts a packet of each of these keys, which it hashes by its own seed: for callers that have not
+    /// hashed them already. Arrays larger than the caches hash while they wait for memory.
     fn count_keys(&mut self, keys: &[K])
     where
         K: Key,
@@ -103,18 +104,19 @@ pub trait UpdateBurst<K>: Summary {
     }
 }
 
-/// Taking contacts.
+/// Counts contacts.
 pub trait ContactBurst<K>: Summary {
     /// Counts a burst: no lock, no clock, no allocation.
     fn contact_burst(&mut self, burst: &[Contact<K>]);
 }
 
-/// Two summaries of two streams become one of both. What loses its bound by that does not implement it.
+/// Merges the summaries of two streams into one of both. Structures that would lose their bound do not
+/// implement it.
 pub trait Merge: Summary {
-    /// Takes what `other` counted into `self`.
+    /// Adds what `other` counted to `self`.
     ///
     /// # Errors
-    /// Where the configurations differ, with both; nothing was changed then.
+    /// If the configurations differ, with both; nothing is changed then.
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable>;
 }
 
@@ -124,7 +126,7 @@ pub trait Frequency<K>: Summary {
     fn estimate(&self, key: &K) -> Estimate;
 }
 
-/// "Which flows had much?"
+/// "Which flows are heavy?"
 pub trait HeavyHitters<K>: Summary {
     /// The flows that had `threshold` or more by their estimate, the largest first.
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K>;
@@ -135,12 +137,13 @@ pub trait HeavyHitters<K>: Summary {
 pub struct HeavyKeys<K> {
     /// Keys with their estimates, the largest first; of differences, the largest either way.
     pub keys: Vec<(K, Estimate)>,
-    /// True where there may be more: the search ended at a bound of its own, or too few flows are kept beside the structure.
+    /// True if there may be more: the search ended at its own bound, or too few flows are kept next to the
+    /// structure.
     pub is_cut_short: bool,
 }
 
 impl<K: Ord + Copy> HeavyKeys<K> {
-    /// All that was found, in any order.
+    /// Sorts what was found, which may be in any order.
     pub fn new(mut keys: Vec<(K, Estimate)>, is_cut_short: bool) -> Self {
         // Equal ones by key, so that the same summary always gives the same list.
         let order = |a: &Estimate, b: &Estimate| b.value.abs().total_cmp(&a.value.abs());
@@ -155,11 +158,11 @@ pub trait Cardinality: Summary {
     fn distinct(&self) -> Estimate;
 }
 
-/// "With how many different others did each key have to do?" (super-spreaders: scans, floods, worms)
+/// "How many distinct peers did each key have?" (super-spreaders: scans, floods, worms)
 pub trait Spreaders<K>: Summary {
-    /// The number of different others of `key`.
+    /// The number of distinct peers of `key`.
     fn contacts(&self, key: &K) -> Estimate;
 
-    /// The keys that had `threshold` different others or more by their estimate, the largest first.
+    /// The keys that had `threshold` distinct peers or more by their estimate, the largest first.
     fn spreaders(&self, threshold: u64) -> HeavyKeys<K>;
 }

@@ -1,4 +1,5 @@
-//! A counter array that can say which flows are heavy: the keys with the largest estimates are kept beside it.
+//! A counter array that can say which flows are heavy: the keys with the largest estimates are kept next to
+//! it.
 
 use super::candidates::{Candidates, MOST};
 use super::counter_array::Observer;
@@ -12,10 +13,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Candidates where memory is all that was said.
+/// Candidates if only the memory is given.
 const USUAL_CANDIDATES: usize = 1024;
 
-/// A counter array's configuration, and how many flows are kept beside it.
+/// A counter array's configuration, and the number of flows kept next to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TrackedConfig<K, P> {
     array: ArrayConfig<P>,
@@ -27,10 +28,10 @@ impl<K: Key, P: Policy> TrackedConfig<K, P> {
     /// The array, with `candidates` flows. Wu's global heavy hitter is one.
     ///
     /// # Errors
-    /// No candidates, or more than 16 million.
+    /// If there are no candidates, or more than 16 million.
     pub fn new(array: ArrayConfig<P>, candidates: usize) -> Result<Self, SketchError> {
         SketchError::check_size(P::KIND, "number of candidates", candidates, 1, MOST)?;
-        // Each packet's counters are looked at.
+        // Each packet's counters are read.
         Ok(Self { array: array.whole(), candidates, key: PhantomData })
     }
 
@@ -39,14 +40,14 @@ impl<K: Key, P: Policy> TrackedConfig<K, P> {
         &self.array
     }
 
-    /// How many flows are kept.
+    /// The number of flows that are kept.
     pub fn candidates(&self) -> usize {
         self.candidates
     }
 }
 
 impl<K: Key, P: Policy> Configuration for TrackedConfig<K, P> {
-    /// A thousand candidates, or as many as take a quarter of the memory, and the array with the rest.
+    /// A thousand candidates, or a quarter of the memory for them, and the rest for the array.
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
         let one = Candidates::<K>::bytes_of(1);
         let mut candidates = (bytes / 4 / one).clamp(1, USUAL_CANDIDATES);
@@ -79,7 +80,8 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
     }
 }
 
-/// See the module's head. What is not linear has no merge, so that this does not compile:
+/// See the module's documentation. Policies that are not linear cannot be merged, so that this does not
+/// compile:
 ///
 /// ```compile_fail,E0277
 /// # use summary::sketch::{Conservative, Merge, Tracked};
@@ -87,13 +89,13 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
 /// merges::<Tracked<packet::KeyV4, Conservative>>();
 /// ```
 ///
-/// A flow's estimate is compared with the candidates' at each of its packets; the answer asks the
-/// array again.
+/// A flow's estimate is compared with the candidates' at each of its packets; the answer queries the array
+/// again.
 ///
-/// Where estimates only grow (Count-Min, conservative update), every flow with an estimate of the threshold or more is in the
-/// answer, unless as many others as there are candidates had at least as much when its last packet came; where they have the
-/// threshold, the answer says that it is cut short. Under the other policies estimates move both ways, and a flow near the
-/// threshold can be missed.
+/// Where estimates only grow (Count-Min, conservative update), every flow with an estimate of the threshold
+/// or more is in the answer, unless as many others as there are candidates had at least as much when its last
+/// packet arrived; if they reach the threshold, the answer states that it is cut short. Under the other
+/// policies estimates move both ways, and a flow near the threshold can be missed.
 #[derive(Clone, Debug)]
 pub struct Tracked<K: Key, P: Policy> {
     configuration: TrackedConfig<K, P>,
@@ -166,8 +168,8 @@ impl<K: Key, P: Policy> HeavyHitters<K> for Tracked<K, P> {
 }
 
 impl<K: Key, P: Linear> Merge for Tracked<K, P> {
-    /// Both arrays' sums, and of both sides' candidates those with the largest estimates by them: a flow that was
-    /// scattered over several is found where it is a candidate in one.
+    /// Adds the arrays, and keeps those of both sides' candidates with the largest estimates in the sum: a
+    /// flow that is scattered over several arrays is found if it is a candidate in one.
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.configuration, &other.configuration)?;
         self.array.merge(&other.array)?;
@@ -180,7 +182,7 @@ impl<K: Key, C: Cell> Tracked<K, Conservative<C>> {
     /// As [`CounterArray::merge_disjoint`], with both sides' candidates.
     ///
     /// # Errors
-    /// Where the configurations differ, with both; nothing was changed then.
+    /// If the configurations differ, with both; nothing is changed then.
     pub fn merge_disjoint(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.configuration, &other.configuration)?;
         self.array.merge_disjoint(&other.array)?;
@@ -190,7 +192,8 @@ impl<K: Key, C: Cell> Tracked<K, Conservative<C>> {
 }
 
 impl<K: Key, P: Policy> Tracked<K, P> {
-    /// Of both sides' candidates those with the largest estimates by the array, which has both sides' packets.
+    /// Keeps those of both sides' candidates with the largest estimates in the array, which has both sides'
+    /// packets.
     fn add_candidates(&mut self, other: &Self) {
         self.candidates.merge(&other.candidates, |hash| self.array.rank_hash(hash));
     }
@@ -200,11 +203,11 @@ impl<K: Key, P: Signed> Tracked<K, P>
 where
     P::Cell: SignedCell,
 {
-    /// The candidates of either side that changed by `threshold` or more since `earlier`, either way: estimates are
-    /// differences.
+    /// The candidates of either side that changed by `threshold` or more since `earlier`, up or down:
+    /// estimates are differences.
     ///
     /// # Errors
-    /// Where the configurations differ, with both.
+    /// If the configurations differ, with both.
     pub fn changes_since(&self, earlier: &Self, threshold: u64) -> Result<HeavyKeys<K>, Unmergeable> {
         Unmergeable::check(&self.configuration, &earlier.configuration)?;
         let mut difference = self.array.clone();

@@ -8,15 +8,15 @@ use super::{
     Configuration, Estimate, Merge, Quantiles, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 
-/// A fixed number of the weights of its updates (sizes of packets or flows, times in nanoseconds), each as likely as every other; keys
-/// and hashes are not used. Most values cost a decrement.
+/// A fixed number of the weights of its updates (sizes of packets or flows, times in nanoseconds), each with
+/// the same probability; keys and hashes are not used. Most values cost a decrement.
 ///
 /// Quantiles are those of the sample. Their bounds are of ranks: with a confidence of 95 % no share of n values is off by more than
 /// √(ln(2 / 0.05) / 2n) (Dvoretzky, Kiefer, Wolfowitz 1956, with Massart's constant), 0.75 % for 32,768 values (256 KiB). As long as all
 /// values are kept, they are exact.
 ///
-/// Samples of equal seeds take the same positions of their streams, so that what they miss may be alike: bounds of merged ones are
-/// √2 times as wide.
+/// Samples of equal seeds take the same positions of their streams, so that their errors may be correlated:
+/// bounds of merged ones are √2 times as wide.
 #[derive(Clone, Debug)]
 pub struct ValueReservoir {
     config: GridConfig<Self>,
@@ -41,7 +41,7 @@ impl Grid for ValueReservoir {
 }
 
 impl ValueReservoir {
-    /// How many values there were.
+    /// The number of values.
     pub fn total(&self) -> u64 {
         self.reservoir.seen()
     }
@@ -106,7 +106,8 @@ impl<K> UpdateBurst<K> for ValueReservoir {
     }
 }
 
-/// A uniform sample of both streams: from each as many as one of both would have (hypergeometrically distributed), any of its own.
+/// A uniform sample of both streams: from each the number that one sample of both would have
+/// (hypergeometrically distributed), chosen at random.
 impl Merge for ValueReservoir {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
@@ -139,7 +140,7 @@ impl Merge for ValueReservoir {
         draw.join(&other.reservoir);
         self.least = self.least.min(other.least);
         self.most = self.most.max(other.most);
-        // While all were kept none was missed alike.
+        // While all are kept there is no common error.
         self.is_merged = self.is_merged || other.is_merged || !is_all;
         Ok(())
     }
@@ -157,7 +158,8 @@ impl Quantiles for ValueReservoir {
         if off == 0.0 {
             return Some(Estimate::exact(at(rank as usize)));
         }
-        // This many of the sample are not above the value of this rank, at the least, and this many below it, at the most.
+        // This many of the sample are not above the value of this rank, at least, and this many below it, at
+        // most.
         let not_above = (number * ((rank + 1.0) / total - off)).ceil();
         let below = (number * (rank / total + off)).floor();
         let value = at((q * (number - 1.0)) as usize);
@@ -209,7 +211,7 @@ mod tests {
             for part in [&updates[2_000..2_050], &updates[2_050..4_000]] {
                 merged.merge(&oracle::summary_of(&config(200, number), part)).expect("equal");
             }
-            // One that was merged goes on.
+            // One that was merged continues.
             merged.update_burst(&updates[4_000..]);
             assert_eq!((one.total(), merged.total()), (5_000, 5_000));
             let q = (number as f64 * 0.37).fract();
@@ -221,7 +223,7 @@ mod tests {
         merged_ones.must_hold();
     }
 
-    /// Two streams that are alike, by equal seeds: each takes what the other takes.
+    /// Two equal streams with equal seeds: both samples take the same positions.
     #[test]
     fn samples_that_miss_alike_are_within_the_bounds() {
         let mut promise = Promise::default();
@@ -251,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Every value of two streams is in the merged sample as often as every other.
+    /// Every value of two streams is in the merged sample with the same frequency.
     #[test]
     fn a_merged_sample_is_uniform() {
         const SEEDS: u64 = 4_000;

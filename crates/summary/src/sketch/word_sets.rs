@@ -1,5 +1,5 @@
-//! The Reversible sketch for keys of any length, as Wu et al. build it (2016, section 2.2.2 and Algorithm 5): each counter keeps
-//! which values its keys' bytes had.
+//! The Reversible sketch for keys of any length, as Wu et al. build it (2016, section 2.2.2 and Algorithm 5):
+//! each counter keeps the values of its keys' bytes.
 
 use super::count_min::count_min;
 use super::counters::add;
@@ -14,11 +14,11 @@ use std::marker::PhantomData;
 
 /// Words of the set of one byte's values, a bit each.
 pub(crate) const SET: usize = 4;
-/// Updates at a time: each is on its way to dozens of cache lines.
+/// Updates at a time: each prefetches dozens of cache lines.
 pub(crate) const BURST: usize = 8;
-/// Bytes of keys that a search intersects, lists and puts together before it gives up: about a second.
+/// Bytes of keys that a search intersects, lists and combines before it stops: about a second.
 const MOST_STEPS: u64 = 1 << 27;
-/// What its rows are drawn for.
+/// The purpose of its rows.
 pub(crate) const PURPOSE: u64 = 0x5e75;
 /// The most bytes of a key.
 pub(crate) const MOST_KEY: usize = 40;
@@ -26,10 +26,10 @@ pub(crate) const MOST_KEY: usize = 40;
 /// Counters with the sets of values that each byte of their keys had: 33 bytes for each byte of a key, so that a counter of
 /// an IPv4 5-tuple takes half a kilobyte.
 ///
-/// Heavy keys are found by intersecting the sets of one heavy counter a row; what is left of each byte is put together to
-/// candidates, of which those count that lie in just these counters. Answers and bounds are those of Count-Min. Each flow with the
-/// threshold or more is found, unless the answer says that the search was cut short, as where many flows share each
-/// counter.
+/// Heavy keys are found by intersecting the sets of one heavy counter a row; the remaining values of each
+/// byte are combined into candidates, of which those are kept that lie in exactly these counters. Answers and
+/// bounds are those of Count-Min. Each flow with the threshold or more is found, unless the answer states
+/// that the search was cut short, as when many flows share each counter.
 #[derive(Clone, Debug)]
 pub struct ReversibleSets<K: ByteKey> {
     config: GridConfig<Self>,
@@ -57,12 +57,12 @@ impl<K: ByteKey> Grid for ReversibleSets<K> {
 }
 
 impl<K: ByteKey> ReversibleSets<K> {
-    /// Updates that met a counter at its end, and could not be counted in full.
+    /// Updates of a saturated counter that could not be counted in full.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
 
-    /// A cell as another sketch had it: its counter, which may be larger than one here, and its sets.
+    /// Sets a cell to that of another sketch: its counter, which may be larger than one here, and its sets.
     pub(crate) fn set(&mut self, cell: usize, count: u64, sets: impl Iterator<Item = u64>) {
         let cell = &mut self.words[cell * stride(K::BYTES)..][..stride(K::BYTES)];
         let (count, over) = add(0, count);
@@ -71,12 +71,12 @@ impl<K: ByteKey> ReversibleSets<K> {
         cell[1..].iter_mut().zip(sets).for_each(|(word, set)| *word = set);
     }
 
-    /// Weight of all updates that another sketch had.
+    /// Sets the weight of all updates to that of another sketch.
     pub(crate) fn set_total(&mut self, total: u64) {
         self.total = total;
     }
 
-    /// True where both hold the same.
+    /// True if both hold the same.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn is_equal(&self, other: &Self) -> bool {
         self.words == other.words && self.total == other.total
@@ -104,7 +104,7 @@ struct Search<'a, K: ByteKey> {
 
 type Sets = [u64; MOST_KEY * SET];
 
-/// The values of a set in their order, and how many they are.
+/// The values of a set in their order, and their number.
 fn list(set: &[u64], values: &mut [u8; 256]) -> usize {
     let mut len = 0;
     for (base, word) in (0..).step_by(64).zip(set) {
@@ -117,14 +117,14 @@ fn list(set: &[u64], values: &mut [u8; 256]) -> usize {
 }
 
 impl<K: ByteKey> Search<'_, K> {
-    /// Takes work of this many bytes into account. False where it is too much.
+    /// Accounts for work on this many bytes. False if it is too much.
     fn step(&mut self, bytes: usize) -> bool {
         self.steps += bytes as u64;
         self.is_cut_short |= self.steps > MOST_STEPS || self.found.len() > MOST_FOUND;
         !self.is_cut_short
     }
 
-    /// Goes on in the next row with what is left of the sets.
+    /// Continues in the next row with what is left of the sets.
     fn go_on(&mut self, left: &Sets) {
         let row = self.chosen.len();
         if row == self.heavy.len() {
@@ -273,7 +273,7 @@ impl<K: ByteKey> HeavyHitters<K> for ReversibleSets<K> {
 
 impl<K: ByteKey> ReversibleSets<K> {
     fn search(&self, threshold: u64) -> Search<'_, K> {
-        // A counter of 0 tells of no flow.
+        // A counter of 0 indicates no flow.
         let is_heavy = |cell: &usize| u64::from(self.count(*cell)) >= threshold.max(1);
         let width = self.config.width;
         let row = |row| (row * width..(row + 1) * width).filter(is_heavy).collect();
@@ -348,7 +348,7 @@ mod tests {
         }
     }
 
-    /// One flow: an intersection a row, and its key listed and put together.
+    /// One flow: one intersection per row, and its key listed and combined.
     #[test]
     fn a_search_accounts_for_each_byte_that_it_looks_at() {
         let config = config(3, 8, 1);

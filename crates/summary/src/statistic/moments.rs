@@ -2,16 +2,16 @@
 
 /// The first two moments of a stream of samples: 32 bytes, all zero when empty.
 ///
-/// Sums of integers instead of Welford's recurrence: one multiplication and no division a sample (17 instructions
-/// with loads and stores), and nothing is rounded before somebody asks. The sum of squares cannot overflow where
-/// the sum does not, because `Σx² ≤ (Σx)²`; and the sum of a flow's gaps, bytes or inter-arrival times is at most
-/// the packets received meanwhile, its bytes, its duration: all of them 64-bit counters. Where other samples add
-/// up to 2^64 − 1 or more, the sum stays there for good, and there is no mean and no deviation, rather than a
-/// wrong one.
+/// Sums of integers instead of Welford's recurrence: one multiplication and no division a sample (17
+/// instructions with loads and stores), and nothing is rounded before a query. The sum of squares cannot
+/// overflow where the sum does not, because `Σx² ≤ (Σx)²`; and the sum of a flow's gaps, bytes or
+/// inter-arrival times is at most the packets received meanwhile, its bytes, its duration: all of them 64-bit
+/// counters. Where other samples add up to 2^64 − 1 or more, the sum stays there, and there is no mean and no
+/// deviation, rather than a wrong one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
-    /// `u64::MAX`: too large to tell.
+    /// `u64::MAX`: too large to be known.
     sum: u64,
     /// Exact while `sum` is.
     squares: u128,
@@ -37,11 +37,11 @@ impl Moments {
         (self.count > 0 && self.sum < u64::MAX).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// Standard deviation of the population (divided by the count, not by one less): the samples are all that
-    /// there were and not a selection. None with fewer than two samples, or where their sum is too large.
+    /// Standard deviation of the population (divided by the count, not by one less): the samples are the
+    /// whole population and not a selection. None with fewer than two samples, or if their sum is too large.
     ///
-    /// Squares are taken about the integer nearest to the mean, in integers, so that no digits cancel where the
-    /// deviation is small beside the mean.
+    /// Squares are taken about the integer nearest to the mean, in integers, so that no digits cancel where
+    /// the deviation is small compared with the mean.
     pub fn stddev(&self) -> Option<f64> {
         if self.count < 2 || self.sum == u64::MAX {
             return None;
@@ -58,7 +58,7 @@ impl Moments {
         Some(((about_centre as f64 - off * off / count as f64) / count as f64).sqrt())
     }
 
-    /// What [`Moments::to_words`] gave.
+    /// From the words of [`Moments::to_words`].
     #[inline(always)]
     pub(super) fn from_words([count, sum, low, high]: [u64; 4]) -> Self {
         Self { count, sum, squares: u128::from(high) << 64 | u128::from(low) }

@@ -9,7 +9,7 @@ const SCALE: i64 = 2_000_000;
 /// Markers. This many samples are kept as they are.
 const MARKERS: usize = 5;
 
-/// Which quantile a [`PSquare`] estimates: where its inner markers should stand.
+/// Which quantile a [`PSquare`] estimates: the desired positions of its inner markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantile {
     /// Desired ranks of the markers 2, 3 and 4, that is p/2, p and (1 + p)/2, in units of `1 / SCALE`.
@@ -27,30 +27,32 @@ impl Quantile {
 
 /// An estimate of one quantile: 56 bytes, all zero when empty. The same [`Quantile`] belongs to every call.
 ///
-/// Up to five samples the answer is exact: what lies at rank `1 + (n − 1)p`, interpolated between neighbours. From
-/// then on it is the third marker's height, as published, where that marker is no more than one place off its
-/// desired position. With p near 0 or 1 it cannot get there yet (p99: before 101 samples; the published answer to
-/// 20 exponential ones is a third too low as a rule), and the answer is interpolated between the two markers
-/// around that position. It never leaves the range of the samples.
+/// Up to five samples the answer is exact: the value at rank `1 + (n − 1)p`, interpolated between neighbours.
+/// From then on it is the third marker's height, as published, where that marker is no more than one place
+/// off its desired position. With p near 0 or 1 it cannot have reached it yet (p99: before 101 samples; the
+/// published answer for 20 exponential ones is usually a third too low), and the answer is interpolated
+/// between the two markers around that position. It never leaves the range of the samples.
 ///
-/// P² promises no bound on its error. Measured, p50 to p99.9: on uniform and exponential samples and on sorted
-/// ones the answer's rank is off by 2 to 6 percentage points with 20 of them, less than 0.5 with 1,000 and 0.1
-/// with 10,000 (with a Pareto tail of 1.2 by 1.1 and 0.6). Where there is nothing between two groups of samples
-/// the answer may lie there and stay far from both for hundreds of samples: the median of gaps within bursts
-/// (below 50) and between them (above 100,000, one in ten) came out some thirty times too large after 50 samples,
-/// and 10 % off after 1,000. For sizes of only two values it nears the right one as 1/n.
+/// P² promises no bound on its error. Measured, p50 to p99.9: on uniform and exponential samples and on
+/// sorted ones the answer's rank is off by 2 to 6 percentage points with 20 of them, less than 0.5 with 1,000
+/// and 0.1 with 10,000 (with a Pareto tail of 1.2 by 1.1 and 0.6). In a gap between two groups of samples the
+/// answer may stay far from both for hundreds of samples: the median of gaps within bursts (below 50) and
+/// between them (above 100,000, one in ten) was some thirty times too large after 50 samples, and 10 % off
+/// after 1,000. For sizes of only two values it converges to the right one as 1/n.
 ///
-/// Heights are `f64`: a sample is held to a relative 2^-53 (nanoseconds exactly up to 104 days), and one beyond
-/// 2^63 counts as 2^63. In an `f32` it would be 2^-24, and the steps of a marker, about 1/n of the distance to its
-/// neighbour, would be lost after some millions of samples. Desired positions are not stored: the paper's
-/// increments add up to `1 + (n − 1)p`, and its comparisons are between integers once multiplied by 2,000,000. So
-/// nothing is rounded, where stored floating-point sums drift and decide every hundredth step for p99 as they
-/// happen to.
+/// Heights are `f64`: a sample is stored with a relative precision of 2^-53 (nanoseconds exactly up to 104
+/// days), and one beyond 2^63 counts as 2^63. In an `f32` it would be 2^-24, and the steps of a marker, about
+/// 1/n of the distance to its neighbour, would be lost after some millions of samples. Desired positions are
+/// not stored: the paper's increments add up to `1 + (n − 1)p`, and its comparisons are between integers once
+/// multiplied by 2,000,000. So nothing is rounded, whereas stored floating-point sums drift and decide every
+/// hundredth step for p99 at random.
 ///
-/// Positions are 32-bit. After 2^32 − 1 samples they are halved: samples before that weigh half from then on.
+/// Positions are 32-bit. After 2^32 − 1 samples they are halved: earlier samples have half the weight from
+/// then on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PSquare {
-    /// Ascending from five samples on, the first and last being the extremes; before, the samples as they came.
+    /// Ascending from five samples on, the first and last being the extremes; before, the samples in arrival
+    /// order.
     heights: [f64; MARKERS],
     /// Positions of markers 2 to 5; the first is always at 1, and the last at the number of samples.
     positions: [u32; 4],
@@ -112,7 +114,7 @@ impl PSquare {
 
     fn halve(&mut self) {
         let [n2, n3, n4, n5] = self.positions.map(|n| n / 2);
-        // No two markers in one place: markers of an extreme quantile stand side by side.
+        // No two markers in one place: markers of an extreme quantile are adjacent.
         let n2 = n2.max(2);
         let n3 = n3.max(n2 + 1);
         let n4 = n4.max(n3 + 1).min(n5 - 1);
@@ -120,7 +122,7 @@ impl PSquare {
         self.positions = [n2.min(n3 - 1), n3, n4, n5];
     }
 
-    /// Samples that the markers stand for.
+    /// Samples that the markers represent.
     fn count(&self) -> usize {
         self.positions[3] as usize
     }
@@ -146,7 +148,7 @@ impl PSquare {
         }
     }
 
-    /// What [`PSquare::to_words`] gave.
+    /// From the words of [`PSquare::to_words`].
     #[inline(always)]
     pub(super) fn from_words(words: [u64; 7]) -> Self {
         let [a, b, c, d, e, low, high] = words;
@@ -181,8 +183,8 @@ fn is_off(distance: i64) -> bool {
     !(-SCALE < distance && distance < SCALE)
 }
 
-/// Moves marker `i` by one place towards its desired position, which is `ahead` of it, unless a neighbour is in
-/// the way.
+/// Moves marker `i` by one place towards its desired position, which is `ahead` of it, unless a neighbour
+/// blocks it.
 #[inline(always)]
 fn step(q: &mut [f64; MARKERS], n: &mut [i64; MARKERS], i: usize, ahead: i64) {
     let (left, right) = (n[i] - n[i - 1], n[i + 1] - n[i]);
@@ -248,7 +250,7 @@ mod tests {
             ( 0.09, [0.02, 0.50, 4.44, 17.22, 38.62], [6, 10, 15, 19]),
             (11.37, [0.02, 0.50, 4.44, 17.22, 38.62], [6, 10, 16, 20]),
         ];
-        // Whole numbers of hundredths: the algorithm does not mind the unit.
+        // Whole numbers of hundredths: the algorithm is independent of the unit.
         let hundredths = |x: f64| (x * 100.0).round() as u64;
         let mut p_square = PSquare::default();
         for x in first {
@@ -259,8 +261,8 @@ mod tests {
             p_square.add(&MEDIAN, hundredths(x));
             assert_eq!(p_square.positions, positions, "after {x}");
             for (ours, published) in p_square.heights.iter().zip(heights) {
-                // The authors rounded to two decimals on the way, and went on with that: exact fractions give
-                // 17.2039 at the end where 17.22 is printed.
+                // The authors rounded to two decimals on the way, and continued with those: exact fractions
+                // give 17.2039 at the end where 17.22 is printed.
                 assert!((ours / 100.0 - published).abs() < 0.0165, "{ours} {published} after {x}");
             }
             assert_eq!(p_square.estimate(&MEDIAN), Some(p_square.heights[2]));
@@ -273,8 +275,8 @@ mod tests {
         }
     }
 
-    /// A parabola that just reaches the neighbour's height is no good: the comparison is a strict one, and the line is
-    /// taken.
+    /// A parabola that just reaches the neighbour's height is rejected: the comparison is strict, and the
+    /// line is used.
     #[test]
     fn a_tie_is_linear() {
         let quantile = Quantile::new(990_000);
@@ -286,13 +288,14 @@ mod tests {
         assert_eq!((p_square.heights[1], p_square.positions[0]), (25.0, 3));
     }
 
-    /// At the end of 32 bits the markers keep their heights, their order and their ranks, and go on.
+    /// At the limit of 32 bits the markers keep their heights, their order and their ranks, and continue.
     #[test]
     fn positions_are_halved() {
         for millionths in [0, 1, 500_000, 990_000, 999_999, 1_000_000] {
             let quantile = Quantile::new(millionths);
             let desired = |i: usize, n5: u32| 1 + (i64::from(n5) - 1) * quantile.ranks[i] / SCALE;
-            // Where the markers stand after this many samples, two of them at an end if the quantile lies there.
+            // The markers' positions after this many samples, two of them at an end if the quantile lies
+            // there.
             let last = u32::MAX;
             let n4 = desired(2, last).clamp(4, i64::from(last) - 1);
             let n3 = desired(1, last).clamp(3, n4 - 1);

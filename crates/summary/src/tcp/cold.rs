@@ -1,19 +1,20 @@
-//! The cold part of a stream: what is touched only where something is missing or out of place.
+//! The cold part of a stream: what is touched only if something is missing or out of order.
 
 use super::holes::{Holes, MAX_HOLES};
 
-/// What is kept of a stream beside [`HotStream`](super::HotStream). 160 bytes. It need not be initialised for a
-/// new connection: the hot part knows whether it is in use.
+/// What is kept of a stream in addition to [`HotStream`](super::HotStream). 160 bytes. It need not be
+/// initialised for a new connection: the hot part knows whether it is in use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ColdStream {
     pub(super) holes: Holes,
     /// When the stream was picked up without its SYN, nanoseconds.
     pub(super) picked_up_ns: u64,
-    /// Where a segment or an acknowledgement led that no window allows: a second one that leads there is believed.
+    /// The position of a segment or an acknowledgement beyond any allowed window: a second one there is
+    /// trusted.
     pub(super) stray: Option<u32>,
-    /// Bytes that large holes may still take on trust.
+    /// Bytes that large holes may still cover on trust.
     pub(super) trust: u32,
-    /// Up to here the stream was seen when `trust` was last reckoned.
+    /// The end of the stream when `trust` was last computed.
     pub(super) trusted_to: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Hot and cold parts of one connection together, for whoever has no arenas for them.
+//! Hot and cold parts of one connection together, for callers without arenas for them.
 
 use super::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 
@@ -21,7 +21,8 @@ impl Connection {
         }
     }
 
-    /// What was booked since the last time, by direction: what a window has when it ends. Undecided holes stay.
+    /// Returns what was booked since the last call, by direction: a window's counts at its end. Undecided
+    /// holes remain.
     pub fn take(&mut self) -> [LossCounts; 2] {
         for (stream, booked) in self.hot.iter_mut().zip(&mut self.booked) {
             stream.book_rtt(booked);

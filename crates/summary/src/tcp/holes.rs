@@ -2,10 +2,10 @@
 
 use super::serial::{first, last, overlap};
 
-/// Holes that are kept of one stream.
+/// Holes that are kept per stream.
 pub(super) const MAX_HOLES: usize = 8;
 
-/// What is known of a hole beside its extent.
+/// What is known of a hole in addition to its extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// Skipped at this time.
@@ -14,7 +14,7 @@ pub(super) enum Evidence {
     AckedYoung,
     /// Skipped, and acknowledged by the peer at this time, later than that.
     AckedOld,
-    /// The acknowledgement at this time was the first to tell of it.
+    /// The acknowledgement at this time was the first to indicate it.
     AckedUnseen,
 }
 
@@ -41,7 +41,7 @@ impl Hole {
         }
     }
 
-    /// Nanoseconds from the evidence to `now`; 0 where time went backwards.
+    /// Nanoseconds from the evidence to `now`; 0 if time went backwards.
     pub(super) fn age(&self, now: u64) -> u64 {
         let age = (now << 2).wrapping_sub(self.stamp & !3);
         if age.cast_signed() < 0 { 0 } else { age >> 2 }
@@ -52,7 +52,7 @@ impl Hole {
         self.end.wrapping_sub(self.start)
     }
 
-    /// True where it lies so far behind `next` that its sequence numbers will soon mean others.
+    /// True if it is so far below `next` that its sequence numbers will soon be reused.
     pub(super) fn is_stale(&self, next: u32) -> bool {
         next.wrapping_sub(self.start) > 1 << 30
     }
@@ -109,12 +109,12 @@ impl Holes {
         self.len == 0
     }
 
-    /// Forgets all.
+    /// Removes all.
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Takes the new list; returns the oldest hole where there is one too many.
+    /// Takes the new list; returns the oldest hole if there is one too many.
     fn replace(&mut self, changed: &Changed) -> Option<Hole> {
         let too_many = usize::from(changed.len > MAX_HOLES);
         let kept = &changed.list[too_many..changed.len];
@@ -123,7 +123,7 @@ impl Holes {
         (too_many != 0).then_some(changed.list[0])
     }
 
-    /// Adds a hole behind all others; returns the one that is pushed out.
+    /// Adds a hole after all others; returns the one that is displaced.
     pub(super) fn open(&mut self, hole: Hole) -> Option<Hole> {
         let mut changed = Changed::new();
         self.as_slice().iter().for_each(|hole| changed.push(*hole));
@@ -131,8 +131,8 @@ impl Holes {
         self.replace(&changed)
     }
 
-    /// Takes `[start, end)` out of the holes and shows each hole that had some of it. Returns the one that is
-    /// pushed out where a hole is split and there are too many.
+    /// Removes `[start, end)` from the holes and passes on each hole that contained some of it. Returns the
+    /// one that is displaced if a hole is split and there are too many.
     pub(super) fn fill(&mut self, start: u32, end: u32, mut filled: impl FnMut(&Hole)) -> Option<Hole> {
         let mut changed = Changed::new();
         for hole in self.as_slice() {
@@ -147,8 +147,8 @@ impl Holes {
         self.replace(&changed)
     }
 
-    /// Notes that the peer acknowledged all before `ack`. Returns the hole that is pushed out where one is split
-    /// and there are too many.
+    /// Records that the peer acknowledged everything before `ack`. Returns the hole that is displaced if one
+    /// is split and there are too many.
     pub(super) fn acknowledge(&mut self, ack: u32, now: u64, window_ns: u64) -> Option<Hole> {
         let mut changed = Changed::new();
         for hole in self.as_slice() {
@@ -159,7 +159,7 @@ impl Holes {
         self.replace(&changed)
     }
 
-    /// Takes out the holes that `is_decided` picks, and shows them.
+    /// Removes the holes that `is_decided` selects, and passes them on.
     pub(super) fn take(&mut self, mut is_decided: impl FnMut(&Hole) -> bool, mut decided: impl FnMut(&Hole)) {
         let mut changed = Changed::new();
         for hole in self.as_slice() {
@@ -172,7 +172,7 @@ impl Holes {
         self.replace(&changed);
     }
 
-    /// True where a hole was acknowledged and is still undecided.
+    /// True if a hole was acknowledged and is still undecided.
     pub(super) fn has_acked(&self) -> bool {
         self.as_slice().iter().any(Hole::is_acked)
     }

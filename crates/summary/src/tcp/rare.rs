@@ -1,4 +1,5 @@
-//! The path of every other segment: it opens, fills or decides holes, repeats, sets up, ends, or makes no sense.
+//! The path of every other segment: those that open, fill or decide holes, are repeated, set up or end a
+//! connection, or are implausible.
 
 use super::cold::ColdStream;
 use super::holes::{Evidence, Hole};
@@ -11,16 +12,16 @@ use super::stream::{
 };
 use flow::LossCounts;
 
-/// The reordering window is at least this long, nanoseconds: tshark's limit where it knows no round trip.
+/// The reordering window is at least this long, nanoseconds: tshark's limit if it knows no round trip.
 const MIN_REORDERING_NS: u64 = 3_000_000;
 
-/// Segment size where none was seen: the default of RFC 9293, section 3.7.1.
+/// Segment size if none was seen: the default of RFC 9293, section 3.7.1.
 const DEFAULT_SEGMENT: u32 = 536;
 
 /// No segment has more payload (jumbograms are smaller in practice).
 const MAX_PAYLOAD: u32 = 1 << 24;
 
-/// One stream with all that belongs to it.
+/// One stream with all its state.
 struct Side<'a> {
     stream: &'a mut HotStream,
     cold: &'a mut ColdStream,
@@ -31,12 +32,12 @@ struct Side<'a> {
 #[derive(PartialEq, Eq)]
 enum Verdict {
     Taken,
-    /// It lies where no window allows: nothing of it counts.
+    /// It lies beyond any allowed window: nothing of it counts.
     Stray,
 }
 
-/// Takes a segment that `direction` (0 or 1) sent and that [`track`](super::track) gave back. What it finds out is
-/// added to `booked`, by direction: also of the peer's stream, which the segment acknowledges.
+/// Takes a segment that `direction` (0 or 1) sent and that [`track`](super::track) returned. Its findings are
+/// added to `booked`, by direction, including those on the peer's stream, which the segment acknowledges.
 ///
 /// Round trips that wait in the hot part are booked too: they must belong to the same windows.
 pub fn track_rare(
@@ -76,24 +77,24 @@ pub fn track_rare(
     }
 }
 
-/// Decides all that is undecided of a stream, as at the end of its record: what was acknowledged is unseen, the
-/// rest lost. To be left out where the flow goes on in another record. The cold part is used only where
-/// [`HotStream::is_undecided`].
+/// Decides all that is undecided of a stream, as at the end of its record: what was acknowledged is unseen,
+/// the rest lost. Not to be called where the flow continues in another record. The cold part is used only
+/// where [`HotStream::is_undecided`].
 pub fn finish(stream: &mut HotStream, cold: &mut ColdStream, booked: &mut LossCounts) {
     let mut side = Side { stream, cold, booked };
     side.stream.book_rtt(side.booked);
     side.decide(|_| true);
 }
 
-/// What comes within this time after a hole opened was reordered, not lost: a quarter of the round trip, as far as
-/// both sides of the tap are known, at least 3 ms.
+/// A segment that fills a hole within this time after it opened was reordered, not lost: a quarter of the
+/// round trip, as far as both sides of the tap are known, at least 3 ms.
 fn reordering_window_ns(hot: &[HotStream; 2]) -> u64 {
     let round_trip: u64 = hot.iter().filter_map(HotStream::known_rtt).map(u64::from).sum();
     (round_trip / 4).max(MIN_REORDERING_NS)
 }
 
-/// RFC 5961, section 3: whoever sends a reset knows the sequence numbers. It ends what is undecided, no more: a
-/// reset that the receiver does not believe does no harm.
+/// RFC 5961, section 3: the sender of a reset knows the sequence numbers. A reset only ends what is
+/// undecided: a reset that the receiver rejects does no harm.
 fn reset(side: &mut Side<'_>, peer: &mut Side<'_>, segment: &Segment) {
     let (stream, other) = (&mut *side.stream, &mut *peer.stream);
     let acks_next = segment.has(flag::ACK) && other.state & UNKNOWN == 0 && segment.ack == other.next;
@@ -115,7 +116,7 @@ fn reset(side: &mut Side<'_>, peer: &mut Side<'_>, segment: &Segment) {
     }
     side.decide(|_| true);
     peer.decide(|_| true);
-    // Whoever resets acknowledges no more; what the peer still sends may.
+    // The sender of a reset acknowledges nothing more; the peer's later segments may.
     peer.stream.forget_timed();
 }
 
@@ -129,7 +130,7 @@ impl Side<'_> {
         self.cold
     }
 
-    /// Books a hole for good.
+    /// Books a hole finally.
     fn book(&mut self, hole: &Hole) {
         if hole.is_acked() {
             self.booked.unseen_byte += u64::from(hole.len());
@@ -143,7 +144,7 @@ impl Side<'_> {
         }
     }
 
-    /// Decides the holes for which the time has come.
+    /// Decides the holes whose time has passed.
     fn decide(&mut self, is_due: impl FnMut(&Hole) -> bool) {
         if self.stream.state & HOLES != 0 {
             let mut holes = self.cold().holes;
@@ -167,7 +168,7 @@ impl Side<'_> {
         self.note_holes();
     }
 
-    /// Takes the segment's place in its own stream.
+    /// Processes the segment in its own stream.
     fn sequence(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) -> Verdict {
         let end = segment.seq.wrapping_add(segment.len());
         if segment.has(flag::SYN) && (self.stream.state & UNKNOWN != 0 || segment.seq != self.stream.isn) {
@@ -185,7 +186,7 @@ impl Side<'_> {
         let position = distance(segment.seq, self.stream.next);
         if position >= 0 && self.stream.state & SKIPPED != 0 {
             self.stream.state &= !SKIPPED;
-            // A segment further ahead opens a hole of its own, and counts there.
+            // A segment further ahead opens a separate hole, and counts there.
             self.booked.hole_count += u32::from(position == 0);
         }
         match position {
@@ -213,7 +214,7 @@ impl Side<'_> {
             ..Default::default()
         };
         if before.setup & COLD != 0 {
-            // Trust is not renewed: whoever sends SYN after SYN would get it each time.
+            // Trust is not renewed: a sender of SYN after SYN would get it each time.
             (self.cold.stray, self.cold.trusted_to) = (None, end);
         }
         self.stream.note_syn(segment);
@@ -229,7 +230,7 @@ impl Side<'_> {
         let ahead = distance(stream.acked, end);
         stream.next = end;
         if is_acked && (0..reach::UNINFORMED as i32).contains(&ahead) {
-            // It had been acknowledged before: what lies between is of the past.
+            // It had been acknowledged before: what lies between is old.
             stream.next = stream.acked;
         } else if is_acked && !(-(1 << 30)..0).contains(&ahead) {
             stream.state |= UNACKED;
@@ -237,7 +238,7 @@ impl Side<'_> {
         stream.isn = segment.seq.wrapping_sub(1);
         stream.state &= !UNKNOWN;
         if segment.payload <= 1 && segment.len() == segment.payload {
-            // It may be a keep-alive, one byte behind.
+            // It may be a keep-alive, one byte back.
             stream.setup |= PROBED;
         }
         self.cold().picked_up_ns = segment.time_ns;
@@ -255,7 +256,7 @@ impl Side<'_> {
     fn in_order(&mut self, peer: &HotStream, segment: &Segment, end: u32) {
         let is_data = segment.flags & (flag::SYN | flag::FIN) == 0;
         if segment.payload == 1 && is_data && peer.state & ZERO_WINDOW != 0 {
-            // RFC 9293, section 3.8.6.1: a zero-window probe; the receiver may take the byte or not.
+            // RFC 9293, section 3.8.6.1: a zero-window probe; the receiver may accept the byte or not.
             self.stream.setup |= PROBED;
             return;
         }
@@ -295,7 +296,8 @@ impl Side<'_> {
         let payload_start = segment.payload_start();
         let payload = (payload_start, payload_start.wrapping_add(segment.payload));
 
-        // What of the segment is new here though it comes late, in sequence numbers and in bytes.
+        // The part of the segment that is new here although it arrives late, in sequence numbers and in
+        // bytes.
         let (mut new, mut new_byte) = (0, 0);
         let (mut is_reordered, mut is_late, mut late_byte) = (false, false, 0);
         let mut skips = false;
@@ -313,7 +315,8 @@ impl Side<'_> {
                     }
                     Evidence::AckedOld => (is_late, late_byte) = (true, late_byte + bytes),
                     Evidence::Open | Evidence::AckedYoung => is_reordered = true,
-                    // Only the capture was out of order: the acknowledgement came before what it acknowledges.
+                    // Only the capture was out of order: the acknowledgement was seen before what it
+                    // acknowledges.
                     Evidence::AckedUnseen => skips |= is_before(hole.start, segment.seq),
                 }
             });
@@ -355,7 +358,8 @@ impl Side<'_> {
         Verdict::Taken
     }
 
-    /// What of a segment lies before the first one seen and comes within the reordering window after it.
+    /// Handles the part of a segment that lies before the first one seen and arrives within the reordering
+    /// window after it.
     fn before_pick_up(&mut self, seen: (u32, u32), now: u64, window_ns: u64) -> (u32, u32) {
         let base = self.stream.isn.wrapping_add(1);
         let is_near = self.stream.setup & SYN_SEEN == 0
@@ -373,7 +377,7 @@ impl Side<'_> {
         self.decide(|hole| hole.is_stale(next));
     }
 
-    /// True where the stream may have come as far as `position`, which lies ahead.
+    /// True if the stream may have reached `position`, which lies ahead.
     fn is_plausible(&mut self, peer: &HotStream, position: u32) -> bool {
         let seen = self.stream.next;
         let jump = position.wrapping_sub(seen);
@@ -393,7 +397,7 @@ impl Side<'_> {
         is_plausible
     }
 
-    /// Where something led to before that is near `[start, end)`; else it is noted that this did.
+    /// The position of an earlier stray segment that is near `[start, end)`; otherwise this one is stored.
     fn confirmation(&mut self, start: u32, end: u32) -> Option<u32> {
         let cold = self.cold();
         let before = cold.stray.filter(|before| distance(start, *before).unsigned_abs() <= reach::UNINFORMED);
@@ -401,8 +405,8 @@ impl Side<'_> {
         before
     }
 
-    /// A segment where no window allows one is not believed before a second one, or an acknowledgement, leads
-    /// there.
+    /// A segment beyond any allowed window is not trusted until a second one, or an acknowledgement, confirms
+    /// the position.
     fn stray(&mut self, segment: &Segment, end: u32) -> Verdict {
         let Some(before) = self.confirmation(segment.seq, end) else { return Verdict::Stray };
         self.resynchronise(segment.seq, last(before, end));
@@ -412,7 +416,7 @@ impl Side<'_> {
         Verdict::Taken
     }
 
-    /// Takes the stream anew from `acked` to `next`; what was undecided is forgotten.
+    /// Restarts the stream from `acked` to `next`; what was undecided is discarded.
     fn resynchronise(&mut self, acked: u32, next: u32) {
         self.booked.resync_count += 1;
         let cold = self.cold();
@@ -424,7 +428,7 @@ impl Side<'_> {
         stream.forget_timed();
     }
 
-    /// Takes what the other side says of this stream.
+    /// Processes the other side's acknowledgement of this stream.
     fn acknowledgement(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) {
         let ack = segment.ack;
         if self.stream.state & UNKNOWN != 0 {
@@ -487,7 +491,7 @@ impl Side<'_> {
         self.stream.settle(ack.ack, timing);
     }
 
-    /// Takes the window that this side advertises.
+    /// Stores the window that this side advertises.
     fn window(&mut self, peer: &mut HotStream, segment: &Segment) {
         if segment.has(flag::SYN) {
             return;
@@ -515,8 +519,8 @@ impl HotStream {
         self.setup = self.setup & !SCALE | SYN_SEEN | segment.window_scale().map_or(0, |shift| shift + 1);
     }
 
-    /// Karn's rule: what was sent again cannot be timed, and neither can what waits behind it, but by the
-    /// timestamp of the new copy, where it is newer than all before (RFC 7323, section 4.1).
+    /// Karn's rule: what was retransmitted cannot be timed, and neither can what waits after it, except by
+    /// the timestamp of the new copy, if it is newer than all earlier ones (RFC 7323, section 4.1).
     fn note_sent_again(&mut self, segment: &Segment, end: u32, is_new_copy: bool) {
         let newer =
             segment.timestamps().map(|(tsval, _)| tsval).filter(|tsval| is_before(self.tsval, *tsval));
@@ -528,7 +532,7 @@ impl HotStream {
                 self.begin_again(segment, end, tsval);
             }
         } else if !is_before(segment.seq, self.timed_end[0]) {
-            // It lies behind the copy that is timed.
+            // It lies after the copy that is timed.
         } else if self.timed_end[0] != end {
             self.forget_timed();
         } else if let Some(tsval) = newer {

@@ -1,20 +1,20 @@
-//! How far a stream can have gone: sequence numbers beyond that are not believed.
+//! How far a stream can have advanced: sequence numbers beyond that are not trusted.
 
 use super::stream::{HotStream, SCALE, SYN_SEEN, UNACKED};
 
-/// A jump as large as one IP packet can be is always believed.
+/// A jump as large as one IP packet can be is always accepted.
 pub(super) const SMALL: u32 = 1 << 16;
 
-/// Larger jumps are believed up to this many bytes in a row, ...
+/// Larger jumps are accepted up to this many bytes in a row, ...
 pub(super) const TRUST: u32 = 1 << 24;
 
-/// ... and by this many for each byte that was seen in order: whoever loses more sees no connection.
+/// ... and by this many for each byte that was seen in order: a tap that loses more sees no connection.
 pub(super) const TRUST_PER_BYTE: u64 = 64;
 
 /// The least reach where nothing is known.
 pub(super) const UNINFORMED: u32 = 1 << 20;
 
-/// The largest window that the peer advertised, bytes; `None` where its scale is not known.
+/// The largest window that the peer advertised, bytes; `None` if its scale is not known.
 fn window(stream: &HotStream, peer: &HotStream) -> Option<u32> {
     if stream.setup & peer.setup & SYN_SEEN == 0 {
         return None;
@@ -37,12 +37,12 @@ fn by_flight(stream: &HotStream) -> u64 {
 }
 
 fn clamp(reach: u64) -> u32 {
-    // Beyond half of the sequence space ahead is behind.
+    // More than half of the sequence space ahead counts as below.
     reach.min(1 << 30) as u32
 }
 
-/// Bytes beyond `next` that the stream can have come without being seen: as far as the peer's largest window
-/// beyond its last acknowledgement, and some; where its scale is not known, 1 MiB or twice the largest flight.
+/// Bytes beyond `next` that the stream can have sent unseen: as far as the peer's largest window beyond its
+/// last acknowledgement, and some; where its scale is not known, 1 MiB or twice the largest flight.
 pub(super) fn ahead(stream: &HotStream, peer: &HotStream) -> u32 {
     match by_window(stream, peer) {
         Some(window) if stream.state & UNACKED == 0 => {

@@ -10,7 +10,7 @@ pub mod flag {
     pub const RST: u8 = 0x04;
     /// Push: the end of what the sender had to send.
     pub const PSH: u8 = 0x08;
-    /// The acknowledgement number is meant.
+    /// The acknowledgement number is valid.
     pub const ACK: u8 = 0x10;
 }
 
@@ -33,7 +33,7 @@ pub struct Segment {
     pub window: u16,
     /// TCP flags, CWR to FIN, as in [`flag`].
     pub flags: u8,
-    /// Bits 0 to 3: the window scale option + 1, or 0. Bit 4: the timestamps option is there.
+    /// Bits 0 to 3: the window scale option + 1, or 0. Bit 4: the timestamps option is present.
     pub options: u8,
 }
 
@@ -43,10 +43,10 @@ const SCALE: u8 = 0x0f;
 const TIMESTAMPS: u8 = 0x10;
 
 impl Segment {
-    /// The greatest shift that may be used; a larger one in a SYN means this (RFC 7323, section 2.3).
+    /// The greatest shift that may be used; a larger one in a SYN is reduced to this (RFC 7323, section 2.3).
     pub const MAX_SCALE: u8 = 14;
 
-    /// The same segment with this window scale option, or without one. It counts on SYN only.
+    /// The same segment with this window scale option, or without one. It is used on SYN only.
     #[must_use]
     #[inline]
     pub fn with_window_scale(mut self, shift: Option<u8>) -> Self {
@@ -75,7 +75,7 @@ impl Segment {
         (self.options & TIMESTAMPS != 0).then_some((self.tsval, self.tsecr))
     }
 
-    /// True where all of `flags` are set.
+    /// True if all of `flags` are set.
     #[inline(always)]
     pub(super) fn has(&self, flags: u8) -> bool {
         self.flags & flags == flags

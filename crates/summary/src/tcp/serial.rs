@@ -1,24 +1,24 @@
 //! Sequence numbers are compared by their distance, which wraps (RFC 9293, section 3.4).
 
-/// How far `a` lies behind `b`, negative where it lies before it. Right for distances below 2^31.
+/// The distance from `b` to `a`, negative if `a` lies before `b`. Right for distances below 2^31.
 #[inline(always)]
 pub(super) fn distance(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b).cast_signed()
 }
 
-/// True where `a` comes before `b`.
+/// True if `a` is before `b`.
 #[inline(always)]
 pub(super) fn is_before(a: u32, b: u32) -> bool {
     distance(a, b) < 0
 }
 
-/// The one that comes first.
+/// The one that is first.
 #[inline]
 pub(super) fn first(a: u32, b: u32) -> u32 {
     if is_before(a, b) { a } else { b }
 }
 
-/// The one that comes last.
+/// The one that is last.
 #[inline]
 pub(super) fn last(a: u32, b: u32) -> u32 {
     if is_before(a, b) { b } else { a }

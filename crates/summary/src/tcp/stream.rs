@@ -13,23 +13,24 @@ pub struct HotStream {
     pub(super) next: u32,
     /// Highest acknowledgement by the peer.
     pub(super) acked: u32,
-    /// Sequence number of the SYN; where none was seen, the one before the first segment's.
+    /// Sequence number of the SYN; if none was seen, the one before the first segment's.
     pub(super) isn: u32,
     /// TSval of the latest segment with payload. With [`BY_TIMESTAMP`] the one that the peer is to echo.
     pub(super) tsval: u32,
-    /// Round trips that were measured and not booked yet: least ([`NO_RTT`] where there is none) and sum, nanoseconds.
+    /// Round trips that were measured and not booked yet: least ([`NO_RTT`] if there is none) and sum,
+    /// nanoseconds.
     pub(super) rtt_min: u32,
     pub(super) rtt_sum: u32,
-    /// Least round trip of the connection on this side of the tap, nanoseconds; [`NO_RTT`] where none is known.
+    /// Least round trip of the connection on this side of the tap, nanoseconds; [`NO_RTT`] if none is known.
     pub(super) rtt_known: u32,
     /// Ends of the segments that are being timed, in the order of the sequence, and when they passed: nanoseconds,
     /// 40 bits. The time wraps after 18 minutes.
     pub(super) timed_end: [u32; TIMED],
     pub(super) timed_low: [u32; TIMED],
     pub(super) timed_high: [u8; TIMED],
-    /// How many are being timed.
+    /// The number of segments that are being timed.
     pub(super) timed: u8,
-    /// Greatest window that this direction advertised, unscaled, SYN aside.
+    /// Greatest window that this direction advertised, unscaled, excluding SYN.
     pub(super) window: u16,
     /// Largest payload of a segment, up to 65,535.
     pub(super) max_segment: u16,
@@ -43,7 +44,7 @@ pub struct HotStream {
 
 const _: () = assert!(size_of::<HotStream>() == 64 && align_of::<HotStream>() == 64);
 
-/// More than any round trip is stored as, so that the least of it and others is theirs.
+/// More than any stored round trip, so that it never is the minimum.
 const NO_RTT: u32 = u32::MAX;
 
 /// Segments of a stream that are timed at once.
@@ -52,9 +53,9 @@ pub(super) const TIMED: usize = 3;
 /// Times of timed segments are kept modulo this.
 const TIME_SPAN: u64 = 1 << 40;
 
-/// No segment was seen: `next` means nothing.
+/// No segment was seen: `next` is undefined.
 pub(super) const UNKNOWN: u8 = 1 << 0;
-/// No acknowledgement was seen: `acked` means nothing.
+/// No acknowledgement was seen: `acked` is undefined.
 pub(super) const UNACKED: u8 = 1 << 1;
 /// There are holes: see the cold part.
 pub(super) const HOLES: u8 = 1 << 2;
@@ -62,12 +63,12 @@ pub(super) const HOLES: u8 = 1 << 2;
 pub(super) const PENDING: u8 = 1 << 3;
 /// This direction's last window was zero.
 pub(super) const ZERO_WINDOW: u8 = 1 << 4;
-/// The one timed segment was sent again: only the echo of its timestamp tells which copy is acknowledged.
+/// The one timed segment was sent again: only the echo of its timestamp identifies the acknowledged copy.
 pub(super) const BY_TIMESTAMP: u8 = 1 << 5;
-/// The peer's acknowledgement took `next` beyond what was seen: the next segment begins behind a hole.
+/// The peer's acknowledgement took `next` beyond what was seen: the next segment begins after a hole.
 pub(super) const SKIPPED: u8 = 1 << 6;
-/// The latest segment was an ordinary one: one that acknowledges the same tells the peer's stream nothing new, and nothing
-/// special is open there.
+/// The latest segment was an ordinary one: one that acknowledges the same has no news for the peer's stream,
+/// and nothing special is open there.
 const ACK_TAKEN: u8 = 1 << 7;
 
 /// In `setup`: the window scale option + 1.
@@ -79,24 +80,25 @@ pub(super) const PROBED: u8 = 1 << 5;
 /// In `setup`: the cold part belongs to this connection.
 pub(super) const COLD: u8 = 1 << 6;
 
-/// Whether a segment was dealt with.
+/// Whether a segment was processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Tracked {
     /// All is done.
     Done,
-    /// Nothing is done yet: [`track_rare`](super::track_rare) has to take the segment.
+    /// Nothing is done yet: [`track_rare`](super::track_rare) must process the segment.
     Rare,
 }
 
 /// What no ordinary segment meets, in either stream.
 const SPECIAL: u8 = UNKNOWN | UNACKED | PENDING | ZERO_WINDOW | SKIPPED;
 
-/// Takes a segment that `direction` (0 or 1) sent, if there is nothing special about it: it comes next in its stream, is no larger
-/// than those before, acknowledges only what was seen, and nothing whatever is open in either stream. Looks at no option but TSval.
+/// Processes a segment that `direction` (0 or 1) sent, if it is ordinary: it is next in its stream, is no
+/// larger than earlier ones, acknowledges only what was seen, and nothing is open in either stream. Reads no
+/// option but TSval.
 ///
-/// `repeats_ack`: it has the acknowledgement number of the one before it in its direction. Then there is nothing to be learned of
-/// the peer's stream, which is not looked at: a cache line less (15 of 100 ns at a million flows).
+/// `repeats_ack`: it has the acknowledgement number of the one before it in its direction. Then it has no
+/// news for the peer's stream, which is not read: this saves a cache line (15 of 100 ns at a million flows).
 #[inline(always)]
 pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment, repeats_ack: bool) -> Tracked {
     let own = direction & 1;
@@ -104,7 +106,7 @@ pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment, repe
     if !stream.is_next(segment) || stream.state & !ACK_TAKEN != 0 || stream.outgrows(segment) {
         return Tracked::Rare;
     }
-    // Which of both it is cannot be guessed: no branch of this path is taken wrongly as often.
+    // This branch is unpredictable: no other one of this path is mispredicted as often.
     if !(repeats_ack && stream.state == ACK_TAKEN) {
         let peer = &mut hot[own ^ 1];
         let newly_acked = segment.ack.wrapping_sub(peer.acked);
@@ -123,8 +125,8 @@ pub fn track(hot: &mut [HotStream; 2], direction: usize, segment: &Segment, repe
     Tracked::Done
 }
 
-/// The same for whatever needs the hot parts alone: also where there are holes behind which it comes, where a segment was sent
-/// again, and where the window or the segments grow.
+/// The same for all segments that need only the hot parts: also after holes, for retransmissions, and if the
+/// window or the segments grow.
 pub(super) fn track_open(hot: &mut [HotStream; 2], direction: usize, segment: &Segment) -> Tracked {
     let own = direction & 1;
     let (stream, peer) = (&hot[own], &hot[own ^ 1]);
@@ -148,7 +150,7 @@ pub(super) fn track_open(hot: &mut [HotStream; 2], direction: usize, segment: &S
     Tracked::Done
 }
 
-/// What an acknowledgement says of the timed segments.
+/// Processes an acknowledgement of the timed segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     /// Timed segments that it covers.
@@ -182,8 +184,8 @@ impl Default for HotStream {
 }
 
 impl HotStream {
-    /// What [`track`] relies on where an acknowledgement is repeated holds no more: the segment is not ordinary, or nobody
-    /// tracks it.
+    /// What [`track`] relies on where an acknowledgement is repeated no longer holds: the segment is not
+    /// ordinary, or is not tracked.
     #[inline(always)]
     pub fn forget_ack(&mut self) {
         self.state &= !ACK_TAKEN;
@@ -195,7 +197,7 @@ impl HotStream {
         self.state & HOLES != 0
     }
 
-    /// Books the round trips that were measured and not booked yet. They belong to the window that is open: to be
+    /// Books the round trips that were measured and not booked yet. They belong to the open window: to be
     /// called before it turns, and before the record ends.
     #[inline]
     pub fn book_rtt(&mut self, booked: &mut LossCounts) {
@@ -208,14 +210,14 @@ impl HotStream {
         (self.rtt_known != NO_RTT).then_some(self.rtt_known)
     }
 
-    /// True for plain data or a plain acknowledgement that comes next in the stream.
+    /// True for plain data or a plain acknowledgement that is next in the stream.
     #[inline(always)]
     fn is_next(&self, segment: &Segment) -> bool {
         segment.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK
             && segment.seq == self.next
     }
 
-    /// Takes the segment's payload, which comes next.
+    /// Processes the segment's payload, which is next in the stream.
     #[inline(always)]
     fn advance(&mut self, segment: &Segment) {
         if segment.payload != 0 {
@@ -228,14 +230,14 @@ impl HotStream {
         }
     }
 
-    /// True where the segment has the greatest window, none at all, or the most payload.
+    /// True if the segment has the greatest window, none at all, or the most payload.
     #[inline(always)]
     fn outgrows(&self, segment: &Segment) -> bool {
         // One less, so that a window of zero is a new maximum too.
         segment.window.wrapping_sub(1) >= self.window || segment.payload > u32::from(self.max_segment)
     }
 
-    /// Takes the greatest window and the largest segment. False where the rare path has to look at them.
+    /// Stores the greatest window and the largest segment. False if the rare path must handle them.
     fn grow(&mut self, segment: &Segment) -> bool {
         if segment.window == 0 || segment.payload > u16::MAX.into() {
             return false;
@@ -245,8 +247,9 @@ impl HotStream {
         true
     }
 
-    /// Begins to time a segment whose payload or flags end at `next`. Where all places are taken, the latest is
-    /// given up for the end of a burst: the oldest ones are acknowledged next, and the end of a burst by itself.
+    /// Begins to time a segment whose payload or flags end at `next`. If all places are taken, the latest is
+    /// replaced by the end of a burst: the oldest ones are acknowledged next, and the end of a burst by
+    /// itself.
     #[inline(always)]
     pub(super) fn note_sent(&mut self, segment: &Segment) {
         self.tsval = segment.tsval;
@@ -266,8 +269,8 @@ impl HotStream {
         self.timed_high[place] = (now >> 32) as u8;
     }
 
-    /// Notes a segment that is not to be timed: behind a hole acknowledgements wait for its repair, and what was
-    /// sent again keeps the one place that there is.
+    /// Records a segment that is not to be timed: after a hole acknowledgements wait for its repair, and a
+    /// retransmission keeps the only place.
     #[cold]
     pub(super) fn note_sent_behind(&mut self, segment: &Segment) {
         if self.state & BY_TIMESTAMP == 0 {
@@ -275,8 +278,9 @@ impl HotStream {
         }
     }
 
-    /// Times by an acknowledgement of all that is being timed, which most are: then there is nothing to be sorted out. False where
-    /// it is another one, or the sample needs more room than there is here; nothing is changed then.
+    /// Takes the time from an acknowledgement of everything that is being timed, which is the most frequent
+    /// case and the simplest. False for any other, or if the sample needs more room than there is here;
+    /// nothing is changed then.
     #[inline(always)]
     fn time_all(&mut self, ack: &Segment) -> bool {
         let latest = (usize::from(self.timed) - 1).min(TIMED - 1);
@@ -292,7 +296,7 @@ impl HotStream {
         true
     }
 
-    /// The same for any acknowledgement. False where the sample needs more room than there is here.
+    /// The same for any acknowledgement. False if the sample needs more room than there is here.
     fn time(&mut self, ack: &Segment) -> bool {
         let timing = self.timing(ack);
         if !self.note(&timing) {
@@ -302,7 +306,7 @@ impl HotStream {
         true
     }
 
-    /// Takes a sample into the sums. False where they have no room for it.
+    /// Adds a sample to the sums. False if they have no room for it.
     #[inline(always)]
     fn note(&mut self, timing: &Timing) -> bool {
         let Some(sample) = timing.sample else { return true };
@@ -318,10 +322,10 @@ impl HotStream {
         true
     }
 
-    /// Looks the acknowledgement up among the timed segments. As in tshark, a sample is taken where it ends
-    /// exactly where a timed segment does. Where a receiver acknowledges many at once that may never be: then the
-    /// latest of those that it covers is taken, if all places were, which is too long by what passed between it
-    /// and the last one acknowledged.
+    /// Looks the acknowledgement up among the timed segments. As in tshark, a sample is taken if it ends
+    /// exactly where a timed segment does. If a receiver acknowledges many at once this may never happen:
+    /// then the latest of those that it covers is used, if all places were taken; this sample is too long by
+    /// the time between it and the last one acknowledged.
     pub(super) fn timing(&self, ack: &Segment) -> Timing {
         let is_covered = |place: usize| !is_before(ack.ack, self.timed_end[place]);
         let covered = (0..usize::from(self.timed)).take_while(|place| is_covered(*place)).count();
@@ -331,7 +335,7 @@ impl HotStream {
         }
     }
 
-    /// The same where it is known how many it covers, and which is the latest of them.
+    /// The same if the number that it covers, and the latest of them, are known.
     #[inline(always)]
     fn timing_of(&self, latest: usize, covered: usize, ack: &Segment) -> Timing {
         let is_match = if self.state & BY_TIMESTAMP != 0 {
@@ -346,7 +350,7 @@ impl HotStream {
         Timing { covered: covered as u8, sample: is_taken.then_some(sample) }
     }
 
-    /// Forgets the timed segments that were acknowledged and learns from what remains.
+    /// Takes the round-trip sample, if any, and forgets the timed segments that were acknowledged.
     pub(super) fn settle(&mut self, ack: u32, timing: Timing) {
         if let Some(sample) = timing.sample {
             let sample = u32::try_from(sample).unwrap_or(NO_RTT).min(NO_RTT - 1);
@@ -373,7 +377,7 @@ impl HotStream {
         self.note_flight(ack);
     }
 
-    /// Takes what is in flight behind an acknowledgement that covered a timed segment.
+    /// Stores what is in flight after an acknowledgement that covered a timed segment.
     #[inline(always)]
     fn note_flight(&mut self, ack: u32) {
         if self.state & HOLES == 0 && self.next.wrapping_sub(ack).wrapping_shr(self.flight.into()) != 0 {
@@ -388,7 +392,7 @@ impl HotStream {
         }
     }
 
-    /// Gives up all that is being timed.
+    /// Discards all that is being timed.
     pub(super) fn forget_timed(&mut self) {
         self.timed = 0;
         if self.state & BY_TIMESTAMP != 0 {
@@ -406,7 +410,8 @@ mod tests {
     #[test]
     fn the_flight_is_below_the_least_power_of_two() {
         let mut stream = HotStream { state: 0, next: 5, ..HotStream::default() };
-        // The acknowledgement of what was never sent says nothing of a flight; nor does a smaller one.
+        // The acknowledgement of what was never sent gives no information on a flight; nor does a smaller
+        // one.
         for (flight, kept) in
             [(0, 0), (-7, 0), (1, 1), (2, 2), (3, 2), (1000, 10), (4, 10), (i32::MAX, 31), (-1, 31)]
         {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What `differences.txt` lists: its head says how it reads.
+/// What `differences.txt` lists: its head explains the format.
 #[derive(Debug)]
 pub(crate) struct Listed(BTreeMap<String, Vec<String>>);
 

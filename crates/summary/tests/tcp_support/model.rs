@@ -27,7 +27,7 @@ enum State {
     },
 }
 
-/// Offsets count from the first byte behind the SYN.
+/// Offsets count from the first byte after the SYN.
 #[derive(Debug)]
 pub(crate) struct Model {
     numbers: Vec<State>,

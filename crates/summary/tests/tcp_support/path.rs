@@ -27,7 +27,7 @@ pub(crate) struct Plan {
     pub(crate) goes_back: bool,
     pub(crate) delays_acks: bool,
     pub(crate) lost_before: u64,
-    /// Only first copies are lost before the tap, ten segments apart at least: something passes behind each.
+    /// Only first copies are lost before the tap, ten segments apart at least: something passes after each.
     pub(crate) is_spaced: bool,
     pub(crate) lost_behind: u64,
     pub(crate) missed: u64,
@@ -36,8 +36,8 @@ pub(crate) struct Plan {
     pub(crate) delayed: u64,
     pub(crate) longest_delay: u64,
     pub(crate) ack_lost: u64,
-    /// From this segment on nothing goes wrong before or at the tap: the end of a transfer has nothing behind it
-    /// that shows a hole.
+    /// From this segment on nothing goes wrong before or at the tap: nothing follows the end of a transfer
+    /// that would show a hole.
     pub(crate) safe_from: usize,
     /// The tap sees nothing from this time on.
     pub(crate) stops_at: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Planted {
     /// First copies that were lost before the tap, and their bytes.
     pub(crate) first_lost_before: u32,
     pub(crate) first_lost_before_byte: u64,
-    /// Copies that were lost behind the tap.
+    /// Copies that were lost after the tap.
     pub(crate) lost_behind: u32,
     pub(crate) lost_behind_byte: u64,
     /// Copies of the network's own making that passed the tap.

@@ -1,4 +1,4 @@
-//! Runs tshark on captures: the headers of their TCP segments, and what it makes of them.
+//! Runs tshark on captures: the headers of their TCP segments, and its analysis of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use summary::tcp::Segment;
 use testbed::captures::Capture;
 
-/// The fields asked for, in this order.
+/// The requested fields, in this order.
 const FIELDS: [&str; 25] = [
     "frame.number",
     "frame.time_epoch",
@@ -57,7 +57,7 @@ pub(crate) struct Row {
     pub(crate) analysis: Analysis,
 }
 
-/// What tshark says of a segment.
+/// tshark's analysis of a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Analysis {
     pub(crate) lost_segment: bool,
@@ -143,8 +143,8 @@ fn rows(path: &Path) -> Vec<Row> {
     lines.lines().flat_map(|line| (0..).map_while(|place| row(line, place))).collect()
 }
 
-/// The segment at `place` among those of one frame (aggregated MSDUs have several). `None` where there is no other
-/// that tshark analyses: TCP quoted in an ICMP error, or a header that is cut.
+/// The segment at `place` among those of one frame (aggregated MSDUs have several). `None` if there is no
+/// other that tshark analyses: TCP quoted in an ICMP error, or a header that is cut.
 fn row(line: &str, place: usize) -> Option<Row> {
     let cells: Vec<&str> = line.split('\t').collect();
     assert_eq!(cells.len(), FIELDS.len(), "{line}");
@@ -202,8 +202,8 @@ fn row(line: &str, place: usize) -> Option<Row> {
     })
 }
 
-/// Seconds and nanoseconds as tshark prints them; a record's fraction may be more than a second. `None` where time
-/// went backwards.
+/// Seconds and nanoseconds as tshark prints them; a record's fraction may be more than a second. `None` if
+/// time went backwards.
 fn nanoseconds(text: &str) -> Option<u64> {
     let (seconds, fraction) = text.split_once('.')?;
     Some(seconds.parse::<u64>().ok()? * 1_000_000_000 + fraction.parse::<u64>().ok()?)

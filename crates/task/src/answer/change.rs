@@ -1,8 +1,8 @@
-//! Flows whose traffic changed: against the last window, or against what a moving average of several forecasts (Krishnamurthy,
-//! Sen, Zhang, Chen, IMC 2003).
+//! Flows whose traffic changed: against the last window, or against the forecast of a moving average over
+//! several (Krishnamurthy, Sen, Zhang, Chen, IMC 2003).
 
 use super::{AnswerInput, Rows, estimated, ranked};
-use crate::spec::Against;
+use crate::spec::{Against, Limit};
 use crate::state::{Counted, Part, State, StateKind};
 use crate::task_answer::{EstimatedFlow, TaskRows};
 use flow::Estimate;
@@ -28,8 +28,15 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     }
     let before: Vec<&State> = past.iter().map(|states| &states[0]).collect();
     let state = asked.state();
-    let mean = before.iter().map(|state| state.total() as f64).sum::<f64>() / needed as f64;
-    let threshold = asked.threshold(state.total().max(mean as u64));
+    // As many times as there are windows before it, so that a mean need not be divided, and whole numbers stay whole.
+    let scale = needed as u64;
+    let of_all = |now: u64, before: u64| now.saturating_mul(scale).max(before);
+    let all_before = before.iter().map(|state| state.total()).fold(0, u64::saturating_add);
+    let threshold = match spec.limit {
+        Limit::SharePpm(_) => asked.threshold(of_all(state.total(), all_before)),
+        Limit::Count(count) => count.saturating_mul(scale),
+        Limit::Any => 1,
+    };
     let key = &asked.task.key;
     let v4: Vec<&Part<_>> = before.iter().map(|state| &state.v4).collect();
     let changes = |threshold| -> Result<Changes, Unmergeable> {
@@ -48,12 +55,13 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     };
     let row = |(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None };
     let rows = flows.into_iter().map(row).collect();
-    ranked(asked, "change", (rows, 0), is_cut_short, |least| changes(least).is_ok_and(|(_, is_cut)| is_cut))
+    let is_cut_short_at = |least: u64| changes(least.saturating_mul(scale)).is_ok_and(|(_, is_cut)| is_cut);
+    ranked(asked, "change", (rows, 0), is_cut_short, is_cut_short_at)
 }
 
 type Changes = (Vec<(FlowKey, Estimate)>, bool);
 
-/// The flows whose weight differs by `threshold` or more from the mean of what was before.
+/// The flows whose weight differs from the mean of what was before by `threshold` or more, divided by the number of windows before.
 fn of_part<K: Key>(
     now: &Part<K>,
     before: &[&Part<K>],
@@ -102,32 +110,35 @@ fn of_part<K: Key>(
     Ok((estimated(found, spec).collect(), is_cut_short))
 }
 
-/// Differences to the mean, of flows whose weights are known.
+/// Differences to the mean, of flows whose weights are known. They are compared and ranked before they are divided.
 fn differences<'a, T, K: Key, I: Iterator<Item = (&'a K, u64)>>(
     flows_of: impl Fn(&'a T) -> I,
     now: &'a T,
     before: &[&'a T],
     threshold: u64,
 ) -> Vec<(K, f64)> {
-    let mut changes: BTreeMap<K, f64> = BTreeMap::new();
+    let windows = before.len() as i128;
+    let mut changes: BTreeMap<K, i128> = BTreeMap::new();
     for (key, weight) in flows_of(now) {
-        *changes.entry(*key).or_default() += weight as f64;
+        *changes.entry(*key).or_default() += i128::from(weight) * windows;
     }
     for earlier in before {
         for (key, weight) in flows_of(earlier) {
-            *changes.entry(*key).or_default() -= weight as f64 / before.len() as f64;
+            *changes.entry(*key).or_default() -= i128::from(weight);
         }
     }
-    changes.into_iter().filter(|(_, change)| change.abs() >= threshold as f64).collect()
+    let is_large = |(_, change): &(K, i128)| change.unsigned_abs() >= threshold.into();
+    changes.into_iter().filter(is_large).map(|(key, change)| (key, change as f64 / windows as f64)).collect()
 }
 
-/// Where a flow found no room, it is missing here.
+/// A flow that found no room is missing here.
 fn exact<K: Key>(flows: Vec<(K, f64)>, not_kept: bool) -> HeavyKeys<K> {
     let estimate = |change: f64| if not_kept { Estimate::unbounded(change) } else { Estimate::exact(change) };
     HeavyKeys::new(flows.into_iter().map(|(key, change)| (key, estimate(change))).collect(), not_kept)
 }
 
-/// Of linear sketches: `windows` times this window less all those before it, divided by their number, so that counters stay whole.
+/// Of linear sketches: `windows` times this window minus all those before it, divided by their number, so
+/// that counters stay whole.
 fn linear<'a, K: Key, P: Policy + Signed + summary::sketch::Linear + 'a>(
     now: &Tracked<K, P>,
     before: impl Iterator<Item = &'a Tracked<K, P>>,
@@ -151,7 +162,7 @@ where
     }
     let Some(sum) = sum else { return Ok(HeavyKeys::new(Vec::new(), true)) };
     let windows = windows as f64;
-    let mut found = many.changes_since(&sum, (threshold as f64 * windows) as u64)?;
+    let mut found = many.changes_since(&sum, threshold)?;
     for (_, change) in &mut found.keys {
         change.value /= windows;
         if let Some(bounds) = &mut change.bounds {
@@ -162,7 +173,8 @@ where
     Ok(found)
 }
 
-/// What an MV-Sketch gives are bounds of the change without its sign: with it they are those of both windows' bounds.
+/// An MV-Sketch bounds the change without its sign: with the sign, the bounds follow from those of both
+/// windows.
 fn signed<K: Key>(found: HeavyKeys<K>, now: &MvSketch<K>, before: &MvSketch<K>) -> HeavyKeys<K> {
     let turned = |(key, _): (K, Estimate)| {
         let bounds = now.estimate(&key).bounds.zip(before.estimate(&key).bounds);

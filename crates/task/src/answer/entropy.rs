@@ -1,4 +1,5 @@
-//! How evenly traffic is spread over flows: the entropy of the flow of a packet (of a byte) drawn at random, in bits.
+//! The evenness of traffic over flows: the entropy of the flow of a packet (of a byte) drawn at random, in
+//! bits.
 
 use super::{AnswerInput, OK, Rows};
 use crate::state::{Counted, Part, StateKind};
@@ -53,7 +54,7 @@ fn of_part<K: Key>(part: &Part<K>) -> Option<Estimate> {
     }
 }
 
-/// Of disjoint sets of flows, each with its total: the entropy of the set, and that within it.
+/// Combines disjoint sets of flows, each with its total: the entropy over the sets, and that within each.
 fn together(parts: &[(f64, Option<Estimate>)]) -> Option<Estimate> {
     let total: f64 = parts.iter().map(|(total, _)| total).sum();
     let mut sum = Estimate::exact(0.0);

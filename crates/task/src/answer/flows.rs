@@ -1,4 +1,4 @@
-//! Flows with much, and keys with many others.
+//! Heavy flows, and keys with many peers.
 
 use super::{AnswerInput, Found, Rows, estimated, ranked};
 use crate::ranking::Ranking;
@@ -8,7 +8,8 @@ use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
 use summary::sketch::{ExactCounts, Frequency, HeavyKeys};
 
-/// Both families' flows with `threshold` or more; of each, those that are not among its `most` largest may only be counted.
+/// Both families' flows with `threshold` or more; those of each that are not among its `most` largest may
+/// only be counted.
 pub(super) fn of_both(asked: &AnswerInput<'_>, level: usize, threshold: u64, most: usize) -> Found {
     let (state, key) = (&asked.states[level], asked.task.levels[level].key);
     let mut found = of_part(&state.v4, &key, threshold, most);
@@ -37,7 +38,7 @@ fn of_part<K: Key>(part: &Part<K>, key: &KeySpec, threshold: u64, most: usize) -
     Found { flows: estimated(found, key).collect(), more: 0, is_cut_short }
 }
 
-/// No more of an exact table than an answer has rows: it may keep millions of flows.
+/// No more flows of an exact table than an answer has rows: it may keep millions of flows.
 fn largest<K: Key>(table: &ExactCounts<K>, spec: &KeySpec, threshold: u64, most: usize) -> Found {
     let (mut ranking, mut all) = (Ranking::new(most), 0);
     for (key, sum) in table.iter().filter(|(_, sum)| *sum >= threshold) {
@@ -78,7 +79,7 @@ mod tests {
         let (seed, spec) = (Seed::new(3), KeySpec::FIVE_TUPLE);
         let mut table = ExactCounts::new(&ExactConfig::new(1_000, seed)).expect("memory");
         for flow in 0..1_000_u32 {
-            // Many of the same weight, whose keys are in another order in the table's words than to people.
+            // Many of the same weight, whose keys have another order in the table's words than in reports.
             let [a, b, c, d] = flow.wrapping_mul(0x9e37_79b9).to_be_bytes();
             let key = KeyV4::new([a, b, 0, 0, c, d, 0, 1], [a, 1, d, 2], 6);
             table.update_burst(&[Update {

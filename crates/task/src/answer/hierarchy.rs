@@ -1,5 +1,6 @@
-//! Hierarchical heavy hitters: prefixes that have much even without the heavy prefixes below them (Cormode, Korn, Muthukrishnan,
-//! Srivastava, VLDB 2003; with a structure for each length, Mitzenmacher, Steinke, Thaler 2011).
+//! Hierarchical heavy hitters: prefixes that are heavy even without the heavy prefixes below them (Cormode,
+//! Korn, Muthukrishnan, Srivastava, VLDB 2003; with a structure for each length, Mitzenmacher, Steinke,
+//! Thaler 2011).
 
 use super::{AnswerInput, Rows, flows, ranked};
 use crate::task_answer::{EstimatedFlow, network_of};
@@ -8,15 +9,15 @@ use flow::{Bounds, Estimate};
 use packet::FlowKey;
 use std::collections::BTreeMap;
 
-/// Heavy prefixes that no longer one covers yet.
+/// Heavy prefixes that are not yet covered by a longer one.
 type Uncovered = Vec<(FlowKey, Estimate)>;
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let threshold = asked.threshold(asked.state().total());
     let (mut found, mut uncovered, mut is_cut_short) = (Vec::new(), Uncovered::new(), false);
-    // The longest prefixes come first.
+    // The longest prefixes are first.
     for (number, level) in asked.task.levels.iter().enumerate() {
-        // All of them: what is left of one hangs on those below it.
+        // All of them: what is left of one depends on those below it.
         let heavy = flows::of_both(asked, number, threshold, usize::MAX);
         is_cut_short |= heavy.is_cut_short;
         let mut below: BTreeMap<FlowKey, Vec<(FlowKey, Estimate)>> = BTreeMap::new();
@@ -26,7 +27,8 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
         for (key, estimate) in heavy.flows {
             let covered = below.remove(&key).unwrap_or_default();
             let own = covered.iter().fold(estimate, |left, (_, part)| less(left, part));
-            // By the upper bound, so that what may belong here is here (Mitzenmacher et al. 2011).
+            // By the upper bound, so that everything that may belong here is included (Mitzenmacher et al.
+            // 2011).
             if own.bounds.map_or(own.value, |bounds| bounds.upper) < threshold as f64 {
                 below.insert(key, covered);
                 continue;

@@ -1,4 +1,4 @@
-//! Values that part the traffic.
+//! Quantiles of values.
 
 use super::{AnswerInput, OK, Rows};
 use crate::Quantity;

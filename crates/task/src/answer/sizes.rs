@@ -1,4 +1,4 @@
-//! How many flows have how many packets.
+//! The number of flows of each size.
 
 use super::{AnswerInput, OK, Rows};
 use crate::state::{Counted, Part, State, StateKind};
@@ -11,7 +11,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     (TaskRows::Sizes(distribution.iter().collect()), status)
 }
 
-/// Of both families together: their flows are different ones.
+/// The distribution of both families together, whose flows are distinct.
 fn distribution(state: &State) -> (SizeDistribution, String) {
     let (mut all, mut not_kept) = of_part(&state.v4);
     if let Some(v6) = &state.v6 {

@@ -6,14 +6,15 @@ use crate::spec::TaskSpec;
 use crate::task_answer::{TaskAnswer, TaskRows};
 use flow::{Bounds, Estimate};
 
-/// `lost`: packets lost in the window, and, of a change, those lost in the windows that it is measured against. `None`, where a
-/// source cannot know, leaves the bounds as they are: of what was seen.
+/// `lost`: packets lost in the window, and, of a change, those lost in the windows that it is measured
+/// against. `None`, if a source cannot know, leaves the bounds unchanged: they hold for what was seen.
 pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>, earlier: Option<u64>) {
     let (Some(lost), Some(earlier)) = (lost, earlier) else { return };
     answer.note.lost = Some(lost);
     if (lost, earlier) == (0, 0) {
         return;
     }
+    answer.is_exact = false;
     let total = answer.note.total as f64;
     let weight = weight_of(lost, spec.weight);
     match &mut answer.rows {
@@ -24,7 +25,7 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
             for flow in flows {
                 flow.estimate = match spec.kind {
                     Kind::Change => flow.estimate.widened_by_losses(Some(earlier), Some(weight)),
-                    // Each packet that was lost may also have been the only one to somebody.
+                    // Each packet that was lost may also have been the only one to its peer.
                     _ => flow.estimate.widened_by_loss(Some(weight)),
                 };
                 flow.own = flow.own.map(|own| own.widened_by_loss(Some(weight)));
@@ -41,8 +42,8 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
     }
 }
 
-/// Those that were lost are a further set of packets, of one flow or each of its own, of flows that were seen or not. Mixing adds at
-/// most the entropy of which set a packet is of.
+/// Those that were lost are a further set of packets, of one flow or each of a different one, of flows that
+/// were seen or not. Mixing adds at most the entropy of which set a packet is of.
 fn entropy(bits: Estimate, lost: u64, total: f64) -> Estimate {
     let bounds = bits.bounds.map(|bounds| {
         if lost == 0 {
@@ -74,7 +75,7 @@ mod tests {
         let mut spread = seen.map(|count| count + 6.0).to_vec();
         spread.push(1.0);
         for wire in [vec![65.0, 30.0, 20.0, 10.0], each_its_own, spread, vec![40.0, 30.0, 20.0, 10.0, 25.0]] {
-            // The second is at the bound itself, but for rounding.
+            // The second is at the bound itself, except for rounding.
             let off = (entropy_of(&wire) - bounds.upper).max(bounds.lower - entropy_of(&wire));
             assert!(off < 1e-12, "{bounds:?} {}", entropy_of(&wire));
         }

@@ -1,4 +1,4 @@
-//! What theory promises of a structure before anything is counted.
+//! The error bounds of a structure that theory gives before anything is counted.
 
 use super::Question;
 use crate::spec::{Kind, Limit};
@@ -11,11 +11,11 @@ use summary::sketch::{
     ValueReservoir,
 };
 
-/// All of an answer's bounds hold together with the rest of this probability at least.
+/// The probability, at most, that not all of an answer's bounds hold together.
 const FAILURE: f64 = 0.05;
-/// Flows that are kept beside a Count-Min array where only its memory is given.
+/// Flows that are kept next to a Count-Min array where only its memory is given.
 const CANDIDATES: f64 = 1024.0;
-/// Contacts of a spreader where the user did not say from when on it is one.
+/// Contacts from which on a source is a spreader, if the user gives none.
 const USUAL_SPREADER: f64 = 1_000.0;
 
 /// The largest configuration of this many bytes.
@@ -28,8 +28,8 @@ fn is_v6<K: Key>() -> bool {
     size_of::<K>() > size_of::<KeyV4>()
 }
 
-/// What a structure of this many bytes has room for: flows that it keeps, or counters of a row, where packets are counted. `None` where
-/// it cannot be so small.
+/// The capacity of a structure of this many bytes: flows that it keeps, or counters of a row if packets are
+/// counted. `None` if it cannot be so small.
 pub(super) fn capacity<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<usize> {
     match structure {
         Structure::Exact => sized::<ExactCounts<K>>(bytes).map(|config| config.capacity),
@@ -62,12 +62,13 @@ pub(super) fn capacity<K: Key>(structure: Structure, bytes: usize, question: &Qu
     }
 }
 
-/// Standard deviations beyond which a normal variable is with this probability at the most (Chernoff).
+/// Standard deviations that a normal variable exceeds with at most this probability (Chernoff).
 fn deviations(failure: f64) -> f64 {
     (2.0 * (2.0 / failure).ln()).sqrt()
 }
 
-/// The relative error (see the planner's head) that a structure of this many bytes keeps; `None` where theory does not say.
+/// The relative error (see the planner's head) that a structure of this many bytes keeps; `None` if theory
+/// gives none.
 pub(super) fn error_bound<K: Key>(
     structure: Structure,
     bytes: usize,
@@ -79,13 +80,15 @@ pub(super) fn error_bound<K: Key>(
     match question.spec.kind {
         Kind::HeavyHitters => {
             let share = question.least_share();
-            // Of the flows that have the share there are 1/share at the most: so all of them keep to it at once.
+            // Of the flows that have the share there are 1/share at most: so all of them are within it at
+            // once.
             let failure = FAILURE * share;
             match structure {
                 // N / k, for certain (Metwally et al. 2005).
                 Structure::SpaceSaving | Structure::SpaceSavingHeap => Some(1.0 / (room * share)),
-                // A row is off by k·N/w with a probability of 1/k at most (Markov), all three with k⁻³. Any flow may be taken
-                // for a heavy one, and more than are kept beside the counters may be heavy.
+                // A row is off by k·N/w with a probability of 1/k at most (Markov), all three with k⁻³. Any
+                // flow may be taken for a heavy one, and more may be heavy than are kept next to the
+                // counters.
                 Structure::CountMin | Structure::Conservative if share * CANDIDATES >= 1.0 => {
                     let k = (question.most_entries() as f64 / FAILURE).cbrt();
                     Some(k * wide / (room * share))
@@ -104,7 +107,7 @@ pub(super) fn error_bound<K: Key>(
                 Limit::Count(count) => count as f64,
                 Limit::SharePpm(_) | Limit::Any => USUAL_SPREADER,
             };
-            // Half of the contacts leave whenever there is no room.
+            // Half of the contacts are dropped whenever there is no room.
             let one_in = 2_f64.powf((packets / room).log2().ceil().max(0.0));
             match structure {
                 Structure::ContactSample if one_in > 1.0 => {

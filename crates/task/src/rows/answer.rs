@@ -1,4 +1,4 @@
-//! From what a query has of a window to its answer: order, limit, and the exact rest.
+//! From a query's state for a window to its answer: order, limit, and the exact rest.
 
 use super::keyed::{Groups, flow_key, key_words};
 use super::order::Ranked;
@@ -160,7 +160,8 @@ fn first(groups: &Groups, plan: &Plan) -> Vec<u64> {
         return Vec::new();
     }
     let order = plan.first_order();
-    // By the order's first item alone, as a number that is the less the earlier it comes: few groups are compared further.
+    // By the order's first item alone, as a number that is smaller for earlier groups: few groups are
+    // compared further.
     let mut ranks = Vec::with_capacity(groups.len());
     groups.each(|number, _, state| {
         let value = plan.value(order.item, state);

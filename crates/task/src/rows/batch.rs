@@ -1,4 +1,4 @@
-//! Rows in columns: what the operators of a query work on.
+//! Rows in columns: the input of a query's operators.
 
 use flow::{RowValue, Rows};
 

@@ -1,4 +1,4 @@
-//! Runs queries over the rows of windows, each as a whole of its own, and over the whole run.
+//! Runs queries over the rows of windows, each separately, and over the whole run.
 
 use super::answer::Unplaced;
 use super::batch::Batch;
@@ -25,7 +25,7 @@ pub struct RowQueries {
 }
 
 impl RowQueries {
-    /// Makes queries ready.
+    /// Plans queries.
     ///
     /// # Errors
     /// All refusals, each with the name of its query.
@@ -49,22 +49,22 @@ impl RowQueries {
         Ok(Self { generation, site: site.clone(), window, run, window_columns })
     }
 
-    /// Which set this is.
+    /// The number of this set.
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// True where any query is about single windows.
+    /// True if any query is about single windows.
     pub fn asks_of_windows(&self) -> bool {
         !self.window.is_empty()
     }
 
-    /// True where any query is about the whole run.
+    /// True if any query is about the whole run.
     pub fn asks_of_run(&self) -> bool {
         !self.run.is_empty()
     }
 
-    /// Nothing counted yet of a window.
+    /// The empty state of a window.
     pub fn window(&self) -> RowPartials {
         self.partials(&self.window)
     }
@@ -74,7 +74,7 @@ impl RowQueries {
         RowPartials { generation: self.generation, states }
     }
 
-    /// Nothing counted yet of the run; `None` where no query asks for it.
+    /// The run's empty state; `None` if no query requires it.
     pub fn run(&self) -> Option<RunPartials> {
         self.asks_of_run().then(|| RunPartials {
             merged: MergedRows::new(columns(&self.run), &self.site),
@@ -103,7 +103,8 @@ fn columns(plans: &[Plan]) -> Vec<RowValue> {
     columns
 }
 
-/// What all queries of a set have of one window: partial answers, which merge with those of other cores and nodes.
+/// The state of all queries of a set for one window: partial answers, which merge with those of other cores
+/// and nodes.
 #[derive(Debug)]
 pub struct RowPartials {
     generation: Generation,
@@ -118,7 +119,7 @@ pub struct RowScratch {
 }
 
 impl RowPartials {
-    /// Which set of queries it is of.
+    /// The set of queries that it belongs to.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -139,10 +140,10 @@ impl RowPartials {
         self.states.iter_mut().zip(plans).for_each(|(state, plan)| state.add(plan, batch));
     }
 
-    /// Adds what another core or node has of the same window.
+    /// Merges the state of another core or node for the same window.
     ///
     /// # Errors
-    /// Where the other is of another generation; nothing has changed then.
+    /// If the other is of another generation; nothing is changed then.
     pub fn merge(&mut self, queries: &RowQueries, other: &Self) -> Result<(), OtherGeneration> {
         queries.generation.takes(self.generation)?;
         self.generation.takes(other.generation)?;
@@ -169,16 +170,16 @@ impl RowPartials {
     }
 }
 
-/// What all queries over the run have: rows of one key are merged before a query sees them.
+/// The state of all queries over the run: rows of one key are merged before a query reads them.
 #[derive(Debug)]
 pub struct RunPartials {
     merged: MergedRows,
-    /// Of rows that are merged with no others.
+    /// The state from rows that are not merged with others.
     partials: RowPartials,
 }
 
 impl RunPartials {
-    /// Adds IPv4 rows, of windows or of ended records; those of one key come in order.
+    /// Adds IPv4 rows, of windows or of ended records; those of one key must be added in order.
     pub fn add_v4(&mut self, rows: &Rows<KeyV4>) {
         self.merged.add_v4(rows);
     }
@@ -188,8 +189,8 @@ impl RunPartials {
         self.merged.add_v6(rows);
     }
 
-    /// Adds IPv4 rows that are the last ones of their keys, each of which comes once: those whose keys had no rows before, most
-    /// of them, go to the queries at once.
+    /// Adds IPv4 rows that are the last ones of their keys, each passed once: those whose keys had no earlier
+    /// rows, which are most, are passed to the queries at once.
     pub fn add_last_v4(&mut self, queries: &RowQueries, rows: &Rows<KeyV4>) {
         self.partials.add_batch(&queries.run, self.merged.add_known_v4(rows));
     }

@@ -1,4 +1,5 @@
-//! Groups by parts of the flow key and by values, each address family in a table of its own where keys have addresses.
+//! Groups by parts of the flow key and by values, each address family in a separate table where keys have
+//! addresses.
 
 use super::batch::Batch;
 use super::plan::{MOST_EXTRAS, Parts};
@@ -62,8 +63,9 @@ impl Groups {
         each_table!(&self.v4, table => table.len()) + each_table!(&self.v6, table => table.len())
     }
 
-    /// Finds the groups of selected rows, each row's one or, where groups are of either direction, its two, and gives them to
-    /// `taker`: the states, rows, and the group of each row, [`NO_GROUP`] where there is no memory for it.
+    /// Finds the groups of selected rows, one per row or, if groups are of either direction, two, and passes
+    /// them to `taker`: the states, rows, and the group of each row, [`NO_GROUP`] if there is no memory for
+    /// it.
     pub(crate) fn add<K: MaskedKey>(
         &mut self,
         parts: &Parts,
@@ -85,8 +87,8 @@ impl Groups {
         });
     }
 
-    /// Calls `merge` with the state of the group of each of the other's groups, nothing where there is no memory for it, and with
-    /// the other's state. Gives the numbers that the other's groups have here.
+    /// Calls `merge` with the state of the group of each of the other's groups, none if there is no memory
+    /// for it, and with the other's state. Returns the numbers that the other's groups have here.
     pub(crate) fn merge(
         &mut self,
         other: &Self,
@@ -143,7 +145,7 @@ impl Renumbered {
     }
 }
 
-/// The flow key that the words of group `number` stand for.
+/// The flow key that the words of group `number` represent.
 pub(crate) fn flow_key(number: u64, words: &[u64], spec: &KeySpec) -> FlowKey {
     use packet::Key;
     match number & OF_V6 == 0 {
@@ -152,12 +154,12 @@ pub(crate) fn flow_key(number: u64, words: &[u64], spec: &KeySpec) -> FlowKey {
     }
 }
 
-/// Words of the flow key in a group's key: values come behind them.
+/// Words of the flow key in a group's key: values follow them.
 pub(crate) fn key_words(number: u64) -> usize {
     if number & OF_V6 == 0 { KeyV4::WORDS } else { KeyV6::WORDS }
 }
 
-/// The direction of a key that begins with the lesser endpoint.
+/// The direction of a key whose source is the lesser endpoint.
 fn lesser<K: MaskedKey>(key: K) -> K {
     let reversed = key.reversed();
     // A key's bytes are in the order of its members.
@@ -186,7 +188,7 @@ impl<const N: usize> States for OfFamily<'_, N> {
     }
 }
 
-/// What takes rows whose groups were found.
+/// Receives rows whose groups were found.
 pub(crate) trait TakeGroups {
     fn take(&mut self, states: &mut impl States, rows: &[u32], found: &[u32]);
 }

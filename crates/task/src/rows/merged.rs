@@ -1,4 +1,4 @@
-//! Rows of one key, merged over windows: each field as the field table says how its values come together.
+//! Rows of one key, merged over windows: each field by its aggregation in the field table.
 
 use super::batch::Batch;
 use super::site::Site;
@@ -14,7 +14,7 @@ pub(crate) struct MergedRows {
     rules: Vec<Aggregation>,
     v4: GroupTable<2>,
     v6: GroupTable<5>,
-    /// Rows whose keys found no memory.
+    /// Rows whose keys had no memory.
     unplaced: u64,
     scratch: Scratch,
 }
@@ -39,7 +39,7 @@ impl MergedRows {
             }
         };
         let rules: Vec<_> = columns.iter().map(rule).collect();
-        // Sums begin with nothing; the first row sets all else.
+        // Sums begin at zero; the first row sets everything else.
         let initial: Vec<_> =
             rules.iter().map(|rule| if *rule == Aggregation::Sum { 0 } else { NULL }).collect();
         Self {
@@ -52,7 +52,7 @@ impl MergedRows {
         }
     }
 
-    /// Adds IPv4 rows, of windows or of ended records; those of one key come in order.
+    /// Adds IPv4 rows, of windows or of ended records; those of one key must be added in order.
     pub(crate) fn add_v4(&mut self, rows: &Rows<KeyV4>) {
         let Self { columns, rules, v4, unplaced, scratch, .. } = self;
         scratch.v4.fill(rows, columns);
@@ -66,7 +66,8 @@ impl MergedRows {
         *unplaced += add(v6, columns, rules, &scratch.v6, &mut scratch.found);
     }
 
-    /// Merges those of some IPv4 rows whose keys have rows already, and gives the others. Each key must come once.
+    /// Merges those of some IPv4 rows whose keys have rows already, and returns the others. Each key must
+    /// occur once.
     pub(crate) fn add_known_v4(&mut self, rows: &Rows<KeyV4>) -> &Batch<KeyV4> {
         let Self { columns, rules, v4, scratch, .. } = self;
         scratch.v4.fill(rows, columns);
@@ -82,7 +83,7 @@ impl MergedRows {
         &scratch.v6
     }
 
-    /// Gives out all merged rows of IPv4.
+    /// Emits all merged rows of IPv4.
     pub(crate) fn each_v4(&self, mut give: impl FnMut(&Batch<KeyV4>)) {
         each(&self.v4, &self.columns, &mut give);
     }
@@ -92,13 +93,13 @@ impl MergedRows {
         each(&self.v6, &self.columns, &mut give);
     }
 
-    /// Rows whose keys found no memory.
+    /// Rows whose keys had no memory.
     pub(crate) fn unplaced(&self) -> u64 {
         self.unplaced
     }
 }
 
-/// Adds the rows of a batch, and gives the number of those for which there was no memory.
+/// Adds the rows of a batch, and returns the number of those for which there was no memory.
 fn add<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     columns: &[RowValue],
@@ -115,7 +116,7 @@ fn add<K: MaskedKey, const N: usize>(
     unplaced
 }
 
-/// Merges those rows of a batch whose keys have rows already, and leaves the others in it.
+/// Merges those rows of a batch whose keys have rows already, and keeps the others in it.
 fn merge_known<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     columns: &[RowValue],
@@ -135,7 +136,8 @@ fn merge_known<K: MaskedKey, const N: usize>(
     batch.retain(columns, &is_new);
 }
 
-/// Calls `work` with the places of some rows of a batch, and the words of their keys, until it has had all.
+/// Calls `work` with the places of some rows of a batch, and the words of their keys, until all are
+/// processed.
 fn each_chunk<K: MaskedKey, const N: usize>(
     batch: &Batch<K>,
     mut work: impl FnMut(Range<usize>, &[[u64; N]]),
@@ -170,7 +172,7 @@ fn merge<K: MaskedKey, const N: usize>(
                 }
             }
         };
-        // What is asked of the rule is asked once for all rows.
+        // The rule is evaluated once for all rows.
         match rule {
             Aggregation::Sum => each(|merged, value| merged + value),
             Aggregation::Min => each(u64::min),

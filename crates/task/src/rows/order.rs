@@ -18,7 +18,7 @@ impl Plan {
         self.query.order.first().copied().unwrap_or(Order { item: 0, descending: true })
     }
 
-    /// By what item number `item` of a group is ordered.
+    /// The value by which item number `item` of a group is ordered.
     pub(crate) fn value(&self, item: usize, state: &[u64]) -> u64 {
         let item = &self.items[item];
         match item.kind {
@@ -28,8 +28,8 @@ impl Plan {
         }
     }
 
-    /// Which of two groups comes first: by the order's items, and where they are equal by key, so that an answer does not depend on
-    /// the order of rows.
+    /// Which of two groups is first: by the order's items, and by key if they are equal, so that an answer
+    /// does not depend on the order of rows.
     pub(crate) fn compare(&self, a: &Ranked<'_>, b: &Ranked<'_>) -> Ordering {
         let first = [self.first_order()];
         let orders = if self.query.order.is_empty() { &first[..] } else { &self.query.order };

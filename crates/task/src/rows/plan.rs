@@ -1,4 +1,4 @@
-//! From a query to what is done with each row.
+//! From a query to the operations on each row.
 
 use super::predicate::Test;
 use super::query::{Aggregate, GroupField, RowQuery};
@@ -10,7 +10,7 @@ use packet::KeySpec;
 /// Words of a group's key that are not of a flow key.
 pub(crate) const MOST_EXTRAS: usize = 7;
 
-/// A query that is ready for the rows of a site.
+/// A query prepared for the rows of a site.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) query: RowQuery,
@@ -61,14 +61,15 @@ pub(crate) struct PlannedItem {
     pub(crate) at: usize,
 }
 
-/// What an item does with a row.
+/// The operation of an item on a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ItemKind {
     Sum(RowValue),
     SumOf([Option<RowValue>; 3]),
     Min(RowValue),
     Count,
-    /// Two words: values counted, and rows whose values may be new or not. The number of the set of values.
+    /// Two words: values counted, and rows whose values may or may not be new. Contains the number of the set
+    /// of values.
     Distinct(usize, DistinctOf),
     /// Two words: the sum, and the number of round trips.
     MeanRoundTrip,
@@ -85,7 +86,7 @@ pub(crate) enum DistinctOf {
 const KEY_MEMBERS: [&str; 5] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"];
 
 impl Plan {
-    /// Makes a query ready.
+    /// Prepares a query.
     ///
     /// # Errors
     /// All that is wrong with it.
@@ -165,7 +166,7 @@ impl Plan {
         }
     }
 
-    /// Adds a state to another. Distinct counts are left to the sets of values, but for what is unsure.
+    /// Adds a state to another. Distinct counts are left to the sets of values, except for what is uncertain.
     pub(crate) fn merge_states(&self, state: &mut [u64], other: &[u64]) {
         for item in &self.items {
             let at = item.at;
@@ -225,7 +226,7 @@ fn grouping(fields: &[GroupField], site: &Site) -> Result<Grouping, Refusal> {
                 None => member.to_owned(),
             };
             let spec = KeySpec::parse(&text).map_err(|_| unusable())?;
-            // Where the run's keys have prefixes, a whole address is as much as they have.
+            // Where the run's keys have prefixes, a whole address is as much of it as they have.
             match (site.key.lacks(&spec), field.prefix) {
                 (None, _) => Ok(spec),
                 (Some(_), None) if site.needs(member).is_ok() => site.key.only(member).ok_or_else(unusable),

@@ -1,4 +1,4 @@
-//! Conditions on rows, made ready and evaluated over a batch.
+//! Conditions on rows, prepared and evaluated over a batch.
 
 use super::batch::Batch;
 use super::query::{Comparison, Literal, Predicate};
@@ -8,7 +8,7 @@ use flow::{NULL, RowValue};
 use packet::MaskedKey;
 use std::net::IpAddr;
 
-/// What a condition is of a row.
+/// The truth value of a condition for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Truth {
     False,
@@ -51,7 +51,7 @@ pub(crate) enum Source {
     EitherPort,
 }
 
-/// A condition that is ready.
+/// A prepared condition.
 #[derive(Clone, Debug)]
 pub(crate) enum Test {
     And(Vec<Test>),
@@ -70,7 +70,7 @@ pub(crate) enum Test {
 const BOTH: &[usize] = &[0, 1];
 
 impl Test {
-    /// Makes a condition ready for rows of a site, and adds the columns that it reads.
+    /// Prepares a condition for rows of a site, and adds the columns that it reads.
     pub(crate) fn new(
         predicate: &Predicate,
         site: &Site,
@@ -187,7 +187,7 @@ impl Test {
                     Source::Column(column) => compare(batch.column(*column)[row]),
                     Source::Protocol => compare(batch.keys[row].protocol().into()),
                     Source::Port(side) => compare(port(*side)),
-                    // Neither differs, where the question is whether one does not.
+                    // `!=` is the negation of `=`: both ports must differ.
                     Source::EitherPort if *comparison == Comparison::NotEqual => {
                         compare(port(0)).and(compare(port(1)))
                     }

@@ -1,4 +1,4 @@
-//! What is asked of window rows.
+//! A query about window rows.
 
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -8,9 +8,9 @@ use std::net::IpAddr;
 pub struct RowQuery {
     /// Its name, which its answers carry.
     pub name: String,
-    /// Rows that count; `None` for all.
+    /// Rows that are used; `None` for all.
     pub filter: Option<Predicate>,
-    /// What rows are grouped by; without fields, all are one group.
+    /// The fields that rows are grouped by; without fields, all are one group.
     pub group: Vec<GroupField>,
     /// What is computed of each group, in the order of the columns.
     pub items: Vec<Item>,
@@ -22,7 +22,7 @@ pub struct RowQuery {
     pub over: Over,
 }
 
-/// Groups in an answer without a limit of its own.
+/// Groups in an answer without an explicit limit.
 pub const MOST_GROUPS: usize = 10_000;
 
 /// The time that one answer covers.
@@ -82,11 +82,11 @@ impl Item {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregate {
-    /// The sum of a field; nulls do not count.
+    /// The sum of a field; nulls are ignored.
     Sum(String),
-    /// The sum of up to three fields together; nulls do not count.
+    /// The sum of up to three fields together; nulls are ignored.
     SumOf(Vec<String>),
-    /// The least value of a field; null where all are.
+    /// The least value of a field; null if all are.
     Min(String),
     /// The number of rows.
     Count,
@@ -105,7 +105,8 @@ pub struct Order {
     pub descending: bool,
 }
 
-/// A condition on one row, by SQL's three-valued logic: what compares with null is unknown, and unknown rows do not count.
+/// A condition on one row, by SQL's three-valued logic: a comparison with null is unknown, and rows for which
+/// the condition is unknown are excluded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Predicate {

@@ -15,7 +15,7 @@ pub enum Refusal {
         /// The field.
         field: String,
     },
-    /// The flow keys of the site do not have the field, or not with so long a prefix.
+    /// The flow keys of the site do not have the field, or have it with a shorter prefix.
     NotInKey {
         /// The field.
         field: String,
@@ -39,12 +39,12 @@ pub enum Refusal {
     },
     /// More fields than a group can have beyond the key, or a sum can have.
     TooManyFields {
-        /// As many are possible.
+        /// The possible number.
         most: usize,
     },
-    /// Nothing is computed.
+    /// The query computes nothing.
     NoItems,
-    /// An order refers to an item that is not there.
+    /// An order refers to an item that does not exist.
     NoSuchItem {
         /// Its position.
         item: usize,

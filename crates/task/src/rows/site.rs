@@ -1,4 +1,4 @@
-//! What rows are like where queries run.
+//! The properties of the rows where queries run.
 
 use super::refusal::Refusal;
 use flow::{Field, Part, RowValue};

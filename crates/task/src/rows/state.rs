@@ -1,4 +1,4 @@
-//! What one query has of one window: partial answers that merge.
+//! The state of one query for one window: partial answers that can be merged.
 
 use super::batch::Batch;
 use super::keyed::{Groups, States, TakeGroups, base};
@@ -9,23 +9,24 @@ use flow::{NULL, RowValue};
 use packet::MaskedKey;
 use summary::{GroupTable, NO_GROUP};
 
-/// Distinct values that one item of one query counts exactly in one window. Beyond, and where memory ends, a count has bounds.
+/// Distinct values that one item of one query counts exactly in one window. Beyond, or without memory, a
+/// count has bounds.
 pub const MOST_DISTINCT: usize = 1_000_000;
 
 /// Number of the group that all rows are in.
 const ALL: u64 = 0;
-/// Number of the group of rows whose groups found no memory.
+/// Number of the group of rows whose groups had no memory.
 const UNPLACED: u64 = u64::MAX;
 
-/// Words of a distinct value: whose it is, and the value.
+/// Words of a distinct value: its owner, and the value.
 const VALUE_WORDS: usize = 8;
 
-/// What one query has of one window.
+/// The state of one query for one window.
 #[derive(Debug)]
 pub(crate) struct QueryState {
     pub(crate) groups: Kinds,
     distinct: Distinct,
-    /// Rows whose groups found no memory: their number, and the state that they would be one group with.
+    /// Rows whose groups had no memory: their number, and their state as a single group.
     pub(crate) unplaced: Vec<u64>,
     pub(crate) unplaced_rows: u64,
     scratch: Scratch,
@@ -62,7 +63,7 @@ impl QueryState {
         }
     }
 
-    /// Takes the rows of a batch that the query's filter lets through.
+    /// Adds the rows of a batch that pass the query's filter.
     pub(crate) fn add<K: MaskedKey>(&mut self, plan: &Plan, batch: &Batch<K>) {
         let Self { groups, distinct, unplaced, unplaced_rows, scratch } = self;
         let Scratch { selected, found } = scratch;
@@ -86,7 +87,7 @@ impl QueryState {
         }
     }
 
-    /// Adds what another core or node has of the same query and window.
+    /// Merges the state of another core or node for the same query and window.
     pub(crate) fn merge(&mut self, plan: &Plan, other: &Self) {
         let Self { groups, distinct, unplaced, unplaced_rows, .. } = self;
         *unplaced_rows += other.unplaced_rows;
@@ -166,7 +167,7 @@ impl<K: MaskedKey> TakeGroups for Taker<'_, K> {
     }
 }
 
-/// Adds rows to their states, one item after the other: what an item does is asked once for all of them.
+/// Adds rows to their states, one item after the other: what an item does is decided once for all of them.
 #[inline(always)]
 fn update<K: MaskedKey>(
     plan: &Plan,
@@ -217,7 +218,7 @@ fn update<K: MaskedKey>(
     }
 }
 
-/// A row's value of what is counted once, as the sets have it; nothing where it is null.
+/// A row's value to be counted as distinct, in the form of the sets; `None` if it is null.
 fn value_of<K: MaskedKey>(of: DistinctOf, batch: &Batch<K>, row: usize) -> Option<[u64; VALUE_WORDS]> {
     let mut value = [0; VALUE_WORDS];
     match of {
@@ -246,7 +247,7 @@ struct Distinct {
 enum Seen {
     New,
     Known,
-    /// There is no room to tell.
+    /// The available room is unknown.
     Unsure,
 }
 
@@ -280,7 +281,8 @@ impl Distinct {
         }
     }
 
-    /// Counts another's values. `place` gets the number of a value's group there, and hands on the group's state and number here.
+    /// Counts another's values. `place` gets the number of a value's group there, and passes the group's
+    /// state and number here to its argument.
     fn merge(
         &mut self,
         other: &Self,

@@ -1,4 +1,4 @@
-//! Queries against sums that the tests make of the rows with `BTreeMap`s of their own.
+//! Queries against sums that the tests make of the rows with their own `BTreeMap`s.
 
 use super::*;
 use crate::Generation;
@@ -136,7 +136,7 @@ fn query(group: &[&str], items: Vec<Item>, limit: Option<usize>) -> RowQuery {
     }
 }
 
-/// The answer of a window whose rows come in two blocks of each family, as one or as two that merge.
+/// The answer of a window whose rows arrive in two blocks of each family, as one or as two that merge.
 fn answer(query: &RowQuery, rows: &[Plain], merges: bool) -> Answer {
     let queries = RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site(1 << 30))
         .expect("a query");
@@ -363,7 +363,7 @@ proptest! {
             let flow = flows.entry(row.key()).or_insert(Plain { packets: 0, bytes: 0, ..row.clone() });
             (flow.packets, flow.bytes) = (flow.packets + row.packets, flow.bytes + row.bytes);
         }
-        // The last rows of their keys go another way where there is one for each.
+        // The last rows of their keys take another path where each has exactly one.
         let (last, earlier) = windows.split_last().expect("a window");
         for rows in earlier {
             let (v4, v6) = blocks(rows);
@@ -467,7 +467,7 @@ fn one_packet(src: [u8; 4]) -> Plain {
     }
 }
 
-/// 5,000 rows of one packet each, of sources of their own.
+/// 5,000 rows of one packet each, each of a different source.
 fn many_sources() -> Vec<Plain> {
     (0..5000_u32).map(|n| one_packet((0x0a00_0000 + n).to_be_bytes())).collect()
 }

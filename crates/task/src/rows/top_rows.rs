@@ -1,4 +1,4 @@
-//! The first rows by some order, where each row is a group of its own: no table is needed.
+//! The first rows by some order, where each row is a separate group: no table is needed.
 
 use super::batch::Batch;
 use super::keyed::base;
@@ -11,7 +11,7 @@ use packet::{KeyV6, MaskedKey};
 /// The rows that are first so far, and the totals of all.
 #[derive(Debug)]
 pub(crate) struct TopRows {
-    /// Up to twice as many as are asked for; beyond, the last half goes.
+    /// Up to twice the requested number; beyond, the last half is discarded.
     kept: Vec<TopRow>,
     limit: usize,
     /// What a row must reach to be among the first, by the first item of the order.
@@ -21,7 +21,7 @@ pub(crate) struct TopRows {
     pub(crate) rows: u64,
 }
 
-/// A row with the state of the group that it is.
+/// A row with the state of its group.
 #[derive(Clone, Debug)]
 pub(crate) struct TopRow {
     pub(crate) key: [u64; KeyV6::WORDS],
@@ -29,7 +29,7 @@ pub(crate) struct TopRow {
     pub(crate) state: Vec<u64>,
 }
 
-/// Rows beyond the limit that are kept before some go.
+/// Rows beyond the limit that are kept before some are discarded.
 const SLACK: usize = 256;
 
 impl TopRows {
@@ -38,7 +38,7 @@ impl TopRows {
         Self { kept: Vec::new(), limit, least: None, totals: plan.initial.clone(), rows: 0 }
     }
 
-    /// Takes selected rows of a batch. `is_whole`: they are all.
+    /// Adds selected rows of a batch. `is_whole`: all rows are selected.
     pub(crate) fn add<K: MaskedKey>(
         &mut self,
         plan: &Plan,
@@ -67,7 +67,7 @@ impl TopRows {
                     let least = selected.iter().map(|row| values[*row as usize]).min();
                     self.totals[at] = self.totals[at].min(least.unwrap_or(NULL));
                 }
-                // One row has one value at the most.
+                // One row has one value at most.
                 ItemKind::Count | ItemKind::Distinct(..) => self.totals[at] += selected.len() as u64,
                 ItemKind::MeanRoundTrip => {
                     self.totals[at] += total(batch.column(RowValue::RttSum));
@@ -79,7 +79,7 @@ impl TopRows {
             return;
         }
         let order = plan.first_order();
-        // Most rows are behind the first ones, which one column says nearly always.
+        // Most rows rank after the first ones; one column nearly always suffices to determine it.
         match plan.items[order.item].kind {
             ItemKind::Sum(column) if order.descending => {
                 let values = batch.column(column);
@@ -138,7 +138,7 @@ impl TopRows {
         }
     }
 
-    /// Leaves the first rows alone.
+    /// Discards all but the first rows.
     fn shrink(&mut self, plan: &Plan) {
         if self.kept.len() > self.limit {
             let by_rank = |a: &TopRow, b: &TopRow| plan.compare(&a.ranked(), &b.ranked());

@@ -1,4 +1,4 @@
-//! The kinds of tasks, and what quantiles are of.
+//! The kinds of tasks, and the values that quantiles are taken of.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,17 +6,17 @@ use std::str::FromStr;
 /// A row of Alipourfard's table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Flows with much of the traffic.
+    /// Flows with a large share of the traffic.
     HeavyHitters,
     /// Sources with many destinations, or the reverse.
     SuperSpreaders,
-    /// How many flows have how many packets.
+    /// The number of flows of each size.
     FlowSizes,
     /// Flows whose traffic changed much.
     Change,
-    /// How evenly traffic is spread over flows.
+    /// The evenness of traffic over flows.
     Entropy,
-    /// Values that part the traffic into equal shares.
+    /// Values that divide the traffic into shares.
     Quantiles,
 }
 
@@ -31,7 +31,7 @@ impl Kind {
         Self::Quantiles,
     ];
 
-    /// What users write.
+    /// The name that users write.
     pub fn name(self) -> &'static str {
         match self {
             Self::HeavyHitters => "heavy-hitters",
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// What can be said of it, beside what can of all.
+    /// Options of this kind, in addition to those of all kinds.
     pub(crate) fn keys(self) -> &'static [&'static str] {
         match self {
             Self::HeavyHitters => &["key", "by", "share", "count", "top", "prefixes"],
@@ -74,10 +74,10 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Bits that are left out of an IPv6 address: with the others `f64` is exact.
+/// Bits that are omitted from an IPv6 address: the others fit an `f64` exactly.
 pub(crate) const IPV6_LEFT_OUT: u32 = 16;
 
-/// What quantiles are of. Packets are counted in its order.
+/// The values that quantiles are of. Packets are counted in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quantity {
     /// Source address; of IPv6 its first 48 bits.

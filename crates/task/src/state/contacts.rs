@@ -1,8 +1,9 @@
-//! Structures that count with how many others each key had to do.
+//! Structures that count the peers of each key.
 
 use super::Making;
 use crate::Structure;
 use packet::Key;
+use summary::Lease;
 use summary::sketch::{
     Configuration, Contact, ContactBurst, ContactSample, HeavyKeys, Merge, SketchError, SpreadSketch,
     Spreaders, Summary, Unmergeable,
@@ -31,6 +32,18 @@ impl<K: Key> Contacts<K> {
             Self::Sample(sample) => sample.contact_burst(burst),
             Self::Sketch(sketch) => sketch.contact_burst(burst),
         }
+    }
+
+    /// Makes room for this many contacts more, as far as there is memory. Only a sample grows.
+    pub(crate) fn make_room(&mut self, more: usize, memory: &mut Lease) {
+        if let Self::Sample(sample) = self {
+            sample.make_room(more, memory);
+        }
+    }
+
+    /// True of a sample that has all contacts.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self, Self::Sample(sample) if sample.level() == 0)
     }
 
     pub(crate) fn reset(&mut self) {

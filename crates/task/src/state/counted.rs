@@ -4,6 +4,7 @@ use super::Making;
 use crate::{Structure, Weight};
 use packet::Key;
 use std::fmt;
+use summary::Lease;
 use summary::sketch::{
     CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample, ExactCounts, FlowSample,
     HeavyHitters, HeavyKeys, KAry, Merge, MvSketch, PacketSample, SampleAndHold, SampleConfig, Sampling,
@@ -108,6 +109,18 @@ impl<K: Key> Counted<K> {
         each!(self, structure => structure.update_burst(burst));
     }
 
+    /// Makes room for this many flows more, as far as there is memory. Only an exact table grows.
+    pub(crate) fn make_room(&mut self, more: usize, memory: &mut Lease) {
+        if let Self::Exact(table) = self {
+            table.make_room(more, memory);
+        }
+    }
+
+    /// True of a table that has all flows.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self, Self::Exact(table) if !table.is_short())
+    }
+
     pub(crate) fn reset(&mut self) {
         each!(self, structure => structure.reset());
     }
@@ -138,7 +151,7 @@ impl<K: Key> Counted<K> {
             (Self::FlowSample(ours), Self::FlowSample(theirs)) => ours.merge(theirs),
             (Self::SampleAndHold(ours), Self::SampleAndHold(theirs)) => ours.merge(theirs),
             (Self::SizeArray(ours), Self::SizeArray(theirs)) => ours.merge(theirs),
-            // The planner lets these run only where each core has flows of its own.
+            // The planner lets these run only where each core has its own flows.
             (Self::Conservative(ours), Self::Conservative(theirs)) => ours.merge_disjoint(theirs),
             (Self::StreamSample(ours), Self::StreamSample(theirs)) => ours.merge_disjoint(theirs),
             (ours, theirs) => Err(Unmergeable::new(ours.text(), theirs.text())),

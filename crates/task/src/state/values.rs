@@ -4,12 +4,13 @@ use super::Making;
 use crate::Structure;
 use packet::{KeyV4, Seed};
 use std::fmt;
+use summary::Lease;
 use summary::sketch::{
     Configuration, DyadicArray, DyadicConfig, Estimate, ExactCounts, Merge, QuantileSketch, Quantiles,
     SketchError, Summary, Unmergeable, Update, UpdateBurst, ValueReservoir,
 };
 
-/// Values that go in together.
+/// Values that are added together.
 const BATCH: usize = 64;
 
 /// One of them.
@@ -26,7 +27,7 @@ impl fmt::Debug for Values {
     }
 }
 
-/// A value as the exact table keeps it.
+/// A value as a key of the exact table.
 fn key_of(value: u64) -> KeyV4 {
     KeyV4::new(value.to_be_bytes(), [0; 4], 0)
 }
@@ -67,6 +68,27 @@ impl Values {
             Self::Reservoir(reservoir) => batches(values, weighed, |batch| reservoir.update_burst(batch)),
             Self::DdSketch(sketch) => batches(values, weighed, |batch| sketch.update_burst(batch)),
         }
+    }
+
+    /// Takes values, each with its number of packets. Only an exact table is given them.
+    pub(crate) fn update_weighed(&mut self, values: &[(u64, u64)]) {
+        if let Self::Exact(seed, table) = self {
+            for &(value, packets) in values {
+                table.update_burst(&[Update::new(key_of(value), packets, seed)]);
+            }
+        }
+    }
+
+    /// Makes room for this many values more, as far as there is memory. Only an exact table grows.
+    pub(crate) fn make_room(&mut self, more: usize, memory: &mut Lease) {
+        if let Self::Exact(_, table) = self {
+            table.make_room(more, memory);
+        }
+    }
+
+    /// True of a table that has all values.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self, Self::Exact(_, table) if !table.is_short())
     }
 
     pub(crate) fn reset(&mut self) {
@@ -133,7 +155,7 @@ impl Values {
     }
 }
 
-/// A value as structures take it that know no keys.
+/// A value as an update for structures without keys.
 fn weighed(value: u64) -> Update<()> {
     Update { key: (), hash: 0, weight: value }
 }

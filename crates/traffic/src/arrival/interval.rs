@@ -1,4 +1,4 @@
-//! Times as multiples of an interval that is a fraction of nanoseconds.
+//! Times as multiples of an interval that need not be a whole number of nanoseconds.
 
 /// Nanoseconds per unit as a whole number and 64 binary places, rounded up: a time is never earlier than the exact one, and
 /// later by less than its unit × 2⁻⁶⁴.
@@ -6,19 +6,19 @@
 pub(super) struct Interval {
     whole: u64,
     part: u64,
-    /// Units per nanosecond, for finding about the right one.
+    /// Units per nanosecond, for an approximate position.
     units: f64,
 }
 
 impl Interval {
-    /// `numerator` / `denominator` nanoseconds per 2^`fraction` units. Neither is 0, the quotient is below 2⁶⁰ and the
-    /// fraction below 64. Exact where the denominator in lowest terms is below 2⁶².
+    /// `numerator` / `denominator` nanoseconds per 2^`fraction` units. Neither is 0, the quotient is below
+    /// 2⁶⁰ and the fraction below 64. Exact if the denominator in lowest terms is below 2⁶².
     pub(super) fn new(numerator: u128, denominator: u128, fraction: u32) -> Self {
-        // A rate in bits times the frames of a trace is beyond that as it stands.
+        // A rate in bits times the frames of a trace exceeds that.
         let common = greatest_common_divisor(numerator, denominator);
         let (numerator, denominator) = (numerator / common, denominator / common);
         let (whole, rest) = (numerator / denominator, numerator % denominator);
-        // What is beyond it all the same loses binary places of numerator and denominator alike, of which 62 are left.
+        // Larger quotients lose binary places of numerator and denominator alike, of which 62 are left.
         let excess = 66u32.saturating_sub(denominator.leading_zeros());
         let part = ((rest >> excess) << 64).div_ceil(denominator >> excess);
         let ns = (whole << 64) + part;
@@ -85,7 +85,7 @@ mod tests {
             let exact = (u128::from(unit) * numerator / denominator) as u64 >> fraction;
             let ns = interval.ns(unit);
             prop_assert!(ns >= exact && ns - exact <= 1, "{} {}", ns, exact);
-            // The search is the other way of the same.
+            // The search is the inverse.
             let last = interval.unit_at(ns);
             prop_assert!(interval.ns(last) <= ns && interval.ns(last + 1) > ns);
             prop_assert!(last >= unit);

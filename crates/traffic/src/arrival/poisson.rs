@@ -3,13 +3,14 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-/// Arrivals in the table, a power of two: after this many packets the same intervals come again. The table takes 1 MiB.
+/// Arrivals in the table, a power of two: after this many packets the intervals repeat. The table takes 1
+/// MiB.
 pub(super) const PACKETS: usize = 1 << 18;
 /// Binary places of an arrival.
 pub(super) const FRACTION: u32 = 12;
 
-/// Arrivals of a Poisson process with a mean interval of 1, in units of 2^-`FRACTION`; the first at 0. The sum of all
-/// intervals is brought to exactly `PACKETS`, so that the mean rate is the one asked for.
+/// Arrivals of a Poisson process with a mean interval of 1, in units of 2^-`FRACTION`; the first at 0. The
+/// sum of all intervals is adjusted to exactly `PACKETS`, so that the mean rate is the requested one.
 pub(super) fn arrivals(seed: u64) -> Vec<u32> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut sum = 0.0;
@@ -24,8 +25,8 @@ pub(super) fn arrivals(seed: u64) -> Vec<u32> {
     sums.into_iter().map(|sum| (sum * scale) as u32).collect()
 }
 
-/// The natural logarithm of a number in (0, 1] that is no subnormal, with nothing but operations that IEEE 754 rounds
-/// exactly: a mathematical library's may differ between platforms.
+/// The natural logarithm of a number in (0, 1] that is no subnormal, by operations that IEEE 754 rounds
+/// exactly: mathematical libraries may differ between platforms.
 fn ln(number: f64) -> f64 {
     const LN_2: f64 = std::f64::consts::LN_2;
     let bits = number.to_bits();
@@ -61,7 +62,7 @@ mod tests {
             let share = intervals.iter().filter(|&&gap| gap > x).count() as f64 / intervals.len() as f64;
             assert!((share - f64::exp(-x)).abs() < 0.006, "{x}: {share}");
         }
-        // One interval says nothing of the next.
+        // Intervals are independent.
         let mean_product = intervals.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / PACKETS as f64;
         assert!((mean_product - 1.0).abs() < 0.03, "{mean_product}");
         assert_ne!(arrivals(1), arrivals(2));

@@ -1,4 +1,4 @@
-//! Planted paths: what one tap sees of each, put among the other frames by time.
+//! Planted paths: what one tap sees of each, merged with the other frames by time.
 
 use super::{Path, TapFrame};
 use crate::loss_truth::LossTruth;
@@ -16,12 +16,12 @@ pub(crate) struct PlantedPath {
     /// Its flows: both directions of each connection.
     pub(crate) members: u64,
     next: Option<TapFrame>,
-    /// Times of the first and the last frame that came.
+    /// Times of the first and the last frame seen.
     pub(crate) span: Option<(u64, u64)>,
 }
 
 impl PlantedPath {
-    /// What the tap must find; `None` before the last frame came.
+    /// What the tap must find; `None` before the last frame was seen.
     pub(crate) fn loss(&self) -> Option<LossTruth> {
         self.next.is_none().then(|| self.path.truth().taps[self.tap as usize].loss)
     }
@@ -37,19 +37,20 @@ pub(crate) struct PlantedPaths {
     pub(crate) paths: Vec<PlantedPath>,
     /// Time of the next frame; `u64::MAX` without one.
     pub(crate) due_ns: u64,
-    /// Frames that all of them have.
+    /// Frames of all of them together.
     pub(crate) frames: u64,
-    /// Frames that came.
+    /// Frames seen.
     pub(crate) passed: u64,
 }
 
 impl PlantedPaths {
-    /// `start_ns` gives the time of a share of the run, in parts per million, when the paths' frames are that many.
+    /// `start_ns` gives the time of a share of the run, in parts per million, for this number of the paths'
+    /// frames.
     pub(crate) fn new(spec: &Spec, seeds: &mut SplitMix64, start_ns: impl Fn(u32, u64) -> u64) -> Self {
         let planted: Vec<_> =
             spec.events().iter().enumerate().filter(|(_, event)| event.kind().is_path()).collect();
         let specs: Vec<_> = planted.iter().map(|(_, event)| event.path(seeds.next_u64())).collect();
-        // How many frames there are decides when they begin: their fates are drawn first.
+        // The number of frames determines when they begin: their fates are drawn first.
         let frames = specs.iter().map(|(path, tap)| Path::new(path.clone()).frames_at(*tap)).sum();
         let mut paths = Self { paths: Vec::new(), due_ns: u64::MAX, frames, passed: 0 };
         for ((place, event), (path, tap)) in planted.into_iter().zip(specs) {
@@ -69,14 +70,14 @@ impl PlantedPaths {
         paths
     }
 
-    /// Which path's frame comes first, and when.
+    /// The path whose frame is next, and its time.
     fn first(&self) -> Option<(usize, u64)> {
         let dues =
             self.paths.iter().enumerate().filter_map(|(at, path)| Some((at, path.next.as_ref()?.time_ns)));
         dues.min_by_key(|&(_, due)| due)
     }
 
-    /// The frame that comes first, and the place of its event in the specification.
+    /// The next frame, and the place of its event in the specification.
     pub(crate) fn next_frame(&mut self) -> Option<(usize, TapFrame)> {
         let (at, now) = self.first()?;
         let path = &mut self.paths[at];

@@ -9,9 +9,9 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Payload of a segment: what fits an Ethernet frame behind headers without options.
+/// Payload of a segment: what fits an Ethernet frame after headers without options.
 const PAYLOAD: u32 = 1460;
-/// Segments that may be on their way: what the window that the headers state allows (64,240 bytes).
+/// Segments that may be in flight: as the window in the headers allows (64,240 bytes).
 const WINDOW: u32 = 44;
 /// Segments of a connection's end that are never lost, so that others follow every loss.
 const SAFE_TAIL: u32 = WINDOW;
@@ -19,7 +19,8 @@ const SAFE_TAIL: u32 = WINDOW;
 const DUP_THRESH: u32 = 3;
 /// Time between two segments of a sender: 1 Gbit/s.
 const SPACING_NS: u64 = 12_000;
-/// What the hop holds back comes this much later: others overtake it, but fewer than make it count as lost.
+/// The delay of segments that the hop holds back: others overtake them, but too few for them to count as
+/// lost.
 const DELAY_NS: u64 = SPACING_NS * 5 / 2;
 const _: () = assert!(DELAY_NS < DUP_THRESH as u64 * SPACING_NS);
 const START_NS: u64 = 1_704_067_200_000_000_000;
@@ -41,14 +42,14 @@ pub struct TapFrame {
     pub(crate) member: u64,
 }
 
-/// What travels.
+/// A packet on the path.
 #[derive(Clone, Copy, Debug)]
 enum Packet {
     Syn,
     SynAck,
     /// Segment of this number; sent for the first time or again.
     Data(u32, bool),
-    /// Acknowledges all segments below; sent because this segment came, if one did.
+    /// Acknowledges all segments below; sent in response to this segment, if any.
     Ack(u32, Option<u32>),
     /// The client's, after all data, and the server's answer.
     Fin,
@@ -87,7 +88,7 @@ struct Connection {
     fates: Vec<Fate>,
     /// By tap: the latest segment that passed.
     latest: Vec<u32>,
-    /// What arrived at the server, and what the client knows of it.
+    /// The segments that arrived at the server, and those of which the client knows.
     arrived: Vec<bool>,
     known: Vec<bool>,
     /// All below have arrived; all below are known to have.
@@ -113,7 +114,7 @@ pub struct Path {
     truth: PathTruth,
 }
 
-/// An event in the heap; its order means nothing, the number before it is unique.
+/// An event in the heap; its order is irrelevant, as the number before it is unique.
 #[derive(Clone, Copy, Debug)]
 struct EventSlot(Event);
 
@@ -140,7 +141,7 @@ impl Path {
         Self::placed(spec, [192, 0, 2, 1], START_NS)
     }
 
-    /// A path to this server, on which something happens from this time on.
+    /// A path to this server that begins at this time.
     pub(crate) fn placed(spec: PathSpec, server: [u8; 4], start_ns: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(spec.seed);
         let taps = vec![TapTruth::default(); spec.hops as usize + 1];
@@ -162,7 +163,7 @@ impl Path {
     /// Length of the longest frame on the wire, without check sequence.
     pub(crate) const LONGEST_WIRE: u32 = headers::TCP_OVER_IPV4 as u32 + PAYLOAD;
 
-    /// What was lost so far; whole once [`Path::next_frame`] gives none.
+    /// What was lost so far; complete once [`Path::next_frame`] returns none.
     pub fn truth(&self) -> &PathTruth {
         &self.truth
     }
@@ -173,7 +174,7 @@ impl Path {
         if member.is_multiple_of(2) { connection.flow } else { connection.reverse }
     }
 
-    /// How many frames a tap will see.
+    /// The number of frames that a tap will see.
     pub(crate) fn frames_at(&self, tap: u32) -> u64 {
         let of = |connection: &Connection| {
             // Three packets each for the beginning and the end, and an acknowledgement of each segment.
@@ -200,14 +201,15 @@ impl Path {
         None
     }
 
-    /// A packet passes a tap and goes on to the next one, to an end, or nowhere.
+    /// A packet passes a tap and continues to the next one, to an end, or nowhere.
     fn pass(&mut self, now: u64, number: u32, tap: u32, packet: Packet) -> TapFrame {
         let hop_ns = u64::from(self.spec.rtt_us) * 1000 / 2 / u64::from(self.spec.hops);
         let connection = &mut self.connections[number as usize];
         let (data, wire_len, total_byte) = connection.frame(packet);
         self.truth.taps[tap as usize].packets += 1;
         let truth = &mut self.truth.taps[tap as usize].loss;
-        // A segment that was lost is repaired once: before the lossy hop that is a retransmission, behind it a repair.
+        // A segment that was lost is repaired once: before the lossy hop that is a retransmission, after it a
+        // repair.
         if let Packet::Data(_, true) = packet {
             if tap < self.spec.lossy {
                 truth.retrans_count += 1;
@@ -242,7 +244,7 @@ impl Path {
         TapFrame { tap, time_ns: now, data, wire_len, total_byte, member }
     }
 
-    /// A packet is at its end, right behind the last tap.
+    /// A packet is at its end, immediately after the last tap.
     fn arrive(&mut self, now: u64, number: u32, packet: Packet) {
         let last = self.spec.hops;
         let connection = &mut self.connections[number as usize];
@@ -275,7 +277,7 @@ impl Path {
         }
     }
 
-    /// The client sends what it may: what is to be sent again first.
+    /// The client sends what it may, retransmissions first.
     fn send(&mut self, now: u64, number: u32) {
         let connection = &mut self.connections[number as usize];
         let segments = connection.fates.len() as u32;
@@ -325,7 +327,8 @@ impl Connection {
         let fates = (0..segments)
             .map(|segment| match segment < lossy {
                 true if is_drawn(spec.loss_ppm) => Fate::Lost,
-                // No number is drawn for nothing: what was generated before there was a delay stays as it was.
+                // No number is drawn unnecessarily: output without delays is the same as before delays were
+                // added.
                 true if spec.reorder_ppm != 0 && is_drawn(spec.reorder_ppm) => Fate::Delayed,
                 _ => Fate::Passed,
             })
@@ -348,8 +351,8 @@ impl Connection {
         }
     }
 
-    /// The client hears which segment arrived, as selective acknowledgements would tell it (RFC 2018), and sends again
-    /// what must be lost.
+    /// The client is informed which segment arrived, as by selective acknowledgements (RFC 2018), and
+    /// retransmits what must be lost.
     fn learn(&mut self, expected: u32, segment: u32) {
         self.known[segment as usize] = true;
         self.acknowledged = self.acknowledged.max(expected);

@@ -21,7 +21,7 @@ pub struct PathSpec {
     pub reorder_ppm: u32,
     /// Round-trip time from client to server in microseconds.
     pub rtt_us: u32,
-    /// The number that everything is drawn from.
+    /// The seed of all draws.
     pub seed: u64,
 }
 
@@ -83,7 +83,7 @@ impl PathSpec {
 impl FromStr for PathSpec {
     type Err = SpecError;
 
-    /// Reads `key=value,key=value,…`; what is left out has its default.
+    /// Reads `key=value,key=value,…`; omitted keys have their defaults.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let mut spec = Self::default();
         for (key, text) in pairs(text)? {

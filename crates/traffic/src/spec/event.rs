@@ -6,7 +6,7 @@ use std::fmt;
 
 const EVERYTHING_PPM: u32 = 1_000_000;
 
-/// One planted event as it was asked for.
+/// One planted event as requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSpec {
     kind: EventKind,
@@ -14,7 +14,7 @@ pub struct EventSpec {
     start_ppm: u32,
     end_ppm: u32,
     members: Option<u64>,
-    /// What a path has instead of share, end and members.
+    /// A path's options instead of share, end and members.
     path: PathPlant,
 }
 
@@ -27,9 +27,9 @@ struct PathPlant {
     reorder_ppm: u32,
 }
 
-/// Segments of all connections of a planted path: what they are and become is kept for each.
+/// Segments of all connections of a planted path: state is kept for each.
 const MOST_SEGMENTS: u64 = 10_000_000;
-/// The frames of a connection that are neither data nor acknowledge some.
+/// The frames of a connection that neither carry nor acknowledge data.
 const CONTROL_FRAMES: u64 = 6;
 
 /// `value` × `ppm` / 10⁶, rounded down.
@@ -38,12 +38,12 @@ pub(crate) fn part(value: u64, ppm: u32) -> u64 {
 }
 
 impl EventSpec {
-    /// What kind of event.
+    /// The kind of event.
     pub fn kind(&self) -> EventKind {
         self.kind
     }
 
-    /// How many of a run's packets it has; of a path how many at most, which does not depend on the run.
+    /// The number of a run's packets that it has; for a path the maximum, which does not depend on the run.
     pub fn packets(&self, run: u64) -> u64 {
         if self.kind.is_path() {
             let PathPlant { connections, segments, .. } = self.path;
@@ -52,7 +52,7 @@ impl EventSpec {
         part(run, self.share_ppm)
     }
 
-    /// The path of which one tap is planted, and the number of that tap.
+    /// The path, one tap of which is planted, and the number of that tap.
     pub(crate) fn path(&self, seed: u64) -> (PathSpec, u32) {
         let PathPlant { connections, segments, loss_ppm, reorder_ppm } = self.path;
         let path = PathSpec { connections, segments, loss_ppm, reorder_ppm, seed, ..PathSpec::default() };
@@ -61,7 +61,7 @@ impl EventSpec {
         (path, tap)
     }
 
-    /// Where it begins: a share of the run.
+    /// Its beginning, as a share of the run.
     pub(crate) fn start_ppm(&self) -> u32 {
         self.start_ppm
     }

@@ -1,11 +1,12 @@
-//! What a compressed capture gives, and how it ends, does not depend on how its bytes are cut into reads.
+//! The frames of a compressed capture, and how it ends, do not depend on how its bytes are divided into
+//! reads.
 
 use super::*;
 use crate::capture::gzip::GzipReader;
 use crate::capture::zstandard::ZstdReader;
 use std::io::Cursor;
 
-/// Gives the bytes before each of `ends` by a read or more of their own, then the rest.
+/// Gives the bytes before each of `ends` by one or more separate reads, then the rest.
 struct Pieces {
     bytes: Cursor<Vec<u8>>,
     ends: Vec<usize>,

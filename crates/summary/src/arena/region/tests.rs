@@ -1,4 +1,5 @@
-//! One region, worked on by hand or by racing threads. Which pages have memory is asked of the kernel (`mincore`).
+//! One region, worked on by hand or by racing threads. The kernel (`mincore`) reports which pages have
+//! memory.
 
 use super::*;
 use std::thread;
@@ -70,7 +71,7 @@ fn it_grows_without_the_thread() {
     assert_eq!(limits.bytes_used(), 0);
 }
 
-/// Where no step can be mapped any more, the account says so, and the thread has nothing to do.
+/// If no step can be mapped any more, the account shows it, and the thread has nothing to do.
 #[test]
 fn it_may_end_before_the_reservation() {
     for can_populate in [true, false] {
@@ -188,7 +189,7 @@ fn owner_thread_and_taker_race() {
                 assert!(region.advance(), "{region:?}");
                 let first = at(base, step * STEP);
                 for word in (0..STEP / 8).step_by(64) {
-                    // SAFETY: within a step in use, which nobody else reads or writes.
+                    // SAFETY: within a step in use, which no other thread reads or writes.
                     unsafe {
                         assert_eq!(first.add(word).read(), 0, "step {step} is not new");
                         first.add(word).write((step * STEP + word) as u64);

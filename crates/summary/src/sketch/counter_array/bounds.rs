@@ -1,4 +1,4 @@
-//! How far medians of rows may be off.
+//! The error bounds of medians of rows.
 
 use crate::sketch::{Bounds, Estimate};
 
@@ -20,8 +20,9 @@ pub(super) fn median_confidence(depth: usize, p: f64) -> f64 {
     1.0 - beyond
 }
 
-/// The largest second moment that goes with an estimate of it, whose rows have a variance of at most 2·F₂²/w (Alon, Matias,
-/// Szegedy, "The space complexity of approximating the frequency moments", STOC 1996); none where rows are too narrow.
+/// The largest second moment compatible with an estimate of it, whose rows have a variance of at most 2·F₂²/w
+/// (Alon, Matias, Szegedy, "The space complexity of approximating the frequency moments", STOC 1996); none if
+/// rows are too narrow.
 fn largest_second_moment(estimate: Option<f64>, width: f64) -> Option<f64> {
     let off = DEVIATIONS * (2.0 / width).sqrt();
     estimate.filter(|_| off < 1.0).map(|moment| moment.max(0.0) / (1.0 - off))

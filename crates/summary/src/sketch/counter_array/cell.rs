@@ -7,48 +7,49 @@ pub trait Cell: Copy + Default + Ord + Send + Sync + fmt::Debug + sealed::Sealed
     /// Bits and sign, as in `u32`.
     const NAME: &'static str;
 
-    /// Sums below this one end at no limit.
+    /// Sums below this one do not saturate.
     const LIMIT: u64;
 
-    /// True where it can fall below zero.
+    /// True if it can fall below zero.
     const IS_SIGNED: bool;
 
     /// With `weight` added.
     #[must_use]
     fn plus(self, weight: u64) -> Self;
 
-    /// With `weight` added where the sum is known to end at no limit.
+    /// With `weight` added where the sum is known not to saturate.
     #[must_use]
     fn plus_within(self, weight: u64) -> Self;
 
-    /// The sum of two.
+    /// The sum of two counters.
     #[must_use]
     fn sum(self, other: Self) -> Self;
 
-    /// True where it can count no further, and from then on.
+    /// True once it can count no further.
     fn is_at_limit(self) -> bool;
 
-    /// A counter of 64 bits, in two's complement where this one can fall below zero; beyond the range, the limit.
+    /// A counter of 64 bits, in two's complement if this one can fall below zero; beyond the range, the
+    /// limit.
     fn from_word(word: u64) -> Self;
 
     /// Its value; beyond the range, the nearest.
     fn to_i64(self) -> i64;
 
-    /// Its value, nearly where it has more than 53 bits.
+    /// Its value, approximate if it has more than 53 bits.
     fn to_f64(self) -> f64;
 }
 
 /// A counter that can fall below zero.
 pub trait SignedCell: Cell {
-    /// With `weight` taken away.
+    /// With `weight` subtracted.
     #[must_use]
     fn minus(self, weight: u64) -> Self;
 
-    /// With `weight` taken away where the difference is known to end at no limit.
+    /// With `weight` subtracted where the difference is known not to saturate.
     #[must_use]
     fn minus_within(self, weight: u64) -> Self;
 
-    /// The difference of two.
+    /// The difference of two counters.
     #[must_use]
     fn difference(self, other: Self) -> Self;
 }
@@ -78,7 +79,8 @@ macro_rules! cell {
 
             #[inline(always)]
             fn sum(self, other: Self) -> Self {
-                // Only what can fall again could leave its limit; the compiler drops the test for the others.
+                // Only a counter that can fall again could leave its limit; the compiler drops the test for
+                // the others.
                 if Self::IS_SIGNED && self.is_at_limit() {
                     return self;
                 }

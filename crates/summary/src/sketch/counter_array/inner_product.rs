@@ -6,9 +6,9 @@ use super::policy::{CountMin, CountSketch, KAry, Linear, Policy, median_of};
 use super::{CounterArray, MAX_ROWS};
 use crate::sketch::{Estimate, Unmergeable};
 
-/// Products of rows say something of the streams' inner product.
+/// Products of rows estimate the streams' inner product.
 pub trait InnerProduct: Linear {
-    /// A row's product, less what flows that share counters are expected to add.
+    /// A row's product, minus the expected contribution of flows that share counters.
     fn row_product(product: f64, left: &CounterArray<Self>, right: &CounterArray<Self>) -> f64;
 
     /// The answer to [`CounterArray::inner_product`].
@@ -16,19 +16,19 @@ pub trait InnerProduct: Linear {
 }
 
 impl<P: InnerProduct> CounterArray<P> {
-    /// The sum over all keys of what they had here times what they had there.
+    /// The sum over all keys of their weight here times their weight there.
     ///
-    /// Count-Min: at most e·N·N'/w too large with a probability of 1 − e^(−d) (Cormode, Muthukrishnan, Theorem 3). Count Sketch and k-ary: the
-    /// median of rows, of which each has no mean error.
+    /// Count-Min: at most e·N·N'/w too large with a probability of 1 − e^(−d) (Cormode, Muthukrishnan,
+    /// Theorem 3). Count Sketch and k-ary: the median of rows, each of which is unbiased.
     ///
     /// # Errors
-    /// Where the configurations differ, with both.
+    /// If the configurations differ, with both.
     pub fn inner_product(&self, other: &Self) -> Result<Estimate, Unmergeable> {
         Unmergeable::check(&self.configuration, &other.configuration)?;
         Ok(P::inner_product(self, other))
     }
 
-    /// The sum of squared totals, F₂; `None` where a counter is at its limit.
+    /// The sum of squared totals, F₂; `None` if a counter is at its limit.
     pub(super) fn second_moment(&self) -> Option<f64> {
         *self.second_moment.get_or_init(|| median_product(self, self, P::row_product))
     }
@@ -65,7 +65,7 @@ impl<C: SignedCell> InnerProduct for KAry<C> {
     }
 }
 
-/// The product of each row; `None` where a counter is at its limit.
+/// The product of each row; `None` if a counter is at its limit.
 fn row_products<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> Option<[f64; MAX_ROWS]> {
     let mut products = [0.0; MAX_ROWS];
     for (row, product) in products.iter_mut().enumerate().take(left.configuration.depth) {
@@ -79,7 +79,7 @@ fn row_products<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> O
     Some(products)
 }
 
-/// The least row's product, for counters that only count too much.
+/// The least row's product, for counters that only overestimate.
 fn least_product<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> Estimate {
     let depth = left.configuration.depth;
     let Some(products) = row_products(left, right) else { return Estimate::unbounded(f64::INFINITY) };
@@ -89,7 +89,7 @@ fn least_product<P: Policy>(left: &CounterArray<P>, right: &CounterArray<P>) -> 
     Estimate::bounded(value, (value - noise).max(0.0), value, 1.0 - (-(depth as f64)).exp())
 }
 
-/// The median of the rows' products after `correct`; `None` where a counter is at its limit.
+/// The median of the rows' products after `correct`; `None` if a counter is at its limit.
 fn median_product<P: InnerProduct>(
     left: &CounterArray<P>,
     right: &CounterArray<P>,
@@ -102,7 +102,7 @@ fn median_product<P: InnerProduct>(
     Some(median_of(products))
 }
 
-/// The median with its bound; `width` is what the variance goes by.
+/// The median with its bound; `width` determines the variance.
 fn bounded_median_product<P: InnerProduct>(
     left: &CounterArray<P>,
     right: &CounterArray<P>,

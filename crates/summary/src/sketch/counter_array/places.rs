@@ -3,7 +3,7 @@
 use crate::sketch::row_hash::MAX_ROWS;
 use packet::Seed;
 
-/// What rows are drawn for: structures of other kinds with the same seed have other rows.
+/// The purpose of the draws: structures of other kinds with the same seed have other rows.
 const PURPOSE: u64 = 1;
 
 /// Where a place's sign is, for policies that have one.
@@ -26,19 +26,20 @@ impl Place {
         self.0 as usize
     }
 
-    /// True where the counter falls by what is added.
+    /// True if the counter falls by what is added.
     #[inline(always)]
     pub(super) fn is_negative(self) -> bool {
         self.0 & SIGN != 0
     }
 }
 
-/// A strongly universal function of 64 bits to 64 bits: ⌊(a·x + b mod 2¹²⁸) / 2⁶⁴⌋ for random a and b (multiply-shift; Dietzfelbinger,
-/// "Universal hashing and k-wise independent random variables via integer arithmetic without primes", STACS 1996). For two hashes any two
-/// values are equally likely, and so are any of their digits, each for itself.
+/// A strongly universal function of 64 bits to 64 bits: ⌊(a·x + b mod 2¹²⁸) / 2⁶⁴⌋ for random a and b
+/// (multiply-shift; Dietzfelbinger, "Universal hashing and k-wise independent random variables via integer
+/// arithmetic without primes", STACS 1996). For two hashes any two values are equally likely, and so are any
+/// of their digits, each separately.
 ///
-/// The hash's own digits would do without it, but other things go by those: where they choose the core, each core's array
-/// would use a part of its first row.
+/// The hash's own digits would suffice, but they are used elsewhere: if they choose the core, each core's
+/// array would use only a part of its first row.
 #[derive(Clone, Copy, Debug)]
 struct Word {
     a: [u64; 2],
@@ -55,14 +56,14 @@ impl Word {
 
 /// The rows' functions.
 ///
-/// A row's place is a digit of a word: taken for a fraction, the word times the width has the place before the point and
-/// the next row's fraction behind it. One word is enough for rows of 64 bits together, as three of a million counters; where the
-/// width is no power of two, for 54, so that no place is likelier than another by more than a thousandth. Other
-/// rows begin with a word of their own.
+/// A row's place is a digit of a word: taken for a fraction, the word times the width has the place before
+/// the point and the next row's fraction after it. One word suffices for rows of 64 bits together, such as
+/// three of a million counters; for 54 if the width is no power of two, so that no place is likelier than
+/// another by more than a thousandth. Other rows begin with a new word.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     words: [Word; MAX_ROWS],
-    /// Rows that begin with a word of their own: the first one does.
+    /// Rows that begin with a new word: the first one does.
     begins: [bool; MAX_ROWS],
     width: u32,
 }
@@ -85,12 +86,13 @@ impl Places {
         }
     }
 
-    /// True where `depth` rows have one word together.
+    /// True if `depth` rows have one word together.
     pub(super) fn are_of_one_word(&self, depth: usize) -> bool {
         self.begins[..depth].iter().filter(|begins| **begins).count() == 1
     }
 
-    /// The places of the first `D` rows. `ONE_WORD` must be [`Places::are_of_one_word`], `SIGNS` what the policy says.
+    /// The places of the first `D` rows. `ONE_WORD` must be [`Places::are_of_one_word`], `SIGNS` the
+    /// policy's.
     #[inline(always)]
     pub(super) fn of<const D: usize, const ONE_WORD: bool, const SIGNS: bool>(
         &self,
@@ -107,7 +109,7 @@ impl Places {
             rest = product as u64;
             let value = (product >> 64) as u32;
             let (value, sign) = if SIGNS { (value >> 1, value << 31) } else { (value, 0) };
-            // Places behind the depth may wrap: nobody takes them.
+            // Places beyond the depth may wrap: they are not used.
             let place = first.wrapping_add(value) | sign;
             first = first.wrapping_add(self.width);
             Place(place)
@@ -120,7 +122,7 @@ impl Places {
     }
 }
 
-/// Runs a program that is compiled for every depth, so that its loops over the rows have no end to look for.
+/// Runs a program that is compiled for every depth, so that its loops over the rows are unrolled.
 macro_rules! with_depth {
     ($depth:expr, $d:ident => $program:expr) => {
         with_depth!(@ $depth, $d, $program, 1 2 3 4 5 6 7)
@@ -144,7 +146,8 @@ pub(super) use with_depth;
 mod tests {
     use super::*;
 
-    /// Of many seeds, how often two hashes meet in none, one, … of three rows, and how evenly one of them lies.
+    /// Over many seeds, how often two hashes collide in none, one, … of three rows, and how evenly one of
+    /// them is spread.
     fn meet_as_random_ones_would<const SIGNS: bool>(width: usize) {
         const SEEDS: u64 = 20_000;
         let values = (width << usize::from(SIGNS)) as f64;

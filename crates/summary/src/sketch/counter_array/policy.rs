@@ -10,35 +10,36 @@ use crate::sketch::row_hash::MAX_ROWS;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// How an array counts and answers. The five of this module are all there are.
+/// How an array counts and answers. The five of this module are the only ones.
 pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     /// Its counters.
     type Cell: Cell;
     /// Its name in messages and benches.
     const KIND: &'static str;
-    /// Rows where nobody asks for a number of them.
+    /// Rows unless their number is requested.
     const USUAL_DEPTH: usize;
     /// The fewest counters of a row.
     const LEAST_WIDTH: usize = 1;
-    /// True where a row's hash has a sign.
+    /// True if a row's hash has a sign.
     const HAS_SIGNS: bool = false;
-    /// True where a packet adds to its counters and nothing else, so that many of them are split (`counters.rs`).
+    /// True if a packet adds to its counters and nothing else, so that many of them are split
+    /// (`counters.rs`).
     const SPLITS: bool = false;
 
-    /// Adds `weight` at the places of a packet. Gives the counters after it, their signs undone. Without `MAY_END` no
-    /// counter can come to its limit.
+    /// Adds `weight` at the places of a packet. Returns the counters after it, without their signs. Without
+    /// `MAY_END` no counter can reach its limit.
     fn add<const D: usize, const MAY_END: bool>(
         cells: &mut [Self::Cell],
         places: &[Place; D],
         weight: u64,
     ) -> [Self::Cell; D];
 
-    /// The counters of the key with this hash, their signs undone; those behind the depth are zero.
+    /// The counters of the key with this hash, without their signs; those beyond the depth are zero.
     fn counters(array: &CounterArray<Self>, hash: u64) -> [Self::Cell; MAX_ROWS] {
         array.cells_of(hash)
     }
 
-    /// What such counters say of a flow: an integer by which flows are compared.
+    /// The estimate of a flow from such counters: an integer by which flows are compared.
     fn rank<const D: usize>(counters: [Self::Cell; D]) -> i64;
 
     /// The answer for the key with this hash.
@@ -48,12 +49,13 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
 /// Counters are sums over the packets, so that arrays can be added: all but [`Conservative`].
 pub trait Linear: Policy {}
 
-/// Counters may fall, so that packets can be taken away, and arrays be subtracted.
+/// Counters may fall, so that packets can be removed, and arrays be subtracted.
 pub trait Signed: Linear
 where
     Self::Cell: SignedCell,
 {
-    /// Takes `weight` away. True where a counter is below zero after it that is never there by what flows have.
+    /// Subtracts `weight`. True if that leaves a counter below zero that no flow's true total can bring
+    /// there.
     fn remove(array: &mut CounterArray<Self>, hash: u64, weight: u64) -> bool;
 }
 
@@ -72,9 +74,10 @@ macro_rules! policies {
 }
 
 policies! {
-    /// Count-Min (Cormode, Muthukrishnan, "An improved data stream summary: the Count-Min sketch and its applications", J.
-    /// Algorithms 55, 2005). Every row counts too much, never too little: the least is the answer. It is at most e·N/w
-    /// too large with a probability of 1 − e^(−d) (Theorem 1), N being the total weight.
+    /// Count-Min (Cormode, Muthukrishnan, "An improved data stream summary: the Count-Min sketch and its
+    /// applications", J. Algorithms 55, 2005). Every row overestimates, never underestimates: the least is
+    /// the answer. It is at most e·N/w too large with a probability of 1 − e^(−d) (Theorem 1), N being the
+    /// total weight.
     CountMin<u32>;
 
     /// Count-Min with conservative update (Estan, Varghese, "New directions in traffic measurement and accounting", SIGCOMM
@@ -97,9 +100,9 @@ policies! {
     /// from which the expected noise was taken.
     KAry<i32>;
 
-    /// Count-Min where flows' totals may be negative (same paper as [`CountMin`], section 4.1): the median. A row is off by more than
-    /// 8·‖a‖₁/w with a probability of 1/8 by Markov, and the median only where half of the rows are. ‖a‖₁ is at most all
-    /// weight that was added and taken away.
+    /// Count-Min where flows' totals may be negative (same paper as [`CountMin`], section 4.1): the median. A
+    /// row is off by more than 8·‖a‖₁/w with a probability of 1/8 by Markov, and the median only where half
+    /// of the rows are. ‖a‖₁ is at most all weight that was added and removed.
     Turnstile<i32>;
 }
 
@@ -128,7 +131,8 @@ fn median<C: Cell>(values: &mut [C]) -> (f64, bool) {
     (median_of(&[below.to_f64(), above.to_f64()]), below.is_at_limit() || above.is_at_limit())
 }
 
-/// Enough to compare flows. Sorted by exchanging neighbours, which for eight at most is straight-line code.
+/// Sufficient to compare flows. Sorted by exchanging neighbours, which is straight-line code for at most
+/// eight.
 #[inline(always)]
 fn upper_median<C: Cell, const D: usize>(mut counters: [C; D]) -> i64 {
     for end in (1..D).rev() {
@@ -268,7 +272,7 @@ impl<C: SignedCell> Policy for KAry<C> {
     type Cell = C;
     const KIND: &'static str = "k_ary";
     const USUAL_DEPTH: usize = 5;
-    /// One counter cannot tell a flow from the rest.
+    /// One counter cannot distinguish a flow from the rest.
     const LEAST_WIDTH: usize = 2;
     const SPLITS: bool = true;
 

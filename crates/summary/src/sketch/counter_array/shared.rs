@@ -1,5 +1,5 @@
-//! One array for all cores, as Wu et al. 2016 have it: counters by compare-and-swap (Algorithm 4), and one global heavy
-//! hitter behind a critical section (section 2.2.1, Algorithm 6).
+//! One array for all cores, as in Wu et al. 2016: counters by compare-and-swap (Algorithm 4), and one global
+//! heavy hitter guarded by a critical section (section 2.2.1, Algorithm 6).
 
 use super::places::{Place, Places, with_depth};
 use super::update::BATCH;
@@ -13,16 +13,17 @@ use packet::Key;
 /// A counter array that several cores update at the same time. Counters have 64 bits while they are shared,
 /// and stop at their limits.
 ///
-/// Any linear policy: what is added is added, in whatever order. Conservative update reads all rows and raises
-/// some; two cores at once would lose packets, so it is not among them, and this does not compile:
+/// Any linear policy: additions commute. Conservative update reads all rows and raises some; two cores at
+/// once would lose packets, so it is excluded, and this does not compile:
 ///
 /// ```compile_fail,E0277
 /// # use summary::sketch::{Conservative, SharedArray};
 /// fn shared(_: SharedArray<packet::KeyV4, Conservative>) {}
 /// ```
 ///
-/// The global heavy hitter is the flow with the largest estimate that any packet had when it was counted. The critical section is entered only
-/// for an estimate above that, which every packet of the heaviest flow has: that is what it costs.
+/// The global heavy hitter is the flow with the largest estimate that any packet had when it was counted. The
+/// critical section is entered only for an estimate above that, which every packet of the heaviest flow has:
+/// this is its cost.
 #[derive(Debug)]
 pub struct SharedArray<K, P: Linear> {
     configuration: ArrayConfig<P>,
@@ -31,7 +32,7 @@ pub struct SharedArray<K, P: Linear> {
     cells: Box<[Counter]>,
     added: Counter,
     heaviest: Section<(K, u64)>,
-    /// The estimate in `heaviest`, for those who only look whether they have more. It may lag behind.
+    /// The estimate in `heaviest`, for updates that only check whether theirs is larger. It may lag behind.
     largest: AtomicU64,
 }
 
@@ -39,7 +40,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     /// An empty one.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     pub fn new(configuration: &ArrayConfig<P>) -> Result<Self, SketchError> {
         Ok(Self {
             configuration: *configuration,
@@ -51,7 +52,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         })
     }
 
-    /// What it was made from.
+    /// The configuration.
     pub fn configuration(&self) -> &ArrayConfig<P> {
         &self.configuration
     }
@@ -61,7 +62,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         size_of_val(&*self.cells)
     }
 
-    /// Counts a burst; any number of threads may.
+    /// Counts a burst; from any number of threads.
     pub fn update_burst(&self, burst: &[Update<K>]) {
         with_depth!(self.configuration.depth, D => self.add_rows::<D>(burst));
     }
@@ -69,7 +70,8 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     #[inline(always)]
     fn add_rows<const D: usize>(&self, burst: &[Update<K>]) {
         let total = burst.iter().fold(0_u64, |total, update| total.saturating_add(update.weight));
-        // First, so that who reads meanwhile hardly finds more in a counter than in the total; nothing orders the two.
+        // First, so that a concurrent reader hardly ever finds more in a counter than in the total; nothing
+        // orders the two.
         self.added.add(total);
         let mut found = [[Place::default(); D]; BATCH];
         for burst in burst.chunks(BATCH) {
@@ -97,7 +99,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
                 cell.add(update.weight)
             })
         }));
-        // Below zero is nobody's total.
+        // A negative value is no valid total.
         let estimate = rank.max(0) as u64;
         if estimate > self.largest.load(Ordering::Relaxed) {
             self.replace_heaviest(update.key, estimate);
@@ -119,10 +121,11 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         Some(self.heaviest.enter(|heaviest| *heaviest)).filter(|(_, estimate)| *estimate > 0)
     }
 
-    /// An array of one core with the same counts, to be asked. While others update, each counter is one that it had.
+    /// An array of one core with the same counts, for queries. While others update, each counter is one that
+    /// it had.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the memory cannot be allocated.
     pub fn snapshot(&self) -> Result<CounterArray<P>, SketchError> {
         let mut array = CounterArray::new(&self.configuration)?;
         for (cell, shared) in array.counters.weighed().cells().iter_mut().zip(&self.cells) {
@@ -132,7 +135,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         Ok(array)
     }
 
-    /// Forgets all that it saw and keeps its memory.
+    /// Clears it and keeps its memory.
     pub fn reset(&mut self) {
         for cell in &mut self.cells {
             cell.take();
@@ -166,7 +169,7 @@ mod loom_tests {
                 thread.join().expect("no thread fails");
                 let answer = array.snapshot().expect("memory");
                 assert_eq!((answer.estimate_hash(update(1, 0).hash).value, answer.total()), (12.0, 12.0));
-                // One counter: who came second has both weights.
+                // One counter: the second update gets both weights.
                 let (key, estimate) = array.heaviest().expect("packets");
                 assert_eq!(estimate, 12);
                 assert!(flows.iter().any(|flow| update(*flow, 0).key == key));

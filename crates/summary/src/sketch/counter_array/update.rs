@@ -1,4 +1,4 @@
-//! The hot path: a burst into the rows.
+//! The hot path: counts a burst in the rows.
 
 use super::CounterArray;
 use super::cell::Cell;
@@ -9,19 +9,20 @@ use crate::sketch::counters::{Split, View, Weights};
 use crate::sketch::memory::prefetch;
 use packet::Key;
 
-/// Packets whose lines are asked for before the first of them is counted.
+/// Packets whose lines are prefetched before the first of them is counted.
 pub(super) const BATCH: usize = 32;
 
-/// The same where packets count in bytes, of which more are near: 14.2 ns a packet for three rows of 2^20, against 15.0 by 32 and 15.5 by 16.
+/// The same if packets are counted in bytes, more of which are cached: 14.2 ns a packet for three rows of
+/// 2^20, against 15.0 by 32 and 15.5 by 16.
 const SPLIT_BATCH: usize = 24;
 
-/// Who looks at each packet's counters.
+/// An observer of each packet's counters.
 pub(crate) trait Observer<Packet, P: Policy> {
-    /// A packet and its counters after it, signs undone.
+    /// A packet and its counters after it, without their signs.
     fn counted<const D: usize>(&mut self, packet: &Packet, counters: [P::Cell; D]);
 }
 
-/// Nobody.
+/// No observer.
 pub(super) struct Nobody;
 
 impl<Packet, P: Policy> Observer<Packet, P> for Nobody {
@@ -53,7 +54,7 @@ impl<P: Policy> CounterArray<P> {
         observer: &mut impl Observer<Packet, P>,
     ) {
         self.added = self.added.saturating_add(weights.sum);
-        // No counter has more than all that came and went.
+        // No counter has more than all weights added and removed.
         let may_end = self.added.saturating_add(self.removed) >= P::Cell::LIMIT;
         let is_one_word = self.places.are_of_one_word(self.configuration.depth);
         self.changed();
@@ -63,7 +64,7 @@ impl<P: Policy> CounterArray<P> {
             && P::SPLITS
             && let Some(split) = self.counters.split()
         {
-            // Nobody looks at split counters while they count.
+            // Split counters are not read while they count.
             let places = &self.places;
             return with_depth!(self.configuration.depth, D => match is_one_word {
                 true => count_rows::<P, D, true, Packet>(split, places, burst, of),

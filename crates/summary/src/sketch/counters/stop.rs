@@ -1,6 +1,7 @@
-//! Counters of 32 bits that stop at their end.
+//! Saturating counters of 32 bits.
 
-/// Adds, up to the end, which is counted in `saturated`. `MAY_END`: false where all that was ever added ends before.
+/// Adds, saturating, which is counted in `saturated`. `MAY_END`: false if the sum of all weights cannot
+/// saturate.
 #[inline(always)]
 pub(crate) fn grow<const MAY_END: bool>(count: &mut u32, weight: u64, saturated: &mut u64) {
     if !MAY_END {
@@ -21,7 +22,7 @@ fn stop(count: &mut u32, saturated: &mut u64) {
     *saturated += 1;
 }
 
-/// `count` and `weight`, or the end; and 1 where that is less.
+/// The saturating sum of `count` and `weight`; and 1 if it saturated.
 #[inline(always)]
 pub(crate) fn add(count: u32, weight: u64) -> (u32, u64) {
     let sum = u64::from(count).saturating_add(weight);

@@ -1,4 +1,4 @@
-//! The two ways into counters, single packets and weights, and what they have in common for a loop over either.
+//! The two ways to update counters, by single packets and by weights, and their common interface for loops.
 
 use super::{FAR_BYTES, FULL, grow, sum};
 use crate::sketch::Cell;
@@ -6,11 +6,11 @@ use crate::sketch::memory::prefetch;
 
 /// Counters that a burst is counted into.
 pub(crate) trait View {
-    /// True where what packets count in is too much to be near.
+    /// True if the counters of packets exceed the near cache.
     fn are_far(&self) -> bool;
-    /// Has what a packet counts in on its way.
+    /// Prefetches what a packet counts in.
     fn prefetch(&self, at: usize);
-    /// True where nothing was counted yet.
+    /// True if nothing was counted yet.
     fn is_zero(&self, at: usize) -> bool;
     /// Counts a packet.
     fn count(&mut self, at: usize, weight: u64);
@@ -30,13 +30,13 @@ impl<'a, C: Cell> Weighed<'a, C> {
         self.cells
     }
 
-    /// True where the cells are too many to be near.
+    /// True if the cells are too many to be near.
     #[inline(always)]
     pub(crate) fn are_far(&self) -> bool {
         size_of_val(self.cells) >= FAR_BYTES
     }
 
-    /// True where nothing was counted yet.
+    /// True if nothing was counted yet.
     #[inline(always)]
     pub(crate) fn is_zero(&self, at: usize) -> bool {
         self.cells[at] == C::default() && (!self.has_singles || self.bytes[at] == 0)

@@ -1,4 +1,4 @@
-//! Which way a burst goes.
+//! Which way a burst is counted.
 
 use crate::sketch::Update;
 
@@ -7,7 +7,7 @@ use crate::sketch::Update;
 pub(crate) struct Weights {
     /// It saturates.
     pub(crate) sum: u64,
-    /// True where each packet weighs 1.
+    /// True if each packet weighs 1.
     pub(crate) are_ones: bool,
 }
 

@@ -10,8 +10,8 @@ pub(super) struct Mangling {
     inverses: [u32; 2],
 }
 
-/// The number that takes a multiplication with an odd `factor` back, modulo 2³²: by Newton's method, each step of which doubles
-/// the bits that are right.
+/// The inverse of an odd `factor`, modulo 2³²: by Newton's method, each step of which doubles the correct
+/// bits.
 fn inverse(factor: u32) -> u32 {
     (0..5).fold(factor, |x, _| x.wrapping_mul(2_u32.wrapping_sub(factor.wrapping_mul(x))))
 }

@@ -11,11 +11,12 @@ use crate::sketch::{
 };
 use packet::Key;
 
-/// A flow is taken where a hash of its key is below the probability's share: so every core and every point takes the same flows.
+/// A flow is taken if a hash of its key is below the probability's share: so every core and every point takes
+/// the same flows.
 ///
-/// A flow that was taken is counted exactly; of others nothing is known. The number of flows, as any sum over flows
-/// ([`FlowSample::total_of`]), is that of the taken ones divided by the probability, which is unbiased; the bounds of the number are
-/// Chernoff's with a confidence of 95 %.
+/// A sampled flow is counted exactly; nothing is known of others. The number of flows, as any sum over flows
+/// ([`FlowSample::total_of`]), is that of the taken ones divided by the probability, which is unbiased; the
+/// bounds of the number are Chernoff's with a confidence of 95 %.
 #[derive(Clone, Debug)]
 pub struct FlowSample<K: Key> {
     config: SampleConfig<Self>,
@@ -29,7 +30,7 @@ impl<K: Key> FlowSample<K> {
         self.table.not_kept
     }
 
-    /// Flows whose sum is at the end of its range, without an upper bound.
+    /// Flows with a saturated sum, without an upper bound.
     pub fn saturated(&self) -> usize {
         self.table.saturated()
     }
@@ -45,7 +46,7 @@ impl<K: Key> FlowSample<K> {
         Estimate::unbounded(sum * f64::from(self.config.one_in))
     }
 
-    /// True where the flow of this hash is one that is taken.
+    /// True if the flow of this hash is one that is taken.
     #[inline(always)]
     fn is_taken(&self, hash: u64) -> bool {
         (u64::from(self.chance.word(hash)) * u64::from(self.config.one_in)) >> 32 == 0
@@ -97,7 +98,8 @@ impl<K: Key> Merge for FlowSample<K> {
 }
 
 impl<K: Key> FlowSample<K> {
-    /// Of a flow that has an entry. It had one from its first packet on, unless tables were merged of which one was full.
+    /// The estimate of a flow with an entry. It had one from its first packet on, unless a merged table was
+    /// full.
     fn of_sum(&self, sum: u64) -> Estimate {
         let upper = match sum.saturating_add(self.table.not_kept) {
             u64::MAX => f64::INFINITY,
@@ -119,7 +121,7 @@ impl<K: Key> Frequency<K> for FlowSample<K> {
 }
 
 impl<K: Key> HeavyHitters<K> for FlowSample<K> {
-    /// Of the flows that were taken: of all heavy ones it is a sample.
+    /// Heavy hitters among the sampled flows: a sample of all heavy ones.
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let heavy = self.table.all().filter(|(_, sum, _)| *sum >= threshold);
         let keys = heavy.map(|(key, sum, _)| (*key, self.of_sum(sum))).collect();

@@ -1,4 +1,5 @@
-//! Sample and hold (Estan and Varghese, SIGCOMM 2002): once a flow was sampled, all that follows of it is counted.
+//! Sample and hold (Estan and Varghese, SIGCOMM 2002): once a flow was sampled, all its further packets are
+//! counted.
 
 use super::SampleConfig;
 use super::table::SampleTable;
@@ -10,22 +11,23 @@ use crate::sketch::{
 };
 use packet::Key;
 
-/// Each unit of weight (packet or byte) of a flow that is not held yet is sampled with the same probability p; from the sampled unit on the
-/// flow is held, and counted in full.
+/// Each unit of weight (packet or byte) of a flow that is not held yet is sampled with the same probability
+/// p; from the sampled unit on the flow is held, and all its units are counted.
 ///
-/// What was missed before is geometrically distributed: its expectation 1/p − 1 is added, which makes the estimate unbiased, and it
-/// exceeds ln(0.05) / ln(1 − p) in 5 % of the cases at the most (section 4.1.1 of the paper).
+/// What was missed before is geometrically distributed: its expectation 1/p − 1 is added, which makes the
+/// estimate unbiased, and it exceeds ln(0.05) / ln(1 − p) in 5 % of the cases at most (section 4.1.1 of the
+/// paper).
 #[derive(Clone, Debug)]
 pub struct SampleAndHold<K: Key> {
     config: SampleConfig<Self>,
     table: SampleTable<K>,
     /// Units of flows that are not held until the next one that is sampled.
     skip: Skip,
-    /// How many samples were merged into this one: a flow may have begun in each.
+    /// The number of samples merged into this one: a flow may have begun in each.
     merged: u32,
 }
 
-/// What is drawn for units.
+/// The purpose of the draws.
 const PURPOSE: u64 = 0x5a3;
 
 impl<K: Key> SampleAndHold<K> {
@@ -34,12 +36,13 @@ impl<K: Key> SampleAndHold<K> {
         self.table.not_kept
     }
 
-    /// Flows whose sum is at the end of its range, without an upper bound.
+    /// Flows with a saturated sum, without an upper bound.
     pub fn saturated(&self) -> usize {
         self.table.saturated()
     }
 
-    /// What a flow can have had before it was sampled, with the confidence, in this and all samples merged into it.
+    /// The most that a flow can have had before it was sampled, with the confidence, in this and all samples
+    /// merged into it.
     fn most_missed(&self) -> f64 {
         if self.config.one_in == 1 {
             return 0.0;

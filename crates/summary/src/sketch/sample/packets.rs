@@ -13,9 +13,9 @@ use packet::Key;
 
 /// Each packet is taken with the same probability, independently of all others.
 ///
-/// A flow's estimate is what was taken of it, divided by the probability, and unbiased (Horvitz and Thompson 1952). Its bounds are
-/// Chernoff's, with a confidence of 95 %: they know no more of a weight than the largest that was seen. Samples of equal seeds draw
-/// alike, so that of merged ones as many packets are taken together.
+/// A flow's estimate is its sampled weight divided by the probability, which is unbiased (Horvitz and
+/// Thompson 1952). Its bounds are Chernoff's, with a confidence of 95 %: they use the largest weight that was
+/// seen. Samples of equal seeds draw alike, so that merged ones take packets at the same positions.
 #[derive(Clone, Debug)]
 pub struct PacketSample<K: Key> {
     config: SampleConfig<Self>,
@@ -24,11 +24,11 @@ pub struct PacketSample<K: Key> {
     skip: Skip,
     /// The largest weight of a packet, taken or not.
     largest: u64,
-    /// How many samples were merged into this one.
+    /// The number of samples merged into this one.
     merged: u32,
 }
 
-/// What is drawn for packets.
+/// The purpose of the draws.
 const PURPOSE: u64 = 0x5a1;
 
 impl<K: Key> PacketSample<K> {
@@ -42,7 +42,7 @@ impl<K: Key> PacketSample<K> {
         self.table.all().map(|(key, sum, _)| (key, sum))
     }
 
-    /// Flows whose sum is at the end of its range, without an upper bound.
+    /// Flows with a saturated sum, without an upper bound.
     pub fn saturated(&self) -> usize {
         self.table.saturated()
     }

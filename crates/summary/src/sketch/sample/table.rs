@@ -24,7 +24,7 @@ pub(super) struct SampleTable<K> {
 struct Flow<K> {
     key: K,
     sum: u64,
-    /// How often it began: once in each of the merged samples that it is in.
+    /// The number of merged samples that it is in: it began once in each.
     begun: u32,
 }
 
@@ -49,7 +49,7 @@ impl<K: Key> SampleTable<K> {
         (self.used, self.not_kept) = (0, 0);
     }
 
-    /// What the index knows a key by.
+    /// The index's tag of a key.
     #[inline(always)]
     pub(super) fn tag(&self, hash: u64) -> u32 {
         self.hash.word(hash)
@@ -69,7 +69,7 @@ impl<K: Key> SampleTable<K> {
         self.find(self.tag(hash), key).map(|number| (self.flows[number].sum, self.flows[number].begun))
     }
 
-    /// Adds to a flow that is kept; false where it is not.
+    /// Adds to a flow that is kept; false if it is not.
     #[inline(always)]
     pub(super) fn add_if_kept(&mut self, tag: u32, key: &K, weight: u64) -> bool {
         let found = self.find(tag, key);
@@ -100,7 +100,7 @@ impl<K: Key> SampleTable<K> {
         self.flows[..self.used].iter().map(|flow| (&flow.key, flow.sum, flow.begun))
     }
 
-    /// Flows whose sum is at the end of its range.
+    /// Flows with a saturated sum.
     pub(super) fn saturated(&self) -> usize {
         self.all().filter(|(_, sum, _)| *sum == u64::MAX).count()
     }

@@ -17,8 +17,8 @@ fn seeded(stream: &Stream, seed: &Seed) -> Vec<Update<KeyV4>> {
     stream.updates.iter().map(|update| Update::new(update.key, update.weight, seed)).collect()
 }
 
-/// Of one stream by many seeds: the mean of a flow's estimates is its weight, of one pass and of three merged, and the bounds
-/// hold as often as promised. `deviation` is that of one estimate at the most.
+/// Of one stream by many seeds: the mean of a flow's estimates is its weight, of one pass and of three
+/// merged, and the bounds hold as often as promised. `deviation` is that of one estimate at most.
 fn unbiased_and_bounded<S>(stream: &Stream, one_in: u32, deviation: impl Fn(f64) -> f64)
 where
     S: Summary<Configuration = SampleConfig<S>> + UpdateBurst<KeyV4> + Merge + Frequency<KeyV4> + Sampling,

@@ -1,12 +1,14 @@
-//! Which flows made the values of counters: expectation maximisation where each counter sums a Poisson number of flows.
+//! Which flow sizes produced the values of counters: expectation maximisation where each counter sums a
+//! Poisson number of flows.
 //!
-//! With λᵢ flows of size i expected a counter, the values have the distribution g of a compound Poisson sum, which Panjer's recursion
-//! (ASTIN Bulletin 1981) gives: v·g(v) = Σ i·λᵢ·g(v − i). A counter of value v then holds λᵢ·g(v − i) / g(v) flows of size i in the
-//! mean (Mecke's formula): the sum over all ways to split v, which Kumar et al. enumerate up to a few flows, in v steps. So nothing
-//! is left out, however many flows a counter has.
+//! With λᵢ flows of size i expected a counter, the values have the distribution g of a compound Poisson sum,
+//! which Panjer's recursion (ASTIN Bulletin 1981) gives: v·g(v) = Σ i·λᵢ·g(v − i). A counter of value v then
+//! holds λᵢ·g(v − i) / g(v) flows of size i in the mean (Mecke's formula): this computes in v steps the sum
+//! over all ways to split v, which Kumar et al. enumerate up to a few flows. So nothing is omitted, for any
+//! number of flows in a counter.
 
-/// Counters up to this value are split, those above are one flow and what a counter has otherwise in the mean: it is one in a
-/// hundred of them, and twice the limit costs four times the work.
+/// Counters up to this value are split, those above are one flow and the mean of a counter: these are one in
+/// a hundred, and twice the limit costs four times the work.
 const LIMIT: usize = 1024;
 
 /// The most rounds, each of up to LIMIT² multiplications: more follow the noise of single values.
@@ -32,7 +34,7 @@ pub(super) fn flows(cells: &[u32]) -> Vec<(u64, f64)> {
     scaled.chain(one).collect()
 }
 
-/// Flows of each size that a counter has in the mean, where `counters[v]` counters have the value v.
+/// The mean number of flows of each size in a counter, if `counters[v]` counters have the value v.
 fn rates(counters: &[f64]) -> Vec<f64> {
     let number: f64 = counters.iter().sum();
     if number == counters[0] {
@@ -50,8 +52,9 @@ fn rates(counters: &[f64]) -> Vec<f64> {
     rates
 }
 
-/// Each value one flow, and the flows that these are short of by the number of zeros (linear counting) by the square of their size, as
-/// heavy tails are: a size that begins without a flow would never get one.
+/// One flow for each value, plus the flows that are missing by the number of zeros (linear counting),
+/// distributed by the inverse square of their size, as with heavy tails: a size that begins without a flow
+/// would never get one.
 fn first_guess(counters: &[f64], number: f64) -> Vec<f64> {
     let used = 1.0 - counters[0] / number;
     // Without zeros: as if there were half a one.
@@ -63,7 +66,7 @@ fn first_guess(counters: &[f64], number: f64) -> Vec<f64> {
     std::iter::once(0.0).chain(sizes.map(of_size)).collect()
 }
 
-/// Flows of each size that all counters hold together in the mean, by their values.
+/// The mean number of flows of each size in all counters, by their values.
 fn expected(rates: &[f64], counters: &[f64]) -> Vec<f64> {
     let sums = sums(rates);
     let mut flows = vec![0.0; rates.len()];
@@ -81,7 +84,7 @@ fn expected(rates: &[f64], counters: &[f64]) -> Vec<f64> {
     flows
 }
 
-/// The chance of each sum, but for a factor.
+/// The probability of each sum, up to a factor.
 fn sums(rates: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; rates.len()];
     // With the root of it, as the load is no more than the limit, no sum overflows.
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn large_counters_are_one_flow_and_what_others_have() {
-        // One in a hundred counters has a flow of one packet: nearly nothing is taken away.
+        // One in a hundred counters has a flow of one packet: nearly nothing is subtracted.
         let mut cells = vec![0; 10_000];
         cells[..100].fill(1);
         cells[5_000] = 1_000_000;

@@ -43,7 +43,7 @@ impl Order for Heap {
         (self.nodes[0].number, self.nodes[0].count)
     }
 
-    /// Sifts the node down: its children come up while they are less.
+    /// Sifts the node down: its children move up while they are less.
     #[inline(always)]
     fn increase(&mut self, number: u32, weight: u64) {
         let mut at = self.places[number as usize] as usize;

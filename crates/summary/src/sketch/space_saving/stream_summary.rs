@@ -1,7 +1,7 @@
 //! Counters in ascending order, in groups of equal count.
 //!
-//! Metwally's stream-summary as arrays instead of lists in lists: a counter that grows by one changes places with the last of its
-//! group, and then belongs to the next group, or is one of its own.
+//! Metwally's stream-summary as arrays instead of lists in lists: a counter that grows by one is swapped with
+//! the last of its group, and then belongs to the next group, or forms a new one.
 
 use super::Order;
 use crate::sketch::SketchError;
@@ -71,7 +71,7 @@ impl Order for StreamSummary {
         self.groups[self.sorted[self.places[number as usize] as usize].group as usize].count
     }
 
-    /// The last of its group, which has no place to change.
+    /// The last of its group, which need not be swapped.
     #[inline(always)]
     fn least(&self) -> (u32, u64) {
         let Group { count, last } = self.groups[self.sorted[0].group as usize];

@@ -1,0 +1,290 @@
+//! Several captures as one stream, merged by time stamp.
+
+use crate::{
+    Burst, CaptureSource, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase,
+};
+use packet::Frame;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Files named one by one; of more their number is said.
+const MOST_NAMES: usize = 3;
+
+/// The frames of several captures in the order of their times. Each capture's own order stays: what goes back within one is not
+/// sorted, and of frames with one time those of the earlier capture are first, as `mergecap` has it.
+///
+/// A file is open only from its first frame's turn to its end, so that hundreds of files that follow on one another take the
+/// memory of one.
+pub struct MergedSource {
+    name: String,
+    inputs: Vec<Input>,
+    /// Inputs by the time of their next frame.
+    next: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Inputs that are to be polled before any frame is next.
+    unknown: Vec<usize>,
+    slots: Box<[FrameDescriptor]>,
+    burst: usize,
+    /// The first one is the run's, once all captures have ended.
+    errors: Vec<SourceError>,
+    warnings: Vec<String>,
+    has_ended: bool,
+}
+
+/// One of the captures.
+struct Input {
+    name: String,
+    source: Option<CaptureSource>,
+    /// The frames of its last burst, which lie in the source's memory until the next one.
+    frames: Vec<FrameDescriptor>,
+    at: usize,
+    /// Time of the frame before; one without a time takes its place behind it.
+    latest_ns: u64,
+    progress: Progress,
+    /// What it lost, once it has ended.
+    lost: Option<Vec<SourceCounter>>,
+}
+
+impl Input {
+    /// Time by which its next frame is merged.
+    fn next_ns(&self) -> Option<u64> {
+        let frame = self.frames.get(self.at)?;
+        Some(if frame.time_ns == Frame::NO_TIME { self.latest_ns } else { frame.time_ns })
+    }
+
+    fn end(&mut self) {
+        if let Some(mut source) = self.source.take() {
+            self.progress = source.progress().unwrap_or(self.progress);
+            self.lost = source.lost();
+        }
+    }
+}
+
+/// What polling one input gave.
+enum Polled {
+    Frames,
+    Idle,
+    Ended,
+}
+
+// SAFETY: the pointers in `slots` and `frames` lead into the buffers of the sources, which move with this one; nothing follows them
+// but the borrower of a burst, and while that one exists the source cannot be moved to another thread.
+unsafe impl Send for MergedSource {}
+
+impl MergedSource {
+    /// Opens captures; `-` is standard input. At most `burst` frames come at once.
+    ///
+    /// # Errors
+    /// [`SourceError::Open`]: one does not exist or cannot be read.
+    pub fn open(paths: &[String], burst: usize) -> Result<Self, SourceError> {
+        let name = match paths {
+            few if few.len() <= MOST_NAMES => few.join(" "),
+            many => format!("{} files", many.len()),
+        };
+        let mut merged = Self {
+            name,
+            inputs: Vec::with_capacity(paths.len()),
+            next: BinaryHeap::with_capacity(paths.len()),
+            unknown: Vec::with_capacity(paths.len()),
+            slots: vec![FrameDescriptor::EMPTY; burst.max(1)].into_boxed_slice(),
+            burst,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            has_ended: false,
+        };
+        for (number, path) in paths.iter().enumerate() {
+            let source = CaptureSource::open(path, burst)?;
+            let progress = source.progress().unwrap_or(Progress { done: 0, total: None });
+            merged.inputs.push(Input {
+                name: path.clone(),
+                source: Some(source),
+                frames: Vec::with_capacity(burst),
+                at: 0,
+                latest_ns: 0,
+                progress,
+                lost: None,
+            });
+            // A regular file is read twice as far as its first frames: only these tell when its turn is.
+            let input = &mut merged.inputs[number];
+            match progress.total.and_then(|_| first_time(input.source.as_mut()?)) {
+                Some(first_ns) => {
+                    input.source = None;
+                    merged.next.push(Reverse((first_ns, number)));
+                }
+                None => {
+                    if progress.total.is_some() {
+                        // Empty, damaged or foreign: that is said in its turn.
+                        input.source = Some(CaptureSource::open(path, burst)?);
+                    }
+                    merged.unknown.push(number);
+                }
+            }
+        }
+        Ok(merged)
+    }
+
+    /// Asks an input for its next frames, which it opens if that is to be done.
+    fn poll(&mut self, number: usize) -> Polled {
+        let Self { inputs, warnings, errors, burst, .. } = self;
+        let input = &mut inputs[number];
+        if input.source.is_none() {
+            match CaptureSource::open(&input.name, *burst) {
+                Ok(source) => input.source = Some(source),
+                Err(error) => {
+                    errors.push(error);
+                    return Polled::Ended;
+                }
+            }
+        }
+        let Some(source) = &mut input.source else { return Polled::Ended };
+        (input.at, input.frames) = (0, std::mem::take(&mut input.frames));
+        input.frames.clear();
+        let polled = match source.rx_burst() {
+            Ok(Poll::Burst(burst)) => {
+                input.frames.extend_from_slice(burst.descriptors());
+                Polled::Frames
+            }
+            Ok(Poll::Idle) => Polled::Idle,
+            Ok(Poll::Ended) => Polled::Ended,
+            Err(error) => {
+                errors.push(error);
+                Polled::Ended
+            }
+        };
+        warnings.append(&mut source.warnings());
+        if matches!(polled, Polled::Ended) {
+            input.end();
+        }
+        polled
+    }
+
+    /// Polls the inputs that must be before any frame is next. False where one has none as yet.
+    fn fill(&mut self) -> bool {
+        while let Some(&number) = self.unknown.last() {
+            match self.poll(number) {
+                Polled::Frames => {
+                    let time = self.inputs[number].next_ns().unwrap_or(0);
+                    self.next.push(Reverse((time, number)));
+                }
+                Polled::Idle => return false,
+                Polled::Ended => {}
+            }
+            self.unknown.pop();
+        }
+        true
+    }
+
+    /// Puts the next frames into the slots, until they are full or an input must be polled for its next ones.
+    fn merge(&mut self) -> usize {
+        let mut filled = 0;
+        while let Some(Reverse((_, number))) = self.next.pop() {
+            let input = &mut self.inputs[number];
+            if input.at >= input.frames.len() {
+                // It has not been opened for its frames, or has given all.
+                self.unknown.push(number);
+                break;
+            }
+            // All that is before every other input's next frame.
+            let (other_ns, other) = self.next.peek().map_or((u64::MAX, usize::MAX), |Reverse(next)| *next);
+            while filled < self.slots.len()
+                && let Some(time_ns) = input.next_ns().filter(|&ns| (ns, number) <= (other_ns, other))
+            {
+                self.slots[filled] = input.frames[input.at];
+                (input.at, input.latest_ns) = (input.at + 1, time_ns);
+                filled += 1;
+            }
+            match input.next_ns() {
+                Some(time_ns) => self.next.push(Reverse((time_ns, number))),
+                None => {
+                    self.unknown.push(number);
+                    break;
+                }
+            }
+            if filled == self.slots.len() {
+                break;
+            }
+        }
+        filled
+    }
+}
+
+/// Time of a capture's first frame, if it has one.
+fn first_time(source: &mut CaptureSource) -> Option<u64> {
+    loop {
+        match source.rx_burst() {
+            Ok(Poll::Burst(burst)) => {
+                let time_ns = burst.frames().next()?.time_ns;
+                return Some(if time_ns == Frame::NO_TIME { 0 } else { time_ns });
+            }
+            Ok(Poll::Idle) => {}
+            Ok(Poll::Ended) | Err(_) => return None,
+        }
+    }
+}
+
+impl PacketSource for MergedSource {
+    fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
+        loop {
+            if !self.fill() {
+                return Ok(Poll::Idle);
+            }
+            if self.next.is_empty() {
+                return match self.errors.is_empty() || std::mem::replace(&mut self.has_ended, true) {
+                    true => Ok(Poll::Ended),
+                    false => {
+                        let first = self.errors.remove(0);
+                        self.warnings.extend(self.errors.drain(..).map(|error| error.to_string()));
+                        Err(first)
+                    }
+                };
+            }
+            let filled = self.merge();
+            if filled != 0 {
+                // SAFETY: each descriptor is one that an input's source gave out in its last burst. That source is neither polled nor
+                // dropped before the next call, and this burst borrows `self` until then.
+                return Ok(Poll::Burst(unsafe { Burst::new(&self.slots[..filled]) }));
+            }
+        }
+    }
+
+    fn time_base(&self) -> TimeBase {
+        TimeBase::Packets
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The sums over all captures; `None` where one of them does not say.
+    fn lost(&mut self) -> Option<Vec<SourceCounter>> {
+        let mut sum: Vec<SourceCounter> = Vec::new();
+        for input in &mut self.inputs {
+            let lost = match &mut input.source {
+                Some(source) => source.lost()?,
+                None => input.lost.clone()?,
+            };
+            for (name, count) in lost {
+                match sum.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, total)) => *total += count,
+                    None => sum.push((name, count)),
+                }
+            }
+        }
+        Some(sum)
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        let progress = |input: &Input| match &input.source {
+            Some(source) => source.progress().unwrap_or(input.progress),
+            None => input.progress,
+        };
+        let all = || self.inputs.iter().map(progress);
+        Some(Progress { done: all().map(|one| one.done).sum(), total: all().map(|one| one.total).sum() })
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+}
+
+#[cfg(test)]
+mod tests;

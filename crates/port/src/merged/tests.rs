@@ -1,0 +1,102 @@
+use super::*;
+use crate::CaptureWriter;
+use std::path::{Path, PathBuf};
+
+/// Frames as (time, first byte).
+type Frames = Vec<(u64, u8)>;
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("edison-merged-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn write(folder: &Path, name: &str, frames: &[(u64, u8)]) -> String {
+    let path = folder.join(name);
+    let mut writer = CaptureWriter::create(&path, 1, 65_535).expect("a file");
+    for &(time_ns, first) in frames {
+        writer.write(time_ns, &[first; 60], 60).expect("a frame");
+    }
+    writer.finish().expect("the rest");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+fn read(paths: &[String], burst: usize) -> (Frames, Option<SourceError>, Vec<String>) {
+    let mut source = MergedSource::open(paths, burst).expect("files");
+    let mut frames = Vec::new();
+    loop {
+        match source.rx_burst() {
+            Ok(Poll::Burst(burst)) => {
+                frames.extend(burst.frames().map(|frame| (frame.time_ns, frame.data[0])))
+            }
+            Ok(Poll::Idle) => {}
+            Ok(Poll::Ended) => return (frames, None, source.warnings()),
+            Err(error) => {
+                assert!(matches!(source.rx_burst(), Ok(Poll::Ended)));
+                return (frames, Some(error), source.warnings());
+            }
+        }
+    }
+}
+
+/// Heads compared one by one, the first of equals.
+fn merged(files: &[Frames]) -> Frames {
+    let mut at = vec![0; files.len()];
+    let mut all = Vec::new();
+    loop {
+        let heads = (0..files.len()).filter(|&file| at[file] < files[file].len());
+        let Some(next) = heads.min_by_key(|&file| files[file][at[file]].0) else { return all };
+        all.push(files[next][at[next]]);
+        at[next] += 1;
+    }
+}
+
+#[test]
+fn frames_come_by_time_whatever_the_order_of_the_files() {
+    let folder = folder("order");
+    let files: Vec<Frames> = vec![
+        (0..500).map(|n| (1000 + 10 * n, 1)).collect(),
+        (0..700).map(|n| (1000 + 7 * n, 2)).collect(),
+        Vec::new(),
+        // Behind all others, and one that goes back.
+        vec![(90_000, 3), (5, 3), (95_000, 3)],
+        vec![(1, 4), (2, 4)],
+    ];
+    let paths: Vec<_> =
+        files.iter().enumerate().map(|(n, frames)| write(&folder, &format!("{n}.pcap"), frames)).collect();
+    for burst in [1, 3, 256] {
+        assert_eq!(read(&paths, burst), (merged(&files), None, Vec::new()));
+        let turned: Vec<_> = paths.iter().rev().cloned().collect();
+        let mut expected = merged(&files.iter().rev().cloned().collect::<Vec<_>>());
+        let (mut frames, ..) = read(&turned, burst);
+        assert_eq!(frames.iter().map(|frame| frame.0).collect::<Vec<_>>(), {
+            expected.iter().map(|frame| frame.0).collect::<Vec<_>>()
+        });
+        frames.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(frames, expected);
+    }
+    let source = MergedSource::open(&paths, 8).expect("files");
+    assert_eq!(source.name(), "5 files");
+    let size = paths.iter().map(|path| std::fs::metadata(path).expect("a file").len()).sum();
+    assert_eq!(source.progress().and_then(|progress| progress.total), Some(size));
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
+fn one_damaged_file_leaves_the_others_whole() {
+    let folder = folder("damaged");
+    let whole = write(&folder, "whole.pcap", &[(1, 1), (4, 1), (9, 1)]);
+    let cut = write(&folder, "cut.pcap", &[(2, 2), (3, 2), (5, 2)]);
+    let bytes = std::fs::read(&cut).expect("a file");
+    std::fs::write(&cut, &bytes[..bytes.len() - 7]).expect("written");
+    let foreign = folder.join("foreign.txt").to_str().expect("UTF-8").to_owned();
+    std::fs::write(&foreign, "no capture").expect("written");
+    let (frames, error, warnings) = read(&[whole, cut, foreign], 16);
+    assert_eq!(frames, [(1, 1), (2, 2), (3, 2), (4, 1), (9, 1)]);
+    let messages = [error.expect("an error").to_string(), warnings.join("\n")].join("\n");
+    assert!(messages.contains("cut.pcap") && messages.contains("foreign.txt"), "{messages}");
+    let absent = MergedSource::open(&["absent.pcap".into(), "-".into()], 1).err().expect("an error");
+    assert!(absent.to_string().contains("absent.pcap"), "{absent}");
+    std::fs::remove_dir_all(folder).expect("removed");
+}

@@ -1,0 +1,67 @@
+//! The tasks of one set, window by window: answers, and what they are measured against.
+
+use crate::answer::{self, AnswerInput};
+use crate::past::Past;
+use crate::task_answer::TaskAnswer;
+use crate::tasks::{TaskStates, Tasks};
+use flow::WindowId;
+use summary::Lease;
+use summary::sketch::SketchError;
+
+/// The tasks that answer from some window on.
+#[derive(Debug)]
+pub(crate) struct Answering {
+    pub(crate) first: WindowId,
+    pub(crate) tasks: Tasks,
+    /// By task.
+    past: Vec<Past>,
+    /// The last window that was answered.
+    last: Option<WindowId>,
+    /// The memory of the tasks' states on all cores.
+    _memory: Option<Lease>,
+}
+
+impl Answering {
+    pub(crate) fn new(first: WindowId, tasks: Tasks, memory: Option<Lease>) -> Self {
+        let past = tasks.tasks.iter().map(|_| Past::default()).collect();
+        Self { first, tasks, past, last: None, _memory: memory }
+    }
+
+    /// The answers of a window that no worker counted in: none, unless a fault is to be reported.
+    pub(crate) fn of_nothing(&self, fault: Option<&str>) -> Result<Vec<TaskAnswer>, SketchError> {
+        let Some(fault) = fault else { return Ok(Vec::new()) };
+        let answer = |(at, task)| {
+            let (states, past) = (self.tasks.states_of(at)?, Past::default());
+            let answer = answer::of(&AnswerInput { task, states: &states, past: &past });
+            Ok(TaskAnswer { status: format!("incomplete: {fault}"), ..answer })
+        };
+        (0..).zip(&self.tasks.tasks).map(answer).collect()
+    }
+
+    /// Answers a window. `fault` is what keeps the answers from being whole.
+    pub(crate) fn answer(
+        &mut self,
+        window: WindowId,
+        states: &mut TaskStates,
+        fault: &mut Option<String>,
+    ) -> Vec<TaskAnswer> {
+        let skipped = self.last.map_or(0, |last| window.windows_between(last));
+        self.last = Some(window);
+        let mut answers = Vec::new();
+        for (at, task) in self.tasks.tasks.iter().enumerate() {
+            let past = &mut self.past[at];
+            if let Err(error) = past.skip(skipped, &self.tasks, at) {
+                *fault = Some(error.to_string());
+            }
+            let mut answer = answer::of(&AnswerInput { task, states: &states.states[at], past });
+            if let Err(error) = past.keep(&mut states.states[at], &self.tasks, at) {
+                *fault = Some(error.to_string());
+            }
+            if let Some(fault) = fault {
+                answer.status = format!("incomplete: {fault}");
+            }
+            answers.push(answer);
+        }
+        answers
+    }
+}

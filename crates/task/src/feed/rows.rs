@@ -1,0 +1,94 @@
+//! Window rows in the forms in which exact structures take them.
+
+use super::{Feed, FeedItems, Feeder, Items, value_of_v4, value_of_v6};
+use crate::spec::Weight;
+use flow::{Rows, WindowRow};
+use packet::{Key, KeyV4, KeyV6, MaskedKey, Seed};
+use summary::sketch::{Contact, Update};
+
+impl Feeder {
+    /// Takes rows of IPv4.
+    pub(crate) fn feed_rows_v4(&mut self, rows: &Rows<KeyV4>) {
+        let Self { seed, feeds, .. } = self;
+        for (feed, FeedItems { v4, v6 }) in feeds {
+            v4.clear();
+            v6.clear();
+            match feed {
+                Feed::Flows { key, weight } => flows(rows, v4, seed, *weight, |row| row.masked(key)),
+                Feed::Contacts { key, pair } => {
+                    contacts(rows, v4, seed, |row| (row.masked(key), row.masked(pair)));
+                }
+                Feed::Values(quantity) => values(rows, v4, |row| value_of_v4(row, *quantity)),
+            }
+        }
+    }
+
+    /// Takes rows of IPv6.
+    pub(crate) fn feed_rows_v6(&mut self, rows: &Rows<KeyV6>) {
+        let Self { seed, feeds, .. } = self;
+        for (feed, FeedItems { v4, v6 }) in feeds {
+            v4.clear();
+            v6.clear();
+            match feed {
+                Feed::Flows { key, weight } if key.has_addresses() => {
+                    flows(rows, v6, seed, *weight, |row| row.masked(key));
+                }
+                Feed::Flows { key, weight } => {
+                    flows(rows, v4, seed, *weight, |row| row.without_addresses().masked(key));
+                }
+                Feed::Contacts { key, pair } if key.has_addresses() => {
+                    contacts(rows, v6, seed, |row| (row.masked(key), row.masked(pair)));
+                }
+                Feed::Contacts { key, pair } => {
+                    contacts(rows, v4, seed, |row| (row.without_addresses().masked(key), row.masked(pair)));
+                }
+                Feed::Values(quantity) if quantity.is_address() => {
+                    values(rows, v6, |row| value_of_v6(row, *quantity));
+                }
+                Feed::Values(quantity) => values(rows, v4, |row| value_of_v6(row, *quantity)),
+            }
+        }
+    }
+}
+
+/// Rows with packets: where losses are tracked there are others too.
+fn counted<P>(rows: &Rows<P>) -> impl Iterator<Item = &WindowRow<P>> {
+    rows.rows.iter().filter(|row| row.packets > 0)
+}
+
+fn flows<P, K: Key>(
+    rows: &Rows<P>,
+    items: &mut Items<K>,
+    seed: &Seed,
+    weight: Weight,
+    masked: impl Fn(&P) -> K,
+) {
+    items.flows.extend(counted(rows).map(|row| {
+        let weight = match weight {
+            Weight::Packets => row.packets,
+            Weight::Bytes => row.bytes,
+        };
+        items.total = items.total.saturating_add(weight);
+        Update::new(masked(&row.key), weight, seed)
+    }));
+}
+
+fn contacts<P, K: Key, Q: Key>(
+    rows: &Rows<P>,
+    items: &mut Items<K>,
+    seed: &Seed,
+    masked: impl Fn(&P) -> (K, Q),
+) {
+    items.contacts.extend(counted(rows).map(|row| {
+        items.total = items.total.saturating_add(row.packets);
+        let (key, pair) = masked(&row.key);
+        Contact { key, pair: pair.hash(seed) }
+    }));
+}
+
+fn values<P, K>(rows: &Rows<P>, items: &mut Items<K>, value: impl Fn(&P) -> u64) {
+    items.weighed_values.extend(counted(rows).map(|row| {
+        items.total = items.total.saturating_add(row.packets);
+        (value(&row.key), row.packets)
+    }));
+}

@@ -1,0 +1,79 @@
+//! What is known of a window once it is reported, after its tasks were answered: losses widen their bounds, and windows that were
+//! watched only in part are not compared.
+
+use crate::answer;
+use crate::answering::Answering;
+use crate::spec::Kind;
+use crate::task_answer::{NOT_COMPARED, TaskAnswer, TaskRows};
+use flow::WindowId;
+use std::collections::BTreeMap;
+
+/// Windows that are remembered: as many as a change can be measured against, and more.
+const REMEMBERED: usize = 64;
+
+/// What is known of a window once it is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reported {
+    /// Packets lost in its time before tasks could count them; `None` where a source cannot know.
+    pub lost: Option<u64>,
+    /// It was watched only in part.
+    pub is_cut: bool,
+}
+
+/// Of a window that was watched as a whole.
+impl From<Option<u64>> for Reported {
+    fn from(lost: Option<u64>) -> Self {
+        Self { lost, is_cut: false }
+    }
+}
+
+/// The last windows that were reported.
+#[derive(Debug, Default)]
+pub(crate) struct ReportedWindows(BTreeMap<WindowId, Reported>);
+
+impl ReportedWindows {
+    /// Makes the answers of a window those of its report.
+    pub(crate) fn finish(
+        &mut self,
+        set: &Answering,
+        window: WindowId,
+        reported: Reported,
+        answers: &mut [TaskAnswer],
+    ) {
+        for (answer, task) in answers.iter_mut().zip(&set.tasks.tasks) {
+            let before = window.back(task.spec.windows_back() as u64).max(set.first)..window;
+            let earlier = self.0.range(before).map(|(_, reported)| *reported);
+            let lost = earlier.clone().map(|reported| reported.lost);
+            let lost = lost.reduce(|sum, lost| Some(sum?.saturating_add(lost?))).unwrap_or(Some(0));
+            answer::widen(answer, &task.spec, reported.lost, lost);
+            let cut = match (reported.is_cut, earlier.filter(|reported| reported.is_cut).count()) {
+                (true, _) => Some("this window was watched only in part"),
+                (false, 1..) => Some("a window before this one was not watched or counted as a whole"),
+                (false, 0) => None,
+            };
+            if let (Kind::Change, Some(why)) = (task.spec.kind, cut) {
+                not_compared(answer, why, reported.is_cut);
+            }
+        }
+        self.0.insert(window, reported);
+        while self.0.len() > REMEMBERED {
+            self.0.pop_first();
+        }
+    }
+
+    /// This window lacks something: no other is compared with it.
+    pub(crate) fn is_lacking(&mut self, window: WindowId) {
+        self.0.entry(window).and_modify(|reported| reported.is_cut = true);
+    }
+}
+
+/// An answer without changes, which says why.
+fn not_compared(answer: &mut TaskAnswer, why: &str, is_cut: bool) {
+    if let TaskRows::Flows { flows, .. } = &mut answer.rows {
+        flows.clear();
+    }
+    // What keeps the window from being whole at all is said first.
+    if !answer.status.starts_with("incomplete") {
+        answer.status = format!("{}: {why}", if is_cut { NOT_COMPARED } else { "nothing to compare with" });
+    }
+}

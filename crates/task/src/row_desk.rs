@@ -1,0 +1,93 @@
+//! Where tasks are answered that rows of windows tell: exactly, by the thread that takes the rows.
+
+use crate::answering::Answering;
+use crate::feed::Feeder;
+use crate::generation::Generation;
+use crate::reported::{Reported, ReportedWindows};
+use crate::task_answer::TaskAnswer;
+use crate::tasks::{TaskStates, Tasks};
+use flow::{Rows, WindowId};
+use packet::{KeyV4, KeyV6};
+use summary::sketch::SketchError;
+
+/// What rows of one window gave so far.
+#[derive(Debug)]
+pub struct RowTaskStates(Box<TaskStates>);
+
+/// Counts rows of windows for the tasks of one set after the other.
+#[derive(Debug, Default)]
+pub struct RowDesk {
+    /// The set whose windows are answered.
+    set: Option<Answering>,
+    /// What makes rows ready, for the set of this generation.
+    feeder: Option<(Generation, Feeder)>,
+    reported: ReportedWindows,
+    /// Emptied states of the set's.
+    spare: Vec<Box<TaskStates>>,
+}
+
+impl RowDesk {
+    /// Nothing counted yet of a window that these tasks answer.
+    ///
+    /// # Errors
+    /// Memory that the machine does not have.
+    pub fn window(&mut self, tasks: &Tasks) -> Result<RowTaskStates, SketchError> {
+        let spare = match &self.set {
+            Some(set) if set.tasks.generation() == tasks.generation() => self.spare.pop(),
+            _ => None,
+        };
+        let states = spare.map_or_else(|| tasks.states().map(Box::new), Ok)?;
+        Ok(RowTaskStates(states))
+    }
+
+    /// Counts rows of a window of these tasks.
+    pub fn add(&mut self, tasks: &Tasks, states: &mut RowTaskStates, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
+        let feeder = self.feeder.take().filter(|(generation, _)| *generation == tasks.generation());
+        let (generation, mut feeder) = feeder.unwrap_or_else(|| (tasks.generation(), tasks.feeder()));
+        if !v4.is_empty() {
+            feeder.feed_rows_v4(v4);
+            states.0.count_rows(tasks, &feeder);
+        }
+        if !v6.is_empty() {
+            feeder.feed_rows_v6(v6);
+            states.0.count_rows(tasks, &feeder);
+        }
+        self.feeder = Some((generation, feeder));
+    }
+
+    /// The answers of a window, all rows of which have come; none of one without rows of which nothing is missing. `missing`: why rows or
+    /// packets are not among them. Windows come in order.
+    pub fn report(
+        &mut self,
+        tasks: &Tasks,
+        window: WindowId,
+        states: Option<RowTaskStates>,
+        reported: Reported,
+        missing: Option<String>,
+    ) -> Vec<TaskAnswer> {
+        if self.set.as_ref().is_none_or(|set| set.tasks.generation() != tasks.generation()) {
+            // They begin anew: what changed is measured against windows of the same set.
+            self.set = Some(Answering::new(window, tasks.clone(), None));
+            self.spare.clear();
+        }
+        let Some(set) = &mut self.set else { return Vec::new() };
+        let mut answers = match states {
+            Some(RowTaskStates(mut states)) => {
+                let answers = set.answer(window, &mut states, &mut missing.clone());
+                states.reset();
+                self.spare.push(states);
+                answers
+            }
+            None => set.of_nothing(missing.as_deref()).unwrap_or_default(),
+        };
+        if missing.is_some() {
+            answers.iter_mut().for_each(TaskAnswer::forget_bounds);
+        }
+        let is_cut = reported.is_cut;
+        self.reported.finish(set, window, reported, &mut answers);
+        if missing.is_some() && !is_cut {
+            self.reported.is_lacking(window);
+        }
+        answers
+    }
+}
