@@ -42,14 +42,42 @@ pub(crate) fn standing(asked: &StandingOptions) -> Vec<RowQuery> {
     }
     if asked.of_run {
         queries.extend(of(asked, Over::Run));
-        for (name, member) in [("top_sources", "src_addr"), ("top_destinations", "dst_addr")] {
-            if asked.top != 0 && asked.key.columns().any(|column| column == member) {
-                let items = [Item::count("flows")].into_iter().chain(sums()).collect();
-                queries.push(ranking(asked, name, Over::Run, vec![GroupField::of(member)], items, 0));
-            }
+        if asked.top != 0 {
+            queries.extend(overview(asked));
         }
     }
     queries
+}
+
+/// What a stranger to the traffic wants to know first of a run, as far as the definition of flows tells it: who sends and receives,
+/// with whom, by which services, and who contacts many others or is contacted by many.
+fn overview(asked: &StandingOptions) -> impl Iterator<Item = RowQuery> + '_ {
+    let by_bytes = |name, group: &[&str]| {
+        let items = [Item::count("flows")].into_iter().chain(sums()).collect();
+        ranking(asked, name, Over::Run, group.iter().copied().map(GroupField::of).collect(), items, 2)
+    };
+    let by_peers = |name, group, peers, peer: &str| {
+        let distinct =
+            Item { aggregate: Aggregate::CountDistinct(peer.to_owned()), name: String::from(peers) };
+        let items = [distinct, Item::count("flows")].into_iter().chain(sums()).collect();
+        let mut query = ranking(asked, name, Over::Run, vec![GroupField::of(group)], items, 0);
+        query.order.push(Order { item: 1, descending: true });
+        query
+    };
+    let has =
+        |members: &[&str]| members.iter().all(|member| asked.key.columns().any(|column| column == *member));
+    let addresses = has(&["src_addr", "dst_addr"]);
+    let ports = has(&["src_port", "dst_port", "protocol"]);
+    [
+        (addresses, by_bytes("hosts", &["addr"])),
+        (addresses && ports, by_bytes("conversations", &["conversation"])),
+        (ports, by_bytes("ports", &["protocol", "port"])),
+        (has(&["protocol"]), by_bytes("protocols", &["protocol"])),
+        (addresses, by_peers("scanners", "src_addr", "destinations", "dst_addr")),
+        (addresses, by_peers("targets", "dst_addr", "sources", "src_addr")),
+    ]
+    .into_iter()
+    .filter_map(|(is_possible, query)| is_possible.then_some(query))
 }
 
 fn sums() -> [Item; 3] {

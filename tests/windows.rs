@@ -296,8 +296,8 @@ fn the_truth_of_generated_traffic_is_what_is_measured() {
         assert_eq!(own.iter().map(|it| it.ltime).max(), Some(number(&event["last_ns"])), "{kind}");
         // The answer names it.
         let (query, name) = match kind {
-            "flood" => ("top_destinations", "dst_addr"),
-            "scan" => ("top_sources", "src_addr"),
+            "flood" => ("targets", "dst_addr"),
+            "scan" => ("scanners", "src_addr"),
             _ => ("top_bytes", "src_addr"),
         };
         let first = &output::rows(output::of_run(&report, query))[0];

@@ -15,6 +15,7 @@ mod executor;
 mod keyed;
 mod merged;
 mod order;
+mod partitioned;
 mod plan;
 mod predicate;
 mod query;

@@ -32,7 +32,19 @@ const fn figure(column: &'static str, heading: &'static str, has_share: bool) ->
 
 const FLOW_FIGURES: &[Figure] =
     &[figure("total_count", "packets", true), figure("total_byte", "bytes", true)];
-const ADDRESS_FIGURES: &[Figure] = &[
+const GROUP_FIGURES: &[Figure] = &[
+    figure("flows", "flows", false),
+    figure("total_count", "packets", true),
+    figure("total_byte", "bytes", true),
+];
+const SCANNER_FIGURES: &[Figure] = &[
+    figure("destinations", "destinations", false),
+    figure("flows", "flows", true),
+    figure("total_count", "packets", false),
+    figure("total_byte", "bytes", false),
+];
+const TARGET_FIGURES: &[Figure] = &[
+    figure("sources", "sources", false),
     figure("flows", "flows", true),
     figure("total_count", "packets", false),
     figure("total_byte", "bytes", false),
@@ -54,15 +66,23 @@ const STANDING: &[Standing] = &[
         heading: "Flows with the most TCP loss (bytes; least round trip from here)",
         figures: LOSS_FIGURES,
     },
+    Standing { query: "hosts", heading: "Hosts by bytes sent and received", figures: GROUP_FIGURES },
     Standing {
-        query: "top_sources",
-        heading: "Sources with the most flows (a scan stands out here)",
-        figures: ADDRESS_FIGURES,
+        query: "conversations",
+        heading: "Conversations by bytes of both directions",
+        figures: GROUP_FIGURES,
+    },
+    Standing { query: "ports", heading: "Ports by bytes to and from them", figures: GROUP_FIGURES },
+    Standing { query: "protocols", heading: "Protocols by bytes", figures: GROUP_FIGURES },
+    Standing {
+        query: "scanners",
+        heading: "Scanners: sources that contact the most destinations",
+        figures: SCANNER_FIGURES,
     },
     Standing {
-        query: "top_destinations",
-        heading: "Destinations with the most flows (a flood stands out here)",
-        figures: ADDRESS_FIGURES,
+        query: "targets",
+        heading: "Targets: destinations that the most sources contact",
+        figures: TARGET_FIGURES,
     },
 ];
 
@@ -78,9 +98,19 @@ pub(super) fn is_standing(query: &str) -> bool {
     standing(query).is_some()
 }
 
-/// The members of flow keys, by field name.
-pub(super) const KEY: [&str; 7] =
-    ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "vlan", "ip_tos"];
+/// The members of flow keys, by field name, and what of either direction groups are made of.
+pub(super) const KEY: [&str; 10] = [
+    "src_addr",
+    "dst_addr",
+    "protocol",
+    "src_port",
+    "dst_port",
+    "vlan",
+    "ip_tos",
+    "addr",
+    "port",
+    "conversation",
+];
 
 /// The heading of a table.
 pub(super) fn heading(answer: &Answer) -> String {
@@ -98,6 +128,7 @@ pub(super) fn heading(answer: &Answer) -> String {
 pub(super) fn column_heading(name: &str) -> &str {
     match name {
         "src_addr" => "source",
+        "addr" => "host",
         "dst_addr" => "destination",
         "total_count" => "packets",
         "total_byte" => "bytes",

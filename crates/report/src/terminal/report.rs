@@ -12,6 +12,9 @@ use notation::{grouped, scaled};
 /// has all.
 const MOST_ROWS: usize = 20;
 
+/// Rankings by flow.
+const BY_FLOW: [&str; 2] = ["top_bytes", "top_packets"];
+
 /// The whole run on a terminal: lines, and the answers about the whole run as tables.
 pub fn run_report(report: &RunReport) -> String {
     let totals = report.answer("totals").map(Totals::from_answer);
@@ -43,7 +46,10 @@ pub fn run_report(report: &RunReport) -> String {
     if report.windows.unreported != 0 {
         lines.push(format!("          {} window reports were not shown", grouped(report.windows.unreported)));
     }
-    let of_run = report.answers.iter().filter(|answer| answer.window.is_none());
+    // By flow is what conversations show already, of both directions.
+    let has_conversations = report.answer("conversations").is_some();
+    let is_shown = |answer: &&Answer| !(has_conversations && BY_FLOW.contains(&answer.query.as_str()));
+    let of_run = report.answers.iter().filter(|answer| answer.window.is_none()).filter(is_shown);
     text(lines) + &tables(of_run, totals.as_ref())
 }
 

@@ -290,18 +290,18 @@ fn packets() -> PacketCounts {
 
 #[test]
 fn a_run() {
-    let addresses = |query: &str, column: &str| {
+    let addresses = |query: &str, column: &str, peers: &str| {
         let mut row = vec![address("192.0.2.1")];
-        row.extend(numbers([30, 1600, 950_000, 990_000]));
-        table(query, &[column, "flows", "total_count", "total_byte", "wire_byte"], vec![row])
+        row.extend(numbers([20, 30, 1600, 950_000, 990_000]));
+        table(query, &[column, peers, "flows", "total_count", "total_byte", "wire_byte"], vec![row])
     };
-    let mut sources = addresses("top_sources", "src_addr");
+    let mut sources = addresses("scanners", "src_addr", "destinations");
     sources.status = Status::Partial;
     sources.reason = Some("memory ran out, 5 records are in no row".to_owned());
     let mut answers = vec![totals(), flows("top_bytes"), table("top_packets", &["total_count"], vec![])];
     answers[1].rows.truncate(1);
     answers.extend(loss_answers());
-    answers.extend([sources, addresses("top_destinations", "dst_addr")]);
+    answers.extend([sources, addresses("targets", "dst_addr", "sources")]);
     answers.extend([task("entropy", "exact", vec![], vec![]), task("entropy", "exact", vec![], vec![])]);
     let report = RunReport {
         source: vec!["a.pcap".to_owned(), "b.pcap".to_owned()],
@@ -370,14 +370,14 @@ took      500.00 ms, 4.20 kpps, 64 MiB of tables and queues
   source         packets  lost before  sent again  unseen  reordered  round trip
   192.0.2.1:443    1,500       14,600       4,380       0          2     2.34 ms
 
-  Sources with the most flows (a scan stands out here)
+  Scanners: sources that contact the most destinations
   partial: memory ran out, 5 records are in no row
-  source     flows          packets    bytes
-  192.0.2.1     30  75.0 %    1,600  950,000
+  source     destinations  flows          packets    bytes
+  192.0.2.1            20     30  75.0 %    1,600  950,000
 
-  Destinations with the most flows (a flood stands out here)
-  destination  flows          packets    bytes
-  192.0.2.1       30  75.0 %    1,600  950,000
+  Targets: destinations that the most sources contact
+  destination  sources  flows          packets    bytes
+  192.0.2.1         20     30  75.0 %    1,600  950,000
 ";
     assert_eq!(run_report(&report), lines(expected));
 }

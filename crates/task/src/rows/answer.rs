@@ -1,11 +1,12 @@
 //! From a query's state for a window to its answer: order, limit, and the exact rest.
 
-use super::keyed::{Groups, flow_key, key_words};
+use super::keyed::{Groups, OF_V6, flow_key, key_words};
 use super::order::Ranked;
 use super::plan::{Grouping, ItemKind, Parts, Plan};
 use super::query::{GroupField, MOST_GROUPS};
 use super::site::Site;
 use super::state::{Kinds, QueryState};
+use super::top_rows::TopRow;
 use flow::{Field, FlowKey, NULL};
 use packet::{Key, KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Column, ColumnKind, Rest, Span, Value};
@@ -68,7 +69,7 @@ impl QueryState {
                 }
                 vec![row(Vec::new(), state)]
             }
-            (Kinds::Rows(top), _) => {
+            (Kinds::Rows(top) | Kinds::Ranked(top), grouping) => {
                 let (all, totals) = (top.rows, top.totals.clone());
                 let first = top.first(plan);
                 groups_left = all - first.len() as u64;
@@ -76,19 +77,20 @@ impl QueryState {
                     let shown: u64 = first.iter().map(|row| row.state[item.at]).sum();
                     *rest = totals[item.at] - shown;
                 }
-                let key = |row: &super::top_rows::TopRow| match row.is_v6 {
+                let flow_key = |row: &TopRow| match row.is_v6 {
                     false => KeyV4::of_words(&row.key).flow_key(&site.key),
                     true => KeyV6::of_words(&row.key).flow_key(&site.key),
                 };
-                first
-                    .iter()
-                    .map(|top| {
-                        let key = key(top);
-                        let members =
-                            plan.query.group.iter().map(|field| member(&key, &field.field, field, site));
-                        row(members.collect(), &top.state)
-                    })
-                    .collect()
+                let values = |row: &TopRow| match grouping {
+                    Grouping::Parts(parts) => {
+                        group_values(if row.is_v6 { OF_V6 } else { 0 }, &row.key, parts, plan, site)
+                    }
+                    Grouping::All | Grouping::Rows => {
+                        let key = flow_key(row);
+                        plan.query.group.iter().map(|field| member(&key, &field.field, field, site)).collect()
+                    }
+                };
+                first.iter().map(|top| row(values(top), &top.state)).collect()
             }
             (Kinds::Parts(groups), Grouping::Parts(parts)) => {
                 let first = first(groups, plan);
@@ -144,6 +146,7 @@ impl QueryState {
         match &self.groups {
             Kinds::All(state) => state[at + 1] != 0,
             Kinds::Rows(_) => false,
+            Kinds::Ranked(top) => top.is_unsure,
             Kinds::Parts(groups) => {
                 let mut is_unsure = false;
                 groups.each(|_, _, state| is_unsure |= state[at + 1] != 0);

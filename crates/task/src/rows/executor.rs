@@ -3,6 +3,7 @@
 use super::answer::Unplaced;
 use super::batch::Batch;
 use super::merged::MergedRows;
+use super::partitioned::{HeldRows, can_be_partitioned};
 use super::plan::Plan;
 use super::query::{Over, RowQuery};
 use super::refusal::Refusal;
@@ -76,20 +77,27 @@ impl RowQueries {
 
     /// The run's empty state; `None` if no query requires it.
     pub fn run(&self) -> Option<RunPartials> {
+        let is_partitioned = self.run.iter().any(can_be_partitioned);
         self.asks_of_run().then(|| RunPartials {
             merged: MergedRows::new(columns(&self.run), &self.site),
-            partials: self.partials(&self.run),
+            whole: WholeRows {
+                partials: self.partials(&self.run),
+                held: is_partitioned.then(|| HeldRows::new(columns(&self.run), &self.site)),
+            },
         })
     }
 
     /// The answers over the whole run. `outside`: packets that are in no row.
     pub fn run_answers(&self, rows: RunPartials, outside: &Unplaced) -> Vec<Answer> {
-        let RunPartials { merged, mut partials } = rows;
-        merged.each_v4(|batch| partials.add_batch(&self.run, batch));
-        merged.each_v6(|batch| partials.add_batch(&self.run, batch));
+        let RunPartials { merged, mut whole } = rows;
+        merged.each_v4(|batch| whole.add(&self.run, batch, HeldRows::push_v4));
+        merged.each_v6(|batch| whole.add(&self.run, batch, HeldRows::push_v6));
+        let unplaced = merged.unplaced();
+        drop(merged);
+        let mut partials = whole.partials(&self.run, &self.site);
         let mut answers = partials.answers(&self.run, &self.site, None, outside);
-        if merged.unplaced() != 0 {
-            let reason = format!("memory ran out: {} rows are in no flow", merged.unplaced());
+        if unplaced != 0 {
+            let reason = format!("memory ran out: {unplaced} rows are in no flow");
             answers.iter_mut().for_each(|answer| answer.lacks(&reason));
         }
         answers
@@ -174,8 +182,15 @@ impl RowPartials {
 #[derive(Debug)]
 pub struct RunPartials {
     merged: MergedRows,
-    /// The state from rows that are not merged with others.
+    whole: WholeRows,
+}
+
+/// Rows that are not merged with others: those of whole flows.
+#[derive(Debug)]
+struct WholeRows {
     partials: RowPartials,
+    /// For the queries that are answered by partitions at the end; `None` if there are none, or was no memory for rows.
+    held: Option<HeldRows>,
 }
 
 impl RunPartials {
@@ -192,11 +207,54 @@ impl RunPartials {
     /// Adds IPv4 rows that are the last ones of their keys, each passed once: those whose keys had no earlier
     /// rows, which are most, are passed to the queries at once.
     pub fn add_last_v4(&mut self, queries: &RowQueries, rows: &Rows<KeyV4>) {
-        self.partials.add_batch(&queries.run, self.merged.add_known_v4(rows));
+        let Self { merged, whole } = self;
+        whole.add(&queries.run, merged.add_known_v4(rows), HeldRows::push_v4);
     }
 
     /// Adds such rows of IPv6.
     pub fn add_last_v6(&mut self, queries: &RowQueries, rows: &Rows<KeyV6>) {
-        self.partials.add_batch(&queries.run, self.merged.add_known_v6(rows));
+        let Self { merged, whole } = self;
+        whole.add(&queries.run, merged.add_known_v6(rows), HeldRows::push_v6);
+    }
+}
+
+impl WholeRows {
+    /// Adds rows that are not merged with others. Without memory to hold them, all queries read them from here on.
+    fn add<K: MaskedKey>(
+        &mut self,
+        plans: &[Plan],
+        batch: &Batch<K>,
+        hold: fn(&mut HeldRows, &Batch<K>) -> bool,
+    ) {
+        if self.held.as_mut().is_some_and(|held| !hold(held, batch))
+            && let Some(held) = self.held.take()
+        {
+            for (state, plan) in self.partials.states.iter_mut().zip(plans) {
+                if can_be_partitioned(plan) {
+                    held.each_v4(|batch| state.add(plan, batch));
+                    held.each_v6(|batch| state.add(plan, batch));
+                }
+            }
+        }
+        for (state, plan) in self.partials.states.iter_mut().zip(plans) {
+            if self.held.is_none() || !can_be_partitioned(plan) {
+                state.add(plan, batch);
+            }
+        }
+    }
+
+    /// The states of all queries, after all rows.
+    fn partials(mut self, plans: &[Plan], site: &Site) -> RowPartials {
+        for (state, plan) in self.partials.states.iter_mut().zip(plans) {
+            let Some(held) = self.held.as_ref().filter(|_| can_be_partitioned(plan)) else { continue };
+            match held.state_of(plan, site) {
+                Some(ranked) => *state = ranked,
+                None => {
+                    held.each_v4(|batch| state.add(plan, batch));
+                    held.each_v6(|batch| state.add(plan, batch));
+                }
+            }
+        }
+        self.partials
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn base<K: MaskedKey>(key: &K, words: &mut [u64]) {
 }
 
 /// Set in the number of a group of IPv6.
-const OF_V6: u64 = 1 << 32;
+pub(crate) const OF_V6: u64 = 1 << 32;
 
 impl Groups {
     pub(crate) fn new(parts: &Parts, initial: &[u64], site: &Site) -> Self {
@@ -114,6 +114,12 @@ impl Groups {
         }
     }
 
+    /// Removes all groups and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        each_table!(&mut self.v4, table => table.clear());
+        each_table!(&mut self.v6, table => table.clear());
+    }
+
     /// The state of a group.
     pub(crate) fn state_mut(&mut self, number: u64) -> &mut [u64] {
         let (table, group) = (if number & OF_V6 == 0 { &mut self.v4 } else { &mut self.v6 }, number as u32);
@@ -160,7 +166,7 @@ pub(crate) fn key_words(number: u64) -> usize {
 }
 
 /// The direction of a key whose source is the lesser endpoint.
-fn lesser<K: MaskedKey>(key: K) -> K {
+pub(crate) fn lesser<K: MaskedKey>(key: K) -> K {
     let reversed = key.reversed();
     // A key's bytes are in the order of its members.
     let is_less =

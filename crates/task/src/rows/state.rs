@@ -1,7 +1,7 @@
 //! The state of one query for one window: partial answers that can be merged.
 
 use super::batch::Batch;
-use super::keyed::{Groups, States, TakeGroups, base};
+use super::keyed::{Groups, OF_V6, States, TakeGroups, base};
 use super::plan::{DistinctOf, Grouping, ItemKind, Plan};
 use super::site::Site;
 use super::top_rows::TopRows;
@@ -38,6 +38,8 @@ pub(crate) enum Kinds {
     All(Vec<u64>),
     Rows(TopRows),
     Parts(Box<Groups>),
+    /// The first groups, and the sums of all: partitions that were answered one after the other.
+    Ranked(TopRows),
 }
 
 /// Memory that batches have in common.
@@ -83,8 +85,17 @@ impl QueryState {
                 let mut taker = Taker { plan, batch, distinct, unplaced, unplaced_rows };
                 groups.add(parts, batch, selected, found, &mut taker);
             }
-            (Kinds::Parts(_), _) => {}
+            (Kinds::Parts(_) | Kinds::Ranked(_), _) => {}
         }
+    }
+
+    /// Passes on the key's words, the family and the state of each group, and leaves none.
+    pub(crate) fn drain_groups(&mut self, mut take: impl FnMut(&[u64], bool, &[u64])) {
+        if let Kinds::Parts(groups) = &mut self.groups {
+            groups.each(|number, words, state| take(words, number & OF_V6 != 0, state));
+            groups.clear();
+        }
+        self.distinct.sets.iter_mut().for_each(GroupTable::clear);
     }
 
     /// Merges the state of another core or node for the same query and window.

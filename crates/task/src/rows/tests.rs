@@ -354,8 +354,20 @@ proptest! {
     #[test]
     fn flows_are_merged_over_windows(windows in prop::collection::vec(rows(), 1..4)) {
         let run = |group: &[&str]| RowQuery { over: Over::Run, ..query(group, items(), None) };
-        let names: [&[&str]; 3] = [&["src_addr", "dst_addr", "protocol", "src_port", "dst_port"], &["addr"], &[]];
-        let queries: Vec<_> = names.iter().map(|group| run(group)).collect();
+        let names: [&[&str]; 7] = [
+            &["src_addr", "dst_addr", "protocol", "src_port", "dst_port"],
+            &["addr"],
+            &[],
+            &["addr", "protocol"],
+            &["src_addr"],
+            &["dst_addr", "dst_port"],
+            &["protocol", "port"],
+        ];
+        let mut queries: Vec<_> = names.iter().map(|group| run(group)).collect();
+        // Of many groups the first by distinct values, then by flows.
+        let order = [0, 1].map(|item| Order { item, descending: true }).to_vec();
+        let items = vec![Item::distinct("dst_addr", "destinations"), Item::count("flows")];
+        queries.push(RowQuery { order, over: Over::Run, ..query(&["src_addr"], items, Some(3)) });
         let planned = RowQueries::plan(Generation::default(), &queries, &site(1 << 30)).expect("queries");
         let mut merged = planned.run().expect("queries over the run");
         let mut flows: BTreeMap<FlowKey, Plain> = BTreeMap::new();
@@ -380,7 +392,20 @@ proptest! {
         merged.add_last_v6(&planned, &v6);
         let flows: Vec<_> = flows.into_values().collect();
         let outside = Unplaced { packets: 3, bytes: 5, wire_bytes: 7 };
-        for (answer, group) in planned.run_answers(merged, &outside).iter().zip(names) {
+        let answers = planned.run_answers(merged, &outside);
+        let mut scanners: BTreeMap<IpAddr, (BTreeSet<IpAddr>, u64)> = BTreeMap::new();
+        for flow in &flows {
+            let (destinations, count) = scanners.entry(flow.src).or_default();
+            destinations.insert(flow.dst);
+            *count += 1;
+        }
+        let mut ranked: Vec<_> = scanners.values().map(|(all, flows)| (all.len() as u64, *flows)).collect();
+        ranked.sort_unstable_by(|a, b| b.cmp(a));
+        ranked.truncate(3);
+        let row = |row: &Vec<Value>| (row[1].as_unsigned().expect("exact"), row[2].as_unsigned().expect("exact"));
+        prop_assert_eq!(answers[7].rows.iter().map(row).collect::<Vec<_>>(), &ranked[..]);
+        prop_assert_eq!(answers[7].rest.groups as usize, scanners.len() - ranked.len());
+        for (answer, group) in answers.iter().zip(names) {
             let expected = match group {
                 [] => {
                     let mut sums = sums(&flows, |_| BTreeSet::from([Vec::new()]));

@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use super::keyed::base;
 use super::order::Ranked;
-use super::plan::{ItemKind, Plan};
+use super::plan::{ItemKind, Plan, PlannedItem};
 use super::query::MOST_GROUPS;
 use flow::{NULL, RowValue};
 use packet::{KeyV6, MaskedKey};
@@ -19,6 +19,8 @@ pub(crate) struct TopRows {
     /// The totals of all rows.
     pub(crate) totals: Vec<u64>,
     pub(crate) rows: u64,
+    /// Of some group it is not known how many distinct values it has.
+    pub(crate) is_unsure: bool,
 }
 
 /// A row with the state of its group.
@@ -35,7 +37,7 @@ const SLACK: usize = 256;
 impl TopRows {
     pub(crate) fn new(plan: &Plan) -> Self {
         let limit = plan.query.limit.unwrap_or(MOST_GROUPS);
-        Self { kept: Vec::new(), limit, least: None, totals: plan.initial.clone(), rows: 0 }
+        Self { kept: Vec::new(), limit, least: None, totals: plan.initial.clone(), rows: 0, is_unsure: false }
     }
 
     /// Adds selected rows of a batch. `is_whole`: all rows are selected.
@@ -123,6 +125,24 @@ impl TopRows {
         let mut key = [0; KeyV6::WORDS];
         base(&batch.keys[row], &mut key);
         self.keep(plan, TopRow { key, is_v6: K::WORDS == KeyV6::WORDS, state });
+    }
+
+    /// Adds a group of several rows.
+    pub(crate) fn add_group(&mut self, plan: &Plan, words: &[u64], is_v6: bool, state: &[u64]) {
+        self.rows += 1;
+        plan.merge_states(&mut self.totals, state);
+        let is_unsure =
+            |item: &PlannedItem| matches!(item.kind, ItemKind::Distinct(..)) && state[item.at + 1] != 0;
+        self.is_unsure |= plan.items.iter().any(is_unsure);
+        let order = plan.first_order();
+        let first = plan.value(order.item, state);
+        let is_behind = |least: u64| if order.descending { first < least } else { first > least };
+        if self.limit == 0 || self.least.is_some_and(is_behind) {
+            return;
+        }
+        let mut key = [0; KeyV6::WORDS];
+        key[..words.len()].copy_from_slice(words);
+        self.keep(plan, TopRow { key, is_v6, state: state.to_vec() });
     }
 
     fn keep(&mut self, plan: &Plan, row: TopRow) {
