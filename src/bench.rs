@@ -78,7 +78,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
             return;
         }
         let text = if options.json { line.json().to_string() } else { text.row(&line) };
-        // Nobody may be left to read; the bench still says by its exit code whether answers were right.
+        // The reader may be gone; the exit code of the bench still says whether answers were right.
         let _ = exit::print(&(text + "\n"));
     };
     let ended = (bench.run)(&points, &mut print).map_err(Failure::fault);

@@ -36,7 +36,7 @@ impl Line {
         1e3 / self.ns_per_packet()
     }
 
-    /// False where nothing was run: a prediction.
+    /// False if nothing was run: a prediction.
     pub(crate) fn was_timed(&self) -> bool {
         !self.rounds_ns.is_empty()
     }

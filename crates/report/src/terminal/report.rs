@@ -77,7 +77,8 @@ pub(super) fn window_head(window: &Window) -> Vec<String> {
         Status::Partial => ", partial",
         Status::Cut => ", cut",
     };
-    let mut lines = vec![format!("window    {}: {}{status}", window.index, when(watched))];
+    let mut lines = vec![format!("window    {}: {}{status}", window.index, when(window.span))];
+    lines.extend(window.watched.map(|watched| format!("          watched {}", when(watched))));
     lines.extend(totals.iter().map(|totals| head::traffic(totals, window.packets.received, watched)));
     lines.extend(head::account(&window.packets, window.loss.as_ref()));
     lines.extend(head::table_full(window.table_full));

@@ -433,7 +433,8 @@ fn a_window() {
     };
     let shown = window_report(&cut);
     let expected = "
-window    3: 2026-11-24 15:40:00 to 15:40:05 UTC, cut
+window    3: 2026-11-24 15:40:00 to 15:40:10 UTC, cut
+          watched 2026-11-24 15:40:00 to 15:40:05 UTC
 traffic   1,000,000 bytes in 40 flows over 5 s: 420 pps, 2.00 Mbps
 packets   2,100 received = 2,000 measured + 100 not measured
           not measured: arp 60, filter 40
