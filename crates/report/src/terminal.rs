@@ -5,6 +5,7 @@ mod cell;
 mod head;
 mod layout;
 mod number;
+mod period;
 mod protocol;
 mod report;
 mod table;

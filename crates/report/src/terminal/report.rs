@@ -3,6 +3,7 @@
 use super::answer::answer;
 use super::head;
 use super::layout::{self, HEAD};
+use super::period::period;
 use super::totals::Totals;
 use crate::{Answer, OutputCounts, RunReport, Status, Window, format_time};
 use notation::{grouped, scaled};
@@ -59,7 +60,8 @@ pub fn window_report(window: &Window) -> String {
         Status::Partial => ", partial",
         Status::Cut => ", cut",
     };
-    let mut lines = vec![format!("window    {}{status}", window.index)];
+    let mut lines = vec![format!("window    {}: {}{status}", window.index, period(&window.span))];
+    lines.extend(window.watched.map(|watched| format!("          watched {}", period(&watched))));
     lines.extend(
         totals.iter().map(|totals| head::traffic(totals, window.packets.received, watched.seconds())),
     );
@@ -78,7 +80,8 @@ pub fn window_answers(window: &Window) -> String {
     let watched = window.watched.unwrap_or(window.span);
     let packets = grouped(window.packets.received);
     let own = window.answers.iter().filter(|answer| !layout::is_standing(&answer.query));
-    format!("window    {}: {packets} packets over {:.3} s\n", window.index, watched.seconds())
+    let (period, seconds) = (period(&watched), watched.seconds());
+    format!("window    {}: {period}, {packets} packets over {seconds:.3} s\n", window.index)
         + &tables(own, totals.as_ref())
 }
 

@@ -432,7 +432,8 @@ fn a_window() {
     };
     let shown = window_report(&cut);
     let expected = "
-window    3, cut
+window    3: 2026-11-24 15:40:00.000 to 15:40:10.000 UTC, cut
+          watched 2026-11-24 15:40:00.000 to 15:40:05.000 UTC
 traffic   1,000,000 bytes in 40 flows over 5.000 s, 420 packet/s, 2.00 Mbit/s
 packets   2,100 received = 2,000 measured + 100 not measured
           not measured: arp 60, filter 40
@@ -458,7 +459,7 @@ fn the_answers_of_a_window_of_a_replay() {
     let rows = vec![vec![Value::Unsigned(500), Value::Unsigned(1)]];
     let own = table("q1", &["total_count", "n"], rows);
     let expected = "
-window    3: 2,100 packets over 10.000 s
+window    3: 2026-11-24 15:40:00.000 to 15:40:10.000 UTC, 2,100 packets over 10.000 s
 
   q1
   packets          n
