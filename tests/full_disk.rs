@@ -93,7 +93,7 @@ fn each_output_is_counted_by_itself() {
     let url = format!("ipfix://127.0.0.1:{port}?transport=tcp");
     let mut command = edison();
     command.arg("run").arg(&generated.path).args(["--export", &url, "--flows"]).arg(&csv);
-    let ended = run(command.arg("--report").arg(&report)).expect(0);
+    let ended = run(command.arg("--report").arg(&report)).expect(3);
     let counts = output::report(&report)["flows"].clone();
     assert_eq!(readable(&csv, "csv"), flows);
     assert_eq!((number(&counts["exported"]), number(&counts["dropped"])), (flows, 0));
