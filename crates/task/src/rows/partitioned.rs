@@ -106,7 +106,7 @@ impl HeldRows {
         self.v6.each(&self.columns, give);
     }
 
-    /// The state of a query that [can be partitioned](sides), after all rows; `None` if there is no memory for the partitions.
+    /// The state of a query that [can be partitioned](can_be_partitioned), after all rows; `None` if there is no memory for the partitions.
     pub(crate) fn state_of(&self, plan: &Plan, site: &Site) -> Option<QueryState> {
         let sides = sides(plan)?;
         let mut state = QueryState::new(&sides.plan, site);
@@ -209,30 +209,29 @@ struct Sides {
     are_two: bool,
 }
 
-/// What partitioning takes: groups by addresses, of all rows, and values that do not depend on which direction a row is in.
+/// True for a query that can be answered by partitions: groups by addresses, of all rows, and values that do not depend on the direction
+/// of a row where it counts for both ends.
+pub(crate) fn can_be_partitioned(plan: &Plan) -> bool {
+    let Grouping::Parts(parts) = &plan.grouping else { return false };
+    let is_directed = |member: &str| matches!(member, "src_addr" | "dst_addr" | "src_port" | "dst_port");
+    let depends_on_direction = || {
+        parts.plain.columns().any(is_directed)
+            || plan.items.iter().any(|item| matches!(item.kind, ItemKind::Distinct(..)))
+    };
+    plan.filter.is_none()
+        && parts.extras.is_empty()
+        && parts.spec().has_addresses()
+        && !(parts.either.is_some() && depends_on_direction())
+}
+
 fn sides(plan: &Plan) -> Option<Sides> {
     let Grouping::Parts(parts) = &plan.grouping else { return None };
     let members = parts.spec();
-    let is_directed = |member: &str| matches!(member, "src_addr" | "dst_addr" | "src_port" | "dst_port");
-    let are_two = parts.either.is_some();
-    let depends_on_direction = parts.plain.columns().any(is_directed)
-        || plan.items.iter().any(|item| matches!(item.kind, ItemKind::Distinct(..)));
-    let is_possible = plan.filter.is_none()
-        && parts.extras.is_empty()
-        && members.has_addresses()
-        && !(are_two && depends_on_direction);
-    is_possible.then(|| {
-        let sided = Parts { plain: members, either: None, ..parts.clone() };
-        Sides {
-            plan: Plan { grouping: Grouping::Parts(sided), ..plan.clone() },
-            members,
-            is_conversation: parts.is_conversation,
-            are_two,
-        }
+    let sided = Parts { plain: members, either: None, ..parts.clone() };
+    can_be_partitioned(plan).then(|| Sides {
+        plan: Plan { grouping: Grouping::Parts(sided), ..plan.clone() },
+        members,
+        is_conversation: parts.is_conversation,
+        are_two: parts.either.is_some(),
     })
-}
-
-/// True for a query that can be answered by partitions.
-pub(crate) fn can_be_partitioned(plan: &Plan) -> bool {
-    sides(plan).is_some()
 }
