@@ -92,7 +92,7 @@ fn keys_merge_what_they_leave_out() {
     assert_eq!(found.collect::<BTreeMap<_, _>>(), by_protocol);
     assert_eq!(records.len(), by_protocol.len());
     let names: Vec<_> = output::list(&report["answers"]).iter().map(|answer| &answer["query"]).collect();
-    assert_eq!(names, ["totals", "top_bytes", "top_packets"]);
+    assert_eq!(names, ["totals", "top_bytes", "top_packets", "protocols"]);
     let answer = output::of_run(&report, "top_bytes");
     assert_eq!(answer["columns"][0]["name"], "protocol");
     let ranked = output::rows(answer)
