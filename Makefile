@@ -10,6 +10,8 @@ NIGHTLY = nightly
 # Length of `make soak`, seconds, and the rate that it sends at
 SOAK_SECONDS = 1200
 SOAK_RATE = 50kpps
+# Random captures of `make soak`
+SOAK_SEEDS = 300
 
 EDISON = $(or $(CARGO_TARGET_DIR),target)/release/edison
 DEMO = run/demo.pcap
@@ -63,9 +65,10 @@ sanitize: ## the suites of the crates with unsafe code under AddressSanitizer
 		--target x86_64-unknown-linux-gnu --target-dir $(or $(CARGO_TARGET_DIR),target)/sanitize \
 		-- --skip steps_ahead_cost_no_page_faults
 
-soak: build ## a live link of its own measured for SOAK_SECONDS (1200), all frames accounted for; needs root
-	@scripts/install test
+soak: build ## a live link measured for SOAK_SECONDS (1200), then SOAK_SEEDS (300) random captures; needs root
+	@scripts/install build test
 	@scripts/soak $(EDISON) $(SOAK_SECONDS) $(SOAK_RATE)
+	EDISON_SEEDS=$(SOAK_SEEDS) cargo test --test differential
 
 lint: export RUSTDOCFLAGS = -D warnings
 lint: ## formatting, clippy, documentation: warnings are errors

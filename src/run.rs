@@ -332,7 +332,8 @@ struct Reported {
 
 fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> Reported {
     let ended = outcome.ended;
-    let OutputsResult { exported, dropped, answers, unreported, warnings, faults } = outcome.records.finish();
+    let finished = outcome.records.finish();
+    let OutputsResult { exported, dropped, outputs, answers, unreported, warnings, faults } = finished;
     let failed = !faults.is_empty();
     let mut totals = engine::totals(None, &ended.totals);
     totals.node = Some(node.clone());
@@ -346,7 +347,7 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> Repor
         rates: Rates::new(ended.packets.received, ended.totals.wire_bytes, ended.span, elapsed_seconds),
         packets: ended.packets,
         loss: outcome.loss,
-        flows: FlowCounts { exported, dropped, ..ended.flows },
+        flows: FlowCounts { exported, dropped, outputs, ..ended.flows },
         memory_bytes: ended.memory_bytes,
         answers: [totals].into_iter().chain(answers).collect(),
         events: Vec::new(),

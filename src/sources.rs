@@ -116,7 +116,7 @@ fn refuse_foreign(file: &str) -> Result<(), Failure> {
     }
 }
 
-const WIRE_AROUND: &str = "--wire goes around one capture file or --synthetic";
+const WIRE_AROUND: &str = "--wire goes around capture files or --synthetic";
 
 type Queues = Vec<Box<dyn PacketSource>>;
 /// Queues, the wire with the bytes of its frames, and why it lacks a part of the capture.

@@ -56,6 +56,10 @@ impl Watched {
 }
 
 impl RecordWriter for Watched {
+    fn name(&self) -> String {
+        self.writer.name()
+    }
+
     fn write(&mut self, records: &[FlowRecord]) -> io::Result<()> {
         self.taken += records.len() as u64;
         self.call(|writer| writer.write(records))

@@ -414,3 +414,48 @@ mod dpdk {
         assert_eq!(got, expected);
     }
 }
+
+/// The clock, nanoseconds since the epoch.
+fn clock_ns() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.expect("after 1970").as_nanos() as u64
+}
+
+/// Windows begin at multiples of their length, a run within one: of that, it has watched a part.
+#[test]
+fn a_live_run_says_what_it_watched_of_its_first_window() {
+    with_veth(|_| {
+        let scratch = Scratch::new();
+        let began = clock_ns();
+        let mut command = edison();
+        command
+            .args(["run", "-i", Veth::NEAR, "--json", "--every", "2s", "--report"])
+            .arg(scratch.path("report.json"));
+        let mut running = Running::start(&mut command);
+        let totals = |it: &Running| {
+            let lines = it.lines();
+            let answers = lines.iter().map(|line| serde_json::from_str(line).expect("JSON"));
+            answers.filter(|answer: &serde_json::Value| answer["query"] == "totals").collect::<Vec<_>>()
+        };
+        if !running.wait_for("two windows", |it| totals(it).len() >= 2) {
+            eprintln!("skipped: {}", running.wait().stderr.trim_end());
+            return;
+        }
+        let seen = clock_ns();
+        let windows = totals(&running);
+        running.signal(libc::SIGINT);
+        running.wait().expect(0);
+        let of = |answer: &serde_json::Value, member: &str| {
+            ["start", "end"].map(|name| output::time(&answer[member][name]))
+        };
+        let ([start, end], [watched_start, watched_end]) =
+            (of(&windows[0], "window"), of(&windows[0], "watched"));
+        assert_eq!(windows[0]["status"], "cut", "{}", windows[0]);
+        assert_eq!((end - start, start % 2_000_000_000), (2_000_000_000, 0));
+        assert!(began <= watched_start && start < watched_start && watched_start < end, "{}", windows[0]);
+        assert!(watched_end == end && end <= seen, "{}", windows[0]);
+        // Windows without frames come in one answer, which says from when on.
+        let next = of(&windows[1], "window")[0];
+        assert!(next == end && windows[1]["status"] == "complete", "{}", windows[1]);
+    });
+}

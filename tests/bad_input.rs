@@ -172,8 +172,10 @@ fn times_that_run_backwards_are_counted() {
     let bytes = capture::pcap(ETHERNET, &frames);
     measure_file(&scratch, "times.pcap", &bytes, 6, 6).expect(0);
     let report = output::report(&scratch.path("report.json"));
-    assert_eq!(number(&report["packets"]["remarks"]["time_backwards"]), 2);
-    let ended = START + 100_000_000 * SECOND;
+    let remarks = &report["packets"]["remarks"];
+    assert_eq!((number(&remarks["time_backwards"]), number(&remarks["time_ahead"])), (2, 1));
+    // One frame alone does not move stream time by years.
+    let ended = START + 5 * SECOND;
     assert_eq!((output::time(&report["started"]), output::time(&report["ended"])), (START, ended));
 }
 
@@ -337,7 +339,7 @@ fn a_full_disk_keeps_whole_records() {
     }
     let flows = &expect_report(&report, 20_000, 20_000)["flows"];
     assert_eq!(number(&flows["exported"]) + number(&flows["dropped"]), sent.len() as u64);
-    assert!(number(&flows["exported"]) <= whole.len() as u64, "{flows}");
+    assert_eq!(number(&flows["exported"]), whole.len() as u64, "{flows}");
 }
 
 #[test]

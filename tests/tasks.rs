@@ -337,7 +337,7 @@ fn all_that_takes_memory_stays_within_it() {
     let task = "--task entropy:structure=size-array,memory=";
     let says = ["--memory 48 MiB", "tasks take 20 MiB", "outputs 8 MiB"];
     refused_until_enough(&format!("--wire queues=1 {task}5MiB"), "48MiB", &says);
-    let says = ["--memory 160 MiB", "tasks take 72 MiB", "between cores 87 MiB"];
+    let says = ["--memory 160 MiB", "tasks take 72 MiB", "between cores 88 MiB"];
     refused_until_enough(
         &format!("--design 1x2 --split position --idle-timeout off --active-timeout off {task}9MiB"),
         "160MiB",

@@ -1,201 +1,26 @@
-//! Stream time and the ends of records (`docs/counting.md`) against a count that the test makes itself, frame by frame.
+//! Captures whose times make trouble: late, ahead, impossible, spread over several files (`docs/counting.md`, "Time").
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
-use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::process::Command;
-use support::capture::{ETHERNET, Frame, Key, layer3, pcap, pcapng, udp, udp_frames};
-use support::output::{Record, list, number, of_run, records, report, windows};
+use support::capture::{ETHERNET, Frame, layer3, pcap, pcapng, udp, udp_frames, udp6};
+use support::output::{Record, list, number, of_run, records, report};
 use support::program::{edison, run};
 use support::scratch::Scratch;
 
 const SECOND: u64 = 1_000_000_000;
-const HOUR: u64 = 3600 * SECOND;
-const DAY: u64 = 24 * HOUR;
-const IDLE: u64 = 30 * SECOND;
-const ACTIVE: u64 = 100 * SECOND;
+const DAY: u64 = 86_400 * SECOND;
 
-/// Numbers by a linear congruential generator: the test is the same each time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
-
-fn arp() -> Vec<u8> {
-    let mut frame = vec![0xff; 12];
-    frame.extend([8, 6]);
-    frame.resize(60, 0);
-    frame
-}
-
-fn udp6(port: u16) -> Vec<u8> {
-    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 8, 17, 64];
-    frame.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
-    frame.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
-    frame.extend(port.to_be_bytes());
-    frame.extend([0, 53, 0, 8, 0, 0]);
-    frame
-}
-
-/// Frames of both families and others, a part of them late, some far ahead, alone and in twos.
-fn disordered(seed: u64, count: usize) -> Vec<Frame> {
-    let mut numbers = Numbers(seed);
-    let mut now = 1_700_000_000 * SECOND;
-    let mut frames = Vec::new();
-    while frames.len() < count {
-        now += numbers.below(4) * SECOND / 2 + numbers.below(3);
-        if numbers.below(60) == 0 {
-            now += numbers.below(HOUR / 2);
-        }
-        let port = 1000 + numbers.below(8) as u16;
-        let data = match numbers.below(5) {
-            0 => arp(),
-            1 | 2 => udp6(port),
-            _ => udp(port),
-        };
-        let time_ns = match numbers.below(12) {
-            0..3 => now - numbers.below(50) * SECOND,
-            3 if numbers.below(4) == 0 => now + 2 * HOUR,
-            _ => now,
-        };
-        if time_ns > now {
-            // Alone, or followed by others.
-            frames.push(Frame { time_ns, data: data.clone() });
-            now = if numbers.below(4) == 0 { time_ns + SECOND } else { now };
-            frames.push(Frame { time_ns: now, data });
-            continue;
-        }
-        frames.push(Frame { time_ns, data });
-    }
-    frames
-}
-
-/// What the documentation says, written down for one frame after the other.
-#[derive(Default)]
-struct Expected {
-    records: Vec<Record>,
-    backwards: u64,
-    ahead: u64,
-    /// Frames of each window of ten seconds, by its start.
-    windows: BTreeMap<u64, u64>,
-}
-
-#[derive(Clone, Copy)]
-struct Open {
-    stime: u64,
-    ltime: u64,
-    began: u64,
-    arrived: u64,
-    packets: u64,
-    bytes: u64,
-}
-
-/// Why a record ends at `now` that began then and has had nothing since: what was due first.
-fn due(now: u64, first: u64, last: u64) -> Option<&'static str> {
-    let (idle, active) = (last + IDLE + 1, first + ACTIVE);
-    (now >= idle.min(active)).then_some(if idle <= active { "idle" } else { "active" })
-}
-
-fn expected(frames: &[Frame]) -> Expected {
-    let mut all = Expected::default();
-    let mut open: HashMap<Key, Open> = HashMap::new();
-    let mut stream = frames[0].time_ns;
-    let record = |key: Key, open: &Open, reason: &str| Record {
-        key: Some(key),
-        stime: open.stime,
-        ltime: open.ltime,
-        packets: open.packets,
-        total_byte: open.bytes,
-        end_reason: reason.to_owned(),
-    };
-    for (number, frame) in frames.iter().enumerate() {
-        let time = frame.time_ns;
-        let follows = frames.get(number + 1).is_some_and(|next| next.time_ns > stream + HOUR);
-        match time {
-            _ if time > stream + HOUR && !follows => all.ahead += 1,
-            _ if time < stream => all.backwards += 1,
-            _ => stream = time,
-        }
-        *all.windows.entry(stream / (10 * SECOND) * 10 * SECOND).or_default() += 1;
-        if frame.data[12..14] == [8, 6] {
-            continue;
-        }
-        let (key, bytes) = layer3(&frame.data);
-        if let Some(flow) = open.get(&key)
-            && let Some(reason) =
-                due(stream, flow.began, flow.arrived).or_else(|| due(time, flow.stime, flow.ltime))
-        {
-            all.records.push(record(key, flow, reason));
-            open.remove(&key);
-        }
-        let new = Open { stime: time, ltime: time, began: stream, arrived: stream, packets: 0, bytes: 0 };
-        let flow = open.entry(key).or_insert(new);
-        (flow.stime, flow.ltime) = (flow.stime.min(time), flow.ltime.max(time));
-        flow.arrived = stream;
-        (flow.packets, flow.bytes) = (flow.packets + 1, flow.bytes + bytes);
-    }
-    for (key, flow) in open {
-        all.records.push(record(key, &flow, due(stream, flow.began, flow.arrived).unwrap_or("end")));
-    }
-    all.records.sort();
-    all
-}
-
-fn measure(
-    scratch: &Scratch,
-    captures: &[PathBuf],
-    options: &[&str],
-) -> (Vec<Record>, serde_json::Value, String) {
+fn measure(scratch: &Scratch, captures: &[PathBuf], options: &[&str]) -> (Vec<Record>, serde_json::Value) {
     let (csv, json) = (scratch.path("flows.csv"), scratch.path("report.json"));
     let mut command: Command = edison();
     command.arg("run").args(captures).args(["--active-timeout", "100s", "--json", "--flows"]).arg(&csv);
-    let ended = run(command.arg("--report").arg(&json).args(options)).expect(0);
+    run(command.arg("--report").arg(&json).args(options)).expect(0);
     let mut records = records(&csv);
     records.sort();
-    (records, report(&json), ended.stdout)
-}
-
-#[test]
-fn records_and_windows_depend_on_the_order_of_frames_alone() {
-    for seed in 1..=3 {
-        let scratch = Scratch::new();
-        let frames = disordered(seed, 3000);
-        let expected = expected(&frames);
-        let shape = (expected.ahead, expected.backwards, expected.records.len());
-        assert!(shape.0 >= 20 && shape.1 > 200 && shape.2 > 300, "{shape:?}");
-        let capture = [scratch.file("disordered.pcap", pcap(ETHERNET, &frames))];
-        let designs: [&[&str]; 8] = [
-            &["--burst", "1"],
-            &["--burst", "2"],
-            &["--burst", "7"],
-            &["--burst", "256"],
-            &["--design", "1x1", "--burst", "32"],
-            &["--design", "1x3"],
-            &["--design", "1x4", "--burst", "5"],
-            &["--design", "cooperative"],
-        ];
-        for options in designs {
-            let (records, report, lines) = measure(&scratch, &capture, options);
-            let other = records.iter().zip(&expected.records).find(|(record, expected)| record != expected);
-            assert_eq!(other, None, "seed {seed}, {options:?}");
-            assert_eq!(records.len(), expected.records.len(), "seed {seed}, {options:?}");
-            let remarks = &report["packets"]["remarks"];
-            assert_eq!(number(&remarks["time_backwards"]), expected.backwards, "seed {seed}, {options:?}");
-            assert_eq!(number(&remarks["time_ahead"]), expected.ahead, "seed {seed}, {options:?}");
-            let windows = windows(lines.lines());
-            let received =
-                |window: &support::output::Window| (window.start, number(&window.packets()["received"]));
-            let received: BTreeMap<u64, u64> =
-                windows.iter().map(received).filter(|window| window.1 != 0).collect();
-            assert_eq!(received, expected.windows, "seed {seed}, {options:?}");
-        }
-    }
+    (records, report(&json))
 }
 
 #[test]
@@ -205,7 +30,7 @@ fn a_packet_stamped_a_day_ahead_makes_two_records() {
         .map(|n| Frame { time_ns: 1_700_000_000 * SECOND + n * SECOND / 10, data: udp(1000) })
         .collect();
     frames[8].time_ns += DAY;
-    let (records, report, _) = measure(&scratch, &[scratch.file("a.pcap", pcap(ETHERNET, &frames))], &[]);
+    let (records, report) = measure(&scratch, &[scratch.file("a.pcap", pcap(ETHERNET, &frames))], &[]);
     let packets: Vec<_> = records.iter().map(|record| (record.packets, record.end_reason.as_str())).collect();
     assert_eq!(packets, [(8, "idle"), (22, "end")]);
     assert_eq!(number(&report["packets"]["remarks"]["time_ahead"]), 1);
@@ -219,7 +44,7 @@ fn a_connection_of_an_older_capture_is_one_record() {
     frames.iter_mut().for_each(|frame| frame.data = udp(1000));
     let older = (0..50).map(|n| Frame { time_ns: 1_400_000_000 * SECOND + n * SECOND, data: udp(2000) });
     frames.extend(older);
-    let (records, ..) = measure(&scratch, &[scratch.file("a.pcap", pcap(ETHERNET, &frames))], &[]);
+    let (records, _) = measure(&scratch, &[scratch.file("a.pcap", pcap(ETHERNET, &frames))], &[]);
     let mut packets: Vec<_> = records.iter().map(|record| record.packets).collect();
     packets.sort_unstable();
     assert_eq!(packets, [8, 50]);
@@ -244,7 +69,7 @@ fn files_are_merged_by_time_stamp() {
     let expected: Vec<Record> = whole.0;
     assert_eq!(expected.iter().map(|record| record.packets).sum::<u64>(), 2400);
     for files in [files.clone(), [files[1].clone(), files[0].clone()]] {
-        let (records, report, _) = measure(&scratch, &files, &["--idle-timeout", "30s"]);
+        let (records, report) = measure(&scratch, &files, &["--idle-timeout", "30s"]);
         assert_eq!(records, expected);
         assert!(report["packets"]["remarks"]["time_backwards"].is_null(), "{report}");
     }
@@ -265,7 +90,7 @@ fn impossible_times_are_named() {
     }
     let capture = [scratch.file("a.pcapng", pcapng(&frames))];
     for options in [&["--burst", "1"][..], &["--burst", "256"], &["--every", "3p"], &["--wire", "queues=1"]] {
-        let (records, report, _) = measure(&scratch, &capture, options);
+        let (records, report) = measure(&scratch, &capture, options);
         let packets = &report["packets"];
         assert_eq!(number(&packets["received"]), 20, "{options:?}");
         assert_eq!(number(&packets["measured"]), 16, "{options:?}");
@@ -289,7 +114,7 @@ fn places_go_by_arrival() {
     let mut expected: Vec<_> = frames[..10].iter().map(|frame| layer3(&frame.data).0).collect();
     expected.sort_unstable();
     for burst in ["1", "8", "64"] {
-        let (records, report, _) = measure(&scratch, &capture, &["--max-flows", "10", "--burst", burst]);
+        let (records, report) = measure(&scratch, &capture, &["--max-flows", "10", "--burst", burst]);
         let mut keys: Vec<_> = records.iter().filter_map(|record| record.key).collect();
         keys.sort_unstable();
         assert_eq!(keys, expected, "--burst {burst}");

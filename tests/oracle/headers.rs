@@ -21,6 +21,8 @@ struct Header {
     bad_length: bool,
     /// A fragment that is not the first.
     later_fragment: bool,
+    /// Fragments follow: a packet inside may end in them.
+    has_more: bool,
     /// The protocols between this header's transport and the next IP header, tshark's names.
     behind: Vec<String>,
 }
@@ -48,6 +50,11 @@ impl Cursor<'_> {
         T::try_from(number.ok()?).ok()
     }
 
+    /// Of a flag, which tshark writes as a number or a word.
+    fn is_set(&mut self, field: &'static str) -> bool {
+        matches!(self.next(field), Some("1" | "True"))
+    }
+
     fn address(&mut self, field: &'static str) -> Option<IpAddr> {
         self.next(field)?.parse().ok()
     }
@@ -59,6 +66,7 @@ impl Cursor<'_> {
         let header_len: Option<u64> = self.number("ip.hdr_len");
         let mut header = Header::new(src?, dst?, protocol?, bytes?)?;
         header.later_fragment = offset? != 0;
+        header.has_more = self.is_set("ip.flags.mf");
         header.bad_length = header.bytes < header_len?;
         Some(header)
     }
@@ -73,7 +81,14 @@ impl Cursor<'_> {
 impl Header {
     fn new(src: IpAddr, dst: IpAddr, protocol: u8, bytes: u64) -> Option<Self> {
         let key = Key { src, dst, protocol, src_port: 0, dst_port: 0 };
-        Some(Self { key, bytes, bad_length: false, later_fragment: false, behind: Vec::new() })
+        Some(Self {
+            key,
+            bytes,
+            bad_length: false,
+            later_fragment: false,
+            has_more: false,
+            behind: Vec::new(),
+        })
     }
 
     /// True if what follows is a tunnel of the kinds that Edison enters.
@@ -115,6 +130,7 @@ fn headers(row: &Row) -> Vec<Header> {
             "ipv6.fraghdr" => {
                 header.later_fragment |=
                     cursor.number::<u64>("ipv6.fraghdr.offset").is_some_and(|at| at != 0);
+                header.has_more |= cursor.is_set("ipv6.fraghdr.more");
                 cursor.number("ipv6.fraghdr.nxt")
             }
             "ah" => cursor.number("ah.next_header"),
@@ -156,12 +172,11 @@ fn mark_bad_length(headers: &mut [Header], row: &Row) {
         for (complaint, header_len) in COMPLAINTS {
             let available = message.strip_prefix(complaint).and_then(|rest| rest.strip_suffix(" bytes)"));
             let Some(available) = available.and_then(|number| number.parse::<u64>().ok()) else { continue };
-            let is_meant = |header: &&mut Header| {
+            let is_meant = |header: &Header| {
                 header.bytes > available + header_len && header.key.src.is_ipv6() == (header_len == 40)
             };
-            if let Some(header) = headers.iter_mut().rev().find(is_meant) {
-                header.bad_length = true;
-            }
+            let Some(at) = headers.iter().rposition(|header| is_meant(header)) else { continue };
+            headers[at].bad_length = !headers[..at].iter().any(|around| around.has_more);
         }
     }
 }

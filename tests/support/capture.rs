@@ -148,6 +148,16 @@ pub(crate) fn udp(port: u16) -> Vec<u8> {
     frame
 }
 
+/// The same over IPv6.
+pub(crate) fn udp6(port: u16) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 8, 17, 64];
+    frame.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    frame.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+    frame.extend(port.to_be_bytes());
+    frame.extend([0, 53, 0, 8, 0, 0]);
+    frame
+}
+
 /// Frames of [`udp`], one a millisecond from `start_ns` on, over seven flows.
 pub(crate) fn udp_frames(count: u64, start_ns: u64) -> Vec<Frame> {
     (0..count)

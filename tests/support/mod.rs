@@ -1,6 +1,7 @@
 //! What the tests of the program share: running it, and reading its input and output independently of it.
 
 pub(crate) mod capture;
+pub(crate) mod ipfix;
 pub(crate) mod output;
 pub(crate) mod program;
 pub(crate) mod scratch;

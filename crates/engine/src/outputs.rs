@@ -23,7 +23,7 @@ use flow::{FlowRecord, LossCounts, More, Rows, WindowRow};
 use packet::{FamilyKey, Key, KeyV4, KeyV6};
 use port::TimeBase;
 use record::{Account, Anonymizer, RecordWriter};
-use report::{Answer, Window};
+use report::{Answer, OutputCounts, Window};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -211,10 +211,12 @@ struct HandOverCounters {
 /// What the output thread reports at the end.
 #[derive(Debug, Default)]
 pub struct OutputsResult {
-    /// Records handed to it.
+    /// Records that the output has that has the most.
     pub exported: u64,
-    /// Records that it could not take in time, or that a writer failed to write.
+    /// Records that it does not have.
     pub dropped: u64,
+    /// Each output by itself.
+    pub outputs: Vec<OutputCounts>,
     /// Answers over the whole run.
     pub answers: Vec<Answer>,
     /// Windows that could not be passed on.
@@ -310,9 +312,11 @@ impl Outputs {
         let joined = self.thread.map(|(thread, warnings)| (thread.join(), warnings));
         match joined {
             Some((Ok(mut result), warnings)) => {
-                result.exported = handed_over.saturating_sub(result.dropped);
+                let all = handed_over + dropped;
+                result.outputs.iter_mut().for_each(|output| output.dropped = all - output.exported);
+                result.exported = result.outputs.iter().map(|output| output.exported).max().unwrap_or(0);
+                result.dropped = all - result.exported;
                 result.warnings.splice(..0, warnings.try_iter());
-                result.dropped += dropped;
                 result
             }
             _ => OutputsResult {

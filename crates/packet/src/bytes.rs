@@ -62,7 +62,12 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// The first `n` bytes only: what follows them (padding, trailers) is excluded.
+    /// The same as the beginning of `n` bytes, of which others are elsewhere: as if they had not been captured.
+    pub(crate) fn of(self, n: usize) -> Self {
+        Self { wire: self.wire.max(n), ..self }
+    }
+
+    /// The first `n` bytes only: what lies behind them (padding, trailers) does not belong.
     pub(crate) fn limit(self, n: usize) -> Self {
         Self::new(self.data, self.wire.min(n))
     }

@@ -88,21 +88,27 @@ fn malformed(short: Short) -> NotMeasured {
     short.or(NotMeasured::MalformedIp)
 }
 
-/// Parses the IP header at `bytes`, which is the one that was `announced`.
+/// Parses the IP header at `bytes`, which is the one that was `announced`. `in_fragment`: a packet around it is a first fragment, so that
+/// its own may end in another frame.
 pub(crate) fn parse<'a>(
     announced: Announced,
     bytes: Bytes<'a>,
+    in_fragment: bool,
     budget: &mut HeaderBudget,
 ) -> Result<IpPacket<'a>, NotMeasured> {
     let version = bytes.peek::<1>().map_err(malformed)?[0] >> 4;
     match (announced, version) {
-        (Announced::Ipv4 | Announced::Ip, 4) => ipv4(bytes, budget),
-        (Announced::Ipv6 | Announced::Ip, 6) => ipv6(bytes, budget),
+        (Announced::Ipv4 | Announced::Ip, 4) => ipv4(bytes, in_fragment, budget),
+        (Announced::Ipv6 | Announced::Ip, 6) => ipv6(bytes, in_fragment, budget),
         _ => Err(NotMeasured::MalformedIp),
     }
 }
 
-fn ipv4<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>, NotMeasured> {
+fn ipv4<'a>(
+    mut bytes: Bytes<'a>,
+    in_fragment: bool,
+    budget: &mut HeaderBudget,
+) -> Result<IpPacket<'a>, NotMeasured> {
     let h = bytes.peek::<20>().map_err(malformed)?;
     let header_len = usize::from(h[0] & 0x0f) * 4;
     if header_len < 20 {
@@ -113,6 +119,9 @@ fn ipv4<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
         0 => bytes.wire_len(),
         stated => stated,
     };
+    if in_fragment {
+        bytes = bytes.of(total);
+    }
     if total < header_len || total > bytes.wire_len() {
         return Err(NotMeasured::BadLength);
     }
@@ -136,17 +145,25 @@ fn ipv4<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>,
     Ok(packet)
 }
 
-fn ipv6<'a>(bytes: Bytes<'a>, budget: &mut HeaderBudget) -> Result<IpPacket<'a>, NotMeasured> {
-    let mut payload = bytes;
-    let h = payload.take::<40>().map_err(malformed)?;
+fn ipv6<'a>(
+    mut bytes: Bytes<'a>,
+    in_fragment: bool,
+    budget: &mut HeaderBudget,
+) -> Result<IpPacket<'a>, NotMeasured> {
+    let h = bytes.peek::<40>().map_err(malformed)?;
     let total = match usize::from(be16(h, 4)) {
         // Segmentation offload and jumbograms (RFC 2675): the frame's length is used.
         0 => bytes.wire_len(),
         stated => 40 + stated,
     };
+    if in_fragment {
+        bytes = bytes.of(total);
+    }
     if total > bytes.wire_len() {
         return Err(NotMeasured::BadLength);
     }
+    let mut payload = bytes;
+    payload.skip(40).map_err(malformed)?;
     let addresses = Addresses::V6(std::array::from_fn(|i| h[8 + i]), std::array::from_fn(|i| h[24 + i]));
     let ip_tos = (be16(h, 0) >> 4) as u8;
     let fields = PacketFields { total_byte: total as u32, ip_ttl: h[7], ip_tos, ..Default::default() };

@@ -21,7 +21,8 @@ pub enum LinkType {
     BsdNull,
     /// OpenBSD loopback, protocol family in network byte order (LINKTYPE_LOOP, 108).
     BsdLoop,
-    /// PPP, with or without the HDLC address and control bytes (LINKTYPE_PPP, 9; PPP_HDLC, 50).
+    /// PPP, with or without the HDLC address and control bytes, or Cisco HDLC, which its first byte tells (LINKTYPE_PPP, 9;
+    /// PPP_HDLC, 50).
     Ppp,
     /// Cisco HDLC (LINKTYPE_C_HDLC, 104).
     CiscoHdlc,

@@ -12,7 +12,10 @@ const ETHERTYPE_MPLS_MULTICAST: u16 = 0x8848;
 const ETHERTYPE_ARP: u16 = 0x0806;
 const ETHERTYPE_RARP: u16 = 0x8035;
 const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
-/// Below it, the field after the addresses is a length (IEEE 802.3).
+/// Addresses of Cisco HDLC.
+const CISCO_UNICAST: u8 = 0x0f;
+const CISCO_MULTICAST: u8 = 0x8f;
+/// Below it, the field behind the addresses is a length (IEEE 802.3).
 const ETHERTYPE_LEAST: u16 = 1536;
 
 /// An IP header announced by the header before it.
@@ -64,21 +67,28 @@ pub(crate) fn parse<'a>(
             cooked(be16(h, 8), be16(h, 0), &mut bytes, &mut link.vlan, budget)?
         }
         LinkType::BsdNull | LinkType::BsdLoop => family(be32(bytes.take::<4>().map_err(malformed)?, 0))?,
-        LinkType::Ppp => ppp(&mut bytes, &mut link.vlan, budget)?,
-        LinkType::CiscoHdlc => {
-            let h = bytes.take::<4>().map_err(malformed)?;
-            match be16(h, 2) {
-                // On this link the number of RARP is that of Cisco's keep-alive.
-                ETHERTYPE_RARP => return Err(NotMeasured::NotIp),
-                kind => ethertype(kind, &mut bytes, &mut link.vlan, budget)?,
-            }
-        }
+        // Serial lines of Cisco's are captured under the number of PPP too, whose first byte is never one of its addresses.
+        LinkType::Ppp => match bytes.peek::<1>() {
+            Ok([CISCO_UNICAST | CISCO_MULTICAST]) => cisco(&mut bytes, &mut link.vlan, budget)?,
+            _ => ppp(&mut bytes, &mut link.vlan, budget)?,
+        },
+        LinkType::CiscoHdlc => cisco(&mut bytes, &mut link.vlan, budget)?,
         LinkType::Unsupported => return Err(NotMeasured::LinkType),
     };
     Ok((link, announced, bytes))
 }
 
-/// An Ethernet header, also inside a tunnel.
+/// Cisco HDLC: address, control, EtherType.
+fn cisco(bytes: &mut Bytes<'_>, vlan: &mut u16, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
+    let h = bytes.take::<4>().map_err(malformed)?;
+    match be16(h, 2) {
+        // On this link the number of RARP is that of Cisco's keep-alive.
+        ETHERTYPE_RARP => Err(NotMeasured::NotIp),
+        kind => ethertype(kind, bytes, vlan, budget),
+    }
+}
+
+/// An Ethernet header, inside a tunnel too.
 pub(crate) fn ethernet(
     bytes: &mut Bytes<'_>,
     vlan: &mut u16,

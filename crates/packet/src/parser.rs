@@ -69,12 +69,13 @@ pub fn parse(frame: &Frame<'_>, tunnel: Tunnel) -> Result<Packet, NotMeasured> {
 fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasured> {
     let mut budget = HeaderBudget::new();
     let (link, announced, bytes) = link_header::parse(frame, &mut budget)?;
-    let mut packet = ip::parse(announced, bytes, &mut budget)?;
-    let mut inner_unparsed = false;
+    let mut packet = ip::parse(announced, bytes, false, &mut budget)?;
+    let (mut inner_unparsed, mut in_fragment) = (false, false);
     if config.tunnel == Tunnel::Inner {
         for _ in 1..Tunnel::MAX_LEVELS {
             let Some(way) = tunnel::enter(&packet, &mut budget) else { break };
-            match way.and_then(|(announced, bytes)| ip::parse(announced, bytes, &mut budget)) {
+            in_fragment |= packet.fragment;
+            match way.and_then(|(announced, bytes)| ip::parse(announced, bytes, in_fragment, &mut budget)) {
                 Ok(inner) => packet = inner,
                 Err(_) => {
                     inner_unparsed = true;

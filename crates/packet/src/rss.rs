@@ -11,7 +11,7 @@ impl Toeplitz {
     pub fn frame(&self, frame: &Frame<'_>) -> Option<u32> {
         let mut budget = HeaderBudget::new();
         let (_, announced, bytes) = link_header::parse(frame, &mut budget).ok()?;
-        let packet = ip::parse(announced, bytes, &mut budget).ok()?;
+        let packet = ip::parse(announced, bytes, false, &mut budget).ok()?;
         // Ports that the snap length cut are not hashed either; a card sees the whole frame.
         let has_ports = matches!(packet.protocol, protocol::TCP | protocol::UDP)
             && !packet.fragment

@@ -135,6 +135,12 @@ fn other_links() {
             ("short protocol", bytes!([0x21], v4()), V4),
             ("MPLS", bytes!([2, 0x81, 0, 2, 1, 64], v4()), V4),
             ("LCP", bytes!([0xff, 3, 0xc0, 0x21], [0; 8]), "not_ip"),
+            // As tshark 4 dissects them under link types 9 and 50.
+            ("Cisco HDLC", bytes!([0x0f, 0, 8, 0], v4()), V4),
+            ("Cisco HDLC, multicast, IPv6", bytes!([0x8f, 0, 0x86, 0xdd], v6()), V6),
+            ("Cisco HDLC, any control byte", bytes!([0x8f, 0x55, 8, 0], v4()), V4),
+            ("Cisco HDLC, keep-alive", bytes!([0x8f, 0, 0x80, 0x35], [0; 18]), "not_ip"),
+            ("Cisco HDLC, cut", vec![0x0f, 0, 8], "malformed_link"),
             ("cut", vec![0xff, 3, 0], "malformed_link"),
         ],
     );

@@ -118,6 +118,41 @@ fn later_fragments_have_no_inner_header() {
     assert_eq!(at(Tunnel::Inner, &packet), "10.0.0.1 0 > 10.0.0.2 0 protocol 47 total 84 inner_unparsed");
 }
 
+/// An inner packet that goes on in the next fragment has its whole length, and its ports.
+#[test]
+fn first_fragments_have_the_inner_header() {
+    // 1,480 bytes of GRE were cut behind 64; a first fragment says that more follow.
+    let first = |mut packet: Vec<u8>| {
+        packet[6] = 0x20;
+        packet
+    };
+    let long = |header: Vec<u8>, at: usize, length: u16| {
+        let mut packet = header;
+        packet[at..at + 2].copy_from_slice(&length.to_be_bytes());
+        bytes!(packet, [7; 20])
+    };
+    let v6 = "2001:db8::1 1000 > 2001:db8::2 443 protocol 6 total 1440";
+    let v4 = "10.0.0.1 1000 > 10.0.0.2 443 protocol 6 total 1480";
+    let (inner_v6, inner_v4) = (long(inner(), 4, 1_400), long(ipv4(6, &TCP), 2, 1_480));
+    for (name, packet, expected) in [
+        ("GRE", first(ipv4(47, &bytes!([0, 0, 0x86, 0xdd], inner_v6))), v6),
+        ("IPv4 in IPv4", first(ipv4(4, &inner_v4)), v4),
+        ("GTP-U", first(ipv4(17, &gtp(255, 0, &inner_v4))), v4),
+        // A fragment header with more to come.
+        ("6in6", ipv6(44, &bytes!([41, 0, 0, 1, 0, 0, 0, 9], inner_v6)), v6),
+        // The packet in between is no fragment, but it ends where the fragment does.
+        ("two tunnels", first(ipv4(4, &long(ipv4(41, &inner_v6), 2, 1_460))), v6),
+    ] {
+        assert_eq!(at(Tunnel::Inner, &packet), expected, "{name}");
+    }
+    // What is no fragment has no more than there is.
+    let whole = at(Tunnel::Inner, &ipv4(4, &inner_v4));
+    assert_eq!(whole, "10.0.0.1 0 > 10.0.0.2 0 protocol 4 total 80 inner_unparsed");
+    // Without the whole header there is no inner flow.
+    let cut = first(ipv4(47, &bytes!([0, 0, 0x86, 0xdd], inner_v6[..39])));
+    assert!(at(Tunnel::Inner, &cut).ends_with("protocol 47 total 63 inner_unparsed"));
+}
+
 #[test]
 fn the_record_keeps_the_outer_frames_tag() {
     let inside = ethernet(0x8100, &bytes!([0, 5, 0x86, 0xdd], inner()));

@@ -24,7 +24,7 @@ const MAX_SNAPLEN: usize = 256 << 10;
 /// How an interface is opened.
 #[derive(Clone, Debug)]
 pub struct InterfaceOptions {
-    /// Bytes of a frame that are kept.
+    /// Bytes of a frame that are kept ([`Self::SNAPLEN`]).
     pub snaplen: usize,
     /// Also receive frames addressed to others.
     pub promiscuous: bool,
@@ -34,9 +34,15 @@ pub struct InterfaceOptions {
     pub burst: usize,
 }
 
+impl InterfaceOptions {
+    /// Bytes of a frame that are kept unless said otherwise: all headers that are parsed, within tunnels too. Ethernet with two tags and
+    /// four labels, three tunnels with IPv6, UDP, VXLAN and Ethernet, extension headers, and a TCP header with all its options take 396.
+    pub const SNAPLEN: usize = 512;
+}
+
 impl Default for InterfaceOptions {
     fn default() -> Self {
-        Self { snaplen: 256, promiscuous: true, buffer_bytes: 64 << 20, burst: 256 }
+        Self { snaplen: Self::SNAPLEN, promiscuous: true, buffer_bytes: 64 << 20, burst: 256 }
     }
 }
 

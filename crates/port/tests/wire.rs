@@ -3,7 +3,7 @@
 mod wire_fixture;
 
 use port::wire::{Length, Trace, Wire, WireSpec};
-use port::{PacketSource, Poll, Setting, SourceError, SyntheticSource, TimeBase};
+use port::{Frame, PacketSource, Poll, Setting, SourceError, SyntheticSource, TimeBase};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wire_fixture::{EPOCH_NS, Frames, LIMIT, Received, TestClock, drain, synthetic, udp};
@@ -236,7 +236,7 @@ fn what_is_not_possible_is_refused_in_one_line() {
     assert!(refused("mbufs=16k").contains("mbufs"));
     assert!(refused("rate=1pps,packets=1G").contains("there is time for 864001"));
     // Four laps of half of all time.
-    let far = vec![(vec![0; 60], 1), (vec![0; 60], u64::MAX / 2)];
+    let far = vec![(vec![0; 60], 1), (vec![0; 60], Frame::LATEST_NS / 2)];
     let far = Arc::new(Trace::load(&mut Frames::new(far), 1, LIMIT).unwrap());
     let laps = |packets| {
         let spec = WireSpec { length: Length::Packets(packets), ..WireSpec::default() };

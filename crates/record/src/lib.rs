@@ -21,6 +21,7 @@
 
 mod account;
 mod anonymize;
+mod fault;
 mod format;
 mod ipfix;
 mod line;
@@ -38,6 +39,7 @@ mod writer;
 
 pub use account::Account;
 pub use anonymize::Anonymizer;
+pub use fault::records_written;
 pub use format::{Format, create};
 pub use ipfix::{Collector, CollectorError, EXPORT_QUEUE_BYTES, Patience, Transport, domain_of, export};
 pub use rotation::{Rotation, create_rotating};

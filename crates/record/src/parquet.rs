@@ -39,7 +39,9 @@ impl ParquetWriter {
     /// Writes what is pending as one row group.
     fn write_group(&mut self) -> io::Result<()> {
         let Self { file, columns, node, pending } = self;
-        let result = file.write_group(|number, column| write_column(column, &columns[number], pending, node));
+        let result = file.write_group(pending.len(), |records, number, column| {
+            write_column(column, &columns[number], &pending[..records], node)
+        });
         match result {
             Ok(()) => pending.clear(),
             Err(_) => *pending = Vec::new(),
@@ -61,8 +63,11 @@ impl RecordWriter for ParquetWriter {
         Ok(())
     }
 
-    /// Pending records are assumed to need as much as those written, or in the first row group [`GUESSED`]
-    /// bytes a record.
+    fn name(&self) -> String {
+        self.file.path().to_owned()
+    }
+
+    /// What is pending is taken to need as much as what was written, or in the first row group [`GUESSED`] bytes a record.
     fn size(&self) -> u64 {
         let (bytes, written) = (self.file.len(), self.file.rows());
         let each = bytes.checked_div(written).unwrap_or(GUESSED);

@@ -1,4 +1,4 @@
-//! A Parquet file that grows by row groups and, after a failed write, ends after its last complete one.
+//! A Parquet file that grows by row groups and, after a failed write, ends behind its last whole one, so that it can be read.
 
 use crate::target::Target;
 use parquet::basic::{LogicalType, Type as Physical};
@@ -47,36 +47,73 @@ impl ParquetFile {
         Ok(Self { file: file.map_err(into_io)?, unit, whole: Vec::new() })
     }
 
-    /// Writes a row group. `write` gets the number of each column and what encodes it.
+    /// Writes a row group. `write` gets the number of rows that are to be written, the first of `rows`, the number of each column, and
+    /// what encodes it.
     ///
-    /// After an error the file accepts nothing more and, if one row group or more is complete, ends after the
-    /// last of them.
+    /// After an error the file takes nothing more. It ends behind its last whole row group; where none is, with as many of these
+    /// rows as halving their number finds room for.
     pub(crate) fn write_group(
         &mut self,
-        write: impl FnMut(usize, &mut ColumnWriter<'_>) -> Result<()>,
+        rows: usize,
+        mut write: impl FnMut(usize, usize, &mut ColumnWriter<'_>) -> Result<()>,
     ) -> io::Result<()> {
-        if let Err(error) = self.encode_group(write) {
+        let Err(error) = self.encode_group(rows, &mut write) else { return Ok(()) };
+        if !self.whole.is_empty() {
             return Err(self.salvage(error));
         }
+        let mut fewer = rows / 2;
+        while self.begin_again() {
+            let is_whole = match fewer {
+                0 => self.file.finish().is_ok(),
+                fewer => self.encode_group(fewer, &mut write).is_ok() && self.end_file(),
+            };
+            if is_whole || fewer == 0 {
+                break;
+            }
+            self.whole.clear();
+            fewer /= 2;
+        }
+        self.file.inner_mut().close();
+        Err(self.fault(into_io(error)))
+    }
+
+    /// Empties the file; false where that cannot be.
+    fn begin_again(&mut self) -> bool {
+        let schema = self.file.schema_descr().root_schema_ptr();
+        let properties = Arc::clone(self.file.properties());
+        let Some(target) = self.file.inner_mut().begin_again() else { return false };
+        match SerializedFileWriter::new(target, schema, properties) {
+            Ok(file) => {
+                self.file = file;
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn encode_group(
+        &mut self,
+        rows: usize,
+        write: &mut impl FnMut(usize, usize, &mut ColumnWriter<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut group = self.file.next_row_group()?;
+        let mut number = 0;
+        while let Some(mut column) = group.next_column()? {
+            write(rows, number, column.untyped())?;
+            column.close()?;
+            number += 1;
+        }
+        group.close()?;
+        self.file.flush()?;
         let metadata = self.file.flushed_row_groups().last().cloned();
         let end = self.file.inner().len();
         self.whole.extend(metadata.map(|metadata| RowGroup { metadata, end }));
         Ok(())
     }
 
-    fn encode_group(
-        &mut self,
-        mut write: impl FnMut(usize, &mut ColumnWriter<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let mut group = self.file.next_row_group()?;
-        let mut number = 0;
-        while let Some(mut column) = group.next_column()? {
-            write(number, column.untyped())?;
-            column.close()?;
-            number += 1;
-        }
-        group.close()?;
-        Ok(self.file.flush()?)
+    /// The place as the user calls it.
+    pub(crate) fn path(&self) -> &str {
+        self.file.inner().path()
     }
 
     /// Bytes taken so far.

@@ -1,5 +1,6 @@
 //! Rotation: a run's records in a sequence of files, each of which gets its name when it is complete.
 
+use crate::fault::with_earlier;
 use crate::target::{self, Target};
 use crate::writer::Delivery;
 use crate::{Account, Format, RecordWriter, Selection};
@@ -60,6 +61,9 @@ pub fn create_rotating(
         latest_ns: 0,
         used: HashSet::new(),
         last_account: None,
+        name: path.display().to_string(),
+        taken: 0,
+        complete: 0,
     }))
 }
 
@@ -79,6 +83,12 @@ struct Rotating {
     /// Names already used, by their seconds.
     used: HashSet<String>,
     last_account: Option<Account>,
+    /// As the user calls all of them.
+    name: String,
+    /// Records that the current file took.
+    taken: u64,
+    /// Records in complete files.
+    complete: u64,
 }
 
 impl Rotating {
@@ -125,7 +135,34 @@ impl Rotating {
         if let Some(account) = &self.last_account {
             writer.account(account)?;
         }
-        writer.finish().map(|_| ())
+        writer.finish()?;
+        self.complete += std::mem::take(&mut self.taken);
+        Ok(())
+    }
+
+    /// An error of the current file, which says how many records are in all of them.
+    fn of_all(&self, result: Result<()>) -> Result<()> {
+        result.map_err(|error| with_earlier(error, self.complete))
+    }
+
+    fn write_records(&mut self, mut records: &[FlowRecord]) -> Result<()> {
+        while let Some(first) = records.first() {
+            self.advance(first.ltime)?;
+            self.writer()?;
+            let (now, later) = records.split_at(self.of_period(records).max(1));
+            for record in now {
+                self.latest_ns = self.latest_ns.max(record.ltime);
+            }
+            let writer = self.writer()?;
+            writer.write(now)?;
+            let size = writer.size();
+            self.taken += now.len() as u64;
+            if matches!(self.rotation, Rotation::Size(most) if size >= most) {
+                self.end_file()?;
+            }
+            records = later;
+        }
+        Ok(())
     }
 
     /// Stream time advances: ends the file whose period is over.
@@ -146,42 +183,34 @@ impl Rotating {
 }
 
 impl RecordWriter for Rotating {
-    fn write(&mut self, mut records: &[FlowRecord]) -> Result<()> {
-        while let Some(first) = records.first() {
-            self.advance(first.ltime)?;
-            self.writer()?;
-            let (now, later) = records.split_at(self.of_period(records).max(1));
-            for record in now {
-                self.latest_ns = self.latest_ns.max(record.ltime);
-            }
-            let writer = self.writer()?;
-            writer.write(now)?;
-            let size = writer.size();
-            if matches!(self.rotation, Rotation::Size(most) if size >= most) {
-                self.end_file()?;
-            }
-            records = later;
-        }
-        Ok(())
+    fn write(&mut self, records: &[FlowRecord]) -> Result<()> {
+        let written = self.write_records(records);
+        self.of_all(written)
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.current.as_mut().map_or(Ok(()), |writer| writer.flush())
+        let flushed = self.current.as_mut().map_or(Ok(()), |writer| writer.flush());
+        self.of_all(flushed)
     }
 
     /// Its time ends files too: when no flow ends for a while, the last period's file is completed
     /// nevertheless.
     fn account(&mut self, account: &Account) -> Result<()> {
         self.last_account = Some(*account);
-        self.advance(account.time_ns)?;
-        match &mut self.current {
+        let accounted = self.advance(account.time_ns).and_then(|()| match &mut self.current {
             Some(writer) => writer.account(account),
             None => Ok(()),
-        }
+        });
+        self.of_all(accounted)
     }
 
     fn rotate(&mut self) -> Result<()> {
-        self.end_file()
+        let ended = self.end_file();
+        self.of_all(ended)
     }
 
     fn size(&self) -> u64 {
@@ -189,7 +218,8 @@ impl RecordWriter for Rotating {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Delivery> {
-        self.end_file()?;
+        let ended = self.end_file();
+        self.of_all(ended)?;
         Ok(Delivery::default())
     }
 }

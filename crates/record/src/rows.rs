@@ -200,7 +200,7 @@ impl RowWriter {
     fn write_group(&mut self) -> io::Result<()> {
         let Self { file, columns, pending, .. } = self;
         let rows = std::mem::take(pending);
-        let result = file.write_group(|number, writer| columns[number].write(writer, rows));
+        let result = file.write_group(rows, |rows, number, writer| columns[number].write(writer, rows));
         match result {
             Ok(()) => columns.iter_mut().for_each(RowColumn::clear),
             Err(_) => {
@@ -373,9 +373,11 @@ impl RowColumn {
         }
     }
 
-    /// Writes the values of a row group.
+    /// Writes the values of the first rows as a row group.
     fn write(&self, writer: &mut ColumnWriter<'_>, rows: usize) -> Result<()> {
-        let levels = (!self.levels.is_empty()).then_some(&self.levels[..]);
+        let levels = self.levels.get(..rows);
+        let values_there = |levels: &[i16]| levels.iter().filter(|level| **level != 0).count();
+        let filled = levels.map_or(rows, values_there);
         match (&self.cells, writer) {
             (Cells::Node(node), ColumnWriter::ByteArrayColumnWriter(writer)) => {
                 let names = vec![node.clone(); rows.min(BATCH)];
@@ -387,7 +389,7 @@ impl RowColumn {
                 Cells::Narrow(_, _, values) | Cells::OptionalNarrow(_, _, values),
                 ColumnWriter::Int32ColumnWriter(writer),
             ) => {
-                writer.write_batch(values, levels, None)?;
+                writer.write_batch(&values[..filled], levels, None)?;
             }
             (
                 Cells::WindowStart(values)
@@ -396,13 +398,13 @@ impl RowColumn {
                 | Cells::Time(_, values),
                 ColumnWriter::Int64ColumnWriter(writer),
             ) => {
-                writer.write_batch(values, levels, None)?;
+                writer.write_batch(&values[..filled], levels, None)?;
             }
             (Cells::Address { values, .. }, ColumnWriter::FixedLenByteArrayColumnWriter(writer)) => {
-                write_bytes(writer, &self.levels, values, |bits| bits.to_be_bytes())?;
+                write_bytes(writer, &self.levels[..rows], values, |bits| bits.to_be_bytes())?;
             }
             (Cells::Mac(_, values), ColumnWriter::ByteArrayColumnWriter(writer)) => {
-                write_bytes(writer, &self.levels, values, |mac| {
+                write_bytes(writer, &self.levels[..rows], values, |mac| {
                     let mut text = [0; MAC + Line::SLACK];
                     Line::after(&mut text, 0).mac(mac);
                     std::array::from_fn::<u8, MAC, _>(|at| text[at])

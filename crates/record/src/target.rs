@@ -1,6 +1,7 @@
 //! Where a writer's bytes go: a file that appears under its name only when it is complete, or a stream that
 //! receives them as they are written.
 
+use crate::fault::fault;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ pub(crate) struct Target {
     out: Output,
     /// Its name in errors.
     name: String,
+    /// As the user calls it.
+    path: String,
     len: u64,
     failed: bool,
 }
@@ -27,28 +30,45 @@ impl Target {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let name = path.display().to_string();
         if is_stdout(path) {
-            return Ok(Self::new(Output::Stream(Box::new(io::stdout())), "standard output".to_owned()));
+            let name = "standard output".to_owned();
+            return Ok(Self::new(Output::Stream(Box::new(io::stdout())), name.clone(), name));
         }
         let at = |name: &str, e: io::Error| io::Error::new(e.kind(), format!("{name}: {e}"));
         if is_special(path) {
             let file = File::options().write(true).open(path).map_err(|e| at(&name, e))?;
-            return Ok(Self::new(Output::Stream(Box::new(file)), name));
+            return Ok(Self::new(Output::Stream(Box::new(file)), name.clone(), name));
         }
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
-        let name = part.display().to_string();
+        let (path_name, name) = (name, part.display().to_string());
         let file = File::create(&part).map_err(|e| at(&name, e))?;
-        Ok(Self::new(Output::Part { file, part, path: path.to_owned() }, name))
+        Ok(Self::new(Output::Part { file, part, path: path.to_owned() }, name, path_name))
     }
 
     /// Writes to the caller's sink.
     pub(crate) fn stream(out: Box<dyn Write + Send>) -> Self {
-        Self::new(Output::Stream(out), "output".to_owned())
+        Self::new(Output::Stream(out), "output".to_owned(), "output".to_owned())
     }
 
-    fn new(out: Output, name: String) -> Self {
-        Self { out, name, len: 0, failed: false }
+    fn new(out: Output, name: String, path: String) -> Self {
+        Self { out, name, path, len: 0, failed: false }
+    }
+
+    /// The place as the user calls it.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The same file, empty, for another writer; `None` for what cannot be cut. This one takes nothing more.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn begin_again(&mut self) -> Option<Self> {
+        if !self.cut(0) {
+            return None;
+        }
+        let out = std::mem::replace(&mut self.out, Output::Stream(Box::new(io::sink())));
+        self.close();
+        Some(Self::new(out, self.name.clone(), self.path.clone()))
     }
 
     /// Whether a reader may be waiting at the other end.
@@ -83,9 +103,9 @@ impl Target {
         self.fault_of(error, whole, "records")
     }
 
-    /// The same for other things than records.
-    pub(crate) fn fault_of(&self, error: io::Error, whole: u64, unit: &str) -> io::Error {
-        io::Error::new(error.kind(), format!("{}: {error}; {whole} {unit} were written whole", self.name))
+    /// The same of something else than records.
+    pub(crate) fn fault_of(&self, error: io::Error, whole: u64, unit: &'static str) -> io::Error {
+        fault(&self.name, &error, whole, unit)
     }
 
     /// Nothing was written: removes the part.

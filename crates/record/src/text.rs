@@ -205,6 +205,10 @@ impl RecordWriter for TextWriter {
         self.target.flush().map_err(|e| self.target.fault(e, self.written))
     }
 
+    fn name(&self) -> String {
+        self.target.path().to_owned()
+    }
+
     fn size(&self) -> u64 {
         self.target.len() + self.filled as u64
     }

@@ -6,8 +6,8 @@ use std::io;
 
 /// A destination of flow records.
 ///
-/// An error names the place and gives the number of records that were written completely; after one, nothing
-/// more is accepted.
+/// An error names the place and says how many records were written whole ([`crate::records_written`]): these can be read. After one,
+/// nothing more is taken.
 pub trait RecordWriter: Send {
     /// Takes a batch. Larger batches cost less per record; a hundred are sufficient.
     fn write(&mut self, records: &[FlowRecord]) -> io::Result<()>;
@@ -24,7 +24,10 @@ pub trait RecordWriter: Send {
         Ok(())
     }
 
-    /// Ends the file and begins another with the next record, if the writer has several.
+    /// The place that it writes to, as the user calls it.
+    fn name(&self) -> String;
+
+    /// Ends the file and begins another with the next record, where the writer has several.
     fn rotate(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -45,7 +45,7 @@ pub use counters::{Counters, PacketCounts};
 pub use event::{Event, EventKind, Item};
 pub use prefix::network;
 pub use rfc3339::{format_time, parse_time};
-pub use run::{DesignReport, FlowCounts, Rates, RunReport, WireReport};
+pub use run::{DesignReport, FlowCounts, OutputCounts, Rates, RunReport, WireReport};
 pub use span::Span;
 pub use value::Value;
 pub use window::{Window, WindowCounts, WindowEnd};

@@ -7,7 +7,7 @@ mod sources;
 mod wire;
 
 pub use design::DesignReport;
-pub use flows::FlowCounts;
+pub use flows::{FlowCounts, OutputCounts};
 pub use rates::Rates;
 pub use wire::WireReport;
 

@@ -6,7 +6,8 @@ use crate::config::{Config, Every};
 use crate::control::Control;
 use crate::ids::WindowId;
 use flow::FlowRecord;
-use record::{Anonymizer, RecordWriter};
+use record::{Anonymizer, RecordWriter, records_written};
+use report::OutputCounts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -15,9 +16,26 @@ use std::time::{Duration, Instant};
 /// About how long a writer may hold records back.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
 
-pub(super) struct Consumer {
+/// One that takes records.
+struct Output {
     /// `None` once it has failed.
-    writers: Vec<Option<Box<dyn RecordWriter>>>,
+    writer: Option<Box<dyn RecordWriter>>,
+    name: String,
+    /// Records that it has: taken and, once it has failed or ended, those that are there.
+    exported: u64,
+}
+
+impl Output {
+    /// Gives the writer up.
+    fn fail(&mut self, error: &std::io::Error) -> String {
+        self.writer = None;
+        self.exported = records_written(error).unwrap_or(0);
+        error.to_string()
+    }
+}
+
+pub(super) struct Consumer {
+    outputs: Vec<Output>,
     rows: Option<Box<dyn RowOutput>>,
     /// Length of windows by time, nanoseconds.
     window_ns: u64,
@@ -39,7 +57,10 @@ impl Consumer {
     ) -> Self {
         let Destinations { writers, rows, anonymizer, windows, node } = destinations;
         Self {
-            writers: writers.into_iter().map(Some).collect(),
+            outputs: writers
+                .into_iter()
+                .map(|writer| Output { name: writer.name(), writer: Some(writer), exported: 0 })
+                .collect(),
             rows,
             window_ns: match config.every {
                 Every::Time(length) => length,
@@ -111,41 +132,36 @@ impl Consumer {
         }
     }
 
-    /// Calls every writer that still works. A writer that fails is abandoned; what it misses from here on
-    /// counts as dropped.
+    /// Calls every writer that still works, to take this many records. One that fails is given up: what is whole there is what it has.
     fn each_writer(
         &mut self,
         records: u64,
         mut call: impl FnMut(&mut Box<dyn RecordWriter>) -> std::io::Result<()>,
     ) {
-        let mut missed = false;
-        for slot in &mut self.writers {
-            match slot {
-                Some(writer) => {
-                    let called = call(writer);
-                    // The receiver of warnings may have ended.
-                    writer.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));
-                    if let Err(error) = called {
-                        self.result.faults.push(error.to_string());
-                        *slot = None;
-                        missed = true;
-                    }
-                }
-                None => missed = true,
+        for output in &mut self.outputs {
+            let Some(writer) = &mut output.writer else { continue };
+            let called = call(writer);
+            // The receiver of warnings may have ended.
+            writer.warnings().into_iter().for_each(|line| drop(self.warn.send(line)));
+            match called {
+                Ok(()) => output.exported += records,
+                Err(error) => self.result.faults.push(output.fail(&error)),
             }
         }
-        self.result.dropped += if missed { records } else { 0 };
     }
 
     pub(super) fn finish(mut self) -> OutputsResult {
-        for writer in self.writers.into_iter().flatten() {
-            match writer.finish() {
-                Ok(delivery) => {
-                    self.result.dropped += delivery.dropped;
+        for mut output in self.outputs {
+            match output.writer.take().map(RecordWriter::finish) {
+                Some(Ok(delivery)) => {
+                    output.exported = output.exported.saturating_sub(delivery.dropped);
                     self.result.warnings.extend(delivery.warnings);
                 }
-                Err(error) => self.result.faults.push(error.to_string()),
+                Some(Err(error)) => self.result.faults.push(output.fail(&error)),
+                None => {}
             }
+            let Output { name, exported, .. } = output;
+            self.result.outputs.push(OutputCounts { output: name, exported, dropped: 0 });
         }
         if let Some(Err(error)) = self.rows.map(RowOutput::finish) {
             self.result.faults.push(error.to_string());

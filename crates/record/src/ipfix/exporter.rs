@@ -73,11 +73,12 @@ pub fn export(
     let thread =
         std::thread::Builder::new().name("export".to_owned()).spawn(move || sender.run()).map_err(at)?;
     let outbox = Outbox { queue, patience };
-    Ok(Box::new(Exporter { encoder, outbox, thread: Some(thread) }))
+    Ok(Box::new(Exporter { name: collector.to_string(), encoder, outbox, thread: Some(thread) }))
 }
 
 /// The sending half.
 struct Exporter {
+    name: String,
     encoder: Encoder,
     outbox: Outbox,
     thread: Option<JoinHandle<()>>,
@@ -125,6 +126,10 @@ impl RecordWriter for Exporter {
     fn account(&mut self, account: &Account) -> io::Result<()> {
         self.outbox.queue.account(*account);
         Ok(())
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
     }
 
     fn dropped(&self) -> u64 {

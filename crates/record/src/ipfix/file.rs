@@ -117,6 +117,10 @@ impl RecordWriter for IpfixWriter {
         self.output.write_all(messages)
     }
 
+    fn name(&self) -> String {
+        self.output.target.path().to_owned()
+    }
+
     fn size(&self) -> u64 {
         self.output.target.len() + self.encoder.pending() as u64
     }

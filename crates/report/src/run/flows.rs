@@ -4,7 +4,7 @@ use crate::integer;
 use serde::{Deserialize, Serialize};
 
 /// Flow records of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowCounts {
     /// Records begun, without `other`.
     #[serde(with = "integer")]
@@ -12,13 +12,28 @@ pub struct FlowCounts {
     /// Records still open when the report was made.
     #[serde(with = "integer")]
     pub active: u64,
-    /// Finished records that were handed to outputs, `other` included.
+    /// Finished records that an output has, `other` included: of several outputs, the one that has the most.
     #[serde(with = "integer")]
     pub exported: u64,
-    /// Finished records that outputs could not take in time or that failed to be written.
+    /// Finished records that it does not have: it could not take them in time, or failed to write or to send them.
     #[serde(with = "integer")]
     pub dropped: u64,
     /// Packets of new flows for which the table had no place: they are in the record `other`.
     #[serde(with = "integer")]
     pub table_full: u64,
+    /// Each output by itself.
+    pub outputs: Vec<OutputCounts>,
+}
+
+/// The records of one output. A reader finds as many there as it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputCounts {
+    /// The file or the collector, as the user calls it.
+    pub output: String,
+    /// Records that it has.
+    #[serde(with = "integer")]
+    pub exported: u64,
+    /// Finished records that it does not have.
+    #[serde(with = "integer")]
+    pub dropped: u64,
 }

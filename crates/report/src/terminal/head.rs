@@ -120,7 +120,7 @@ pub(super) fn tcp_loss(answer: &Answer) -> Vec<String> {
         format!("{} zero windows", grouped(sum("zero_window_count"))),
     ];
     if sum("resync_count") != 0 {
-        more.push(format!("{} times taken anew", grouped(sum("resync_count"))));
+        more.push(format!("{} segments with senseless sequence numbers", grouped(sum("resync_count"))));
     }
     vec![
         format!(

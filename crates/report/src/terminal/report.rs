@@ -5,7 +5,7 @@ use super::head;
 use super::layout::{self, HEAD};
 use super::time::{how_long, when};
 use super::totals::Totals;
-use crate::{Answer, RunReport, Status, Window};
+use crate::{Answer, OutputCounts, RunReport, Status, Window};
 use notation::{grouped, scaled};
 
 /// Rows of an answer that are shown. The rankings of every run have their own limit and are shown whole; JSON
@@ -33,8 +33,11 @@ pub fn run_report(report: &RunReport) -> String {
     let flows = &report.flows;
     lines.push(format!("flows     {} seen, {} open at the end", grouped(flows.seen), grouped(flows.active)));
     lines.extend(head::table_full(flows.table_full));
-    if flows.dropped != 0 {
-        lines.push(format!("          {} records were dropped by outputs", grouped(flows.dropped)));
+    for OutputCounts { output, exported, dropped } in &flows.outputs {
+        if *dropped != 0 {
+            let all = grouped(exported.saturating_add(*dropped));
+            lines.push(format!("          {output} lacks {} of {all} records", grouped(*dropped)));
+        }
     }
     let speed = report.rates.processed_per_second.map(|rate| scaled(rate, "pps") + ", ");
     lines.push(format!(

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Answer, Column, ColumnKind, Counters, DesignReport, FlowCounts, PacketCounts, Rates, Rest, RunReport,
-    Span, Status, TaskNote, Value, Window, WindowCounts, WireReport,
+    Answer, Column, ColumnKind, Counters, DesignReport, FlowCounts, OutputCounts, PacketCounts, Rates, Rest,
+    RunReport, Span, Status, TaskNote, Value, Window, WindowCounts, WireReport,
 };
 
 const START: u64 = 1_795_534_800_000_000_000;
@@ -331,7 +331,17 @@ fn a_run() {
             oversubscribed: true,
             why: "as asked".to_owned(),
         },
-        flows: FlowCounts { seen: 40, active: 3, exported: 40, dropped: 1, table_full: 20 },
+        flows: FlowCounts {
+            seen: 40,
+            active: 3,
+            exported: 40,
+            dropped: 1,
+            table_full: 20,
+            outputs: vec![
+                OutputCounts { output: "f.csv".to_owned(), exported: 40, dropped: 1 },
+                OutputCounts { output: "g.csv".to_owned(), exported: 41, dropped: 0 },
+            ],
+        },
         rates: Rates::new(2100, 1_250_000, Some(span(10)), 0.5),
         memory_bytes: (64 << 20) - 1,
         elapsed_seconds: 0.5,
@@ -358,7 +368,7 @@ tcp loss  14,600 bytes (10 segments) lost before here
 task      some:task: it is exact
 flows     40 seen, 3 open at the end
           20 packets came when the table was full
-          1 records were dropped by outputs
+          f.csv lacks 1 of 41 records
 took      500.00 ms, 4.20 kpps, 64 MiB of tables and queues
           1 window reports were not shown
 

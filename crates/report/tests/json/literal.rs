@@ -186,7 +186,7 @@ fn a_report() {
         r#"{"source":"a.pcap","node":"Node1","started":"2026-11-24T15:40:00.000000000Z","ended":null,"#,
         r#""windows":{"count":1,"full":0,"jump":0,"run_end":0,"unreported":0},"#,
         r#""packets":{"received":0,"measured":0,"not_measured":{},"remarks":{}},"loss":null,"#,
-        r#""flows":{"seen":0,"active":0,"exported":0,"dropped":0,"table_full":0},"#,
+        r#""flows":{"seen":0,"active":0,"exported":0,"dropped":0,"table_full":0,"outputs":[]},"#,
         r#""rates":{"packets_per_second":null,"bits_per_second":null,"processed_per_second":null},"#,
         r#""memory_bytes":0,"answers":[],"events":[],"version":"0.1.0","command_line":[],"elapsed_seconds":0.0,"#,
         r#""design":{"name":"","receivers":0,"workers":0,"split":"","state":"","cores":[],"oversubscribed":false,"why":""},"#,

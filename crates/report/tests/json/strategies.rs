@@ -6,7 +6,8 @@ use proptest::option;
 use proptest::prelude::*;
 use report::{
     Account, Answer, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind, FlowCounts, Item,
-    PacketCounts, Rates, Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts, WireReport,
+    OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts,
+    WireReport,
 };
 use std::net::IpAddr;
 
@@ -262,20 +263,29 @@ fn design() -> impl Strategy<Value = DesignReport> {
     })
 }
 
+fn outputs() -> impl Strategy<Value = OutputCounts> {
+    (text(), integer(), integer()).prop_map(|(output, exported, dropped)| OutputCounts {
+        output,
+        exported,
+        dropped,
+    })
+}
+
 /// A report.
 pub(crate) fn run_report() -> impl Strategy<Value = RunReport> {
     let rate = || option::of(0.0..1e15);
     let head = (vec(text(), 0..3), text(), option::of(integer()), option::of(integer()), packets());
     let counts = proptest::array::uniform10(integer());
     let rates = (rate(), rate(), rate(), 0.0..1e9);
-    let lists = (vec(answer(), 0..3), vec(event(), 0..3), vec(text(), 0..3), vec(text(), 0..3));
+    let lists =
+        (vec(answer(), 0..3), vec(event(), 0..3), vec(text(), 0..3), vec(text(), 0..3), vec(outputs(), 0..3));
     let parts =
         (option::of(counters()), integer(), integer(), option::of(integer()), design(), option::of(wire()));
     (head, counts, rates, lists, parts).prop_map(|(head, counts, rates, lists, parts)| {
         let (source, node, started_ns, ended_ns, packets) = head;
         let [count, full, jump, run_end, unreported, seen, active, exported, dropped, table_full] = counts;
         let (packets_per_second, bits_per_second, processed_per_second, elapsed_seconds) = rates;
-        let (answers, events, command_line, faults) = lists;
+        let (answers, events, command_line, faults, outputs) = lists;
         let (loss, memory_bytes, answers_unlisted, link_down, design, wire) = parts;
         RunReport {
             source,
@@ -285,7 +295,7 @@ pub(crate) fn run_report() -> impl Strategy<Value = RunReport> {
             windows: WindowCounts { count, full, jump, run_end, unreported },
             packets,
             loss,
-            flows: FlowCounts { seen, active, exported, dropped, table_full },
+            flows: FlowCounts { seen, active, exported, dropped, table_full, outputs },
             rates: Rates { packets_per_second, bits_per_second, processed_per_second },
             memory_bytes,
             answers,

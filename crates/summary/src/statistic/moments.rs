@@ -37,13 +37,13 @@ impl Moments {
         (self.count > 0 && self.sum < u64::MAX).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// Standard deviation of the population (divided by the count, not by one less): the samples are the
-    /// whole population and not a selection. None with fewer than two samples, or if their sum is too large.
+    /// Standard deviation of the population (divided by the count, not by one less): the samples are all that
+    /// there were and not a selection; 0 of a single one. None without samples, or where their sum is too large.
     ///
     /// Squares are taken about the integer nearest to the mean, in integers, so that no digits cancel where
     /// the deviation is small compared with the mean.
     pub fn stddev(&self) -> Option<f64> {
-        if self.count < 2 || self.sum == u64::MAX {
+        if self.count == 0 || self.sum == u64::MAX {
             return None;
         }
         let (count, sum) = (u128::from(self.count), u128::from(self.sum));

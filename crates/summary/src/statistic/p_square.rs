@@ -40,12 +40,11 @@ impl Quantile {
 /// between them (above 100,000, one in ten) was some thirty times too large after 50 samples, and 10 % off
 /// after 1,000. For sizes of only two values it converges to the right one as 1/n.
 ///
-/// Heights are `f64`: a sample is stored with a relative precision of 2^-53 (nanoseconds exactly up to 104
-/// days), and one beyond 2^63 counts as 2^63. In an `f32` it would be 2^-24, and the steps of a marker, about
-/// 1/n of the distance to its neighbour, would be lost after some millions of samples. Desired positions are
-/// not stored: the paper's increments add up to `1 + (n − 1)p`, and its comparisons are between integers once
-/// multiplied by 2,000,000. So nothing is rounded, whereas stored floating-point sums drift and decide every
-/// hundredth step for p99 at random.
+/// Heights are `f64`: a sample is held to a relative 2^-53 (nanoseconds exactly up to 104 days). In an `f32` it would be 2^-24, and the steps of a marker, about 1/n of the distance to its
+/// neighbour, would be lost after some millions of samples. Desired positions are not stored: the paper's
+/// increments add up to `1 + (n − 1)p`, and its comparisons are between integers once multiplied by 2,000,000. So
+/// nothing is rounded, where stored floating-point sums drift and decide every hundredth step for p99 as they
+/// happen to.
 ///
 /// Positions are 32-bit. After 2^32 − 1 samples they are halved: earlier samples have half the weight from
 /// then on.
@@ -166,10 +165,19 @@ impl PSquare {
     }
 }
 
-/// A sample as a height. Signed integers convert in one instruction.
+/// A sample as a height. Signed integers convert in one instruction, and hardly any sample is none.
 #[inline(always)]
 fn height(sample: u64) -> f64 {
-    sample.min(i64::MAX as u64) as i64 as f64
+    match i64::try_from(sample) {
+        Ok(sample) => sample as f64,
+        Err(_) => large_height(sample),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn large_height(sample: u64) -> f64 {
+    sample as f64
 }
 
 #[inline(always)]

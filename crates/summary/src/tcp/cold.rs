@@ -16,6 +16,8 @@ pub struct ColdStream {
     pub(super) trust: u32,
     /// The end of the stream when `trust` was last computed.
     pub(super) trusted_to: u32,
+    /// Bytes that were seen in a row while the latest holes opened: at each, an eighth of what is older is forgotten.
+    pub(super) recent: u32,
 }
 
 const _: () = assert!(MAX_HOLES == 8 && size_of::<ColdStream>() <= 192);

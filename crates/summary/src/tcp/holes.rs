@@ -172,7 +172,12 @@ impl Holes {
         self.replace(&changed);
     }
 
-    /// True if a hole was acknowledged and is still undecided.
+    /// True where there is room for no more.
+    pub(super) fn is_full(&self) -> bool {
+        usize::from(self.len) == MAX_HOLES
+    }
+
+    /// True where a hole was acknowledged and is still undecided.
     pub(super) fn has_acked(&self) -> bool {
         self.as_slice().iter().any(Hole::is_acked)
     }

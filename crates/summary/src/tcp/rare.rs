@@ -7,8 +7,8 @@ use super::reach::{self, SMALL};
 use super::segment::{Segment, flag};
 use super::serial::{distance, first, is_before, last, overlap};
 use super::stream::{
-    BY_TIMESTAMP, COLD, HOLES, HotStream, PENDING, PROBED, SCALE, SKIPPED, SYN_SEEN, Tracked, UNACKED,
-    UNKNOWN, ZERO_WINDOW, track_open,
+    BY_TIMESTAMP, COLD, HOLES, HotStream, PENDING, PROBED, SCALE, SENSELESS, SKIPPED, SYN_SEEN, Tracked,
+    UNACKED, UNKNOWN, ZERO_WINDOW, track_open,
 };
 use flow::LossCounts;
 
@@ -83,7 +83,7 @@ pub fn track_rare(
 pub fn finish(stream: &mut HotStream, cold: &mut ColdStream, booked: &mut LossCounts) {
     let mut side = Side { stream, cold, booked };
     side.stream.book_rtt(side.booked);
-    side.decide(|_| true);
+    side.decide_all();
 }
 
 /// A segment that fills a hole within this time after it opened was reordered, not lost: a quarter of the
@@ -114,9 +114,9 @@ fn reset(side: &mut Side<'_>, peer: &mut Side<'_>, segment: &Segment) {
     if acks_next {
         peer.time(segment);
     }
-    side.decide(|_| true);
-    peer.decide(|_| true);
-    // The sender of a reset acknowledges nothing more; the peer's later segments may.
+    side.decide_all();
+    peer.decide_all();
+    // Whoever resets acknowledges no more; what the peer still sends may.
     peer.stream.forget_timed();
 }
 
@@ -154,6 +154,49 @@ impl Side<'_> {
         }
     }
 
+    /// Decides all holes, unless they show that the sequence numbers make no sense.
+    fn decide_all(&mut self) {
+        if self.stream.state & HOLES != 0 && self.makes_no_sense(0) {
+            self.booked.resync_count += 1;
+            self.cold().holes.clear();
+            self.note_holes();
+        }
+        self.decide(|_| true);
+    }
+
+    /// True where the undecided holes, and one of `more` bytes, are more than any connection has: [`reach::SENSELESS_HOLES`] of them and
+    /// [`reach::SENSELESS_SHARE`] times what was seen since the oldest opened, with no sign of the peer having any of it.
+    fn makes_no_sense(&mut self, more: u32) -> bool {
+        let next = self.stream.next;
+        let cold = self.cold();
+        let holes = cold.holes.as_slice();
+        if holes.len() < reach::SENSELESS_HOLES || cold.holes.has_acked() {
+            return false;
+        }
+        let skipped: u64 = holes.iter().map(|hole| u64::from(hole.len())).sum::<u64>() + u64::from(more);
+        let seen = u64::from(cold.recent) + u64::from(next.wrapping_sub(cold.trusted_to));
+        skipped > seen.max(1) * reach::SENSELESS_SHARE
+    }
+
+    /// A segment of a stream whose sequence numbers make no sense: it is followed, without a word about where it leads.
+    fn leap(&mut self, segment: &Segment, end: u32) -> Verdict {
+        self.resynchronise(segment.seq, end);
+        self.stream.setup |= SENSELESS;
+        Verdict::Stray
+    }
+
+    /// True where the stream's numbers make no sense; it is believed again once it went on for long.
+    fn is_senseless(&mut self) -> bool {
+        if self.stream.setup & SENSELESS == 0 {
+            return false;
+        }
+        if self.stream.next.wrapping_sub(self.cold().trusted_to) > SMALL {
+            self.stream.setup &= !SENSELESS;
+            return false;
+        }
+        true
+    }
+
     fn note_holes(&mut self) {
         let holes = &self.cold().holes;
         let is_set = |condition, bit| if condition { bit } else { 0 };
@@ -172,7 +215,7 @@ impl Side<'_> {
     fn sequence(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) -> Verdict {
         let end = segment.seq.wrapping_add(segment.len());
         if segment.has(flag::SYN) && (self.stream.state & UNKNOWN != 0 || segment.seq != self.stream.isn) {
-            self.decide(|_| true);
+            self.decide_all();
             self.start(segment, end);
             return Verdict::Taken;
         }
@@ -268,11 +311,19 @@ impl Side<'_> {
     }
 
     fn ahead(&mut self, peer: &HotStream, segment: &Segment, end: u32) -> Verdict {
+        if self.is_senseless() {
+            return self.leap(segment, end);
+        }
+        let (start, trusted_to) = (self.stream.next, self.cold().trusted_to);
         if !self.is_plausible(peer, segment.seq) {
             return self.stray(segment, end);
         }
         self.drop_stale();
-        let start = self.stream.next;
+        let cold = self.cold();
+        cold.recent = (cold.recent - cold.recent / 8).saturating_add(start.wrapping_sub(trusted_to));
+        if cold.holes.is_full() && self.makes_no_sense(segment.seq.wrapping_sub(start)) {
+            return self.leap(segment, end);
+        }
         self.stream.next = end;
         self.stream.setup &= !PROBED;
         self.cold().trusted_to = segment.seq;
@@ -283,6 +334,9 @@ impl Side<'_> {
     }
 
     fn behind(&mut self, peer: &HotStream, segment: &Segment, end: u32, window_ns: u64) -> Verdict {
+        if segment.len() != 0 && self.is_senseless() {
+            return self.leap(segment, end);
+        }
         if self.stream.next.wrapping_sub(segment.seq) > reach::behind(self.stream, peer) {
             return self.stray(segment, end);
         }
@@ -439,6 +493,13 @@ impl Side<'_> {
             return;
         }
         let beyond = distance(ack, self.stream.next);
+        if self.stream.setup & SENSELESS != 0 && distance(ack, self.stream.acked) > 0 {
+            // The peer has bytes of it: the numbers make sense to somebody, and bytes were missed.
+            if beyond > 0 && beyond.unsigned_abs() > reach::ahead(self.stream, peer) {
+                return;
+            }
+            self.stream.setup &= !SENSELESS;
+        }
         if beyond == 1 && self.stream.setup & PROBED != 0 {
             // The receiver has the probe's byte.
             self.stream.next = ack;

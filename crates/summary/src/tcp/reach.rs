@@ -11,6 +11,13 @@ pub(super) const TRUST: u32 = 1 << 24;
 /// ... and by this many for each byte that was seen in order: a tap that loses more sees no connection.
 pub(super) const TRUST_PER_BYTE: u64 = 64;
 
+/// A stream that skips this many times what it carries, hole after hole, and of which nobody acknowledges or repairs anything, is none:
+/// its sequence numbers make no sense.
+pub(super) const SENSELESS_SHARE: u64 = 8;
+
+/// Holes that it takes to say so.
+pub(super) const SENSELESS_HOLES: usize = 4;
+
 /// The least reach where nothing is known.
 pub(super) const UNINFORMED: u32 = 1 << 20;
 

@@ -79,6 +79,8 @@ pub(super) const SYN_SEEN: u8 = 1 << 4;
 pub(super) const PROBED: u8 = 1 << 5;
 /// In `setup`: the cold part belongs to this connection.
 pub(super) const COLD: u8 = 1 << 6;
+/// In `setup`: the sequence numbers make no sense, so that nothing is made of where they lead.
+pub(super) const SENSELESS: u8 = 1 << 7;
 
 /// Whether a segment was processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -92,8 +92,12 @@ pub(crate) fn tasks(specs: &[&str], setting: &Setting) -> Tasks {
 
 /// Counts packets as a worker does.
 pub(crate) fn count(counter: &mut TaskCounter, packets: &[Packet]) {
+    count_by(counter, packets, Seed::new(SEED));
+}
+
+/// The same of a run with this seed.
+pub(crate) fn count_by(counter: &mut TaskCounter, packets: &[Packet], seed: Seed) {
     let mut bursts = Bursts::with_capacity(BURST);
-    let seed = Seed::new(SEED);
     for packets in packets.chunks(BURST) {
         bursts.clear();
         for packet in packets {
@@ -113,13 +117,18 @@ pub(crate) fn counter(tasks: &Tasks) -> TaskCounter {
 
 /// The answers of windows that one worker counted.
 pub(crate) fn answers(tasks: &Tasks, windows: &[&[Packet]]) -> Vec<Vec<TaskAnswer>> {
+    answers_by(tasks, windows, Seed::new(SEED))
+}
+
+/// The same of a run with this seed.
+pub(crate) fn answers_by(tasks: &Tasks, windows: &[&[Packet]], seed: Seed) -> Vec<Vec<TaskAnswer>> {
     let (mut desk, mut counter) = (Desk::new(tasks.clone(), 1), counter(tasks));
     let mut empty = Some(Box::new(tasks.states().expect("memory")));
     (0..)
         .map(WindowId::new)
         .zip(windows)
         .map(|(window, packets)| {
-            count(&mut counter, packets);
+            count_by(&mut counter, packets, seed);
             let states = counter.turn(empty.take().expect("states come back"));
             empty = desk.part(WorkerId::new(0), window, states).pop().map(|(_, states)| states);
             desk.report(window, Some(0))

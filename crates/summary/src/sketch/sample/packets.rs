@@ -13,9 +13,11 @@ use packet::Key;
 
 /// Each packet is taken with the same probability, independently of all others.
 ///
-/// A flow's estimate is its sampled weight divided by the probability, which is unbiased (Horvitz and
-/// Thompson 1952). Its bounds are Chernoff's, with a confidence of 95 %: they use the largest weight that was
-/// seen. Samples of equal seeds draw alike, so that merged ones take packets at the same positions.
+/// A flow's estimate is what was taken of it, divided by the probability, and unbiased (Horvitz and Thompson 1952). Its bounds are
+/// Chernoff's, with a confidence of 95 %: they know no more of a weight than the largest that was seen. Those of a list of heavy flows hold
+/// for all of them at once with that confidence: the sample itself chooses whom it names, and of many small flows it names those of which it
+/// happens to have taken much. Samples of equal seeds draw
+/// alike, so that of merged ones as many packets are taken together.
 #[derive(Clone, Debug)]
 pub struct PacketSample<K: Key> {
     config: SampleConfig<Self>,
@@ -26,6 +28,8 @@ pub struct PacketSample<K: Key> {
     largest: u64,
     /// The number of samples merged into this one.
     merged: u32,
+    /// The weight of all packets.
+    total: u64,
 }
 
 /// The purpose of the draws.
@@ -47,7 +51,8 @@ impl<K: Key> PacketSample<K> {
         self.table.saturated()
     }
 
-    fn of_sum(&self, sum: u64) -> Estimate {
+    /// An estimate of what this much was taken of. `mean` gives the bounds of a mean.
+    fn of_sum(&self, sum: u64, mean: impl Fn(f64) -> (f64, f64)) -> Estimate {
         let p = self.config.probability();
         let value = sum as f64 / p;
         // One of the merged samples may have turned the flow away that another kept.
@@ -56,11 +61,28 @@ impl<K: Key> PacketSample<K> {
         if self.config.one_in == 1 {
             return Estimate::bounded(value, value, or_open(value), 1.0);
         }
-        // In units of the most that one draw can have taken all terms are between 0 and 1.
-        let unit = self.largest.max(1) as f64 * (f64::from(self.merged) + 1.0);
-        let (lower, upper) = chernoff::mean_of(sum as f64 / unit, CONFIDENCE);
+        // In these units all terms are between 0 and 1.
+        let unit = self.unit();
+        let (lower, upper) = mean(sum as f64 / unit);
         // What was taken was there.
-        Estimate::bounded(value, (lower * unit / p).max(sum as f64), or_open(upper * unit / p), CONFIDENCE)
+        let upper = (upper * unit / p).max(sum as f64);
+        Estimate::bounded(value, (lower * unit / p).max(sum as f64), or_open(upper), CONFIDENCE)
+    }
+
+    /// The most that one draw can have taken.
+    fn unit(&self) -> f64 {
+        self.largest.max(1) as f64 * (f64::from(self.merged) + 1.0)
+    }
+
+    /// Of a flow that is asked for, whatever was taken of it.
+    fn of_asked(&self, sum: u64) -> Estimate {
+        self.of_sum(sum, |seen| chernoff::mean_of(seen, CONFIDENCE))
+    }
+
+    /// Of a flow that what was taken of it made part of an answer.
+    fn of_named(&self, sum: u64) -> Estimate {
+        let total = self.total as f64 * self.config.probability() / self.unit();
+        self.of_sum(sum, |seen| chernoff::mean_of_any(seen, total, CONFIDENCE))
     }
 }
 
@@ -75,6 +97,7 @@ impl<K: Key> Summary for PacketSample<K> {
             skip: Skip::new(&config.seed, PURPOSE, config.probability()),
             largest: 0,
             merged: 0,
+            total: 0,
         })
     }
 
@@ -85,7 +108,7 @@ impl<K: Key> Summary for PacketSample<K> {
     fn reset(&mut self) {
         self.table.clear();
         self.skip = Skip::new(&self.config.seed, PURPOSE, self.config.probability());
-        (self.largest, self.merged) = (0, 0);
+        (self.largest, self.merged, self.total) = (0, 0, 0);
     }
 
     fn bytes(&self) -> usize {
@@ -98,6 +121,7 @@ impl<K: Key> UpdateBurst<K> for PacketSample<K> {
         let p = self.config.probability();
         for update in burst {
             self.largest = self.largest.max(update.weight);
+            self.total = self.total.saturating_add(update.weight);
             if self.skip.left > 0 {
                 self.skip.left -= 1;
                 continue;
@@ -114,6 +138,7 @@ impl<K: Key> Merge for PacketSample<K> {
         Unmergeable::check(&self.config, &other.config)?;
         self.table.merge(&other.table, &self.config.seed);
         self.largest = self.largest.max(other.largest);
+        self.total = self.total.saturating_add(other.total);
         self.merged = self.merged.saturating_add(other.merged).saturating_add(1);
         Ok(())
     }
@@ -122,17 +147,18 @@ impl<K: Key> Merge for PacketSample<K> {
 impl<K: Key> Frequency<K> for PacketSample<K> {
     fn estimate(&self, key: &K) -> Estimate {
         match self.table.get(key.hash(&self.config.seed), key) {
-            Some((sum, _)) => self.of_sum(sum),
+            Some((sum, _)) => self.of_asked(sum),
             None if self.table.not_kept > 0 => Estimate::unbounded(0.0),
-            None => self.of_sum(0),
+            None => self.of_asked(0),
         }
     }
 }
 
 impl<K: Key> HeavyHitters<K> for PacketSample<K> {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
-        let all = self.table.all().map(|(key, sum, _)| (*key, self.of_sum(sum)));
-        let heavy = all.filter(|(_, estimate)| estimate.value >= threshold as f64);
+        let p = self.config.probability();
+        let heavy = self.table.all().filter(|(_, sum, _)| *sum as f64 / p >= threshold as f64);
+        let heavy = heavy.map(|(key, sum, _)| (*key, self.of_named(sum)));
         HeavyKeys::new(heavy.collect(), self.table.not_kept > 0)
     }
 }

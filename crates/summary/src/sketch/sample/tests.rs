@@ -240,3 +240,46 @@ fn merges_resets_and_sizes() {
     oracle::reset_equals_new(&config(5, 900, 1), first, second, |s: &Hold| oracle::all_answers(s, &stream));
     oracle::merge_equals_one_pass(&config(5, 900, 1), first, |s: &Flows| oracle::all_answers(s, &stream));
 }
+
+/// Of the flows that an answer names, whose choice the sample itself makes, as many have their truth within the bounds as are
+/// promised: by packets and by bytes, of one pass and merged, with room and in a full table.
+fn named_flows_are_within<S>(stream: &Stream, one_in: u32, capacity: usize, thresholds: &[u64])
+where
+    S: Summary<Configuration = SampleConfig<S>> + UpdateBurst<KeyV4> + Merge + HeavyHitters<KeyV4> + Sampling,
+{
+    for &threshold in thresholds {
+        let mut promises = [Promise::default(), Promise::default()];
+        for number in 0..SEEDS {
+            let config = config::<S>(one_in, capacity, number);
+            let updates = seeded(stream, &config.seed);
+            let half = updates.len() / 2;
+            let one: S = oracle::summary_of(&config, &updates);
+            let mut merged: S = oracle::summary_of(&config, &updates[..half]);
+            merged.merge(&oracle::summary_of(&config, &updates[half..])).expect("equal");
+            for (sample, promise) in [&one, &merged].into_iter().zip(&mut promises) {
+                for (key, estimate) in sample.heavy_hitters(threshold).keys {
+                    promise.count(estimate, stream.counts[&key] as f64);
+                }
+            }
+        }
+        promises.iter().for_each(Promise::must_hold);
+    }
+}
+
+#[test]
+fn bounds_hold_for_the_flows_that_an_answer_names() {
+    let (packets, bytes) = (Stream::zipf(20_000, 3_000, 1), Stream::bytes(20_000, 3_000, 2));
+    // Many small flows, among which chance chooses.
+    let mice = Stream::drawn(20_000, 15_000, 0.0, 3, |_| 1);
+    let mice_of_bytes = Stream::drawn(20_000, 15_000, 0.0, 4, |at| if at % 4 == 0 { 1_500 } else { 40 });
+    named_flows_are_within::<Packets>(&mice, 50, 1_000, &[50, 100, 150]);
+    named_flows_are_within::<Packets>(&mice_of_bytes, 50, 1_000, &[1, 75_000, 100_000]);
+    named_flows_are_within::<Hold>(&mice, 50, 1_000, &[1, 51, 52]);
+    named_flows_are_within::<Hold>(&mice_of_bytes, 20_000, 1_000, &[1, 20_000, 21_000]);
+    named_flows_are_within::<Packets>(&packets, 50, 1_000, &[1, 100, 200]);
+    named_flows_are_within::<Packets>(&bytes, 50, 1_000, &[1, 100_000, 200_000]);
+    named_flows_are_within::<Packets>(&bytes, 50, 100, &[1, 100_000]);
+    named_flows_are_within::<Hold>(&packets, 50, 1_000, &[1, 100, 200]);
+    named_flows_are_within::<Hold>(&bytes, 40_000, 1_000, &[1, 100_000, 200_000]);
+    named_flows_are_within::<Hold>(&bytes, 40_000, 100, &[1, 100_000]);
+}

@@ -1,0 +1,51 @@
+//! What a writer says that failed: where, what, and how many records a reader finds there.
+
+use std::fmt;
+use std::io;
+
+/// The inside of a writer's error.
+#[derive(Debug)]
+struct Fault {
+    /// The place, and what happened.
+    text: String,
+    /// Records that are whole there.
+    whole: u64,
+    /// What they are called.
+    unit: &'static str,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {} {} were written whole", self.text, self.whole, self.unit)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// The error of a writer to the place `name`, where `whole` records can be read.
+pub(crate) fn fault(name: &str, error: &io::Error, whole: u64, unit: &'static str) -> io::Error {
+    io::Error::new(error.kind(), Fault { text: format!("{name}: {error}"), whole, unit })
+}
+
+fn inside(error: &io::Error) -> Option<&Fault> {
+    error.get_ref()?.downcast_ref()
+}
+
+/// How many records a reader finds of those that a writer took which gave this error; `None` where the error does not say so.
+pub fn records_written(error: &io::Error) -> Option<u64> {
+    inside(error).map(|fault| fault.whole)
+}
+
+/// The error of a writer of several files, of which earlier ones have `more` records.
+pub(crate) fn with_earlier(error: io::Error, more: u64) -> io::Error {
+    match inside(&error) {
+        Some(Fault { text, whole, unit }) => {
+            let fault = Fault { text: text.clone(), whole: whole + more, unit };
+            io::Error::new(error.kind(), fault)
+        }
+        None => {
+            let fault = Fault { text: error.to_string(), whole: more, unit: "records" };
+            io::Error::new(error.kind(), fault)
+        }
+    }
+}
