@@ -22,7 +22,8 @@ pub(super) enum Form {
 }
 
 /// Fields whose numbers are identifiers, not counts.
-const NAMES: [&str; 7] = ["src_port", "dst_port", "vlan", "ip_tos", "tcp_seq", "tcp_ack", "tcp_flags"];
+const NAMES: [&str; 8] =
+    ["src_port", "dst_port", "port", "vlan", "ip_tos", "tcp_seq", "tcp_ack", "tcp_flags"];
 
 impl Form {
     /// The form of a column by its name, kind, unit and values. Bounds have the form of what they bound.

@@ -524,3 +524,10 @@ note      eth0: the link is down
     let short = Now { notes: vec!["eth0: the link is down".to_owned()], ..now };
     assert_eq!(live_view(&short, None, 80, 24).join("\n") + "\n", lines(expected));
 }
+
+#[test]
+fn a_port_is_a_name_and_has_no_groups_of_digits() {
+    let ports = table("ports", &["protocol", "port", "total_byte"], vec![numbers([6, 62_808, 62_808])]);
+    let shown = answer(&ports, None, 1);
+    assert!(shown.ends_with("  tcp       62808  62,808\n"), "{shown}");
+}
