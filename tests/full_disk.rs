@@ -31,9 +31,13 @@ fn readable(path: &Path, format: &str) -> u64 {
         _ => {
             let reader =
                 SerializedFileReader::new(fs::File::open(path).expect("a file")).expect("it can be read");
-            let rows = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).count();
-            assert_eq!(reader.metadata().file_metadata().num_rows(), rows as i64);
-            rows as u64
+            let mut rows = 0u64;
+            for row in reader.get_row_iter(None).expect("rows") {
+                row.expect("a row");
+                rows += 1;
+            }
+            assert_eq!(reader.metadata().file_metadata().num_rows() as u64, rows);
+            rows
         }
     }
 }
