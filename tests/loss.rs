@@ -202,8 +202,7 @@ fn other_keys_have_no_connections() {
 #[test]
 fn senseless_sequence_numbers_are_said_and_not_summed() {
     let scratch = Scratch::new();
-    let generated =
-        capture::generate(&scratch, "packets=30k,flows=300,zipf=uniform,size=594");
+    let generated = capture::generate(&scratch, "packets=30k,flows=300,zipf=uniform,size=594");
     let mut counter = 0_u32;
     let mut bytes = 0;
     let renumbered = |frame: &Frame| {
