@@ -31,7 +31,7 @@ fn readable(path: &Path, format: &str) -> u64 {
         _ => {
             let reader =
                 SerializedFileReader::new(fs::File::open(path).expect("a file")).expect("it can be read");
-            let rows = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).count();
+            let rows = reader.get_row_iter(None).expect("rows").inspect(|row| assert!(row.is_ok())).count();
             assert_eq!(reader.metadata().file_metadata().num_rows(), rows as i64);
             rows as u64
         }

@@ -175,7 +175,7 @@ fn mark_bad_length(headers: &mut [Header], row: &Row) {
             let is_meant = |header: &Header| {
                 header.bytes > available + header_len && header.key.src.is_ipv6() == (header_len == 40)
             };
-            let Some(at) = headers.iter().rposition(|header| is_meant(header)) else { continue };
+            let Some(at) = headers.iter().rposition(is_meant) else { continue };
             headers[at].bad_length = !headers[..at].iter().any(|around| around.has_more);
         }
     }
