@@ -12,7 +12,7 @@ use summary::sketch::SketchError;
 
 /// What rows of one window gave so far.
 #[derive(Debug)]
-pub struct RowTaskStates(Box<TaskStates>);
+pub struct RowTaskStates(TaskStates);
 
 /// Counts rows of windows for the tasks of one set after the other.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub struct RowDesk {
     feeder: Option<(Generation, Feeder)>,
     reported: ReportedWindows,
     /// Emptied states of the set's.
-    spare: Vec<Box<TaskStates>>,
+    spare: Vec<TaskStates>,
 }
 
 impl RowDesk {
@@ -36,7 +36,7 @@ impl RowDesk {
             Some(set) if set.tasks.generation() == tasks.generation() => self.spare.pop(),
             _ => None,
         };
-        let states = spare.map_or_else(|| tasks.states().map(Box::new), Ok)?;
+        let states = spare.map_or_else(|| tasks.states(), Ok)?;
         Ok(RowTaskStates(states))
     }
 

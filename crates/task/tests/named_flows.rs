@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use support::*;
 use task::{Setting, Tasks};
 
-const SEEDS: u64 = 60;
+const SEEDS: u64 = 20;
 
 /// Packets of many small flows of the same size, among which chance makes some look large, and of some flows with more.
 fn mice(flows: u32, each: u32, elephants: u32) -> Vec<Packet> {
@@ -66,5 +66,5 @@ fn bounds_hold_for_the_flows_that_an_answer_names() {
             }
         }
     }
-    assert!(named > 100_000, "{named}");
+    assert!(named > 50_000, "{named}");
 }

@@ -234,7 +234,7 @@ mod tests {
             total: 0,
             lost: Some(0),
         };
-        TaskAnswer { name, note, status: "ok".to_owned(), rows, is_exact: false }
+        TaskAnswer { name, note, status: "ok".to_owned(), is_exact: true, rows }
     }
 
     fn key(number: u8) -> FlowKey {

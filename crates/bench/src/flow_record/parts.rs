@@ -366,12 +366,7 @@ fn part_is_true(variant: &Variant, record: &FlowRecord, flow: &Flow) -> bool {
             // n² times the variance, in integers: nothing cancels.
             let spread = u128::from(gaps) * flow.squares - square(others);
             let expected = (spread as f64).sqrt() / gaps as f64;
-            // Of one gap there is no deviation.
-            is_mean()
-                && match record.statistic(1) {
-                    Some(value) => gaps > 1 && is_near(value, expected),
-                    None => gaps < 2,
-                }
+            is_mean() && record.statistic(1).is_some_and(|value| is_near(value, expected))
         }
         // An estimate: between nothing and all.
         _ => (0.0..=others as f64).contains(&value),

@@ -355,12 +355,14 @@ fn a_worker_that_is_gone_is_told_of_once() {
     }
 }
 
+/// A living thread of a loaded machine runs at least once in this time.
+const GIVEN_UP: Duration = Duration::from_secs(2);
+
 #[test]
 fn a_worker_that_leaves_its_ring_as_it_is_counts_as_failed() {
     // It waits for a worker's ring, for its orders, or for a burst to be done: whichever comes first.
     for (waits, in_lock_step) in [(true, false), (false, false), (true, true)] {
-        let hand_over =
-            HandOver { waits, in_lock_step, gives_up_after: Some(Duration::from_millis(30)), ..HAND_OVER };
+        let hand_over = HandOver { waits, in_lock_step, gives_up_after: Some(GIVEN_UP), ..HAND_OVER };
         let (mut fan, mut inboxes) = Fan::new(2, hand_over, unheard(), &config(), TimeBase::Clock);
         // Alive, and never at its ring.
         let stalled = inboxes.remove(1);
@@ -390,8 +392,7 @@ fn a_worker_that_leaves_its_ring_as_it_is_counts_as_failed() {
 #[test]
 fn a_worker_that_waits_for_one_that_hangs_is_not_given_up() {
     for in_lock_step in [false, true] {
-        let limit = Duration::from_millis(30);
-        let hand_over = HandOver { in_lock_step, gives_up_after: Some(limit), ..HAND_OVER };
+        let hand_over = HandOver { in_lock_step, gives_up_after: Some(GIVEN_UP), ..HAND_OVER };
         let (tell, heard) = std::sync::mpsc::channel();
         let gave_up = Box::new(move |worker| tell.send(worker).expect("the test receives"));
         let (mut fan, mut inboxes) = Fan::new(2, hand_over, gave_up, &config(), TimeBase::Clock);

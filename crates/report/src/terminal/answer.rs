@@ -19,9 +19,13 @@ pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
         text.push_str(&format!("  … and {} more\n", grouped(more as u64)));
     }
     if answer.rest.groups > 0 {
-        let total =
-            |(name, total): &(String, u64)| format!(", {} {}", layout::column_heading(name), grouped(*total));
-        let totals: String = answer.rest.totals.iter().map(total).collect();
+        // Of the columns that the table has.
+        let shown = layout::columns(answer, None);
+        let total = |(name, total): &(String, u64)| {
+            let column = shown.iter().find(|column| answer.columns[column.at].name == *name)?;
+            Some(format!(", {} {}", column.heading, grouped(*total)))
+        };
+        let totals: String = answer.rest.totals.iter().filter_map(total).collect();
         text.push_str(&format!("  rest: {} groups{totals}\n", grouped(answer.rest.groups)));
     }
     text

@@ -19,12 +19,12 @@ const NONE: u64 = 0;
 /// l zeros. So a pair counts once however often it occurs, and the pairs of each key are a separate uniform
 /// sample (the one-level filtering of Venkataraman, Song, Gibbons, Blum, NDSS 2005).
 ///
-/// If a pair finds no room, the level rises by one, and half of the pairs are dropped; the final level
-/// depends only on the set of all pairs, not on their order. At level 0 answers are exact, except for pairs
-/// that share all 64 bits of their hash (of n pairs any two do with a probability of n² / 2⁶⁵: 3·10⁻⁸ for a
-/// million). Above it a key's estimate is its pairs in the sample times 2ˡ, unbiased for a level; bounds are
-/// Chernoff's with 95 %, whose margin (a normal tail would leave 0.7 % outside) covers the dependence of the
-/// level on the pairs themselves.
+/// The level rises by one, and half of the pairs leave, where one comes that finds no room; which level that ends at
+/// follows from the set of all pairs, in whatever order they come. At level 0 answers are exact, but for pairs that
+/// share all 64 bits of their hash (of n pairs any two do with a probability of n² / 2⁶⁵: 3·10⁻⁸ for a million). Above it a
+/// key's estimate is its pairs in the sample times 2ˡ, unbiased for a level; bounds are Chernoff's with 95 % (of a list of spreaders, for all
+/// of them at once: the sample chooses whom it names), whose room (a normal tail would
+/// leave 0.7 % outside) covers that the pairs themselves choose between neighbouring levels.
 ///
 /// A rise examines all pairs once: some 5 ns for each, a few times in a window.
 #[derive(Clone, Debug)]
@@ -161,14 +161,14 @@ impl<K: Key> ContactSample<K> {
         self.pairs.iter().copied().zip(&self.keys).filter(|(pair, _)| *pair != NONE)
     }
 
-    /// The estimate from this many pairs of a key.
-    fn of_count(&self, count: usize) -> Estimate {
+    /// What this many pairs of a key say. `mean` gives the bounds of a mean.
+    fn of_count(&self, count: usize, mean: impl Fn(f64) -> (f64, f64)) -> Estimate {
         let count = count as f64;
         if self.level == 0 {
             return Estimate::exact(count);
         }
         let scale = f64::from(self.level).exp2();
-        let (lower, upper) = chernoff::mean_of(count, CONFIDENCE);
+        let (lower, upper) = mean(count);
         Estimate::bounded(count * scale, (lower * scale).max(count), upper * scale, CONFIDENCE)
     }
 }
@@ -231,7 +231,8 @@ impl<K: Key> Merge for ContactSample<K> {
 
 impl<K: Key> Spreaders<K> for ContactSample<K> {
     fn contacts(&self, key: &K) -> Estimate {
-        self.of_count(self.kept().filter(|(_, kept)| *kept == key).count())
+        let count = self.kept().filter(|(_, kept)| *kept == key).count();
+        self.of_count(count, |count| chernoff::mean_of(count, CONFIDENCE))
     }
 
     fn spreaders(&self, threshold: u64) -> HeavyKeys<K> {
@@ -241,7 +242,11 @@ impl<K: Key> Spreaders<K> for ContactSample<K> {
         // work.
         let scale = f64::from(self.level).exp2();
         let heavy = keys.chunk_by(|a, b| a == b).filter(|same| same.len() as f64 * scale >= threshold as f64);
-        HeavyKeys::new(heavy.map(|same| (same[0], self.of_count(same.len()))).collect(), false)
+        // All of these hold at once: the sample itself chooses whom it names. Of the chance to fail a fifth goes to the number of pairs.
+        let failing = 1.0 - CONFIDENCE;
+        let (_, total) = chernoff::mean_of(self.used as f64, 1.0 - failing / 5.0);
+        let named = |count| chernoff::mean_of_any(count, total, 1.0 - failing * 0.8);
+        HeavyKeys::new(heavy.map(|same| (same[0], self.of_count(same.len(), named))).collect(), false)
     }
 }
 
@@ -256,6 +261,30 @@ mod tests {
 
     fn config(capacity: usize, number: u64) -> GridConfig<Sample> {
         GridConfig::with_width(capacity, Seed::new(number))
+    }
+
+    #[test]
+    fn bounds_hold_for_the_spreaders_that_an_answer_names() {
+        // Many sources with few destinations each, among which chance chooses.
+        let mut promise = Promise::default();
+        for number in 0..200 {
+            let seed = Seed::new(number);
+            let key = |source: u16, other: u16| {
+                let ([a, b], [c, d]) = (source.to_be_bytes(), other.to_be_bytes());
+                KeyV4::new([10, 0, a, b, 10, 1, c, d], [0; 4], 0)
+            };
+            let contacts: Vec<_> = (0..3_000_u16)
+                .flat_map(|source| (0..4 + source % 3).map(move |other| (source, other)))
+                .map(|(source, other)| Contact::new(key(source, u16::MAX), key(source, other), &seed))
+                .collect();
+            let sample: Sample = oracle::contacts_of(&config(500, number), &contacts);
+            assert!(sample.level() > 3);
+            for (found, estimate) in sample.spreaders(90).keys {
+                let [.., a, b] = found.to_bytes()[..4] else { unreachable!("four bytes") };
+                promise.count(estimate, f64::from(4 + u16::from_be_bytes([a, b]) % 3));
+            }
+        }
+        promise.must_hold();
     }
 
     #[test]
