@@ -105,7 +105,8 @@ fuzz_target!(|input: Input<'_>| {
     let (frames, end) = read(CaptureSource::from_reader("fuzz", at_once, Some(total), 64), check_frame);
     let pieces = Box::new(Pieces { bytes: bytes.to_vec(), at: 0, reads, turn: 0 });
     // The same frames: they are checked once.
-    let (by_pieces, pieces_end) = read(CaptureSource::from_reader("fuzz", pieces, None, burst.into()), |_| ());
+    let (by_pieces, pieces_end) =
+        read(CaptureSource::from_reader("fuzz", pieces, None, burst.into()), |_| ());
     if end == End::Stopped || pieces_end == End::Stopped {
         let both = frames.described.len().min(by_pieces.described.len());
         assert_eq!(frames.described[..both], by_pieces.described[..both]);

@@ -1,7 +1,7 @@
 //! A window that all workers have completed: its frames and sums, before queries are answered.
 
 use crate::ids::WindowId;
-use crate::receiver::{RING_FULL, WORKER_FAILED};
+use crate::refused::{RING_FULL, WORKER_FAILED};
 use flow::LossCounts;
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use task::rows::Unplaced;

@@ -66,6 +66,7 @@ mod plan;
 mod poller;
 mod receiver;
 mod refusal;
+mod refused;
 mod run;
 mod shared;
 mod start_barrier;

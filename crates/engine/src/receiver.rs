@@ -5,6 +5,7 @@ use crate::config::{Config, Every};
 use crate::control::Control;
 use crate::ids::WindowId;
 use crate::keeping::Sealed;
+use crate::refused::{RING_FULL, Refused, WORKER_FAILED};
 use crate::steps::Stopwatch;
 use crate::window::{OpenWindow, WindowHeader};
 use crate::window_barrier::Seat;
@@ -66,20 +67,6 @@ pub(crate) trait Downstream {
 /// Frames that are parsed between two calls of [`Downstream::prefetch_index`]: few of the usual burst of 256,
 /// so that most of it is parsed while the index lines of the first are being fetched.
 pub(crate) const EXPECTED: usize = 16;
-
-/// Counter of frames for which a worker's ring had no room.
-pub(crate) const RING_FULL: &str = "ring_full";
-/// Counter of frames whose worker had failed.
-pub(crate) const WORKER_FAILED: &str = "worker_failed";
-
-/// Packets that were parsed and not counted by any worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Refused {
-    /// A worker's ring was full.
-    pub(crate) ring_full: u64,
-    /// The worker had failed.
-    pub(crate) worker_failed: u64,
-}
 
 /// A frame of a replay that is further ahead of stream time than this, an hour, moves it only if the next frame is too: one wrong
 /// clock would end every record otherwise.

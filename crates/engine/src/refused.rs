@@ -1,0 +1,15 @@
+//! Packets that a receiver parsed and no worker took.
+
+/// Counter of frames for which a worker's ring had no room.
+pub(crate) const RING_FULL: &str = "ring_full";
+/// Counter of frames whose worker had failed.
+pub(crate) const WORKER_FAILED: &str = "worker_failed";
+
+/// Packets that were parsed and not counted by any worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// A worker's ring was full.
+    pub(crate) ring_full: u64,
+    /// The worker had failed.
+    pub(crate) worker_failed: u64,
+}
