@@ -21,7 +21,7 @@ const EXAMPLES: &str = "\
 `edison trace.pcap` is short for `edison run trace.pcap`, `edison -i eth0` for `edison run -i eth0`.
 `edison run -h` shows the options that most runs need.";
 
-/// Exact network measurement, with its own loss beside every figure.
+/// Exact network measurement, with its own loss next to every figure.
 #[derive(Debug, Parser)]
 #[command(name = "edison", version, max_term_width = 110, override_usage = USAGE, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -253,7 +253,7 @@ pub(crate) struct RunOptions {
     /// Mbufs of the pool that each receive queue of a DPDK port has
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_MEMPOOL", hide_env = true, default_value = "16383", value_parser = notation::count)]
     pub(crate) mempool: u64,
-    /// Take a paper's settings of --cores, --design, --burst, --ring and --mempool: wu, ares, flowatcher; what is given beside
+    /// Take a paper's settings of --cores, --design, --burst, --ring and --mempool: wu, ares, flowatcher; what is given in addition
     /// it wins
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "NAME", env = "EDISON_PRESET", hide_env = true, value_parser = completed(StringValueParser::new(), choices::presets), hide_possible_values = true)]
     pub(crate) preset: Option<String>,
@@ -306,7 +306,7 @@ pub(crate) struct GenerateOptions {
     /// How fast to send: 100kpps, 1Gbps (with preamble, check sequence and gap), times (as the time stamps say), or max
     #[arg(long, value_name = "RATE", default_value = "max")]
     pub(crate) rate: Pacing,
-    /// Where the truth goes [default: beside the capture; of what was sent, nowhere]
+    /// Where the truth goes [default: next to the capture; of what was sent, nowhere]
     #[arg(long, value_name = "PATH")]
     pub(crate) truth: Option<PathBuf>,
     /// Print the truth as one line of JSON

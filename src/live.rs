@@ -1,4 +1,4 @@
-//! The live view: what a source that goes on has brought so far, drawn once a second from the start.
+//! The live view: what a running source has delivered so far, drawn once a second from the start.
 
 use crate::alternate_screen::AlternateScreen;
 use crate::exit::say;

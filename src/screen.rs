@@ -89,7 +89,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Starts the thread, which tells the reader when nobody reads the answers any more.
+    /// Starts the thread, which tells the reader when the answers have no reader any more.
     pub(crate) fn start(setting: Setting) -> io::Result<Self> {
         let Setting { show, time_base, sources, every, reader, given_back } = setting;
         let (events, received) = sync_channel(WAITING);

@@ -104,7 +104,7 @@ pub(crate) fn open(
     Ok(Sources { sources, plan, site, filter, time_base, are_captures, wire, damage })
 }
 
-/// Refuses a file that is no capture before anything is measured. What comes through a pipe can be read only once.
+/// Refuses a file that is no capture before anything is measured. Data of a pipe can be read only once.
 fn refuse_foreign(file: &str) -> Result<(), Failure> {
     if !std::fs::metadata(file).is_ok_and(|found| found.is_file()) {
         return Ok(());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Somebody may have seen enough of standard output (`| head`), which ends the run quietly.
+/// The reader of standard output may leave (`| head`), which ends the run quietly.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
     left: Arc<AtomicBool>,
@@ -15,12 +15,12 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Nobody has left yet. `stop` ends the run.
+    /// The reader has not left yet. `stop` ends the run.
     pub(crate) fn new(stop: &Arc<AtomicBool>) -> Self {
         Self { left: Arc::default(), stop: Arc::clone(stop) }
     }
 
-    /// Takes the error where it says that nobody reads any more.
+    /// Takes the error if it says that the reader has left.
     pub(crate) fn takes(&self, error: &io::Error) -> bool {
         let is_it = error.kind() == ErrorKind::BrokenPipe;
         if is_it {
@@ -40,7 +40,7 @@ impl Reader {
         self.stop.load(Relaxed)
     }
 
-    /// Whether nobody reads any more.
+    /// Whether the reader has left.
     pub(crate) fn has_left(&self) -> bool {
         self.left.load(Relaxed)
     }

@@ -43,7 +43,7 @@ impl Watched {
         self.reader.as_ref().is_some_and(Reader::has_left)
     }
 
-    /// Calls the writer, unless nobody reads what it writes.
+    /// Calls the writer, unless its reader has left.
     fn call(&mut self, call: impl FnOnce(&mut dyn RecordWriter) -> io::Result<()>) -> io::Result<()> {
         if self.is_over() {
             return Ok(());

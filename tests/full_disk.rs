@@ -88,7 +88,7 @@ fn each_output_is_counted_by_itself() {
     let generated = capture::generate(&scratch, "packets=20k,flows=5k");
     let flows = capture::flows(&generated.frames).len() as u64;
     let (csv, report) = (scratch.path("flows.csv"), scratch.path("report.json"));
-    // Nobody listens on the port of a socket that is closed again.
+    // There is no listener on the port of a socket that is closed again.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("ipfix://127.0.0.1:{port}?transport=tcp");
     let mut command = edison();

@@ -41,7 +41,7 @@ fn a_text_is_no_capture() {
 fn an_output_that_loses_everything_is_said() {
     let scratch = Scratch::new();
     let good = scratch.file("good.pcap", capture::pcap(ETHERNET, &capture::udp_frames(700, START)));
-    // A port that was free a moment ago, and that nobody listens on.
+    // A port that was free a moment ago, and that has no listener.
     let port =
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
     let url = format!("ipfix://127.0.0.1:{port}?transport=tcp");
@@ -79,7 +79,7 @@ fn reports_and_records_go_to_standard_output() {
     assert!(!Path::new("-").exists());
 }
 
-/// Runs the program until somebody has read one line of what it says.
+/// Runs the program until its reader has read one line of what it says.
 fn read_one_line(arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = edison()
         .args(arguments)

@@ -141,7 +141,7 @@ fn tcp(from_a: bool, seq: u32, ack: u32, payload: usize) -> Vec<u8> {
     frame
 }
 
-/// A sender falls silent while its peer goes on: what the peer acknowledges later is in no record of the sender's, whoever looks
+/// A sender falls silent while its peer continues: what the peer acknowledges later is in no record of the sender's, whoever looks
 /// when, and in the run's sums always.
 #[test]
 fn unseen_bytes_do_not_depend_on_bursts_and_cores() {

@@ -177,11 +177,13 @@ fuzz_target!(|input: Input| {
     let mut burst = KeyBurst::with_capacity(64);
     let mut sent: Vec<(u16, SteeredKey, PacketFields)> = Vec::new();
     let mut clock = 1u64 << 60;
+    let mut stream = clock;
     for step in input.steps.iter().take(MOST_STEPS) {
         match *step {
             Step::Burst { first, flows, later, bytes, flags } => {
                 burst.clear();
                 clock = clock.saturating_add_signed(i64::from(later) << 20);
+                stream = stream.max(clock);
                 for n in 0..(flows % 256).min((MOST_PACKETS - sent.len()) as u16) {
                     let key = SteeredKey::new(first.wrapping_add(n), input.hashing);
                     let fields = PacketFields {
@@ -193,6 +195,9 @@ fuzz_target!(|input: Input| {
                         ..Default::default()
                     };
                     burst.push(key, fields, &seed);
+                    if clock < stream {
+                        burst.set_arrival(stream);
+                    }
                     sent.push((table.window(), key, fields));
                 }
                 table.update_burst(&burst, &mut given);

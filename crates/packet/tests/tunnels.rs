@@ -118,7 +118,7 @@ fn later_fragments_have_no_inner_header() {
     assert_eq!(at(Tunnel::Inner, &packet), "10.0.0.1 0 > 10.0.0.2 0 protocol 47 total 84 inner_unparsed");
 }
 
-/// An inner packet that goes on in the next fragment has its whole length, and its ports.
+/// An inner packet that continues in the next fragment has its whole length, and its ports.
 #[test]
 fn first_fragments_have_the_inner_header() {
     // 1,480 bytes of GRE were cut behind 64; a first fragment says that more follow.

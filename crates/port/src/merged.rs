@@ -239,7 +239,7 @@ impl PacketSource for MergedSource {
             }
             let filled = self.merge();
             if filled != 0 {
-                // SAFETY: each descriptor is one that an input's source gave out in its last burst. That source is neither polled nor
+                // SAFETY: each descriptor is one of the last burst of an input's source. That source is neither polled nor
                 // dropped before the next call, and this burst borrows `self` until then.
                 return Ok(Poll::Burst(unsafe { Burst::new(&self.slots[..filled]) }));
             }

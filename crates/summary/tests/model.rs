@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use summary::tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
 use summary::{FlowSink, FlowTable, Limits, Parts, StatisticBlock, StatisticSpec, TableConfig, Timeouts};
 
-/// Everything that a table gave out.
+/// The complete output of a table.
 #[derive(Default)]
 struct Given {
     windows: HashMap<(u16, FlowKey), WindowRow<()>>,

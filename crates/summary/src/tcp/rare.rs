@@ -494,7 +494,7 @@ impl Side<'_> {
         }
         let beyond = distance(ack, self.stream.next);
         if self.stream.setup & SENSELESS != 0 && distance(ack, self.stream.acked) > 0 {
-            // The peer has bytes of it: the numbers make sense to somebody, and bytes were missed.
+            // The peer has bytes of it: the numbers make sense to it, and bytes were missed.
             if beyond > 0 && beyond.unsigned_abs() > reach::ahead(self.stream, peer) {
                 return;
             }

@@ -11,7 +11,7 @@ pub(super) const TRUST: u32 = 1 << 24;
 /// ... and by this many for each byte that was seen in order: a tap that loses more sees no connection.
 pub(super) const TRUST_PER_BYTE: u64 = 64;
 
-/// A stream that skips this many times what it carries, hole after hole, and of which nobody acknowledges or repairs anything, is none:
+/// A stream that skips this many times what it carries, hole after hole, and of which nothing is acknowledged or repaired, is none:
 /// its sequence numbers make no sense.
 pub(super) const SENSELESS_SHARE: u64 = 8;
 
