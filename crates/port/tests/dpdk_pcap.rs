@@ -26,7 +26,7 @@ fn a_file_is_replayed_with_its_own_times() {
     let mut source = receive::open(&[&devargs]).expect("net_pcap opens");
     assert_eq!(source.time_base(), TimeBase::Packets);
 
-    let received = receive::receive(&mut source, frames.len(), Duration::from_millis(50));
+    let received = receive::receive(&mut source, Duration::from_millis(50));
     let expected: Vec<Received> = frames
         .iter()
         .map(|(seconds, micros, data)| Received {

@@ -24,7 +24,7 @@ fn frames_of_several_segments() {
     let devargs = format!("net_pcap0,rx_pcap={}", file.path().display());
     let mut source = receive::open(&[&devargs]).expect("net_pcap opens");
 
-    let received = receive::receive(&mut source, frames.len(), Duration::from_millis(50));
+    let received = receive::receive(&mut source, Duration::from_millis(50));
     assert_eq!(received.len(), frames.len());
     for (number, (received, (_, _, sent))) in received.iter().zip(&frames).enumerate() {
         assert_eq!(received.wire_len as usize, sent.len(), "frame {number}");

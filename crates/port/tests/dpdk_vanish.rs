@@ -14,7 +14,7 @@ fn a_vanished_interface_is_a_fault() {
         let devargs = format!("net_af_packet0,iface={}", Veth::NEAR);
         let mut source = receive::open(&[&devargs]).expect("net_af_packet opens");
         pair.send(&Veth::frame(1, 60));
-        let received = receive::receive(&mut source, 1, Duration::from_millis(600));
+        let received = receive::receive(&mut source, Duration::from_millis(600));
         let own: Vec<_> = received.iter().filter_map(|frame| Veth::number_of(&frame.data)).collect();
         assert_eq!(own, [1]);
 
@@ -25,7 +25,7 @@ fn a_vanished_interface_is_a_fault() {
                 Err(error) => break error,
                 Ok(_) => {
                     assert!(
-                        start.elapsed() < Duration::from_secs(10),
+                        start.elapsed() < Duration::from_secs(60),
                         "the port went on without its interface"
                     )
                 }

@@ -35,7 +35,7 @@ impl Nfcapd {
         // It listens once no other process can bind the port.
         let began = Instant::now();
         while UdpSocket::bind(("127.0.0.1", port)).is_ok() {
-            assert!(began.elapsed() < Duration::from_secs(10), "nfcapd does not start: {}", collector.log());
+            assert!(began.elapsed() < Duration::from_secs(60), "nfcapd does not start: {}", collector.log());
             std::thread::sleep(Duration::from_millis(20));
         }
         collector

@@ -32,10 +32,10 @@ fn one_by_one(veth: &Veth, source: &mut DpdkSource) {
     for number in 0..500 {
         let frame = frame(number);
         veth.send(&frame);
-        let received = receive(source, 1, Duration::ZERO);
+        let received = receive(source, Duration::ZERO);
         let received = match received.as_slice() {
             // The kernel may take a moment; a frame is waited for, not raced.
-            [] => receive(source, 1, QUIET),
+            [] => receive(source, QUIET),
             _ => received,
         };
         let own: Vec<_> = received.iter().filter(|frame| Veth::number_of(&frame.data).is_some()).collect();
@@ -50,7 +50,7 @@ fn one_by_one(veth: &Veth, source: &mut DpdkSource) {
 /// The port is not polled meanwhile.
 fn all_at_once(veth: &Veth, source: &mut DpdkSource) {
     (0..FLOOD).for_each(|number| veth.send(&frame(number)));
-    let received = receive(source, 1, QUIET);
+    let received = receive(source, QUIET);
     let own = received.iter().filter(|frame| Veth::number_of(&frame.data).is_some()).count() as u64;
     let lost = lost(source);
     assert!(own > 0 && lost > 0, "received {own}, lost {lost}: {:?}", source.lost());

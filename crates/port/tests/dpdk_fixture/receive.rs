@@ -20,11 +20,11 @@ pub(crate) fn open(devargs: &[&str]) -> Result<DpdkSource, SourceError> {
     DpdkSource::open(&eal, &devargs, &options)
 }
 
-/// Collects until `wanted` frames have arrived and, after that or without them, nothing arrived for `quiet`.
-pub(crate) fn receive(source: &mut DpdkSource, wanted: usize, quiet: Duration) -> Vec<Received> {
+/// Collects until a poll finds nothing when nothing has arrived for `quiet`.
+pub(crate) fn receive(source: &mut DpdkSource, quiet: Duration) -> Vec<Received> {
     let mut received = Vec::new();
     let mut last = Instant::now();
-    while received.len() < wanted || last.elapsed() < quiet {
+    loop {
         match source.rx_burst().expect("the port works") {
             Poll::Burst(burst) => {
                 received.extend(burst.frames().map(|frame| Received {
@@ -34,10 +34,9 @@ pub(crate) fn receive(source: &mut DpdkSource, wanted: usize, quiet: Duration) -
                 }));
                 last = Instant::now();
             }
-            Poll::Idle if last.elapsed() > quiet => break,
+            Poll::Idle if last.elapsed() >= quiet => return received,
             Poll::Idle => std::thread::yield_now(),
             Poll::Ended => panic!("a port does not end"),
         }
     }
-    received
 }
