@@ -67,10 +67,12 @@ fn overview(asked: &StandingOptions) -> impl Iterator<Item = RowQuery> + '_ {
     let has =
         |members: &[&str]| members.iter().all(|member| asked.key.columns().any(|column| column == *member));
     let addresses = has(&["src_addr", "dst_addr"]);
+    let [source, destination] = ["src_addr", "dst_addr"].map(|member| asked.key.prefix_lengths(member));
+    let are_whole = [source, destination] == [Some([32, 128]); 2];
     let ports = has(&["src_port", "dst_port", "protocol"]);
     [
-        (addresses, by_bytes("hosts", &["addr"])),
-        (addresses && ports, by_bytes("conversations", &["conversation"])),
+        (addresses && source == destination, by_bytes("hosts", &["addr"])),
+        (are_whole && ports, by_bytes("conversations", &["conversation"])),
         (ports, by_bytes("ports", &["protocol", "port"])),
         (has(&["protocol"]), by_bytes("protocols", &["protocol"])),
         (addresses, by_peers("scanners", "src_addr", "destinations", "dst_addr")),
@@ -155,7 +157,14 @@ mod tests {
 
     #[test]
     fn every_key_has_queries_that_can_be_answered() {
-        for key in ["src_addr/24", "dst_port", "protocol,vlan", "src_addr,dst_addr,ip_tos"] {
+        for key in [
+            "src_addr/24",
+            "dst_port",
+            "protocol,vlan",
+            "src_addr,dst_addr,ip_tos",
+            "src_addr/16,dst_addr/8",
+            "src_addr/24,dst_addr/24",
+        ] {
             let key = KeySpec::parse(key).expect("a key");
             check(key, false);
         }

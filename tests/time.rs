@@ -6,7 +6,7 @@ mod support;
 use std::path::PathBuf;
 use std::process::Command;
 use support::capture::{ETHERNET, Frame, layer3, pcap, pcapng, udp, udp_frames, udp6};
-use support::output::{Record, list, number, of_run, records, report};
+use support::output::{Record, list, number, of_run, records, report, windows};
 use support::program::{edison, run};
 use support::scratch::Scratch;
 
@@ -98,6 +98,61 @@ fn impossible_times_are_named() {
         assert_eq!(records.iter().map(|record| record.packets).sum::<u64>(), 16, "{options:?}");
         assert!(records.iter().all(|record| record.ltime < 1_700_000_001 * SECOND), "{options:?}");
     }
+}
+
+/// A frame past the duration ends the run, also as the last one of a burst.
+#[test]
+fn a_duration_ends_before_a_jump_in_any_burst() {
+    let scratch = Scratch::new();
+    let times = [0, SECOND, 7200 * SECOND, 7201 * SECOND, 7202 * SECOND];
+    let frames = times.map(|time| Frame { time_ns: 1_700_000_000 * SECOND + time, data: udp(1000) });
+    let capture = [scratch.file("a.pcap", pcap(ETHERNET, &frames))];
+    for burst in ["1", "2", "3", "4", "256"] {
+        let (records, report) = measure(&scratch, &capture, &["--duration", "10s", "--burst", burst]);
+        assert_eq!(number(&report["packets"]["received"]), 2, "--burst {burst}");
+        assert_eq!(records.iter().map(|record| record.packets).sum::<u64>(), 2, "--burst {burst}");
+    }
+}
+
+/// Frames without a time are in windows too.
+#[test]
+fn windows_have_frames_without_a_time() {
+    let scratch = Scratch::new();
+    let mut frames = udp_frames(6, 1_700_000_000 * SECOND);
+    (1..4).for_each(|number| frames[number].time_ns = 1 << 63);
+    let capture = scratch.file("a.pcapng", pcapng(&frames));
+    for (every, expected) in [("1p", vec![1; 6]), ("2p", vec![2; 3]), ("1s", vec![6])] {
+        for burst in ["1", "4", "256"] {
+            let mut command = edison();
+            command.arg("run").arg(&capture).args(["--every", every, "--json", "--burst", burst]);
+            let ended = run(&mut command).expect(0);
+            let windows = windows(ended.stdout.lines());
+            let received: Vec<u64> =
+                windows.iter().map(|window| number(&window.packets()["received"])).collect();
+            assert_eq!(received, expected, "--every {every} --burst {burst}");
+        }
+    }
+}
+
+/// A file behind standard input can be read once only.
+#[test]
+fn standard_input_is_one_of_several() {
+    let scratch = Scratch::new();
+    let frames = udp_frames(40, 1_700_000_000 * SECOND);
+    let half = |odd: usize| -> Vec<Frame> {
+        frames.iter().enumerate().filter(|(n, _)| n % 2 == odd).map(|(_, frame)| frame.clone()).collect()
+    };
+    let first = scratch.file("a.pcap", pcap(ETHERNET, &half(0)));
+    let second = scratch.file("b.pcap", pcap(ETHERNET, &half(1)));
+    let json = scratch.path("report.json");
+    let mut command = edison();
+    command.arg("run").arg(&first).arg("-").arg("--report").arg(&json);
+    let file = std::fs::File::open(&second).expect("it was written");
+    let ended = command.stdin(file).output().expect("the program runs");
+    assert!(ended.status.success(), "{ended:?}");
+    let report = report(&json);
+    assert_eq!(number(&report["packets"]["received"]), 40);
+    assert!(report["packets"]["remarks"]["time_backwards"].is_null(), "{report}");
 }
 
 /// Order of arrival decides who gets the last places, in whatever bursts the frames come.

@@ -270,6 +270,7 @@ impl<'a> Receiver<'a> {
         }
         if let (Some(next), Some(held)) = (rest.frames().next(), self.held.take())
             && !self.measure_ahead(held.burst(), next.time_ns, filter, down)
+            && !self.is_past_end
         {
             self.held = Some(held);
         }
@@ -392,6 +393,10 @@ impl<'a> Receiver<'a> {
                         Alert::BadTime => {
                             pending += 1;
                             self.parser.skip(NotMeasured::BadTime);
+                            // It is in the window that stream time is in, once there is one.
+                            if self.open.is_none() && self.first_ns.is_some() {
+                                self.open_window(down);
+                            }
                             continue;
                         }
                         Alert::Over => {

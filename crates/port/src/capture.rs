@@ -16,6 +16,7 @@ mod stream;
 mod writer;
 mod zstandard;
 
+pub(crate) use input::STANDARD_INPUT;
 pub use writer::CaptureWriter;
 
 use crate::{Burst, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};
@@ -160,7 +161,7 @@ impl CaptureSource {
 
 /// The name of a source in messages.
 fn label(name: &str) -> &str {
-    if name == input::STANDARD_INPUT { "standard input" } else { name }
+    if name == STANDARD_INPUT { "standard input" } else { name }
 }
 
 impl PacketSource for CaptureSource {

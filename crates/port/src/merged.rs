@@ -1,5 +1,6 @@
 //! Several captures as one stream, merged by time stamp.
 
+use crate::capture::STANDARD_INPUT;
 use crate::{
     Burst, CaptureSource, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase,
 };
@@ -103,15 +104,17 @@ impl MergedSource {
                 progress,
                 lost: None,
             });
-            // A regular file is read twice as far as its first frames: only these tell when its turn is.
+            // A regular file is read twice as far as its first frames: only these tell when its turn is. Standard input has one place
+            // to read from, also where a file is behind it.
             let input = &mut merged.inputs[number];
-            match progress.total.and_then(|_| first_time(input.source.as_mut()?)) {
+            let reopens = progress.total.is_some() && path != STANDARD_INPUT;
+            match input.source.as_mut().filter(|_| reopens).and_then(first_time) {
                 Some(first_ns) => {
                     input.source = None;
                     merged.next.push(Reverse((first_ns, number)));
                 }
                 None => {
-                    if progress.total.is_some() {
+                    if reopens {
                         // Empty, damaged or foreign: that is said in its turn.
                         input.source = Some(CaptureSource::open(path, burst)?);
                     }

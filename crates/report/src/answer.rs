@@ -147,9 +147,13 @@ impl Answer {
         self.rows.get(row)?.get(self.column(name)?)
     }
 
-    /// Makes the answer partial, for this reason in addition to those that it has.
+    /// Makes the answer partial, for this reason in addition to those that it has. What is missing may belong to any of its rows: it
+    /// is exact no more.
     pub fn lacks(&mut self, reason: &str) {
         self.status = Status::Partial;
+        if self.bounds == "exact" {
+            self.bounds = "none".to_owned();
+        }
         self.reason = Some(match self.reason.take() {
             None => reason.to_owned(),
             Some(others) => format!("{others}; {reason}"),

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::os::fd::{AsFd, AsRawFd};
 
 /// The name of standard input.
-pub(super) const STANDARD_INPUT: &str = "-";
+pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// How long a pipe is waited for before the caller gets control back without data.
 const PIPE_WAIT_MS: libc::c_int = 5;

@@ -241,6 +241,12 @@ fn grouping(fields: &[GroupField], site: &Site) -> Result<Grouping, Refusal> {
                 };
                 spec(destination)?;
                 let side = spec(source)?;
+                // An address of either end is one only where both ends have the same bits of it.
+                if field.prefix.is_none()
+                    && site.key.prefix_lengths(source) != site.key.prefix_lengths(destination)
+                {
+                    return Err(Refusal::NotInKey { field: name.clone() });
+                }
                 parts.either = Some(parts.either.map_or(side, |either| either.with(&side)));
             }
             "conversation" => {
