@@ -18,8 +18,9 @@ const ALL: u64 = 0;
 /// Number of the group of rows whose groups had no memory.
 const UNPLACED: u64 = u64::MAX;
 
-/// Words of a distinct value: its owner, and the value.
-const VALUE_WORDS: usize = 8;
+/// Words of a distinct value: its owner, the value, and what it is of. The wide ones are addresses of IPv6.
+const NARROW: usize = 4;
+const WIDE: usize = 8;
 
 /// The state of one query for one window.
 #[derive(Debug)]
@@ -95,7 +96,10 @@ impl QueryState {
             groups.each(|number, words, state| take(words, number & OF_V6 != 0, state));
             groups.clear();
         }
-        self.distinct.sets.iter_mut().for_each(GroupTable::clear);
+        for set in &mut self.distinct.sets {
+            set.narrow.clear();
+            set.wide.clear();
+        }
     }
 
     /// Merges the state of another core or node for the same query and window.
@@ -208,11 +212,13 @@ fn update<K: MaskedKey>(
             }
             ItemKind::Count => rows().for_each(|(place, _)| places.state(place).0[at] += 1),
             ItemKind::Distinct(set, of) => {
-                for (place, row) in rows() {
-                    let (state, group) = places.state(place);
-                    if let Some(value) = value_of(of, batch, row) {
-                        distinct.count(set, group, value, &mut state[at..]);
+                let Distinct { sets, found } = distinct;
+                let Set { narrow, wide } = &mut sets[set];
+                match of {
+                    DistinctOf::Key(spec) if spec.has_addresses() && K::WORDS > NARROW - 2 => {
+                        count_distinct(wide, found, of, batch, rows(), places, at);
                     }
+                    _ => count_distinct(narrow, found, of, batch, rows(), places, at),
                 }
             }
             ItemKind::MeanRoundTrip => {
@@ -229,14 +235,47 @@ fn update<K: MaskedKey>(
     }
 }
 
+/// Counts the values of rows in the state of their groups. Rows that are looked up together wait for memory together.
+fn count_distinct<K: MaskedKey, const N: usize>(
+    values: &mut GroupTable<N>,
+    found: &mut Vec<u32>,
+    of: DistinctOf,
+    batch: &Batch<K>,
+    mut rows: impl Iterator<Item = (usize, usize)>,
+    places: &mut impl Places,
+    at: usize,
+) {
+    const ROWS: usize = 64;
+    let (mut keys, mut owners) = ([[0; N]; ROWS], [0; ROWS]);
+    loop {
+        let mut len = 0;
+        for (place, row) in rows.by_ref() {
+            let Some(mut value) = value_of(of, batch, row) else { continue };
+            value[0] = places.state(place).1;
+            (keys[len], owners[len]) = (value, place);
+            len += 1;
+            if len == ROWS {
+                break;
+            }
+        }
+        add_values(values, &keys[..len], found, |number, seen| {
+            let state = &mut places.state(owners[number]).0[at..];
+            seen.count(state);
+        });
+        if len < ROWS {
+            return;
+        }
+    }
+}
+
 /// A row's value to be counted as distinct, in the form of the sets; `None` if it is null.
-fn value_of<K: MaskedKey>(of: DistinctOf, batch: &Batch<K>, row: usize) -> Option<[u64; VALUE_WORDS]> {
-    let mut value = [0; VALUE_WORDS];
+fn value_of<K: MaskedKey, const N: usize>(of: DistinctOf, batch: &Batch<K>, row: usize) -> Option<[u64; N]> {
+    let mut value = [0; N];
     match of {
         // The families' addresses differ, whatever their words; ports do not.
         DistinctOf::Key(spec) if spec.has_addresses() => {
             base(&batch.keys[row].masked(&spec), &mut value[1..]);
-            value[7] = K::WORDS as u64;
+            value[N - 1] = K::WORDS as u64;
         }
         DistinctOf::Key(spec) => base(&batch.keys[row].without_addresses().masked(&spec), &mut value[1..]),
         DistinctOf::Column(column) => match batch.column(column)[row] {
@@ -250,11 +289,19 @@ fn value_of<K: MaskedKey>(of: DistinctOf, batch: &Batch<K>, row: usize) -> Optio
 /// The distinct values of all groups, by item.
 #[derive(Debug)]
 struct Distinct {
-    sets: Vec<GroupTable<VALUE_WORDS>>,
+    sets: Vec<Set>,
     found: Vec<u32>,
 }
 
+/// The distinct values of one item.
+#[derive(Debug)]
+struct Set {
+    narrow: GroupTable<NARROW>,
+    wide: GroupTable<WIDE>,
+}
+
 /// Whether a value was there before.
+#[derive(Clone, Copy)]
 enum Seen {
     New,
     Known,
@@ -262,34 +309,62 @@ enum Seen {
     Unsure,
 }
 
+impl Seen {
+    /// Counts it in a group's state.
+    #[inline(always)]
+    fn count(self, state: &mut [u64]) {
+        match self {
+            Self::New => state[0] += 1,
+            Self::Known => {}
+            Self::Unsure => state[1] += 1,
+        }
+    }
+}
+
+/// Adds values to a set; tells of each, by its place, whether it was there.
+fn add_values<const N: usize>(
+    set: &mut GroupTable<N>,
+    values: &[[u64; N]],
+    found: &mut Vec<u32>,
+    mut tell: impl FnMut(usize, Seen),
+) {
+    let mut next = set.len();
+    if next + values.len() <= MOST_DISTINCT {
+        set.groups(values, found);
+        for (number, &group) in found.iter().enumerate() {
+            // New ones are numbered as they come.
+            let seen = match group {
+                NO_GROUP => Seen::Unsure,
+                group if group as usize == next => Seen::New,
+                _ => Seen::Known,
+            };
+            next += usize::from(matches!(seen, Seen::New));
+            tell(number, seen);
+        }
+        return;
+    }
+    for (number, value) in values.iter().enumerate() {
+        let before = set.len();
+        if before >= MOST_DISTINCT && !set.has(value) {
+            tell(number, Seen::Unsure);
+            continue;
+        }
+        set.groups(&[*value], found);
+        let seen = match found[0] {
+            NO_GROUP => Seen::Unsure,
+            _ if set.len() > before => Seen::New,
+            _ => Seen::Known,
+        };
+        tell(number, seen);
+    }
+}
+
 impl Distinct {
     fn new(sets: usize, site: &Site) -> Self {
-        let set = || GroupTable::new(&[], site.seed, &site.limits);
+        let Site { seed, limits, .. } = site;
+        let set =
+            || Set { narrow: GroupTable::new(&[], *seed, limits), wide: GroupTable::new(&[], *seed, limits) };
         Self { sets: (0..sets).map(|_| set()).collect(), found: Vec::new() }
-    }
-
-    /// Counts a value of a row's group.
-    fn count(&mut self, set: usize, group: u64, value: [u64; VALUE_WORDS], state: &mut [u64]) {
-        match self.add(set, group, value) {
-            Seen::New => state[0] += 1,
-            Seen::Known => {}
-            Seen::Unsure => state[1] += 1,
-        }
-    }
-
-    fn add(&mut self, set: usize, group: u64, mut value: [u64; VALUE_WORDS]) -> Seen {
-        value[0] = group;
-        let values = &mut self.sets[set];
-        let before = values.len();
-        if before >= MOST_DISTINCT && !values.has(&value) {
-            return Seen::Unsure;
-        }
-        values.groups(&[value], &mut self.found);
-        match self.found[0] {
-            NO_GROUP => Seen::Unsure,
-            _ if values.len() > before => Seen::New,
-            _ => Seen::Known,
-        }
     }
 
     /// Counts another's values. `place` gets the number of a value's group there, and passes the group's
@@ -300,11 +375,29 @@ impl Distinct {
         plan: &Plan,
         mut place: impl FnMut(&mut dyn FnMut(&mut [u64], u64), u64),
     ) {
+        let Self { sets, found } = self;
         for item in &plan.items {
             let ItemKind::Distinct(set, _) = item.kind else { continue };
-            for value in other.sets[set].keys() {
-                place(&mut |state, group| self.count(set, group, *value, &mut state[item.at..]), value[0]);
-            }
+            let (ours, theirs) = (&mut sets[set], &other.sets[set]);
+            merge_values(&mut ours.narrow, &theirs.narrow, found, item.at, &mut place);
+            merge_values(&mut ours.wide, &theirs.wide, found, item.at, &mut place);
         }
+    }
+}
+
+fn merge_values<const N: usize>(
+    ours: &mut GroupTable<N>,
+    theirs: &GroupTable<N>,
+    found: &mut Vec<u32>,
+    at: usize,
+    place: &mut impl FnMut(&mut dyn FnMut(&mut [u64], u64), u64),
+) {
+    for value in theirs.keys() {
+        let count = &mut |state: &mut [u64], group: u64| {
+            let mut own = *value;
+            own[0] = group;
+            add_values(ours, &[own], found, |_, seen| seen.count(&mut state[at..]));
+        };
+        place(count, value[0]);
     }
 }
