@@ -11,7 +11,7 @@ pub struct PacketFields {
     pub time_ns: u64,
     /// Length that the IP header states (IPFIX octetDeltaCount), bytes.
     pub total_byte: u32,
-    /// Length of the frame on the wire without its check sequence, bytes; at least `total_byte`.
+    /// Length of the frame on the wire without its check sequence, bytes; at least `total_byte`, unless the key is of an inner packet whose rest is in later fragments.
     pub wire_byte: u32,
     /// Number of the frame among those that were received, measured or not: its low 32 bits, which
     /// [`Numbers`] completes.
