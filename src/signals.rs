@@ -11,8 +11,8 @@ pub(crate) const ENDS: [i32; 2] = [SIGINT, SIGTERM];
 /// Exit code if the user did not wait for the report (128 + SIGINT, as shells have it).
 const IMPATIENT: i32 = 130;
 
-/// Sets `stop` on any of the signals. Whoever asks twice does not want to wait for a report: once `may_end` is set, which may be
-/// the same flag, a signal ends the program at once.
+/// Sets `stop` on any of the signals. Once `may_end` is set, which may be the same flag, another signal ends the program at
+/// once, without a report.
 pub(crate) fn stop_on(
     signals: &[i32],
     stop: &Arc<AtomicBool>,

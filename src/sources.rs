@@ -68,12 +68,12 @@ pub(crate) fn open(
     filter.iter().flat_map(Filter::warnings).for_each(|line| say(&line));
     let burst = usize::from(options.burst);
     let mut sources: Vec<Box<dyn PacketSource>> = Vec::new();
-    for file in &files {
-        refuse_foreign(file)?;
-    }
     match &files[..] {
         [] => {}
-        [file] => sources.push(Box::new(CaptureSource::open(file, burst)?)),
+        [file] => {
+            refuse_foreign(file)?;
+            sources.push(Box::new(CaptureSource::open(file, burst)?));
+        }
         several => sources.push(Box::new(MergedSource::open(several, burst)?)),
     }
     for name in &options.interface {

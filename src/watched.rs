@@ -2,7 +2,7 @@
 
 use crate::standard_output::Reader;
 use flow::FlowRecord;
-use record::{Account, Delivery, RecordWriter};
+use record::{Account, Delivery, RecordWriter, records_written};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,6 +24,8 @@ pub(crate) struct Watched {
     /// Where it writes to standard output.
     reader: Option<Reader>,
     taken: u64,
+    /// Records of `taken` that its reader had got when it left.
+    read: Option<u64>,
     lost: Lost,
 }
 
@@ -35,7 +37,7 @@ impl Watched {
         reader: Option<Reader>,
         lost: &Lost,
     ) -> Self {
-        Self { writer, name, reader, taken: 0, lost: lost.clone() }
+        Self { writer, name, reader, taken: 0, read: None, lost: lost.clone() }
     }
 
     /// Whether the reader has left: nothing more is written.
@@ -49,7 +51,10 @@ impl Watched {
             return Ok(());
         }
         match call(self.writer.as_mut()) {
-            Err(error) if self.reader.as_ref().is_some_and(|reader| reader.takes(&error)) => Ok(()),
+            Err(error) if self.reader.as_ref().is_some_and(|reader| reader.takes(&error)) => {
+                self.read = Some(records_written(&error).unwrap_or(0));
+                Ok(())
+            }
             called => called,
         }
     }
@@ -89,19 +94,22 @@ impl RecordWriter for Watched {
         self.writer.size()
     }
 
+    /// What a reader that left did not get counts as dropped, and is no loss that is reported.
     fn finish(self: Box<Self>) -> io::Result<Delivery> {
-        if self.is_over() {
-            return Ok(Delivery::default());
+        let Self { writer, name, reader, taken, read, lost } = *self;
+        let left_after = |read: u64| Delivery { dropped: taken.saturating_sub(read), ..Delivery::default() };
+        if let Some(read) = read {
+            return Ok(left_after(read));
         }
-        let finished = self.writer.finish();
+        let had_left = reader.as_ref().is_some_and(Reader::has_left);
+        let finished = writer.finish();
         match &finished {
-            Ok(delivery) if self.taken != 0 && delivery.dropped >= self.taken => {
-                let line =
-                    format!("{}: all of its {} records were lost", self.name, notation::grouped(self.taken));
-                self.lost.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            Err(error) if reader.as_ref().is_some_and(|reader| reader.takes(error)) => {
+                return Ok(left_after(records_written(error).unwrap_or(0)));
             }
-            Err(error) if self.reader.as_ref().is_some_and(|reader| reader.takes(error)) => {
-                return Ok(Delivery::default());
+            Ok(delivery) if !had_left && taken != 0 && delivery.dropped >= taken => {
+                let line = format!("{name}: all of its {} records were lost", notation::grouped(taken));
+                lost.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             }
             _ => {}
         }

@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 use support::capture::{self, ETHERNET, Frame, Generated, Key};
 use support::output::{self, number, time};
 use support::program::{edison, run};
-use support::scratch::Scratch;
+use support::scratch::{Scratch, text};
 
 const SECOND: u64 = 1_000_000_000;
 /// A multiple of all windows here.
@@ -59,10 +59,6 @@ fn checked(scratch: &Scratch, arguments: &[&str], code: i32) -> (Vec<String>, Va
     let report: RunReport = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!(serde_json::to_string_pretty(&report).expect("JSON") + "\n", text);
     (lines, output::report(&path))
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
 }
 
 fn pcap(scratch: &Scratch, name: &str, frames: &[Frame]) -> PathBuf {

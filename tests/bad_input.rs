@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use support::capture::{self, ETHERNET, Frame};
 use support::output::{self, number};
 use support::program::{Ended, Running, edison, run};
-use support::scratch::Scratch;
+use support::scratch::{Scratch, text};
 use testbed::veth::{Veth, with_veth};
 
 const START: u64 = 1_700_000_000_000_000_000;
@@ -40,10 +40,6 @@ fn expect_report(path: &Path, measured: u64, received: u64) -> serde_json::Value
         "{packets}"
     );
     report
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
 }
 
 #[test]

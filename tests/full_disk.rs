@@ -11,11 +11,7 @@ use support::capture;
 use support::ipfix;
 use support::output::{self, list, number};
 use support::program::{edison, run};
-use support::scratch::Scratch;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a path of ASCII")
-}
+use support::scratch::{Scratch, text};
 
 /// The records that a reader finds in a file.
 fn readable(path: &Path, format: &str) -> u64 {

@@ -5,22 +5,12 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use support::capture::{self, ETHERNET, Frame};
 use support::output::{self, number};
-use support::program::{Ended, edison, run};
-use support::scratch::Scratch;
+use support::program::{call, edison, run};
+use support::scratch::{Scratch, text};
 
 const START: u64 = 1_700_000_000_000_000_000;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
-
-/// `edison` with these arguments.
-fn call(arguments: &[&str]) -> Ended {
-    run(edison().args(arguments))
-}
 
 /// A capture of seven flows with a hundred packets each.
 fn good(scratch: &Scratch) -> (String, Vec<Frame>) {

@@ -65,7 +65,7 @@ fn the_view_counts_on_before_the_first_window_ends() {
     let ended = running.wait().expect(0);
     let terminal = Terminal::showing(&ended.stdout, COLUMNS, ROWS);
     has_given_back(&terminal);
-    // The report says on the main screen what has come.
+    // The report on the main screen states what was received.
     let received = number_before(&terminal.lines(), " received = ").expect("a report");
     assert!(counts_of(&terminal).last().is_some_and(|&last| last <= received), "{received}");
 }
@@ -152,7 +152,7 @@ fn progress_is_erased_before_a_window_is_shown() {
     let is_progress =
         |line: &str| line.contains(" packets, ") && line.contains(" flows, ") && line.contains("pps");
     let mut written = 0;
-    // The line is drawn when nothing has come for a while; what was drawn shows with the next line feed.
+    // The progress line is drawn while the source is idle; the terminal's output contains it after the next line feed.
     for window in windows.chunks(100 * 76) {
         writer.write_all(window).expect("the program reads it");
         written += 1;

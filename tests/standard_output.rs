@@ -8,18 +8,10 @@ use std::path::Path;
 use std::process::Stdio;
 use support::capture::{self, ETHERNET};
 use support::output::{self, number};
-use support::program::{Ended, edison, run};
-use support::scratch::Scratch;
+use support::program::{call, edison};
+use support::scratch::{Scratch, text};
 
 const START: u64 = 1_700_000_000_000_000_000;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
-
-fn call(arguments: &[&str]) -> Ended {
-    run(edison().args(arguments))
-}
 
 #[test]
 fn a_text_is_no_capture() {
@@ -114,4 +106,12 @@ fn a_reader_that_has_seen_enough_ends_the_run_quietly() {
     let csv = scratch.path("flows.csv");
     let (code, said) = read_one_line(&[good, "--json", "--every", "7ms", "-w", text(&csv)]);
     assert!(code == Some(3) && said.contains("stopped before the end"), "{code:?} {said}");
+    // What the reader did not get is not counted as exported.
+    let json = scratch.path("report.json");
+    let (code, _) = read_one_line(&[&[good, "--report", text(&json)][..], &records].concat());
+    let flows = output::report(&json)["flows"].clone();
+    let [seen, exported, dropped] = ["seen", "exported", "dropped"].map(|name| number(&flows[name]));
+    assert!(code == Some(3) && exported + dropped == seen, "{flows}");
+    // A pipe and a reader hold some 100 KiB of lines, each of which has 50 bytes at least.
+    assert!(seen > 4_000 && exported < 4_000, "{flows}");
 }

@@ -196,8 +196,8 @@ fn tcp(from_a: bool, seq: u32, ack: u32, payload: usize) -> Vec<u8> {
     frame
 }
 
-/// A sender falls silent while its peer continues: what the peer acknowledges later is in no record of the sender's, whoever looks
-/// when, and in the run's sums always.
+/// A sender falls silent while its peer continues: what the peer acknowledges later is in no record of the sender's, whenever records
+/// are swept, and always in the run's sums.
 #[test]
 fn unseen_bytes_do_not_depend_on_bursts_and_cores() {
     let scratch = Scratch::new();

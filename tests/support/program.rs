@@ -50,6 +50,11 @@ impl Ended {
     }
 }
 
+/// Runs the program with these arguments.
+pub(crate) fn call(arguments: &[&str]) -> Ended {
+    run(edison().args(arguments))
+}
+
 /// Runs a command to its end.
 #[track_caller]
 pub(crate) fn run(command: &mut Command) -> Ended {

@@ -145,9 +145,9 @@ impl Lane {
 
     /// Bytes that this many parcels take.
     pub(crate) fn bytes(parcels: usize, burst: usize) -> usize {
-        let segments = 2 * (size_of::<packet::TcpSegment>() + size_of::<packet::OutOfOrder>());
+        let besides = 2 * (size_of::<packet::TcpSegment>() + size_of::<packet::OutOfOrder>());
         let packets =
-            size_of::<packet::KeyedPacket<KeyV4>>() + size_of::<packet::KeyedPacket<KeyV6>>() + segments;
+            size_of::<packet::KeyedPacket<KeyV4>>() + size_of::<packet::KeyedPacket<KeyV6>>() + besides;
         parcels * (size_of::<Parcel>() + burst * packets + 2 * size_of::<Box<Parcel>>())
     }
 

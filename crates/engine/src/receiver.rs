@@ -72,17 +72,6 @@ pub(crate) const EXPECTED: usize = 16;
 /// clock would end every record otherwise.
 const AHEAD_NS: u64 = 3_600_000_000_000;
 
-/// What [`Receiver::parse`] did with its frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Parsed {
-    /// It took all.
-    All,
-    /// The next one is not to be measured now.
-    Over,
-    /// The next one is ahead of stream time.
-    Ahead,
-}
-
 /// What is to be done with a frame whose time is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alert {
@@ -268,7 +257,9 @@ impl<'a> Receiver<'a> {
         if self.parsed() + rest.len() > self.room {
             self.flush(down);
         }
-        if let (Some(next), Some(held)) = (rest.frames().next(), self.held.take())
+        // Without a next frame it stays held.
+        if let Some(next) = rest.frames().next()
+            && let Some(held) = self.held.take()
             && !self.measure_ahead(held.burst(), next.time_ns, filter, down)
             && !self.is_past_end
         {
@@ -277,9 +268,9 @@ impl<'a> Receiver<'a> {
         while !rest.is_empty() && !self.is_past_end && !self.has_stopped {
             // Before the first frame there is no window: that frame opens one.
             let (part, _) = rest.split(self.open.map_or(1, |open| open.frames_left));
-            let (parsed, taken) = self.parse_part(part, filter, down);
+            let (is_ahead, taken) = self.parse_part(part, filter, down);
             rest = rest.split(taken).1;
-            if parsed == Parsed::Ahead && !self.has_stopped {
+            if is_ahead && !self.has_stopped {
                 let (ahead, others) = rest.split(1);
                 rest = match others.frames().next() {
                     None => {
@@ -297,15 +288,16 @@ impl<'a> Receiver<'a> {
         self.has_stopped.then(|| burst.split((frames - rest.len()) as u64).1)
     }
 
-    /// Parses frames of the open window, or the one that opens it, and passes on what should not wait. Gives how many it took.
+    /// Parses frames of the open window, or the one that opens it, and passes on what should not wait. Returns
+    /// whether the next frame is ahead of stream time, and how many it took.
     fn parse_part(
         &mut self,
         part: Burst<'_>,
         filter: Option<&Filter>,
         down: &mut impl Downstream,
-    ) -> (Parsed, u64) {
+    ) -> (bool, u64) {
         let before = self.received;
-        let parsed = match (filter, self.parser.is_plain()) {
+        let is_ahead = match (filter, self.parser.is_plain()) {
             (None, true) => self.parse::<true>(part, down, |_| true),
             (None, false) => self.parse::<false>(part, down, |_| true),
             (Some(filter), true) => self.parse::<true>(part, down, |frame| filter.matches(frame)),
@@ -315,7 +307,7 @@ impl<'a> Receiver<'a> {
         self.now = self.now.max(self.latest_ns);
         let taken = self.received - before;
         self.count_down(taken, down);
-        (parsed, taken)
+        (is_ahead, taken)
     }
 
     /// Measures a frame that is ahead of stream time, which follows it if the `next` one is ahead too; otherwise it counts in the open
@@ -369,7 +361,7 @@ impl<'a> Receiver<'a> {
         part: Burst<'_>,
         down: &mut impl Downstream,
         wanted: impl Fn(&Frame<'_>) -> bool,
-    ) -> Parsed {
+    ) -> bool {
         self.parser.number_near(self.received);
         if self.parsed() == 0 {
             self.burst_now = self.now;
@@ -377,7 +369,7 @@ impl<'a> Receiver<'a> {
         // Kept in registers: otherwise each costs a load and a store per packet.
         let (mut latest, mut backwards, mut pending) = (self.latest_ns, 0, 0);
         let mut rest = part;
-        let mut result = Parsed::All;
+        let mut is_ahead = false;
         'parsing: while !rest.is_empty() {
             let (frames, behind) = rest.split(EXPECTED as u64);
             rest = behind;
@@ -399,12 +391,9 @@ impl<'a> Receiver<'a> {
                             }
                             continue;
                         }
-                        Alert::Over => {
-                            result = Parsed::Over;
-                            break 'parsing;
-                        }
+                        Alert::Over => break 'parsing,
                         Alert::Ahead => {
-                            result = Parsed::Ahead;
+                            is_ahead = true;
                             break 'parsing;
                         }
                     }
@@ -427,7 +416,7 @@ impl<'a> Receiver<'a> {
         self.received += pending;
         self.backwards += backwards;
         self.latest_ns = latest;
-        result
+        is_ahead
     }
 
     /// Looks at a frame's time: whether it turns the window, is ahead of stream time, or is none.

@@ -75,7 +75,7 @@ impl MergedSource {
     /// Opens captures; `-` is standard input. At most `burst` frames come at once.
     ///
     /// # Errors
-    /// [`SourceError::Open`]: one does not exist or cannot be read.
+    /// [`SourceError::Open`]: one does not exist, cannot be read, or is a file and no capture.
     pub fn open(paths: &[String], burst: usize) -> Result<Self, SourceError> {
         let name = match paths {
             few if few.len() <= MOST_NAMES => few.join(" "),
@@ -104,18 +104,19 @@ impl MergedSource {
                 progress,
                 lost: None,
             });
-            // A regular file is read twice as far as its first frames: only these tell when its turn is. Standard input has one place
-            // to read from, also where a file is behind it.
+            // A regular file is read twice as far as its first frames: only these tell when its turn is. Standard input is not
+            // opened again: it shares its position with the shell's file.
             let input = &mut merged.inputs[number];
             let reopens = progress.total.is_some() && path != STANDARD_INPUT;
-            match input.source.as_mut().filter(|_| reopens).and_then(first_time) {
+            let first_ns = input.source.as_mut().filter(|_| reopens).map(first_time).transpose()?.flatten();
+            match first_ns {
                 Some(first_ns) => {
                     input.source = None;
                     merged.next.push(Reverse((first_ns, number)));
                 }
                 None => {
                     if reopens {
-                        // Empty, damaged or foreign: that is said in its turn.
+                        // Empty or damaged: that is said in its turn.
                         input.source = Some(CaptureSource::open(path, burst)?);
                     }
                     merged.unknown.push(number);
@@ -139,7 +140,7 @@ impl MergedSource {
             }
         }
         let Some(source) = &mut input.source else { return Polled::Ended };
-        (input.at, input.frames) = (0, std::mem::take(&mut input.frames));
+        input.at = 0;
         input.frames.clear();
         let polled = match source.rx_burst() {
             Ok(Poll::Burst(burst)) => {
@@ -211,15 +212,19 @@ impl MergedSource {
 }
 
 /// Time of a capture's first frame, if it has one.
-fn first_time(source: &mut CaptureSource) -> Option<u64> {
+///
+/// # Errors
+/// [`SourceError::Open`]: it is no capture.
+fn first_time(source: &mut CaptureSource) -> Result<Option<u64>, SourceError> {
     loop {
         match source.rx_burst() {
             Ok(Poll::Burst(burst)) => {
-                let time_ns = burst.frames().next()?.time_ns;
-                return Some(if time_ns == Frame::NO_TIME { 0 } else { time_ns });
+                let first = burst.frames().next();
+                return Ok(first.map(|frame| if frame.time_ns == Frame::NO_TIME { 0 } else { frame.time_ns }));
             }
             Ok(Poll::Idle) => {}
-            Ok(Poll::Ended) | Err(_) => return None,
+            Err(error @ SourceError::Open(_)) => return Err(error),
+            Ok(Poll::Ended) | Err(_) => return Ok(None),
         }
     }
 }

@@ -286,7 +286,7 @@ fn records_wait_for_a_collector_that_comes_later() {
         let given = records(2000);
         let mut writer = start(&format!("ipfix://127.0.0.1:{port}?rate=20k"));
         write(&mut *writer, &given);
-        // It has tried by then.
+        // Its first attempt has failed once there is a warning.
         let began = Instant::now();
         let mut warnings = Vec::new();
         while warnings.is_empty() {

@@ -339,11 +339,12 @@ impl<K: Key> FlowTable<K> {
             found[rare].set(self.take_rare(packet, arrived, found[rare].get(), numbers, sink));
             done = rare + 1;
         }
-        if let Some(last) = packets.last() {
-            let last_out_of_order =
-                batch.out_of_order.last().filter(|last| last.at + 1 == first + packets.len());
-            self.advance(last_out_of_order.map_or(last.fields.time_ns, |last| last.arrived_ns));
-        }
+        self.advance(match batch.out_of_order.last() {
+            None => latest,
+            Some(last) if last.at + 1 == first + packets.len() => last.arrived_ns,
+            // What is latest may be ahead of stream time.
+            Some(_) => packets.last().map_or(latest, |last| last.fields.time_ns),
+        });
     }
 
     /// Counts packets from number `at` on that only add to a flow in the slot where it was `found`. Returns

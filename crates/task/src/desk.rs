@@ -121,7 +121,7 @@ impl Desk {
         self.gone(worker)
     }
 
-    /// The answers of a window that is reported, with what is known of it by then: the packets lost in its time, `None` where a
+    /// The answers of a window, given the report of it: the packets lost during the window, `None` where a
     /// source cannot know, and whether it was watched as a whole. Windows come in order.
     pub fn report(&mut self, window: WindowId, reported: impl Into<Reported>) -> Vec<TaskAnswer> {
         // Windows that a failed receiver had not counted are in no report.

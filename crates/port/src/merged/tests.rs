@@ -92,10 +92,14 @@ fn one_damaged_file_leaves_the_others_whole() {
     std::fs::write(&cut, &bytes[..bytes.len() - 7]).expect("written");
     let foreign = folder.join("foreign.txt").to_str().expect("UTF-8").to_owned();
     std::fs::write(&foreign, "no capture").expect("written");
-    let (frames, error, warnings) = read(&[whole, cut, foreign], 16);
-    assert_eq!(frames, [(1, 1), (2, 2), (3, 2), (4, 1), (9, 1)]);
+    let cut_again = folder.join("again.pcap").to_str().expect("UTF-8").to_owned();
+    std::fs::copy(&cut, &cut_again).expect("copied");
+    let (frames, error, warnings) = read(&[whole.clone(), cut, cut_again], 16);
+    assert_eq!(frames, [(1, 1), (2, 2), (2, 2), (3, 2), (3, 2), (4, 1), (9, 1)]);
     let messages = [error.expect("an error").to_string(), warnings.join("\n")].join("\n");
-    assert!(messages.contains("cut.pcap") && messages.contains("foreign.txt"), "{messages}");
+    assert!(messages.contains("cut.pcap") && messages.contains("again.pcap"), "{messages}");
+    let refused = MergedSource::open(&[whole, foreign], 16).err().expect("an error");
+    assert!(matches!(&refused, SourceError::Open(text) if text.contains("foreign.txt")), "{refused}");
     let absent = MergedSource::open(&["absent.pcap".into(), "-".into()], 1).err().expect("an error");
     assert!(absent.to_string().contains("absent.pcap"), "{absent}");
     std::fs::remove_dir_all(folder).expect("removed");

@@ -123,7 +123,7 @@ fn merged_beyond_the_capacity_the_heaviest_stay() {
     kept.sort_by(|a, b| b.cmp(a));
     assert_eq!(kept, counts[..config.capacity]);
     let heavy = |counts: &Counts| counts.heavy_hitters(1).keys;
-    assert_eq!(heavy(&merged), heavy(&otherwise), "whoever is merged into whom");
+    assert_eq!(heavy(&merged), heavy(&otherwise), "in either order of merging");
     // Flows that were dropped find no room when they occur again.
     merged.update_burst(&stream.updates[..5_000]);
     for (key, estimate) in heavy(&merged) {
