@@ -37,13 +37,9 @@ const GROUP_FIGURES: &[Figure] = &[
     figure("total_count", "packets", true),
     figure("total_byte", "bytes", true),
 ];
-const SCANNER_FIGURES: &[Figure] = &[
+/// Of peers an answer has either column.
+const PEER_FIGURES: &[Figure] = &[
     figure("destinations", "destinations", false),
-    figure("flows", "flows", true),
-    figure("total_count", "packets", false),
-    figure("total_byte", "bytes", false),
-];
-const TARGET_FIGURES: &[Figure] = &[
     figure("sources", "sources", false),
     figure("flows", "flows", true),
     figure("total_count", "packets", false),
@@ -77,12 +73,12 @@ const STANDING: &[Standing] = &[
     Standing {
         query: "scanners",
         heading: "Scanners: sources that contact the most destinations",
-        figures: SCANNER_FIGURES,
+        figures: PEER_FIGURES,
     },
     Standing {
         query: "targets",
         heading: "Targets: destinations that the most sources contact",
-        figures: TARGET_FIGURES,
+        figures: PEER_FIGURES,
     },
 ];
 
