@@ -14,6 +14,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod derived;
 mod estimate;
 mod field;
 mod key;
@@ -21,17 +22,20 @@ mod loss_counts;
 mod protocol;
 mod record;
 mod row;
+mod service;
 mod statistic;
 mod usual_name;
 mod window;
 
+pub use derived::{DERIVED, Derived, DerivedField};
 pub use estimate::{Bounds, Estimate};
 pub use field::{Aggregation, FIELDS, Field, InformationElement, Part, Value};
 pub use key::FlowKey;
 pub use loss_counts::LossCounts;
-pub use protocol::protocol_name;
+pub use protocol::{protocol_name, protocol_names, protocol_number};
 pub use record::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
 pub use row::{NULL, RowValue, Rows, WindowRow};
+pub use service::{SERVICES, Service, service};
 pub use statistic::{Metric, Statistic, StatisticKind};
 pub use usual_name::usual_name;
 pub use window::WindowId;

@@ -37,6 +37,7 @@ mod feed;
 mod generation;
 mod past;
 mod planner;
+pub mod query;
 mod ranking;
 mod reported;
 mod row_desk;

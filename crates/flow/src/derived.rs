@@ -1,0 +1,153 @@
+//! Fields that queries compute from others.
+
+/// What a derived field is computed from, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Derived {
+    /// From the first packet's time to the last one's, nanoseconds.
+    Duration,
+    /// Packets per second of the duration; null where that is 0.
+    PacketRate,
+    /// Layer-3 bits per second of the duration; null where that is 0.
+    BitRate,
+    /// Layer-3 bytes of a packet, on average; null without packets.
+    BytesPerPacket,
+    /// The protocol's name, or its number as text.
+    ProtocolName,
+    /// The service's name ([`service`](crate::service())).
+    Service,
+    /// The source's or the destination's address.
+    Address,
+    /// The source's or the destination's port.
+    Port,
+    /// The 5-tuple without direction, the lesser endpoint first.
+    Conversation,
+}
+
+/// A derived field.
+#[derive(Clone, Copy, Debug)]
+pub struct DerivedField {
+    /// The name in queries.
+    pub name: &'static str,
+    /// What it is.
+    pub derived: Derived,
+    /// The name of its type, as `edison fields` prints it.
+    pub type_name: &'static str,
+    /// The unit; empty where there is none.
+    pub unit: &'static str,
+    /// Whether a row may have none.
+    pub nullable: bool,
+    /// The fields that it is computed from.
+    pub from: &'static [&'static str],
+    /// A description in one line.
+    pub meaning: &'static str,
+}
+
+impl DerivedField {
+    /// The derived field of this name, upper and lower case alike.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        DERIVED.iter().find(|field| field.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// All derived fields.
+pub const DERIVED: &[DerivedField] = &[
+    DerivedField {
+        name: "duration",
+        derived: Derived::Duration,
+        type_name: "uint64",
+        unit: "ns",
+        nullable: false,
+        from: &["stime", "ltime"],
+        meaning: "time from the first packet to the last",
+    },
+    DerivedField {
+        name: "pps",
+        derived: Derived::PacketRate,
+        type_name: "float64",
+        unit: "packets/s",
+        nullable: true,
+        from: &["total_count", "stime", "ltime"],
+        meaning: "packets per second of the duration; null where the duration is 0",
+    },
+    DerivedField {
+        name: "bps",
+        derived: Derived::BitRate,
+        type_name: "float64",
+        unit: "bits/s",
+        nullable: true,
+        from: &["total_byte", "stime", "ltime"],
+        meaning: "layer-3 bits per second of the duration; null where the duration is 0",
+    },
+    DerivedField {
+        name: "bytes_per_packet",
+        derived: Derived::BytesPerPacket,
+        type_name: "float64",
+        unit: "bytes",
+        nullable: true,
+        from: &["total_byte", "total_count"],
+        meaning: "layer-3 bytes per packet; null without packets",
+    },
+    DerivedField {
+        name: "protocol_name",
+        derived: Derived::ProtocolName,
+        type_name: "text",
+        unit: "",
+        nullable: false,
+        from: &["protocol"],
+        meaning: "name of the protocol; its number where it has none",
+    },
+    DerivedField {
+        name: "service",
+        derived: Derived::Service,
+        type_name: "text",
+        unit: "",
+        nullable: true,
+        from: &["protocol", "src_port", "dst_port"],
+        meaning: "name of the service by destination port, else by source port; null where neither has one",
+    },
+    DerivedField {
+        name: "addr",
+        derived: Derived::Address,
+        type_name: "address",
+        unit: "",
+        nullable: false,
+        from: &["src_addr", "dst_addr"],
+        meaning: "address of either end: a row is in the groups of both",
+    },
+    DerivedField {
+        name: "port",
+        derived: Derived::Port,
+        type_name: "uint16",
+        unit: "",
+        nullable: false,
+        from: &["src_port", "dst_port"],
+        meaning: "port of either end: a row is in the groups of both",
+    },
+    DerivedField {
+        name: "conversation",
+        derived: Derived::Conversation,
+        type_name: "text",
+        unit: "",
+        nullable: false,
+        from: &["src_addr", "dst_addr", "protocol", "src_port", "dst_port"],
+        meaning: "the 5-tuple without direction, the lesser endpoint first",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Field;
+
+    #[test]
+    fn derived_fields_have_names_of_their_own_and_known_sources() {
+        for field in DERIVED {
+            assert!(Field::named(field.name).is_none(), "{}", field.name);
+            assert!(field.from.iter().all(|name| Field::named(name).is_some()), "{}", field.name);
+            assert_eq!(
+                DerivedField::named(&field.name.to_uppercase()).map(|found| found.name),
+                Some(field.name)
+            );
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What a query over window rows requests, as data: the meaning is `docs/equery.md`'s, without names that the user defined, units
+//! and nodes, which the checker of query text resolves before.
+
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// A query over window rows: filter, group, aggregate, restrict, order, limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Query {
+    /// Its name, which its answers carry.
+    pub name: String,
+    /// Rows that are used; `None` for all. It has no aggregates.
+    pub filter: Option<Condition>,
+    /// How rows are grouped.
+    pub group: Grouping,
+    /// The columns of the answer.
+    pub columns: Vec<Item>,
+    /// Groups that are in the answer; `None` for all.
+    pub having: Option<Condition>,
+    /// What groups are ordered by, the first before the second. Without any, the largest by the first aggregate (of flows: the first
+    /// field that is summed) are first. Equal ones are in the order of their keys.
+    pub order: Vec<Order>,
+    /// Groups in the answer; `None` for [`MOST_GROUPS`].
+    pub limit: Option<usize>,
+    /// The time that one answer covers.
+    pub over: Over,
+}
+
+/// Groups in an answer without an explicit limit.
+pub const MOST_GROUPS: usize = 10_000;
+
+/// How rows are grouped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grouping {
+    /// All are one group, which is there without rows too.
+    All,
+    /// Each flow is a group: fields outside aggregates are the flow's own.
+    Flows,
+    /// By the values of fields.
+    By(Vec<GroupField>),
+}
+
+/// A field to group by, or whose values are counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupField {
+    /// A field of the field table or a derived one; `addr` and `port` are those of either direction, `conversation` is the key without
+    /// direction, the lesser endpoint first.
+    pub field: String,
+    /// Of an address: prefix lengths of IPv4 and IPv6.
+    pub prefix: Option<[u8; 2]>,
+}
+
+impl GroupField {
+    /// A whole field.
+    pub fn of(field: impl Into<String>) -> Self {
+        Self { field: field.into(), prefix: None }
+    }
+}
+
+/// A column of the answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// The column's name.
+    pub name: String,
+    /// Its value in each group.
+    pub value: Expression,
+}
+
+impl Item {
+    /// A value under a name.
+    pub fn new(name: impl Into<String>, value: Expression) -> Self {
+        Self { name: name.into(), value }
+    }
+
+    /// A field of the group under its own name.
+    pub fn field(field: &str) -> Self {
+        Self::new(field, Expression::Field(field.to_owned()))
+    }
+
+    /// The sum of a field under the field's own name.
+    pub fn sum(field: &str) -> Self {
+        Self::new(field, Expression::sum(field))
+    }
+
+    /// The number of rows, which are flows.
+    pub fn count(name: &str) -> Self {
+        Self::new(name, Expression::Aggregate(Aggregate::Count))
+    }
+
+    /// The number of distinct values of a field.
+    pub fn distinct(field: &str, name: &str) -> Self {
+        Self::new(name, Expression::Aggregate(Aggregate::CountDistinct(GroupField::of(field))))
+    }
+}
+
+/// A value of each row, or of each group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expression {
+    /// Of rows (in filters, inside aggregates, and of [`Grouping::Flows`]): a field, null where the row has none. Outside aggregates
+    /// otherwise: a field that is grouped by.
+    Field(String),
+    /// An integer, in the unit of what it is compared with: also a time (nanoseconds since the epoch), a protocol, a MAC address.
+    Integer(i64),
+    /// A number.
+    Float(f64),
+    /// A text: compared with fields that are texts.
+    Text(String),
+    /// Arithmetic; null if either side is, or the result is out of range. Integers stay integers except in a division.
+    Arithmetic(Box<Expression>, Operator, Box<Expression>),
+    /// Of a group: in columns, in `having` and in the order.
+    Aggregate(Aggregate),
+}
+
+impl Expression {
+    /// A field.
+    pub fn field(field: impl Into<String>) -> Self {
+        Self::Field(field.into())
+    }
+
+    /// The sum of a field.
+    pub fn sum(field: impl Into<String>) -> Self {
+        Self::Aggregate(Aggregate::Sum(Box::new(Self::field(field))))
+    }
+}
+
+/// An operator of arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operator {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`, of floating point numbers; null where the divisor is 0.
+    Divide,
+}
+
+/// What is computed of the rows of a group. Nulls are ignored; without any value, counts and sums are 0 and the others null.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aggregate {
+    /// The number of rows.
+    Count,
+    /// The number of distinct values of a field, exact up to one million in one query and window.
+    CountDistinct(GroupField),
+    /// The total.
+    Sum(Box<Expression>),
+    /// The least value.
+    Min(Box<Expression>),
+    /// The greatest value.
+    Max(Box<Expression>),
+    /// The mean.
+    Mean(Box<Expression>),
+    /// The standard deviation of the population.
+    Deviation(Box<Expression>),
+    /// The total per second of the time watched.
+    Rate(Box<Expression>),
+    /// The least value that this share (between 0 and 1) of the values does not exceed.
+    Quantile(Box<Expression>, f64),
+    /// Shannon's entropy of the values of a field, bits.
+    Entropy(GroupField, Weight),
+    /// The values of a field that weigh most, and what all others weigh.
+    Top(usize, GroupField, Weight),
+    /// The mean round-trip time of all round trips measured, nanoseconds.
+    MeanRoundTrip,
+}
+
+/// What a value weighs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weight {
+    /// The number of its rows.
+    Rows,
+    /// The total of a field that is a counter.
+    Sum(String),
+}
+
+/// What groups are ordered by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// The value, of a group; it need not be a column.
+    pub by: Expression,
+    /// Largest first. Nulls are last in either direction.
+    pub descending: bool,
+}
+
+/// A condition on a row or a group, by SQL's three-valued logic: a comparison with null is unknown, and rows and groups for which
+/// the condition is unknown are excluded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// All of them; true without any.
+    And(Vec<Condition>),
+    /// Any of them; false without any.
+    Or(Vec<Condition>),
+    /// The opposite.
+    Not(Box<Condition>),
+    /// Two values of one type; two fields that are addresses may be equal or not. A field `port` is that of either end: the condition
+    /// is true if it is for either.
+    Compare(Expression, Comparison, Expression),
+    /// An address field, or `addr` (either end), is in any of these prefixes; a whole address has all its bits.
+    InPrefixes(String, Vec<(IpAddr, u8)>),
+    /// A value is one of these integers or texts.
+    In(Expression, Vec<Expression>),
+    /// A text matches an SQL pattern: `%` is any text, `_` any character, letters of either case are equal.
+    Like(String, String),
+    /// There is no value.
+    IsNull(Expression),
+}
+
+impl Condition {
+    /// A field, compared with an integer.
+    pub fn compare(field: &str, comparison: Comparison, value: i64) -> Self {
+        Self::Compare(Expression::field(field), comparison, Expression::Integer(value))
+    }
+}
+
+/// How values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+/// The time that one answer covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Over {
+    /// One window of the run (`--every`).
+    Window,
+    /// The whole run: rows of one key are merged first, so that a flow is one row.
+    Run,
+    /// Windows of their own length, in which rows of one key are merged first.
+    Windows {
+        /// An answer each time that this has passed: a multiple of the run's windows, nanoseconds.
+        every_ns: u64,
+        /// The time that it covers, up to then: a multiple of `every_ns`.
+        over_ns: u64,
+    },
+}
