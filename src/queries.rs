@@ -1,7 +1,9 @@
 //! The queries whose answers the screen, `--json` and `--report` contain without a request.
 
 use packet::KeySpec;
-use task::rows::{Aggregate, Comparison, GroupField, Item, Literal, Order, Over, Predicate, RowQuery};
+use task::query::{
+    Aggregate, Comparison, Condition, Expression, GroupField, Item, Operator, Order, Over, Query,
+};
 
 /// What determines the standing queries.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +37,7 @@ const LOSSES: [&str; 9] = [
 const LOST: [&str; 3] = ["ploss_byte", "retrans_byte", "unseen_byte"];
 
 /// The queries.
-pub(crate) fn standing(asked: &StandingOptions) -> Vec<RowQuery> {
+pub(crate) fn standing(asked: &StandingOptions) -> Vec<Query> {
     let mut queries = Vec::new();
     if asked.of_windows {
         queries.extend(of(asked, Over::Window));
@@ -51,17 +53,17 @@ pub(crate) fn standing(asked: &StandingOptions) -> Vec<RowQuery> {
 
 /// What a stranger to the traffic wants to know first of a run, as far as the definition of flows tells it: who sends and receives,
 /// with whom, by which services, and who contacts many others or is contacted by many.
-fn overview(asked: &StandingOptions) -> impl Iterator<Item = RowQuery> + '_ {
+fn overview(asked: &StandingOptions) -> impl Iterator<Item = Query> + '_ {
     let by_bytes = |name, group: &[&str]| {
         let items = [Item::count("flows")].into_iter().chain(sums()).collect();
         ranking(asked, name, Over::Run, group.iter().copied().map(GroupField::of).collect(), items, 2)
     };
     let by_peers = |name, group, peers, peer: &str| {
-        let distinct =
-            Item { aggregate: Aggregate::CountDistinct(peer.to_owned()), name: String::from(peers) };
-        let items = [distinct, Item::count("flows")].into_iter().chain(sums()).collect();
+        let items: Vec<_> =
+            [Item::distinct(peer, peers), Item::count("flows")].into_iter().chain(sums()).collect();
+        let flows = items[1].value.clone();
         let mut query = ranking(asked, name, Over::Run, vec![GroupField::of(group)], items, 0);
-        query.order.push(Order { item: 1, descending: true });
+        query.order.push(Order::largest(flows));
         query
     };
     let has =
@@ -87,10 +89,10 @@ fn sums() -> [Item; 3] {
 }
 
 fn losses() -> impl Iterator<Item = Item> {
-    let round_trip = |name: &str, aggregate| Item { aggregate, name: name.to_owned() };
+    let least = Aggregate::Min(Box::new(Expression::field("rtt_min")));
     LOSSES.map(Item::sum).into_iter().chain([
-        round_trip("rtt_min", Aggregate::Min("rtt_min".to_owned())),
-        round_trip("rtt_avg", Aggregate::MeanRoundTrip),
+        Item::new("rtt_min", Expression::Aggregate(least)),
+        Item::new("rtt_avg", Expression::Aggregate(Aggregate::MeanRoundTrip)),
     ])
 }
 
@@ -101,20 +103,17 @@ fn ranking(
     group: Vec<GroupField>,
     items: Vec<Item>,
     by: usize,
-) -> RowQuery {
-    RowQuery {
-        name: name.to_owned(),
-        filter: None,
-        group,
-        items,
-        order: vec![Order { item: by, descending: true }],
+) -> Query {
+    Query {
+        order: vec![Order::largest(items[by].value.clone())],
         limit: Some(asked.top),
         over,
+        ..Query::new(name, group, items)
     }
 }
 
 /// Flows and losses, of windows or of the run.
-fn of(asked: &StandingOptions, over: Over) -> Vec<RowQuery> {
+fn of(asked: &StandingOptions, over: Over) -> Vec<Query> {
     let key = || asked.key.columns().map(GroupField::of).collect();
     let mut queries = Vec::new();
     if asked.top != 0 {
@@ -122,7 +121,7 @@ fn of(asked: &StandingOptions, over: Over) -> Vec<RowQuery> {
         queries.push(ranking(asked, "top_packets", over, key(), sums().into(), 0));
     }
     if asked.tracks_loss {
-        let all = RowQuery {
+        let all = Query {
             limit: None,
             order: Vec::new(),
             ..ranking(asked, "tcp_loss", over, Vec::new(), losses().collect(), 0)
@@ -130,19 +129,15 @@ fn of(asked: &StandingOptions, over: Over) -> Vec<RowQuery> {
         queries.push(all);
     }
     if asked.tracks_loss && asked.top != 0 {
-        let lost = Item {
-            aggregate: Aggregate::SumOf(LOST.map(str::to_owned).to_vec()),
-            name: "loss_byte".to_owned(),
-        };
-        let items = sums().into_iter().chain(losses()).chain([lost]).collect::<Vec<_>>();
+        let add = |sum, field| Expression::Arithmetic(Box::new(sum), Operator::Add, Box::new(field));
+        let all = LOST.map(Expression::field).into_iter().reduce(add);
+        let lost =
+            all.map(|all| Item::new("loss_byte", Expression::Aggregate(Aggregate::Sum(Box::new(all)))));
+        let items = sums().into_iter().chain(losses()).chain(lost).collect::<Vec<_>>();
         let last = items.len() - 1;
-        let any = |field: &&str| Predicate::Compare {
-            field: (*field).to_owned(),
-            comparison: Comparison::Greater,
-            value: Literal::Number(0),
-        };
-        let filter = Some(Predicate::Or(LOST.iter().map(any).collect()));
-        queries.push(RowQuery { filter, ..ranking(asked, "top_loss", over, key(), items, last) });
+        let any = |field: &&str| Condition::compare(field, Comparison::Greater, 0);
+        let filter = Some(Condition::Or(LOST.iter().map(any).collect()));
+        queries.push(Query { filter, ..ranking(asked, "top_loss", over, key(), items, last) });
     }
     queries
 }
@@ -174,7 +169,7 @@ mod tests {
 
     fn check(key: KeySpec, tracks_loss: bool) {
         let asked = StandingOptions { key, tracks_loss, top: 3, of_windows: true, of_run: true };
-        let site = Site { key, tracks_loss, seed: Seed::new(1), limits: Limits::new(1 << 20, 1) };
+        let site = Site { tracks_loss, ..Site::new(key, Seed::new(1), Limits::new(1 << 20, 1)) };
         let queries = standing(&asked);
         let planned = RowQueries::plan(Generation::default(), &queries, &site);
         assert!(planned.is_ok(), "{:?}", planned.err());

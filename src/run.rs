@@ -27,7 +27,7 @@ use packet::{KeyV4, KeyV6, Seed, Tunnel};
 use port::TimeBase;
 use port::wire::WireCounters;
 use record::{Anonymizer, Patience, RecordWriter, RowWindow, RowWriter, Selection};
-use report::{DesignReport, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
+use report::{Answer, DesignReport, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
 use signal_hook::consts::SIGHUP;
 use std::path::Path;
 use std::process::ExitCode;
@@ -79,7 +79,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
-    let control = Control::new(Arc::new(task_set(options, &config, show, tasks)?));
+    let control = Control::new(Arc::new(task_set(options, &config, &node, show, tasks)?));
     config.control = Some(control.clone());
     // The queues of a wire have one name.
     let mut names: Vec<String> = sources.iter().map(|source| source.name().to_owned()).collect();
@@ -116,7 +116,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     // Nothing is lost to anybody where the one who read the answers has left.
     let is_unread = reader.has_left() && !standard_output::writes_files(options);
     let mut verdict = Verdict::of(&outcome, are_captures && !is_unread);
-    let Reported { mut report, warnings, failed } = report(outcome, names, node);
+    let Reported { mut report, longer, warnings, failed } = report(outcome, names, node);
     // Through the screen, which may be drawing.
     warnings.into_iter().for_each(|line| screen.warning(line));
     let lost = lost.lines();
@@ -124,6 +124,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
         verdict.code = verdict.code.max(EARLY);
         verdict.lines.extend(lost);
     }
+    screen.answers(longer);
     let shown = screen.finish();
     report.design = parallel::report(&plan);
     report.wire = wire.map(|wire| wire_report(wire.total()));
@@ -220,6 +221,7 @@ fn writers(
 fn task_set(
     options: &RunOptions,
     config: &Config,
+    node: &str,
     show: Show,
     tasks: Option<Tasks>,
 ) -> Result<TaskSet, Failure> {
@@ -232,6 +234,11 @@ fn task_set(
     };
     let site = Site {
         key: config.key,
+        node: node.to_owned(),
+        window_ns: match config.every {
+            Every::Time(length) => Some(length),
+            Every::Packets(_) => None,
+        },
         tracks_loss: config.parts.loss,
         seed: config.seed,
         limits: config.limits.clone(),
@@ -326,6 +333,8 @@ impl Verdict {
 /// The report, what the user should know of outputs, and whether they failed.
 struct Reported {
     report: RunReport,
+    /// Answers of windows that the end of the run cut.
+    longer: Vec<Answer>,
     warnings: Vec<String>,
     failed: bool,
 }
@@ -333,7 +342,8 @@ struct Reported {
 fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> Reported {
     let ended = outcome.ended;
     let finished = outcome.records.finish();
-    let OutputsResult { exported, dropped, outputs, answers, unreported, warnings, faults } = finished;
+    let OutputsResult { exported, dropped, outputs, answers, longer, unreported, warnings, faults } =
+        finished;
     let failed = !faults.is_empty();
     let mut totals = engine::totals(None, &ended.totals);
     totals.node = Some(node.clone());
@@ -360,7 +370,7 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> Repor
         faults,
         answers_unlisted: 0,
     };
-    Reported { report, warnings, failed }
+    Reported { report, longer, warnings, failed }
 }
 
 fn wire_report(counters: WireCounters) -> WireReport {

@@ -52,6 +52,8 @@ pub(crate) struct Shown {
 
 enum Event {
     Window(Box<Window>),
+    /// Of windows that the end of the run cut.
+    Answers(Vec<Answer>),
     Warning(String),
 }
 
@@ -134,6 +136,14 @@ impl Screen {
         })
     }
 
+    /// Shows the answers of windows that the end of the run cut.
+    pub(crate) fn answers(&self, answers: Vec<Answer>) {
+        if let Some(events) = self.events.as_ref().filter(|_| !answers.is_empty()) {
+            // The thread ends after this half only; where it failed, `finish` says so.
+            let _ = events.send(Event::Answers(answers));
+        }
+    }
+
     /// Ends the thread, once the outlets are gone.
     pub(crate) fn finish(mut self) -> Shown {
         self.events = None;
@@ -192,6 +202,7 @@ impl Painter {
                     self.window(&window);
                     self.keep(*window);
                 }
+                Ok(Event::Answers(answers)) => self.longer(&answers),
                 Ok(Event::Warning(line)) => match &mut self.view {
                     Some(view) => view.note(line),
                     None => {
@@ -251,7 +262,7 @@ impl Painter {
             return view.window(window.clone());
         }
         let text = match self.show {
-            Show::Json => match json_lines(window) {
+            Show::Json => match json_lines(window.answers.iter().chain(&window.longer)) {
                 Ok(lines) => lines,
                 Err(error) => return self.shown.fault = Some(format!("window {}: {error}", window.index)),
             },
@@ -259,6 +270,21 @@ impl Painter {
             Show::Tasks => format!("{}\n", terminal::window_answers(window)),
             Show::Kept | Show::Nothing => return,
         };
+        self.print(&text);
+    }
+
+    /// Shows answers of windows that the end of the run cut.
+    fn longer(&mut self, answers: &[Answer]) {
+        self.leave_view();
+        let text = match self.show {
+            Show::Json => json_lines(answers.iter()).unwrap_or_default(),
+            Show::Tables | Show::Tasks => terminal::answers(answers),
+            Show::Kept | Show::Nothing => return,
+        };
+        self.print(&text);
+    }
+
+    fn print(&mut self, text: &str) {
         if self.reader.has_left() || self.shown.fault.is_some() {
             return;
         }
@@ -296,9 +322,9 @@ impl Painter {
 }
 
 /// An object for each answer, one per line.
-fn json_lines(window: &Window) -> serde_json::Result<String> {
+fn json_lines<'a>(answers: impl Iterator<Item = &'a Answer>) -> serde_json::Result<String> {
     let mut lines = String::new();
-    for answer in &window.answers {
+    for answer in answers {
         lines.push_str(&serde_json::to_string(answer)?);
         lines.push('\n');
     }

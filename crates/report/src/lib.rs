@@ -29,6 +29,7 @@ mod answer;
 mod column;
 mod counters;
 mod event;
+mod heaviest;
 mod integer;
 mod prefix;
 mod rfc3339;
@@ -41,8 +42,9 @@ mod window;
 
 pub use answer::{Account, Answer, Class, Rest, Status, TaskNote};
 pub use column::{Column, ColumnKind};
-pub use counters::{Counters, PacketCounts};
+pub use counters::{Counters, PacketCounts, coverage};
 pub use event::{Event, EventKind, Item};
+pub use heaviest::Heaviest;
 pub use prefix::network;
 pub use rfc3339::{format_time, parse_time};
 pub use run::{DesignReport, FlowCounts, OutputCounts, Rates, RunReport, WireReport};

@@ -18,6 +18,6 @@ pub use answer::answer;
 pub use flow::protocol_name;
 pub use live::{FirstWindow, Now, live_view};
 pub use notation::grouped;
-pub use report::{run_report, window_answers, window_report};
+pub use report::{answers, run_report, window_answers, window_report};
 pub use table::text_table;
 pub use totals::Totals;

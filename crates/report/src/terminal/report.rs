@@ -62,7 +62,12 @@ pub fn window_report(window: &Window) -> String {
         return line;
     }
     let totals = window.answer("totals").map(Totals::from_answer);
-    text(window_head(window)) + &tables(window.answers.iter(), totals.as_ref())
+    text(window_head(window)) + &tables(window.answers.iter(), totals.as_ref()) + &answers(&window.longer)
+}
+
+/// Answers of windows of their own, each with its time.
+pub fn answers(answers: &[Answer]) -> String {
+    answers.iter().map(|one| String::from("\n") + &answer(one, None, MOST_ROWS)).collect()
 }
 
 /// What lines say of a window.
