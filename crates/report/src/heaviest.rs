@@ -43,7 +43,7 @@ impl Serialize for Heaviest {
 }
 
 impl Heaviest {
-    /// Reads the members of an object. Texts that are addresses or prefixes are read as these.
+    /// Reads the members of an object. Texts that are numbers, addresses or prefixes are read as these.
     pub(crate) fn from_json(members: &Map<String, Json>) -> Option<Self> {
         let rest = members.get("rest")?.as_object()?;
         let entries = members.get("top")?.as_array()?.iter().map(|entry| {

@@ -123,10 +123,9 @@ impl Value {
         }
     }
 
-    /// Reads a value whose kind nothing tells: a text that is an address or a prefix is one.
+    /// Reads a value whose kind nothing tells: a text that is a number, an address or a prefix is one.
     pub(crate) fn guess(json: &Json) -> Option<Self> {
         let kinds = [ColumnKind::Unsigned, ColumnKind::Address, ColumnKind::Prefix, ColumnKind::Text];
-        let kinds = if json.is_string() { &kinds[1..] } else { &kinds[..1] };
         kinds.iter().find_map(|kind| Self::from_json(json, *kind).ok())
     }
 
