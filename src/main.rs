@@ -2,6 +2,7 @@
 
 mod alternate_screen;
 mod arguments;
+mod asked;
 mod bench;
 mod choices;
 mod cli;

@@ -1,5 +1,6 @@
 //! `edison run`: the main job.
 
+use crate::asked::Asked;
 use crate::cli::{RunOptions, TunnelChoice};
 use crate::exit::{self, EARLY, FAULT, Failure, say, say_error};
 use crate::machine;
@@ -39,11 +40,18 @@ use task::{Generation, TaskSet, Tasks};
 
 /// Measures what the options say.
 pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, Failure> {
+    let node = options.node.clone().unwrap_or_else(machine::host_name);
+    let asked = Asked::of(options, origins, &node)?;
+    // What queries need is as if it had been requested.
+    let options = &RunOptions {
+        loss: options.loss || asked.needs_loss,
+        every: asked.every.unwrap_or(options.every),
+        ..options.clone()
+    };
     let mut config = config(options);
     // The exporter's queue; the least of the memory has room for it.
     let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
     let _export_queue = options.export.is_some().then(queue).flatten();
-    let node = options.node.clone().unwrap_or_else(machine::host_name);
     let record_parts = parts::of_records(options, &config.parts);
     let selection = match &options.fields {
         Some(list) => Selection::parse(list, &record_parts)
@@ -68,7 +76,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
 
     // Who sets the length of windows of a replay wants to see them, unless they are written already.
-    let shows_windows = origins.has("every") && options.rows.is_none();
+    let shows_windows = origins.has("every") && options.rows.is_none() && options.per.is_none();
     let show = match (options.json, time_base) {
         _ if !standard_output.has_tables && tasks.is_some() => Show::Kept,
         _ if !standard_output.has_tables => Show::Nothing,
@@ -76,10 +84,11 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
         (false, TimeBase::Clock) => Show::Tables,
         (false, TimeBase::Packets) if tasks.is_some() => Show::Tasks,
         (false, TimeBase::Packets) if shows_windows => Show::Tables,
+        (false, TimeBase::Packets) if !asked.windows.is_empty() => Show::Tasks,
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
-    let control = Control::new(Arc::new(task_set(options, &config, &node, show, tasks)?));
+    let control = Control::new(Arc::new(task_set(options, &config, &asked, &node, show, tasks)?));
     config.control = Some(control.clone());
     // The queues of a wire have one name.
     let mut names: Vec<String> = sources.iter().map(|source| source.name().to_owned()).collect();
@@ -90,6 +99,8 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     signals::stop_on(&signals::ENDS, &stop, may_end)?;
     let setting = Setting {
         show,
+        is_asked: !asked.is_empty(),
+        per: options.per,
         time_base,
         sources: names.clone(),
         every: config.every,
@@ -221,16 +232,22 @@ fn writers(
 fn task_set(
     options: &RunOptions,
     config: &Config,
+    asked: &Asked,
     node: &str,
     show: Show,
     tasks: Option<Tasks>,
 ) -> Result<TaskSet, Failure> {
-    let asked = StandingOptions {
-        key: config.key,
-        tracks_loss: config.parts.loss,
-        top: options.top,
-        of_windows: matches!(show, Show::Json | Show::Tables),
-        of_run: !options.json || options.report.is_some(),
+    let (of_windows, of_run) =
+        (matches!(show, Show::Json | Show::Tables), !options.json || options.report.is_some());
+    let queries = match asked.is_empty() {
+        true => queries::standing(&StandingOptions {
+            key: config.key,
+            tracks_loss: config.parts.loss,
+            top: options.top,
+            of_windows,
+            of_run,
+        }),
+        false => asked.queries(of_windows, of_run),
     };
     let site = Site {
         key: config.key,
@@ -243,7 +260,7 @@ fn task_set(
         seed: config.seed,
         limits: config.limits.clone(),
     };
-    TaskSet::plan(Generation::default(), &queries::standing(&asked), tasks, &site).map_err(|refusals| {
+    TaskSet::plan(Generation::default(), &queries, tasks, &site).map_err(|refusals| {
         let lines = refusals.iter().map(|(query, refusal)| format!("{query}: {refusal}"));
         Failure::usage(lines.collect::<Vec<_>>().join("; "))
     })

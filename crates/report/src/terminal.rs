@@ -8,6 +8,7 @@ mod live;
 mod number;
 mod protocol;
 mod report;
+mod series;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,5 +20,6 @@ pub use flow::protocol_name;
 pub use live::{FirstWindow, Now, live_view};
 pub use notation::grouped;
 pub use report::{answers, run_report, window_answers, window_report};
+pub use series::Series;
 pub use table::text_table;
 pub use totals::Totals;

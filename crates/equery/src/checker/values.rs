@@ -213,7 +213,7 @@ impl Checker<'_, '_> {
         let has = |name: &str| {
             key.iter().any(|part| names::field_name(part.split('/').next().unwrap_or(part)) == name)
         };
-        let lacking = read.copied().find(|name| !has(name))?;
+        let Some(lacking) = read.copied().find(|name| !has(name)) else { return Some(()) };
         let message = format!("'{}' is not in the flow key, which is {}", field.name, key.join(","));
         let help = format!("add {lacking} to --key");
         self.diagnostics.error_with_help("not_in_key", span, message, help);

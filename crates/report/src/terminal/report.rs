@@ -93,15 +93,22 @@ pub(super) fn window_head(window: &Window) -> Vec<String> {
 
 /// One window of a replay on a terminal: the answers that are not in the report at the end.
 pub fn window_answers(window: &Window) -> String {
+    let is_own = |answer: &Answer| !layout::is_standing(&answer.query);
     if let Some(line) = empty(window) {
-        return line;
+        return if window.answers.iter().any(is_own) { line + "\n" } else { String::new() };
     }
     let totals = window.answer("totals").map(Totals::from_answer);
     let watched = window.watched.unwrap_or(window.span);
     let packets = grouped(window.packets.received);
-    let own = window.answers.iter().filter(|answer| !layout::is_standing(&answer.query));
+    let own: Vec<_> = window.answers.iter().filter(|answer| !layout::is_standing(&answer.query)).collect();
+    let longer = answers(&window.longer);
+    if own.is_empty() {
+        return longer;
+    }
     format!("window    {}: {packets} packets, {}\n", window.index, when(watched))
-        + &tables(own, totals.as_ref())
+        + &tables(own.into_iter(), totals.as_ref())
+        + &longer
+        + "\n"
 }
 
 /// A run of empty windows in one line.
