@@ -129,6 +129,7 @@ impl LongWindows {
             length.next.get_or_insert(first);
             let before = Span { start_ns: begun, end_ns: window.span.start_ns };
             length.answer_until(window.span.start_ns, plans, site, before, &mut answers);
+            length.pass_empty(plans, &mut answers);
             let account = &mut length.pane(window.span.start_ns, plans, site).account;
             let own = Sum {
                 received: window.received,

@@ -1,5 +1,8 @@
 //! Queries against sums that the tests make of the rows with their own `BTreeMap`s.
 
+mod aggregates;
+mod long_windows;
+
 use super::*;
 use crate::Generation;
 use crate::query::{
@@ -118,6 +121,7 @@ fn blocks(rows: &[Plain]) -> (Rows<KeyV4>, Rows<KeyV6>) {
 
 fn site(memory: usize) -> Site {
     Site {
+        node: "here".to_owned(),
         window_ns: Some(10),
         tracks_loss: true,
         ..Site::new(KeySpec::FIVE_TUPLE, Seed::new(7), Limits::new(memory, usize::MAX))
