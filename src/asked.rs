@@ -5,23 +5,9 @@ use crate::exit::{Failure, say};
 use crate::origin::Origins;
 use engine::Every;
 use equery::{Checked, Options, Source, Standing};
+use report::terminal::is_own_query;
 use std::io::IsTerminal;
 use task::query::{Grouping, Over, Query};
-
-/// Names of the queries that the program asks by itself.
-const OWN_NAMES: [&str; 11] = [
-    "totals",
-    "top_bytes",
-    "top_packets",
-    "top_loss",
-    "hosts",
-    "conversations",
-    "ports",
-    "protocols",
-    "scanners",
-    "targets",
-    "tcp_loss",
-];
 
 /// The user's queries.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +61,7 @@ impl Asked {
         let mut refused = Vec::new();
         for query in &checked.queries {
             let label = &query.label;
-            if OWN_NAMES.contains(&label.as_str()) || known(label) {
+            if is_own_query(label) || known(label) {
                 refused.push(format!("the name {label} is taken; give the query another one"));
             }
             refused.extend(

@@ -243,7 +243,7 @@ pub(crate) struct RunOptions {
     /// Begin a new record for a flow that is this old, or off
     #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "TIME", env = "EDISON_ACTIVE_TIMEOUT", hide_env = true, default_value = "30min", value_parser = notation::timeout_ns)]
     pub(crate) active_timeout: u64,
-    /// Put both directions of a flow into one record (RFC 5103)
+    /// Put both directions of a flow into one record (RFC 5103), and show both of each conversation
     #[arg(help_heading = RECORDS, hide_short_help = true, long, env = "EDISON_BIFLOW", hide_env = true, value_parser = BoolishValueParser::new())]
     pub(crate) biflow: bool,
     /// Statistics of the interleaving gap, the frames received between two packets of a flow: mean,stddev,p50,p99.9

@@ -12,6 +12,8 @@ pub(crate) struct StandingOptions {
     pub(crate) key: KeySpec,
     /// Losses are tracked.
     pub(crate) tracks_loss: bool,
+    /// Both directions are shown together.
+    pub(crate) biflow: bool,
     /// Rows of an answer; without any there are no rankings.
     pub(crate) top: usize,
     /// Answers of each window are shown.
@@ -70,11 +72,10 @@ fn overview(asked: &StandingOptions) -> impl Iterator<Item = Query> + '_ {
         |members: &[&str]| members.iter().all(|member| asked.key.columns().any(|column| column == *member));
     let addresses = has(&["src_addr", "dst_addr"]);
     let [source, destination] = ["src_addr", "dst_addr"].map(|member| asked.key.prefix_lengths(member));
-    let are_whole = [source, destination] == [Some([32, 128]); 2];
     let ports = has(&["src_port", "dst_port", "protocol"]);
     [
         (addresses && source == destination, by_bytes("hosts", &["addr"])),
-        (are_whole && ports, by_bytes("conversations", &["conversation"])),
+        (have_conversations(&asked.key), conversations(asked, Over::Run)),
         (ports, by_bytes("ports", &["protocol", "port"])),
         (has(&["protocol"]), by_bytes("protocols", &["protocol"])),
         (addresses, by_peers("scanners", "src_addr", "destinations", "dst_addr")),
@@ -82,6 +83,38 @@ fn overview(asked: &StandingOptions) -> impl Iterator<Item = Query> + '_ {
     ]
     .into_iter()
     .filter_map(|(is_possible, query)| is_possible.then_some(query))
+}
+
+/// Whether keys are whole 5-tuples at least.
+fn have_conversations(key: &KeySpec) -> bool {
+    let has = |member: &str| key.columns().any(|column| column == member);
+    let is_whole = |member: &str| key.prefix_lengths(member) == Some([32, 128]);
+    ["src_addr", "dst_addr"].into_iter().all(is_whole)
+        && ["src_port", "dst_port", "protocol"].into_iter().all(has)
+}
+
+/// Conversations: with `--biflow`, also what each direction has of them.
+fn conversations(asked: &StandingOptions, over: Over) -> Query {
+    let one = || Box::new(Expression::Integer(1));
+    let is_forward = Expression::field("forward");
+    let is_reverse = Expression::Arithmetic(one(), Operator::Subtract, Box::new(is_forward.clone()));
+    let directed = |name: &str, field: &str, is_it: &Expression| {
+        let of = Expression::Arithmetic(
+            Box::new(Expression::field(field)),
+            Operator::Multiply,
+            Box::new(is_it.clone()),
+        );
+        Item::new(name, Expression::Aggregate(Aggregate::Sum(Box::new(of))))
+    };
+    let directions = [
+        directed("forward_count", "total_count", &is_forward),
+        directed("reverse_count", "total_count", &is_reverse),
+        directed("forward_byte", "total_byte", &is_forward),
+        directed("reverse_byte", "total_byte", &is_reverse),
+    ];
+    let directions = directions.into_iter().filter(|_| asked.biflow);
+    let items = [Item::count("flows")].into_iter().chain(sums()).chain(directions).collect();
+    ranking(asked, "conversations", over, vec![GroupField::of("conversation")], items, 2)
 }
 
 fn sums() -> [Item; 3] {
@@ -116,7 +149,9 @@ fn ranking(
 fn of(asked: &StandingOptions, over: Over) -> Vec<Query> {
     let key = || asked.key.columns().map(GroupField::of).collect();
     let mut queries = Vec::new();
-    if asked.top != 0 {
+    if asked.top != 0 && asked.biflow && over == Over::Window && have_conversations(&asked.key) {
+        queries.push(conversations(asked, over));
+    } else if asked.top != 0 {
         queries.push(ranking(asked, "top_bytes", over, key(), sums().into(), 1));
         queries.push(ranking(asked, "top_packets", over, key(), sums().into(), 0));
     }
@@ -168,7 +203,8 @@ mod tests {
     }
 
     fn check(key: KeySpec, tracks_loss: bool) {
-        let asked = StandingOptions { key, tracks_loss, top: 3, of_windows: true, of_run: true };
+        let asked =
+            StandingOptions { key, tracks_loss, biflow: false, top: 3, of_windows: true, of_run: true };
         let site = Site { tracks_loss, ..Site::new(key, Seed::new(1), Limits::new(1 << 20, 1)) };
         let queries = standing(&asked);
         let planned = RowQueries::plan(Generation::default(), &queries, &site);

@@ -243,6 +243,7 @@ fn task_set(
         true => queries::standing(&StandingOptions {
             key: config.key,
             tracks_loss: config.parts.loss,
+            biflow: config.parts.biflow,
             top: options.top,
             of_windows,
             of_run,

@@ -77,9 +77,11 @@ fn derived(field: &DerivedField) -> FieldInfo {
         Derived::Address => Kind::Address,
         Derived::Port => Kind::Port,
         Derived::ProtocolName | Derived::Service | Derived::Conversation => Kind::Text,
-        Derived::Duration | Derived::PacketRate | Derived::BitRate | Derived::BytesPerPacket => {
-            Kind::Number(Unit::named(field.unit))
-        }
+        Derived::Duration
+        | Derived::PacketRate
+        | Derived::BitRate
+        | Derived::BytesPerPacket
+        | Derived::Forward => Kind::Number(Unit::named(field.unit)),
     };
     FieldInfo {
         name: field.name.to_owned(),

@@ -17,6 +17,7 @@ mod totals;
 
 pub use answer::answer;
 pub use flow::protocol_name;
+pub use layout::is_own_query;
 pub use live::{FirstWindow, Now, live_view};
 pub use notation::grouped;
 pub use report::{answers, run_report, window_answers, window_report};

@@ -1,6 +1,7 @@
 //! Evaluates a program over a batch of rows, with the kernels of Apache Arrow.
 
 use super::batch::Batch;
+use super::keyed::lesser;
 use super::program::{Constant, Member, Names, Network, Node, NodeId, Program, Type};
 use crate::query::{Comparison, Operator};
 use arrow_arith::{boolean, numeric};
@@ -116,6 +117,8 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
                 let times = batch.column(RowValue::First).iter().zip(batch.column(RowValue::Last));
                 unsigned(times.map(|(first, last)| last.saturating_sub(*first)).collect())
             }
+            // Between an endpoint and itself there is one direction.
+            Node::Forward => each(&|key| (lesser(*key) == *key).into()),
             Node::Name(Names::Protocol) => each(&|key| key.protocol().into()),
             Node::Name(Names::Service) => {
                 let service = |key: &K| {

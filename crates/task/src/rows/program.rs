@@ -98,6 +98,8 @@ pub(crate) enum Node {
     Column(RowValue),
     Member(Member),
     Duration,
+    /// 1 where the source is the lesser endpoint, else 0.
+    Forward,
     Name(Names),
     Constant(Constant),
     Cast(NodeId, Type),
@@ -213,6 +215,7 @@ impl Program {
                 let (bytes, packets) = (self.column(RowValue::Bytes), self.column(packets));
                 self.arithmetic(bytes, Operator::Divide, packets)
             }
+            Derived::Forward => self.add(Node::Forward, Type::Unsigned),
             Derived::ProtocolName => self.add(Node::Name(Names::Protocol), Type::Name(Names::Protocol)),
             Derived::Service => self.add(Node::Name(Names::Service), Type::Name(Names::Service)),
             Derived::Address | Derived::Port | Derived::Conversation => {
