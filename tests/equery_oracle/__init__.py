@@ -1,0 +1,1 @@
+"""Checks Equery's answers against DuckDB over the packets of captures; `scripts/equery-oracle` runs it."""
