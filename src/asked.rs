@@ -213,15 +213,6 @@ fn greatest_divisor(one: u64, other: u64) -> u64 {
     }
 }
 
-/// `NAME=VALUE` of `--set`.
-pub(crate) fn variable(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("a variable is NAME=VALUE, as K1=10K")?;
-    match (name.trim(), value.trim()) {
-        ("", _) | (_, "") => Err("a variable is NAME=VALUE, as K1=10K".to_owned()),
-        (name, value) => Ok((name.to_owned(), value.to_owned())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,13 +237,5 @@ mod tests {
     fn windows_are_divided_by_all_lengths() {
         assert_eq!([10, 4, 60].into_iter().fold(10, greatest_divisor), 2);
         assert_eq!(greatest_divisor(10, 60), 10);
-    }
-
-    #[test]
-    fn variables_have_a_name_and_a_value() {
-        assert_eq!(variable("K1=10K"), Ok(("K1".to_owned(), "10K".to_owned())));
-        for wrong in ["", "K1", "=1", "K1="] {
-            assert!(variable(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::choices::{self, completed};
 use crate::names;
 use crate::quantity;
+use crate::variable::variable;
 use clap::builder::{BoolishValueParser, StringValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use engine::{Cores, Design, Every, Split, State};
@@ -179,7 +180,7 @@ pub(crate) struct RunOptions {
     #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "TIME", env = "EDISON_PER", hide_env = true, value_parser = notation::duration)]
     pub(crate) per: Option<Duration>,
     /// A variable of queries, as K1=10K
-    #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "NAME=VALUE", env = "EDISON_SET", hide_env = true, value_delimiter = ' ', value_parser = crate::asked::variable)]
+    #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "NAME=VALUE", env = "EDISON_SET", hide_env = true, value_delimiter = ' ', value_parser = variable)]
     pub(crate) set: Vec<(String, String)>,
     /// Which header of a tunnelled packet is measured
     #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "WHICH", env = "EDISON_TUNNEL", hide_env = true, default_value = "outer")]

@@ -32,6 +32,7 @@ mod sources;
 mod standard_output;
 mod tasks;
 mod usage;
+mod variable;
 mod watched;
 mod wording;
 

@@ -75,8 +75,7 @@ fn each_planted_event_is_found_by_a_query() {
         b"flood: select dst_addr, count(src_addr) as sources, sum(total_count) as packets groupby dst_addr
                  having sources > MANY order by sources desc limit 3;
           scan: select src_addr, count(dst_addr) as targets groupby src_addr having targets > MANY;
-          elephant: select src_addr, src_port, dst_addr, total_byte where total_byte > 1M order by total_byte desc limit 1;"
-            .to_vec(),
+          elephant: select src_addr, src_port, dst_addr, total_byte where total_byte > 1M order by total_byte desc limit 1;",
     );
     let report_path = scratch.path("report.json");
     let mut command = edison();

@@ -1,7 +1,11 @@
 //! One value of an answer.
 
+mod heaviest;
+
+pub use heaviest::Heaviest;
+
 use crate::rfc3339::{format_time, parse_time};
-use crate::{ColumnKind, Heaviest, integer, prefix};
+use crate::{ColumnKind, integer, prefix};
 use flow::FlowKey;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

@@ -32,7 +32,7 @@ pub(super) struct Answers {
     /// When the run was watched.
     watched: Option<Span>,
     /// Windows of other lengths, of the sets that some rows have come for, the oldest first.
-    long: BTreeMap<Generation, (Arc<TaskSet>, LongWindows)>,
+    long: BTreeMap<Generation, LongWindows>,
 }
 
 /// What the rows of a window gave so far.
@@ -99,7 +99,7 @@ impl Answers {
         open.partials.add_v6(open.set.rows(), v6, scratch);
         open.count(desk, v4, v6);
         if let Some(windows) = long_windows(long, &open.set) {
-            windows.add(open.set.rows(), start_ns, v4, v6);
+            windows.add(start_ns, v4, v6);
         }
         if let (Some(run), RunRows::OfWindows) = (run, run_rows) {
             run.add_v4(v4);
@@ -187,8 +187,8 @@ impl Answers {
         self.watched = Some(Span { start_ns: begun, end_ns: closed.watched.end_ns });
         let mut answers = Vec::new();
         let later = self.long.split_off(&set.generation());
-        for (set, mut windows) in std::mem::replace(&mut self.long, later).into_values() {
-            answers.extend(windows.end(set.rows()));
+        for mut windows in std::mem::replace(&mut self.long, later).into_values() {
+            answers.extend(windows.end());
         }
         if let Some(windows) = long_windows(&mut self.long, set) {
             let account = WindowAccount {
@@ -199,7 +199,7 @@ impl Answers {
                 refused_rows: closed.refused_rows,
                 outside: closed.unplaced,
             };
-            answers.extend(windows.close(set.rows(), &account));
+            answers.extend(windows.close(&account));
         }
         self.signed(answers)
     }
@@ -207,7 +207,7 @@ impl Answers {
     /// The answers of windows of other lengths that the end of the run cuts.
     pub(super) fn end_long(&mut self) -> Vec<Answer> {
         let sets = std::mem::take(&mut self.long).into_values();
-        let answers = sets.flat_map(|(set, mut windows)| windows.end(set.rows())).collect();
+        let answers = sets.flat_map(|mut windows| windows.end()).collect();
         let mut answers = self.signed(answers);
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
         answers
@@ -282,11 +282,11 @@ impl Answers {
 
 /// The state of a set's windows of other lengths; `None` if it has none.
 fn long_windows<'a>(
-    long: &'a mut BTreeMap<Generation, (Arc<TaskSet>, LongWindows)>,
+    long: &'a mut BTreeMap<Generation, LongWindows>,
     set: &Arc<TaskSet>,
 ) -> Option<&'a mut LongWindows> {
-    let begin = || (Arc::clone(set), set.rows().long_windows());
-    set.rows().has_long_windows().then(|| &mut long.entry(set.generation()).or_insert_with(begin).1)
+    let begin = || set.rows().long_windows();
+    set.rows().has_long_windows().then(|| long.entry(set.generation()).or_insert_with(begin))
 }
 
 /// However this thread ends, receivers stop waiting for its answers.

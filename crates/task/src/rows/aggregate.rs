@@ -1,6 +1,6 @@
 //! Aggregates of groups: what each keeps of the rows of a group, as words of the group's state.
 
-use super::evaluate::{float_of_order, signed_of_order};
+use super::input::{float_of_order, signed_of_order};
 use super::program::{NodeId, Type};
 use super::scalar::Scalar;
 use flow::NULL;

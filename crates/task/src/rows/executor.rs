@@ -14,6 +14,7 @@ use crate::{Generation, OtherGeneration};
 use flow::Rows;
 use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Span};
+use std::sync::Arc;
 
 /// Queries over window rows, ready for the rows of a site: one set of them, of one generation.
 #[derive(Clone, Debug)]
@@ -22,7 +23,7 @@ pub struct RowQueries {
     site: Site,
     window: PlanSet,
     run: PlanSet,
-    long: Vec<LongPlans>,
+    long: Arc<[LongPlans]>,
 }
 
 impl RowQueries {
@@ -93,12 +94,7 @@ impl RowQueries {
 
     /// The state of windows of other lengths than the run's, before the first one.
     pub fn long_windows(&self) -> LongWindows {
-        LongWindows::new(self.long.len())
-    }
-
-    /// The plans for windows of other lengths.
-    pub(crate) fn long(&self) -> (&[LongPlans], &Site) {
-        (&self.long, &self.site)
+        LongWindows::new(Arc::clone(&self.long), self.site.clone())
     }
 
     /// The answers of windows without a packet, one for each query of single windows.

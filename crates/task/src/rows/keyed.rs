@@ -2,8 +2,8 @@
 //! addresses.
 
 use super::batch::Batch;
-use super::evaluate::Input;
 use super::grouping::{MOST_EXTRAS, Parts};
+use super::input::Input;
 use super::site::Site;
 use flow::{FlowKey, NULL};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};

@@ -4,7 +4,6 @@
 
 use super::answer::{Covered, Unplaced};
 use super::batch::Batch;
-use super::executor::RowQueries;
 use super::merged::MergedRows;
 use super::plan_set::PlanSet;
 use super::refusal::Refusal;
@@ -14,6 +13,7 @@ use flow::Rows;
 use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Span, Status};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Queries over windows of one length.
 #[derive(Clone, Debug)]
@@ -84,8 +84,10 @@ struct Pane {
 }
 
 /// The panes of all lengths.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LongWindows {
+    plans: Arc<[LongPlans]>,
+    site: Site,
     lengths: Vec<Length>,
     /// When watching began.
     begun: Option<u64>,
@@ -104,14 +106,15 @@ struct Length {
 }
 
 impl LongWindows {
-    pub(crate) fn new(lengths: usize) -> Self {
-        Self { lengths: (0..lengths).map(|_| Length::default()).collect(), begun: None, watched_until: 0 }
+    pub(crate) fn new(plans: Arc<[LongPlans]>, site: Site) -> Self {
+        let lengths = plans.iter().map(|_| Length::default()).collect();
+        Self { plans, site, lengths, begun: None, watched_until: 0 }
     }
 
     /// Takes rows of a window of the run, which begins at this time.
-    pub fn add(&mut self, queries: &RowQueries, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
-        let (plans, site) = queries.long();
-        for (length, plans) in self.lengths.iter_mut().zip(plans) {
+    pub fn add(&mut self, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
+        let Self { plans, site, lengths, .. } = self;
+        for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let pane = length.pane(start_ns, plans, site);
             pane.rows.add_v4(v4);
             pane.rows.add_v6(v6);
@@ -120,11 +123,11 @@ impl LongWindows {
 
     /// Takes the account of a window of the run, all rows of which have come; returns the answers of the windows that end with it or
     /// ended before it.
-    pub fn close(&mut self, queries: &RowQueries, window: &WindowAccount) -> Vec<Answer> {
-        let (plans, site) = queries.long();
-        let begun = *self.begun.get_or_insert(window.watched.start_ns);
+    pub fn close(&mut self, window: &WindowAccount) -> Vec<Answer> {
+        let Self { plans, site, lengths, begun, .. } = self;
+        let begun = *begun.get_or_insert(window.watched.start_ns);
         let mut answers = Vec::new();
-        for (length, plans) in self.lengths.iter_mut().zip(plans) {
+        for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let first = window.span.start_ns / plans.every_ns * plans.every_ns;
             length.next.get_or_insert(first);
             let before = Span { start_ns: begun, end_ns: window.span.start_ns };
@@ -149,18 +152,18 @@ impl LongWindows {
     }
 
     /// The answers of the windows that have not ended, and no state.
-    pub fn end(&mut self, queries: &RowQueries) -> Vec<Answer> {
-        let (plans, site) = queries.long();
+    pub fn end(&mut self) -> Vec<Answer> {
+        let Self { plans, site, lengths, begun, watched_until } = self;
         let mut answers = Vec::new();
-        let Some(begun) = self.begun.take() else { return answers };
-        let watched = Span { start_ns: begun, end_ns: self.watched_until };
-        for (length, plans) in std::mem::take(&mut self.lengths).iter_mut().zip(plans) {
+        let Some(begun) = begun.take() else { return answers };
+        let watched = Span { start_ns: begun, end_ns: *watched_until };
+        for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             if let Some((&last, _)) = length.panes.iter().rev().find(|(_, pane)| pane.account.is_some()) {
                 length.answer_until(last.saturating_add(plans.every_ns), plans, site, watched, &mut answers);
             }
             length.pass_empty(plans, &mut answers);
+            *length = Length::default();
         }
-        self.lengths = plans.iter().map(|_| Length::default()).collect();
         answers
     }
 }

@@ -1,8 +1,8 @@
 //! The order of groups in an answer.
 
 use super::aggregate::{Kind, PlannedAggregate};
-use super::evaluate::Input;
 use super::group_value::{Group, GroupValue};
+use super::input::Input;
 use super::plan::{OrderBy, Plan, PlannedOrder};
 use super::program::Type;
 use super::scalar::Scalar;

@@ -1,10 +1,10 @@
 //! The values of groups of which quantiles are asked: all of them, so that quantiles are exact.
 
-use super::evaluate::Input;
+use super::input::{self, Input};
+use super::owners::Owners;
 use super::program::Type;
 use super::scalar::Scalar;
-use super::values::Owners;
-use super::{evaluate, site::Site};
+use super::site::Site;
 use summary::Lease;
 
 /// The values of all groups, of one aggregate.
@@ -92,8 +92,8 @@ impl SampleList {
         let value = |rank: u64| {
             let (_, order) = values.get(usize::try_from(rank.checked_sub(1)?).ok()?)?;
             Some(match of {
-                Type::Signed => Scalar::Integer(evaluate::signed_of_order(*order).into()),
-                Type::Float => Scalar::float(evaluate::float_of_order(*order)),
+                Type::Signed => Scalar::Integer(input::signed_of_order(*order).into()),
+                Type::Float => Scalar::float(input::float_of_order(*order)),
                 _ => Scalar::Integer((*order).into()),
             })
         };

@@ -3,16 +3,14 @@
 use super::evaluate::Evaluation;
 use super::grouping::PlannedGrouping;
 use super::keyed::{Groups, OF_V6, States, TakeGroups};
+use super::owners::{ALL, OneState, Owners};
 use super::plan::Plan;
 use super::site::Site;
 use super::top_rows::TopRows;
 use super::update::{Collections, Inputs, update};
-use super::values::Owners;
 use packet::MaskedKey;
 use summary::NO_GROUP;
 
-/// Number of the group that all rows are in.
-pub(crate) const ALL: u64 = 0;
 /// Number of the group of rows whose groups had no memory.
 const UNPLACED: u64 = u64::MAX;
 
@@ -122,16 +120,6 @@ impl QueryState {
             }
             _ => {}
         }
-    }
-}
-
-/// All rows are one group.
-pub(crate) struct OneState<'a>(pub(crate) &'a mut [u64]);
-
-impl Owners for OneState<'_> {
-    #[inline(always)]
-    fn owner(&mut self, _: usize) -> (&mut [u64], u64) {
-        (self.0, ALL)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Adds rows to the states of their groups, one aggregate after the other: what an aggregate does is decided once for all rows.
 
 use super::aggregate::{Kind, PlannedAggregate, add_float, add_moment, add_signed};
-use super::evaluate::{Evaluation, Input};
+use super::evaluate::Evaluation;
 use super::grouping::PlannedGrouping;
+use super::input::Input;
+use super::owners::Owners;
 use super::plan::Plan;
 use super::samples::SampleList;
 use super::site::Site;
-use super::values::{Owners, ValueSet};
+use super::values::ValueSet;
 use arrow_array::Array;
 use arrow_buffer::NullBuffer;
 use packet::MaskedKey;

@@ -2,8 +2,9 @@
 
 use super::aggregate::ValueOf;
 use super::batch::Batch;
-use super::evaluate::Input;
+use super::input::Input;
 use super::keyed::base;
+use super::owners::Owners;
 use super::site::Site;
 use packet::{MaskedKey, Seed};
 use std::collections::BTreeMap;
@@ -79,12 +80,6 @@ impl Seen {
             Self::Unsure => state[1] += 1,
         }
     }
-}
-
-/// A value's group and state are told apart by these.
-pub(crate) trait Owners {
-    /// The state of the group of the row at this place, and the group's number.
-    fn owner(&mut self, place: usize) -> (&mut [u64], u64);
 }
 
 impl ValueSet {
@@ -296,7 +291,6 @@ fn count<const N: usize>(
     });
 }
 
-#[expect(clippy::too_many_arguments, reason = "as count, and the weights")]
 fn weigh<const N: usize>(
     values: &mut GroupTable<N>,
     found: &mut Vec<u32>,

@@ -48,10 +48,10 @@ proptest! {
         let mut answers = Vec::new();
         for (number, rows) in &windows {
             let (v4, v6) = blocks(rows);
-            state.add(&planned, number * BASE, &v4, &v6);
-            answers.extend(state.close(&planned, &account(*number, 0)));
+            state.add(number * BASE, &v4, &v6);
+            answers.extend(state.close(&account(*number, 0)));
         }
-        answers.extend(state.end(&planned));
+        answers.extend(state.end());
         let (first, last) = (*windows.keys().next().expect("a window"), *windows.keys().last().expect("a window"));
         for query in &queries {
             let Over::Windows { over_ns, .. } = query.over else { unreachable!("all are") };
@@ -99,19 +99,19 @@ proptest! {
 fn what_a_window_lacks_is_in_the_longer_ones() {
     let planned = RowQueries::plan(Generation::default(), &[long(2, 2)], &site(1 << 30)).expect("a query");
     let mut state = planned.long_windows();
-    assert!(state.close(&planned, &account(4, 0)).is_empty());
+    assert!(state.close(&account(4, 0)).is_empty());
     let lacking = WindowAccount {
         refused_rows: 7,
         outside: Unplaced { packets: 3, bytes: 5, wire_bytes: 6 },
         ..account(5, 9)
     };
-    let answers = state.close(&planned, &lacking);
+    let answers = state.close(&lacking);
     assert_eq!((answers[0].status, answers[0].coverage), (Status::Partial, Some(18.0 / 27.0)));
     let reason = "3 packets had no place in the table: they are in no group; 7 rows came faster than they were answered";
     assert_eq!(answers[0].reason.as_deref(), Some(reason));
     assert_eq!(answers[0].rest.totals[0].1, 3);
     // A million years later.
-    let answers = state.close(&planned, &account(4_000_000_000_000, 0));
+    let answers = state.close(&account(4_000_000_000_000, 0));
     assert_eq!(answers.len(), 1);
     assert_eq!((answers[0].empty, answers[0].rows.len()), (Some(1_999_999_999_997), 0));
 }

@@ -1,6 +1,7 @@
 //! The values that weigh most, and what all others weigh.
 
-use crate::{Value, integer};
+use super::Value;
+use crate::integer;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
