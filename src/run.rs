@@ -84,7 +84,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
         (false, TimeBase::Clock) => Show::Tables,
         (false, TimeBase::Packets) if tasks.is_some() => Show::Tasks,
         (false, TimeBase::Packets) if shows_windows => Show::Tables,
-        (false, TimeBase::Packets) if !asked.windows.is_empty() => Show::Tasks,
+        (false, TimeBase::Packets) if !asked.windows.is_empty() => Show::Queries,
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));

@@ -31,6 +31,8 @@ pub(crate) enum Show {
     Tables,
     /// The answers of tasks: what a replay shows, whose report at the end answers the rest.
     Tasks,
+    /// The answers of queries with windows of their own: likewise.
+    Queries,
     /// Nothing; the answers of tasks are kept for the report.
     Kept,
     /// Nothing; the report at the end is the answer.
@@ -276,12 +278,13 @@ impl Painter {
                 Ok(lines) => lines,
                 Err(error) => return self.shown.fault = Some(format!("window {}: {error}", window.index)),
             },
-            Show::Tables | Show::Tasks if self.series.is_some() => {
+            Show::Tables | Show::Tasks | Show::Queries if self.series.is_some() => {
                 let answers: Vec<_> = self.shown_answers(window).cloned().collect();
                 self.rows(&answers)
             }
             Show::Tables => format!("{}\n", terminal::window_report(window)),
-            Show::Tasks => terminal::window_answers(window),
+            Show::Tasks => format!("{}\n", terminal::window_answers(window)),
+            Show::Queries => terminal::answers(self.shown_answers(window)),
             Show::Kept | Show::Nothing => return,
         };
         self.print(&text);
@@ -292,8 +295,8 @@ impl Painter {
         self.leave_view();
         let text = match self.show {
             Show::Json => json_lines(answers.iter()).unwrap_or_default(),
-            Show::Tables | Show::Tasks if self.series.is_some() => self.rows(answers),
-            Show::Tables | Show::Tasks => terminal::answers(answers),
+            Show::Tables | Show::Tasks | Show::Queries if self.series.is_some() => self.rows(answers),
+            Show::Tables | Show::Tasks | Show::Queries => terminal::answers(answers),
             Show::Kept | Show::Nothing => return,
         };
         self.print(&text);

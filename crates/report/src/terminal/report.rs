@@ -66,8 +66,15 @@ pub fn window_report(window: &Window) -> String {
 }
 
 /// Answers of windows of their own, each with its time.
-pub fn answers(answers: &[Answer]) -> String {
-    answers.iter().map(|one| String::from("\n") + &answer(one, None, MOST_ROWS)).collect()
+pub fn answers<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
+    let text = |one: &Answer| {
+        let window = one.window.map_or_else(String::new, when);
+        match one.empty {
+            Some(windows) => format!("\n  {}, {window}: {} empty windows\n", one.query, grouped(windows)),
+            None => format!("\nwindow    {window}\n{}", answer(one, None, MOST_ROWS)),
+        }
+    };
+    answers.into_iter().map(text).collect()
 }
 
 /// What lines say of a window.
@@ -93,22 +100,16 @@ pub(super) fn window_head(window: &Window) -> Vec<String> {
 
 /// One window of a replay on a terminal: the answers that are not in the report at the end.
 pub fn window_answers(window: &Window) -> String {
-    let is_own = |answer: &Answer| !layout::is_standing(&answer.query);
     if let Some(line) = empty(window) {
-        return if window.answers.iter().any(is_own) { line + "\n" } else { String::new() };
+        return line;
     }
     let totals = window.answer("totals").map(Totals::from_answer);
     let watched = window.watched.unwrap_or(window.span);
     let packets = grouped(window.packets.received);
-    let own: Vec<_> = window.answers.iter().filter(|answer| !layout::is_standing(&answer.query)).collect();
-    let longer = answers(&window.longer);
-    if own.is_empty() {
-        return longer;
-    }
+    let own = window.answers.iter().filter(|answer| !layout::is_standing(&answer.query));
     format!("window    {}: {packets} packets, {}\n", window.index, when(watched))
-        + &tables(own.into_iter(), totals.as_ref())
-        + &longer
-        + "\n"
+        + &tables(own, totals.as_ref())
+        + &answers(&window.longer)
 }
 
 /// A run of empty windows in one line.
