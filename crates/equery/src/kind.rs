@@ -57,7 +57,7 @@ impl Unit {
     /// Whether numbers of both can be compared and added: a number without a unit takes that of the other, and counts of things
     /// are counts.
     pub(crate) fn fits(&self, other: &Self) -> bool {
-        let is_count = |unit: &Self| matches!(unit, Self::Packets | Self::Other(_));
+        let is_count = |unit: &Self| matches!(unit, Self::Bytes | Self::Packets | Self::Other(_));
         self == other || *self == Self::None || *other == Self::None || is_count(self) && is_count(other)
     }
 

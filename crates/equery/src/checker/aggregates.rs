@@ -192,12 +192,18 @@ impl Checker<'_, '_> {
             Expr::Name(name) => fields::find(name),
             _ => None,
         };
-        let is_extreme = matches!(name, "min" | "max");
         let is_refused = match &typed.kind {
-            Kind::Number(_) | Kind::Unknown => false,
-            Kind::Time | Kind::Port | Kind::Protocol | Kind::Identifier => !is_extreme,
+            Kind::Number(_) | Kind::Unknown | Kind::Port | Kind::Protocol | Kind::Identifier => false,
+            Kind::Time => !matches!(name, "min" | "max"),
             _ => true,
         };
+        if matches!(typed.kind, Kind::Port | Kind::Protocol | Kind::Identifier)
+            && !matches!(name, "min" | "max")
+        {
+            let text = shortened(&of.value.to_string());
+            let message = format!("'{text}' is {}: {name} computes with it as a number", typed.kind);
+            self.diagnostics.note("identifier", &of.span, message);
+        }
         if is_refused {
             let text = shortened(&of.value.to_string());
             let message = format!("'{text}' is {}: '{name}' of it has no meaning", typed.kind);

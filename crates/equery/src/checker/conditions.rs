@@ -225,7 +225,7 @@ impl Checker<'_, '_> {
     }
 
     fn check_equality(&mut self, comparison: Comparison, of: &Node, kind: &Kind) -> Option<()> {
-        if matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
+        if matches!(comparison, Comparison::Equal | Comparison::NotEqual) || *kind == Kind::Protocol {
             return Some(());
         }
         let text = shortened(&of.value.to_string());

@@ -349,6 +349,7 @@ impl Checker<'_, '_> {
         match &value.kind {
             Kind::Number(unit) => Some(unit.clone()),
             Kind::Unknown => Some(Unit::None),
+            Kind::Protocol | Kind::Identifier => Some(Unit::None),
             Kind::Port if !is_either_end => Some(Unit::None),
             kind => {
                 let message = format!(

@@ -43,6 +43,8 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ValueOf {
     Key(KeySpec),
+    /// The 5-tuple without its direction.
+    Conversation,
     Node(NodeId),
 }
 

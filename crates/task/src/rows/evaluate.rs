@@ -3,7 +3,8 @@
 use super::batch::Batch;
 use super::input::Input;
 use super::keyed::lesser;
-use super::program::{Constant, Member, Names, Network, Node, NodeId, Program, Type};
+use super::member::conversation;
+use super::program::{Constant, Member, Names, Network, Node, NodeId, Program, Type, is_like};
 use crate::query::{Comparison, Operator};
 use arrow_arith::{boolean, numeric};
 use arrow_array::cast::AsArray;
@@ -16,7 +17,7 @@ use arrow_ord::cmp;
 use arrow_schema::ArrowError;
 use arrow_select::nullif::nullif;
 use flow::{FIELDS, NULL, Part, RowValue};
-use packet::{KeyV6, MaskedKey};
+use packet::{KeySpec, KeyV6, MaskedKey};
 use std::sync::Arc;
 
 /// The protocol whose flows have losses.
@@ -169,6 +170,13 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
                     source == destination
                 };
                 boolean_values(BooleanArray::new(batch.keys.iter().map(is_same).collect(), None), false)
+            }
+            Node::Conversation(patterns) => {
+                let is_one = |key: &K| {
+                    let text = conversation(&lesser(*key).flow_key(&KeySpec::FIVE_TUPLE));
+                    patterns.iter().any(|pattern| is_like(&text, pattern))
+                };
+                boolean_values(BooleanArray::new(batch.keys.iter().map(is_one).collect(), None), false)
             }
             Node::IsNull(of) => {
                 let values = self.values(of);

@@ -3,7 +3,7 @@
 use super::aggregate::{Kind, PlannedAggregate, distinct};
 use super::group_value::Group;
 use super::grouping::{PlannedGrouping, own_name};
-use super::keyed::{OF_V6, flow_key};
+use super::keyed::{OF_V6, flow_key, lesser};
 use super::member::{column_value, conversation, key_value};
 use super::plan::Plan;
 use super::program::Type;
@@ -11,7 +11,7 @@ use super::scalar::Scalar;
 use super::update::Collections;
 use super::weights::Entropies;
 use flow::NULL;
-use packet::{KeyV4, KeyV6, MaskedKey};
+use packet::{Key, KeySpec, KeyV4, KeyV6, MaskedKey};
 use report::Value;
 
 /// What all groups of a query's state have in common.
@@ -40,6 +40,17 @@ pub(crate) struct GroupView<'a> {
     /// The words of its key.
     pub(crate) words: &'a [u64],
     pub(crate) state: &'a [u64],
+}
+
+impl GroupView<'_> {
+    /// The flow that the group is, without its direction.
+    pub(crate) fn conversation(&self) -> String {
+        let key = match self.number & OF_V6 == 0 {
+            true => lesser(KeyV4::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
+            false => lesser(KeyV6::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
+        };
+        conversation(&key)
+    }
 }
 
 impl Group for GroupView<'_> {

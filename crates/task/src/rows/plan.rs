@@ -11,7 +11,7 @@ use super::program::{Names, Node, NodeId, Program, Type};
 use super::refusal::Refusal;
 use super::site::Site;
 use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
-use flow::{Aggregation, Field, RowValue};
+use flow::{Field, RowValue};
 use packet::{KeySpec, KeyV4, KeyV6};
 use report::Column;
 use std::collections::BTreeSet;
@@ -80,6 +80,8 @@ pub(crate) enum ItemValue {
     Member(usize),
     /// The observation point.
     Node,
+    /// The flow's key without its direction.
+    Conversation,
     /// A number, of the column's kind.
     Number(GroupValue),
     /// A number that is a MAC address.
@@ -322,8 +324,8 @@ impl Planner<'_> {
     fn summed(&mut self, of: &Expression) -> Result<NodeId, Refusal> {
         let node = self.program.number(of, self.site)?;
         let Expression::Field(name) = of else { return Ok(node) };
-        match Field::named(name).map(|field| (field.aggregation, field.value)) {
-            Some((Aggregation::Key, _) | (_, flow::Value::Time(_) | flow::Value::Mac(_))) => {
+        match Field::named(name).map(|field| field.value) {
+            Some(flow::Value::Time(_) | flow::Value::Mac(_)) => {
                 Err(Refusal::WrongType { field: name.clone() })
             }
             _ => Ok(node),
@@ -347,6 +349,10 @@ impl Planner<'_> {
         let name = own_name(&of.field);
         if KEY_MEMBERS.contains(&name.as_str()) {
             return key_part(of, &name, self.site).map(ValueOf::Key);
+        }
+        if name == "conversation" && of.prefix.is_none() {
+            KEY_MEMBERS.iter().try_for_each(|member| self.site.needs(member))?;
+            return Ok(ValueOf::Conversation);
         }
         let node = self.program.field(&of.field, self.site)?;
         match (self.program.type_of(node), of.prefix) {

@@ -3,6 +3,8 @@
 
 mod condition;
 
+pub(crate) use condition::is_like;
+
 use super::refusal::Refusal;
 use super::site::Site;
 use crate::query::{Comparison, Expression, Operator};
@@ -113,6 +115,8 @@ pub(crate) enum Node {
     InNetworks(&'static [usize], Vec<Network>),
     /// Source and destination are the same address.
     SameAddress,
+    /// The flow without its direction matches one of these patterns of `like`, as text.
+    Conversation(Vec<String>),
     IsNull(NodeId),
     Not(NodeId),
     And(Vec<NodeId>),

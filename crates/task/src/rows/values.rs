@@ -3,10 +3,10 @@
 use super::aggregate::ValueOf;
 use super::batch::Batch;
 use super::input::Input;
-use super::keyed::base;
+use super::keyed::{base, lesser};
 use super::owners::Owners;
 use super::site::Site;
-use packet::{MaskedKey, Seed};
+use packet::{KeySpec, MaskedKey, Seed};
 use std::collections::BTreeMap;
 use summary::sketch::{Cardinality, GridConfig, HyperLogLog, Summary, Update, UpdateBurst};
 use summary::{GroupTable, Lease, Limits, NO_GROUP};
@@ -219,7 +219,12 @@ impl Beyond {
 }
 
 fn is_wide<K: MaskedKey>(of: ValueOf) -> bool {
-    matches!(of, ValueOf::Key(spec) if spec.has_addresses() && K::WORDS > NARROW - 2)
+    let has_addresses = match of {
+        ValueOf::Key(spec) => spec.has_addresses(),
+        ValueOf::Conversation => true,
+        ValueOf::Node(_) => false,
+    };
+    has_addresses && K::WORDS > NARROW - 2
 }
 
 /// A row's value in the form of the sets; `None` if it is null.
@@ -232,6 +237,10 @@ fn value_of<K: MaskedKey, const N: usize>(
 ) -> Option<[u64; N]> {
     let mut value = [0; N];
     match of {
+        ValueOf::Conversation => {
+            base(&lesser(batch.keys[row]).masked(&KeySpec::FIVE_TUPLE), &mut value[1..]);
+            value[N - 1] = K::WORDS as u64;
+        }
         // The families' addresses differ, whatever their words; ports do not.
         ValueOf::Key(spec) if spec.has_addresses() => {
             base(&batch.keys[row].masked(&spec), &mut value[1..]);

@@ -2,14 +2,14 @@
 
 use super::aggregate::{Kind, PlannedAggregate, ValueOf};
 use super::keyed::{OF_V6, flow_key};
-use super::member::{column_value, key_value};
+use super::member::{column_value, conversation, key_value};
 use super::plan::Plan;
 use super::program::{Program, Type};
 use super::scalar::Scalar;
 use super::update::Collections;
 use super::values::{ValueSet, ValueWords};
 use crate::query::GroupField;
-use packet::{KeyV6, MaskedKey};
+use packet::{KeySpec, KeyV6, MaskedKey};
 use report::{Heaviest, Value};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -97,6 +97,10 @@ impl TopColumn<'_> {
             ValueOf::Key(spec) => {
                 let key = flow_key(if *is_v6 { OF_V6 } else { 0 }, words, &spec);
                 key_value(&key, &super::grouping::own_name(&self.of.field), self.of, &plan.key)
+            }
+            ValueOf::Conversation => {
+                let key = flow_key(if *is_v6 { OF_V6 } else { 0 }, words, &KeySpec::FIVE_TUPLE);
+                Value::Text(conversation(&key))
             }
             ValueOf::Node(node) => {
                 let names = match program.type_of(node) {

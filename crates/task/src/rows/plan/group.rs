@@ -3,8 +3,8 @@
 use super::super::program::Network;
 use super::super::scalar::Scalar;
 use super::{
-    GroupCondition, GroupValue, ItemValue, Names, OrderBy, PlannedItem, PlannedOrder, Planner, Refusal, Type,
-    own_name,
+    GroupCondition, GroupValue, ItemValue, KEY_MEMBERS, Names, OrderBy, PlannedItem, PlannedOrder, Planner,
+    Refusal, Type, own_name,
 };
 use crate::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query, Weight,
@@ -32,6 +32,12 @@ impl Planner<'_> {
         match &item.value {
             Expression::Field(field) if own_name(field) == "node_id" => {
                 Ok(PlannedItem { column: column(ColumnKind::Text, ""), value: ItemValue::Node })
+            }
+            Expression::Field(field)
+                if own_name(field) == "conversation" && *self.grouping == Grouping::Flows =>
+            {
+                KEY_MEMBERS.iter().try_for_each(|member| self.site.needs(member))?;
+                Ok(PlannedItem { column: column(ColumnKind::Text, ""), value: ItemValue::Conversation })
             }
             Expression::Field(field) if self.member(field).is_some() => {
                 let number = self.member(field).unwrap_or_default();

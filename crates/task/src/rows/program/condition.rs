@@ -2,6 +2,7 @@
 
 use super::{BOTH, Constant, Network, Node, NodeId, Program, Type};
 use crate::query::{Comparison, Condition, Expression};
+use crate::rows::grouping::KEY_MEMBERS;
 use crate::rows::refusal::Refusal;
 use crate::rows::site::Site;
 
@@ -32,6 +33,9 @@ impl Program {
                 self.add(Node::InNetworks(sides, networks), Type::Boolean)
             }
             Condition::In(value, list) => self.is_in(value, list, site)?,
+            Condition::Like(field, pattern) if is_conversation(field) => {
+                self.conversation(vec![pattern.clone()], site)?
+            }
             Condition::Like(field, pattern) => {
                 let field = self.field(field, site)?;
                 self.named(field, |name| is_like(name, pattern))?
@@ -83,6 +87,16 @@ impl Program {
                 _ => Err(Refusal::WrongType { field: one.clone() }),
             };
         }
+        if let (Expression::Field(field), Expression::Text(text)) = (left, right)
+            && is_conversation(field)
+        {
+            let is_same = self.conversation(vec![literally(text)], site)?;
+            return match comparison {
+                Equal => Ok(is_same),
+                NotEqual => Ok(self.add(Node::Not(is_same), Type::Boolean)),
+                _ => Err(Refusal::WrongType { field: field.clone() }),
+            };
+        }
         if let (Expression::Field(field), Expression::Text(text)) = (left, right) {
             let node = self.field(field, site)?;
             let is_same = self.named(node, |name| name.eq_ignore_ascii_case(text))?;
@@ -116,6 +130,9 @@ impl Program {
             .map(|value| if let Expression::Text(text) = value { Some(text.as_str()) } else { None })
             .collect();
         match texts {
+            Some(texts) if matches!(value, Expression::Field(field) if is_conversation(field)) => {
+                self.conversation(texts.into_iter().map(literally).collect(), site)
+            }
             Some(texts) if !texts.is_empty() => {
                 let value = self.expression(value, site)?;
                 self.named(value, |name| texts.iter().any(|text| name.eq_ignore_ascii_case(text)))
@@ -136,6 +153,12 @@ impl Program {
                 Ok(program.join(equal, false))
             }),
         }
+    }
+
+    /// True where the flow without its direction matches one of the patterns.
+    fn conversation(&mut self, patterns: Vec<String>, site: &Site) -> Result<NodeId, Refusal> {
+        KEY_MEMBERS.iter().try_for_each(|member| site.needs(member))?;
+        Ok(self.add(Node::Conversation(patterns), Type::Boolean))
     }
 
     /// True where a name passes a test.
@@ -201,8 +224,17 @@ fn need_addresses(sides: &[usize], site: &Site) -> Result<(), Refusal> {
     sides.iter().try_for_each(|side| site.needs(["src_addr", "dst_addr"][*side]))
 }
 
+fn is_conversation(field: &str) -> bool {
+    field.eq_ignore_ascii_case("conversation")
+}
+
+/// The pattern that this text alone matches: a conversation has no characters that patterns have.
+fn literally(text: &str) -> String {
+    if text.contains(['%', '_']) { String::new() } else { text.to_owned() }
+}
+
 /// SQL's `like`, with letters of either case equal.
-fn is_like(name: &str, pattern: &str) -> bool {
+pub(crate) fn is_like(name: &str, pattern: &str) -> bool {
     let (name, pattern): (Vec<char>, Vec<char>) =
         (name.to_lowercase().chars().collect(), pattern.to_lowercase().chars().collect());
     // The last `%`, and the text that it matches so far: a later `%` makes earlier ones final, so that the time is not exponential.
