@@ -109,7 +109,15 @@ fn check(paced: bool, mut more: impl FnMut(&str, &[WindowId], &[WindowId])) {
                 for (item, total) in [("total_count", &totals[0]), ("total_byte", &totals[1])] {
                     let at = answer.column(item).expect("an item");
                     let shown: u64 = answer.rows.iter().filter_map(|row| row[at].as_unsigned()).sum();
-                    let rest = answer.rest.totals.iter().find(|(name, _)| name == item).expect("a total").1;
+                    let rest = answer
+                        .rest
+                        .totals
+                        .iter()
+                        .find(|(name, _)| name == item)
+                        .expect("a total")
+                        .1
+                        .as_unsigned()
+                        .expect("a count");
                     assert_eq!(&Value::Unsigned(shown + rest), total, "{design}: {item} of window {id}");
                 }
             }

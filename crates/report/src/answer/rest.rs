@@ -1,20 +1,22 @@
 //! Groups that are not among the rows of an answer.
 
+use crate::Value;
 use crate::integer::Integer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value as Json;
 use std::fmt;
 
 const GROUPS: &str = "groups";
 
 /// Groups beyond an answer's limit, and the totals of their counts and sums. JSON: one object, `groups` first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rest {
     /// Their number.
     pub groups: u64,
     /// Totals by the names of the columns. A column named `groups` is omitted, because the name is used.
-    pub totals: Vec<(String, u64)>,
+    pub totals: Vec<(String, Value)>,
 }
 
 impl Serialize for Rest {
@@ -22,7 +24,7 @@ impl Serialize for Rest {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(GROUPS, &Integer(self.groups))?;
         for (name, total) in self.totals.iter().filter(|(name, _)| name != GROUPS) {
-            map.serialize_entry(name, &Integer(*total))?;
+            map.serialize_entry(name, total)?;
         }
         map.end()
     }
@@ -31,6 +33,23 @@ impl Serialize for Rest {
 impl<'de> Deserialize<'de> for Rest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(RestVisitor)
+    }
+}
+
+/// Reads a number: a whole one that is not negative is unsigned, also where it is a text because it is large.
+fn number(json: &Json) -> Option<Value> {
+    match json {
+        Json::String(text) => {
+            let signed = || text.parse().ok().map(Value::Signed);
+            text.parse().ok().map(Value::Unsigned).or_else(signed)
+        }
+        Json::Null => Some(Value::Null),
+        Json::Number(number) => {
+            let signed = || number.as_i64().map(Value::Signed);
+            let float = || number.as_f64().map(Value::Float);
+            number.as_u64().map(Value::Unsigned).or_else(signed).or_else(float)
+        }
+        _ => None,
     }
 }
 
@@ -45,11 +64,15 @@ impl<'de> Visitor<'de> for RestVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Rest, A::Error> {
         let (mut groups, mut totals) = (None, Vec::new());
-        while let Some((name, Integer(total))) = map.next_entry::<String, Integer>()? {
+        while let Some(name) = map.next_key::<String>()? {
             if name == GROUPS {
-                groups = Some(total);
+                let Integer(number) = map.next_value()?;
+                groups = Some(number);
             } else {
-                totals.push((name, total));
+                let total = map.next_value()?;
+                let number =
+                    number(&total).ok_or_else(|| A::Error::custom(format!("{total} is no total")))?;
+                totals.push((name, number));
             }
         }
         let groups = groups.ok_or_else(|| A::Error::missing_field(GROUPS))?;

@@ -21,9 +21,9 @@ pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
     if answer.rest.groups > 0 {
         // Of the columns that the table has.
         let shown = layout::columns(answer, None);
-        let total = |(name, total): &(String, u64)| {
+        let total = |(name, total): &(String, Value)| {
             let column = shown.iter().find(|column| answer.columns[column.at].name == *name)?;
-            Some(format!(", {} {}", column.heading, grouped(*total)))
+            Some(format!(", {} {}", column.heading, Form::of(answer, column.at).text(total)))
         };
         let totals: String = answer.rest.totals.iter().filter_map(total).collect();
         text.push_str(&format!("  rest: {} groups{totals}\n", grouped(answer.rest.groups)));

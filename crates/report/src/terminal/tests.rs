@@ -115,7 +115,10 @@ fn a_query_of_a_user() {
         reason: Some("7 blocks of rows were refused".to_owned()),
         rest: Rest {
             groups: 1500,
-            totals: vec![("total_byte".to_owned(), 4321), ("count(*)".to_owned(), 9)],
+            totals: vec![
+                ("total_byte".to_owned(), Value::Unsigned(4321)),
+                ("count(*)".to_owned(), Value::Unsigned(9)),
+            ],
         },
         ..Answer::new("q1", None, columns, vec![row(1, 8080, "a\u{1b}[2J"), row(2, 53, ""), row(3, 1, "")])
     };

@@ -47,7 +47,7 @@ pub(crate) fn full_answer() -> Answer {
         empty: Some(3),
         coverage: Some(0.5),
         class: Class::Sketch,
-        rest: Rest { groups: 12, totals: vec![("sum(total_byte)".to_owned(), 0)] },
+        rest: Rest { groups: 12, totals: vec![("sum(total_byte)".to_owned(), Value::Unsigned(0))] },
         bounds: "certain".to_owned(),
         reason: Some("rows were refused".to_owned()),
         task: Some(TaskNote {
@@ -200,7 +200,10 @@ fn a_report() {
 
 #[test]
 fn a_total_named_like_the_number_of_groups_is_left_out() {
-    let rest = Rest { groups: 2, totals: vec![("groups".to_owned(), 7), ("n".to_owned(), u64::MAX)] };
+    let rest = Rest {
+        groups: 2,
+        totals: vec![("groups".to_owned(), Value::Unsigned(7)), ("n".to_owned(), Value::Unsigned(u64::MAX))],
+    };
     assert_eq!(serde_json::to_string(&rest).expect("JSON"), r#"{"groups":2,"n":"18446744073709551615"}"#);
 }
 

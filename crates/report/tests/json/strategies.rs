@@ -172,7 +172,13 @@ pub(crate) fn answer() -> impl Strategy<Value = Answer> {
         let (query, node, window, (status, watched), late, revision) = head;
         let (empty, coverage, class, (columns, rows)) = middle;
         let (groups, totals, bounds, reason, task, account) = tail;
-        let rest = Rest { groups, totals };
+        // Numbers are read back by their form: a whole one that is not negative is unsigned.
+        let total = |(name, number): (String, u64)| match number % 3 {
+            0 => (name, Value::Unsigned(number)),
+            1 => (name, Value::Signed(-1 - (number >> 1) as i64)),
+            _ => (name, Value::Float(number as f64 / 3.0)),
+        };
+        let rest = Rest { groups, totals: totals.into_iter().map(total).collect() };
         Answer {
             query,
             node,

@@ -14,9 +14,10 @@ use super::state::{Kinds, QueryState};
 use super::top_rows::TopRow;
 use super::update::Collections;
 use super::weights::{Entropies, TopColumn};
+use crate::query::Operator;
 use flow::RowValue;
 use report::{Answer, ColumnKind, Rest, Span, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The sums of packets that are in no row, because their flows had no place in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,11 +57,31 @@ struct Shown {
     state: Vec<u64>,
 }
 
-/// The groups of the answer in its order, how many others there are, and the totals of all.
+/// The groups of the answer in its order, how many others there are, and what these are together.
 struct Selected {
     first: Vec<Shown>,
     others: u64,
-    totals: Vec<u64>,
+    rest: RestState,
+}
+
+/// The state of the groups that are not in the answer.
+enum RestState {
+    Own(Vec<u64>),
+    /// What remains of the state of all groups.
+    OfAll(Vec<u64>),
+}
+
+impl RestState {
+    /// The value of an aggregate that is a total.
+    fn value(&self, aggregate: &PlannedAggregate, first: &[Shown]) -> Scalar {
+        let of = |state: &[u64]| aggregate.kind.value(&state[aggregate.at..]);
+        match self {
+            Self::Own(state) => of(state),
+            Self::OfAll(state) => first
+                .iter()
+                .fold(of(state), |rest, group| rest.calculate(Operator::Subtract, of(&group.state))),
+        }
+    }
 }
 
 impl QueryState {
@@ -84,25 +105,24 @@ impl QueryState {
         }
         let setting =
             Setting { plan, collections: Some(&self.collections), entropies: entropies.as_ref(), seconds };
-        let Selected { first, others, totals } = selected(&mut self.groups, setting);
+        let Selected { first, others, rest } = selected(&mut self.groups, setting);
         let rows = rows(plan, program, setting, &first);
         let columns = plan.items.iter().map(|item| item.column.clone()).collect();
         let mut answer = Answer::new(plan.query.name.clone(), covered.window, columns, rows);
         let is_one = matches!(self.groups, Kinds::All(_));
         if !is_one {
             let totals = plan.items.iter().filter_map(|item| {
-                let aggregate = plan.total_item(item)?;
-                let PlannedAggregate { kind, at } = &plan.aggregates[aggregate];
-                let of = |state: &[u64]| match kind.value(&state[*at..]) {
-                    Scalar::Integer(number) => number,
-                    _ => 0,
+                let number = plan.total_item(item)?;
+                let aggregate = &plan.aggregates[number];
+                // Whether what found no group would pass is not known.
+                let unplaced = match plan.having {
+                    None => aggregate.kind.value(&self.unplaced[aggregate.at..]),
+                    Some(_) => Scalar::Integer(0),
                 };
-                let shown: i128 = first.iter().map(|group| of(&group.state)).sum();
-                let outside = outside(aggregate).unwrap_or(0);
-                // What found no group is known only where all groups are in the answer's order.
-                let unplaced = if plan.having.is_none() { of(&self.unplaced) } else { 0 };
-                let rest = of(&totals) - shown + unplaced + i128::from(outside);
-                Some((item.column.name.clone(), u64::try_from(rest).ok()?))
+                let outside = Scalar::Integer(outside(number).unwrap_or(0).into());
+                let rest = rest.value(aggregate, &first);
+                let rest = rest.calculate(Operator::Add, unplaced).calculate(Operator::Add, outside);
+                Some((item.column.name.clone(), of_kind(rest, item.column.kind)))
             });
             answer.rest = Rest { groups: others, totals: totals.collect() };
         }
@@ -159,8 +179,7 @@ impl Plan {
     fn total_item(&self, item: &PlannedItem) -> Option<usize> {
         match item.value {
             ItemValue::Number(GroupValue::Aggregate(number)) => {
-                let is_whole = item.column.kind != ColumnKind::Float;
-                (is_whole && self.aggregates[number].kind.is_total()).then_some(number)
+                self.aggregates[number].kind.is_total().then_some(number)
             }
             _ => None,
         }
@@ -178,7 +197,8 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
             let group = GroupView { setting, number: ALL, words: &[], state };
             let is_shown = plan.passes(&group) && plan.limit != 0;
             let first = is_shown.then(|| Shown { number: ALL, words: Vec::new(), state: state.clone() });
-            Selected { first: first.into_iter().collect(), others: 0, totals: state.clone() }
+            let rest = RestState::Own(plan.initial.clone());
+            Selected { first: first.into_iter().collect(), others: 0, rest }
         }
         Kinds::Rows(top) | Kinds::Ranked(top) => {
             let (all, totals) = (top.rows, top.totals.clone());
@@ -188,14 +208,17 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
                 state: row.state.clone(),
             };
             let first: Vec<_> = top.first(plan).iter().map(shown).collect();
-            Selected { others: all - first.len() as u64, first, totals }
+            Selected { others: all - first.len() as u64, first, rest: RestState::OfAll(totals) }
         }
         Kinds::Parts(groups) => {
             let (numbers, passing) = first(groups, setting);
-            let mut totals = plan.initial.clone();
+            let mut rest = plan.initial.clone();
+            let is_shown: HashSet<u64> = numbers.iter().copied().collect();
             groups.each(|number, words, state| {
-                if plan.having.is_none() || plan.passes(&GroupView { setting, number, words, state }) {
-                    plan.merge_states(&mut totals, state);
+                let passes =
+                    || plan.having.is_none() || plan.passes(&GroupView { setting, number, words, state });
+                if !is_shown.contains(&number) && passes() {
+                    plan.merge_states(&mut rest, state);
                 }
             });
             let shown = |number: &u64| {
@@ -203,7 +226,7 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
                 Shown { number: *number, words: words.to_vec(), state: state.to_vec() }
             };
             let first: Vec<_> = numbers.iter().map(shown).collect();
-            Selected { others: passing - first.len() as u64, first, totals }
+            Selected { others: passing - first.len() as u64, first, rest: RestState::Own(rest) }
         }
     }
 }
@@ -335,11 +358,16 @@ fn value(item: &PlannedItem, group: &GroupView<'_>, heaviest: &HashMap<u64, Valu
             natural(value).map_or(Value::Null, |number| Value::Text(names.name(number)))
         }
         ItemValue::Top { .. } => heaviest.get(&group.number).cloned().unwrap_or_default(),
-        ItemValue::Number(value) => match item.column.kind {
-            ColumnKind::Time => natural(value).map_or(Value::Null, Value::Time),
-            ColumnKind::Signed => value.of(group).signed(),
-            ColumnKind::Float => value.of(group).floating(),
-            _ => value.of(group).unsigned(),
-        },
+        ItemValue::Number(value) => of_kind(value.of(group), item.column.kind),
+    }
+}
+
+/// A number as a column of this kind holds it.
+fn of_kind(number: Scalar, kind: ColumnKind) -> Value {
+    match (kind, number) {
+        (ColumnKind::Time, Scalar::Integer(ns)) => u64::try_from(ns).map_or(Value::Null, Value::Time),
+        (ColumnKind::Signed, number) => number.signed(),
+        (ColumnKind::Float, number) => number.floating(),
+        (_, number) => number.unsigned(),
     }
 }

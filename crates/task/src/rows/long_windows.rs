@@ -212,6 +212,8 @@ impl Length {
     fn pass_empty(&mut self, plans: &LongPlans, answers: &mut Vec<Answer>) {
         let Some((start_ns, windows)) = self.empty.take() else { return };
         let end_ns = start_ns.saturating_add(windows.saturating_mul(plans.every_ns));
+        // The first of them covers as much as the others.
+        let start_ns = (start_ns + plans.every_ns).saturating_sub(plans.over_ns);
         answers.extend(plans.plans.empty_answers().map(|mut answer| {
             answer.window = Some(Span { start_ns, end_ns });
             answer.empty = Some(windows);

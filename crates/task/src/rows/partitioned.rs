@@ -13,7 +13,7 @@ use super::evaluate::Evaluation;
 use super::grouping::{Parts, PlannedGrouping};
 use super::keyed::lesser;
 use super::plan::Plan;
-use super::program::{Node, NodeId, Program};
+use super::program::{Node, NodeId, Program, Type};
 use super::site::Site;
 use super::state::{Kinds, QueryState};
 use super::top_rows::TopRows;
@@ -226,7 +226,9 @@ pub(crate) fn can_be_partitioned(plan: &Plan, program: &Program) -> bool {
                     || !aggregate.kind.inputs().into_iter().flatten().all(is_of_either)
             })
     };
-    let is_kept_by_group = |kind: &Kind| kind.is_simple() || matches!(kind, Kind::Distinct(..));
+    let is_kept_by_group = |kind: &Kind| {
+        (kind.is_simple() || matches!(kind, Kind::Distinct(..))) && !matches!(kind, Kind::Sum(_, Type::Float))
+    };
     plan.filter.is_none()
         && plan.having.is_none()
         && !plan.order.iter().any(|order| order.by.is_rate())

@@ -221,7 +221,11 @@ impl Planner<'_> {
     /// `needs_window`: which groups are first is known at the end of the window alone.
     fn planned_grouping(&mut self, needs_window: bool) -> Result<PlannedGrouping, Refusal> {
         let is_flat = |aggregate: &PlannedAggregate| {
-            !matches!(aggregate.kind, Kind::Weights(..) | Kind::Samples(..) | Kind::Deviation(_))
+            !matches!(
+                aggregate.kind,
+                // The difference of two sums of floating point numbers is not the sum of the others.
+                Kind::Weights(..) | Kind::Samples(..) | Kind::Deviation(_) | Kind::Sum(_, Type::Float)
+            )
         };
         Ok(match self.grouping {
             Grouping::All => PlannedGrouping::All,
