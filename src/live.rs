@@ -3,8 +3,9 @@
 use crate::alternate_screen::AlternateScreen;
 use crate::exit::say;
 use engine::{Every, Snapshot};
-use report::Window;
 use report::terminal::{self, FirstWindow, Now};
+use report::{Answer, Window};
+use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -24,6 +25,8 @@ pub(crate) struct LiveView {
     /// What the rate is counted from.
     before: Option<Stamped>,
     window: Option<Box<Window>>,
+    /// The last answers of windows of other lengths, by query.
+    longer: BTreeMap<String, Answer>,
     has_news: bool,
 }
 
@@ -38,11 +41,23 @@ impl LiveView {
     /// Shows nothing yet. Windows are as long as `every` says.
     pub(crate) fn new(screen: AlternateScreen, sources: Vec<String>, every: Every) -> Self {
         let now = Now { sources, first_window: first_window(every), ..Now::default() };
-        Self { screen, began: Instant::now(), drawn: None, now, before: None, window: None, has_news: true }
+        Self {
+            screen,
+            began: Instant::now(),
+            drawn: None,
+            now,
+            before: None,
+            window: None,
+            longer: BTreeMap::new(),
+            has_news: true,
+        }
     }
 
     /// A window has ended.
-    pub(crate) fn window(&mut self, window: Window) {
+    pub(crate) fn window(&mut self, mut window: Window) {
+        let longer = std::mem::take(&mut window.longer).into_iter();
+        self.longer.extend(longer.map(|answer| (answer.query.clone(), answer)));
+        window.longer = self.longer.values().cloned().collect();
         self.window = Some(Box::new(window));
         self.has_news = true;
     }

@@ -95,7 +95,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     names.dedup();
     // Before the terminal is taken, so that no signal ends the program while it is.
     let given_back = Arc::new(AtomicBool::new(false));
-    let may_end = if screen::is_live(show, time_base) { &given_back } else { &stop };
+    let may_end = if screen::is_live(show, time_base, options.per) { &given_back } else { &stop };
     signals::stop_on(&signals::ENDS, &stop, may_end)?;
     let setting = Setting {
         show,

@@ -79,8 +79,8 @@ pub(crate) struct Setting {
 }
 
 /// Whether the terminal shows a view of its own instead of lines.
-pub(crate) fn is_live(show: Show, time_base: TimeBase) -> bool {
-    show == Show::Tables && time_base == TimeBase::Clock && io::stdout().is_terminal()
+pub(crate) fn is_live(show: Show, time_base: TimeBase, per: Option<Duration>) -> bool {
+    show == Show::Tables && time_base == TimeBase::Clock && per.is_none() && io::stdout().is_terminal()
 }
 
 /// The measuring thread's half. Dropped before the end, on an error, it gives the terminal back.
@@ -103,7 +103,7 @@ impl Screen {
         let Setting { show, is_asked, per, time_base, sources, every, reader, given_back } = setting;
         let (events, received) = sync_channel(WAITING);
         let latest = Arc::new(Mutex::new(None));
-        let is_live = is_live(show, time_base);
+        let is_live = is_live(show, time_base, per);
         let alternate = is_live.then(AlternateScreen::enter).transpose()?;
         let painter = Painter {
             show,

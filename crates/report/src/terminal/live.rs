@@ -88,7 +88,7 @@ fn first_window(first: FirstWindow) -> String {
 fn tables(window: &Window, columns: usize, room: usize) -> Vec<String> {
     let totals = window.answer("totals").map(Totals::from_answer);
     let is_table = |answer: &&Answer| !HEAD.contains(&answer.query.as_str()) && !answer.rows.is_empty();
-    let answers: Vec<&Answer> = window.answers.iter().filter(is_table).collect();
+    let answers: Vec<&Answer> = window.answers.iter().chain(&window.longer).filter(is_table).collect();
     let count = answers.len().min(room / (TABLE_LINES + LEAST_ROWS)).max(1);
     let (each, mut over) = (room / count, room % count);
     let mut lines = Vec::new();
