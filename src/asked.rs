@@ -3,10 +3,10 @@
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
 use crate::origin::Origins;
+use crate::query_text::{self, NamedText};
 use engine::Every;
-use equery::{Checked, Options, Source, Standing};
+use equery::{Checked, Options, Standing};
 use report::terminal::is_own_query;
-use std::io::IsTerminal;
 use task::query::{Grouping, Over, Query};
 
 /// The user's queries.
@@ -35,15 +35,15 @@ impl Asked {
             set: options.set.clone(),
             known_nodes: Some(vec![node.to_owned()]),
             base_window_ns: window_ns.filter(|_| is_set),
-            key: Some(key_fields(&options.key)),
+            key: Some(query_text::key_fields(&options.key)),
             memory_bytes: options.memory,
             ..Options::default()
         };
         let mut asked = Self::default();
-        for (name, text) in &texts {
-            let source = Source { name, text };
-            let checked = equery::check(&source, &checking);
-            report(&source, &checked)?;
+        for text in &texts {
+            let checked = equery::check(&text.source(), &checking);
+            query_text::show(text, &checked);
+            query_text::outcome(std::slice::from_ref(text), std::slice::from_ref(&checked))?;
             asked.take(&checked, node)?;
             checking.standing.extend(checked.queries.iter().map(standing));
         }
@@ -125,7 +125,8 @@ impl Asked {
 }
 
 /// The texts with their names.
-fn texts(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
+fn texts(options: &RunOptions) -> Result<Vec<NamedText>, Failure> {
+    let named = |name: &str, text| NamedText { name: name.to_owned(), text };
     let mut texts = Vec::new();
     if !options.query.is_empty() {
         // One text, so that the queries of several options have different names.
@@ -133,24 +134,19 @@ fn texts(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
             true => text.clone(),
             false => format!("{text} ;"),
         });
-        texts.push(("--query".to_owned(), ended.collect::<Vec<_>>().join("\n")));
+        texts.push(named("--query", ended.collect::<Vec<_>>().join("\n")));
     }
     for path in &options.file {
-        let name = path.display().to_string();
-        let text = match name.as_str() {
-            "-" => std::io::read_to_string(std::io::stdin()),
-            _ => std::fs::read_to_string(path),
-        };
-        let text = text.map_err(|error| Failure::usage(format!("--file {name}: {error}")))?;
-        texts.push((name, text));
+        let read = query_text::read(&path.display().to_string());
+        texts.push(read.map_err(|error| Failure::usage(format!("--file {error}")))?);
     }
     if let Some(fields) = &options.by {
-        texts.push(("--by".to_owned(), ranking(fields, options.sort.as_deref(), options.top)));
+        texts.push(named("--by", ranking(fields, options.sort.as_deref(), options.top)));
     } else if options.sort.is_some() {
         return Err(Failure::usage("--sort orders the groups of --by: give --by FIELDS too"));
     }
     if options.per.is_some() && texts.is_empty() {
-        texts.push(("--per".to_owned(), format!("per: select {SUMS};")));
+        texts.push(named("--per", format!("per: select {SUMS};")));
     }
     Ok(texts)
 }
@@ -174,28 +170,6 @@ fn ranking(fields: &str, sort: Option<&str>, top: usize) -> String {
     format!("by: select {fields}, {column}{SUMS} groupby {fields} order by {order} desc limit {top};")
 }
 
-/// Says what was found in a text. Errors end the run.
-fn report(source: &Source<'_>, checked: &Checked) -> Result<(), Failure> {
-    if checked.diagnostics.is_empty() {
-        return Ok(());
-    }
-    let is_terminal = std::io::stderr().is_terminal();
-    eprint!("{}", equery::render(source, &checked.diagnostics, is_terminal));
-    match checked.has_errors() {
-        false => Ok(()),
-        true => Err(Failure::usage(format!("{} has errors; nothing is measured", source.name))),
-    }
-}
-
-/// The fields of the flow key, with the prefixes of addresses.
-fn key_fields(key: &packet::KeySpec) -> Vec<String> {
-    let field = |name: &str| match key.prefix_lengths(name) {
-        Some([v4, v6]) if [v4, v6] != [32, 128] => format!("{name}/{v4}/{v6}"),
-        _ => name.to_owned(),
-    };
-    key.columns().map(field).collect()
-}
-
 /// What later texts may know of a query.
 fn standing(query: &equery::CheckedQuery) -> Standing {
     let keys = match &query.plan.group {
@@ -216,6 +190,7 @@ fn greatest_divisor(one: u64, other: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use equery::Source;
 
     #[test]
     fn a_ranking_is_a_query_without_errors() {

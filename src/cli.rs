@@ -3,6 +3,7 @@
 use crate::choices::{self, completed};
 use crate::names;
 use crate::quantity;
+use crate::query_text::QueryTextOptions;
 use crate::variable::variable;
 use clap::builder::{BoolishValueParser, StringValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -34,6 +35,12 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure captures, interfaces or ports, and answer
     Run(Box<RunOptions>),
+    /// Check queries without traffic: errors, each with its place and what to do
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(QueryTextOptions),
+    /// Explain queries without traffic: class, place, cost, reaction time and SQL of each
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(QueryTextOptions),
     /// List the fields of a flow record
     Fields {
         /// As a JSON array
@@ -54,6 +61,24 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
 }
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  edison check rules.eq other.eq
+  edison check -q 'select src_addr, sum(total_byte) groupby src_addr limit 10'
+  edison check chain.eq --set K1=10K --json
+
+Errors go to standard error, --json to standard output.
+Exit codes: 0 no errors, warnings at most; 2 errors, or a file that cannot be read.";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  edison explain rules.eq
+  edison explain chain.eq --set K1=10K --every 1s
+  edison explain -q 'select service, rate(total_byte) groupby service every 1min' --json
+
+The SQL is DuckDB's, over the table that edison run --rows writes.
+Exit codes: 0 well; 2 errors in the queries, or a file that cannot be read.";
 
 /// Headings of options. The first four are those of `-h`.
 const SOURCE: &str = "Source";

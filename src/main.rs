@@ -4,12 +4,14 @@ mod alternate_screen;
 mod arguments;
 mod asked;
 mod bench;
+mod check;
 mod choices;
 mod cli;
 mod config_file;
 #[cfg(feature = "dpdk")]
 mod eal;
 mod exit;
+mod explain;
 mod fields;
 mod generate;
 mod live;
@@ -23,6 +25,7 @@ mod ports;
 mod positional;
 mod quantity;
 mod queries;
+mod query_text;
 mod refusal;
 mod report_file;
 mod run;
@@ -67,6 +70,8 @@ fn main() -> ExitCode {
 fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(options) => run::run(&options, origins),
+        Command::Check(options) => check::check(&options),
+        Command::Explain(options) => explain::explain(&options),
         Command::Fields { json } => fields::print(json),
         Command::Ports => ports::print(),
         Command::Tasks => tasks::print(),

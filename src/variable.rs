@@ -2,10 +2,11 @@
 
 /// `NAME=VALUE` of `--set`.
 pub(crate) fn variable(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("a variable is NAME=VALUE, as K1=10K")?;
-    match (name.trim(), value.trim()) {
-        ("", _) | (_, "") => Err("a variable is NAME=VALUE, as K1=10K".to_owned()),
-        (name, value) => Ok((name.to_owned(), value.to_owned())),
+    match text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err(format!("'{text}' is not a name and a value, such as K1=10K")),
     }
 }
 

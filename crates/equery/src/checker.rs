@@ -23,6 +23,7 @@ use task::query::{Expression, GroupField};
 pub(crate) use derived::{derived, sources};
 pub(crate) use queries::{Outline, outline};
 pub(crate) use triggers::{Links, finish};
+pub(crate) use values::group_text;
 
 /// What is checked of one query, and what it turned out to need.
 pub(crate) struct Checker<'a, 't> {

@@ -27,6 +27,7 @@ mod checker;
 mod constant;
 mod diagnostic;
 mod display;
+mod explain;
 mod fields;
 mod graph;
 mod kind;
@@ -38,8 +39,10 @@ mod node_filter;
 mod options;
 mod parents;
 mod parser;
+mod plan_parts;
 mod render;
 mod source;
+mod sql;
 mod time;
 mod variables;
 
@@ -50,11 +53,13 @@ pub use checked::{
     Trigger,
 };
 pub use diagnostic::{Diagnostic, Severity};
+pub use explain::{ExplainOptions, Explanation, QueryExplanation, explain};
 pub use kind::{Kind, Unit};
 pub use node_filter::NodeFilter;
 pub use options::{Options, Standing};
-pub use render::{one_line, render};
+pub use render::{excerpt, one_line, render};
 pub use source::Source;
+pub use sql::{RowTable, SqlStep, sql, sql_steps};
 
 #[cfg(test)]
 mod tests;

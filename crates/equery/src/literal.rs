@@ -93,7 +93,7 @@ fn scaled_text(rate: f64) -> String {
     }
 }
 
-fn mac_text(mac: u64) -> String {
+pub(crate) fn mac_text(mac: u64) -> String {
     let [_, _, octets @ ..] = mac.to_be_bytes();
     octets.map(|octet| format!("{octet:02x}")).join(":")
 }

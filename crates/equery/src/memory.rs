@@ -2,7 +2,8 @@
 
 use crate::fields;
 use crate::kind::Kind;
-use task::query::{Aggregate, Condition, Expression, GroupField, Grouping, Query};
+use crate::plan_parts;
+use task::query::{Aggregate, GroupField, Grouping, Query};
 
 /// Flows in a window where nothing else is known.
 pub(crate) const USUAL_FLOWS: u64 = 1_000_000;
@@ -19,12 +20,7 @@ pub(crate) fn estimate(plan: &Query, flows: u64) -> u64 {
         Grouping::Flows => (flows.max(limit), 6),
         Grouping::By(fields) => (flows.max(limit), fields.iter().map(words).sum()),
     };
-    let mut state = Vec::new();
-    plan.columns.iter().for_each(|column| aggregates(&column.value, &mut state));
-    plan.order.iter().for_each(|order| aggregates(&order.by, &mut state));
-    if let Some(having) = &plan.having {
-        of_condition(having, &mut state);
-    }
+    let state = plan_parts::aggregates(plan);
     let of_groups = state.iter().map(|aggregate| state_words(aggregate)).fold(key, u64::saturating_add);
     let of_values = state.iter().map(|aggregate| value_words(aggregate, flows)).fold(0, u64::saturating_add);
     let answer = limit.saturating_mul(plan.columns.len() as u64);
@@ -33,32 +29,6 @@ pub(crate) fn estimate(plan: &Query, flows: u64) -> u64 {
         .saturating_add(of_values)
         .saturating_mul(WORD * SLACK)
         .saturating_add(answer.saturating_mul(WORD))
-}
-
-fn aggregates<'a>(value: &'a Expression, found: &mut Vec<&'a Aggregate>) {
-    match value {
-        Expression::Aggregate(aggregate) if !found.contains(&aggregate) => found.push(aggregate),
-        Expression::Arithmetic(left, _, right) => {
-            aggregates(left, found);
-            aggregates(right, found);
-        }
-        _ => {}
-    }
-}
-
-fn of_condition<'a>(condition: &'a Condition, found: &mut Vec<&'a Aggregate>) {
-    match condition {
-        Condition::And(of) | Condition::Or(of) => {
-            of.iter().for_each(|condition| of_condition(condition, found))
-        }
-        Condition::Not(of) => of_condition(of, found),
-        Condition::Compare(left, _, right) => {
-            aggregates(left, found);
-            aggregates(right, found);
-        }
-        Condition::In(value, _) | Condition::IsNull(value) => aggregates(value, found),
-        Condition::InPrefixes(..) | Condition::Like(..) => {}
-    }
 }
 
 /// Words of a value.
@@ -97,7 +67,7 @@ fn value_words(aggregate: &Aggregate, flows: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use task::query::{Item, Over, Weight};
+    use task::query::{Expression, Item, Over, Weight};
 
     fn query(columns: Vec<Item>, group: Grouping) -> Query {
         Query {

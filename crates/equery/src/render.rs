@@ -26,51 +26,49 @@ pub fn one_line(source: &Source<'_>, diagnostic: &Diagnostic) -> String {
     format!("{}:{line}:{column}: {}: {message}{help}", source.name, severity.name())
 }
 
-/// Each diagnostic with its line, what is wrong in it underlined; for a terminal, in color where it has any.
+/// Each diagnostic as one line and an excerpt of the text; for a terminal, in color where it has any.
 pub fn render(source: &Source<'_>, diagnostics: &[Diagnostic], color: bool) -> String {
-    let mut cache = (source.name, ariadne::Source::from(source.text));
-    let mut text = Vec::new();
-    for diagnostic in diagnostics {
-        let span = within_line(source.text, diagnostic);
-        // Without a place, or in a line that no terminal shows.
-        let Some(span) = span else {
-            text.extend_from_slice(one_line(source, diagnostic).as_bytes());
-            text.push(b'\n');
-            continue;
-        };
-        let (kind, tint) = match diagnostic.severity {
-            Severity::Error => (ReportKind::Error, Color::Red),
-            Severity::Warning => (ReportKind::Warning, Color::Yellow),
-            Severity::Note => (ReportKind::Advice, Color::Blue),
-        };
-        let char_set = if color { CharSet::Unicode } else { CharSet::Ascii };
-        let config =
-            Config::default().with_color(color).with_index_type(IndexType::Byte).with_char_set(char_set);
-        let label =
-            Label::new((source.name, span.clone())).with_message(&diagnostic.message).with_color(tint);
-        let mut report = Report::build(kind, (source.name, span))
-            .with_config(config)
-            .with_message(&diagnostic.message)
-            .with_label(label);
-        if let Some(help) = &diagnostic.help {
-            report = report.with_help(help);
-        }
-        // Writing to memory does not fail.
-        let _ = report.finish().write(&mut cache, &mut text);
+    let one =
+        |diagnostic| format!("{}\n{}", one_line(source, diagnostic), excerpt(source, diagnostic, color));
+    diagnostics.iter().map(one).collect()
+}
+
+/// The line of a diagnostic with what is wrong underlined, and what to do; empty where it has no place, and where no terminal
+/// shows the line.
+pub fn excerpt(source: &Source<'_>, diagnostic: &Diagnostic, color: bool) -> String {
+    let Some((line, before)) = line_of(source.text, diagnostic) else { return String::new() };
+    let end = before.end.max(before.start + usize::from(before.start < line.len()));
+    let (kind, tint) = match diagnostic.severity {
+        Severity::Error => (ReportKind::Error, Color::Red),
+        Severity::Warning => (ReportKind::Warning, Color::Yellow),
+        Severity::Note => (ReportKind::Advice, Color::Blue),
+    };
+    let char_set = if color { CharSet::Unicode } else { CharSet::Ascii };
+    let config = Config::default().with_color(color).with_index_type(IndexType::Byte).with_char_set(char_set);
+    let place = (source.name, before.start..end);
+    let mut label = Label::new(place.clone()).with_color(tint);
+    if let Some(help) = &diagnostic.help {
+        label = label.with_message(help);
     }
+    let report =
+        Report::build(kind, place).with_config(config).with_code(diagnostic.code).with_label(label).finish();
+    let first = i32::try_from(diagnostic.line).unwrap_or(i32::MAX) as usize;
+    let cache = (source.name, ariadne::Source::from(line).with_display_line_offset(first.saturating_sub(1)));
+    let mut text = Vec::new();
+    // Writing to memory does not fail.
+    let _ = report.write(cache, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The part of the place that is in its first line.
-fn within_line(text: &str, diagnostic: &Diagnostic) -> Option<std::ops::Range<usize>> {
+/// The first line of a diagnostic's place, and the part of it that is the place.
+fn line_of<'t>(text: &'t str, diagnostic: &Diagnostic) -> Option<(&'t str, std::ops::Range<usize>)> {
     let start = diagnostic.span.start;
-    let before = text.get(..start)?;
-    let rest = text.get(start..)?;
+    let (before, rest) = (text.get(..start)?, text.get(start..)?);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let line_end = start + rest.find('\n').unwrap_or(rest.len());
-    if line_end - line_start > LONGEST_LINE || text.is_empty() {
+    if line_end - line_start > LONGEST_LINE || line_start == line_end {
         return None;
     }
     let end = diagnostic.span.end.min(line_end).max(start);
-    Some(start..end)
+    Some((&text[line_start..line_end], start - line_start..end - line_start))
 }

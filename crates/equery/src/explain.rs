@@ -1,0 +1,285 @@
+//! What a checked query costs and where each part of it runs.
+
+mod drawing;
+
+use crate::checked::{Checked, CheckedQuery, NotRun};
+use crate::literal::duration_text;
+use crate::plan_parts;
+use crate::sql::{RowTable, SqlStep, sql_steps};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fmt;
+use task::query::{Aggregate, Grouping, MOST_GROUPS, Over};
+
+/// What is known of the site that queries are explained for.
+#[derive(Clone, Debug)]
+pub struct ExplainOptions {
+    /// The length of the run's windows.
+    pub base_window_ns: u64,
+    /// The fields of the flow key.
+    pub key: Vec<String>,
+    /// The table of window rows, as it stands in `FROM` of the SQL.
+    pub table: String,
+    /// How long a window waits for what is late before it is closed.
+    pub grace_ns: u64,
+}
+
+impl Default for ExplainOptions {
+    fn default() -> Self {
+        Self {
+            base_window_ns: 10_000_000_000,
+            key: ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"].map(str::to_owned).to_vec(),
+            table: "rows".to_owned(),
+            grace_ns: 1_000_000_000,
+        }
+    }
+}
+
+/// All queries of a text, explained. Displayed as text for people.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The queries.
+    pub queries: Vec<QueryExplanation>,
+    /// Which query triggers which, drawn; empty where none does.
+    pub graph: String,
+}
+
+/// One query, explained.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueryExplanation {
+    /// Its name.
+    pub query: String,
+    /// Its canonical text.
+    pub text: String,
+    /// `row`, `zoom` or `sketch`.
+    pub class: &'static str,
+    /// Why so.
+    pub reasons: Vec<String>,
+    /// The nodes that it runs on.
+    pub nodes: String,
+    /// What runs on the probe, in order.
+    pub probe: Vec<String>,
+    /// What runs where the probes' answers are merged, in order.
+    pub above: Vec<String>,
+    /// The time that an answer covers.
+    pub window: String,
+    /// The most memory that it takes, an estimate.
+    pub memory_bytes: u64,
+    /// How exact each column is.
+    pub exactness: Vec<String>,
+    /// From the end of the first window that fired to the answer.
+    pub reaction_ns: Option<u64>,
+    /// The steps as SQL.
+    pub sql: Vec<SqlStep>,
+    /// What this version does not run.
+    pub not_run: Vec<NotRun>,
+}
+
+/// Explains the queries of a text that have no errors.
+pub fn explain(checked: &Checked, site: &ExplainOptions) -> Explanation {
+    let reactions = reactions(checked, site);
+    let of = |query: &CheckedQuery| one(query, site, reactions.get(query.label.as_str()).copied());
+    let graph = if checked.has_errors() { String::new() } else { drawing::draw(&checked.graph) };
+    Explanation { queries: checked.queries.iter().map(of).collect(), graph }
+}
+
+fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) -> QueryExplanation {
+    let table = RowTable { name: &site.table, key: &site.key, base_window_ns: Some(site.base_window_ns) };
+    // A derived query reads answers, not rows.
+    let sql = if query.derived_from.is_empty() { sql_steps(&query.plan, &table) } else { Vec::new() };
+    QueryExplanation {
+        query: query.label.clone(),
+        text: query.text.clone(),
+        class: query.class.name(),
+        reasons: query.class_reasons.clone(),
+        nodes: query.nodes.to_string(),
+        probe: probe(query),
+        above: above(query),
+        window: window(query, site),
+        memory_bytes: query.memory_bytes,
+        exactness: exactness(query),
+        reaction_ns,
+        sql,
+        not_run: query.not_run.clone(),
+    }
+}
+
+/// What the probe does.
+fn probe(query: &CheckedQuery) -> Vec<String> {
+    if !query.derived_from.is_empty() {
+        return Vec::new();
+    }
+    let plan = &query.plan;
+    let mut steps = Vec::new();
+    if query.needs_loss {
+        steps.push("track losses of TCP flows (--loss)".to_owned());
+    }
+    if plan.over != Over::Window {
+        steps.push("merge the rows of each flow over the query's window".to_owned());
+    }
+    if let Some(filter) = &plan.filter {
+        steps.push(format!("keep rows where {}", crate::sql::condition_text(filter)));
+    }
+    steps.push(match &plan.group {
+        Grouping::All => "group all rows together".to_owned(),
+        Grouping::Flows => "take each flow as a group".to_owned(),
+        Grouping::By(groups) => {
+            let groups: Vec<_> = groups.iter().map(crate::checker::group_text).collect();
+            format!("group by {}", groups.join(", "))
+        }
+    });
+    let partials: Vec<_> = plan_parts::aggregates(plan).into_iter().map(partial).collect();
+    if !partials.is_empty() {
+        steps.push(format!("for each group keep {}", partials.join("; ")));
+    }
+    steps
+}
+
+/// What is kept of an aggregate so that several nodes' can be merged.
+fn partial(aggregate: &Aggregate) -> &'static str {
+    match aggregate {
+        Aggregate::Count => "the number of rows",
+        Aggregate::CountDistinct(_) => "the set of values",
+        Aggregate::Sum(_) | Aggregate::Rate(_) => "a sum",
+        Aggregate::Min(_) => "the least value",
+        Aggregate::Max(_) => "the greatest value",
+        Aggregate::Mean(_) | Aggregate::MeanRoundTrip => "a sum and a number",
+        Aggregate::Deviation(_) => "a number, a mean and a sum of squares",
+        Aggregate::Quantile(..) => "the values",
+        Aggregate::Entropy(..) | Aggregate::Top(..) => "the weight of each value",
+    }
+}
+
+/// What is done once the partial aggregates of all nodes are there.
+fn above(query: &CheckedQuery) -> Vec<String> {
+    let plan = &query.plan;
+    let mut steps = Vec::new();
+    match query.derived_from.as_slice() {
+        [] => {}
+        names => steps.push(format!("join the answers of {} by their keys", names.join(", "))),
+    }
+    match query.across {
+        Some(crate::Across::Sum) => steps.push("merge the nodes' groups by adding".to_owned()),
+        Some(crate::Across::Max) => steps.push("merge the nodes' groups by the greatest".to_owned()),
+        None => {}
+    }
+    if let Some(having) = &plan.having {
+        steps.push(format!("keep groups where {}", crate::sql::group_condition_text(plan, having)));
+    }
+    if plan.group != Grouping::All {
+        let order =
+            if plan.order.is_empty() { "largest first".to_owned() } else { crate::sql::order_text(plan) };
+        steps.push(format!("order: {order}"));
+        steps.push(format!("limit: {} groups", plan.limit.unwrap_or(MOST_GROUPS)));
+    }
+    steps
+}
+
+fn window(query: &CheckedQuery, site: &ExplainOptions) -> String {
+    match query.plan.over {
+        Over::Window => format!("each window of the run ({})", duration_text(site.base_window_ns)),
+        Over::Run => "the whole run".to_owned(),
+        Over::Windows { every_ns, over_ns } if every_ns == over_ns => duration_text(every_ns),
+        Over::Windows { every_ns, over_ns } => {
+            format!("{}, answered every {}", duration_text(over_ns), duration_text(every_ns))
+        }
+    }
+}
+
+/// How exact the columns are.
+fn exactness(query: &CheckedQuery) -> Vec<String> {
+    let of = |aggregate: &&Aggregate| match aggregate {
+        Aggregate::CountDistinct(_) => Some("distinct values: exact up to one million, then an interval"),
+        Aggregate::Quantile(..) => {
+            Some("quantiles: exact within one window of one node, a sketch when merged")
+        }
+        _ => None,
+    };
+    let mut found: Vec<String> = Vec::new();
+    for text in plan_parts::aggregates(&query.plan).iter().filter_map(of) {
+        if !found.iter().any(|known| known == text) {
+            found.push(text.to_owned());
+        }
+    }
+    found.push(match query.class {
+        crate::Class::Sketch => "estimates, with bounds".to_owned(),
+        _ => "all else: exact".to_owned(),
+    });
+    found
+}
+
+/// How long each triggered query takes to answer, by label.
+fn reactions<'a>(checked: &'a Checked, site: &ExplainOptions) -> HashMap<&'a str, u64> {
+    let numbers: HashMap<&str, usize> =
+        checked.queries.iter().enumerate().map(|(at, query)| (query.label.as_str(), at)).collect();
+    let parents = |query: &CheckedQuery| -> Vec<usize> {
+        let parents = query.trigger.iter().flat_map(|trigger| &trigger.parents);
+        parents.filter_map(|name| numbers.get(name.as_str()).copied()).collect()
+    };
+    let dependencies: Vec<_> = checked.queries.iter().map(parents).collect();
+    let mut waits = vec![0_u64; checked.queries.len()];
+    for at in crate::graph::ordered(&dependencies) {
+        let query = &checked.queries[at];
+        let before = dependencies[at].iter().map(|parent| waits[*parent]).max().unwrap_or(0);
+        let own = match &query.trigger {
+            Some(trigger) if !trigger.in_same_window => step_ns(&query.plan.over, site),
+            _ => 0,
+        };
+        waits[at] = before.saturating_add(own);
+    }
+    let triggered = checked.queries.iter().zip(&waits).filter(|(query, _)| query.trigger.is_some());
+    triggered.map(|(query, wait)| (query.label.as_str(), wait.saturating_add(site.grace_ns))).collect()
+}
+
+/// From the end of the window that fires to the end of the one that is measured.
+fn step_ns(over: &Over, site: &ExplainOptions) -> u64 {
+    let every = match over {
+        Over::Windows { every_ns, .. } => *every_ns,
+        Over::Window | Over::Run => site.base_window_ns,
+    };
+    let wait = site.grace_ns.saturating_add(1_000_000_000);
+    every.saturating_mul(1 + wait.div_ceil(every.max(1)))
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, query) in self.queries.iter().enumerate() {
+            write!(f, "{}{query}", if at == 0 { "" } else { "\n" })?;
+        }
+        if !self.graph.is_empty() {
+            write!(f, "\nEvents\n{}", self.graph)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for QueryExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.text)?;
+        writeln!(f, "  class    {}: {}", self.class, self.reasons.join("; "))?;
+        writeln!(f, "  nodes    {}", self.nodes)?;
+        writeln!(f, "  window   {}", self.window)?;
+        let steps = |f: &mut fmt::Formatter<'_>, name: &str, steps: &[String]| {
+            steps
+                .iter()
+                .enumerate()
+                .try_for_each(|(at, step)| writeln!(f, "  {:<8} {step}", if at == 0 { name } else { "" }))
+        };
+        steps(f, "probe", &self.probe)?;
+        steps(f, "above", &self.above)?;
+        writeln!(f, "  memory   {} at most, an estimate", notation::scaled(self.memory_bytes as f64, "B"))?;
+        steps(f, "error", &self.exactness)?;
+        if let Some(ns) = self.reaction_ns {
+            writeln!(f, "  reaction {} from the end of the first window that fired", duration_text(ns))?;
+        }
+        for NotRun { clause, reason, .. } in &self.not_run {
+            writeln!(f, "  not run  {clause}: {reason}")?;
+        }
+        for SqlStep { step, name, sql } in &self.sql {
+            let name = name.as_ref().map(|name| format!(" → {name}")).unwrap_or_default();
+            writeln!(f, "  sql      {step}{name}")?;
+            sql.lines().try_for_each(|line| writeln!(f, "             {line}"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! `edison explain`.
+
+use crate::exit::{self, Failure};
+use crate::query_text::{self, QueryTextOptions};
+use equery::{Checked, Diagnostic, ExplainOptions, Explanation};
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// The answer of `--json`.
+#[derive(Serialize)]
+struct Answer<'a> {
+    files: Vec<FileAnswer<'a>>,
+}
+
+#[derive(Serialize)]
+struct FileAnswer<'a> {
+    file: &'a str,
+    diagnostics: &'a [Diagnostic],
+    #[serde(flatten)]
+    explanation: Explanation,
+}
+
+/// Explains the queries of the texts: class, place, cost, reaction time and SQL.
+pub(crate) fn explain(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
+    let texts = options.texts()?;
+    let site = options.site();
+    let checked: Vec<Checked> = texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
+    texts.iter().zip(&checked).for_each(|(text, checked)| query_text::show(text, checked));
+    query_text::outcome(&texts, &checked)?;
+    let usual = ExplainOptions::default();
+    let place = ExplainOptions {
+        base_window_ns: site.base_window_ns.unwrap_or(usual.base_window_ns),
+        key: site.key.clone().unwrap_or_else(|| usual.key.clone()),
+        ..usual
+    };
+    let explained = texts.iter().zip(&checked).map(|(text, checked)| FileAnswer {
+        file: &text.name,
+        diagnostics: &checked.diagnostics,
+        explanation: equery::explain(checked, &place),
+    });
+    let answer = Answer { files: explained.collect() };
+    if options.json {
+        let answer = serde_json::to_string(&answer).map_err(Failure::fault)?;
+        return exit::print(&format!("{answer}\n"));
+    }
+    let texts: Vec<_> = answer.files.iter().map(|file| file.explanation.to_string()).collect();
+    exit::print(&texts.join("\n"))
+}
