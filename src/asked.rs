@@ -2,6 +2,7 @@
 
 use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
+use crate::machine;
 use crate::origin::Origins;
 use crate::query_text::{self, NamedText};
 use engine::Every;
@@ -36,7 +37,7 @@ impl Asked {
             known_nodes: Some(vec![node.to_owned()]),
             base_window_ns: window_ns.filter(|_| is_set),
             key: Some(query_text::key_fields(&options.key)),
-            memory_bytes: options.memory,
+            memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
             ..Options::default()
         };
         let mut asked = Self::default();

@@ -2,6 +2,7 @@
 
 use crate::choices::{self, completed};
 use crate::exit::{Failure, say};
+use crate::machine;
 use crate::variable::variable;
 use crate::{names, quantity};
 use clap::Args;
@@ -29,7 +30,7 @@ pub(crate) struct QueryTextOptions {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Refuse queries that may need more memory than this
+    /// Refuse queries that may need more memory than this [default: half of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = notation::bytes)]
     pub(crate) memory: Option<u64>,
     /// Length of the run's windows, a multiple of which 'every' must be: a time (10s) or packets (1Mp)
@@ -72,7 +73,7 @@ impl QueryTextOptions {
             set: self.set.clone(),
             base_window_ns: self.window_ns(),
             key: self.key.as_ref().map(key_fields),
-            memory_bytes: self.memory,
+            memory_bytes: Some(self.memory.unwrap_or_else(machine::half_of_memory)),
             ..equery::Options::default()
         }
     }

@@ -6,6 +6,8 @@ use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind};
 
 /// The longest line that is shown with what is wrong in it.
 const LONGEST_LINE: usize = 400;
+/// The largest text of which lines are shown.
+const LARGEST_TEXT: usize = 1 << 16;
 
 /// One line: `file:line:column: error: message; help`.
 ///
@@ -36,8 +38,8 @@ pub fn render(source: &Source<'_>, diagnostics: &[Diagnostic], color: bool) -> S
 /// The line of a diagnostic with what is wrong underlined, and what to do; empty where it has no place, and where no terminal
 /// shows the line.
 pub fn excerpt(source: &Source<'_>, diagnostic: &Diagnostic, color: bool) -> String {
-    let Some((line, before)) = line_of(source.text, diagnostic) else { return String::new() };
-    let end = before.end.max(before.start + usize::from(before.start < line.len()));
+    let Some((text, place)) = shown_of(source.text, diagnostic) else { return String::new() };
+    let end = place.end.max(place.start + usize::from(place.start < text.len()));
     let (kind, tint) = match diagnostic.severity {
         Severity::Error => (ReportKind::Error, Color::Red),
         Severity::Warning => (ReportKind::Warning, Color::Yellow),
@@ -45,30 +47,29 @@ pub fn excerpt(source: &Source<'_>, diagnostic: &Diagnostic, color: bool) -> Str
     };
     let char_set = if color { CharSet::Unicode } else { CharSet::Ascii };
     let config = Config::default().with_color(color).with_index_type(IndexType::Byte).with_char_set(char_set);
-    let place = (source.name, before.start..end);
+    let place = (source.name, place.start..end);
     let mut label = Label::new(place.clone()).with_color(tint);
     if let Some(help) = &diagnostic.help {
         label = label.with_message(help);
     }
     let report =
         Report::build(kind, place).with_config(config).with_code(diagnostic.code).with_label(label).finish();
-    let first = i32::try_from(diagnostic.line).unwrap_or(i32::MAX) as usize;
-    let cache = (source.name, ariadne::Source::from(line).with_display_line_offset(first.saturating_sub(1)));
+    let cache = (source.name, ariadne::Source::from(text));
     let mut text = Vec::new();
     // Writing to memory does not fail.
     let _ = report.write(cache, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The first line of a diagnostic's place, and the part of it that is the place.
-fn line_of<'t>(text: &'t str, diagnostic: &Diagnostic) -> Option<(&'t str, std::ops::Range<usize>)> {
+/// The text up to the end of the line on which a diagnostic's place begins, and its place on that line; nothing where the line is too
+/// long, and of a text that is so large that reading it for each diagnostic would take long.
+fn shown_of<'t>(text: &'t str, diagnostic: &Diagnostic) -> Option<(&'t str, std::ops::Range<usize>)> {
     let start = diagnostic.span.start;
     let (before, rest) = (text.get(..start)?, text.get(start..)?);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let line_end = start + rest.find('\n').unwrap_or(rest.len());
-    if line_end - line_start > LONGEST_LINE || line_start == line_end {
+    if line_end - line_start > LONGEST_LINE || line_start == line_end || line_end > LARGEST_TEXT {
         return None;
     }
-    let end = diagnostic.span.end.min(line_end).max(start);
-    Some((&text[line_start..line_end], start - line_start..end - line_start))
+    Some((&text[..line_end], start..diagnostic.span.end.min(line_end).max(start)))
 }
