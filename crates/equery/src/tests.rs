@@ -1,5 +1,7 @@
 //! What the language means, rule by rule.
 
+mod random;
+
 use crate::{Checked, CheckedQuery, Class, NodeFilter, Options, Source, check, one_line};
 use task::query::{GroupField, Grouping, Item, Over};
 
