@@ -3,6 +3,7 @@
 use crate::choices::{self, completed};
 use crate::names;
 use crate::quantity;
+use crate::variable::variable;
 use clap::builder::{BoolishValueParser, StringValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use engine::{Cores, Design, Every, Split, State};
@@ -71,6 +72,8 @@ Examples:
   edison a.pcap b.pcapng.gz 'tcp port 443'       two captures as one, what the filter matches
   edison -i eth0 --every 5s                      an interface, until Ctrl-C
   edison trace.pcap -w flows.parquet             flow records to a file
+  edison trace.pcap --by src_addr,dst_port       rank by any fields
+  edison trace.pcap -q 'select count(*) where dst_port = 53'
 
 --help lists all options and exit codes.";
 
@@ -85,6 +88,10 @@ Examples:
   edison run --synthetic packets=10M,flows=1M,zipf=1.0
   edison run trace.pcap --every 1min                 also each window of a minute
   edison run trace.pcap --json --every 1Mp           one line of JSON per million packets
+  edison run trace.pcap --by src_addr/24 --sort packets --top 5
+  edison run trace.pcap --per 1min                   a row of figures per minute
+  edison run trace.pcap -q 'select dst_addr, count(src_addr) groupby dst_addr having count(src_addr) > 100'
+  edison run -i eth0 -f questions.eq --set K1=10K    a file of queries
   edison run trace.pcap --report - --json            the answers of each window, then the report
   edison run trace.pcap --task heavy-hitters:key=src_addr,share=0.2% --task entropy:memory=256KiB
   edison run trace.pcap --cores 2                    two cores: one reads, one counts
@@ -98,7 +105,7 @@ Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 ended early with w
 lost everything.";
 
 /// Options of `edison run`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(disable_help_flag = true, override_usage = RUN_USAGE, after_help = RUN_SHORT_EXAMPLES, after_long_help = RUN_EXAMPLES)]
 pub(crate) struct RunOptions {
     /// Capture files ('-' is standard input), then a filter as tcpdump takes it
@@ -154,6 +161,27 @@ pub(crate) struct RunOptions {
     /// Such as heavy-hitters:key=src_addr,share=0.2%. May be given several times.
     #[arg(help_heading = QUESTION, long, value_name = "SPEC", env = "EDISON_TASK", hide_env = true, value_delimiter = ' ', value_parser = completed(StringValueParser::new(), choices::tasks), hide_possible_values = true)]
     pub(crate) task: Vec<String>,
+    /// Ask in Equery: 'select count(src_addr), dst_addr groupby dst_addr'
+    ///
+    /// Of a capture, the answer is that over the whole run, and in --json that of each window; a query with `every` answers of its own
+    /// windows. May be given several times. docs/equery.md describes the language.
+    #[arg(help_heading = QUESTION, short, long, value_name = "TEXT", env = "EDISON_QUERY", hide_env = true)]
+    pub(crate) query: Vec<String>,
+    /// Ask what is in a file of Equery; '-' is standard input
+    #[arg(help_heading = QUESTION, short, long, value_name = "FILE", env = "EDISON_FILE", hide_env = true)]
+    pub(crate) file: Vec<PathBuf>,
+    /// Rank by these fields, as src_addr/24,dst_port: short for a query
+    #[arg(help_heading = QUESTION, long, value_name = "FIELDS", env = "EDISON_BY", hide_env = true)]
+    pub(crate) by: Option<String>,
+    /// What --by orders by, the largest first: bytes, packets, flows, count(src_addr) [default: bytes]
+    #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "ITEM", env = "EDISON_SORT", hide_env = true)]
+    pub(crate) sort: Option<String>,
+    /// A row for each interval, as 1min: of the queries, or of all traffic
+    #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "TIME", env = "EDISON_PER", hide_env = true, value_parser = notation::duration)]
+    pub(crate) per: Option<Duration>,
+    /// A variable of queries, as K1=10K
+    #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "NAME=VALUE", env = "EDISON_SET", hide_env = true, value_delimiter = ' ', value_parser = variable)]
+    pub(crate) set: Vec<(String, String)>,
     /// Which header of a tunnelled packet is measured
     #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "WHICH", env = "EDISON_TUNNEL", hide_env = true, default_value = "outer")]
     pub(crate) tunnel: TunnelChoice,
@@ -189,7 +217,7 @@ pub(crate) struct RunOptions {
     pub(crate) node: Option<String>,
     /// Print the usual options, or all of them
     #[arg(help_heading = LIMITS, display_order = 2000, short, long, action = ArgAction::Help)]
-    help: Option<bool>,
+    pub(crate) help: Option<bool>,
     /// End after this many received packets (1M)
     #[arg(help_heading = LIMITS, short = 'c', long, value_name = "N", env = "EDISON_PACKETS", hide_env = true, value_parser = notation::count)]
     pub(crate) packets: Option<u64>,
@@ -216,7 +244,7 @@ pub(crate) struct RunOptions {
     /// Begin a new record for a flow that is this old, or off
     #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "TIME", env = "EDISON_ACTIVE_TIMEOUT", hide_env = true, default_value = "30min", value_parser = notation::timeout_ns)]
     pub(crate) active_timeout: u64,
-    /// Put both directions of a flow into one record (RFC 5103)
+    /// Put both directions of a flow into one record (RFC 5103), and show both of each conversation
     #[arg(help_heading = RECORDS, hide_short_help = true, long, env = "EDISON_BIFLOW", hide_env = true, value_parser = BoolishValueParser::new())]
     pub(crate) biflow: bool,
     /// Statistics of the interleaving gap, the frames received between two packets of a flow: mean,stddev,p50,p99.9

@@ -2,6 +2,7 @@
 
 mod alternate_screen;
 mod arguments;
+mod asked;
 mod bench;
 mod choices;
 mod cli;
@@ -31,6 +32,7 @@ mod sources;
 mod standard_output;
 mod tasks;
 mod usage;
+mod variable;
 mod watched;
 mod wording;
 

@@ -11,7 +11,6 @@ pub(crate) fn check(options: &RunOptions) -> Result<(), Failure> {
         ("--gap", options.gap.is_some()),
         ("--packet-size", options.packet_size.is_some()),
         ("--inter-arrival", options.inter_arrival.is_some()),
-        ("--biflow", options.biflow),
     ];
     let unseen = of_records.iter().filter(|(_, is_given)| *is_given && !has_records);
     let mut lines: Vec<String> = unseen

@@ -1,5 +1,6 @@
 //! `edison run`: the main job.
 
+use crate::asked::Asked;
 use crate::cli::{RunOptions, TunnelChoice};
 use crate::exit::{self, EARLY, FAULT, Failure, say, say_error};
 use crate::machine;
@@ -27,7 +28,7 @@ use packet::{KeyV4, KeyV6, Seed, Tunnel};
 use port::TimeBase;
 use port::wire::WireCounters;
 use record::{Anonymizer, Patience, RecordWriter, RowWindow, RowWriter, Selection};
-use report::{DesignReport, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
+use report::{Answer, DesignReport, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
 use signal_hook::consts::SIGHUP;
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,11 +40,18 @@ use task::{Generation, TaskSet, Tasks};
 
 /// Measures what the options say.
 pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, Failure> {
+    let node = options.node.clone().unwrap_or_else(machine::host_name);
+    let asked = Asked::of(options, origins, &node)?;
+    // What queries need is as if it had been requested.
+    let options = &RunOptions {
+        loss: options.loss || asked.needs_loss,
+        every: asked.every.unwrap_or(options.every),
+        ..options.clone()
+    };
     let mut config = config(options);
     // The exporter's queue; the least of the memory has room for it.
     let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
     let _export_queue = options.export.is_some().then(queue).flatten();
-    let node = options.node.clone().unwrap_or_else(machine::host_name);
     let record_parts = parts::of_records(options, &config.parts);
     let selection = match &options.fields {
         Some(list) => Selection::parse(list, &record_parts)
@@ -68,7 +76,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
 
     // Who sets the length of windows of a replay wants to see them, unless they are written already.
-    let shows_windows = origins.has("every") && options.rows.is_none();
+    let shows_windows = origins.has("every") && options.rows.is_none() && options.per.is_none();
     let show = match (options.json, time_base) {
         _ if !standard_output.has_tables && tasks.is_some() => Show::Kept,
         _ if !standard_output.has_tables => Show::Nothing,
@@ -76,10 +84,11 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
         (false, TimeBase::Clock) => Show::Tables,
         (false, TimeBase::Packets) if tasks.is_some() => Show::Tasks,
         (false, TimeBase::Packets) if shows_windows => Show::Tables,
+        (false, TimeBase::Packets) if !asked.windows.is_empty() => Show::Queries,
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
-    let control = Control::new(Arc::new(task_set(options, &config, show, tasks)?));
+    let control = Control::new(Arc::new(task_set(options, &config, &asked, &node, show, tasks)?));
     config.control = Some(control.clone());
     // The queues of a wire have one name.
     let mut names: Vec<String> = sources.iter().map(|source| source.name().to_owned()).collect();
@@ -90,6 +99,8 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     signals::stop_on(&signals::ENDS, &stop, may_end)?;
     let setting = Setting {
         show,
+        is_asked: !asked.is_empty(),
+        per: options.per,
         time_base,
         sources: names.clone(),
         every: config.every,
@@ -116,7 +127,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     // Nothing is lost to anybody where the one who read the answers has left.
     let is_unread = reader.has_left() && !standard_output::writes_files(options);
     let mut verdict = Verdict::of(&outcome, are_captures && !is_unread);
-    let Reported { mut report, warnings, failed } = report(outcome, names, node);
+    let Reported { mut report, longer, warnings, failed } = report(outcome, names, node);
     // Through the screen, which may be drawing.
     warnings.into_iter().for_each(|line| screen.warning(line));
     let lost = lost.lines();
@@ -124,6 +135,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
         verdict.code = verdict.code.max(EARLY);
         verdict.lines.extend(lost);
     }
+    screen.answers(longer);
     let shown = screen.finish();
     report.design = parallel::report(&plan);
     report.wire = wire.map(|wire| wire_report(wire.total()));
@@ -220,23 +232,36 @@ fn writers(
 fn task_set(
     options: &RunOptions,
     config: &Config,
+    asked: &Asked,
+    node: &str,
     show: Show,
     tasks: Option<Tasks>,
 ) -> Result<TaskSet, Failure> {
-    let asked = StandingOptions {
-        key: config.key,
-        tracks_loss: config.parts.loss,
-        top: options.top,
-        of_windows: matches!(show, Show::Json | Show::Tables),
-        of_run: !options.json || options.report.is_some(),
+    let (of_windows, of_run) =
+        (matches!(show, Show::Json | Show::Tables), !options.json || options.report.is_some());
+    let queries = match asked.is_empty() {
+        true => queries::standing(&StandingOptions {
+            key: config.key,
+            tracks_loss: config.parts.loss,
+            biflow: config.parts.biflow,
+            top: options.top,
+            of_windows,
+            of_run,
+        }),
+        false => asked.queries(of_windows, of_run),
     };
     let site = Site {
         key: config.key,
+        node: node.to_owned(),
+        window_ns: match config.every {
+            Every::Time(length) => Some(length),
+            Every::Packets(_) => None,
+        },
         tracks_loss: config.parts.loss,
         seed: config.seed,
         limits: config.limits.clone(),
     };
-    TaskSet::plan(Generation::default(), &queries::standing(&asked), tasks, &site).map_err(|refusals| {
+    TaskSet::plan(Generation::default(), &queries, tasks, &site).map_err(|refusals| {
         let lines = refusals.iter().map(|(query, refusal)| format!("{query}: {refusal}"));
         Failure::usage(lines.collect::<Vec<_>>().join("; "))
     })
@@ -326,6 +351,8 @@ impl Verdict {
 /// The report, what the user should know of outputs, and whether they failed.
 struct Reported {
     report: RunReport,
+    /// Answers of windows that the end of the run cut.
+    longer: Vec<Answer>,
     warnings: Vec<String>,
     failed: bool,
 }
@@ -333,7 +360,8 @@ struct Reported {
 fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> Reported {
     let ended = outcome.ended;
     let finished = outcome.records.finish();
-    let OutputsResult { exported, dropped, outputs, answers, unreported, warnings, faults } = finished;
+    let OutputsResult { exported, dropped, outputs, answers, longer, unreported, warnings, faults } =
+        finished;
     let failed = !faults.is_empty();
     let mut totals = engine::totals(None, &ended.totals);
     totals.node = Some(node.clone());
@@ -360,7 +388,7 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> Repor
         faults,
         answers_unlisted: 0,
     };
-    Reported { report, warnings, failed }
+    Reported { report, longer, warnings, failed }
 }
 
 fn wire_report(counters: WireCounters) -> WireReport {

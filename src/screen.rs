@@ -8,7 +8,8 @@ use crate::standard_output::Reader;
 use engine::{Every, Observer, Snapshot, WindowOutlet};
 use notation::{grouped, scaled};
 use port::TimeBase;
-use report::{Answer, Window, terminal};
+use report::terminal::{self, Series};
+use report::{Answer, Window};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -30,6 +31,8 @@ pub(crate) enum Show {
     Tables,
     /// The answers of tasks: what a replay shows, whose report at the end answers the rest.
     Tasks,
+    /// The answers of queries with windows of their own: likewise.
+    Queries,
     /// Nothing; the answers of tasks are kept for the report.
     Kept,
     /// Nothing; the report at the end is the answer.
@@ -52,12 +55,18 @@ pub(crate) struct Shown {
 
 enum Event {
     Window(Box<Window>),
+    /// Of windows that the end of the run cut.
+    Answers(Vec<Answer>),
     Warning(String),
 }
 
 /// What is shown, and of what.
 pub(crate) struct Setting {
     pub(crate) show: Show,
+    /// The user's queries take the place of those that the program asks by itself.
+    pub(crate) is_asked: bool,
+    /// The answers of each interval are rows of one table.
+    pub(crate) per: Option<Duration>,
     pub(crate) time_base: TimeBase,
     /// Names of the sources.
     pub(crate) sources: Vec<String>,
@@ -91,7 +100,7 @@ pub(crate) struct Screen {
 impl Screen {
     /// Starts the thread, which tells the reader when the answers have no reader any more.
     pub(crate) fn start(setting: Setting) -> io::Result<Self> {
-        let Setting { show, time_base, sources, every, reader, given_back } = setting;
+        let Setting { show, is_asked, per, time_base, sources, every, reader, given_back } = setting;
         let (events, received) = sync_channel(WAITING);
         let latest = Arc::new(Mutex::new(None));
         let is_live = is_live(show, time_base);
@@ -103,6 +112,8 @@ impl Screen {
             view: alternate.clone().map(|alternate| LiveView::new(alternate, sources, every)),
             given_back,
             reader,
+            is_asked,
+            series: per.map(|_| Series::default()),
             began: Instant::now(),
             shown: Shown::default(),
         };
@@ -132,6 +143,14 @@ impl Screen {
                 (_, TimeBase::Clock) => events.try_send(event).is_ok(),
             }
         })
+    }
+
+    /// Shows the answers of windows that the end of the run cut.
+    pub(crate) fn answers(&self, answers: Vec<Answer>) {
+        if let Some(events) = self.events.as_ref().filter(|_| !answers.is_empty()) {
+            // The thread ends after this half only; where it failed, `finish` says so.
+            let _ = events.send(Event::Answers(answers));
+        }
     }
 
     /// Ends the thread, once the outlets are gone.
@@ -179,6 +198,9 @@ struct Painter {
     view: Option<LiveView>,
     given_back: Arc<AtomicBool>,
     reader: Reader,
+    is_asked: bool,
+    /// Where the answers of intervals are rows of one table.
+    series: Option<Series>,
     began: Instant,
     shown: Shown,
 }
@@ -192,6 +214,7 @@ impl Painter {
                     self.window(&window);
                     self.keep(*window);
                 }
+                Ok(Event::Answers(answers)) => self.longer(&answers),
                 Ok(Event::Warning(line)) => match &mut self.view {
                     Some(view) => view.note(line),
                     None => {
@@ -251,14 +274,50 @@ impl Painter {
             return view.window(window.clone());
         }
         let text = match self.show {
-            Show::Json => match json_lines(window) {
+            Show::Json => match json_lines(self.shown_answers(window)) {
                 Ok(lines) => lines,
                 Err(error) => return self.shown.fault = Some(format!("window {}: {error}", window.index)),
             },
+            Show::Tables | Show::Tasks | Show::Queries if self.series.is_some() => {
+                let answers: Vec<_> = self.shown_answers(window).cloned().collect();
+                self.rows(&answers)
+            }
             Show::Tables => format!("{}\n", terminal::window_report(window)),
             Show::Tasks => format!("{}\n", terminal::window_answers(window)),
+            Show::Queries => terminal::answers(self.shown_answers(window)),
             Show::Kept | Show::Nothing => return,
         };
+        self.print(&text);
+    }
+
+    /// Shows answers of windows that the end of the run cut.
+    fn longer(&mut self, answers: &[Answer]) {
+        self.leave_view();
+        let text = match self.show {
+            Show::Json => json_lines(answers.iter()).unwrap_or_default(),
+            Show::Tables | Show::Tasks | Show::Queries if self.series.is_some() => self.rows(answers),
+            Show::Tables | Show::Tasks | Show::Queries => terminal::answers(answers),
+            Show::Kept | Show::Nothing => return,
+        };
+        self.print(&text);
+    }
+
+    /// The answers of a window that have lines of JSON: those of the user's queries, if there are any.
+    fn shown_answers<'a>(&self, window: &'a Window) -> impl Iterator<Item = &'a Answer> {
+        let is_asked = self.is_asked;
+        let is_shown = move |answer: &&Answer| !is_asked || answer.query != "totals";
+        window.answers.iter().filter(is_shown).chain(&window.longer)
+    }
+
+    /// Answers of intervals as rows.
+    fn rows(&mut self, answers: &[Answer]) -> String {
+        self.series.as_mut().map_or_else(String::new, |series| series.rows(answers))
+    }
+
+    fn print(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         if self.reader.has_left() || self.shown.fault.is_some() {
             return;
         }
@@ -296,9 +355,9 @@ impl Painter {
 }
 
 /// An object for each answer, one per line.
-fn json_lines(window: &Window) -> serde_json::Result<String> {
+fn json_lines<'a>(answers: impl Iterator<Item = &'a Answer>) -> serde_json::Result<String> {
     let mut lines = String::new();
-    for answer in &window.answers {
+    for answer in answers {
         lines.push_str(&serde_json::to_string(answer)?);
         lines.push('\n');
     }

@@ -160,7 +160,6 @@ fn what_would_show_in_nothing_is_refused_or_shown() {
         call(&[&[&good[..]][..], &option].concat()).says(2, &[option[0], "--flows", "--export"]);
         call(&[&[&good[..]][..], &option, &["-w", text(&csv)]].concat()).expect(0);
     }
-    call(&[&good, "--biflow"]).says(2, &["--biflow", "--flows"]);
     call(&[&good, "--rotate", "1h"]).says(2, &["--rotate", "--flows"]);
     // 700 frames a millisecond apart from a multiple of 100 ms on: seven windows of a hundred.
     let windows = |arguments: &[&str]| {

@@ -7,7 +7,8 @@ use report::{Window, terminal};
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use task::rows::{GroupField, Item, Order, Over, RowQuery, Site};
+use task::query::{Expression, GroupField, Item, Order, Query};
+use task::rows::Site;
 use task::{Generation, TaskSet};
 
 struct Silent;
@@ -23,16 +24,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let source = SyntheticSource::open("packets=100k,flows=5k,rate=50k", 256)?;
     let mut sources: Vec<Box<dyn PacketSource>> = vec![Box::new(source)];
     let config = Config { every: Every::Time(1_000_000_000), ..Config::default() };
-    let largest = RowQuery {
-        name: "largest".to_owned(),
-        filter: None,
-        group: KeySpec::FIVE_TUPLE.columns().map(GroupField::of).collect(),
-        items: vec![Item::sum("total_count"), Item::sum("total_byte")],
-        order: vec![Order { item: 1, descending: true }],
+    let largest = Query {
+        order: vec![Order::largest(Expression::sum("total_byte"))],
         limit: Some(1),
-        over: Over::Window,
+        ..Query::new(
+            "largest",
+            KeySpec::FIVE_TUPLE.columns().map(GroupField::of),
+            [Item::sum("total_count"), Item::sum("total_byte")],
+        )
     };
-    let site = Site { key: config.key, tracks_loss: false, seed: config.seed, limits: config.limits.clone() };
+    let site = Site::new(config.key, config.seed, config.limits.clone());
     let set = TaskSet::plan(Generation::default(), &[largest], None, &site)
         .map_err(|refused| format!("{refused:?}"))?;
     let control = Control::new(Arc::new(set));

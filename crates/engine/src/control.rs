@@ -279,12 +279,7 @@ mod tests {
     use task::rows::Site;
 
     fn set(number: u64) -> Arc<TaskSet> {
-        let site = Site {
-            key: KeySpec::FIVE_TUPLE,
-            tracks_loss: false,
-            seed: Seed::new(1),
-            limits: Limits::new(1 << 20, 1),
-        };
+        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1));
         Arc::new(TaskSet::plan(Generation::new(number), &[], None, &site).expect("no query is wrong"))
     }
 

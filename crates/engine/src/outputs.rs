@@ -219,6 +219,8 @@ pub struct OutputsResult {
     pub outputs: Vec<OutputCounts>,
     /// Answers over the whole run.
     pub answers: Vec<Answer>,
+    /// Answers of windows of other lengths than the run's that its end cut.
+    pub longer: Vec<Answer>,
     /// Windows that could not be passed on.
     pub unreported: u64,
     /// Lines for the user.

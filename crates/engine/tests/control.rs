@@ -14,23 +14,16 @@ use report::{Status, Value, Window};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use support::{BURST, Watch, config, generated, on_queues, plan, task_set};
-use task::rows::{GroupField, Item, Over, RowQuery};
+use task::query::{GroupField, Item, Query};
 use task::{Generation, TaskSet};
 
 const MS: u64 = 1_000_000;
 /// Packets, and windows of 20 ms in which they come.
 const PACKETS: u64 = 30_000;
 
-fn query(name: &str, field: &str) -> RowQuery {
-    RowQuery {
-        name: name.to_owned(),
-        filter: None,
-        group: vec![GroupField::of(field)],
-        items: vec![Item::sum("total_count"), Item::sum("total_byte")],
-        order: Vec::new(),
-        limit: Some(3),
-        over: Over::Window,
-    }
+fn query(name: &str, field: &str) -> Query {
+    let items = [Item::sum("total_count"), Item::sum("total_byte")];
+    Query { limit: Some(3), ..Query::new(name, [GroupField::of(field)], items) }
 }
 
 /// Tasks whose answers have all flows: of the first one packets, of the second one bytes.

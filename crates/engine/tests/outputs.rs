@@ -12,21 +12,14 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use summary::Parts;
 use support::config;
-use task::rows::{Item, Over, RowQuery, Site, Unplaced};
+use task::query::{Item, Over, Query};
+use task::rows::{Site, Unplaced};
 use task::{Generation, TaskSet};
 
 const MS: u64 = 1_000_000;
 
-fn query(name: &str, over: Over) -> RowQuery {
-    RowQuery {
-        name: name.to_owned(),
-        filter: None,
-        group: Vec::new(),
-        items: vec![Item::sum("total_count")],
-        order: Vec::new(),
-        limit: None,
-        over,
-    }
+fn query(name: &str, over: Over) -> Query {
+    Query { over, ..Query::new(name, [], [Item::sum("total_count")]) }
 }
 
 /// A window of a millisecond with one packet in a row and one without a place.
@@ -62,7 +55,7 @@ fn row(outputs: &mut Outputs, number: u64) -> u64 {
 fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
     // Where losses are tracked, queries over the run read the rows of windows.
     let config = Config { parts: Parts { loss: true, ..Parts::default() }, ..config() };
-    let site = Site { key: config.key, tracks_loss: false, seed: config.seed, limits: config.limits.clone() };
+    let site = Site::new(config.key, config.seed, config.limits.clone());
     let queries = [query("of_window", Over::Window), query("of_run", Over::Run)];
     let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");
     let (entered, windows) = channel();
@@ -131,7 +124,7 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
 #[test]
 fn answers_over_the_run_say_that_records_of_a_failed_worker_are_missing() {
     let config = config();
-    let site = Site { key: config.key, tracks_loss: false, seed: config.seed, limits: config.limits.clone() };
+    let site = Site::new(config.key, config.seed, config.limits.clone());
     let set = TaskSet::plan(Generation::default(), &[query("of_run", Over::Run)], None, &site);
     let set = Arc::new(set.expect("a good query"));
     let of_run = |has_failure: bool| {

@@ -15,6 +15,8 @@ pub enum Derived {
     ProtocolName,
     /// The service's name ([`service`](crate::service())).
     Service,
+    /// 1 where the source is the lesser endpoint, which a conversation names first, else 0.
+    Forward,
     /// The source's or the destination's address.
     Address,
     /// The source's or the destination's port.
@@ -104,6 +106,15 @@ pub const DERIVED: &[DerivedField] = &[
         nullable: true,
         from: &["protocol", "src_port", "dst_port"],
         meaning: "name of the service by destination port, else by source port; null where neither has one",
+    },
+    DerivedField {
+        name: "forward",
+        derived: Derived::Forward,
+        type_name: "uint8",
+        unit: "",
+        nullable: false,
+        from: &["src_addr", "dst_addr", "protocol", "src_port", "dst_port"],
+        meaning: "1 where the source is the endpoint that conversation names first, else 0",
     },
     DerivedField {
         name: "addr",

@@ -22,6 +22,8 @@ pub enum ColumnKind {
     Time,
     /// Values with bounds.
     Estimate,
+    /// The heaviest values of a field, each with its weight.
+    Heaviest,
 }
 
 /// A column of an answer. Any column may hold nulls, and estimates instead of its own values: a count, for

@@ -129,3 +129,9 @@ impl PacketCounts {
         }
     }
 }
+
+/// Packets received, as a share of those received or lost before the measurement: 1 where there were none.
+pub fn coverage(received: u64, lost: u64) -> f64 {
+    let (received, lost) = (received as f64, lost as f64);
+    if received + lost == 0.0 { 1.0 } else { received / (received + lost) }
+}

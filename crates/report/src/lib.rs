@@ -41,11 +41,11 @@ mod window;
 
 pub use answer::{Account, Answer, Class, Rest, Status, TaskNote};
 pub use column::{Column, ColumnKind};
-pub use counters::{Counters, PacketCounts};
+pub use counters::{Counters, PacketCounts, coverage};
 pub use event::{Event, EventKind, Item};
 pub use prefix::network;
 pub use rfc3339::{format_time, parse_time};
 pub use run::{DesignReport, FlowCounts, OutputCounts, Rates, RunReport, WireReport};
 pub use span::Span;
-pub use value::Value;
+pub use value::{Heaviest, Value};
 pub use window::{Window, WindowCounts, WindowEnd};

@@ -8,6 +8,7 @@ mod live;
 mod number;
 mod protocol;
 mod report;
+mod series;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -16,8 +17,10 @@ mod totals;
 
 pub use answer::answer;
 pub use flow::protocol_name;
+pub use layout::is_own_query;
 pub use live::{FirstWindow, Now, live_view};
 pub use notation::grouped;
-pub use report::{run_report, window_answers, window_report};
+pub use report::{answers, run_report, window_answers, window_report};
+pub use series::Series;
 pub use table::text_table;
 pub use totals::Totals;

@@ -1,5 +1,9 @@
 //! One value of an answer.
 
+mod heaviest;
+
+pub use heaviest::Heaviest;
+
 use crate::rfc3339::{format_time, parse_time};
 use crate::{ColumnKind, integer, prefix};
 use flow::FlowKey;
@@ -45,6 +49,8 @@ pub enum Value {
         /// The truth is not more than this; ∞ where nothing is known.
         upper: f64,
     },
+    /// The values of a field that weigh most.
+    Heaviest(Box<Heaviest>),
 }
 
 impl From<flow::Estimate> for Value {
@@ -99,6 +105,7 @@ impl Value {
             Self::Address(_) => kind == ColumnKind::Address,
             Self::Prefix { .. } => kind == ColumnKind::Prefix,
             Self::Time(_) => kind == ColumnKind::Time,
+            Self::Heaviest(_) => kind == ColumnKind::Heaviest,
         }
     }
 
@@ -113,14 +120,26 @@ impl Value {
             Self::Address(address) => *address = f(*address),
             // The bits beyond the length are replaced too, and would look like a host address.
             Self::Prefix { address, length } => *address = prefix::network(f(*address), *length),
+            Self::Heaviest(heaviest) => {
+                heaviest.values.iter_mut().for_each(|(value, _)| value.map_addresses(f));
+            }
             _ => {}
         }
+    }
+
+    /// Reads a value whose kind nothing tells: a text that is a number, an address or a prefix is one.
+    pub(crate) fn guess(json: &Json) -> Option<Self> {
+        let kinds = [ColumnKind::Unsigned, ColumnKind::Address, ColumnKind::Prefix, ColumnKind::Text];
+        kinds.iter().find_map(|kind| Self::from_json(json, *kind).ok())
     }
 
     /// Reads a value of a column of this kind.
     pub(crate) fn from_json(json: &Json, kind: ColumnKind) -> Result<Self, String> {
         let read = match (json, kind) {
             (Json::Null, _) => Some(Self::Null),
+            (Json::Object(members), ColumnKind::Heaviest) if members.contains_key("top") => {
+                Heaviest::from_json(members).map(|heaviest| Self::Heaviest(Box::new(heaviest)))
+            }
             (Json::Object(members), _) => estimate(members),
             (Json::Number(number), ColumnKind::Unsigned) => number.as_u64().map(Self::Unsigned),
             (Json::String(text), ColumnKind::Unsigned) => text.parse().ok().map(Self::Unsigned),
@@ -178,6 +197,7 @@ impl Serialize for Value {
             Self::Address(address) => serializer.collect_str(address),
             Self::Prefix { address, length } => serializer.collect_str(&format_args!("{address}/{length}")),
             Self::Time(ns) => serializer.serialize_str(&format_time(*ns)),
+            Self::Heaviest(heaviest) => heaviest.serialize(serializer),
             Self::Estimate { value, lower, upper } => {
                 let mut map = serializer.serialize_map(Some(3))?;
                 map.serialize_entry("value", &Number(*value))?;

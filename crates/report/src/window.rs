@@ -30,6 +30,9 @@ pub struct Window {
     pub table_full: u64,
     /// Its answers.
     pub answers: Vec<Answer>,
+    /// Answers of windows of other lengths that ended with it or before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub longer: Vec<Answer>,
 }
 
 impl Window {
@@ -40,7 +43,7 @@ impl Window {
 
     /// Replaces addresses in all answers.
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
-        self.answers.iter_mut().for_each(|answer| answer.map_addresses(f));
+        self.answers.iter_mut().chain(&mut self.longer).for_each(|answer| answer.map_addresses(f));
     }
 }
 

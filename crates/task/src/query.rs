@@ -26,6 +26,27 @@ pub struct Query {
     pub over: Over,
 }
 
+impl Query {
+    /// A query of each window whose first columns are the fields that it groups by; without fields, all rows are one group.
+    pub fn new(
+        name: impl Into<String>,
+        group: impl IntoIterator<Item = GroupField>,
+        items: impl IntoIterator<Item = self::Item>,
+    ) -> Self {
+        let group: Vec<_> = group.into_iter().collect();
+        Self {
+            name: name.into(),
+            filter: None,
+            columns: group.iter().map(|field| self::Item::field(&field.field)).chain(items).collect(),
+            group: if group.is_empty() { Grouping::All } else { Grouping::By(group) },
+            having: None,
+            order: Vec::new(),
+            limit: None,
+            over: Over::Window,
+        }
+    }
+}
+
 /// Groups in an answer without an explicit limit.
 pub const MOST_GROUPS: usize = 10_000;
 
@@ -177,6 +198,13 @@ pub enum Weight {
     Rows,
     /// The total of a field that is a counter.
     Sum(String),
+}
+
+impl Order {
+    /// The largest first.
+    pub fn largest(by: Expression) -> Self {
+        Self { by, descending: true }
+    }
 }
 
 /// What groups are ordered by.

@@ -1,36 +1,48 @@
-//! Queries over window rows: filter, group, aggregate, order, limit.
+//! Answers queries over window rows: filter, group, aggregate, restrict, order, limit.
 //!
-//! A [`RowQuery`] is what was requested. [`RowQueries::plan`] prepares a set of them for the rows of a
-//! [`Site`]. Blocks of rows go into the [`RowPartials`] of their window, which merge with those of other
-//! cores and nodes, and produce the answers when the window is over. Queries over the whole run read
-//! [`RunPartials`], in which a flow is one row.
+//! [`RowQueries::plan`] prepares a set of [queries](crate::query) for the rows of a [`Site`]. Blocks of rows go into the
+//! [`RowPartials`] of their window, which merge with those of other cores and nodes, and produce the answers when the window is over.
+//! Queries over the whole run read [`RunPartials`], in which a flow is one row; queries over windows of other lengths are
+//! [`LongWindows`]'.
 //!
 //! ```text
-//! rows ─▶ batch (columns) ─▶ filter ─▶ group ─▶ state ─▶ order, limit ─▶ answer
+//! rows ─▶ batch (columns) ─▶ program (arrays) ─▶ filter ─▶ group ─▶ state ─▶ having, order, limit ─▶ answer
 //! ```
 
+mod aggregate;
 mod answer;
 mod batch;
+mod evaluate;
 mod executor;
+mod group_value;
+mod group_view;
+mod grouping;
+mod input;
 mod keyed;
+mod long_windows;
+mod member;
 mod merged;
 mod order;
+mod owners;
 mod partitioned;
 mod plan;
-mod predicate;
-mod query;
+mod plan_set;
+mod program;
 mod refusal;
+mod samples;
+mod scalar;
 mod site;
 mod state;
 #[cfg(test)]
 mod tests;
 mod top_rows;
+mod update;
+mod values;
+mod weights;
 
 pub use answer::Unplaced;
 pub use executor::{RowPartials, RowQueries, RowScratch, RunPartials};
-pub use query::{
-    Aggregate, Comparison, GroupField, Item, Literal, MOST_GROUPS, Order, Over, Predicate, RowQuery,
-};
+pub use long_windows::{LongWindows, WindowAccount};
 pub use refusal::Refusal;
 pub use site::Site;
-pub use state::MOST_DISTINCT;
+pub use values::MOST_DISTINCT;

@@ -1,6 +1,7 @@
 //! All that a run answers at one time.
 
-use crate::rows::{Refusal, RowQueries, RowQuery, Site};
+use crate::query::Query;
+use crate::rows::{Refusal, RowQueries, Site};
 use crate::{Generation, Tasks};
 
 /// Queries over window rows, tasks that rows answer, and tasks that count packets: what is answered of each window, as one set of one generation.
@@ -18,7 +19,7 @@ impl TaskSet {
     /// All refusals, each with the name of its query.
     pub fn plan(
         generation: Generation,
-        queries: &[RowQuery],
+        queries: &[Query],
         tasks: Option<Tasks>,
         site: &Site,
     ) -> Result<Self, Vec<(String, Refusal)>> {

@@ -36,8 +36,7 @@ fn blocks(packets: &[Packet], block: usize) -> Vec<(Rows<KeyV4>, Rows<KeyV6>)> {
 fn answers(texts: &[&str], packets: &[Packet], limits: &Limits, missing: Option<&str>) -> Vec<TaskAnswer> {
     let specs: Vec<_> = texts.iter().map(|text| spec(text)).collect();
     let planned = Tasks::plan_with_rows(&specs, &setting(10_000_000, 1, false)).expect("it can be");
-    let site =
-        Site { key: KeySpec::FIVE_TUPLE, tracks_loss: false, seed: Seed::new(SEED), limits: limits.clone() };
+    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(SEED), limits.clone());
     let set = TaskSet::plan(Generation::new(1), &[], Some(planned), &site).expect("a set");
     let tasks = set.row_tasks().expect("rows tell all of them");
     let mut desk = RowDesk::default();

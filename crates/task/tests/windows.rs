@@ -285,12 +285,7 @@ fn losses_widen_what_they_can_and_are_said() {
 #[test]
 fn what_different_sets_counted_does_not_merge() {
     let tasks = tasks(&["entropy:structure=exact,memory=64KiB"], &setting(1_000, 2, false));
-    let site = Site {
-        key: KeySpec::FIVE_TUPLE,
-        tracks_loss: false,
-        seed: Seed::new(1),
-        limits: Limits::new(1 << 20, usize::MAX),
-    };
+    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, usize::MAX));
     let states = |generation| {
         let set = TaskSet::plan(Generation::new(generation), &[], Some(tasks.clone()), &site).expect("a set");
         set.packets().expect("tasks").states().expect("memory")

@@ -7,11 +7,11 @@ use crate::ids::WindowId;
 use flow::{Field, Rows};
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
-use report::{Account, Answer, Class, Column, ColumnKind, Span, Status, Value, Window};
+use report::{Account, Answer, Class, Column, ColumnKind, Counters, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use task::rows::{RowPartials, RowScratch, RunPartials};
-use task::{Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
+use task::rows::{LongWindows, RowPartials, RowScratch, RunPartials, WindowAccount};
+use task::{Generation, Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
 
 /// See the module's documentation.
 pub(super) struct Answers {
@@ -29,6 +29,10 @@ pub(super) struct Answers {
     run: Option<RunPartials>,
     run_rows: RunRows,
     run_lacking: Lacking,
+    /// When the run was watched.
+    watched: Option<Span>,
+    /// Windows of other lengths, of the sets that some rows have come for, the oldest first.
+    long: BTreeMap<Generation, LongWindows>,
 }
 
 /// What the rows of a window gave so far.
@@ -82,16 +86,21 @@ impl Answers {
             scratch: RowScratch::default(),
             desk: RowDesk::default(),
             run_lacking: Lacking::default(),
+            watched: None,
+            long: BTreeMap::new(),
         }
     }
 
-    /// Takes rows of a window.
-    pub(super) fn rows(&mut self, window: WindowId, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
-        let Self { control, open, scratch, desk, run, run_rows, .. } = self;
+    /// Takes rows of a window, which begins at this time.
+    pub(super) fn rows(&mut self, window: WindowId, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
+        let Self { control, open, scratch, desk, run, run_rows, long, .. } = self;
         let open = open.entry(window).or_insert_with(|| OpenWindow::new(control.set(window)));
         open.partials.add_v4(open.set.rows(), v4, scratch);
         open.partials.add_v6(open.set.rows(), v6, scratch);
         open.count(desk, v4, v6);
+        if let Some(windows) = long_windows(long, &open.set) {
+            windows.add(start_ns, v4, v6);
+        }
         if let (Some(run), RunRows::OfWindows) = (run, run_rows) {
             run.add_v4(v4);
             run.add_v6(v6);
@@ -129,17 +138,15 @@ impl Answers {
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
         let OpenWindow { set, partials, tasks, fault } = open;
-        answers.extend(partials.window_answers(set.rows(), closed.span, &closed.unplaced));
+        answers.extend(partials.window_answers(set.rows(), closed.span, closed.watched, &closed.unplaced));
         let rows_missing = missing(closed.refused_rows);
         for answer in &mut answers[1..] {
             rows_missing.iter().for_each(|reason| answer.lacks(reason));
         }
         answers.extend(task_answers(&set, &mut self.desk, tasks, fault, &mut closed));
-        let coverage = closed.loss.as_ref().map(|loss| {
-            let received = closed.packets.received as f64;
-            let all = received + loss.total() as f64;
-            if all == 0.0 { 1.0 } else { received / all }
-        });
+        let lost = closed.loss.as_ref().map(Counters::total);
+        let coverage = lost.map(|lost| report::coverage(closed.packets.received, lost));
+        let longer = self.close_long(&set, &closed, lost);
         let is_cut = closed.is_cut();
         for answer in &mut answers {
             answer.node = Some(self.node.clone());
@@ -166,11 +173,50 @@ impl Answers {
             loss: closed.loss,
             table_full: closed.unplaced.packets,
             answers,
+            longer,
         };
         self.anonymize(|f| window.map_addresses(f));
         let passed = (self.outlet)(window) && empty_passed;
         self.control.answered(closed.window);
         passed
+    }
+
+    /// The answers of windows of other lengths that end with this window, or with the last window of their set.
+    fn close_long(&mut self, set: &Arc<TaskSet>, closed: &ClosedWindow, lost: Option<u64>) -> Vec<Answer> {
+        let begun = self.watched.map_or(closed.watched.start_ns, |watched| watched.start_ns);
+        self.watched = Some(Span { start_ns: begun, end_ns: closed.watched.end_ns });
+        let mut answers = Vec::new();
+        let later = self.long.split_off(&set.generation());
+        for mut windows in std::mem::replace(&mut self.long, later).into_values() {
+            answers.extend(windows.end());
+        }
+        if let Some(windows) = long_windows(&mut self.long, set) {
+            let account = WindowAccount {
+                span: closed.span,
+                watched: closed.watched,
+                received: closed.packets.received,
+                lost,
+                refused_rows: closed.refused_rows,
+                outside: closed.unplaced,
+            };
+            answers.extend(windows.close(&account));
+        }
+        self.signed(answers)
+    }
+
+    /// The answers of windows of other lengths that the end of the run cuts.
+    pub(super) fn end_long(&mut self) -> Vec<Answer> {
+        let sets = std::mem::take(&mut self.long).into_values();
+        let answers = sets.flat_map(|mut windows| windows.end()).collect();
+        let mut answers = self.signed(answers);
+        self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
+        answers
+    }
+
+    /// Answers with the name of the observation point.
+    fn signed(&self, mut answers: Vec<Answer>) -> Vec<Answer> {
+        answers.iter_mut().for_each(|answer| answer.node = Some(self.node.clone()));
+        answers
     }
 
     /// Takes what the run's answers lack in addition to what windows report.
@@ -185,11 +231,17 @@ impl Answers {
         let Span { start_ns, end_ns } = closed.span;
         let length = closed.empty_before.saturating_mul(end_ns - start_ns);
         let span = Span { start_ns: start_ns.saturating_sub(length), end_ns: start_ns };
-        let mut answer = totals(Some(span), &Totals::default());
-        answer.rows.clear();
-        answer.node = Some(self.node.clone());
-        answer.empty = Some(closed.empty_before);
-        answer.coverage = closed.loss.as_ref().map(|_| 1.0);
+        let set = self.control.set(closed.window);
+        let mut totals = totals(Some(span), &Totals::default());
+        totals.rows.clear();
+        let empty = |answer: Answer| Answer {
+            window: Some(span),
+            node: Some(self.node.clone()),
+            empty: Some(closed.empty_before),
+            coverage: closed.loss.as_ref().map(|_| 1.0),
+            ..answer
+        };
+        let answers = [totals].into_iter().chain(set.rows().empty_answers()).map(empty).collect();
         Window {
             index: closed.index,
             span,
@@ -199,14 +251,15 @@ impl Answers {
             packets: report::PacketCounts::default(),
             loss: closed.loss.as_ref().map(|_| report::Counters::default()),
             table_full: 0,
-            answers: vec![answer],
+            answers,
+            longer: Vec::new(),
         }
     }
 
     /// The answers over the whole run.
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
         let Some(run) = self.run.take() else { return Vec::new() };
-        let mut answers = self.first.rows().run_answers(run, &self.run_lacking.unplaced);
+        let mut answers = self.first.rows().run_answers(run, self.watched, &self.run_lacking.unplaced);
         let Lacking { refused_rows, failed_workers, .. } = self.run_lacking;
         let records_missing = (failed_workers != 0).then(|| {
             format!("{failed_workers} workers failed: flows that had not ended on them are missing")
@@ -225,6 +278,15 @@ impl Answers {
             map(&mut |address| anonymizer.address(address));
         }
     }
+}
+
+/// The state of a set's windows of other lengths; `None` if it has none.
+fn long_windows<'a>(
+    long: &'a mut BTreeMap<Generation, LongWindows>,
+    set: &Arc<TaskSet>,
+) -> Option<&'a mut LongWindows> {
+    let begin = || set.rows().long_windows();
+    set.rows().has_long_windows().then(|| long.entry(set.generation()).or_insert_with(begin))
 }
 
 /// However this thread ends, receivers stop waiting for its answers.

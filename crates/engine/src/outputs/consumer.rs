@@ -87,7 +87,8 @@ impl Consumer {
                     let _ = used.send(block);
                 }
                 Ok(Message::Rows(window, mut block, used)) => {
-                    self.answers.rows(window, &block.v4, &block.v6);
+                    let start_ns = window.number().saturating_mul(self.window_ns);
+                    self.answers.rows(window, start_ns, &block.v4, &block.v6);
                     self.write_rows(window, &block);
                     block.clear();
                     let _ = used.send(block);
@@ -166,6 +167,7 @@ impl Consumer {
         if let Some(Err(error)) = self.rows.map(RowOutput::finish) {
             self.result.faults.push(error.to_string());
         }
+        self.result.longer = self.answers.end_long();
         self.result.answers = self.answers.of_run();
         self.result
     }

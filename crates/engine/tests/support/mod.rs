@@ -12,7 +12,8 @@ use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use summary::{Limits, Timeouts};
-use task::rows::{RowQuery, Site};
+use task::query::Query;
+use task::rows::Site;
 use task::{Generation, Setting, TaskSet, TaskSpec, Tasks};
 
 pub(crate) const BURST: usize = 32;
@@ -58,11 +59,11 @@ pub(crate) fn with_tasks(config: Config) -> Config {
 /// A set of queries and tasks.
 pub(crate) fn task_set(
     generation: u64,
-    queries: &[RowQuery],
+    queries: &[Query],
     tasks: Option<Tasks>,
     config: &Config,
 ) -> Arc<TaskSet> {
-    let site = Site { key: config.key, tracks_loss: false, seed: config.seed, limits: config.limits.clone() };
+    let site = Site::new(config.key, config.seed, config.limits.clone());
     Arc::new(TaskSet::plan(Generation::new(generation), queries, tasks, &site).expect("good queries"))
 }
 

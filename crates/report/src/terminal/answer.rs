@@ -63,6 +63,12 @@ fn table(answer: &Answer, totals: Option<&Totals>, most: usize) -> Table {
     Table { heading, columns, rows }
 }
 
+/// The headings of an answer's columns, and the texts of its rows.
+pub(super) fn cell_texts(answer: &Answer) -> (Vec<String>, Vec<Vec<String>>) {
+    let table = table(answer, None, usize::MAX);
+    (table.columns.into_iter().map(|(heading, _)| heading).collect(), table.rows)
+}
+
 /// What keeps the answer from being complete.
 fn status(answer: &Answer) -> Option<String> {
     let watched = answer.watched.map(|watched| format!("watched {}", when(watched)));

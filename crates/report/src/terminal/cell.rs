@@ -77,6 +77,17 @@ impl Form {
             Value::Prefix { address, length } => format!("{address}/{length}"),
             Value::Time(ns) => format_time(*ns),
             Value::Estimate { value, .. } => self.number(*value),
+            Value::Heaviest(heaviest) => {
+                let value = |(value, weight): &(Value, u64)| {
+                    format!("{} {}", Self::Text.text(value), grouped(*weight))
+                };
+                let mut texts: Vec<_> = heaviest.values.iter().map(value).collect();
+                if heaviest.rest_values != 0 || heaviest.rest_weight != 0 {
+                    let others = [heaviest.rest_values, heaviest.rest_weight].map(grouped);
+                    texts.push(format!("rest ({}) {}", others[0], others[1]));
+                }
+                texts.join(", ")
+            }
         }
     }
 
@@ -114,8 +125,10 @@ fn decimals<'a>(column: &Column, values: impl Iterator<Item = &'a Value>) -> usi
 
 /// The side that a column's values are aligned to.
 pub(super) fn align(column: &Column) -> Align {
-    let is_text =
-        matches!(column.kind, ColumnKind::Text | ColumnKind::Address | ColumnKind::Prefix | ColumnKind::Time);
+    let is_text = matches!(
+        column.kind,
+        ColumnKind::Text | ColumnKind::Address | ColumnKind::Prefix | ColumnKind::Time | ColumnKind::Heaviest
+    );
     if is_text || column.name == "protocol" { Align::Left } else { Align::Right }
 }
 

@@ -37,6 +37,16 @@ const GROUP_FIGURES: &[Figure] = &[
     figure("total_count", "packets", true),
     figure("total_byte", "bytes", true),
 ];
+/// Those of each direction are there with `--biflow`.
+const CONVERSATION_FIGURES: &[Figure] = &[
+    figure("flows", "flows", false),
+    figure("forward_count", "packets ->", false),
+    figure("reverse_count", "packets <-", false),
+    figure("forward_byte", "bytes ->", false),
+    figure("reverse_byte", "bytes <-", false),
+    figure("total_count", "packets", true),
+    figure("total_byte", "bytes", true),
+];
 /// Of peers an answer has either column.
 const PEER_FIGURES: &[Figure] = &[
     figure("destinations", "destinations", false),
@@ -66,7 +76,7 @@ const STANDING: &[Standing] = &[
     Standing {
         query: "conversations",
         heading: "Conversations by bytes of both directions",
-        figures: GROUP_FIGURES,
+        figures: CONVERSATION_FIGURES,
     },
     Standing { query: "ports", heading: "Ports by bytes to and from them", figures: GROUP_FIGURES },
     Standing { query: "protocols", heading: "Protocols by bytes", figures: GROUP_FIGURES },
@@ -92,6 +102,11 @@ fn standing(query: &str) -> Option<&'static Standing> {
 /// Whether the table of the query is one of those that every run shows.
 pub(super) fn is_standing(query: &str) -> bool {
     standing(query).is_some()
+}
+
+/// Whether the program asks a query of this name by itself, so that no query of the user may have it.
+pub fn is_own_query(query: &str) -> bool {
+    is_standing(query) || HEAD.contains(&query)
 }
 
 /// The members of flow keys, by field name, and what of either direction groups are made of.

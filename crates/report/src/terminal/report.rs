@@ -62,7 +62,19 @@ pub fn window_report(window: &Window) -> String {
         return line;
     }
     let totals = window.answer("totals").map(Totals::from_answer);
-    text(window_head(window)) + &tables(window.answers.iter(), totals.as_ref())
+    text(window_head(window)) + &tables(window.answers.iter(), totals.as_ref()) + &answers(&window.longer)
+}
+
+/// Answers of windows of their own, each with its time.
+pub fn answers<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
+    let text = |one: &Answer| {
+        let window = one.window.map_or_else(String::new, when);
+        match one.empty {
+            Some(windows) => format!("\n  {}, {window}: {} empty windows\n", one.query, grouped(windows)),
+            None => format!("\nwindow    {window}\n{}", answer(one, None, MOST_ROWS)),
+        }
+    };
+    answers.into_iter().map(text).collect()
 }
 
 /// What lines say of a window.
@@ -97,6 +109,7 @@ pub fn window_answers(window: &Window) -> String {
     let own = window.answers.iter().filter(|answer| !layout::is_standing(&answer.query));
     format!("window    {}: {packets} packets, {}\n", window.index, when(watched))
         + &tables(own, totals.as_ref())
+        + &answers(&window.longer)
 }
 
 /// A run of empty windows in one line.

@@ -416,6 +416,7 @@ fn window(answers: Vec<Answer>) -> Window {
         loss: Some([("imissed", 7), ("rx_nombuf", 1)].into_iter().collect()),
         table_full: 20,
         answers,
+        longer: Vec::new(),
     }
 }
 

@@ -163,6 +163,7 @@ fn a_window() {
         loss: None,
         table_full: u64::MAX,
         answers: vec![],
+        longer: vec![],
     };
     let expected = concat!(
         r#"{"index":4,"window":{"start":"2026-11-24T15:40:00.000000000Z","end":"2026-11-24T15:40:10.000000000Z"},"#,

@@ -127,7 +127,16 @@ proptest! {
             std::net::IpAddr::V6(address) => (!address).into(),
         });
         for (before, after) in before.answers.iter().zip(&window.answers) {
-            for (before, after) in before.rows.iter().flatten().zip(after.rows.iter().flatten()) {
+            let values = |answer: &Answer| -> Vec<Value> {
+                let each = answer.rows.iter().flatten().flat_map(|value| match value {
+                    Value::Heaviest(heaviest) => {
+                        heaviest.values.iter().map(|(value, _)| value.clone()).collect()
+                    }
+                    value => vec![value.clone()],
+                });
+                each.collect()
+            };
+            for (before, after) in values(before).iter().zip(&values(after)) {
                 match (before, after) {
                     (Value::Address(before), Value::Address(after)) => {
                         let all = |a: &std::net::IpAddr| match a {

@@ -5,9 +5,9 @@ use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
 use proptest::option;
 use proptest::prelude::*;
 use report::{
-    Account, Answer, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind, FlowCounts, Item,
-    OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts,
-    WireReport,
+    Account, Answer, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind, FlowCounts,
+    Heaviest, Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, Status, TaskNote, Value,
+    Window, WindowCounts, WireReport,
 };
 use std::net::IpAddr;
 
@@ -62,9 +62,19 @@ fn estimate() -> impl Strategy<Value = Value> {
         .prop_map(|(value, lower, upper)| Value::Estimate { value, lower, upper })
 }
 
+fn heaviest() -> impl Strategy<Value = Value> {
+    // A text that is an address would be read as one.
+    let text = "[g-z]{0,8}".prop_map(Value::Text);
+    let value =
+        prop_oneof![integer().prop_map(Value::Unsigned), address().prop_map(Value::Address), prefix(), text];
+    (vec((value, integer()), 0..3), integer(), integer()).prop_map(|(values, rest_values, rest_weight)| {
+        Value::Heaviest(Box::new(Heaviest { values, rest_values, rest_weight }))
+    })
+}
+
 fn kind() -> impl Strategy<Value = ColumnKind> {
-    use ColumnKind::{Address, Estimate, Float, Prefix, Signed, Text, Time, Unsigned};
-    proptest::sample::select(vec![Unsigned, Signed, Float, Text, Address, Prefix, Time, Estimate])
+    use ColumnKind::{Address, Estimate, Float, Heaviest, Prefix, Signed, Text, Time, Unsigned};
+    proptest::sample::select(vec![Unsigned, Signed, Float, Text, Address, Prefix, Time, Estimate, Heaviest])
 }
 
 fn value(kind: ColumnKind) -> impl Strategy<Value = Value> {
@@ -77,6 +87,7 @@ fn value(kind: ColumnKind) -> impl Strategy<Value = Value> {
         ColumnKind::Prefix => prefix().boxed(),
         ColumnKind::Time => integer().prop_map(Value::Time).boxed(),
         ColumnKind::Estimate => estimate().boxed(),
+        ColumnKind::Heaviest => heaviest().boxed(),
     };
     prop_oneof![6 => own, 1 => Just(Value::Null), 1 => estimate()]
 }
@@ -222,10 +233,10 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
 /// A window.
 pub(crate) fn window() -> impl Strategy<Value = Window> {
     let head = (integer(), span(), status(), option::of(integer()));
-    let tail = (packets(), option::of(counters()), integer(), vec(answer(), 0..3));
+    let tail = (packets(), option::of(counters()), integer(), vec(answer(), 0..3), vec(answer(), 0..2));
     (head, tail).prop_map(|((index, span, (status, watched), empty), tail)| {
-        let (packets, loss, table_full, answers) = tail;
-        Window { index, span, status, watched, empty, packets, loss, table_full, answers }
+        let (packets, loss, table_full, answers, longer) = tail;
+        Window { index, span, status, watched, empty, packets, loss, table_full, answers, longer }
     })
 }
 

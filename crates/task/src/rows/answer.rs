@@ -1,16 +1,22 @@
 //! From a query's state for a window to its answer: order, limit, and the exact rest.
 
-use super::keyed::{Groups, OF_V6, flow_key, key_words};
-use super::order::Ranked;
-use super::plan::{Grouping, ItemKind, Parts, Plan};
-use super::query::{GroupField, MOST_GROUPS};
-use super::site::Site;
+use super::aggregate::{Kind, PlannedAggregate};
+use super::group_value::{Group, GroupValue};
+use super::group_view::{GroupView, Setting};
+use super::keyed::{Groups, OF_V6};
+use super::member::mac;
+use super::order::{Keyed, Ranked};
+use super::owners::ALL;
+use super::plan::{ItemValue, Plan, PlannedItem};
+use super::program::Program;
+use super::scalar::Scalar;
 use super::state::{Kinds, QueryState};
 use super::top_rows::TopRow;
-use flow::{Field, FlowKey, NULL};
-use packet::{Key, KeyV4, KeyV6, MaskedKey};
-use report::{Answer, Column, ColumnKind, Rest, Span, Value};
-use std::net::IpAddr;
+use super::update::Collections;
+use super::weights::{Entropies, TopColumn};
+use flow::RowValue;
+use report::{Answer, ColumnKind, Rest, Span, Value};
+use std::collections::HashMap;
 
 /// The sums of packets that are in no row, because their flows had no place in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,99 +38,79 @@ impl Unplaced {
     }
 }
 
+/// What an answer covers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Covered<'a> {
+    /// The window; `None` for the run.
+    pub(crate) window: Option<Span>,
+    /// The time watched; `None` if it is not known.
+    pub(crate) watched: Option<Span>,
+    /// Packets that are in no row.
+    pub(crate) outside: &'a Unplaced,
+}
+
+/// A group of the answer.
+struct Shown {
+    number: u64,
+    words: Vec<u64>,
+    state: Vec<u64>,
+}
+
+/// The groups of the answer in its order, how many others there are, and the totals of all.
+struct Selected {
+    first: Vec<Shown>,
+    others: u64,
+    totals: Vec<u64>,
+}
+
 impl QueryState {
-    /// The answer, and an empty state.
-    pub(crate) fn answer(
-        &mut self,
-        plan: &Plan,
-        site: &Site,
-        window: Option<Span>,
-        outside: &Unplaced,
-    ) -> Answer {
-        let columns = columns(plan, site);
-        let row = |key: Vec<Value>, state: &[u64]| -> Vec<Value> {
-            key.into_iter()
-                .chain(plan.items.iter().map(|item| value(plan, item.kind, item.at, state)))
-                .collect()
-        };
-        let mut rest = vec![0; plan.items.len()];
-        let mut groups_left = 0;
-        let unplaced_packets = outside.packets;
-        // Whether a filter would let them through is not known.
-        let outside = |kind: ItemKind| match kind {
+    /// The answer.
+    pub(crate) fn answer(&mut self, plan: &Plan, program: &Program, covered: Covered<'_>) -> Answer {
+        self.collections.lists.iter_mut().for_each(super::samples::SampleList::sort);
+        let entropies = plan.has_entropy().then(|| Entropies::new(plan, &self.collections));
+        let seconds = covered.watched.map(|span| span.seconds()).filter(|seconds| *seconds > 0.0);
+        let outside = |aggregate: usize| match plan.total_of(aggregate, program) {
+            // Whether a filter would let them through is not known.
             _ if plan.filter.is_some() => None,
-            ItemKind::Sum(flow::RowValue::Packets) => Some(outside.packets),
-            ItemKind::Sum(flow::RowValue::Bytes) => Some(outside.bytes),
-            ItemKind::Sum(flow::RowValue::WireBytes) => Some(outside.wire_bytes),
+            Some(RowValue::Packets) => Some(covered.outside.packets),
+            Some(RowValue::Bytes) => Some(covered.outside.bytes),
+            Some(RowValue::WireBytes) => Some(covered.outside.wire_bytes),
             _ => None,
         };
-        let is_whole = matches!(plan.grouping, Grouping::All)
-            && plan.items.iter().all(|item| outside(item.kind).is_some());
-        let is_total =
-            |kind: ItemKind| matches!(kind, ItemKind::Sum(_) | ItemKind::SumOf(_) | ItemKind::Count);
-        let rows = match (&mut self.groups, &plan.grouping) {
-            (Kinds::All(state), _) => {
-                for item in &plan.items {
-                    state[item.at] = state[item.at].wrapping_add(outside(item.kind).unwrap_or(0));
-                }
-                vec![row(Vec::new(), state)]
+        if let Kinds::All(state) = &mut self.groups {
+            for (number, aggregate) in plan.aggregates.iter().enumerate() {
+                state[aggregate.at] = state[aggregate.at].wrapping_add(outside(number).unwrap_or(0));
             }
-            (Kinds::Rows(top) | Kinds::Ranked(top), grouping) => {
-                let (all, totals) = (top.rows, top.totals.clone());
-                let first = top.first(plan);
-                groups_left = all - first.len() as u64;
-                for (rest, item) in rest.iter_mut().zip(&plan.items).filter(|(_, item)| is_total(item.kind)) {
-                    let shown: u64 = first.iter().map(|row| row.state[item.at]).sum();
-                    *rest = totals[item.at] - shown;
-                }
-                let flow_key = |row: &TopRow| match row.is_v6 {
-                    false => KeyV4::of_words(&row.key).flow_key(&site.key),
-                    true => KeyV6::of_words(&row.key).flow_key(&site.key),
-                };
-                let values = |row: &TopRow| match grouping {
-                    Grouping::Parts(parts) => {
-                        group_values(if row.is_v6 { OF_V6 } else { 0 }, &row.key, parts, plan, site)
-                    }
-                    Grouping::All | Grouping::Rows => {
-                        let key = flow_key(row);
-                        plan.query.group.iter().map(|field| member(&key, &field.field, field, site)).collect()
-                    }
-                };
-                first.iter().map(|top| row(values(top), &top.state)).collect()
-            }
-            (Kinds::Parts(groups), Grouping::Parts(parts)) => {
-                let first = first(groups, plan);
-                groups_left = (groups.len() - first.len()) as u64;
-                for (rest, item) in rest.iter_mut().zip(&plan.items).filter(|(_, item)| is_total(item.kind)) {
-                    groups.each(|_, _, state| *rest += state[item.at]);
-                    *rest -= first.iter().map(|number| groups.get(*number).1[item.at]).sum::<u64>();
-                }
-                let rows = first.iter().map(|&number| {
-                    let (words, state) = groups.get(number);
-                    row(group_values(number, words, parts, plan, site), state)
-                });
-                rows.collect()
-            }
-            (Kinds::Parts(_), _) => Vec::new(),
-        };
-        let mut answer = Answer::new(plan.query.name.clone(), window, columns, rows);
-        if !matches!(plan.grouping, Grouping::All) {
-            let totals = plan
-                .query
-                .items
-                .iter()
-                .zip(&plan.items)
-                .zip(&rest)
-                .filter(|((_, item), _)| is_total(item.kind));
-            let totals = totals.map(|((item, planned), rest)| {
-                (item.name.clone(), rest + self.unplaced[planned.at] + outside(planned.kind).unwrap_or(0))
-            });
-            answer.rest = Rest { groups: groups_left, totals: totals.collect() };
         }
-        if unplaced_packets != 0 && !is_whole {
-            answer.lacks(&format!(
-                "{unplaced_packets} packets had no place in the table: they are in no group"
-            ));
+        let setting =
+            Setting { plan, collections: Some(&self.collections), entropies: entropies.as_ref(), seconds };
+        let Selected { first, others, totals } = selected(&mut self.groups, setting);
+        let rows = rows(plan, program, setting, &first);
+        let columns = plan.items.iter().map(|item| item.column.clone()).collect();
+        let mut answer = Answer::new(plan.query.name.clone(), covered.window, columns, rows);
+        let is_one = matches!(self.groups, Kinds::All(_));
+        if !is_one {
+            let totals = plan.items.iter().filter_map(|item| {
+                let aggregate = plan.total_item(item)?;
+                let PlannedAggregate { kind, at } = &plan.aggregates[aggregate];
+                let of = |state: &[u64]| match kind.value(&state[*at..]) {
+                    Scalar::Integer(number) => number,
+                    _ => 0,
+                };
+                let shown: i128 = first.iter().map(|group| of(&group.state)).sum();
+                let outside = outside(aggregate).unwrap_or(0);
+                // What found no group is known only where all groups are in the answer's order.
+                let unplaced = if plan.having.is_none() { of(&self.unplaced) } else { 0 };
+                let rest = of(&totals) - shown + unplaced + i128::from(outside);
+                Some((item.column.name.clone(), u64::try_from(rest).ok()?))
+            });
+            answer.rest = Rest { groups: others, totals: totals.collect() };
+        }
+        let counts_outside =
+            |item: &PlannedItem| plan.total_item(item).is_some_and(|aggregate| outside(aggregate).is_some());
+        if covered.outside.packets != 0 && !(is_one && plan.items.iter().all(counts_outside)) {
+            let packets = covered.outside.packets;
+            answer.lacks(&format!("{packets} packets had no place in the table: they are in no group"));
         }
         if self.unplaced_rows != 0 {
             answer.lacks(&format!(
@@ -132,169 +118,228 @@ impl QueryState {
                 self.unplaced_rows
             ));
         }
-        let is_unsure = plan.items.iter().any(|item| match item.kind {
-            ItemKind::Distinct(..) => self.is_unsure(item.at),
-            _ => false,
-        });
-        if is_unsure {
+        if self.is_unsure(plan) {
             answer.bounds = "certain".to_owned();
         }
         answer
     }
 
-    fn is_unsure(&self, at: usize) -> bool {
+    /// True if of some value no more than bounds are known.
+    fn is_unsure(&self, plan: &Plan) -> bool {
+        let doubtful: Vec<usize> = plan
+            .aggregates
+            .iter()
+            .filter_map(|aggregate| match aggregate.kind {
+                Kind::Distinct(..) => Some(aggregate.at + 1),
+                Kind::Weights(..) | Kind::Samples(..) => Some(aggregate.at),
+                _ => None,
+            })
+            .collect();
+        let is_doubtful = |state: &[u64]| doubtful.iter().any(|at| state[*at] != 0);
         match &self.groups {
-            Kinds::All(state) => state[at + 1] != 0,
+            Kinds::All(state) => is_doubtful(state),
             Kinds::Rows(_) => false,
             Kinds::Ranked(top) => top.is_unsure,
             Kinds::Parts(groups) => {
                 let mut is_unsure = false;
-                groups.each(|_, _, state| is_unsure |= state[at + 1] != 0);
+                groups.each(|_, _, state| is_unsure |= is_doubtful(state));
                 is_unsure
             }
         }
     }
 }
 
-/// The numbers of the groups in the answer, in its order.
-fn first(groups: &Groups, plan: &Plan) -> Vec<u64> {
-    let limit = plan.query.limit.unwrap_or(MOST_GROUPS);
-    if limit == 0 {
-        return Vec::new();
+impl Plan {
+    /// Whether a value is computed of weights.
+    fn has_entropy(&self) -> bool {
+        self.aggregates.iter().any(|aggregate| matches!(aggregate.kind, Kind::Weights(..)))
     }
-    let order = plan.first_order();
-    // By the order's first item alone, as a number that is smaller for earlier groups: few groups are
-    // compared further.
-    let mut ranks = Vec::with_capacity(groups.len());
-    groups.each(|number, _, state| {
-        let value = plan.value(order.item, state);
-        ranks.push((if order.descending { !value } else { value }, number));
+
+    /// The aggregate that a column is, if those of several groups add up.
+    fn total_item(&self, item: &PlannedItem) -> Option<usize> {
+        match item.value {
+            ItemValue::Number(GroupValue::Aggregate(number)) => {
+                let is_whole = item.column.kind != ColumnKind::Float;
+                (is_whole && self.aggregates[number].kind.is_total()).then_some(number)
+            }
+            _ => None,
+        }
+    }
+
+    fn passes(&self, group: &GroupView<'_>) -> bool {
+        self.having.as_ref().is_none_or(|having| having.holds(group) == Some(true))
+    }
+}
+
+fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
+    let plan = setting.plan;
+    match groups {
+        Kinds::All(state) => {
+            let group = GroupView { setting, number: ALL, words: &[], state };
+            let is_shown = plan.passes(&group) && plan.limit != 0;
+            let first = is_shown.then(|| Shown { number: ALL, words: Vec::new(), state: state.clone() });
+            Selected { first: first.into_iter().collect(), others: 0, totals: state.clone() }
+        }
+        Kinds::Rows(top) | Kinds::Ranked(top) => {
+            let (all, totals) = (top.rows, top.totals.clone());
+            let shown = |row: &TopRow| Shown {
+                number: row.number(),
+                words: row.key.to_vec(),
+                state: row.state.clone(),
+            };
+            let first: Vec<_> = top.first(plan).iter().map(shown).collect();
+            Selected { others: all - first.len() as u64, first, totals }
+        }
+        Kinds::Parts(groups) => {
+            let (numbers, passing) = first(groups, setting);
+            let mut totals = plan.initial.clone();
+            groups.each(|number, words, state| {
+                if plan.having.is_none() || plan.passes(&GroupView { setting, number, words, state }) {
+                    plan.merge_states(&mut totals, state);
+                }
+            });
+            let shown = |number: &u64| {
+                let (words, state) = groups.get(*number);
+                Shown { number: *number, words: words.to_vec(), state: state.to_vec() }
+            };
+            let first: Vec<_> = numbers.iter().map(shown).collect();
+            Selected { others: passing - first.len() as u64, first, totals }
+        }
+    }
+}
+
+/// The numbers of the groups in the answer, in its order, and how many groups pass.
+fn first(groups: &Groups, setting: Setting<'_>) -> (Vec<u64>, u64) {
+    let plan = setting.plan;
+    let view = |number: u64| {
+        let (words, state) = groups.get(number);
+        GroupView { setting, number, words, state }
+    };
+    // Where distinct values are uncertain, the words of states do not tell the order.
+    let counter = plan.counter_order().filter(|_| {
+        setting.collections.is_none_or(|collections| !collections.sets.iter().any(|set| set.is_full()))
     });
-    let mut numbers: Vec<u64> = if limit < ranks.len() {
-        let (_, &mut (last, _), _) = ranks.select_nth_unstable_by_key(limit - 1, |(rank, _)| *rank);
-        ranks.iter().filter(|(rank, _)| *rank <= last).map(|(_, number)| *number).collect()
-    } else {
-        ranks.iter().map(|(_, number)| *number).collect()
+    // By the order's first value alone: few groups are compared further.
+    let mut numbers = match counter {
+        Some(counter) => {
+            let mut ranks = Vec::with_capacity(groups.len());
+            groups.each(|number, words, state| {
+                if plan.having.is_none() || plan.passes(&GroupView { setting, number, words, state }) {
+                    ranks.push((counter.rank(state), number));
+                }
+            });
+            let passing = ranks.len() as u64;
+            let numbers = within(ranks, plan.limit, |one, other| one.cmp(other));
+            (numbers, passing)
+        }
+        None => {
+            let mut ranks: Vec<(Option<Ranked>, u64)> = Vec::with_capacity(groups.len());
+            groups.each(|number, words, state| {
+                let group = GroupView { setting, number, words, state };
+                if plan.passes(&group) {
+                    ranks.push((plan.first_ranked(&group), number));
+                }
+            });
+            let passing = ranks.len() as u64;
+            let order = |one: &Option<Ranked>, other: &Option<Ranked>| {
+                plan.compare_first(one.as_ref(), other.as_ref())
+            };
+            (within(ranks, plan.limit, order), passing)
+        }
     };
-    let ranked = |number: &u64| {
-        let (words, state) = groups.get(*number);
-        Ranked { state, is_v6: key_words(*number) == KeyV6::WORDS, words }
+    let ranks: HashMap<u64, Vec<Ranked>> =
+        numbers.0.iter().map(|number| (*number, plan.ranked(&view(*number)))).collect();
+    let by_rank = |one: &u64, other: &u64| {
+        let [one, other] = [one, other].map(|number| {
+            let keyed = Keyed { is_v6: number & OF_V6 != 0, words: groups.get(*number).0 };
+            (ranks[number].as_slice(), keyed)
+        });
+        plan.compare(one, other)
     };
-    let by_rank = |a: &u64, b: &u64| plan.compare(&ranked(a), &ranked(b));
-    if limit < numbers.len() {
-        numbers.select_nth_unstable_by(limit, by_rank);
-        numbers.truncate(limit);
+    if plan.limit < numbers.0.len() {
+        if plan.limit > 0 {
+            numbers.0.select_nth_unstable_by(plan.limit, by_rank);
+        }
+        numbers.0.truncate(plan.limit);
     }
-    numbers.sort_by(by_rank);
+    numbers.0.sort_by(by_rank);
     numbers
 }
 
-fn columns(plan: &Plan, site: &Site) -> Vec<Column> {
-    let group = plan.query.group.iter().map(|field| {
-        let name = field.field.to_ascii_lowercase();
-        let known = match name.as_str() {
-            "addr" => "src_addr",
-            "port" => "src_port",
-            "conversation" => return Column::new(name, ColumnKind::Text, ""),
-            name => name,
-        };
-        let mut column =
-            Field::named(known).map_or_else(|| Column::new("", ColumnKind::Text, ""), Column::of_field);
-        if column.kind == ColumnKind::Address && prefix(field, known, site).is_some() {
-            column.kind = ColumnKind::Prefix;
-        }
-        Column { name, ..column }
-    });
-    let items = plan.query.items.iter().map(|item| {
-        use super::query::Aggregate::{Count, CountDistinct, MeanRoundTrip, Min, Sum, SumOf};
-        let unit = match &item.aggregate {
-            Sum(field) | Min(field) => Field::named(field).map_or("", |field| field.unit),
-            SumOf(fields) => {
-                fields.first().and_then(|field| Field::named(field)).map_or("", |field| field.unit)
-            }
-            Count => "flows",
-            CountDistinct(_) => "",
-            MeanRoundTrip => "ns",
-        };
-        Column::new(item.name.clone(), ColumnKind::Unsigned, unit)
-    });
-    group.chain(items).collect()
-}
-
-/// The lengths that a grouped address is cut to, by the query or by the run's keys; `None` for whole ones.
-fn prefix(field: &GroupField, member: &str, site: &Site) -> Option<[u8; 2]> {
-    let of_key = site.key.prefix_lengths(member)?;
-    let lengths = field.prefix.map_or(of_key, |[v4, v6]| [v4.min(of_key[0]), v6.min(of_key[1])]);
-    (lengths != [32, 128]).then_some(lengths)
-}
-
-/// The value of a member of the flow key, by its name in keys.
-fn member(key: &FlowKey, name: &str, field: &GroupField, site: &Site) -> Value {
-    let name = name.to_ascii_lowercase();
-    let value = Value::of_key(key, &name).unwrap_or_default();
-    match (value, prefix(field, &name, site)) {
-        (Value::Address(address), Some([v4, v6])) => {
-            Value::Prefix { address, length: if address.is_ipv4() { v4 } else { v6 } }
-        }
-        (value, _) => value,
+/// The groups of which by their ranks alone it is possible that they are among the first `limit`.
+fn within<R>(
+    mut ranks: Vec<(R, u64)>,
+    limit: usize,
+    order: impl Fn(&R, &R) -> std::cmp::Ordering,
+) -> Vec<u64> {
+    if limit == 0 {
+        return Vec::new();
     }
-}
-
-fn group_values(number: u64, words: &[u64], parts: &Parts, plan: &Plan, site: &Site) -> Vec<Value> {
-    let has_addresses = parts.spec().has_addresses();
-    let key = flow_key(number, words, &parts.spec());
-    let mut extras = words.iter().skip(if has_addresses { key_words(number) } else { KeyV4::WORDS });
-    let of_field = |field: &GroupField| match field.field.to_ascii_lowercase().as_str() {
-        "addr" => member(&key, "src_addr", field, site),
-        "port" => member(&key, "src_port", field, site),
-        "conversation" => Value::Text(conversation(&key)),
-        name @ ("src_addr" | "dst_addr" | "protocol" | "src_port" | "dst_port") => {
-            member(&key, name, field, site)
-        }
-        name => extra(name, extras.next().copied().unwrap_or(NULL)),
-    };
-    plan.query.group.iter().map(of_field).collect()
-}
-
-/// `192.0.2.1:443 <-> 198.51.100.7:50000 tcp`: the lesser endpoint first.
-fn conversation(key: &FlowKey) -> String {
-    let end = |address: Option<IpAddr>, port: Option<u16>| match (address, port) {
-        (Some(IpAddr::V6(address)), Some(port)) => format!("[{address}]:{port}"),
-        (Some(address), Some(port)) => format!("{address}:{port}"),
-        _ => String::new(),
-    };
-    let protocol = key.protocol.map(flow::protocol_name).unwrap_or_default();
-    format!("{} <-> {} {protocol}", end(key.src_addr, key.src_port), end(key.dst_addr, key.dst_port))
-}
-
-/// A value that is no member of the flow key.
-fn extra(name: &str, value: u64) -> Value {
-    let kind = Field::named(name).map(|field| field.value);
-    match (value, kind) {
-        (NULL, _) => Value::Null,
-        (ns, Some(flow::Value::Time(_))) => Value::Time(ns),
-        (mac, Some(flow::Value::Mac(_))) => {
-            let bytes = mac.to_be_bytes();
-            let parts: Vec<_> = bytes[2..].iter().map(|byte| format!("{byte:02x}")).collect();
-            Value::Text(parts.join(":"))
-        }
-        (number, _) => Value::Unsigned(number),
+    if limit < ranks.len() {
+        let (_, last, after) = ranks.select_nth_unstable_by(limit - 1, |one, other| order(&one.0, &other.0));
+        let equal = after.iter().filter(|(rank, _)| order(rank, &last.0).is_eq());
+        let equal: Vec<u64> = equal.map(|(_, number)| *number).collect();
+        let first = ranks[..limit].iter().map(|(_, number)| *number);
+        return first.chain(equal).collect();
     }
+    ranks.into_iter().map(|(_, number)| number).collect()
 }
 
-fn value(plan: &Plan, kind: ItemKind, at: usize, state: &[u64]) -> Value {
-    match kind {
-        ItemKind::Sum(_) | ItemKind::SumOf(_) | ItemKind::Count => Value::Unsigned(state[at]),
-        ItemKind::Min(_) if state[at] == NULL => Value::Null,
-        ItemKind::Min(_) => Value::Unsigned(state[at]),
-        ItemKind::MeanRoundTrip => state[at].checked_div(state[at + 1]).into(),
-        // One row has one value.
-        ItemKind::Distinct(..) if matches!(plan.grouping, Grouping::Rows) => Value::Unsigned(state[at]),
-        ItemKind::Distinct(..) => match (state[at], state[at + 1]) {
-            (count, 0) => Value::Unsigned(count),
-            (count, unsure) => {
-                Value::Estimate { value: count as f64, lower: count as f64, upper: (count + unsure) as f64 }
-            }
+/// The values of the columns of each group.
+fn rows(plan: &Plan, program: &Program, setting: Setting<'_>, groups: &[Shown]) -> Vec<Vec<Value>> {
+    let heaviest: Vec<HashMap<u64, Value>> = plan
+        .items
+        .iter()
+        .map(|item| match (&item.value, setting.collections) {
+            (ItemValue::Top { aggregate, most, of }, Some(collections)) => heaviest(
+                plan,
+                program,
+                collections,
+                groups,
+                TopColumn { aggregate: *aggregate, most: *most, of },
+            ),
+            _ => HashMap::new(),
+        })
+        .collect();
+    let row = |shown: &Shown| {
+        let group = GroupView { setting, number: shown.number, words: &shown.words, state: &shown.state };
+        let values = plan.items.iter().zip(&heaviest);
+        values.map(|(item, heaviest)| value(item, &group, heaviest)).collect()
+    };
+    groups.iter().map(row).collect()
+}
+
+fn heaviest(
+    plan: &Plan,
+    program: &Program,
+    collections: &Collections,
+    groups: &[Shown],
+    column: TopColumn<'_>,
+) -> HashMap<u64, Value> {
+    let at = plan.aggregates[column.aggregate].at;
+    let groups: Vec<_> = groups.iter().map(|group| (group.number, group.state[at])).collect();
+    column.heaviest(plan, program, collections, &groups)
+}
+
+fn value(item: &PlannedItem, group: &GroupView<'_>, heaviest: &HashMap<u64, Value>) -> Value {
+    let natural = |value: &GroupValue| match value.of(group) {
+        Scalar::Integer(number) => u64::try_from(number).ok(),
+        _ => None,
+    };
+    match &item.value {
+        ItemValue::Member(number) => group.member(*number),
+        ItemValue::Node => Value::Text(group.setting.plan.node.clone()),
+        ItemValue::Conversation => Value::Text(group.conversation()),
+        ItemValue::Mac(value) => natural(value).map_or(Value::Null, mac),
+        ItemValue::Name(value, names) => {
+            natural(value).map_or(Value::Null, |number| Value::Text(names.name(number)))
+        }
+        ItemValue::Top { .. } => heaviest.get(&group.number).cloned().unwrap_or_default(),
+        ItemValue::Number(value) => match item.column.kind {
+            ColumnKind::Time => natural(value).map_or(Value::Null, Value::Time),
+            ColumnKind::Signed => value.of(group).signed(),
+            ColumnKind::Float => value.of(group).floating(),
+            _ => value.of(group).unsigned(),
         },
     }
 }

@@ -1,28 +1,29 @@
 //! Runs queries over the rows of windows, each separately, and over the whole run.
 
-use super::answer::Unplaced;
+use super::answer::{Covered, Unplaced};
 use super::batch::Batch;
+use super::long_windows::{LongPlans, LongWindows};
 use super::merged::MergedRows;
 use super::partitioned::{HeldRows, can_be_partitioned};
-use super::plan::Plan;
-use super::query::{Over, RowQuery};
+use super::plan_set::PlanSet;
 use super::refusal::Refusal;
 use super::site::Site;
 use super::state::QueryState;
+use crate::query::{Over, Query};
 use crate::{Generation, OtherGeneration};
-use flow::{RowValue, Rows};
+use flow::Rows;
 use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Span};
+use std::sync::Arc;
 
 /// Queries over window rows, ready for the rows of a site: one set of them, of one generation.
 #[derive(Clone, Debug)]
 pub struct RowQueries {
     generation: Generation,
     site: Site,
-    window: Vec<Plan>,
-    run: Vec<Plan>,
-    /// Columns that queries of windows read.
-    window_columns: Vec<RowValue>,
+    window: PlanSet,
+    run: PlanSet,
+    long: Arc<[LongPlans]>,
 }
 
 impl RowQueries {
@@ -32,22 +33,38 @@ impl RowQueries {
     /// All refusals, each with the name of its query.
     pub fn plan(
         generation: Generation,
-        queries: &[RowQuery],
+        queries: &[Query],
         site: &Site,
     ) -> Result<Self, Vec<(String, Refusal)>> {
-        let (mut window, mut run, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
+        let mut refusals = Vec::new();
+        // A window of the run's own length needs no merging.
+        let over = |query: &Query| match (query.over, site.window_ns) {
+            (Over::Windows { every_ns, over_ns }, Some(window)) if [every_ns, over_ns] == [window; 2] => {
+                Over::Window
+            }
+            (over, _) => over,
+        };
+        let of = |wanted: Over| queries.iter().filter(move |query| over(query) == wanted);
+        let window = PlanSet::new(of(Over::Window), site, &mut refusals);
+        let run = PlanSet::new(of(Over::Run), site, &mut refusals);
+        let mut lengths = Vec::new();
         for query in queries {
-            match Plan::new(query, site) {
-                Ok(plan) if query.over == Over::Run => run.push(plan),
-                Ok(plan) => window.push(plan),
-                Err(all) => refusals.extend(all.into_iter().map(|refusal| (query.name.clone(), refusal))),
+            let Over::Windows { every_ns, over_ns } = over(query) else { continue };
+            if let Err(refusal) = LongPlans::check(every_ns, over_ns, site) {
+                refusals.push((query.name.clone(), refusal));
+            } else if !lengths.contains(&(every_ns, over_ns)) {
+                lengths.push((every_ns, over_ns));
             }
         }
-        if !refusals.is_empty() {
-            return Err(refusals);
+        let long = lengths.into_iter().map(|(every_ns, over_ns)| {
+            let plans = PlanSet::new(of(Over::Windows { every_ns, over_ns }), site, &mut refusals);
+            LongPlans::new(every_ns, over_ns, plans)
+        });
+        let long = long.collect();
+        match refusals.is_empty() {
+            true => Ok(Self { generation, site: site.clone(), window, run, long }),
+            false => Err(refusals),
         }
-        let window_columns = columns(&window);
-        Ok(Self { generation, site: site.clone(), window, run, window_columns })
     }
 
     /// The number of this set.
@@ -55,60 +72,64 @@ impl RowQueries {
         self.generation
     }
 
-    /// True if any query is about single windows.
+    /// True if any query is about windows.
     pub fn asks_of_windows(&self) -> bool {
-        !self.window.is_empty()
+        !self.window.plans.is_empty() || !self.long.is_empty()
     }
 
     /// True if any query is about the whole run.
     pub fn asks_of_run(&self) -> bool {
-        !self.run.is_empty()
+        !self.run.plans.is_empty()
     }
 
     /// The empty state of a window.
     pub fn window(&self) -> RowPartials {
-        self.partials(&self.window)
+        RowPartials { generation: self.generation, states: self.window.states(&self.site) }
     }
 
-    fn partials(&self, plans: &[Plan]) -> RowPartials {
-        let states = plans.iter().map(|plan| QueryState::new(plan, &self.site)).collect();
-        RowPartials { generation: self.generation, states }
+    /// True if any query is about windows of other lengths than the run's.
+    pub fn has_long_windows(&self) -> bool {
+        !self.long.is_empty()
+    }
+
+    /// The state of windows of other lengths than the run's, before the first one.
+    pub fn long_windows(&self) -> LongWindows {
+        LongWindows::new(Arc::clone(&self.long), self.site.clone())
+    }
+
+    /// The answers of windows without a packet, one for each query of single windows.
+    pub fn empty_answers(&self) -> impl Iterator<Item = Answer> + '_ {
+        self.window.empty_answers()
     }
 
     /// The run's empty state; `None` if no query requires it.
     pub fn run(&self) -> Option<RunPartials> {
-        let is_partitioned = self.run.iter().any(can_be_partitioned);
+        let PlanSet { program, plans, columns } = &self.run;
+        let is_partitioned = plans.iter().any(|plan| can_be_partitioned(plan, program));
         self.asks_of_run().then(|| RunPartials {
-            merged: MergedRows::new(columns(&self.run), &self.site),
+            merged: MergedRows::new(columns.clone(), &self.site),
             whole: WholeRows {
-                partials: self.partials(&self.run),
-                held: is_partitioned.then(|| HeldRows::new(columns(&self.run), &self.site)),
+                states: self.run.states(&self.site),
+                held: is_partitioned.then(|| HeldRows::new(columns.clone(), &self.site)),
             },
         })
     }
 
-    /// The answers over the whole run. `outside`: packets that are in no row.
-    pub fn run_answers(&self, rows: RunPartials, outside: &Unplaced) -> Vec<Answer> {
+    /// The answers over the whole run, of the time that it was watched. `outside`: packets that are in no row.
+    pub fn run_answers(&self, rows: RunPartials, watched: Option<Span>, outside: &Unplaced) -> Vec<Answer> {
         let RunPartials { merged, mut whole } = rows;
         merged.each_v4(|batch| whole.add(&self.run, batch, HeldRows::push_v4));
         merged.each_v6(|batch| whole.add(&self.run, batch, HeldRows::push_v6));
         let unplaced = merged.unplaced();
         drop(merged);
-        let mut partials = whole.partials(&self.run, &self.site);
-        let mut answers = partials.answers(&self.run, &self.site, None, outside);
+        let mut states = whole.states(&self.run, &self.site);
+        let mut answers = self.run.answers(&mut states, Covered { window: None, watched, outside });
         if unplaced != 0 {
             let reason = format!("memory ran out: {unplaced} rows are in no flow");
             answers.iter_mut().for_each(|answer| answer.lacks(&reason));
         }
         answers
     }
-}
-
-fn columns(plans: &[Plan]) -> Vec<RowValue> {
-    let mut columns: Vec<_> = plans.iter().flat_map(|plan| plan.columns.iter().copied()).collect();
-    columns.sort_unstable_by_key(|column| *column as u8);
-    columns.dedup();
-    columns
 }
 
 /// The state of all queries of a set for one window: partial answers, which merge with those of other cores
@@ -134,18 +155,14 @@ impl RowPartials {
 
     /// Takes IPv4 rows of the window.
     pub fn add_v4(&mut self, queries: &RowQueries, rows: &Rows<KeyV4>, scratch: &mut RowScratch) {
-        scratch.v4.fill(rows, &queries.window_columns);
-        self.add_batch(&queries.window, &scratch.v4);
+        scratch.v4.fill(rows, &queries.window.columns);
+        queries.window.add(&mut self.states, &scratch.v4, |_| true);
     }
 
     /// Takes IPv6 rows of the window.
     pub fn add_v6(&mut self, queries: &RowQueries, rows: &Rows<KeyV6>, scratch: &mut RowScratch) {
-        scratch.v6.fill(rows, &queries.window_columns);
-        self.add_batch(&queries.window, &scratch.v6);
-    }
-
-    fn add_batch<K: MaskedKey>(&mut self, plans: &[Plan], batch: &Batch<K>) {
-        self.states.iter_mut().zip(plans).for_each(|(state, plan)| state.add(plan, batch));
+        scratch.v6.fill(rows, &queries.window.columns);
+        queries.window.add(&mut self.states, &scratch.v6, |_| true);
     }
 
     /// Merges the state of another core or node for the same window.
@@ -155,26 +172,22 @@ impl RowPartials {
     pub fn merge(&mut self, queries: &RowQueries, other: &Self) -> Result<(), OtherGeneration> {
         queries.generation.takes(self.generation)?;
         self.generation.takes(other.generation)?;
-        for ((state, other), plan) in self.states.iter_mut().zip(&other.states).zip(&queries.window) {
+        for ((state, other), plan) in self.states.iter_mut().zip(&other.states).zip(&queries.window.plans) {
             state.merge(plan, other);
         }
         Ok(())
     }
 
-    /// The answers of the window. `outside`: packets that are in no row.
-    pub fn window_answers(mut self, queries: &RowQueries, span: Span, outside: &Unplaced) -> Vec<Answer> {
-        self.answers(&queries.window, &queries.site, Some(span), outside)
-    }
-
-    fn answers(
-        &mut self,
-        plans: &[Plan],
-        site: &Site,
-        window: Option<Span>,
+    /// The answers of the window, of which this part was watched. `outside`: packets that are in no row.
+    pub fn window_answers(
+        mut self,
+        queries: &RowQueries,
+        span: Span,
+        watched: Span,
         outside: &Unplaced,
     ) -> Vec<Answer> {
-        let answer = |(state, plan): (&mut QueryState, _)| state.answer(plan, site, window, outside);
-        self.states.iter_mut().zip(plans).map(answer).collect()
+        let covered = Covered { window: Some(span), watched: Some(watched), outside };
+        queries.window.answers(&mut self.states, covered)
     }
 }
 
@@ -188,7 +201,7 @@ pub struct RunPartials {
 /// Rows that are not merged with others: those of whole flows.
 #[derive(Debug)]
 struct WholeRows {
-    partials: RowPartials,
+    states: Vec<QueryState>,
     /// For the queries that are answered by partitions at the end; `None` if there are none, or was no memory for rows.
     held: Option<HeldRows>,
 }
@@ -222,39 +235,43 @@ impl WholeRows {
     /// Adds rows that are not merged with others. Without memory to hold them, all queries read them from here on.
     fn add<K: MaskedKey>(
         &mut self,
-        plans: &[Plan],
+        set: &PlanSet,
         batch: &Batch<K>,
         hold: fn(&mut HeldRows, &Batch<K>) -> bool,
     ) {
-        if self.held.as_mut().is_some_and(|held| !hold(held, batch))
-            && let Some(held) = self.held.take()
+        let Self { states, held } = self;
+        if held.as_mut().is_some_and(|held| !hold(held, batch))
+            && let Some(held) = held.take()
         {
-            for (state, plan) in self.partials.states.iter_mut().zip(plans) {
-                if can_be_partitioned(plan) {
-                    held.each_v4(|batch| state.add(plan, batch));
-                    held.each_v6(|batch| state.add(plan, batch));
-                }
-            }
+            held.each_v4(|batch| set.add(states, batch, |plan| can_be_partitioned(plan, &set.program)));
+            held.each_v6(|batch| set.add(states, batch, |plan| can_be_partitioned(plan, &set.program)));
         }
-        for (state, plan) in self.partials.states.iter_mut().zip(plans) {
-            if self.held.is_none() || !can_be_partitioned(plan) {
-                state.add(plan, batch);
-            }
-        }
+        let is_held = held.is_some();
+        set.add(states, batch, |plan| !is_held || !can_be_partitioned(plan, &set.program));
     }
 
     /// The states of all queries, after all rows.
-    fn partials(mut self, plans: &[Plan], site: &Site) -> RowPartials {
-        for (state, plan) in self.partials.states.iter_mut().zip(plans) {
-            let Some(held) = self.held.as_ref().filter(|_| can_be_partitioned(plan)) else { continue };
-            match held.state_of(plan, site) {
-                Some(ranked) => *state = ranked,
-                None => {
-                    held.each_v4(|batch| state.add(plan, batch));
-                    held.each_v6(|batch| state.add(plan, batch));
-                }
+    fn states(mut self, set: &PlanSet, site: &Site) -> Vec<QueryState> {
+        let Some(held) = self.held else { return self.states };
+        let partitioned = set.plans.iter().map(|plan| held.state_of(plan, &set.program, site));
+        let mut are_missing = Vec::new();
+        for ((state, plan), partitioned) in self.states.iter_mut().zip(&set.plans).zip(partitioned) {
+            let is_missing = partitioned.is_none() && can_be_partitioned(plan, &set.program);
+            are_missing.push(is_missing);
+            if let Some(partitioned) = partitioned {
+                *state = partitioned;
             }
         }
-        self.partials
+        // Without memory for partitions.
+        for (at, _) in are_missing.iter().enumerate().filter(|(_, is_missing)| **is_missing) {
+            let state = &mut self.states[at];
+            held.each_v4(|batch| {
+                state.add(&set.plans[at], &mut super::evaluate::Evaluation::new(&set.program, batch));
+            });
+            held.each_v6(|batch| {
+                state.add(&set.plans[at], &mut super::evaluate::Evaluation::new(&set.program, batch));
+            });
+        }
+        self.states
     }
 }

@@ -2,9 +2,10 @@
 //! addresses.
 
 use super::batch::Batch;
-use super::plan::{MOST_EXTRAS, Parts};
+use super::grouping::{MOST_EXTRAS, Parts};
+use super::input::Input;
 use super::site::Site;
-use flow::FlowKey;
+use flow::{FlowKey, NULL};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use summary::{GroupTable, NO_GROUP};
 
@@ -70,6 +71,7 @@ impl Groups {
         &mut self,
         parts: &Parts,
         batch: &Batch<K>,
+        extras: &[Input],
         selected: &[u32],
         found: &mut Vec<u32>,
         taker: &mut impl TakeGroups,
@@ -81,8 +83,8 @@ impl Groups {
         };
         each_table!(table, table => {
             match has_addresses {
-                true => add_to(table, parts, batch, |key: &K| *key, selected, found, flag, taker),
-                false => add_to(table, parts, batch, K::without_addresses, selected, found, flag, taker),
+                true => add_to(table, parts, batch, |key: &K| *key, extras, selected, found, flag, taker),
+                false => add_to(table, parts, batch, K::without_addresses, extras, selected, found, flag, taker),
             }
         });
     }
@@ -160,11 +162,6 @@ pub(crate) fn flow_key(number: u64, words: &[u64], spec: &KeySpec) -> FlowKey {
     }
 }
 
-/// Words of the flow key in a group's key: values follow them.
-pub(crate) fn key_words(number: u64) -> usize {
-    if number & OF_V6 == 0 { KeyV4::WORDS } else { KeyV6::WORDS }
-}
-
 /// The direction of a key whose source is the lesser endpoint.
 pub(crate) fn lesser<K: MaskedKey>(key: K) -> K {
     let reversed = key.reversed();
@@ -206,6 +203,7 @@ fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
     parts: &Parts,
     batch: &Batch<K>,
     key_of: impl Fn(&K) -> Q,
+    extras: &[Input],
     selected: &[u32],
     found: &mut Vec<u32>,
     flag: u64,
@@ -222,8 +220,9 @@ fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
             let plain = if parts.is_conversation { lesser(key) } else { key }.masked(&parts.plain);
             let mut group = [0; N];
             base(&plain, &mut group);
-            for (word, column) in group.iter_mut().skip(Q::WORDS).zip(&parts.extras) {
-                *word = batch.column(*column)[row as usize];
+            for (word, input) in group.iter_mut().skip(Q::WORDS).zip(extras) {
+                let row = row as usize;
+                *word = if input.is_null(row) { NULL } else { input.ordered(row) };
             }
             let Some(either) = &parts.either else {
                 (words[len], rows[len]) = (group, row);

@@ -66,6 +66,18 @@ impl MergedRows {
         *unplaced += add(v6, columns, rules, &scratch.v6, &mut scratch.found);
     }
 
+    /// Adds rows that were merged before, of an earlier time than what follows.
+    pub(crate) fn add_merged(&mut self, earlier: &Self) {
+        let Self { columns, rules, v4, v6, unplaced, scratch } = self;
+        *unplaced += earlier.unplaced;
+        each(&earlier.v4, columns, &mut |batch: &Batch<KeyV4>| {
+            *unplaced += add(v4, columns, rules, batch, &mut scratch.found)
+        });
+        each(&earlier.v6, columns, &mut |batch: &Batch<KeyV6>| {
+            *unplaced += add(v6, columns, rules, batch, &mut scratch.found)
+        });
+    }
+
     /// Merges those of some IPv4 rows whose keys have rows already, and returns the others. Each key must
     /// occur once.
     pub(crate) fn add_known_v4(&mut self, rows: &Rows<KeyV4>) -> &Batch<KeyV4> {

@@ -7,9 +7,13 @@
 //! Partitioning before aggregation is how parallel databases build large hash tables (Boncz, Manegold and Kersten, "Database
 //! architecture optimized for the new bottleneck: memory access", VLDB 1999, section 3.3).
 
+use super::aggregate::Kind;
 use super::batch::Batch;
+use super::evaluate::Evaluation;
+use super::grouping::{Parts, PlannedGrouping};
 use super::keyed::lesser;
-use super::plan::{Grouping, ItemKind, Parts, Plan};
+use super::plan::Plan;
+use super::program::{Node, NodeId, Program};
 use super::site::Site;
 use super::state::{Kinds, QueryState};
 use super::top_rows::TopRows;
@@ -107,12 +111,12 @@ impl HeldRows {
     }
 
     /// The state of a query that [can be partitioned](can_be_partitioned), after all rows; `None` if there is no memory for the partitions.
-    pub(crate) fn state_of(&self, plan: &Plan, site: &Site) -> Option<QueryState> {
-        let sides = sides(plan)?;
+    pub(crate) fn state_of(&self, plan: &Plan, program: &Program, site: &Site) -> Option<QueryState> {
+        let sides = sides(plan, program)?;
         let mut state = QueryState::new(&sides.plan, site);
         let mut top = TopRows::new(plan);
-        self.add_family(&self.v4, &sides, site, &mut state, &mut top)?;
-        self.add_family(&self.v6, &sides, site, &mut state, &mut top)?;
+        self.add_family(&self.v4, (&sides, program), site, &mut state, &mut top)?;
+        self.add_family(&self.v6, (&sides, program), site, &mut state, &mut top)?;
         state.groups = Kinds::Ranked(top);
         Some(state)
     }
@@ -120,7 +124,7 @@ impl HeldRows {
     fn add_family<K: MaskedKey>(
         &self,
         rows: &Family<K>,
-        sides: &Sides,
+        (sides, program): (&Sides, &Program),
         site: &Site,
         state: &mut QueryState,
         top: &mut TopRows,
@@ -159,7 +163,7 @@ impl HeldRows {
                     &self.columns,
                     &values[from * width..to * width],
                 );
-                state.add(&sides.plan, &batch);
+                state.add(&sides.plan, &mut Evaluation::new(program, &batch));
                 from = to;
             }
             state.drain_groups(|words, is_v6, group| top.add_group(&sides.plan, words, is_v6, group));
@@ -211,25 +215,33 @@ struct Sides {
 
 /// True for a query that can be answered by partitions: groups by addresses, of all rows, and values that do not depend on the direction
 /// of a row where it counts for both ends.
-pub(crate) fn can_be_partitioned(plan: &Plan) -> bool {
-    let Grouping::Parts(parts) = &plan.grouping else { return false };
+pub(crate) fn can_be_partitioned(plan: &Plan, program: &Program) -> bool {
+    let PlannedGrouping::Parts(parts) = &plan.grouping else { return false };
     let is_directed = |member: &str| matches!(member, "src_addr" | "dst_addr" | "src_port" | "dst_port");
+    let is_of_either = |node: NodeId| matches!(program.node(node), Node::Column(_));
     let depends_on_direction = || {
         parts.plain.columns().any(is_directed)
-            || plan.items.iter().any(|item| matches!(item.kind, ItemKind::Distinct(..)))
+            || plan.aggregates.iter().any(|aggregate| {
+                matches!(aggregate.kind, Kind::Distinct(..))
+                    || !aggregate.kind.inputs().into_iter().flatten().all(is_of_either)
+            })
     };
+    let is_kept_by_group = |kind: &Kind| kind.is_simple() || matches!(kind, Kind::Distinct(..));
     plan.filter.is_none()
+        && plan.having.is_none()
+        && !plan.order.iter().any(|order| order.by.is_rate())
+        && plan.aggregates.iter().all(|aggregate| is_kept_by_group(&aggregate.kind))
         && parts.extras.is_empty()
         && parts.spec().has_addresses()
         && !(parts.either.is_some() && depends_on_direction())
 }
 
-fn sides(plan: &Plan) -> Option<Sides> {
-    let Grouping::Parts(parts) = &plan.grouping else { return None };
+fn sides(plan: &Plan, program: &Program) -> Option<Sides> {
+    let PlannedGrouping::Parts(parts) = &plan.grouping else { return None };
     let members = parts.spec();
     let sided = Parts { plain: members, either: None, ..parts.clone() };
-    can_be_partitioned(plan).then(|| Sides {
-        plan: Plan { grouping: Grouping::Parts(sided), ..plan.clone() },
+    can_be_partitioned(plan, program).then(|| Sides {
+        plan: Plan { grouping: PlannedGrouping::Parts(sided), ..plan.clone() },
         members,
         is_conversation: parts.is_conversation,
         are_two: parts.either.is_some(),

@@ -1,309 +1,363 @@
-//! From a query to the operations on each row.
+//! From a query to the operations on each row and on each group.
 
-use super::predicate::Test;
-use super::query::{Aggregate, GroupField, RowQuery};
+mod group;
+
+pub(crate) use group::prefix_lengths;
+
+use super::aggregate::{Kind, PlannedAggregate, ValueOf};
+use super::group_value::{GroupCondition, GroupValue};
+use super::grouping::{KEY_MEMBERS, PlannedGrouping, are_whole_key, key_part, own_name, parts};
+use super::program::{Names, Node, NodeId, Program, Type};
 use super::refusal::Refusal;
 use super::site::Site;
-use flow::{Aggregation, Field, NULL, RowValue};
-use packet::KeySpec;
-
-/// Words of a group's key that are not of a flow key.
-pub(crate) const MOST_EXTRAS: usize = 7;
+use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
+use flow::{Field, RowValue};
+use packet::{KeySpec, KeyV4, KeyV6};
+use report::Column;
+use std::collections::BTreeSet;
 
 /// A query prepared for the rows of a site.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    pub(crate) query: RowQuery,
-    pub(crate) filter: Option<Test>,
-    /// Columns that it reads.
-    pub(crate) columns: Vec<RowValue>,
-    pub(crate) grouping: Grouping,
-    pub(crate) items: Vec<PlannedItem>,
-    /// The state that a group begins with: the words of all items.
+    pub(crate) query: Query,
+    /// What the rows' keys consist of.
+    pub(crate) key: KeySpec,
+    /// The observation point's name.
+    pub(crate) node: String,
+    pub(crate) filter: Option<NodeId>,
+    pub(crate) grouping: PlannedGrouping,
+    /// The fields of a group's key.
+    pub(crate) fields: Vec<GroupField>,
+    /// What groups keep, each once.
+    pub(crate) aggregates: Vec<PlannedAggregate>,
+    /// The state that a group begins with: the words of all aggregates.
     pub(crate) initial: Vec<u64>,
+    pub(crate) items: Vec<PlannedItem>,
+    pub(crate) having: Option<GroupCondition>,
+    pub(crate) order: Vec<PlannedOrder>,
+    pub(crate) limit: usize,
+    /// The types of values that are part of a group's key.
+    pub(crate) extra_types: Vec<Type>,
+    /// Sets of values, each with or without weights.
+    pub(crate) sets: Vec<bool>,
+    /// Lists of values.
+    pub(crate) lists: usize,
 }
 
-/// How rows are grouped.
+/// What groups are ordered by.
 #[derive(Clone, Debug)]
-pub(crate) enum Grouping {
-    /// All are one group.
-    All,
-    /// Each is a group: the group is the whole flow key.
-    Rows,
-    /// By parts of their keys, and by values.
-    Parts(Parts),
+pub(crate) struct PlannedOrder {
+    pub(crate) by: OrderBy,
+    pub(crate) descending: bool,
 }
 
-/// The parts of a group's key.
+/// The value of a group that its place depends on.
 #[derive(Clone, Debug)]
-pub(crate) struct Parts {
-    /// Members of the flow key as they are.
-    pub(crate) plain: KeySpec,
-    /// Members of the source's side, of the key in each of its directions: `addr`, `port`.
-    pub(crate) either: Option<KeySpec>,
-    /// The key without its direction.
-    pub(crate) is_conversation: bool,
-    pub(crate) extras: Vec<RowValue>,
+pub(crate) enum OrderBy {
+    Number(GroupValue),
+    /// A grouped field, by its number.
+    Member(usize),
 }
 
-impl Parts {
-    /// The members that a group's key has, by the flow key's names.
-    pub(crate) fn spec(&self) -> KeySpec {
-        self.either.map_or(self.plain, |either| self.plain.with(&either))
+impl OrderBy {
+    /// True if it depends on how long the window was watched.
+    pub(crate) fn is_rate(&self) -> bool {
+        matches!(self, Self::Number(value) if value.has_rate())
     }
 }
 
-/// An item and its place in the state.
-#[derive(Clone, Copy, Debug)]
+/// A column of the answer.
+#[derive(Clone, Debug)]
 pub(crate) struct PlannedItem {
-    pub(crate) kind: ItemKind,
-    /// Its first word.
-    pub(crate) at: usize,
+    pub(crate) column: Column,
+    pub(crate) value: ItemValue,
 }
 
-/// The operation of an item on a row.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ItemKind {
-    Sum(RowValue),
-    SumOf([Option<RowValue>; 3]),
-    Min(RowValue),
-    Count,
-    /// Two words: values counted, and rows whose values may or may not be new. Contains the number of the set
-    /// of values.
-    Distinct(usize, DistinctOf),
-    /// Two words: the sum, and the number of round trips.
-    MeanRoundTrip,
+/// How the value of a column is made.
+#[derive(Clone, Debug)]
+pub(crate) enum ItemValue {
+    /// A grouped field, by its number.
+    Member(usize),
+    /// The observation point.
+    Node,
+    /// The flow's key without its direction.
+    Conversation,
+    /// A number, of the column's kind.
+    Number(GroupValue),
+    /// A number that is a MAC address.
+    Mac(GroupValue),
+    /// A number that is a name's.
+    Name(GroupValue, Names),
+    /// The heaviest values of an aggregate: the aggregate's number, how many, and the field that they are of.
+    Top { aggregate: usize, most: usize, of: GroupField },
 }
 
-/// What distinct values are of.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum DistinctOf {
-    Key(KeySpec),
-    Column(RowValue),
+/// A plan that is being made.
+struct Planner<'a> {
+    site: &'a Site,
+    program: &'a mut Program,
+    grouping: &'a Grouping,
+    fields: Vec<GroupField>,
+    aggregates: Vec<PlannedAggregate>,
+    words: usize,
+    sets: Vec<bool>,
+    lists: usize,
 }
-
-/// Members of the flow key that are read from keys; the others are values of rows too.
-const KEY_MEMBERS: [&str; 5] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"];
 
 impl Plan {
-    /// Prepares a query.
+    /// Prepares a query. What it computes of rows becomes part of the program.
     ///
     /// # Errors
     /// All that is wrong with it.
-    pub(crate) fn new(query: &RowQuery, site: &Site) -> Result<Self, Vec<Refusal>> {
+    pub(crate) fn new(query: &Query, site: &Site, program: &mut Program) -> Result<Self, Vec<Refusal>> {
         let mut refusals = Vec::new();
-        let mut columns = Vec::new();
-        let filter =
-            query.filter.as_ref().and_then(|filter| Test::new(filter, site, &mut columns, &mut refusals));
-        let grouping = grouping(&query.group, site).unwrap_or_else(|refusal| {
-            refusals.push(refusal);
-            Grouping::All
+        let filter = query.filter.as_ref().and_then(|filter| {
+            program.condition(filter, site).map_err(|refusal| refusals.push(refusal)).ok()
         });
-        if let Grouping::Parts(parts) = &grouping {
-            columns.extend(parts.extras.iter().copied());
-        }
-        let mut initial = Vec::new();
-        let mut items = Vec::new();
-        let mut sets = 0;
-        for item in &query.items {
-            let kind = match kind(&item.aggregate, site, &mut sets) {
-                Ok(kind) => kind,
-                Err(refusal) => {
-                    refusals.push(refusal);
-                    continue;
-                }
-            };
-            items.push(PlannedItem { kind, at: initial.len() });
-            match kind {
-                ItemKind::Sum(column) => {
-                    columns.push(column);
-                    initial.push(0);
-                }
-                ItemKind::SumOf(parts) => {
-                    columns.extend(parts.iter().flatten());
-                    initial.push(0);
-                }
-                ItemKind::Min(column) => {
-                    columns.push(column);
-                    initial.push(NULL);
-                }
-                ItemKind::Count => initial.push(0),
-                ItemKind::Distinct(_, of) => {
-                    if let DistinctOf::Column(column) = of {
-                        columns.push(column);
-                    }
-                    initial.extend([0, 0]);
-                }
-                ItemKind::MeanRoundTrip => {
-                    columns.extend([RowValue::RttSum, RowValue::RttCount]);
-                    initial.extend([0, 0]);
-                }
-            }
-        }
-        if query.items.is_empty() {
+        let whole_key = || site.key.columns().map(GroupField::of).collect::<Vec<_>>();
+        let fields = match &query.group {
+            Grouping::All => Vec::new(),
+            Grouping::Flows => whole_key(),
+            Grouping::By(fields) => fields.clone(),
+        };
+        let mut planner = Planner {
+            site,
+            program,
+            grouping: &query.group,
+            fields,
+            aggregates: Vec::new(),
+            words: 0,
+            sets: Vec::new(),
+            lists: 0,
+        };
+        let items: Vec<_> = query
+            .columns
+            .iter()
+            .filter_map(|item| planner.item(item).map_err(|refusal| refusals.push(refusal)).ok())
+            .collect();
+        let having = query
+            .having
+            .as_ref()
+            .and_then(|having| planner.condition(having).map_err(|refusal| refusals.push(refusal)).ok());
+        let order = planner.orders(query).map_err(|refusal| refusals.push(refusal)).unwrap_or_default();
+        let is_by_rate = order.iter().any(|order: &PlannedOrder| order.by.is_rate());
+        let grouping = planner.planned_grouping(having.is_some() || is_by_rate);
+        let grouping = grouping.map_err(|refusal| refusals.push(refusal)).unwrap_or(PlannedGrouping::All);
+        if query.columns.is_empty() {
             refusals.push(Refusal::NoItems);
         }
-        let is_missing = |at: &usize| *at >= query.items.len();
-        refusals.extend(
-            query
-                .order
-                .iter()
-                .map(|order| order.item)
-                .filter(is_missing)
-                .map(|item| Refusal::NoSuchItem { item }),
-        );
-        let names =
-            query.group.iter().map(|field| &field.field).chain(query.items.iter().map(|item| &item.name));
-        let mut names: Vec<_> = names.collect();
-        names.sort_unstable();
-        let twice = names.windows(2).find(|names| names[0] == names[1]);
-        refusals.extend(twice.map(|names| Refusal::SameName { name: names[0].clone() }));
-        columns.sort_unstable_by_key(|column| *column as u8);
-        columns.dedup();
-        match refusals.is_empty() {
-            true => Ok(Self { query: query.clone(), filter, columns, grouping, items, initial }),
-            false => Err(refusals),
-        }
-    }
-
-    /// Adds a state to another. Distinct counts are left to the sets of values, except for what is uncertain.
-    pub(crate) fn merge_states(&self, state: &mut [u64], other: &[u64]) {
-        for item in &self.items {
-            let at = item.at;
-            match item.kind {
-                ItemKind::Sum(_) | ItemKind::SumOf(_) | ItemKind::Count => state[at] += other[at],
-                ItemKind::Min(_) => state[at] = state[at].min(other[at]),
-                ItemKind::MeanRoundTrip => {
-                    state[at] += other[at];
-                    state[at + 1] += other[at + 1];
-                }
-                ItemKind::Distinct(..) => state[at + 1] += other[at + 1],
+        let mut names = BTreeSet::new();
+        let twice = query.columns.iter().find(|item| !names.insert(&item.name));
+        refusals.extend(twice.map(|item| Refusal::SameName { name: item.name.clone() }));
+        let extra_types = match &grouping {
+            PlannedGrouping::Parts(parts) => {
+                parts.extras.iter().map(|node| planner.program.type_of(*node)).collect()
             }
+            _ => Vec::new(),
+        };
+        let Planner { fields, aggregates, sets, lists, .. } = planner;
+        if !refusals.is_empty() {
+            refusals.dedup();
+            return Err(refusals);
+        }
+        let initial = aggregates.iter().flat_map(|aggregate| aggregate.kind.initial()).copied().collect();
+        Ok(Self {
+            query: query.clone(),
+            key: site.key,
+            node: site.node.clone(),
+            filter,
+            grouping,
+            fields,
+            aggregates,
+            initial,
+            items,
+            having,
+            order,
+            limit: query.limit.unwrap_or(MOST_GROUPS),
+            extra_types,
+            sets,
+            lists,
+        })
+    }
+
+    /// Adds a state to another. What values are counted of is left to their sets, except for what is uncertain.
+    pub(crate) fn merge_states(&self, state: &mut [u64], other: &[u64]) {
+        for PlannedAggregate { kind, at } in &self.aggregates {
+            kind.merge(&mut state[*at..], &other[*at..]);
         }
     }
 
-    /// Sets of distinct values.
-    pub(crate) fn sets(&self) -> usize {
-        self.items.iter().filter(|item| matches!(item.kind, ItemKind::Distinct(..))).count()
+    /// Words of a group's key that are of the flow key.
+    pub(crate) fn key_words(&self, is_v6: bool) -> usize {
+        match &self.grouping {
+            PlannedGrouping::Parts(parts) if !parts.spec().has_addresses() => KeyV4::WORDS_OF_KEY,
+            _ if is_v6 => KeyV6::WORDS_OF_KEY,
+            _ => KeyV4::WORDS_OF_KEY,
+        }
+    }
+
+    /// The column of rows whose total an aggregate is.
+    pub(crate) fn total_of(&self, aggregate: usize, program: &Program) -> Option<RowValue> {
+        match self.aggregates[aggregate].kind {
+            Kind::Sum(node, _) => match program.node(node) {
+                Node::Column(column) => Some(*column),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }
 
-fn grouping(fields: &[GroupField], site: &Site) -> Result<Grouping, Refusal> {
-    if fields.is_empty() {
-        return Ok(Grouping::All);
+/// The words of keys, by a name that does not clash with the key's own.
+trait WordsOfKey {
+    const WORDS_OF_KEY: usize;
+}
+
+impl<K: packet::MaskedKey> WordsOfKey for K {
+    const WORDS_OF_KEY: usize = K::WORDS;
+}
+
+impl Planner<'_> {
+    /// `needs_window`: which groups are first is known at the end of the window alone.
+    fn planned_grouping(&mut self, needs_window: bool) -> Result<PlannedGrouping, Refusal> {
+        let is_flat = |aggregate: &PlannedAggregate| {
+            !matches!(aggregate.kind, Kind::Weights(..) | Kind::Samples(..) | Kind::Deviation(_))
+        };
+        Ok(match self.grouping {
+            Grouping::All => PlannedGrouping::All,
+            _ if !needs_window
+                && self.aggregates.iter().all(is_flat)
+                && are_whole_key(&self.fields, self.site) =>
+            {
+                PlannedGrouping::Rows
+            }
+            _ => PlannedGrouping::Parts(parts(&self.fields, self.site, self.program)?),
+        })
     }
-    let lower: Vec<_> = fields.iter().map(|field| field.field.to_ascii_lowercase()).collect();
-    let has = |name: &str| lower.iter().any(|field| field == name);
-    let is_whole = |field: &GroupField| field.prefix.is_none();
-    if fields.iter().all(is_whole)
-        && site.key.columns().count() == fields.len()
-        && site.key.columns().all(has)
-    {
-        return Ok(Grouping::Rows);
+
+    /// The number of an aggregate, which is kept once.
+    fn keep(&mut self, kind: Kind) -> usize {
+        let known = self.aggregates.iter().position(|known| known.kind == kind);
+        known.unwrap_or_else(|| {
+            let at = self.words;
+            self.words += kind.initial().len();
+            self.aggregates.push(PlannedAggregate { kind, at });
+            self.aggregates.len() - 1
+        })
     }
-    for (one, other) in [
-        ("addr", "src_addr"),
-        ("port", "src_port"),
-        ("conversation", "addr"),
-        ("conversation", "port"),
-        ("conversation", "src_addr"),
-        ("conversation", "dst_addr"),
-        ("conversation", "src_port"),
-        ("conversation", "dst_port"),
-        ("conversation", "protocol"),
-    ] {
-        if has(one) && has(other) {
-            return Err(Refusal::Conflict { field: one.to_owned(), other: other.to_owned() });
-        }
-    }
-    let mut parts =
-        Parts { plain: KeySpec::NOTHING, either: None, is_conversation: false, extras: Vec::new() };
-    for (field, name) in fields.iter().zip(&lower) {
-        let unusable = || Refusal::WrongType { field: field.field.clone() };
-        let spec = |member: &str| {
-            let text = match field.prefix {
-                Some([v4, v6]) => format!("{member}/{v4}/{v6}"),
-                None => member.to_owned(),
-            };
-            let spec = KeySpec::parse(&text).map_err(|_| unusable())?;
-            // Where the run's keys have prefixes, a whole address is as much of it as they have.
-            match (site.key.lacks(&spec), field.prefix) {
-                (None, _) => Ok(spec),
-                (Some(_), None) if site.needs(member).is_ok() => site.key.only(member).ok_or_else(unusable),
-                _ => Err(Refusal::NotInKey { field: member.to_owned() }),
+
+    /// The number of an aggregate.
+    fn aggregate(&mut self, aggregate: &Aggregate) -> Result<usize, Refusal> {
+        let kind = match aggregate {
+            Aggregate::Count => Kind::Count,
+            Aggregate::Sum(of) | Aggregate::Rate(of) => {
+                let node = self.summed(of)?;
+                Kind::Sum(node, self.program.type_of(node))
+            }
+            Aggregate::Min(of) => {
+                let node = self.compared(of)?;
+                Kind::Least(node, self.program.type_of(node))
+            }
+            Aggregate::Max(of) => {
+                let node = self.compared(of)?;
+                Kind::Greatest(node, self.program.type_of(node))
+            }
+            Aggregate::Mean(of) => {
+                let node = self.program.number(of, self.site)?;
+                Kind::Mean(node, self.program.type_of(node))
+            }
+            Aggregate::Deviation(of) => Kind::Deviation(self.program.number(of, self.site)?),
+            Aggregate::MeanRoundTrip => {
+                self.site.column("rtt_avg")?;
+                Kind::Quotient(self.program.column(RowValue::RttSum), self.program.column(RowValue::RttCount))
+            }
+            Aggregate::Quantile(of, share) => {
+                if !(0.0..=1.0).contains(share) {
+                    return Err(Refusal::Misplaced {
+                        what: format!("the share {share}, which is not between 0 and 1,"),
+                    });
+                }
+                let node = self.program.number(of, self.site)?;
+                // Quantiles of the same values have one list.
+                let list = self.aggregates.iter().find_map(|known| match known.kind {
+                    Kind::Samples(list, known, _) if known == node => Some(list),
+                    _ => None,
+                });
+                let list = list.unwrap_or_else(|| {
+                    self.lists += 1;
+                    self.lists - 1
+                });
+                Kind::Samples(list, node, self.program.type_of(node))
+            }
+            Aggregate::CountDistinct(of) => {
+                let of = self.counted(of)?;
+                let known = self
+                    .aggregates
+                    .iter()
+                    .position(|known| matches!(known.kind, Kind::Distinct(_, known) if known == of));
+                if let Some(known) = known {
+                    return Ok(known);
+                }
+                self.sets.push(false);
+                Kind::Distinct(self.sets.len() - 1, of)
+            }
+            Aggregate::Entropy(of, weight) | Aggregate::Top(_, of, weight) => {
+                let of = self.counted(of)?;
+                let weight = match weight {
+                    Weight::Rows => None,
+                    Weight::Sum(field) => Some(self.summed(&Expression::field(field.clone()))?),
+                };
+                let known = self.aggregates.iter().position(
+                    |known| matches!(known.kind, Kind::Weights(_, known, by) if known == of && by == weight),
+                );
+                if let Some(known) = known {
+                    return Ok(known);
+                }
+                self.sets.push(true);
+                Kind::Weights(self.sets.len() - 1, of, weight)
             }
         };
-        match name.as_str() {
-            "addr" | "port" => {
-                let (source, destination) = match name.as_str() {
-                    "addr" => ("src_addr", "dst_addr"),
-                    _ => ("src_port", "dst_port"),
-                };
-                spec(destination)?;
-                let side = spec(source)?;
-                // An address of either end is one only where both ends have the same bits of it.
-                if field.prefix.is_none()
-                    && site.key.prefix_lengths(source) != site.key.prefix_lengths(destination)
-                {
-                    return Err(Refusal::NotInKey { field: name.clone() });
-                }
-                parts.either = Some(parts.either.map_or(side, |either| either.with(&side)));
+        Ok(self.keep(kind))
+    }
+
+    /// A number whose values add up.
+    fn summed(&mut self, of: &Expression) -> Result<NodeId, Refusal> {
+        let node = self.program.number(of, self.site)?;
+        let Expression::Field(name) = of else { return Ok(node) };
+        match Field::named(name).map(|field| field.value) {
+            Some(flow::Value::Time(_) | flow::Value::Mac(_)) => {
+                Err(Refusal::WrongType { field: name.clone() })
             }
-            "conversation" => {
-                if field.prefix.is_some() {
-                    return Err(unusable());
-                }
-                KEY_MEMBERS.iter().try_for_each(|member| site.needs(member))?;
-                parts.is_conversation = true;
-                parts.plain = KeySpec::FIVE_TUPLE;
-            }
-            member if KEY_MEMBERS.contains(&member) => parts.plain = parts.plain.with(&spec(member)?),
-            _ if field.prefix.is_some() => return Err(unusable()),
-            _ => parts.extras.push(site.column(&field.field)?),
+            _ => Ok(node),
         }
     }
-    match parts.extras.len() {
-        ..=MOST_EXTRAS => Ok(Grouping::Parts(parts)),
-        _ => Err(Refusal::TooManyFields { most: MOST_EXTRAS }),
+
+    /// A number that has an order: times too.
+    fn compared(&mut self, of: &Expression) -> Result<NodeId, Refusal> {
+        match of {
+            Expression::Field(name)
+                if Field::named(name).is_some_and(|field| matches!(field.value, flow::Value::Mac(_))) =>
+            {
+                Err(Refusal::WrongType { field: name.clone() })
+            }
+            _ => self.program.number(of, self.site),
+        }
     }
-}
 
-fn kind(aggregate: &Aggregate, site: &Site, sets: &mut usize) -> Result<ItemKind, Refusal> {
-    Ok(match aggregate {
-        Aggregate::Count => ItemKind::Count,
-        Aggregate::Sum(field) => ItemKind::Sum(summed(field, site)?),
-        Aggregate::SumOf(fields) => {
-            let mut parts = [None; 3];
-            if fields.len() > parts.len() {
-                return Err(Refusal::TooManyFields { most: parts.len() });
-            }
-            for (part, field) in parts.iter_mut().zip(fields) {
-                *part = Some(summed(field, site)?);
-            }
-            ItemKind::SumOf(parts)
+    /// A field whose values are told apart.
+    fn counted(&mut self, of: &GroupField) -> Result<ValueOf, Refusal> {
+        let name = own_name(&of.field);
+        if KEY_MEMBERS.contains(&name.as_str()) {
+            return key_part(of, &name, self.site).map(ValueOf::Key);
         }
-        Aggregate::Min(field) => ItemKind::Min(site.column(field)?),
-        Aggregate::MeanRoundTrip => site.column("rtt_avg").map(|_| ItemKind::MeanRoundTrip)?,
-        Aggregate::CountDistinct(field) => {
-            let name = field.to_ascii_lowercase();
-            let of = match KEY_MEMBERS.contains(&name.as_str()) {
-                true => {
-                    site.needs(&name)?;
-                    DistinctOf::Key(site.key.only(&name).ok_or(Refusal::NotInKey { field: name })?)
-                }
-                false => DistinctOf::Column(site.column(field)?),
-            };
-            *sets += 1;
-            ItemKind::Distinct(*sets - 1, of)
+        if name == "conversation" && of.prefix.is_none() {
+            KEY_MEMBERS.iter().try_for_each(|member| self.site.needs(member))?;
+            return Ok(ValueOf::Conversation);
         }
-    })
-}
-
-/// The column of a field whose values add up.
-fn summed(field: &str, site: &Site) -> Result<RowValue, Refusal> {
-    let column = site.column(field)?;
-    match Field::named(field).is_some_and(|field| field.aggregation == Aggregation::Sum) {
-        true => Ok(column),
-        false => Err(Refusal::WrongType { field: field.to_owned() }),
+        let node = self.program.field(&of.field, self.site)?;
+        match (self.program.type_of(node), of.prefix) {
+            (Type::Unsigned | Type::Name(_), None) => Ok(ValueOf::Node(node)),
+            _ => Err(Refusal::WrongType { field: of.field.clone() }),
+        }
     }
 }

@@ -44,10 +44,20 @@ pub enum Refusal {
     },
     /// The query computes nothing.
     NoItems,
-    /// An order refers to an item that does not exist.
-    NoSuchItem {
-        /// Its position.
-        item: usize,
+    /// A field is neither grouped by nor inside an aggregate.
+    NotGrouped {
+        /// The field.
+        field: String,
+    },
+    /// Something stands where it cannot be.
+    Misplaced {
+        /// What.
+        what: String,
+    },
+    /// Windows of another length need windows of time, and a multiple of their length.
+    NoSuchWindow {
+        /// The length, nanoseconds.
+        ns: u64,
     },
     /// Two columns have one name.
     SameName {
@@ -73,7 +83,15 @@ impl fmt::Display for Refusal {
                 write!(f, "at most {most} fields are possible here")
             }
             Self::NoItems => f.write_str("the query computes nothing"),
-            Self::NoSuchItem { item } => write!(f, "there is no item {item} to order by"),
+            Self::NotGrouped { field } => {
+                write!(f, "{field} is neither grouped by nor inside an aggregate such as sum({field})")
+            }
+            Self::Misplaced { what } => write!(f, "{what} cannot be used here"),
+            Self::NoSuchWindow { ns } => write!(
+                f,
+                "windows of {} s are no multiple of the run's windows, or these are counted in packets",
+                *ns as f64 / 1e9
+            ),
             Self::SameName { name } => write!(f, "two columns are named {name}"),
         }
     }

@@ -10,6 +10,10 @@ use summary::Limits;
 pub struct Site {
     /// What the rows' keys consist of.
     pub key: KeySpec,
+    /// The observation point's name.
+    pub node: String,
+    /// Length of the run's windows, nanoseconds; `None` where they are counted in packets.
+    pub window_ns: Option<u64>,
     /// Rows have losses.
     pub tracks_loss: bool,
     /// Seed of the group tables' hash.
@@ -19,6 +23,11 @@ pub struct Site {
 }
 
 impl Site {
+    /// A site without a name, whose windows are counted in packets, and which does not track losses.
+    pub fn new(key: KeySpec, seed: Seed, limits: Limits) -> Self {
+        Self { key, node: String::new(), window_ns: None, tracks_loss: false, seed, limits }
+    }
+
     /// The column of a field that rows have as a number.
     pub(crate) fn column(&self, field: &str) -> Result<RowValue, Refusal> {
         let field = field.to_owned();

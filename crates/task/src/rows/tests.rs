@@ -1,7 +1,13 @@
 //! Queries against sums that the tests make of the rows with their own `BTreeMap`s.
 
+mod aggregates;
+mod long_windows;
+
 use super::*;
 use crate::Generation;
+use crate::query::{
+    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Order, Over, Query,
+};
 use flow::{FlowKey, LossCounts, Rows, WindowRow};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use proptest::prelude::*;
@@ -115,29 +121,21 @@ fn blocks(rows: &[Plain]) -> (Rows<KeyV4>, Rows<KeyV6>) {
 
 fn site(memory: usize) -> Site {
     Site {
-        key: KeySpec::FIVE_TUPLE,
+        node: "here".to_owned(),
+        window_ns: Some(10),
         tracks_loss: true,
-        seed: Seed::new(7),
-        limits: Limits::new(memory, usize::MAX),
+        ..Site::new(KeySpec::FIVE_TUPLE, Seed::new(7), Limits::new(memory, usize::MAX))
     }
 }
 
 const SPAN: Span = Span { start_ns: 0, end_ns: 10 };
 
-fn query(group: &[&str], items: Vec<Item>, limit: Option<usize>) -> RowQuery {
-    RowQuery {
-        name: "q".to_owned(),
-        filter: None,
-        group: group.iter().map(|field| GroupField::of(*field)).collect(),
-        items,
-        order: Vec::new(),
-        limit,
-        over: Over::Window,
-    }
+fn query(group: &[&str], items: Vec<Item>, limit: Option<usize>) -> Query {
+    Query { limit, ..Query::new("q", group.iter().copied().map(GroupField::of), items) }
 }
 
 /// The answer of a window whose rows arrive in two blocks of each family, as one or as two that merge.
-fn answer(query: &RowQuery, rows: &[Plain], merges: bool) -> Answer {
+fn answer(query: &Query, rows: &[Plain], merges: bool) -> Answer {
     let queries = RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site(1 << 30))
         .expect("a query");
     let mut scratch = RowScratch::default();
@@ -156,7 +154,7 @@ fn answer(query: &RowQuery, rows: &[Plain], merges: bool) -> Answer {
     } else {
         add(&mut partials, second);
     }
-    partials.window_answers(&queries, SPAN, &Unplaced::default()).pop().expect("an answer")
+    partials.window_answers(&queries, SPAN, SPAN, &Unplaced::default()).pop().expect("an answer")
 }
 
 type Groups = BTreeMap<Vec<String>, [u64; 3]>;
@@ -195,8 +193,13 @@ fn shown(answer: &Answer, group: usize) -> Groups {
     shown
 }
 
+/// An aggregate of a field.
+fn of(aggregate: fn(Box<Expression>) -> Aggregate, field: &str) -> Expression {
+    Expression::Aggregate(aggregate(Box::new(Expression::field(field))))
+}
+
 fn items() -> Vec<Item> {
-    let sum = |field: &str, name: &str| Item { name: name.to_owned(), ..Item::sum(field) };
+    let sum = |field: &str, name: &str| Item::new(name, Expression::sum(field));
     vec![sum("total_count", "packets"), sum("total_byte", "bytes"), Item::count("flows")]
 }
 
@@ -260,7 +263,7 @@ proptest! {
     ) {
         let fields = GROUPINGS[at];
         let mut query = query(fields, items(), Some(limit));
-        query.order = vec![Order { item: 1, descending: true }];
+        query.order = vec![Order::largest(Expression::sum("total_byte"))];
         let answer = answer(&query, &rows, merges);
         let all = sums(&rows, |row| groups_of(fields, row));
         let mut sorted: Vec<_> = all.values().map(|sums| sums[1]).collect();
@@ -289,8 +292,8 @@ proptest! {
             Item::distinct("dst_port", "ports"),
             Item::distinct("vlan", "vlans"),
             Item::sum("ploss_byte"),
-            Item { aggregate: Aggregate::Min("rtt_min".to_owned()), name: "rtt_min".to_owned() },
-            Item { aggregate: Aggregate::MeanRoundTrip, name: "rtt_avg".to_owned() },
+            Item::new("rtt_min", of(Aggregate::Min, "rtt_min")),
+            Item::new("rtt_avg", Expression::Aggregate(Aggregate::MeanRoundTrip)),
         ];
         let answer = answer(&query(&["dst_addr"], items, None), &rows, merges);
         let targets: BTreeSet<_> = rows.iter().map(|row| row.dst).collect();
@@ -300,11 +303,13 @@ proptest! {
             let count = |value: &dyn Fn(&Plain) -> Option<String>| {
                 Value::Unsigned(of_target.iter().filter_map(|plain| value(plain)).collect::<BTreeSet<_>>().len() as u64)
             };
+            // Other flows have no losses.
+            let tcp = || of_target.iter().filter(|plain| plain.protocol == 6);
             prop_assert_eq!(&row[1], &count(&|plain| Some(plain.src.to_string())));
             prop_assert_eq!(&row[2], &count(&|plain| Some(plain.ports[1].to_string())));
             prop_assert_eq!(&row[3], &count(&|plain| plain.vlan.map(|vlan| vlan.to_string())));
-            prop_assert_eq!(&row[4], &Value::Unsigned(of_target.iter().map(|plain| plain.lost).sum()));
-            let trips: Vec<_> = of_target.iter().filter_map(|plain| plain.rtt).collect();
+            prop_assert_eq!(&row[4], &Value::Unsigned(tcp().map(|plain| plain.lost).sum()));
+            let trips: Vec<_> = tcp().filter_map(|plain| plain.rtt).collect();
             prop_assert_eq!(&row[5], &trips.iter().map(|(sum, count)| sum / u64::from(*count)).min().into());
             let (sum, number) =
                 trips.iter().fold((0, 0), |(sum, number), (s, n)| (sum + s, number + u64::from(*n)));
@@ -314,37 +319,38 @@ proptest! {
 
     #[test]
     fn filters_keep_what_is_true(rows in rows(), limit in 1u64..40, port in 0u64..4, n in 0u8..6) {
-        let compare = |field: &str, comparison, value| Predicate::Compare { field: field.to_owned(), comparison, value };
+        let compare = |field: &str, comparison, value: u64| Condition::compare(field, comparison, value as i64);
+        let within = |field: &str, address, length| Condition::InPrefixes(field.to_owned(), vec![(address, length)]);
         let network = IpAddr::from([10, 1, n / 3, 0]);
         let in_network = |address: IpAddr| matches!(address, IpAddr::V4(v4) if v4.octets()[..3] == [10, 1, n / 3]);
         let host = IpAddr::from([0x2001, 0xdb8, 0, u16::from(n / 3), 0, 0, 0, u16::from(n)]);
         /// Whether a row is to be kept.
         type Expected<'a> = Box<dyn Fn(&Plain) -> bool + 'a>;
-        let cases: Vec<(Predicate, Expected<'_>)> = vec![
-            (compare("total_count", Comparison::Greater, Literal::Number(limit)), Box::new(|row| row.packets > limit)),
-            (compare("src_addr", Comparison::Equal, Literal::Prefix(network, 24)), Box::new(|row| in_network(row.src))),
-            (compare("addr", Comparison::NotEqual, Literal::Prefix(network, 24)), Box::new(|row| !in_network(row.src) && !in_network(row.dst))),
-            (compare("addr", Comparison::Equal, Literal::Prefix(host, 128)), Box::new(|row| row.src == host || row.dst == host)),
-            (compare("port", Comparison::Equal, Literal::Number(port)), Box::new(|row| row.ports.contains(&(port as u16)))),
+        let cases: Vec<(Condition, Expected<'_>)> = vec![
+            (compare("total_count", Comparison::Greater, limit), Box::new(|row| row.packets > limit)),
+            (within("src_addr", network, 24), Box::new(|row| in_network(row.src))),
+            (Condition::Not(Box::new(within("addr", network, 24))), Box::new(|row| !in_network(row.src) && !in_network(row.dst))),
+            (within("addr", host, 128), Box::new(|row| row.src == host || row.dst == host)),
+            (compare("port", Comparison::Equal, port), Box::new(|row| row.ports.contains(&(port as u16)))),
             // Null is neither equal nor different.
-            (compare("vlan", Comparison::NotEqual, Literal::Number(1)), Box::new(|row| row.vlan.is_some_and(|vlan| vlan != 1))),
+            (compare("vlan", Comparison::NotEqual, 1), Box::new(|row| row.vlan.is_some_and(|vlan| vlan != 1))),
             (
-                Predicate::Not(Box::new(compare("vlan", Comparison::Equal, Literal::Number(1)))),
+                Condition::Not(Box::new(compare("vlan", Comparison::Equal, 1))),
                 Box::new(|row| row.vlan.is_some_and(|vlan| vlan != 1)),
             ),
             (
-                Predicate::Or(vec![
-                    compare("vlan", Comparison::Less, Literal::Number(1)),
-                    Predicate::And(vec![
-                        compare("protocol", Comparison::Equal, Literal::Number(6)),
-                        compare("dst_port", Comparison::LessOrEqual, Literal::Number(port)),
+                Condition::Or(vec![
+                    compare("vlan", Comparison::Less, 1),
+                    Condition::And(vec![
+                        compare("protocol", Comparison::Equal, 6),
+                        compare("dst_port", Comparison::LessOrEqual, port),
                     ]),
                 ]),
                 Box::new(|row| row.vlan == Some(0) || row.protocol == 6 && u64::from(row.ports[1]) <= port),
             ),
         ];
         for (filter, expected) in cases {
-            let query = RowQuery { filter: Some(filter), ..query(&["src_addr"], items(), None) };
+            let query = Query { filter: Some(filter), ..query(&["src_addr"], items(), None) };
             let kept: Vec<_> = rows.iter().filter(|row| expected(row)).cloned().collect();
             let answer = answer(&query, &rows, false);
             prop_assert_eq!(shown(&answer, 1), sums(&kept, |row| groups_of(&["src_addr"], row)), "{:?}", query.filter);
@@ -353,7 +359,7 @@ proptest! {
 
     #[test]
     fn flows_are_merged_over_windows(windows in prop::collection::vec(rows(), 1..4)) {
-        let run = |group: &[&str]| RowQuery { over: Over::Run, ..query(group, items(), None) };
+        let run = |group: &[&str]| Query { over: Over::Run, ..query(group, items(), None) };
         let names: [&[&str]; 7] = [
             &["src_addr", "dst_addr", "protocol", "src_port", "dst_port"],
             &["addr"],
@@ -365,9 +371,12 @@ proptest! {
         ];
         let mut queries: Vec<_> = names.iter().map(|group| run(group)).collect();
         // Of many groups the first by distinct values, then by flows.
-        let order = [0, 1].map(|item| Order { item, descending: true }).to_vec();
+        let order = ["destinations", "flows"].map(|name| match name {
+            "flows" => Order::largest(Item::count(name).value),
+            name => Order::largest(Item::distinct("dst_addr", name).value),
+        });
         let items = vec![Item::distinct("dst_addr", "destinations"), Item::count("flows")];
-        queries.push(RowQuery { order, over: Over::Run, ..query(&["src_addr"], items, Some(3)) });
+        queries.push(Query { order: order.to_vec(), over: Over::Run, ..query(&["src_addr"], items, Some(3)) });
         let planned = RowQueries::plan(Generation::default(), &queries, &site(1 << 30)).expect("queries");
         let mut merged = planned.run().expect("queries over the run");
         let mut flows: BTreeMap<FlowKey, Plain> = BTreeMap::new();
@@ -392,7 +401,7 @@ proptest! {
         merged.add_last_v6(&planned, &v6);
         let flows: Vec<_> = flows.into_values().collect();
         let outside = Unplaced { packets: 3, bytes: 5, wire_bytes: 7 };
-        let answers = planned.run_answers(merged, &outside);
+        let answers = planned.run_answers(merged, None, &outside);
         let mut scanners: BTreeMap<IpAddr, (BTreeSet<IpAddr>, u64)> = BTreeMap::new();
         for flow in &flows {
             let (destinations, count) = scanners.entry(flow.src).or_default();
@@ -454,7 +463,7 @@ fn conversations_have_no_direction() {
 fn prefixes_print_as_prefixes() {
     let rows: Vec<_> = (0..3).map(|n| one_packet([10, 1, n / 2, n])).collect();
     let mut query = query(&["src_addr"], items(), None);
-    query.group[0].prefix = Some([24, 64]);
+    query.group = Grouping::By(vec![GroupField { field: "src_addr".to_owned(), prefix: Some([24, 64]) }]);
     let answer = answer(&query, &rows, false);
     let expected = [("10.1.0.0/24", [2, 100, 2]), ("10.1.1.0/24", [1, 50, 1])];
     assert_eq!(
@@ -505,7 +514,8 @@ fn without_memory_rows_are_counted_and_the_answer_is_partial() {
     let queries = RowQueries::plan(Generation::default(), &[query], &site).expect("a query");
     let mut partials = queries.window();
     partials.add_v4(&queries, &blocks(&rows).0, &mut RowScratch::default());
-    let answer = partials.window_answers(&queries, SPAN, &Unplaced::default()).pop().expect("an answer");
+    let answer =
+        partials.window_answers(&queries, SPAN, SPAN, &Unplaced::default()).pop().expect("an answer");
     let placed = answer.rows.len() as u64;
     assert!(placed > 0 && placed < 5000);
     assert_eq!(answer.status, Status::Partial);
@@ -535,7 +545,8 @@ fn distinct_counts_beyond_memory_have_bounds() {
     let queries = RowQueries::plan(Generation::default(), &[query], &site(64 << 10)).expect("a query");
     let mut partials = queries.window();
     partials.add_v4(&queries, &blocks(&rows).0, &mut RowScratch::default());
-    let answer = partials.window_answers(&queries, SPAN, &Unplaced::default()).pop().expect("an answer");
+    let answer =
+        partials.window_answers(&queries, SPAN, SPAN, &Unplaced::default()).pop().expect("an answer");
     let Value::Estimate { lower, upper, .. } = answer.rows[0][0] else { panic!("{:?}", answer.rows) };
     assert!(lower < 5000.0 && upper == 5000.0, "{lower} {upper}");
     assert_eq!(answer.bounds, "certain");
@@ -545,26 +556,22 @@ fn distinct_counts_beyond_memory_have_bounds() {
 fn refusals_name_all_that_is_wrong() {
     let mut wrong = query(
         &["source", "addr", "src_addr", "end_reason"],
-        vec![
-            Item::sum("tcp_win"),
-            Item::sum("nothing"),
-            Item::count("flows"),
-            Item::distinct("vlan", "flows"),
-        ],
+        vec![Item::sum("smac"), Item::sum("nothing"), Item::count("flows"), Item::distinct("vlan", "flows")],
         None,
     );
-    wrong.order = vec![Order { item: 9, descending: true }];
-    wrong.filter = Some(Predicate::Compare {
-        field: "src_addr".to_owned(),
-        comparison: Comparison::Less,
-        value: Literal::Number(1),
-    });
+    wrong.order = vec![Order::largest(Expression::field("dst_port"))];
+    wrong.filter = Some(Condition::compare("src_addr", Comparison::Less, 1));
     let refusals =
         RowQueries::plan(Generation::default(), &[wrong], &site(1 << 20)).expect_err("much is wrong");
     let texts: Vec<_> = refusals.iter().map(|(_, refusal)| refusal.to_string()).collect();
-    for part in
-        ["src_addr cannot", "addr and src_addr", "tcp_win", "no field nothing", "no item 9", "named flows"]
-    {
+    for part in [
+        "src_addr cannot",
+        "addr and src_addr",
+        "smac cannot",
+        "no field nothing",
+        "dst_port is neither",
+        "named flows",
+    ] {
         assert!(texts.iter().any(|text| text.contains(part)), "{part}: {texts:?}");
     }
     assert!(texts.iter().all(|text| !text.contains("--") && !text.contains('\n')));
@@ -578,16 +585,12 @@ fn refusals_name_all_that_is_wrong() {
 fn packets_without_a_place_are_in_sums_over_all_and_in_no_filtered_ones() {
     let outside = Unplaced { packets: 3, bytes: 5, wire_bytes: 7 };
     let sums = query(&[], vec![Item::sum("total_count"), Item::sum("wire_byte")], None);
-    let filter = Predicate::Compare {
-        field: "protocol".to_owned(),
-        comparison: Comparison::Equal,
-        value: Literal::Number(6),
-    };
-    let filtered = RowQuery { filter: Some(filter), ..sums.clone() };
+    let filter = Condition::compare("protocol", Comparison::Equal, 6);
+    let filtered = Query { filter: Some(filter), ..sums.clone() };
     let by_port = query(&["dst_port"], vec![Item::sum("total_count")], None);
     let queries = RowQueries::plan(Generation::default(), &[sums, filtered, by_port], &site(1 << 30));
     let queries = queries.expect("good queries");
-    let answers = queries.window().window_answers(&queries, SPAN, &outside);
+    let answers = queries.window().window_answers(&queries, SPAN, SPAN, &outside);
     let [sums, filtered, by_port] = &answers[..] else { panic!("{answers:?}") };
     assert_eq!((sums.status, &sums.rows[0][..]), (Status::Complete, &[3, 7].map(Value::Unsigned)[..]));
     // Whether they are of the filter's protocol is not known.

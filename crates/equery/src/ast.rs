@@ -1,0 +1,198 @@
+//! The text as a tree: what was written, not yet what it means.
+
+use crate::literal::Literal;
+use std::ops::Range;
+
+/// A part of the text and where it is. Two are equal if their values are, wherever they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Spanned<T> {
+    pub(crate) value: T,
+    pub(crate) span: Range<usize>,
+}
+
+impl<T> Spanned<T> {
+    pub(crate) fn new(value: T, span: Range<usize>) -> Self {
+        Self { value, span }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Spanned<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+/// A file of queries and definitions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct File {
+    pub(crate) definitions: Vec<Definition>,
+    pub(crate) queries: Vec<QueryText>,
+}
+
+/// `let NAME = VALUE`
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Definition {
+    pub(crate) name: Spanned<String>,
+    pub(crate) value: Node,
+}
+
+/// An expression with its place.
+pub(crate) type Node = Spanned<Box<Expr>>;
+
+/// A value or a condition: the checker tells them apart.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expr {
+    Literal(Literal),
+    /// A field, a column, a variable, or a text without quotes.
+    Name(String),
+    /// An address field with the lengths of its prefix.
+    Prefixed(String, Vec<u8>),
+    /// `q1.item`
+    Of(Spanned<String>, Node),
+    /// The argument of `count(*)`.
+    Star,
+    Call {
+        function: String,
+        distinct: bool,
+        arguments: Vec<Node>,
+    },
+    Negative(Node),
+    Arithmetic(Node, task::query::Operator, Node),
+    /// `x offset 1d`
+    Offset(Node, u64),
+    Compare(Node, task::query::Comparison, Node),
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Not(Node),
+    In {
+        value: Node,
+        list: Vec<Node>,
+        negated: bool,
+    },
+    Between {
+        value: Node,
+        low: Node,
+        high: Node,
+        negated: bool,
+    },
+    Like {
+        value: Node,
+        pattern: Node,
+        negated: bool,
+    },
+    IsNull {
+        value: Node,
+        negated: bool,
+    },
+    /// `q1 is missing`
+    IsMissing(Node),
+}
+
+/// An item of `select`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SelectItem {
+    pub(crate) value: Node,
+    pub(crate) alias: Option<Spanned<String>>,
+}
+
+/// A member of `order by`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OrderItem {
+    pub(crate) value: Node,
+    pub(crate) descending: bool,
+}
+
+/// A time: absolute, as text, or this long ago.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TimeText {
+    At(String),
+    Ago(u64),
+}
+
+/// What a query reads, where that is not the traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum From {
+    Queries(Vec<Spanned<String>>),
+    Range(Spanned<TimeText>, Option<Spanned<TimeText>>),
+    Last(u64),
+}
+
+/// When a triggered query runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TriggerKind {
+    When,
+    WhenEach,
+    While,
+}
+
+/// `when` and its parts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TriggerText {
+    pub(crate) kind: TriggerKind,
+    pub(crate) condition: Node,
+    pub(crate) lasting: Option<u64>,
+    pub(crate) until: Option<Node>,
+    pub(crate) cooldown: Option<u64>,
+}
+
+/// How answers of several nodes are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Across {
+    /// They see disjoint traffic.
+    Sum,
+    /// They see the same flows.
+    Max,
+}
+
+/// How often a triggered query runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Run {
+    Once,
+    For(u64),
+}
+
+/// `using NAME(KEY=VALUE, …)`
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Using {
+    pub(crate) structure: Spanned<String>,
+    pub(crate) settings: Vec<(String, Node)>,
+}
+
+/// A query: each clause that stands in it, with its place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct QueryText {
+    pub(crate) label: Option<Spanned<String>>,
+    pub(crate) select: Option<Spanned<Vec<SelectItem>>>,
+    pub(crate) from: Option<Spanned<From>>,
+    pub(crate) filter: Option<Spanned<Node>>,
+    pub(crate) group: Option<Spanned<Vec<Node>>>,
+    pub(crate) having: Option<Spanned<Node>>,
+    pub(crate) order: Option<Spanned<Vec<OrderItem>>>,
+    pub(crate) limit: Option<Spanned<u64>>,
+    pub(crate) every: Option<Spanned<u64>>,
+    pub(crate) over: Option<Spanned<u64>>,
+    pub(crate) across: Option<Spanned<Across>>,
+    pub(crate) using: Option<Spanned<Using>>,
+    pub(crate) error: Option<Spanned<f64>>,
+    pub(crate) trigger: Option<Spanned<TriggerText>>,
+    pub(crate) same_window: Option<Spanned<()>>,
+    pub(crate) run: Option<Spanned<Run>>,
+    pub(crate) within: Option<Spanned<u64>>,
+    pub(crate) capture: Option<Spanned<u64>>,
+    pub(crate) export: Option<Spanned<()>>,
+    /// The whole query.
+    pub(crate) span: Place,
+    /// A clause has an error: what follows from its absence is not judged.
+    pub(crate) is_broken: bool,
+}
+
+/// A place that is no part of the meaning.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Place(pub(crate) Range<usize>);
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,298 @@
+//! From a text to checked queries.
+
+use crate::ast::{QueryText, Spanned};
+use crate::checked::{Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun};
+use crate::checker::{Checker, Links, Outline, Used, derived, finish, outline, sources};
+use crate::diagnostic::Diagnostics;
+use crate::graph::{cycles, ordered};
+use crate::kind::Kind;
+use crate::memory;
+use crate::options::Options;
+use crate::parents::{Parent, Parents};
+use crate::source::Source;
+use crate::variables::Variables;
+use crate::{lexer, parser};
+use std::collections::{HashMap, HashSet};
+
+/// The largest text that is read.
+const LARGEST: usize = 1 << 20;
+/// The longest chain of queries that trigger each other.
+const LONGEST_CHAIN: usize = 16;
+
+/// Checks a text and plans its queries. All its errors are reported, up to fifty; it never panics.
+pub fn check(source: &Source<'_>, options: &Options) -> Checked {
+    let mut diagnostics = Diagnostics::new(source.text);
+    if source.text.len() > LARGEST {
+        let message = format!("the text has {} bytes: at most {LARGEST} (1 MiB) are read", source.text.len());
+        diagnostics.error_with_help("too_large", &(0..0), message, "split it into several files");
+        return Checked { diagnostics: diagnostics.finish(), ..Checked::default() };
+    }
+    let tokens = lexer::tokens(source.text, &mut diagnostics);
+    let file = parser::parse(&tokens, &mut diagnostics);
+    let variables = Variables::new(&file.definitions, &options.set, &mut diagnostics);
+    let labels = labels(&file.queries, &mut diagnostics);
+    let mut session = Session {
+        texts: &file.queries,
+        labels,
+        variables,
+        options,
+        parents: standing(options),
+        outlines: Vec::new(),
+    };
+    session.outlines.resize_with(file.queries.len(), || None);
+    session.outline(&mut diagnostics);
+    let links = session.link(&mut diagnostics);
+    let graph = session.graph(&links, &mut diagnostics);
+    let queries = session.planned(links, &mut diagnostics);
+    Checked { queries, diagnostics: diagnostics.finish(), graph }
+}
+
+/// Names of queries: their labels, and `q1`, `q2`, … as far as these are free.
+fn labels(queries: &[QueryText], diagnostics: &mut Diagnostics<'_>) -> Vec<String> {
+    let mut taken: HashSet<&str> = HashSet::new();
+    for label in queries.iter().filter_map(|query| query.label.as_ref()) {
+        if !taken.insert(&label.value) {
+            let message =
+                format!("the label '{}' stands here for the second time", parser::shortened(&label.value));
+            diagnostics.error_with_help(
+                "duplicate_label",
+                &label.span,
+                message,
+                "give the query another label",
+            );
+        }
+    }
+    let mut next = 0;
+    let free = |next: &mut usize| loop {
+        *next += 1;
+        let name = format!("q{next}");
+        if !taken.contains(name.as_str()) {
+            return name;
+        }
+    };
+    let label =
+        |query: &QueryText| query.label.as_ref().map_or_else(|| free(&mut next), |label| label.value.clone());
+    queries.iter().map(label).collect()
+}
+
+fn standing(options: &Options) -> Parents {
+    let parent = |standing: &crate::Standing| {
+        let names = standing.columns.iter().chain(&standing.keys);
+        let kind = |name: &str| crate::fields::find(name).map_or(Kind::Unknown, |field| field.kind);
+        Parent::new(names.map(|name| (name.clone(), kind(name))), standing.keys.clone())
+    };
+    options.standing.iter().map(|standing| (standing.name.clone(), parent(standing))).collect()
+}
+
+/// The queries of a text while they are checked.
+struct Session<'a> {
+    texts: &'a [QueryText],
+    labels: Vec<String>,
+    variables: Variables,
+    options: &'a Options,
+    parents: Parents,
+    outlines: Vec<Option<Outline>>,
+}
+
+impl Session<'_> {
+    /// Checks each query for itself, derived ones after those that they read.
+    fn outline(&mut self, diagnostics: &mut Diagnostics<'_>) {
+        let numbers: HashMap<&str, usize> =
+            self.labels.iter().enumerate().rev().map(|(at, label)| (label.as_str(), at)).collect();
+        let number = |name: &Spanned<String>| numbers.get(name.value.as_str()).copied();
+        let read = |text: &QueryText| -> Vec<usize> { sources(text).iter().filter_map(number).collect() };
+        let dependencies: Vec<Vec<usize>> = self.texts.iter().map(read).collect();
+        let order = ordered(&dependencies);
+        for cycle in cycles(&dependencies, &order) {
+            self.report_cycle(&cycle, "read", diagnostics);
+        }
+        let is_ordered: HashSet<usize> = order.iter().copied().collect();
+        let others = (0..self.texts.len()).filter(|at| !is_ordered.contains(at));
+        for at in others {
+            self.parents.insert(self.labels[at].clone(), Parent::default());
+        }
+        for at in order {
+            let (text, label) = (&self.texts[at], &self.labels[at]);
+            let mut checker = self.checker(diagnostics);
+            let outline = match sources(text) {
+                [] => outline(&mut checker, text, label),
+                _ => derived(&mut checker, text, label),
+            };
+            let parent = outline.as_ref().map(Outline::parent).unwrap_or_default();
+            self.parents.insert(label.clone(), parent);
+            self.outlines[at] = outline;
+        }
+    }
+
+    fn checker<'c, 't>(&'c self, diagnostics: &'c mut Diagnostics<'t>) -> Checker<'c, 't> {
+        let Self { variables, options, parents, .. } = self;
+        Checker { diagnostics, variables, options, parents, used: Used::default() }
+    }
+
+    fn report_cycle(&self, cycle: &[usize], verb: &str, diagnostics: &mut Diagnostics<'_>) {
+        let names = cycle.iter().chain(cycle.first()).map(|at| self.labels[*at].as_str());
+        let path = names.take(20).collect::<Vec<_>>().join(" → ");
+        let message = format!("queries {verb} each other in a circle: {path}");
+        let clause = |text: &QueryText| match verb {
+            "read" => text.from.as_ref().map(|clause| clause.span.clone()),
+            _ => text.trigger.as_ref().map(|clause| clause.span.clone()),
+        };
+        let span = clause(&self.texts[cycle[0]]).unwrap_or_else(|| self.texts[cycle[0]].span.0.clone());
+        diagnostics.error_with_help("cycle", &span, message, "remove one of these references");
+    }
+
+    /// Checks what refers to other queries, also of queries that have errors elsewhere.
+    fn link(&self, diagnostics: &mut Diagnostics<'_>) -> Vec<Links> {
+        let mut links = Vec::with_capacity(self.texts.len());
+        for (text, outline) in self.texts.iter().zip(&self.outlines) {
+            links.push(finish(&mut self.checker(diagnostics), text, outline.as_ref()));
+        }
+        links
+    }
+
+    /// The graph of events, without circles and long chains.
+    fn graph(&self, links: &[Links], diagnostics: &mut Diagnostics<'_>) -> EventGraph {
+        let numbers: HashMap<&str, usize> =
+            self.labels.iter().enumerate().rev().map(|(at, label)| (label.as_str(), at)).collect();
+        let number = |name: &String| numbers.get(name.as_str()).copied();
+        let parents = |links: &Links| -> Vec<usize> {
+            links.trigger.iter().flat_map(|trigger| &trigger.parents).filter_map(number).collect()
+        };
+        let dependencies: Vec<Vec<usize>> = links.iter().map(parents).collect();
+        let order = ordered(&dependencies);
+        for cycle in cycles(&dependencies, &order) {
+            self.report_cycle(&cycle, "trigger", diagnostics);
+        }
+        let mut steps = vec![0; self.texts.len()];
+        for at in order {
+            steps[at] = 1 + dependencies[at].iter().map(|parent| steps[*parent]).max().unwrap_or(0);
+            if steps[at] == LONGEST_CHAIN + 1 {
+                let message = format!(
+                    "the chain that ends in '{}' has more than {LONGEST_CHAIN} queries",
+                    self.labels[at]
+                );
+                let span = self.texts[at].trigger.as_ref().map_or(0..0, |clause| clause.span.clone());
+                diagnostics.error("chain_too_long", &span, message);
+            }
+        }
+        let mut edges = Vec::new();
+        for (at, links) in links.iter().enumerate() {
+            let edge = |from: &String, kind, condition: &str| EventEdge {
+                from: from.clone(),
+                to: self.labels[at].clone(),
+                kind,
+                condition: condition.to_owned(),
+            };
+            let trigger = links.trigger.iter();
+            edges.extend(trigger.flat_map(|trigger| {
+                trigger.parents.iter().map(|from| edge(from, trigger.kind, &trigger.condition))
+            }));
+            edges.extend(sources(&self.texts[at]).iter().map(|from| edge(&from.value, EdgeKind::From, "")));
+        }
+        EventGraph { nodes: self.labels.clone(), edges }
+    }
+
+    /// The queries that have no errors.
+    fn planned(mut self, links: Vec<Links>, diagnostics: &mut Diagnostics<'_>) -> Vec<CheckedQuery> {
+        let outlines = std::mem::take(&mut self.outlines);
+        let all = outlines.into_iter().zip(links).zip(self.texts.iter().zip(&self.labels));
+        let planned = all.filter_map(|((outline, links), (text, label))| {
+            let outline = outline.filter(|_| !links.has_errors)?;
+            self.planned_query(outline, links, text, label, diagnostics)
+        });
+        planned.collect()
+    }
+
+    fn planned_query(
+        &self,
+        outline: Outline,
+        links: Links,
+        text: &QueryText,
+        label: &str,
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> Option<CheckedQuery> {
+        let flows = self.options.flows.unwrap_or(memory::USUAL_FLOWS);
+        let memory_bytes = memory::estimate(&outline.plan, flows);
+        if let Some(most) = self.options.memory_bytes.filter(|most| memory_bytes > *most) {
+            let span = text.limit.as_ref().map_or_else(|| text.span.0.clone(), |limit| limit.span.clone());
+            let size = |bytes: u64| notation::scaled(bytes as f64, "B");
+            let message =
+                format!("the query may take {}, but --memory allows {}", size(memory_bytes), size(most));
+            let help = "lower limit or the number in top, group by fewer values, or allow more memory";
+            diagnostics.error_with_help("memory", &span, message, help);
+            return None;
+        }
+        let (class, class_reasons) = class(text, &outline.used);
+        let mut not_run = outline.used.not_run;
+        not_run.extend(links.not_run);
+        not_run.extend(other_not_run(text));
+        not_run.sort_by_key(|found| found.span.start);
+        let columns =
+            outline.columns.list.into_iter().map(|(name, typed)| Column { name, kind: typed.kind }).collect();
+        Some(CheckedQuery {
+            label: label.to_owned(),
+            text: text.to_string(),
+            text_span: text.span.0.clone(),
+            columns,
+            nodes: outline.nodes,
+            class,
+            class_reasons,
+            needs_loss: outline.used.needs_loss,
+            plan: outline.plan,
+            across: text.across.as_ref().map(|across| across.value),
+            history: outline.history,
+            derived_from: sources(text).iter().map(|name| name.value.clone()).collect(),
+            trigger: links.trigger,
+            bindings: links.bindings,
+            memory_bytes,
+            not_run,
+        })
+    }
+}
+
+/// How a query is executed, and why.
+fn class(text: &QueryText, used: &Used) -> (Class, Vec<String>) {
+    let mut reasons = Vec::new();
+    if let Some(using) = &text.using {
+        reasons
+            .push(format!("'using {}' chooses a structure that counts packets", using.value.structure.value));
+    }
+    if let Some(error) = &text.error {
+        reasons.push(format!("'error {}%' allows estimates", error.value));
+    }
+    if !reasons.is_empty() {
+        return (Class::Sketch, reasons);
+    }
+    if let Some(capture) = &text.capture {
+        reasons.push(format!("'capture' stores {} packets", capture.value));
+    }
+    reasons.extend(used.of_packets.iter().map(|field| format!("'{field}' is computed from packets")));
+    if !reasons.is_empty() {
+        return (Class::Zoom, reasons);
+    }
+    if used.needs_loss {
+        reasons.push("rows have losses where the run tracks them".to_owned());
+    }
+    reasons.push("every field is in the rows of windows".to_owned());
+    (Class::Row, reasons)
+}
+
+/// Clauses that this version does not run, whatever else the query has.
+fn other_not_run(text: &QueryText) -> Vec<NotRun> {
+    fn found<T>(clause: &str, reason: &str, at: &Option<Spanned<T>>) -> Option<NotRun> {
+        let span = at.as_ref()?.span.clone();
+        Some(NotRun { clause: clause.to_owned(), reason: reason.to_owned(), span })
+    }
+    let events = "queries that others trigger are not run yet";
+    let all = [
+        found("across nodes", "answers of several nodes are not merged yet", &text.across),
+        found("using", "queries are answered from rows only", &text.using),
+        found("error", "queries are answered from rows only", &text.error),
+        found("in same window", events, &text.same_window),
+        found("run", events, &text.run),
+        found("within", events, &text.within),
+        found("capture", "packets are not stored yet", &text.capture),
+        found("export", "answers are not exported as metrics yet", &text.export),
+    ];
+    all.into_iter().flatten().collect()
+}

@@ -1,0 +1,208 @@
+//! What a text means, once it is checked.
+
+use crate::ast::Across;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::kind::Kind;
+use crate::node_filter::NodeFilter;
+use serde::Serialize;
+use std::ops::Range;
+use task::query::Query;
+
+/// All of a text: its queries as far as they have no errors, and what was found in it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Checked {
+    /// Queries without errors, in the order of the text.
+    pub queries: Vec<CheckedQuery>,
+    /// Errors, warnings and notes, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Which query triggers which.
+    pub graph: EventGraph,
+}
+
+impl Checked {
+    /// Whether nothing of the text may be installed.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|found| found.severity == Severity::Error)
+    }
+}
+
+/// How a query is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// From the rows of a window, when it closes.
+    Row,
+    /// From the packets of few flows.
+    Zoom,
+    /// From the packets of all flows, by a structure of bounded size.
+    Sketch,
+}
+
+impl Class {
+    /// `row`, `zoom` or `sketch`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Row => "row",
+            Self::Zoom => "zoom",
+            Self::Sketch => "sketch",
+        }
+    }
+}
+
+/// A part of a query that this version parses and checks but does not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotRun {
+    /// The clause or function.
+    pub clause: String,
+    /// Why.
+    pub reason: String,
+    /// Where it stands, bytes of the text.
+    pub span: Range<usize>,
+}
+
+/// A column of the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type and unit.
+    pub kind: Kind,
+}
+
+/// A time in `from`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Moment {
+    /// Nanoseconds since the epoch.
+    At(i64),
+    /// Nanoseconds before the query is asked.
+    Ago(u64),
+}
+
+/// The part of recorded history that a query reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct History {
+    /// Its begin.
+    pub from: Moment,
+    /// Its end; `None` is now.
+    pub to: Option<Moment>,
+}
+
+/// A field that a firing pins: `where dst_addr = q1.dst_addr`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Bound {
+    /// The field.
+    pub field: String,
+    /// The query that fires.
+    pub parent: String,
+    /// Its key or item.
+    pub item: String,
+}
+
+/// How a trigger answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EdgeKind {
+    /// `when`: once, when the condition becomes true.
+    When,
+    /// `when each`: in each window in which it is true.
+    WhenEach,
+    /// `while`: the query answers in each window in which it holds.
+    While,
+    /// `from`: the query reads the other's answers.
+    From,
+}
+
+impl EdgeKind {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::When => "when",
+            Self::WhenEach => "when each",
+            Self::While => "while",
+            Self::From => "from",
+        }
+    }
+}
+
+/// What triggers a query.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trigger {
+    /// How it answers.
+    pub kind: EdgeKind,
+    /// The condition.
+    pub condition: String,
+    /// The queries that it is about.
+    pub parents: Vec<String>,
+    /// How long the condition must have been true.
+    pub for_ns: Option<u64>,
+    /// What re-arms it instead of the condition being false.
+    pub until: Option<String>,
+    /// How long it stays quiet after it fired.
+    pub cooldown_ns: Option<u64>,
+    /// It answers from the window that fired.
+    pub in_same_window: bool,
+    /// How long it repeats.
+    pub run_ns: Option<u64>,
+    /// The time in which the chain must end.
+    pub within_ns: Option<u64>,
+}
+
+/// One query, checked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckedQuery {
+    /// Its name.
+    pub label: String,
+    /// The query as canonical text.
+    pub text: String,
+    /// Where it stands, bytes of the text.
+    pub text_span: Range<usize>,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// The nodes that it runs on.
+    pub nodes: NodeFilter,
+    /// How it is executed.
+    pub class: Class,
+    /// Why so.
+    pub class_reasons: Vec<String>,
+    /// Whether it reads losses, which the run must track.
+    pub needs_loss: bool,
+    /// What is computed. Of a derived query, fields are `QUERY.ITEM`.
+    pub plan: Query,
+    /// How answers of several nodes are merged.
+    pub across: Option<Across>,
+    /// The recorded history that it reads.
+    pub history: Option<History>,
+    /// The queries that it reads, of a derived one.
+    pub derived_from: Vec<String>,
+    /// What triggers it.
+    pub trigger: Option<Trigger>,
+    /// Fields that a firing pins.
+    pub bindings: Vec<Bound>,
+    /// The most memory that it takes, an estimate.
+    pub memory_bytes: u64,
+    /// What this version does not run.
+    pub not_run: Vec<NotRun>,
+}
+
+/// Which query triggers or reads which.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EventGraph {
+    /// The queries.
+    pub nodes: Vec<String>,
+    /// From the query that fires to the query that answers.
+    pub edges: Vec<EventEdge>,
+}
+
+/// An edge of the graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EventEdge {
+    /// The query whose answers are judged or read.
+    pub from: String,
+    /// The query that runs.
+    pub to: String,
+    /// How.
+    pub kind: EdgeKind,
+    /// The condition; empty where answers are read.
+    pub condition: String,
+}

@@ -1,0 +1,122 @@
+//! The meaning of a tree: names resolved, types and units checked, a plan made.
+
+mod aggregates;
+mod conditions;
+mod derived;
+mod nodes;
+mod queries;
+mod triggers;
+mod values;
+
+use crate::ast::Spanned;
+use crate::checked::NotRun;
+use crate::constant::Unfit;
+use crate::diagnostic::Diagnostics;
+use crate::kind::Kind;
+use crate::options::Options;
+use crate::parents::Parents;
+use crate::variables::Variables;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use task::query::{Expression, GroupField};
+
+pub(crate) use derived::{derived, sources};
+pub(crate) use queries::{Outline, outline};
+pub(crate) use triggers::{Links, finish};
+
+/// What is checked of one query, and what it turned out to need.
+pub(crate) struct Checker<'a, 't> {
+    pub(crate) diagnostics: &'a mut Diagnostics<'t>,
+    pub(crate) variables: &'a Variables,
+    pub(crate) options: &'a Options,
+    pub(crate) parents: &'a Parents,
+    pub(crate) used: Used,
+}
+
+/// What a query needs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Used {
+    pub(crate) needs_loss: bool,
+    /// Fields that need packets.
+    pub(crate) of_packets: BTreeSet<String>,
+    pub(crate) not_run: Vec<NotRun>,
+}
+
+/// Where an expression stands, which decides what names mean in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    pub(crate) context: Context,
+    pub(crate) groups: &'a [GroupField],
+    pub(crate) columns: &'a Columns,
+}
+
+/// The kind of place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Context {
+    /// In `where`: of a row.
+    Rows,
+    /// Within an aggregate: of a row.
+    Aggregate,
+    /// Of a flow, without groups.
+    Flows,
+    /// Of a group.
+    Groups,
+    /// Of the one group of all rows.
+    Total,
+    /// In `when`: of another query's answer.
+    Events,
+    /// Of a query that reads other queries.
+    Derived,
+}
+
+/// A value with its type.
+#[derive(Clone, Debug)]
+pub(crate) struct Typed {
+    pub(crate) value: Expression,
+    pub(crate) kind: Kind,
+    /// Rows may lack it.
+    pub(crate) is_nullable: bool,
+}
+
+/// The columns of a query, by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) list: Vec<(String, Typed)>,
+    index: HashMap<String, usize>,
+}
+
+impl Columns {
+    /// Adds a column; false if there is one of this name.
+    pub(crate) fn add(&mut self, name: String, value: Typed) -> bool {
+        let is_new = self.index.insert(name.clone(), self.list.len()).is_none();
+        self.list.push((name, value));
+        is_new
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Typed> {
+        self.index.get(name).map(|at| &self.list[*at].1)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+impl Checker<'_, '_> {
+    /// Reports why a literal does not fit.
+    fn unfit(&mut self, span: &Range<usize>, unfit: Unfit) {
+        match unfit.help {
+            Some(help) => self.diagnostics.error_with_help("type", span, unfit.message, help),
+            None => self.diagnostics.error("type", span, unfit.message),
+        }
+    }
+
+    /// Notes that a clause is not run by this version.
+    fn not_run<T>(&mut self, clause: &'static str, reason: &'static str, at: &Spanned<T>) {
+        self.used.not_run.push(NotRun {
+            clause: clause.to_owned(),
+            reason: reason.to_owned(),
+            span: at.span.clone(),
+        });
+    }
+}

@@ -1,0 +1,369 @@
+//! Aggregates.
+
+use super::values::{Operand, no_columns, prefix_lengths};
+use super::{Checker, Context, Scope, Typed};
+use crate::ast::{Expr, Node};
+use crate::fields::{self, FieldInfo};
+use crate::kind::{Kind, Unit};
+use crate::literal::Literal;
+use crate::parser::shortened;
+use flow::Aggregation;
+use task::query::{Aggregate, Expression, GroupField, Weight};
+
+/// All functions, with their arguments.
+const FUNCTIONS: [(&str, &str); 13] = [
+    ("count", "count(*), count(FIELD) or count(distinct FIELD)"),
+    ("sum", "sum(VALUE)"),
+    ("avg", "avg(VALUE)"),
+    ("min", "min(VALUE)"),
+    ("max", "max(VALUE)"),
+    ("stddev", "stddev(VALUE)"),
+    ("rate", "rate(VALUE)"),
+    ("quantile", "quantile(VALUE, SHARE), such as quantile(duration, 0.99)"),
+    ("entropy", "entropy(FIELD) or entropy(FIELD, COUNTER)"),
+    ("top", "top(NUMBER, FIELD) or top(NUMBER, FIELD, ITEM)"),
+    ("prev", "prev(VALUE)"),
+    ("avg_over", "avg_over(VALUE, DURATION)"),
+    ("surely", "surely(CONDITION)"),
+];
+
+/// Whether the function aggregates rows.
+pub(super) fn is_aggregate(function: &str) -> bool {
+    FUNCTIONS[..10].iter().any(|(name, _)| *name == function)
+}
+
+impl Checker<'_, '_> {
+    pub(super) fn call(
+        &mut self,
+        function: &str,
+        distinct: bool,
+        arguments: &[Node],
+        node: &Node,
+        scope: Scope<'_>,
+    ) -> Option<Typed> {
+        let Some((name, usage)) = FUNCTIONS.iter().find(|(name, _)| *name == function) else {
+            let near = notation::nearest(function, FUNCTIONS.iter().map(|(name, _)| *name));
+            let known: Vec<_> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
+            let help = near.map_or_else(
+                || format!("functions are {}", known.join(", ")),
+                |near| format!("'{near}' may be meant"),
+            );
+            let message = format!("there is no function '{}'", shortened(function));
+            self.diagnostics.error_with_help("unknown_function", &node.span, message, help);
+            return None;
+        };
+        if distinct && *name != "count" {
+            self.diagnostics.error("distinct", &node.span, format!("'distinct' belongs into count: {usage}"));
+            return None;
+        }
+        match (*name, arguments) {
+            ("prev", [value]) => {
+                self.not_run("prev", "values of earlier windows are not kept yet", node);
+                self.value(value, scope)
+            }
+            ("avg_over", [value, length]) => {
+                if !matches!(&*length.value, Expr::Literal(Literal::Duration(ns)) if *ns != 0) {
+                    self.diagnostics.error(
+                        "arguments",
+                        &length.span,
+                        format!("expected a duration such as 10m: {usage}"),
+                    );
+                    return None;
+                }
+                self.not_run("avg_over", "values of earlier windows are not kept yet", node);
+                self.value(value, scope)
+            }
+            ("surely", _) => {
+                self.diagnostics.error(
+                    "condition_as_value",
+                    &node.span,
+                    "surely(CONDITION) is a condition, not a value",
+                );
+                None
+            }
+            ("prev" | "avg_over", _) => self.wrong_arguments(usage, node),
+            (name, arguments) => {
+                self.check_place(name, node, scope)?;
+                self.aggregate(name, usage, arguments, node, scope)
+            }
+        }
+    }
+
+    fn wrong_arguments<T>(&mut self, usage: &str, node: &Node) -> Option<T> {
+        self.diagnostics.error("arguments", &node.span, format!("wrong arguments: expected {usage}"));
+        None
+    }
+
+    /// Whether aggregates may stand here.
+    fn check_place(&mut self, name: &str, node: &Node, scope: Scope<'_>) -> Option<()> {
+        let (message, help) = match scope.context {
+            Context::Rows => {
+                let text = shortened(&node.value.to_string());
+                (
+                    format!("'{name}' aggregates, and where filters rows before that"),
+                    format!("use 'having', as in 'having {text} > …'"),
+                )
+            }
+            Context::Aggregate => (
+                format!("'{name}' is within an aggregate: aggregates do not nest"),
+                "aggregate fields and arithmetic on them".to_owned(),
+            ),
+            Context::Events => (
+                format!("'{name}' alone has no meaning in when"),
+                "write QUERY.ITEM, such as q1.count(src_addr)".to_owned(),
+            ),
+            Context::Derived => (
+                format!("'{name}' aggregates, but a derived query reads answers"),
+                "write QUERY.ITEM, such as q1.sum(total_byte)".to_owned(),
+            ),
+            Context::Flows | Context::Groups | Context::Total => return Some(()),
+        };
+        self.diagnostics.error_with_help("aggregate_place", &node.span, message, help);
+        None
+    }
+
+    fn aggregate(
+        &mut self,
+        name: &str,
+        usage: &str,
+        arguments: &[Node],
+        node: &Node,
+        scope: Scope<'_>,
+    ) -> Option<Typed> {
+        let number = |unit| Kind::Number(unit);
+        let flows = || Unit::Other("flows".to_owned());
+        let (aggregate, kind) = match (name, arguments) {
+            ("count", []) => (Aggregate::Count, number(flows())),
+            ("count", [of]) if *of.value == Expr::Star => (Aggregate::Count, number(flows())),
+            ("count", [of]) => (Aggregate::CountDistinct(self.counted(of, "count")?), number(Unit::None)),
+            ("quantile", [of, share]) => {
+                let (value, kind) = self.measured(name, of, scope)?;
+                let share = self.share(share, usage)?;
+                (Aggregate::Quantile(Box::new(value), share), kind)
+            }
+            ("entropy", [of]) => {
+                let field = self.counted(of, "entropy")?;
+                (
+                    Aggregate::Entropy(field, Weight::Sum("total_count".to_owned())),
+                    number(Unit::Other("bits".to_owned())),
+                )
+            }
+            ("entropy", [of, by]) => {
+                let (field, weight) = (self.counted(of, "entropy"), self.weight(by));
+                (Aggregate::Entropy(field?, weight?), number(Unit::Other("bits".to_owned())))
+            }
+            ("top", [most, of]) => {
+                let (most, field) = (self.most(most, usage), self.counted(of, "top"));
+                (Aggregate::Top(most?, field?, Weight::Sum("total_byte".to_owned())), Kind::Top)
+            }
+            ("top", [most, of, by]) => {
+                let (most, field, weight) =
+                    (self.most(most, usage), self.counted(of, "top"), self.weight(by));
+                (Aggregate::Top(most?, field?, weight?), Kind::Top)
+            }
+            ("sum" | "avg" | "min" | "max" | "stddev" | "rate", [of]) => {
+                let (value, kind) = self.measured(name, of, scope)?;
+                let value = Box::new(value);
+                match name {
+                    "sum" => (Aggregate::Sum(value), kind),
+                    "avg" => (Aggregate::Mean(value), kind),
+                    "min" => (Aggregate::Min(value), kind),
+                    "max" => (Aggregate::Max(value), kind),
+                    "stddev" => (Aggregate::Deviation(value), kind),
+                    _ => {
+                        let kind =
+                            if let Kind::Number(unit) = &kind { number(unit.per_second()) } else { kind };
+                        (Aggregate::Rate(value), kind)
+                    }
+                }
+            }
+            _ => return self.wrong_arguments(usage, node),
+        };
+        let is_nullable = !matches!(name, "count" | "sum");
+        Some(Typed { value: Expression::Aggregate(aggregate), kind, is_nullable })
+    }
+
+    /// The value that is aggregated, of each row.
+    fn measured(&mut self, name: &str, of: &Node, scope: Scope<'_>) -> Option<(Expression, Kind)> {
+        let columns = no_columns();
+        let scope = Scope { context: Context::Aggregate, groups: scope.groups, columns: &columns };
+        let typed = self.value(of, scope)?;
+        let field = match &*of.value {
+            Expr::Name(name) => fields::find(name),
+            _ => None,
+        };
+        let is_refused = match &typed.kind {
+            Kind::Number(_) | Kind::Unknown | Kind::Port | Kind::Protocol | Kind::Identifier => false,
+            Kind::Time => !matches!(name, "min" | "max"),
+            _ => true,
+        };
+        if matches!(typed.kind, Kind::Port | Kind::Protocol | Kind::Identifier)
+            && !matches!(name, "min" | "max")
+        {
+            let text = shortened(&of.value.to_string());
+            let message = format!("'{text}' is {}: {name} computes with it as a number", typed.kind);
+            self.diagnostics.note("identifier", &of.span, message);
+        }
+        if is_refused {
+            let text = shortened(&of.value.to_string());
+            let message = format!("'{text}' is {}: '{name}' of it has no meaning", typed.kind);
+            let help = match typed.kind {
+                Kind::Time => format!("min({text}) and max({text}) are times; duration is the time between"),
+                _ => format!("count({text}) counts its values"),
+            };
+            self.diagnostics.error_with_help("aggregate_type", &of.span, message, help);
+            return None;
+        }
+        if let Some(field) = field {
+            self.judge(name, &field, of)?;
+        }
+        Some((typed.value, typed.kind))
+    }
+
+    /// What the author should know of an aggregate of a field.
+    fn judge(&mut self, name: &str, field: &FieldInfo, of: &Node) -> Option<()> {
+        let aggregation = field.aggregation;
+        if name == "rate" && !field.is_counter() {
+            let message = format!("'{}' is not a counter: it has no rate", field.name);
+            let help = "rate(total_byte) and rate(total_count) are rates";
+            self.diagnostics.error_with_help("rate", &of.span, message, help);
+            return None;
+        }
+        if aggregation == Some(Aggregation::Last) {
+            let message = format!("{name}({}) aggregates the flows' last values", field.name);
+            self.diagnostics.note("last_values", &of.span, message);
+        } else if name == "sum" && matches!(aggregation, Some(Aggregation::Min | Aggregation::Mean)) {
+            let message = format!("{name}({}) adds one value of each flow", field.name);
+            self.diagnostics.note("sum_of_values", &of.span, message);
+        }
+        Some(())
+    }
+
+    /// The field whose values are counted.
+    fn counted(&mut self, of: &Node, function: &str) -> Option<GroupField> {
+        let (name, prefix) = match &*of.value {
+            Expr::Name(name) => (name, None),
+            Expr::Prefixed(name, lengths) => (name, Some(prefix_lengths(lengths))),
+            _ => {
+                let message = format!("'{function}' counts the values of a field, not of an expression");
+                self.diagnostics.error("counted", &of.span, message);
+                return None;
+            }
+        };
+        self.grouping_field(name, prefix, of)
+    }
+
+    /// A field that rows are grouped by, or whose values are counted.
+    pub(super) fn grouping_field(
+        &mut self,
+        name: &str,
+        prefix: Option<[u8; 2]>,
+        of: &Node,
+    ) -> Option<GroupField> {
+        let Some(field) = fields::find(name) else {
+            let columns = no_columns();
+            let scope = Scope { context: Context::Rows, groups: &[], columns: &columns };
+            self.undefined_field(name, of, scope);
+            return None;
+        };
+        self.use_field(&field, &of.span)?;
+        if field.is_fractional {
+            let message = format!(
+                "'{}' is a number with a fraction: its values are not grouped or counted",
+                field.name
+            );
+            self.diagnostics.error("fractional", &of.span, message);
+            return None;
+        }
+        Some(GroupField { field: field.name, prefix })
+    }
+
+    fn undefined_field(&mut self, name: &str, of: &Node, scope: Scope<'_>) {
+        if self.variables.get(name).is_some() {
+            let message = format!("'{}' is a variable: expected a field", shortened(name));
+            self.diagnostics.error("variable_as_field", &of.span, message);
+        } else {
+            self.undefined(name, &of.span, scope);
+        }
+    }
+
+    /// A literal argument, by itself or by a variable.
+    fn literal(&mut self, node: &Node) -> Option<Literal> {
+        let columns = no_columns();
+        match self.operand(node, Scope { context: Context::Aggregate, groups: &[], columns: &columns })? {
+            Operand::Constant(constant) if !constant.is_negative => Some(constant.literal),
+            Operand::Bare(name) => {
+                self.undefined(
+                    &name,
+                    &node.span,
+                    Scope { context: Context::Aggregate, groups: &[], columns: &columns },
+                );
+                None
+            }
+            _ => {
+                self.diagnostics.error("arguments", &node.span, "expected a number");
+                None
+            }
+        }
+    }
+
+    fn share(&mut self, node: &Node, usage: &str) -> Option<f64> {
+        let share = match self.literal(node)? {
+            Literal::Float(share) => share,
+            Literal::Integer(share) => share as f64,
+            Literal::Percent(percent) => percent / 100.0,
+            _ => f64::NAN,
+        };
+        if !(0.0..=1.0).contains(&share) {
+            self.diagnostics.error(
+                "share",
+                &node.span,
+                format!("expected a share from 0 to 1, or from 0% to 100%: {usage}"),
+            );
+            return None;
+        }
+        Some(share)
+    }
+
+    fn most(&mut self, node: &Node, usage: &str) -> Option<usize> {
+        let number = match self.literal(node)? {
+            Literal::Integer(number) if number != 0 => usize::try_from(number).ok(),
+            _ => None,
+        };
+        if number.is_none() {
+            self.diagnostics.error(
+                "top",
+                &node.span,
+                format!("expected a number of values above zero: {usage}"),
+            );
+        }
+        number
+    }
+
+    /// What values weigh: a counter, its sum, or `count(*)`.
+    fn weight(&mut self, by: &Node) -> Option<Weight> {
+        let name = match &*by.value {
+            Expr::Call { function, arguments, distinct: false } => {
+                match (function.as_str(), &arguments[..]) {
+                    ("count", []) => return Some(Weight::Rows),
+                    ("count", [of]) if *of.value == Expr::Star => return Some(Weight::Rows),
+                    ("sum", [of]) => match &*of.value {
+                        Expr::Name(name) => Some(name),
+                        _ => None,
+                    },
+                    _ => None,
+                }
+            }
+            Expr::Name(name) => Some(name),
+            _ => None,
+        };
+        let field = name.and_then(|name| fields::find(name)).filter(FieldInfo::is_counter);
+        let Some(field) = field else {
+            let message = "values weigh by a counter, such as total_byte or total_count, or by count(*)";
+            self.diagnostics.error("weight", &by.span, message);
+            return None;
+        };
+        self.use_field(&field, &by.span)?;
+        Some(Weight::Sum(field.name))
+    }
+}

@@ -1,0 +1,464 @@
+//! Conditions.
+
+use super::values::{Operand, unify};
+use super::{Checker, Context, Scope, Typed};
+use crate::ast::{Expr, Node, Spanned};
+use crate::constant::{Constant, named};
+use crate::kind::{Kind, Unit};
+use crate::literal::Literal;
+use crate::parser::shortened;
+use std::ops::Range;
+use task::query::{Comparison, Condition, Expression};
+
+impl Checker<'_, '_> {
+    /// A condition. `None` where an error was reported.
+    pub(super) fn condition(&mut self, node: &Node, scope: Scope<'_>) -> Option<Condition> {
+        match &*node.value {
+            Expr::And(of) => self.all(of, scope).map(Condition::And),
+            Expr::Or(of) => self.all(of, scope).map(Condition::Or),
+            Expr::Not(of) => self.condition(of, scope).map(negation),
+            Expr::Compare(left, comparison, right) => self.comparison(left, *comparison, right, node, scope),
+            Expr::In { value, list, negated } => {
+                let condition = self.membership(value, list, scope)?;
+                Some(self.negated(*negated, condition, value, "not in", scope))
+            }
+            Expr::Between { value, low, high, negated } => {
+                let condition = self.between(value, low, high, node, scope)?;
+                Some(self.negated(*negated, condition, value, "not between", scope))
+            }
+            Expr::Like { value, pattern, negated } => {
+                let condition = self.like(value, pattern, scope)?;
+                Some(self.negated(*negated, condition, value, "not like", scope))
+            }
+            Expr::IsNull { value, negated } => {
+                let typed = self.value(value, scope)?;
+                let condition = Condition::IsNull(typed.value);
+                Some(if *negated { negation(condition) } else { condition })
+            }
+            Expr::IsMissing(_) => {
+                let message = "'is missing' is about a query: it belongs into when";
+                self.diagnostics.error_with_help(
+                    "is_missing",
+                    &node.span,
+                    message,
+                    "a field may be 'is null'",
+                );
+                None
+            }
+            Expr::Call { function, arguments, .. } if function == "surely" => {
+                let [of] = &arguments[..] else {
+                    self.diagnostics.error(
+                        "arguments",
+                        &node.span,
+                        "wrong arguments: expected surely(CONDITION)",
+                    );
+                    return None;
+                };
+                self.not_run("surely", "bounds of lost packets are not evaluated yet", node);
+                self.condition(of, scope)
+            }
+            _ => {
+                let message =
+                    format!("expected a condition, but '{}' is a value", shortened(&node.value.to_string()));
+                self.diagnostics.error_with_help(
+                    "value_as_condition",
+                    &node.span,
+                    message,
+                    "compare it, as in 'total_byte > 1M'",
+                );
+                None
+            }
+        }
+    }
+
+    fn all(&mut self, of: &[Node], scope: Scope<'_>) -> Option<Vec<Condition>> {
+        // Each is checked, so that each reports its errors.
+        let conditions: Vec<_> = of.iter().map(|node| self.condition(node, scope)).collect();
+        conditions.into_iter().collect()
+    }
+
+    fn negated(
+        &mut self,
+        is_negated: bool,
+        condition: Condition,
+        value: &Node,
+        operator: &str,
+        scope: Scope<'_>,
+    ) -> Condition {
+        if !is_negated {
+            return condition;
+        }
+        if let Expr::Name(name) = &*value.value
+            && scope.columns.get(name).is_none()
+            && crate::fields::find(name).is_some_and(|field| field.is_nullable)
+        {
+            self.warn_of_nulls(value, operator, scope);
+        }
+        negation(condition)
+    }
+
+    fn warn_of_nulls(&mut self, value: &Node, operator: &str, scope: Scope<'_>) {
+        let text = shortened(&value.value.to_string());
+        let what = if scope.context == Context::Rows { "rows" } else { "groups" };
+        let message = format!("'{operator}' drops {what} without {text}");
+        self.diagnostics.warn(
+            "drops_nulls",
+            &value.span,
+            message,
+            format!("add 'or {text} is null' to keep them"),
+        );
+    }
+
+    fn comparison(
+        &mut self,
+        left: &Node,
+        comparison: Comparison,
+        right: &Node,
+        node: &Node,
+        scope: Scope<'_>,
+    ) -> Option<Condition> {
+        let (a, b) = (self.operand(left, scope), self.operand(right, scope));
+        match (a?, b?) {
+            (Operand::Value(a), Operand::Value(b)) => {
+                self.two_values(a, comparison, b, (left, right), node, scope)
+            }
+            (Operand::Value(a), b) => self.value_and_literal((a, left), comparison, (b, right), scope),
+            (a, Operand::Value(b)) => {
+                self.value_and_literal((b, right), flipped(comparison), (a, left), scope)
+            }
+            (Operand::Bare(name), _) => {
+                self.undefined(&name, &left.span, scope);
+                None
+            }
+            (_, Operand::Bare(name)) => {
+                self.undefined(&name, &right.span, scope);
+                None
+            }
+            (Operand::Constant(_), Operand::Constant(_)) => {
+                let message = "both sides are literals: expected a field on one side";
+                self.diagnostics.error("constant_condition", &node.span, message);
+                None
+            }
+        }
+    }
+
+    fn value_and_literal(
+        &mut self,
+        (typed, of): (Typed, &Node),
+        comparison: Comparison,
+        (operand, at): (Operand, &Node),
+        scope: Scope<'_>,
+    ) -> Option<Condition> {
+        let constant = self.constant(operand, &typed.kind, of, &at.span, scope)?;
+        if typed.kind == Kind::Address {
+            self.check_equality(comparison, of, &typed.kind)?;
+            let prefix = self.prefix(&constant, of, &at.span)?;
+            let condition = Condition::InPrefixes(self.address_field(&typed, of)?, vec![prefix]);
+            return Some(if comparison == Comparison::Equal { condition } else { negation(condition) });
+        }
+        let value = self.fitted(&constant, &typed.kind, of, &at.span)?;
+        let ordered = matches!(
+            typed.kind,
+            Kind::Number(_) | Kind::Port | Kind::Time | Kind::Identifier | Kind::Unknown
+        );
+        if !ordered {
+            self.check_equality(comparison, of, &typed.kind)?;
+        }
+        if comparison == Comparison::NotEqual && typed.is_nullable {
+            self.warn_of_nulls(of, "!=", scope);
+        }
+        // Of either end: both differ.
+        if comparison == Comparison::NotEqual && typed.value == Expression::field("port") {
+            return Some(negation(Condition::Compare(typed.value, Comparison::Equal, value)));
+        }
+        Some(Condition::Compare(typed.value, comparison, value))
+    }
+
+    /// What a name that means nothing by itself is, next to a value of this type.
+    pub(super) fn constant(
+        &mut self,
+        operand: Operand,
+        kind: &Kind,
+        of: &Node,
+        span: &Range<usize>,
+        scope: Scope<'_>,
+    ) -> Option<Constant> {
+        let name = match operand {
+            Operand::Constant(constant) => return Some(constant),
+            Operand::Bare(name) => name,
+            Operand::Value(_) => {
+                let message = "expected a literal, but found a field or an expression";
+                self.diagnostics.error("literal", span, message);
+                return None;
+            }
+        };
+        let names: Vec<&str> = match kind {
+            Kind::Text if is_service(of) => flow::SERVICES.iter().map(|(_, name)| *name).collect(),
+            Kind::Port => flow::SERVICES.iter().map(|(_, name)| *name).collect(),
+            Kind::Protocol => flow::protocol_names().collect(),
+            Kind::Text | Kind::Unknown => return Some(Constant::new(Literal::Text(name))),
+            _ => {
+                self.undefined(&name, span, scope);
+                return None;
+            }
+        };
+        let is_known = match kind {
+            Kind::Text => names.iter().any(|known| known.eq_ignore_ascii_case(&name)),
+            kind => named(kind, &name).is_some(),
+        };
+        if is_known {
+            return Some(Constant::new(Literal::Text(if *kind == Kind::Text {
+                name.to_ascii_lowercase()
+            } else {
+                name
+            })));
+        }
+        let shown = shortened(&name);
+        let what = if *kind == Kind::Protocol { "protocol" } else { "service" };
+        let near = notation::nearest(&name, names)
+            .map(|near| format!("'{near}' may be meant; "))
+            .unwrap_or_default();
+        let message = format!("'{shown}' is not the name of a {what}");
+        let help = format!("{near}'let {shown} = VALUE;' or --set {shown}=VALUE defines a variable");
+        self.diagnostics.error_with_help("unknown_value", span, message, help);
+        None
+    }
+
+    fn check_equality(&mut self, comparison: Comparison, of: &Node, kind: &Kind) -> Option<()> {
+        if matches!(comparison, Comparison::Equal | Comparison::NotEqual) || *kind == Kind::Protocol {
+            return Some(());
+        }
+        let text = shortened(&of.value.to_string());
+        let message = format!("'{text}' is {kind}, which is compared with = and != only");
+        let help = match kind {
+            Kind::Address => format!("'{text} in 10.0.0.0/8' selects a range of addresses"),
+            _ => "use =, !=, in or like".to_owned(),
+        };
+        self.diagnostics.error_with_help("order_of_type", &of.span, message, help);
+        None
+    }
+
+    fn prefix(
+        &mut self,
+        constant: &Constant,
+        of: &Node,
+        span: &Range<usize>,
+    ) -> Option<(std::net::IpAddr, u8)> {
+        match constant.prefix(&shortened(&of.value.to_string())) {
+            Ok(prefix) => {
+                if let Literal::Prefix(address, length) = constant.literal
+                    && prefix.0 != address
+                {
+                    let message =
+                        format!("bits behind the prefix are ignored: {}/{length} is meant", prefix.0);
+                    self.diagnostics.warn(
+                        "host_bits",
+                        span,
+                        message,
+                        format!("write {}/{length}, or {address} alone", prefix.0),
+                    );
+                }
+                Some(prefix)
+            }
+            Err(unfit) => {
+                self.unfit(span, unfit);
+                None
+            }
+        }
+    }
+
+    /// The field that an address is read from.
+    fn address_field(&mut self, typed: &Typed, of: &Node) -> Option<String> {
+        match &typed.value {
+            Expression::Field(name) => Some(name.clone()),
+            _ => {
+                self.diagnostics.error("address", &of.span, "expected an address field");
+                None
+            }
+        }
+    }
+
+    fn two_values(
+        &mut self,
+        mut a: Typed,
+        comparison: Comparison,
+        mut b: Typed,
+        (left, right): (&Node, &Node),
+        node: &Node,
+        scope: Scope<'_>,
+    ) -> Option<Condition> {
+        let fits = match (a.kind.clone(), b.kind.clone()) {
+            (Kind::Number(x), Kind::Number(y)) => unify(&mut a, &x, &mut b, &y).is_some(),
+            (Kind::Top, _) | (_, Kind::Top) => false,
+            (Kind::Unknown, _) | (_, Kind::Unknown) => true,
+            (Kind::Port | Kind::Identifier, Kind::Number(Unit::None)) => true,
+            (Kind::Number(Unit::None), Kind::Port | Kind::Identifier) => true,
+            (x, y) => x == y,
+        };
+        if !fits {
+            let texts = [left, right].map(|side| shortened(&side.value.to_string()));
+            let message = format!("'{}' is {}, but '{}' is {}", texts[0], a.kind, texts[1], b.kind);
+            self.diagnostics.error("type", &node.span, message);
+            return None;
+        }
+        if matches!(a.kind, Kind::Address | Kind::Mac | Kind::Text | Kind::Protocol) {
+            self.check_equality(comparison, left, &a.kind)?;
+        }
+        if comparison != Comparison::NotEqual {
+            return Some(Condition::Compare(a.value, comparison, b.value));
+        }
+        for (typed, side) in [(&a, left), (&b, right)] {
+            if typed.is_nullable {
+                self.warn_of_nulls(side, "!=", scope);
+            }
+        }
+        Some(negation(Condition::Compare(a.value, Comparison::Equal, b.value)))
+    }
+
+    fn membership(&mut self, value: &Node, list: &[Node], scope: Scope<'_>) -> Option<Condition> {
+        let typed = match self.operand(value, scope)? {
+            Operand::Value(typed) => typed,
+            Operand::Bare(name) => {
+                self.undefined(&name, &value.span, scope);
+                return None;
+            }
+            Operand::Constant(_) => {
+                self.diagnostics.error("constant_condition", &value.span, "expected a field before 'in'");
+                return None;
+            }
+        };
+        let members: Vec<_> = list.iter().map(|node| self.member(&typed, value, node, scope)).collect();
+        let members = members.into_iter().collect::<Option<Vec<_>>>()?;
+        if typed.kind == Kind::Address {
+            let prefixes: Vec<_> =
+                members.iter().zip(list).map(|(member, at)| self.prefix(member, value, &at.span)).collect();
+            let prefixes = prefixes.into_iter().collect::<Option<Vec<_>>>()?;
+            return Some(Condition::InPrefixes(self.address_field(&typed, value)?, prefixes));
+        }
+        let values: Vec<_> = members
+            .iter()
+            .zip(list)
+            .map(|(member, at)| self.fitted(member, &typed.kind, value, &at.span))
+            .collect();
+        let values = values.into_iter().collect::<Option<Vec<_>>>()?;
+        if values.iter().any(|value| matches!(value, Expression::Float(_))) {
+            let equals = |value| Condition::Compare(typed.value.clone(), Comparison::Equal, value);
+            return Some(Condition::Or(values.into_iter().map(equals).collect()));
+        }
+        Some(self.of_either_end(&typed, scope, |value| Condition::In(value, values.clone())))
+    }
+
+    fn member(&mut self, typed: &Typed, of: &Node, node: &Node, scope: Scope<'_>) -> Option<Constant> {
+        let operand = self.operand(node, scope)?;
+        self.constant(operand, &typed.kind, of, &node.span, scope)
+    }
+
+    /// A condition on one value, which for the field `port` of a row holds if it does for one of the ends.
+    fn of_either_end(
+        &self,
+        typed: &Typed,
+        scope: Scope<'_>,
+        of: impl Fn(Expression) -> Condition,
+    ) -> Condition {
+        let of_row = matches!(scope.context, Context::Rows);
+        if of_row && typed.value == Expression::field("port") {
+            return Condition::Or(["src_port", "dst_port"].map(|end| of(Expression::field(end))).into());
+        }
+        of(typed.value.clone())
+    }
+
+    fn between(
+        &mut self,
+        value: &Node,
+        low: &Node,
+        high: &Node,
+        node: &Node,
+        scope: Scope<'_>,
+    ) -> Option<Condition> {
+        let lower = self.comparison(value, Comparison::GreaterOrEqual, low, node, scope)?;
+        let upper = self.comparison(value, Comparison::LessOrEqual, high, node, scope)?;
+        // One end is between both: not one above, the other below.
+        match (lower, upper) {
+            (Condition::Compare(a, from, low), Condition::Compare(_, to, high))
+                if a == Expression::field("port") && scope.context == Context::Rows =>
+            {
+                let typed = Typed { value: a, kind: Kind::Port, is_nullable: false };
+                Some(self.of_either_end(&typed, scope, |end| {
+                    Condition::And(vec![
+                        Condition::Compare(end.clone(), from, low.clone()),
+                        Condition::Compare(end, to, high.clone()),
+                    ])
+                }))
+            }
+            (lower, upper) => Some(Condition::And(vec![lower, upper])),
+        }
+    }
+
+    fn like(&mut self, value: &Node, pattern: &Node, scope: Scope<'_>) -> Option<Condition> {
+        let typed = self.value(value, scope)?;
+        let pattern = self.pattern(pattern)?;
+        match (typed.value, &typed.kind) {
+            (Expression::Field(name), Kind::Text | Kind::Unknown) => Some(Condition::Like(name, pattern)),
+            (_, kind) => {
+                let message =
+                    format!("'{}' is {kind}: like compares texts", shortened(&value.value.to_string()));
+                self.diagnostics.error("like", &value.span, message);
+                None
+            }
+        }
+    }
+
+    /// The pattern of `like`.
+    pub(super) fn pattern(&mut self, node: &Node) -> Option<String> {
+        let columns = super::Columns::default();
+        let scope = Scope { context: Context::Rows, groups: &[], columns: &columns };
+        if let Some(Operand::Constant(Constant { literal: Literal::Text(text), .. })) =
+            self.operand(node, scope)
+        {
+            return Some(text);
+        }
+        let help = "% is any text, _ any character";
+        self.diagnostics.error_with_help(
+            "like",
+            &node.span,
+            "expected a pattern in quotes, such as 'http%'",
+            help,
+        );
+        None
+    }
+
+    /// The conjuncts of a condition.
+    pub(super) fn conjuncts(node: &Node) -> Vec<&Node> {
+        match &*node.value {
+            Expr::And(of) => of.iter().collect(),
+            _ => vec![node],
+        }
+    }
+
+    /// Notes that a condition compares with another query's answer.
+    pub(super) fn is_of_query(node: &Node) -> bool {
+        matches!(&*node.value, Expr::Of(..))
+    }
+}
+
+fn is_service(node: &Spanned<Box<Expr>>) -> bool {
+    matches!(&*node.value, Expr::Name(name) if name.eq_ignore_ascii_case("service"))
+}
+
+/// The opposite, without a double negation.
+pub(super) fn negation(condition: Condition) -> Condition {
+    match condition {
+        Condition::Not(of) => *of,
+        condition => Condition::Not(Box::new(condition)),
+    }
+}
+
+const fn flipped(comparison: Comparison) -> Comparison {
+    match comparison {
+        Comparison::Less => Comparison::Greater,
+        Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+        Comparison::Greater => Comparison::Less,
+        Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+        same => same,
+    }
+}

@@ -1,0 +1,145 @@
+//! Queries that read the answers of others: `from q1, q2`.
+
+use super::queries::Outline;
+use super::values::no_columns;
+use super::{Checker, Context, Scope};
+use crate::ast::{From, QueryText, Spanned};
+use crate::names::field_name;
+use crate::node_filter::NodeFilter;
+use crate::parents::Parent;
+use crate::parser::shortened;
+use task::query::{GroupField, Grouping, Item, Query};
+
+/// Checks a derived query, whose parents are known. `None` where it has errors.
+pub(crate) fn derived(checker: &mut Checker<'_, '_>, query: &QueryText, label: &str) -> Option<Outline> {
+    let before = checker.diagnostics.errors();
+    let parents = checker.sources(query)?;
+    let groups = checker.common_keys(&parents)?;
+    let none = no_columns();
+    let columns =
+        checker.columns(query, Scope { context: Context::Derived, groups: &groups, columns: &none });
+    checker.no_rows(query);
+    let scope = Scope { context: Context::Derived, groups: &groups, columns: &columns };
+    let having = query.having.as_ref().and_then(|having| checker.condition(&having.value, scope));
+    let order = checker.order(query, scope);
+    let over = checker.over(query);
+    let limit = query.limit.as_ref().map(|limit| usize::try_from(limit.value).unwrap_or(usize::MAX));
+    if let Some(from) = &query.from {
+        checker.not_run("from", "answers of other queries are not read yet", from);
+    }
+    if checker.diagnostics.errors() != before || query.is_broken {
+        return None;
+    }
+    let items =
+        columns.list.iter().map(|(name, typed)| Item::new(name.clone(), typed.value.clone())).collect();
+    let group = if groups.is_empty() { Grouping::All } else { Grouping::By(groups) };
+    let plan =
+        Query { name: label.to_owned(), filter: None, group, columns: items, having, order, limit, over };
+    let used = std::mem::take(&mut checker.used);
+    Some(Outline { plan, columns, nodes: NodeFilter::Every, history: None, used, bindings: Vec::new() })
+}
+
+/// The queries that a query reads.
+pub(crate) fn sources(query: &QueryText) -> &[Spanned<String>] {
+    match query.from.as_ref().map(|from| &from.value) {
+        Some(From::Queries(names)) => names,
+        _ => &[],
+    }
+}
+
+impl<'a> Checker<'a, '_> {
+    /// The queries in `from`, if all are known and have no errors.
+    fn sources<'q>(&mut self, query: &'q QueryText) -> Option<Vec<(&'q Spanned<String>, &'a Parent)>> {
+        let mut found = Vec::new();
+        let mut is_complete = true;
+        for name in sources(query) {
+            match self.parent(name) {
+                Some(parent) => {
+                    is_complete &= parent.is_known;
+                    found.push((name, parent));
+                }
+                None => is_complete = false,
+            }
+        }
+        is_complete.then_some(found)
+    }
+
+    /// The query of a name; an error if there is none.
+    pub(super) fn parent(&mut self, name: &Spanned<String>) -> Option<&'a Parent> {
+        let parents = self.parents;
+        let parent = parents.get(&name.value);
+        if parent.is_none() {
+            let near = notation::nearest(&name.value, parents.keys().map(String::as_str));
+            let mut known: Vec<_> = parents.keys().map(String::as_str).collect();
+            known.sort_unstable();
+            let help = match near {
+                Some(near) => format!("'{near}' may be meant"),
+                None if known.is_empty() => "no query has a name: 'q1: select …' gives one".to_owned(),
+                None => format!("queries are {}", known[..known.len().min(20)].join(", ")),
+            };
+            let message = format!("there is no query '{}'", shortened(&name.value));
+            self.diagnostics.error_with_help("unknown_query", &name.span, message, help);
+        }
+        parent
+    }
+
+    /// The keys that all have.
+    fn common_keys(&mut self, parents: &[(&Spanned<String>, &Parent)]) -> Option<Vec<GroupField>> {
+        let (first, rest) = parents.split_first()?;
+        let sorted = |parent: &Parent| {
+            let mut keys = parent.keys.clone();
+            keys.sort_unstable();
+            keys
+        };
+        for (name, parent) in rest {
+            if sorted(parent) != sorted(first.1) {
+                let text = |parent: &Parent| {
+                    if parent.keys.is_empty() { "nothing".to_owned() } else { parent.keys.join(", ") }
+                };
+                let message = format!(
+                    "'{}' groups by {}, but '{}' by {}",
+                    first.0.value,
+                    text(first.1),
+                    name.value,
+                    text(parent)
+                );
+                self.diagnostics.error_with_help(
+                    "different_keys",
+                    &name.span,
+                    message,
+                    "queries in from group by the same keys",
+                );
+                return None;
+            }
+        }
+        Some(first.1.keys.iter().map(|key| group_of(key)).collect())
+    }
+
+    /// Reports clauses that are about rows, which a derived query does not read.
+    fn no_rows(&mut self, query: &QueryText) {
+        let clauses = [
+            ("where", query.filter.as_ref().map(|clause| &clause.span)),
+            ("groupby", query.group.as_ref().map(|clause| &clause.span)),
+        ];
+        for (name, span) in clauses {
+            if let Some(span) = span {
+                let message = format!("'{name}' is about rows, but a query with 'from QUERY' reads answers");
+                self.diagnostics.error_with_help(
+                    "derived_clause",
+                    span,
+                    message,
+                    "use having, or move it into the queries in from",
+                );
+            }
+        }
+    }
+}
+
+/// A key as text, back as a group field.
+fn group_of(key: &str) -> GroupField {
+    let mut parts = key.split('/');
+    let field = field_name(parts.next().unwrap_or_default()).to_owned();
+    let lengths: Vec<u8> = parts.filter_map(|length| length.parse().ok()).collect();
+    let prefix = (!lengths.is_empty()).then(|| super::values::prefix_lengths(&lengths));
+    GroupField { field, prefix }
+}

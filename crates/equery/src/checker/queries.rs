@@ -1,0 +1,349 @@
+//! One query: its clauses put together.
+
+use super::nodes::{Mention, mention};
+use super::values::{group_text, no_columns, prefix_lengths};
+use super::{Checker, Columns, Context, Scope, Used, aggregates};
+use crate::ast::{Expr, From, Node, QueryText, SelectItem, TimeText};
+use crate::checked::{History, Moment};
+use crate::fields;
+use crate::kind::Kind;
+use crate::node_filter::NodeFilter;
+use crate::parents::Parent;
+use crate::parser::shortened;
+use crate::time;
+use std::collections::HashSet;
+use task::query::{Condition, Expression, GroupField, Grouping, Item, Order, Over, Query};
+
+/// A query as far as it can be checked without the others.
+pub(crate) struct Outline {
+    pub(crate) plan: Query,
+    pub(crate) columns: Columns,
+    pub(crate) nodes: NodeFilter,
+    pub(crate) history: Option<History>,
+    pub(crate) used: Used,
+    /// Conjuncts of `where` that refer to the query that fires.
+    pub(crate) bindings: Vec<Node>,
+}
+
+impl Outline {
+    /// The query as others see it.
+    pub(crate) fn parent(&self) -> Parent {
+        let own = self.columns.list.iter().map(|(name, typed)| (name.clone(), typed.kind.clone()));
+        let of_flows;
+        let groups = match &self.plan.group {
+            Grouping::By(groups) => groups,
+            Grouping::Flows => {
+                of_flows = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"].map(GroupField::of);
+                &of_flows[..]
+            }
+            Grouping::All => &[],
+        };
+        let kind = |group: &GroupField| fields::find(&group.field).map_or(Kind::Unknown, |field| field.kind);
+        let keys = groups
+            .iter()
+            .flat_map(|group| [(group_text(group), kind(group)), (group.field.clone(), kind(group))]);
+        Parent::new(own.chain(keys), groups.iter().map(group_text).collect())
+    }
+}
+
+/// Checks a query that reads traffic. `None` where it has errors.
+pub(crate) fn outline(checker: &mut Checker<'_, '_>, query: &QueryText, label: &str) -> Option<Outline> {
+    let before = checker.diagnostics.errors();
+    let groups = query.group.as_ref().map(|group| checker.groups(&group.value));
+    let context = match &query.group {
+        Some(_) => Context::Groups,
+        None if has_aggregates(query) => Context::Total,
+        None => Context::Flows,
+    };
+    let groups = match groups {
+        // Without its groups a query has no columns that could be judged.
+        Some(None) => {
+            checker.filter(query);
+            return None;
+        }
+        Some(Some(groups)) => groups,
+        None => Vec::new(),
+    };
+    let none = no_columns();
+    let columns = checker.columns(query, Scope { context, groups: &groups, columns: &none });
+    let (filter, nodes, bindings) = checker.filter(query);
+    let scope = Scope { context, groups: &groups, columns: &columns };
+    let having = checker.having(query, scope);
+    let order = checker.order(query, scope);
+    let over = checker.over(query);
+    let history = checker.history(query);
+    let limit = query.limit.as_ref().map(|limit| usize::try_from(limit.value).unwrap_or(usize::MAX));
+    if checker.diagnostics.errors() != before || query.is_broken {
+        return None;
+    }
+    let group = match context {
+        Context::Groups => Grouping::By(groups),
+        Context::Total => Grouping::All,
+        _ => Grouping::Flows,
+    };
+    let items =
+        columns.list.iter().map(|(name, typed)| Item::new(name.clone(), typed.value.clone())).collect();
+    let plan = Query { name: label.to_owned(), filter, group, columns: items, having, order, limit, over };
+    Some(Outline { plan, columns, nodes, history, used: std::mem::take(&mut checker.used), bindings })
+}
+
+/// Whether anything of the query aggregates rows.
+fn has_aggregates(query: &QueryText) -> bool {
+    let items = query.select.iter().flat_map(|select| &select.value).map(|item| &item.value);
+    let order = query.order.iter().flat_map(|order| &order.value).map(|item| &item.value);
+    let having = query.having.iter().map(|having| &having.value);
+    items.chain(order).chain(having).any(aggregates_rows)
+}
+
+fn aggregates_rows(node: &Node) -> bool {
+    match &*node.value {
+        Expr::Literal(_)
+        | Expr::Name(_)
+        | Expr::Prefixed(..)
+        | Expr::Of(..)
+        | Expr::Star
+        | Expr::IsMissing(_) => false,
+        Expr::Call { function, arguments, .. } => {
+            aggregates::is_aggregate(function) || arguments.iter().any(aggregates_rows)
+        }
+        Expr::Negative(of) | Expr::Offset(of, _) | Expr::Not(of) | Expr::IsNull { value: of, .. } => {
+            aggregates_rows(of)
+        }
+        Expr::Arithmetic(left, _, right) | Expr::Compare(left, _, right) => {
+            aggregates_rows(left) || aggregates_rows(right)
+        }
+        Expr::And(of) | Expr::Or(of) => of.iter().any(aggregates_rows),
+        Expr::In { value, .. } | Expr::Like { value, .. } => aggregates_rows(value),
+        Expr::Between { value, low, high, .. } => [value, low, high].into_iter().any(aggregates_rows),
+    }
+}
+
+impl Checker<'_, '_> {
+    fn groups(&mut self, nodes: &[Node]) -> Option<Vec<GroupField>> {
+        let groups: Vec<_> = nodes.iter().map(|node| self.group(node)).collect();
+        let groups = groups.into_iter().collect::<Option<Vec<_>>>()?;
+        let mut names = HashSet::new();
+        for (group, node) in groups.iter().zip(nodes) {
+            if !names.insert(group.field.as_str()) {
+                let message = format!("'{}' stands in groupby for the second time", group.field);
+                self.diagnostics.error_with_help(
+                    "duplicate_group",
+                    &node.span,
+                    message,
+                    "remove one of them",
+                );
+                return None;
+            }
+        }
+        Some(groups)
+    }
+
+    fn group(&mut self, node: &Node) -> Option<GroupField> {
+        match &*node.value {
+            Expr::Name(name) => self.grouping_field(name, None, node),
+            Expr::Prefixed(name, lengths) => self.grouping_field(name, Some(prefix_lengths(lengths)), node),
+            _ => {
+                let message = format!(
+                    "expected a field to group by, but found '{}'",
+                    shortened(&node.value.to_string())
+                );
+                self.diagnostics.error("group", &node.span, message);
+                None
+            }
+        }
+    }
+
+    pub(super) fn columns(&mut self, query: &QueryText, scope: Scope<'_>) -> Columns {
+        let mut columns = Columns::default();
+        let Some(select) = &query.select else {
+            if !query.is_broken {
+                let help = "a query selects its columns: 'select count(*)'";
+                self.diagnostics.error_with_help("no_select", &query.span.0, "the query has no select", help);
+            }
+            return columns;
+        };
+        for SelectItem { value, alias } in &select.value {
+            if matches!(&*value.value, Expr::Literal(_)) {
+                let message =
+                    format!("a column needs a field, but found {}", shortened(&value.value.to_string()));
+                self.diagnostics.error("constant_column", &value.span, message);
+                continue;
+            }
+            let Some(typed) = self.value(value, scope) else { continue };
+            let (name, span) = match alias {
+                Some(alias) => (alias.value.clone(), &alias.span),
+                None => (value.value.to_string(), &value.span),
+            };
+            let shown = shortened(&name);
+            if !columns.add(name, typed) {
+                let message = format!("two columns have the name '{shown}'");
+                let help = "name one of them with 'as NAME'";
+                self.diagnostics.error_with_help("duplicate_column", span, message, help);
+            }
+        }
+        columns
+    }
+
+    /// The filter of rows, that of nodes, and what a firing pins.
+    fn filter(&mut self, query: &QueryText) -> (Option<Condition>, NodeFilter, Vec<Node>) {
+        let (mut conditions, mut nodes, mut bindings) = (Vec::new(), Vec::new(), Vec::new());
+        let columns = no_columns();
+        let scope = Scope { context: Context::Rows, groups: &[], columns: &columns };
+        let conjuncts =
+            query.filter.as_ref().map(|filter| Self::conjuncts(&filter.value)).unwrap_or_default();
+        for conjunct in conjuncts {
+            if is_binding(conjunct) {
+                bindings.push(conjunct.clone());
+                continue;
+            }
+            match mention(conjunct) {
+                Mention::None => conditions.extend(self.condition(conjunct, scope)),
+                Mention::Only => nodes.extend(self.node_filter(conjunct)),
+                Mention::Mixed => self.mixed_nodes(conjunct),
+            }
+        }
+        (joined(conditions), joined_nodes(nodes), bindings)
+    }
+
+    fn having(&mut self, query: &QueryText, scope: Scope<'_>) -> Option<Condition> {
+        let having = query.having.as_ref()?;
+        if scope.context == Context::Flows {
+            let message = "having restricts groups, but the query has neither groupby nor aggregates";
+            self.diagnostics.error_with_help("having_without_groups", &having.span, message, "use where");
+            return None;
+        }
+        self.condition(&having.value, scope)
+    }
+
+    pub(super) fn order(&mut self, query: &QueryText, scope: Scope<'_>) -> Vec<Order> {
+        let Some(order) = &query.order else { return Vec::new() };
+        let by = |checker: &mut Self, item: &crate::ast::OrderItem| {
+            let named = match &*item.value.value {
+                Expr::Literal(crate::literal::Literal::Text(name)) => scope.columns.get(name).cloned(),
+                _ => None,
+            };
+            let typed = match named {
+                Some(typed) => typed,
+                None => checker.value(&item.value, scope)?,
+            };
+            let is_constant =
+                matches!(typed.value, Expression::Integer(_) | Expression::Float(_) | Expression::Text(_));
+            if typed.kind == Kind::Top || is_constant {
+                let message = format!("nothing is ordered by '{}'", shortened(&item.value.value.to_string()));
+                checker.diagnostics.error_with_help(
+                    "order",
+                    &item.value.span,
+                    message,
+                    "order by a column, a field or an aggregate",
+                );
+                return None;
+            }
+            Some(Order { by: typed.value, descending: item.descending })
+        };
+        order.value.iter().filter_map(|item| by(self, item)).collect()
+    }
+
+    pub(super) fn over(&mut self, query: &QueryText) -> Over {
+        let Some(every) = &query.every else {
+            if let Some(over) = &query.over {
+                let help = "add 'every 10s': how often the query answers";
+                self.diagnostics.error_with_help("over_without_every", &over.span, "over needs every", help);
+            }
+            return Over::Window;
+        };
+        if let Some(base) =
+            self.options.base_window_ns.filter(|base| *base != 0 && !every.value.is_multiple_of(*base))
+        {
+            let text = crate::literal::duration_text;
+            let message = format!(
+                "every {} is not a multiple of the run's windows of {}",
+                text(every.value),
+                text(base)
+            );
+            self.diagnostics.error_with_help(
+                "every",
+                &every.span,
+                message,
+                "choose a multiple, or another --every",
+            );
+        }
+        let over_ns = query.over.as_ref().map_or(every.value, |over| over.value);
+        if let Some(over) = &query.over
+            && !over.value.is_multiple_of(every.value)
+        {
+            let text = crate::literal::duration_text;
+            let message =
+                format!("over {} is not a multiple of every {}", text(over.value), text(every.value));
+            self.diagnostics.error("over", &over.span, message);
+        }
+        Over::Windows { every_ns: every.value, over_ns }
+    }
+
+    fn history(&mut self, query: &QueryText) -> Option<History> {
+        let from = query.from.as_ref()?;
+        let history = match &from.value {
+            From::Queries(_) => return None,
+            From::Last(ns) => Some(History { from: Moment::Ago(*ns), to: None }),
+            From::Range(begin, end) => {
+                let begin = self.moment(begin);
+                let end = end.as_ref().map(|end| self.moment(end));
+                match (begin, end) {
+                    (Some(from), None) => Some(History { from, to: None }),
+                    (Some(from), Some(Some(to))) => Some(History { from, to: Some(to) }),
+                    _ => None,
+                }
+            }
+        };
+        let is_empty = match history? {
+            History { from: Moment::At(from), to: Some(Moment::At(to)) } => from >= to,
+            History { from: Moment::Ago(from), to: Some(Moment::Ago(to)) } => from <= to,
+            _ => false,
+        };
+        if is_empty {
+            self.diagnostics.error(
+                "empty_range",
+                &from.span,
+                "the time after 'to' is not later than that before it",
+            );
+            return None;
+        }
+        self.not_run("from", "recorded history is not read yet", from);
+        history
+    }
+
+    fn moment(&mut self, time: &crate::ast::Spanned<TimeText>) -> Option<Moment> {
+        match &time.value {
+            TimeText::Ago(ns) => Some(Moment::Ago(*ns)),
+            TimeText::At(text) => {
+                let moment = time::parse(text).map(Moment::At);
+                if moment.is_none() {
+                    let message = format!("'{}' is not {}", shortened(text), time::EXPECTED);
+                    self.diagnostics.error("time", &time.span, message);
+                }
+                moment
+            }
+        }
+    }
+}
+
+/// `FIELD = QUERY.ITEM`
+fn is_binding(node: &Node) -> bool {
+    matches!(&*node.value, Expr::Compare(left, task::query::Comparison::Equal, right)
+        if Checker::is_of_query(left) != Checker::is_of_query(right))
+}
+
+fn joined(mut conditions: Vec<Condition>) -> Option<Condition> {
+    match conditions.len() {
+        0 => None,
+        1 => conditions.pop(),
+        _ => Some(Condition::And(conditions)),
+    }
+}
+
+fn joined_nodes(mut filters: Vec<NodeFilter>) -> NodeFilter {
+    match filters.len() {
+        0 => NodeFilter::Every,
+        1 => filters.swap_remove(0),
+        _ => NodeFilter::All(filters),
+    }
+}

@@ -1,0 +1,260 @@
+//! `when`: what triggers a query, and what a firing pins.
+
+use super::queries::Outline;
+use super::values::no_columns;
+use super::{Checker, Context, Scope, Typed};
+use crate::ast::{Expr, Node, QueryText, Run, Spanned, TriggerKind};
+use crate::checked::{Bound, EdgeKind, NotRun, Trigger};
+use crate::fields;
+use crate::kind::Kind;
+use crate::literal::Literal;
+use crate::names::field_name;
+use crate::parser::shortened;
+use std::collections::BTreeSet;
+use task::query::Expression;
+
+/// What of a query refers to others.
+pub(crate) struct Links {
+    pub(crate) trigger: Option<Trigger>,
+    pub(crate) bindings: Vec<Bound>,
+    pub(crate) not_run: Vec<NotRun>,
+    /// An error was reported.
+    pub(crate) has_errors: bool,
+}
+
+/// Checks what refers to other queries, all of which are known. Errors are reported; what has one is missing.
+pub(crate) fn finish(checker: &mut Checker<'_, '_>, query: &QueryText, outline: Option<&Outline>) -> Links {
+    let before = checker.diagnostics.errors();
+    let trigger = checker.trigger(query);
+    let parents: BTreeSet<_> = trigger.iter().flat_map(|trigger| trigger.parents.iter().cloned()).collect();
+    let mut bindings = Vec::new();
+    for node in outline.iter().flat_map(|outline| &outline.bindings) {
+        bindings.extend(checker.binding(node, query, &parents));
+    }
+    checker.needs_trigger(query);
+    let not_run = std::mem::take(&mut checker.used.not_run);
+    Links { trigger, bindings, not_run, has_errors: checker.diagnostics.errors() != before }
+}
+
+impl Checker<'_, '_> {
+    fn trigger(&mut self, query: &QueryText) -> Option<Trigger> {
+        let clause = query.trigger.as_ref()?;
+        let text = &clause.value;
+        let columns = no_columns();
+        let scope = Scope { context: Context::Events, groups: &[], columns: &columns };
+        let mut parents = BTreeSet::new();
+        for condition in std::iter::once(&text.condition).chain(&text.until) {
+            self.event_condition(condition, scope);
+            parents_of(condition, &mut parents);
+        }
+        let kind = match text.kind {
+            TriggerKind::When => EdgeKind::When,
+            TriggerKind::WhenEach => EdgeKind::WhenEach,
+            TriggerKind::While => EdgeKind::While,
+        };
+        self.not_run(kind.name(), "queries that others trigger are not run yet", clause);
+        Some(Trigger {
+            kind,
+            condition: text.condition.value.to_string(),
+            parents: parents.into_iter().collect(),
+            for_ns: text.lasting,
+            until: text.until.as_ref().map(|until| until.value.to_string()),
+            cooldown_ns: text.cooldown,
+            in_same_window: query.same_window.is_some(),
+            run_ns: query.run.as_ref().and_then(|run| match run.value {
+                Run::Once => None,
+                Run::For(ns) => Some(ns),
+            }),
+            within_ns: query.within.as_ref().map(|within| within.value),
+        })
+    }
+
+    /// Checks a condition in which `QUERY is missing` may stand.
+    fn event_condition(&mut self, node: &Node, scope: Scope<'_>) {
+        match &*node.value {
+            Expr::And(of) | Expr::Or(of) => of.iter().for_each(|node| self.event_condition(node, scope)),
+            Expr::Not(of) => self.event_condition(of, scope),
+            Expr::IsMissing(of) => {
+                if let Expr::Name(name) = &*of.value {
+                    self.parent(&Spanned::new(name.clone(), of.span.clone()));
+                } else {
+                    self.diagnostics.error(
+                        "is_missing",
+                        &of.span,
+                        "expected the name of a query before 'is missing'",
+                    );
+                }
+            }
+            _ => {
+                self.condition(node, scope);
+            }
+        }
+    }
+
+    /// `q1.item`, where another query's answer may be read.
+    pub(super) fn item_of(
+        &mut self,
+        query: &Spanned<String>,
+        item: &Node,
+        node: &Node,
+        scope: Scope<'_>,
+    ) -> Option<Typed> {
+        if !matches!(scope.context, Context::Events | Context::Derived) {
+            let text = shortened(&node.value.to_string());
+            let message = format!("'{text}' is of another query");
+            let help = match scope.context {
+                Context::Rows => format!(
+                    "'FIELD = {text}', joined with others by 'and', pins a field; other comparisons belong into when"
+                ),
+                _ => format!("a query with 'from {}' reads its answers", query.value),
+            };
+            self.diagnostics.error_with_help("other_query", &node.span, message, help);
+            return None;
+        }
+        let (name, kind) = self.parent_item(query, item)?;
+        let value = Expression::Field(format!("{}.{name}", query.value));
+        Some(Typed { value, kind, is_nullable: false })
+    }
+
+    /// The name and type of another query's column or key.
+    fn parent_item(&mut self, query: &Spanned<String>, item: &Node) -> Option<(String, Kind)> {
+        let parent = self.parent(query)?;
+        let (written, canonical) = match &*item.value {
+            Expr::Literal(Literal::Text(text)) => (text.clone(), text.clone()),
+            Expr::Name(name) => (name.clone(), field_name(name).to_owned()),
+            other => (other.to_string(), other.to_string()),
+        };
+        if !parent.is_known {
+            return Some((canonical, Kind::Unknown));
+        }
+        for name in [&written, &canonical] {
+            if let Some(kind) = parent.item(name) {
+                return Some((name.clone(), kind.clone()));
+            }
+        }
+        let names = parent.items.iter().map(|(name, _)| name.as_str());
+        let near = notation::nearest(&canonical, names)
+            .map(|near| format!("'{}.{near}' may be meant; ", query.value));
+        let message = format!("'{}' has no item '{}'", query.value, shortened(&written));
+        let help = format!("{}its items are {}", near.unwrap_or_default(), parent.listed());
+        self.diagnostics.error_with_help("unknown_item", &item.span, message, help);
+        None
+    }
+
+    /// `FIELD = QUERY.ITEM` in `where`.
+    fn binding(&mut self, node: &Node, query: &QueryText, parents: &BTreeSet<String>) -> Option<Bound> {
+        let Expr::Compare(left, _, right) = &*node.value else { return None };
+        let (field, of) = if Self::is_of_query(right) { (left, right) } else { (right, left) };
+        let Expr::Of(parent, item) = &*of.value else { return None };
+        let Expr::Name(name) = &*field.value else {
+            self.diagnostics.error(
+                "binding",
+                &field.span,
+                "expected a field that the other query's item pins",
+            );
+            return None;
+        };
+        let Some(info) = fields::find(name) else {
+            let columns = no_columns();
+            self.undefined(
+                name,
+                &field.span,
+                Scope { context: Context::Rows, groups: &[], columns: &columns },
+            );
+            return None;
+        };
+        if !parents.contains(&parent.value) {
+            let message =
+                format!("'{}' is not in the query's when: its items pin nothing", shortened(&parent.value));
+            let help = match &query.trigger {
+                Some(_) => "a field is pinned by a query that triggers this one".to_owned(),
+                None => format!("add 'when' with a condition on {}", shortened(&parent.value)),
+            };
+            self.diagnostics.error_with_help("binding_parent", &of.span, message, help);
+            return None;
+        }
+        if info.name == "node_id" {
+            let is_node = matches!(&*item.value, Expr::Name(name) if field_name(name) == "node_id");
+            if !is_node {
+                self.diagnostics.error(
+                    "binding",
+                    &item.span,
+                    "node_id is pinned by the other query's node_id",
+                );
+                return None;
+            }
+            self.parent(parent)?;
+            return Some(Bound {
+                field: info.name,
+                parent: parent.value.clone(),
+                item: "node_id".to_owned(),
+            });
+        }
+        self.use_field(&info, &field.span)?;
+        let (item_name, kind) = self.parent_item(parent, item)?;
+        let fits = kind == info.kind
+            || kind == Kind::Unknown
+            || matches!((&kind, &info.kind), (Kind::Number(_), Kind::Number(_)));
+        if !fits {
+            let message =
+                format!("'{}' is {}, but '{}.{item_name}' is {kind}", info.name, info.kind, parent.value);
+            self.diagnostics.error("type", &node.span, message);
+            return None;
+        }
+        Some(Bound { field: info.name, parent: parent.value.clone(), item: item_name })
+    }
+
+    /// Reports clauses that mean something only in a triggered query.
+    fn needs_trigger(&mut self, query: &QueryText) {
+        if query.trigger.is_some() {
+            return;
+        }
+        let clauses = [
+            ("in same window", query.same_window.as_ref().map(|clause| &clause.span)),
+            ("run", query.run.as_ref().map(|clause| &clause.span)),
+            ("within", query.within.as_ref().map(|clause| &clause.span)),
+        ];
+        for (name, span) in clauses {
+            if let Some(span) = span {
+                let message = format!("'{name}' belongs to a query that another one triggers");
+                self.diagnostics.error_with_help("needs_when", span, message, "add 'when', or remove it");
+            }
+        }
+    }
+}
+
+/// The queries that a condition is about.
+fn parents_of(node: &Node, parents: &mut BTreeSet<String>) {
+    match &*node.value {
+        Expr::Of(query, _) => {
+            parents.insert(query.value.clone());
+        }
+        Expr::IsMissing(of) => {
+            if let Expr::Name(name) = &*of.value {
+                parents.insert(name.clone());
+            }
+        }
+        Expr::Literal(_) | Expr::Name(_) | Expr::Prefixed(..) | Expr::Star => {}
+        Expr::Call { arguments: of, .. } | Expr::And(of) | Expr::Or(of) => {
+            of.iter().for_each(|node| parents_of(node, parents))
+        }
+        Expr::Negative(of) | Expr::Offset(of, _) | Expr::Not(of) | Expr::IsNull { value: of, .. } => {
+            parents_of(of, parents)
+        }
+        Expr::Arithmetic(left, _, right) | Expr::Compare(left, _, right) => {
+            parents_of(left, parents);
+            parents_of(right, parents);
+        }
+        Expr::In { value, list, .. } => {
+            parents_of(value, parents);
+            list.iter().for_each(|node| parents_of(node, parents));
+        }
+        Expr::Like { value, pattern, .. } => {
+            parents_of(value, parents);
+            parents_of(pattern, parents);
+        }
+        Expr::Between { value, low, high, .. } => {
+            [value, low, high].into_iter().for_each(|node| parents_of(node, parents))
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! Values: fields, variables, arithmetic.
+
+use super::{Checker, Columns, Context, Scope, Typed};
+use crate::ast::{Expr, Node, Spanned};
+use crate::constant::Constant;
+use crate::fields::{self, FieldInfo};
+use crate::kind::{Kind, Unit};
+use crate::names;
+use crate::parser::shortened;
+use crate::variables::Meaning;
+use std::ops::Range;
+use task::query::{Expression, Operator};
+
+/// A side of a comparison or of an operator.
+pub(super) enum Operand {
+    Value(Typed),
+    Constant(Constant),
+    /// A name that means nothing yet: what it is compared with may give it a meaning.
+    Bare(String),
+}
+
+/// How fields may be computed with.
+const SUGGESTED_GROUP: &str = "group by it, or aggregate it";
+
+impl Checker<'_, '_> {
+    /// A value. `None` where an error was reported.
+    pub(super) fn value(&mut self, node: &Node, scope: Scope<'_>) -> Option<Typed> {
+        match self.operand(node, scope)? {
+            Operand::Value(value) => Some(value),
+            Operand::Constant(constant) => match constant.natural() {
+                Ok((kind, value)) => Some(Typed { value, kind, is_nullable: false }),
+                Err(unfit) => {
+                    self.unfit(&node.span, unfit);
+                    None
+                }
+            },
+            Operand::Bare(name) => {
+                self.undefined(&name, &node.span, scope);
+                None
+            }
+        }
+    }
+
+    pub(super) fn operand(&mut self, node: &Node, scope: Scope<'_>) -> Option<Operand> {
+        match &*node.value {
+            Expr::Literal(literal) => Some(Operand::Constant(Constant::new(literal.clone()))),
+            Expr::Name(name) => self.name(name, &node.span, scope),
+            Expr::Negative(of) => self.negative(node, of, scope),
+            Expr::Prefixed(name, lengths) => self.prefixed(name, lengths, node, scope).map(Operand::Value),
+            Expr::Of(query, item) => self.item_of(query, item, node, scope).map(Operand::Value),
+            Expr::Call { function, distinct, arguments } => {
+                self.call(function, *distinct, arguments, node, scope).map(Operand::Value)
+            }
+            Expr::Arithmetic(left, operator, right) => {
+                self.arithmetic(left, *operator, right, scope).map(Operand::Value)
+            }
+            Expr::Offset(of, _) => {
+                let value = self.value(of, scope)?;
+                self.not_run("offset", "values of earlier times need recorded history", node);
+                Some(Operand::Value(value))
+            }
+            Expr::Star => {
+                self.diagnostics.error("star", &node.span, "'*' belongs into count(*)");
+                None
+            }
+            Expr::Compare(..)
+            | Expr::And(_)
+            | Expr::Or(_)
+            | Expr::Not(_)
+            | Expr::In { .. }
+            | Expr::Between { .. }
+            | Expr::Like { .. }
+            | Expr::IsNull { .. }
+            | Expr::IsMissing(_) => {
+                let help = "a condition belongs into where, having or when";
+                self.diagnostics.error_with_help(
+                    "condition_as_value",
+                    &node.span,
+                    "expected a value, but found a condition",
+                    help,
+                );
+                None
+            }
+        }
+    }
+
+    fn name(&mut self, name: &str, span: &Range<usize>, scope: Scope<'_>) -> Option<Operand> {
+        if let Some(column) = scope.columns.get(name) {
+            return Some(Operand::Value(column.clone()));
+        }
+        if let Some(meaning) = self.variables.get(name) {
+            return Some(match meaning {
+                Meaning::Constant(constant) => Operand::Constant(constant.clone()),
+                Meaning::Bare(text) => Operand::Bare(text.clone()),
+            });
+        }
+        match fields::find(name) {
+            Some(field) => self.field(&field, span, scope).map(Operand::Value),
+            None => Some(Operand::Bare(name.to_owned())),
+        }
+    }
+
+    fn negative(&mut self, node: &Node, of: &Node, scope: Scope<'_>) -> Option<Operand> {
+        match self.operand(of, scope)? {
+            Operand::Constant(constant) => {
+                Some(Operand::Constant(Constant { is_negative: !constant.is_negative, ..constant }))
+            }
+            Operand::Value(value) => {
+                self.check_number(&value, of)?;
+                let minus = Expression::Arithmetic(
+                    Box::new(Expression::Integer(0)),
+                    Operator::Subtract,
+                    Box::new(value.value),
+                );
+                Some(Operand::Value(Typed { value: minus, ..value }))
+            }
+            Operand::Bare(name) => {
+                self.undefined(&name, &node.span, scope);
+                None
+            }
+        }
+    }
+
+    /// A field where it stands.
+    pub(super) fn field(
+        &mut self,
+        field: &FieldInfo,
+        span: &Range<usize>,
+        scope: Scope<'_>,
+    ) -> Option<Typed> {
+        if matches!(scope.context, Context::Events) {
+            let message = format!(
+                "'{}' alone has no meaning in when: it reads the answers of other queries",
+                field.name
+            );
+            let help = format!("write QUERY.{}", field.name);
+            self.diagnostics.error_with_help("field_in_when", span, message, help);
+            return None;
+        }
+        self.use_field(field, span)?;
+        let is_grouped = scope.groups.iter().any(|group| group.field == field.name);
+        match scope.context {
+            Context::Groups if !is_grouped => {
+                let grouped: Vec<_> = scope.groups.iter().map(group_text).collect();
+                let message = format!("'{}' is neither grouped by nor aggregated", field.name);
+                let aggregate = field.usual_aggregate();
+                let help = format!(
+                    "{SUGGESTED_GROUP}: 'groupby {}, {}' or '{aggregate}'",
+                    grouped.join(", "),
+                    field.name
+                );
+                self.diagnostics.error_with_help("not_grouped", span, message, help);
+                return None;
+            }
+            Context::Total => {
+                let message = format!(
+                    "'{}' is a field of each flow, but other items are of all flows together",
+                    field.name
+                );
+                let help =
+                    format!("add 'groupby {}', or aggregate it: '{}'", field.name, field.usual_aggregate());
+                self.diagnostics.error_with_help("mixed_without_groupby", span, message, help);
+                return None;
+            }
+            Context::Derived if !is_grouped => {
+                let message = format!("'{}' is not a key of the queries in from", field.name);
+                let help = "a derived query selects their keys, and items such as q1.item".to_owned();
+                self.diagnostics.error_with_help("not_a_key", span, message, help);
+                return None;
+            }
+            _ => {}
+        }
+        let value = Expression::Field(field.name.clone());
+        Some(Typed { value, kind: field.kind.clone(), is_nullable: field.is_nullable })
+    }
+
+    /// Checks that window rows have a field, and notes what it needs.
+    pub(super) fn use_field(&mut self, field: &FieldInfo, span: &Range<usize>) -> Option<()> {
+        if field.name == "node_id" {
+            let help = "every answer carries its node; 'where node_id = NAME' selects nodes";
+            self.diagnostics.error_with_help(
+                "node_id",
+                span,
+                "node_id selects nodes in where and is no column",
+                help,
+            );
+            return None;
+        }
+        if !field.is_in_rows {
+            let message =
+                format!("'{}' belongs to flow records: the rows of windows do not have it", field.name);
+            self.diagnostics.error_with_help("not_in_rows", span, message, "edison fields lists all fields");
+            return None;
+        }
+        self.check_key(field, span)?;
+        self.used.needs_loss |= field.needs_loss;
+        if field.needs_packets && self.used.of_packets.insert(field.name.clone()) {
+            self.not_run(
+                "zoom",
+                "statistics of packets need zoom, which is not built",
+                &Spanned::new((), span.clone()),
+            );
+        }
+        Some(())
+    }
+
+    /// Checks that the flow key has what the field is read from.
+    fn check_key(&mut self, field: &FieldInfo, span: &Range<usize>) -> Option<()> {
+        let Some(key) = &self.options.key else { return Some(()) };
+        let of_key = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"];
+        let own = of_key.iter().filter(|name| **name == field.name);
+        let read = own.chain(field.from.iter().filter(|name| of_key.contains(name)));
+        let has = |name: &str| {
+            key.iter().any(|part| names::field_name(part.split('/').next().unwrap_or(part)) == name)
+        };
+        let Some(lacking) = read.copied().find(|name| !has(name)) else { return Some(()) };
+        let message = format!("'{}' is not in the flow key, which is {}", field.name, key.join(","));
+        let help = format!("add {lacking} to --key");
+        self.diagnostics.error_with_help("not_in_key", span, message, help);
+        None
+    }
+
+    fn prefixed(&mut self, name: &str, lengths: &[u8], node: &Node, scope: Scope<'_>) -> Option<Typed> {
+        let field = fields::find(name)?;
+        let prefix = prefix_lengths(lengths);
+        let is_grouped =
+            scope.groups.iter().any(|group| group.field == field.name && group.prefix == Some(prefix));
+        if is_grouped {
+            return self.field(&field, &node.span, scope);
+        }
+        let text = node.value.to_string();
+        let message = format!("'{text}' is a prefix that the query does not group by");
+        let help = match scope.context {
+            Context::Rows => format!("compare with a prefix instead: '{} in 10.0.0.0/8'", field.name),
+            Context::Aggregate => "only count, entropy and top take a prefix".to_owned(),
+            _ => format!("add 'groupby {text}'"),
+        };
+        self.diagnostics.error_with_help("prefix", &node.span, message, help);
+        None
+    }
+
+    fn arithmetic(
+        &mut self,
+        left: &Node,
+        operator: Operator,
+        right: &Node,
+        scope: Scope<'_>,
+    ) -> Option<Typed> {
+        let (a, b) = (self.operand(left, scope), self.operand(right, scope));
+        let (mut a, mut b) = match (a?, b?) {
+            // The literal takes the unit of the other side where they are added.
+            (Operand::Value(a), Operand::Constant(b))
+                if matches!(operator, Operator::Add | Operator::Subtract) =>
+            {
+                let b = self.fitted(&b, &a.kind, left, &right.span)?;
+                (a.clone(), Typed { value: b, kind: a.kind, is_nullable: false })
+            }
+            (Operand::Constant(a), Operand::Value(b))
+                if matches!(operator, Operator::Add | Operator::Subtract) =>
+            {
+                let a = self.fitted(&a, &b.kind, right, &left.span)?;
+                (Typed { value: a, kind: b.kind.clone(), is_nullable: false }, b)
+            }
+            (a, b) => {
+                let a = self.of_operand(a, &left.span, scope);
+                let b = self.of_operand(b, &right.span, scope);
+                (a?, b?)
+            }
+        };
+        let is_nullable = a.is_nullable || b.is_nullable || operator == Operator::Divide;
+        let kind = if a.kind == Kind::Time && b.kind == Kind::Time && operator == Operator::Subtract {
+            Kind::Number(Unit::Nanoseconds)
+        } else {
+            let (x, y) = (self.check_number(&a, left), self.check_number(&b, right));
+            self.unit(operator, &mut a, &x?, &mut b, &y?, &(left.span.start..right.span.end))?
+        };
+        let value = Expression::Arithmetic(Box::new(a.value), operator, Box::new(b.value));
+        Some(Typed { value, kind, is_nullable })
+    }
+
+    /// The type of a sum, difference, product or quotient.
+    fn unit(
+        &mut self,
+        operator: Operator,
+        a: &mut Typed,
+        x: &Unit,
+        b: &mut Typed,
+        y: &Unit,
+        span: &Range<usize>,
+    ) -> Option<Kind> {
+        if a.kind == Kind::Unknown || b.kind == Kind::Unknown {
+            return Some(Kind::Unknown);
+        }
+        Some(Kind::Number(match operator {
+            Operator::Multiply => x.times(y),
+            Operator::Divide => x.over(y),
+            Operator::Add | Operator::Subtract => {
+                let Some(unit) = unify(a, x, b, y) else {
+                    let message = format!(
+                        "{} and {} cannot be added",
+                        Kind::Number(x.clone()),
+                        Kind::Number(y.clone())
+                    );
+                    self.diagnostics.error("units", span, message);
+                    return None;
+                };
+                unit
+            }
+        }))
+    }
+
+    fn of_operand(&mut self, operand: Operand, span: &Range<usize>, scope: Scope<'_>) -> Option<Typed> {
+        match operand {
+            Operand::Value(value) => Some(value),
+            Operand::Constant(constant) => match constant.natural() {
+                Ok((kind, value)) => Some(Typed { value, kind, is_nullable: false }),
+                Err(unfit) => {
+                    self.unfit(span, unfit);
+                    None
+                }
+            },
+            Operand::Bare(name) => {
+                self.undefined(&name, span, scope);
+                None
+            }
+        }
+    }
+
+    /// A literal where a value of this type is expected.
+    pub(super) fn fitted(
+        &mut self,
+        constant: &Constant,
+        kind: &Kind,
+        of: &Node,
+        span: &Range<usize>,
+    ) -> Option<Expression> {
+        match constant.fit(kind, &shortened(&of.value.to_string())) {
+            Ok(value) => Some(value),
+            Err(unfit) => {
+                self.unfit(span, unfit);
+                None
+            }
+        }
+    }
+
+    /// The unit of a number; an error for what cannot be computed with.
+    pub(super) fn check_number(&mut self, value: &Typed, node: &Node) -> Option<Unit> {
+        let is_either_end = value.value == Expression::field("port");
+        match &value.kind {
+            Kind::Number(unit) => Some(unit.clone()),
+            Kind::Unknown => Some(Unit::None),
+            Kind::Protocol | Kind::Identifier => Some(Unit::None),
+            Kind::Port if !is_either_end => Some(Unit::None),
+            kind => {
+                let message = format!(
+                    "'{}' is {kind}: there is no arithmetic on it",
+                    shortened(&node.value.to_string())
+                );
+                self.diagnostics.error("arithmetic", &node.span, message);
+                None
+            }
+        }
+    }
+
+    /// Reports a name that means nothing.
+    pub(super) fn undefined(&mut self, name: &str, span: &Range<usize>, scope: Scope<'_>) {
+        let shown = shortened(name);
+        let candidates: Vec<&str> = names::all_fields().chain(scope.columns.names()).collect();
+        let near = notation::nearest(name, candidates)
+            .map(|near| format!("'{near}' may be meant; "))
+            .unwrap_or_default();
+        let message = format!("'{shown}' is neither a field nor defined");
+        let help = format!("{near}'let {shown} = VALUE;' or --set {shown}=VALUE defines it");
+        self.diagnostics.error_with_help("undefined_name", span, message, help);
+    }
+}
+
+/// The common unit of two numbers that are compared or added; bytes per second become bits per second where they must.
+pub(super) fn unify(a: &mut Typed, x: &Unit, b: &mut Typed, y: &Unit) -> Option<Unit> {
+    let in_bits = |typed: &mut Typed| {
+        let value = std::mem::replace(&mut typed.value, Expression::Integer(8));
+        typed.value =
+            Expression::Arithmetic(Box::new(value), Operator::Multiply, Box::new(Expression::Integer(8)));
+    };
+    match (x, y) {
+        (Unit::BitsPerSecond, Unit::BytesPerSecond) => in_bits(b),
+        (Unit::BytesPerSecond, Unit::BitsPerSecond) => in_bits(a),
+        _ if x.fits(y) => return Some(if *x == Unit::None { y.clone() } else { x.clone() }),
+        _ => return None,
+    }
+    Some(Unit::BitsPerSecond)
+}
+
+/// Lengths for IPv4 and IPv6; one length is the same share of both.
+pub(crate) fn prefix_lengths(lengths: &[u8]) -> [u8; 2] {
+    match lengths {
+        [v4, v6] => [*v4, *v6],
+        [v4] => [*v4, v4.saturating_mul(4)],
+        _ => [32, 128],
+    }
+}
+
+/// A group field as it is written.
+pub(crate) fn group_text(group: &task::query::GroupField) -> String {
+    match group.prefix {
+        None => group.field.clone(),
+        Some([v4, v6]) if v6 == v4.saturating_mul(4) => format!("{}/{v4}", group.field),
+        Some([v4, v6]) => format!("{}/{v4}/{v6}", group.field),
+    }
+}
+
+/// Columns of a place that has none.
+pub(super) fn no_columns() -> Columns {
+    Columns::default()
+}

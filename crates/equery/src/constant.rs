@@ -1,0 +1,241 @@
+//! Literals where a value of a type is expected: units are converted here, and only here.
+
+use crate::kind::{Kind, Unit};
+use crate::literal::Literal;
+use crate::time;
+use std::net::IpAddr;
+use task::query::Expression;
+
+/// A literal with its sign.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Constant {
+    pub(crate) literal: Literal,
+    pub(crate) is_negative: bool,
+}
+
+/// Why a literal does not fit, and what to do.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Unfit {
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+impl Constant {
+    pub(crate) fn new(literal: Literal) -> Self {
+        Self { literal, is_negative: false }
+    }
+
+    /// As it is written.
+    pub(crate) fn text(&self) -> String {
+        format!("{}{}", if self.is_negative { "-" } else { "" }, self.literal)
+    }
+
+    fn integer(&self, number: u64) -> Option<Expression> {
+        let number = i64::try_from(number).ok()?;
+        Some(Expression::Integer(if self.is_negative { -number } else { number }))
+    }
+
+    /// A number, an integer where it is whole.
+    fn number(&self, number: f64) -> Expression {
+        let number = if self.is_negative { -number } else { number };
+        // Below 2^53 every whole number is itself.
+        if number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0 {
+            Expression::Integer(number as i64)
+        } else {
+            Expression::Float(number)
+        }
+    }
+
+    /// The type that it has on its own, and its value.
+    pub(crate) fn natural(&self) -> Result<(Kind, Expression), Unfit> {
+        let kind = match &self.literal {
+            Literal::Integer(_) | Literal::Float(_) | Literal::Percent(_) => Kind::Number(Unit::None),
+            Literal::Duration(_) => Kind::Number(Unit::Nanoseconds),
+            Literal::Size(_) => Kind::Number(Unit::Bytes),
+            Literal::BitRate(_) => Kind::Number(Unit::BitsPerSecond),
+            Literal::ByteRate(_) => Kind::Number(Unit::BytesPerSecond),
+            Literal::PacketRate(_) => Kind::Number(Unit::PacketsPerSecond),
+            Literal::Address(_) | Literal::Prefix(..) => Kind::Address,
+            Literal::Mac(_) => Kind::Mac,
+            Literal::Text(_) => Kind::Text,
+        };
+        if kind == Kind::Address {
+            let message =
+                format!("{} has no place here: an address is compared with an address field", self.text());
+            return Err(Unfit { message, help: None });
+        }
+        let value = self.fit(&kind, "the value")?;
+        Ok((kind, value))
+    }
+
+    /// Its value where `kind` is expected. `of` is what it is compared with.
+    pub(crate) fn fit(&self, kind: &Kind, of: &str) -> Result<Expression, Unfit> {
+        let out_of_range = || Unfit { message: format!("{} is out of range", self.text()), help: None };
+        let whole = |number: u64| self.integer(number).ok_or_else(out_of_range);
+        let other = || {
+            let message = format!("{of} is {kind}: expected {}, but found {}", kind.expected(), self.text());
+            Unfit { message, help: None }
+        };
+        let is_text = matches!(self.literal, Literal::Text(_));
+        if self.is_negative && !matches!(kind, Kind::Number(_) | Kind::Unknown) {
+            return Err(other());
+        }
+        match (kind, &self.literal) {
+            (Kind::Number(_) | Kind::Unknown, Literal::Integer(number)) => whole(*number),
+            (Kind::Number(_) | Kind::Unknown, Literal::Float(number)) => {
+                Ok(Expression::Float(if self.is_negative { -number } else { *number }))
+            }
+            (Kind::Number(unit), literal) => {
+                self.with_unit(unit, literal, of).unwrap_or_else(|| Err(other()))
+            }
+            (Kind::Port, Literal::Integer(number)) if *number <= u64::from(u16::MAX) => whole(*number),
+            (Kind::Protocol, Literal::Integer(number)) if *number <= u64::from(u8::MAX) => whole(*number),
+            (Kind::Port | Kind::Protocol, Literal::Text(text)) => named(kind, text).ok_or_else(other),
+            (Kind::Identifier, Literal::Integer(number)) => whole(*number),
+            (Kind::Mac, Literal::Mac(number)) => whole(*number),
+            (Kind::Text, Literal::Text(text)) => Ok(Expression::Text(text.clone())),
+            (Kind::Time, Literal::Text(text)) => match time::parse(text) {
+                Some(ns) => Ok(Expression::Integer(ns)),
+                None => {
+                    Err(Unfit { message: format!("{} is not {}", self.text(), time::EXPECTED), help: None })
+                }
+            },
+            (Kind::Unknown, Literal::Duration(number) | Literal::Size(number) | Literal::Mac(number)) => {
+                whole(*number)
+            }
+            (Kind::Unknown, Literal::Percent(number)) => Ok(self.number(number / 100.0)),
+            (Kind::Unknown, Literal::BitRate(rate) | Literal::ByteRate(rate) | Literal::PacketRate(rate)) => {
+                Ok(self.number(*rate))
+            }
+            (Kind::Unknown, _) if is_text => Ok(Expression::Text(self.text())),
+            _ => Err(other()),
+        }
+    }
+
+    /// A literal with a unit as a number of another one; `None` where it is no number at all.
+    fn with_unit(&self, unit: &Unit, literal: &Literal, of: &str) -> Option<Result<Expression, Unfit>> {
+        let whole = |number: u64| {
+            let out_of_range = || Unfit { message: format!("{} is out of range", self.text()), help: None };
+            Ok(self.integer(number).ok_or_else(out_of_range))
+        };
+        let unfit = |help: Option<String>| {
+            let message = format!(
+                "{of} is {}: expected {}, but found {}",
+                Kind::Number(unit.clone()),
+                Kind::Number(unit.clone()).expected(),
+                self.text()
+            );
+            Err(Unfit { message, help })
+        };
+        let rate_of = || Some(format!("compare rate({of}) with it: {of} is a total"));
+        let result = match (literal, unit) {
+            (Literal::Percent(number), Unit::None | Unit::Other(_)) => Ok(Ok(self.number(number / 100.0))),
+            (Literal::Percent(_), _) => unfit(Some(
+                "a percentage is compared with a ratio, such as ploss_byte / total_byte".to_owned(),
+            )),
+            (Literal::Duration(ns), Unit::Nanoseconds) => whole(*ns),
+            (Literal::Size(bytes), Unit::Bytes) => whole(*bytes),
+            (Literal::BitRate(rate), Unit::BitsPerSecond) => Ok(Ok(self.number(*rate))),
+            (Literal::BitRate(rate), Unit::BytesPerSecond) => Ok(Ok(self.number(rate / 8.0))),
+            (Literal::ByteRate(rate), Unit::BytesPerSecond) => Ok(Ok(self.number(*rate))),
+            (Literal::ByteRate(rate), Unit::BitsPerSecond) => Ok(Ok(self.number(rate * 8.0))),
+            (Literal::PacketRate(rate), Unit::PacketsPerSecond) => Ok(Ok(self.number(*rate))),
+            (Literal::BitRate(_) | Literal::ByteRate(_), Unit::Bytes) => unfit(rate_of()),
+            (Literal::PacketRate(_), Unit::Packets) => unfit(rate_of()),
+            (Literal::Duration(_) | Literal::Size(_), _) => unfit(None),
+            (Literal::BitRate(_) | Literal::ByteRate(_) | Literal::PacketRate(_), _) => unfit(None),
+            _ => return None,
+        };
+        Some(match result {
+            Ok(value) => value,
+            Err(unfit) => Err(unfit),
+        })
+    }
+
+    /// The prefix that it is where addresses are expected; a whole address has all its bits.
+    pub(crate) fn prefix(&self, of: &str) -> Result<(IpAddr, u8), Unfit> {
+        match self.literal {
+            Literal::Address(address) => Ok((address, if address.is_ipv4() { 32 } else { 128 })),
+            Literal::Prefix(address, length) => Ok((network(address, length), length)),
+            _ => {
+                let message = format!(
+                    "{of} is an address: expected {}, but found {}",
+                    Kind::Address.expected(),
+                    self.text()
+                );
+                Err(Unfit { message, help: None })
+            }
+        }
+    }
+}
+
+/// The address with all bits behind the prefix zero.
+pub(crate) fn network(address: IpAddr, length: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);
+            IpAddr::V4((u32::from(address) & mask).into())
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
+            IpAddr::V6((u128::from(address) & mask).into())
+        }
+    }
+}
+
+/// A protocol or a port by name.
+pub(crate) fn named(kind: &Kind, name: &str) -> Option<Expression> {
+    match kind {
+        Kind::Protocol => flow::protocol_number(name).map(|number| Expression::Integer(number.into())),
+        Kind::Port => {
+            let service = flow::SERVICES.iter().find(|(_, service)| service.eq_ignore_ascii_case(name));
+            service.map(|(port, _)| Expression::Integer((*port).into()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit(literal: Literal, kind: Kind) -> Result<Expression, Unfit> {
+        Constant::new(literal).fit(&kind, "x")
+    }
+
+    #[test]
+    fn bits_and_bytes_per_second_are_converted() {
+        let rate = |unit| fit(Literal::BitRate(5e6), Kind::Number(unit));
+        assert_eq!(rate(Unit::BitsPerSecond), Ok(Expression::Integer(5_000_000)));
+        assert_eq!(rate(Unit::BytesPerSecond), Ok(Expression::Integer(625_000)));
+        let bytes = |unit| fit(Literal::ByteRate(1.0), Kind::Number(unit));
+        assert_eq!(bytes(Unit::BitsPerSecond), Ok(Expression::Integer(8)));
+        assert!(rate(Unit::Bytes).unwrap_err().help.unwrap().contains("rate(x)"));
+        assert!(rate(Unit::PacketsPerSecond).is_err());
+    }
+
+    #[test]
+    fn literals_fit_only_their_types() {
+        assert!(fit(Literal::Integer(65_536), Kind::Port).is_err());
+        assert_eq!(fit(Literal::Text("https".into()), Kind::Port), Ok(Expression::Integer(443)));
+        assert!(fit(Literal::Duration(5), Kind::Number(Unit::Bytes)).is_err());
+        assert!(fit(Literal::Integer(5), Kind::Address).is_err());
+        assert!(
+            fit(Literal::Integer(u64::MAX), Kind::Number(Unit::None))
+                .unwrap_err()
+                .message
+                .contains("out of range")
+        );
+        let negative = Constant { literal: Literal::Integer(5), is_negative: true };
+        assert_eq!(negative.fit(&Kind::Number(Unit::None), "x"), Ok(Expression::Integer(-5)));
+        assert!(negative.fit(&Kind::Port, "x").is_err());
+    }
+
+    #[test]
+    fn a_prefix_has_no_host_bits() {
+        let prefix = Constant::new(Literal::Prefix("10.1.2.3".parse().unwrap(), 8)).prefix("x");
+        assert_eq!(prefix, Ok(("10.0.0.0".parse().unwrap(), 8)));
+        let all = Constant::new(Literal::Prefix("::1".parse().unwrap(), 0)).prefix("x");
+        assert_eq!(all, Ok(("::".parse().unwrap(), 0)));
+    }
+}

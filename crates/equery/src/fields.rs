@@ -1,0 +1,114 @@
+//! Fields as queries see them: of the field table, derived, and statistics of packets.
+
+use crate::kind::{Kind, Unit};
+use crate::names;
+use flow::{Aggregation, Derived, DerivedField, Field, Part, RowValue, Value};
+
+/// A field.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldInfo {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// Whether rows may lack it.
+    pub(crate) is_nullable: bool,
+    /// How it is merged; `None` where it is derived.
+    pub(crate) aggregation: Option<Aggregation>,
+    /// Whether window rows have it.
+    pub(crate) is_in_rows: bool,
+    pub(crate) needs_loss: bool,
+    /// Whether it needs the packets of the flow.
+    pub(crate) needs_packets: bool,
+    /// A number with a fraction, which nothing is grouped by.
+    pub(crate) is_fractional: bool,
+    /// Parts of the flow key that it is computed from.
+    pub(crate) from: &'static [&'static str],
+}
+
+/// The field of this name.
+pub(crate) fn find(name: &str) -> Option<FieldInfo> {
+    if let Some(field) = Field::named(name) {
+        return Some(of_table(field));
+    }
+    if let Some(field) = DerivedField::named(name) {
+        return Some(derived(field));
+    }
+    let metric = names::statistic(name)?;
+    Some(FieldInfo {
+        name: name.to_ascii_lowercase(),
+        kind: Kind::Number(Unit::named(metric.unit())),
+        is_nullable: true,
+        aggregation: Some(Aggregation::Mean),
+        is_in_rows: true,
+        needs_loss: false,
+        needs_packets: true,
+        is_fractional: true,
+        from: &[],
+    })
+}
+
+fn of_table(field: &Field) -> FieldInfo {
+    let kind = match field.value {
+        Value::Address(_) => Kind::Address,
+        Value::Mac(_) => Kind::Mac,
+        Value::Time(_) => Kind::Time,
+        Value::EndReason(_) | Value::Node => Kind::Text,
+        Value::Unsigned(..) | Value::Optional(..) | Value::Float(_) => match field.name {
+            "src_port" | "dst_port" => Kind::Port,
+            "protocol" => Kind::Protocol,
+            "vlan" | "tcp_flags" => Kind::Identifier,
+            _ => Kind::Number(Unit::named(field.unit)),
+        },
+    };
+    FieldInfo {
+        name: field.name.to_owned(),
+        kind,
+        is_nullable: field.value.nullable() && field.aggregation != Aggregation::Key,
+        aggregation: Some(field.aggregation),
+        is_in_rows: field.row != RowValue::Absent,
+        needs_loss: field.part == Part::Loss,
+        needs_packets: false,
+        is_fractional: matches!(field.value, Value::Float(_)),
+        from: &[],
+    }
+}
+
+fn derived(field: &DerivedField) -> FieldInfo {
+    let kind = match field.derived {
+        Derived::Address => Kind::Address,
+        Derived::Port => Kind::Port,
+        Derived::ProtocolName | Derived::Service | Derived::Conversation => Kind::Text,
+        Derived::Duration
+        | Derived::PacketRate
+        | Derived::BitRate
+        | Derived::BytesPerPacket
+        | Derived::Forward => Kind::Number(Unit::named(field.unit)),
+    };
+    FieldInfo {
+        name: field.name.to_owned(),
+        kind,
+        is_nullable: field.nullable,
+        aggregation: None,
+        is_in_rows: true,
+        needs_loss: false,
+        needs_packets: false,
+        is_fractional: field.type_name == "float64",
+        from: field.from,
+    }
+}
+
+impl FieldInfo {
+    /// Whether it is a total, so that sums of it are totals too.
+    pub(crate) fn is_counter(&self) -> bool {
+        self.aggregation == Some(Aggregation::Sum)
+    }
+
+    /// An aggregate of it that most would mean.
+    pub(crate) fn usual_aggregate(&self) -> String {
+        let function = match self.kind {
+            _ if self.is_counter() => "sum",
+            Kind::Number(_) | Kind::Time => "max",
+            _ => "count",
+        };
+        format!("{function}({})", self.name)
+    }
+}

@@ -1,0 +1,60 @@
+//! Equery, the language of queries over traffic: from text to a checked plan.
+//!
+//! [`check`] reads a text, resolves names, converts units, removes nodes, and returns plans for
+//! [`task::query`] together with everything that is wrong in the text, each with its place. Nothing here executes a query.
+//!
+//! ```text
+//! text ─▶ tokens ─▶ tree ─▶ names, types, units ─▶ plan
+//! ```
+//!
+//! ```
+//! use equery::{Options, Source, check};
+//! use task::query::{Grouping, GroupField};
+//!
+//! let text = "q1: select count(src_addr), dst_addr groupby dst_addr where node_id=NodeX;";
+//! let checked = check(&Source { name: "query", text }, &Options::default());
+//! assert!(!checked.has_errors());
+//! let query = &checked.queries[0];
+//! assert_eq!(query.plan.group, Grouping::By(vec![GroupField::of("dst_addr")]));
+//! assert!(query.nodes.matches("NodeX") && !query.nodes.matches("NodeY"));
+//! ```
+#![forbid(unsafe_code)]
+
+mod ast;
+mod check;
+mod checked;
+mod checker;
+mod constant;
+mod diagnostic;
+mod display;
+mod fields;
+mod graph;
+mod kind;
+mod lexer;
+mod literal;
+mod memory;
+mod names;
+mod node_filter;
+mod options;
+mod parents;
+mod parser;
+mod render;
+mod source;
+mod time;
+mod variables;
+
+pub use ast::Across;
+pub use check::check;
+pub use checked::{
+    Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, History, Moment, NotRun,
+    Trigger,
+};
+pub use diagnostic::{Diagnostic, Severity};
+pub use kind::{Kind, Unit};
+pub use node_filter::NodeFilter;
+pub use options::{Options, Standing};
+pub use render::{one_line, render};
+pub use source::Source;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! How much memory a query takes at most, as an estimate from its plan.
+
+use crate::fields;
+use crate::kind::Kind;
+use task::query::{Aggregate, Condition, Expression, GroupField, Grouping, Query};
+
+/// Flows in a window where nothing else is known.
+pub(crate) const USUAL_FLOWS: u64 = 1_000_000;
+/// Bytes of a word.
+const WORD: u64 = 8;
+/// Tables double: up to half of one is empty.
+const SLACK: u64 = 2;
+
+/// Bytes that a query takes in a window of so many flows, or of more where it keeps more.
+pub(crate) fn estimate(plan: &Query, flows: u64) -> u64 {
+    let limit = plan.limit.map_or(0, |limit| limit as u64);
+    let (groups, key) = match &plan.group {
+        Grouping::All => (1, 0),
+        Grouping::Flows => (flows.max(limit), 6),
+        Grouping::By(fields) => (flows.max(limit), fields.iter().map(words).sum()),
+    };
+    let mut state = Vec::new();
+    plan.columns.iter().for_each(|column| aggregates(&column.value, &mut state));
+    plan.order.iter().for_each(|order| aggregates(&order.by, &mut state));
+    if let Some(having) = &plan.having {
+        of_condition(having, &mut state);
+    }
+    let of_groups = state.iter().map(|aggregate| state_words(aggregate)).fold(key, u64::saturating_add);
+    let of_values = state.iter().map(|aggregate| value_words(aggregate, flows)).fold(0, u64::saturating_add);
+    let answer = limit.saturating_mul(plan.columns.len() as u64);
+    groups
+        .saturating_mul(of_groups.max(1))
+        .saturating_add(of_values)
+        .saturating_mul(WORD * SLACK)
+        .saturating_add(answer.saturating_mul(WORD))
+}
+
+fn aggregates<'a>(value: &'a Expression, found: &mut Vec<&'a Aggregate>) {
+    match value {
+        Expression::Aggregate(aggregate) if !found.contains(&aggregate) => found.push(aggregate),
+        Expression::Arithmetic(left, _, right) => {
+            aggregates(left, found);
+            aggregates(right, found);
+        }
+        _ => {}
+    }
+}
+
+fn of_condition<'a>(condition: &'a Condition, found: &mut Vec<&'a Aggregate>) {
+    match condition {
+        Condition::And(of) | Condition::Or(of) => {
+            of.iter().for_each(|condition| of_condition(condition, found))
+        }
+        Condition::Not(of) => of_condition(of, found),
+        Condition::Compare(left, _, right) => {
+            aggregates(left, found);
+            aggregates(right, found);
+        }
+        Condition::In(value, _) | Condition::IsNull(value) => aggregates(value, found),
+        Condition::InPrefixes(..) | Condition::Like(..) => {}
+    }
+}
+
+/// Words of a value.
+fn words(field: &GroupField) -> u64 {
+    match fields::find(&field.field).map(|field| field.kind) {
+        Some(Kind::Address) => 2,
+        Some(Kind::Text) if field.field == "conversation" => 5,
+        _ => 1,
+    }
+}
+
+/// Words of state that each group has.
+const fn state_words(aggregate: &Aggregate) -> u64 {
+    match aggregate {
+        Aggregate::Count | Aggregate::Sum(_) | Aggregate::Min(_) | Aggregate::Max(_) | Aggregate::Rate(_) => {
+            1
+        }
+        Aggregate::Mean(_) | Aggregate::MeanRoundTrip => 2,
+        Aggregate::Deviation(_) | Aggregate::Quantile(..) => 3,
+        Aggregate::CountDistinct(_) | Aggregate::Entropy(..) | Aggregate::Top(..) => 2,
+    }
+}
+
+/// Words of values that are kept over all groups: each flow adds one at most.
+fn value_words(aggregate: &Aggregate, flows: u64) -> u64 {
+    match aggregate {
+        Aggregate::Quantile(..) => flows,
+        Aggregate::CountDistinct(field) | Aggregate::Entropy(field, _) => {
+            flows.saturating_mul(words(field) + 2)
+        }
+        Aggregate::Top(most, field, _) => flows.max(*most as u64).saturating_mul(words(field) + 2),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use task::query::{Item, Over, Weight};
+
+    fn query(columns: Vec<Item>, group: Grouping) -> Query {
+        Query {
+            name: "q".into(),
+            filter: None,
+            group,
+            columns,
+            having: None,
+            order: Vec::new(),
+            limit: None,
+            over: Over::Window,
+        }
+    }
+
+    #[test]
+    fn memory_is_of_groups_values_and_the_answer() {
+        let by_source = Grouping::By(vec![GroupField::of("src_addr")]);
+        let plan = query(vec![Item::field("src_addr"), Item::sum("total_byte")], by_source.clone());
+        assert_eq!(estimate(&plan, 1_000), 1_000 * 3 * 16);
+        assert_eq!(estimate(&query(vec![Item::count("n")], Grouping::All), 1_000), 16);
+        let limited = Query { limit: Some(1_000_000), ..plan };
+        assert_eq!(estimate(&limited, 1_000), 1_000_000 * 3 * 16 + 1_000_000 * 2 * 8);
+        let top = Aggregate::Top(usize::MAX, GroupField::of("src_addr"), Weight::Rows);
+        let top = query(vec![Item::new("t", Expression::Aggregate(top))], Grouping::All);
+        assert_eq!(estimate(&top, 1_000), u64::MAX);
+    }
+
+    #[test]
+    fn an_aggregate_that_stands_twice_is_kept_once() {
+        let once = query(vec![Item::count("n")], Grouping::All);
+        let twice = query(vec![Item::count("n"), Item::count("m")], Grouping::All);
+        assert_eq!(estimate(&once, 10), estimate(&twice, 10));
+    }
+}

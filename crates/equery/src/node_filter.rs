@@ -1,0 +1,119 @@
+//! Which nodes a query runs on.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A condition on the name of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeFilter {
+    /// Every node, present and future.
+    #[default]
+    Every,
+    /// One of these.
+    In(Vec<String>),
+    /// Those whose names match an SQL pattern: `%` is any text, `_` any character, letters of either case are equal.
+    Like(String),
+    /// The others.
+    Not(Box<NodeFilter>),
+    /// Those that all of these select.
+    All(Vec<NodeFilter>),
+    /// Those that any of these selects.
+    Any(Vec<NodeFilter>),
+}
+
+impl NodeFilter {
+    /// Whether the query runs on the node of this name.
+    ///
+    /// ```
+    /// use equery::NodeFilter;
+    ///
+    /// let filter = NodeFilter::Like("edge-%".to_owned());
+    /// assert!(filter.matches("edge-1"));
+    /// assert!(!filter.matches("core"));
+    /// ```
+    pub fn matches(&self, node: &str) -> bool {
+        match self {
+            Self::Every => true,
+            Self::In(names) => names.iter().any(|name| name == node),
+            Self::Like(pattern) => matches_pattern(pattern, node),
+            Self::Not(of) => !of.matches(node),
+            Self::All(of) => of.iter().all(|filter| filter.matches(node)),
+            Self::Any(of) => of.iter().any(|filter| filter.matches(node)),
+        }
+    }
+}
+
+impl fmt::Display for NodeFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joined = |f: &mut fmt::Formatter<'_>, of: &[Self], word: &str| {
+            of.iter().enumerate().try_for_each(|(at, filter)| {
+                f.write_str(if at == 0 { "" } else { word })?;
+                match filter {
+                    Self::All(_) | Self::Any(_) => write!(f, "({filter})"),
+                    filter => filter.fmt(f),
+                }
+            })
+        };
+        match self {
+            Self::Every => f.write_str("every node"),
+            Self::In(names) => f.write_str(&names.join(", ")),
+            Self::Like(pattern) => write!(f, "like '{pattern}'"),
+            Self::Not(of) => write!(f, "not ({of})"),
+            Self::All(of) => joined(f, of, " and "),
+            Self::Any(of) => joined(f, of, " or "),
+        }
+    }
+}
+
+/// Whether a text matches an SQL pattern. Takes time by the product of both lengths at most.
+fn matches_pattern(pattern: &str, text: &str) -> bool {
+    let lower = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<Vec<_>>();
+    let (pattern, text) = (lower(pattern), lower(text));
+    let (mut at, mut of) = (0, 0);
+    // Where the last `%` is, and the text from which it was tried.
+    let mut last: Option<(usize, usize)> = None;
+    while at < text.len() {
+        match pattern.get(of) {
+            Some('%') => {
+                last = Some((of, at));
+                of += 1;
+            }
+            Some(c) if *c == '_' || *c == text[at] => {
+                at += 1;
+                of += 1;
+            }
+            _ => {
+                let Some((percent, from)) = last else { return false };
+                last = Some((percent, from + 1));
+                at = from + 1;
+                of = percent + 1;
+            }
+        }
+    }
+    pattern[of..].iter().all(|c| *c == '%')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_sql() {
+        let cases = [
+            ("probe-%", "Probe-1", true),
+            ("probe-%", "probe", false),
+            ("%1", "node11", true),
+            ("n_de", "node", true),
+            ("n_de", "noode", false),
+            ("%a%b%", "xxaxxbxx", true),
+            ("%a%b%", "xxbxxaxx", false),
+            ("", "", true),
+            ("%", "", true),
+            ("", "a", false),
+        ];
+        for (pattern, text, is_match) in cases {
+            assert_eq!(matches_pattern(pattern, text), is_match, "{pattern} {text}");
+        }
+    }
+}

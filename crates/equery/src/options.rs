@@ -1,0 +1,31 @@
+//! What is known of the site that a text is checked for.
+
+/// What the checker is told beside the text. Whatever is not known is not judged.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Variables of `--set`: name and value. They replace those of `let`.
+    pub set: Vec<(String, String)>,
+    /// The names of all nodes.
+    pub known_nodes: Option<Vec<String>>,
+    /// Queries of other texts that `when` and `from` may refer to.
+    pub standing: Vec<Standing>,
+    /// The length of the run's windows.
+    pub base_window_ns: Option<u64>,
+    /// The fields of the flow key, as `--key` has them (`src_addr/24`).
+    pub key: Option<Vec<String>>,
+    /// The most memory that one query may take.
+    pub memory_bytes: Option<u64>,
+    /// Flows that a window is expected to have; one million unless it is known.
+    pub flows: Option<u64>,
+}
+
+/// A query that is installed already.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Its name.
+    pub name: String,
+    /// The names of its columns.
+    pub columns: Vec<String>,
+    /// The fields that it groups by.
+    pub keys: Vec<String>,
+}

@@ -1,0 +1,43 @@
+//! Queries that others refer to.
+
+use crate::kind::Kind;
+use std::collections::HashMap;
+
+/// A query as others see it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parent {
+    /// Its columns, then the fields that it groups by and has no column of: names and types.
+    pub(crate) items: Vec<(String, Kind)>,
+    index: HashMap<String, usize>,
+    /// The fields that it groups by, with prefixes, as text.
+    pub(crate) keys: Vec<String>,
+    /// Whether its columns are known: not if it has errors.
+    pub(crate) is_known: bool,
+}
+
+impl Parent {
+    pub(crate) fn new(items: impl IntoIterator<Item = (String, Kind)>, keys: Vec<String>) -> Self {
+        let mut parent = Self { keys, is_known: true, ..Self::default() };
+        for (name, kind) in items {
+            let next = parent.items.len();
+            if let std::collections::hash_map::Entry::Vacant(place) = parent.index.entry(name.clone()) {
+                place.insert(next);
+                parent.items.push((name, kind));
+            }
+        }
+        parent
+    }
+
+    pub(crate) fn item(&self, name: &str) -> Option<&Kind> {
+        self.index.get(name).map(|at| &self.items[*at].1)
+    }
+
+    /// The names of its items, as an error lists them.
+    pub(crate) fn listed(&self) -> String {
+        let names: Vec<_> = self.items.iter().take(20).map(|(name, _)| name.as_str()).collect();
+        names.join(", ")
+    }
+}
+
+/// All of them by name.
+pub(crate) type Parents = HashMap<String, Parent>;

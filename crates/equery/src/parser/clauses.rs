@@ -1,0 +1,299 @@
+//! The clauses of a query.
+
+use super::{Failed, Parsed, Parser};
+use crate::ast::{
+    Across, From, Node, OrderItem, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText,
+    Using,
+};
+use crate::lexer::Token;
+use crate::literal::Literal;
+use std::ops::Range;
+
+/// Columns, group fields and members of `order by`: more than a screen or a file of one record holds.
+const MOST_ITEMS: usize = 256;
+
+impl Parser<'_, '_, '_> {
+    /// Reads the clause that begins here.
+    pub(super) fn clause(&mut self, query: &mut QueryText) -> Parsed<()> {
+        let start = self.span();
+        let keyword = self.word().to_ascii_lowercase();
+        self.advance();
+        let clause = keyword.as_str();
+        match clause {
+            "select" => {
+                let items = self.items("columns", |parser| parser.select_item())?;
+                self.set(&mut query.select, items, &start, clause)
+            }
+            "from" => {
+                let from = self.from()?;
+                self.set(&mut query.from, from, &start, clause)
+            }
+            "last" => {
+                let ns = self.duration("behind last")?.value;
+                self.set(&mut query.from, From::Last(ns), &start, "from")
+            }
+            "where" => {
+                let condition = self.condition()?;
+                self.set(&mut query.filter, condition, &start, clause)
+            }
+            "groupby" => self.group(query, &start),
+            "group" => {
+                self.expect_word("by", "behind 'group'")?;
+                self.group(query, &start)
+            }
+            "having" => {
+                let condition = self.condition()?;
+                self.set(&mut query.having, condition, &start, clause)
+            }
+            "order" => {
+                self.expect_word("by", "behind 'order'")?;
+                let items = self.items("members of order by", |parser| parser.order_item())?;
+                self.set(&mut query.order, items, &start, "order by")
+            }
+            "limit" => {
+                let limit = self.count("a number of rows behind limit, such as 10")?;
+                self.set(&mut query.limit, limit, &start, clause)
+            }
+            "every" => {
+                let ns = self.duration("behind every")?.value;
+                self.set(&mut query.every, ns, &start, clause)
+            }
+            "over" => {
+                let ns = self.duration("behind over")?.value;
+                self.set(&mut query.over, ns, &start, clause)
+            }
+            "across" => self.across(query, &start),
+            "using" => {
+                let using = self.using()?;
+                self.set(&mut query.using, using, &start, clause)
+            }
+            "error" => {
+                let error = self.percent()?;
+                self.set(&mut query.error, error, &start, clause)
+            }
+            "when" | "while" => self.trigger(query, clause, &start),
+            "in" => {
+                self.expect_word("same", "behind 'in'")?;
+                self.expect_word("window", "behind 'in same'")?;
+                self.set(&mut query.same_window, (), &start, "in same window")
+            }
+            "run" => {
+                let run = if self.takes_word("once") {
+                    Run::Once
+                } else {
+                    Run::For(self.duration("or 'once' behind run")?.value)
+                };
+                self.set(&mut query.run, run, &start, clause)
+            }
+            "within" => {
+                let ns = self.duration("behind within")?.value;
+                self.set(&mut query.within, ns, &start, clause)
+            }
+            "capture" => {
+                let packets = self.count("a number of packets behind capture, such as 100")?;
+                self.expect_word("packets", "behind the number")?;
+                self.set(&mut query.capture, packets, &start, clause)
+            }
+            // `export as metric`: the last word that begins a clause.
+            _ => {
+                self.expect_word("as", "behind 'export'")?;
+                self.expect_word("metric", "behind 'export as'")?;
+                self.set(&mut query.export, (), &start, "export")
+            }
+        }
+    }
+
+    /// Puts a clause into its place, which must be empty.
+    fn set<T>(
+        &mut self,
+        place: &mut Option<Spanned<T>>,
+        value: T,
+        start: &Range<usize>,
+        clause: &str,
+    ) -> Parsed<()> {
+        if place.is_some() {
+            let message = format!("'{clause}' stands here for the second time in one query");
+            let help = "remove it, or end the query before it with ';'";
+            self.diagnostics.error_with_help("duplicate_clause", start, message, help);
+            return Err(Failed);
+        }
+        let span = self.since(start.start);
+        *place = Some(Spanned::new(value, span));
+        Ok(())
+    }
+
+    /// Members separated by commas.
+    fn items<T>(&mut self, what: &str, read: fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut items = vec![read(self)?];
+        while self.takes_symbol(",") {
+            if items.len() == MOST_ITEMS {
+                let span = self.span();
+                let message = format!("more than {MOST_ITEMS} {what}");
+                self.diagnostics.error("too_many_items", &span, message);
+                return Err(Failed);
+            }
+            items.push(read(self)?);
+        }
+        Ok(items)
+    }
+
+    fn select_item(&mut self) -> Parsed<SelectItem> {
+        if matches!(self.peek(), Token::Symbol("*")) {
+            let span = self.span();
+            let help = "name the columns, such as src_addr, dst_addr, total_byte";
+            self.diagnostics.error_with_help("select_all", &span, "select does not take '*'", help);
+            return Err(Failed);
+        }
+        let value = self.expression()?;
+        let alias = if self.takes_word("as") { Some(self.alias()?) } else { None };
+        Ok(SelectItem { value, alias })
+    }
+
+    fn alias(&mut self) -> Parsed<Spanned<String>> {
+        match self.peek().clone() {
+            Token::Literal(Literal::Text(text)) if !text.is_empty() => {
+                let alias = Spanned::new(text, self.span());
+                self.advance();
+                Ok(alias)
+            }
+            _ => self.name("the name of a column"),
+        }
+    }
+
+    fn order_item(&mut self) -> Parsed<OrderItem> {
+        // A column's name may need quotes.
+        let value = self.expression()?;
+        let descending = self.takes_word("desc");
+        if !descending {
+            self.takes_word("asc");
+        }
+        Ok(OrderItem { value, descending })
+    }
+
+    fn group(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+        let fields: Vec<Node> = self.items("fields to group by", |parser| parser.expression())?;
+        self.set(&mut query.group, fields, start, "groupby")
+    }
+
+    fn from(&mut self) -> Parsed<From> {
+        let is_time = matches!(self.peek(), Token::Literal(Literal::Text(_)) | Token::Symbol("-"));
+        if !is_time {
+            return Ok(From::Queries(
+                self.items("queries", |parser| parser.name("the name of a query, or a time in quotes"))?,
+            ));
+        }
+        let from = self.time()?;
+        let to = if self.takes_word("to") { Some(self.time()?) } else { None };
+        Ok(From::Range(from, to))
+    }
+
+    fn time(&mut self) -> Parsed<Spanned<TimeText>> {
+        let start = self.span().start;
+        let time = match self.peek().clone() {
+            Token::Literal(Literal::Text(text)) => {
+                self.advance();
+                TimeText::At(text)
+            }
+            Token::Symbol("-") => {
+                self.advance();
+                TimeText::Ago(self.duration("behind '-'")?.value)
+            }
+            _ => return Err(self.expected("a time, such as \"2026-11-01\" or -1h")),
+        };
+        Ok(Spanned::new(time, self.since(start)))
+    }
+
+    fn count(&mut self, what: &str) -> Parsed<u64> {
+        match *self.peek() {
+            Token::Literal(Literal::Integer(number)) if number != 0 => {
+                self.advance();
+                Ok(number)
+            }
+            Token::Literal(Literal::Integer(_)) => {
+                let span = self.span();
+                self.diagnostics.error("zero_count", &span, "the number must be above zero");
+                Err(Failed)
+            }
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    fn percent(&mut self) -> Parsed<f64> {
+        match *self.peek() {
+            Token::Literal(Literal::Percent(percent)) if percent > 0.0 && percent <= 100.0 => {
+                self.advance();
+                Ok(percent)
+            }
+            _ => Err(self.expected("a percentage above 0% and up to 100% behind error, such as 1%")),
+        }
+    }
+
+    fn across(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+        self.expect_word("nodes", "behind 'across'")?;
+        self.expect_word("by", "behind 'across nodes'")?;
+        let across = if self.takes_word("sum") {
+            Across::Sum
+        } else if self.takes_word("max") {
+            Across::Max
+        } else {
+            return Err(
+                self.expected("'sum' (the nodes see different traffic) or 'max' (they see the same flows)")
+            );
+        };
+        self.set(&mut query.across, across, start, "across")
+    }
+
+    fn using(&mut self) -> Parsed<Using> {
+        let structure = self.name("the name of a structure")?;
+        let mut settings = Vec::new();
+        if self.takes_symbol("(") && !self.takes_symbol(")") {
+            settings = self.items("settings", |parser| {
+                let name = parser.name("the name of a setting")?;
+                parser.expect_symbol("=", "behind the setting")?;
+                Ok((name.value, parser.operand()?))
+            })?;
+            self.expect_symbol(")", "behind the settings")?;
+        }
+        Ok(Using { structure, settings })
+    }
+
+    fn trigger(&mut self, query: &mut QueryText, keyword: &str, start: &Range<usize>) -> Parsed<()> {
+        let kind = match keyword {
+            "while" => TriggerKind::While,
+            _ if self.takes_word("each") => TriggerKind::WhenEach,
+            _ => TriggerKind::When,
+        };
+        let condition = self.condition()?;
+        let mut trigger = TriggerText { kind, condition, lasting: None, until: None, cooldown: None };
+        loop {
+            let part = self.span();
+            let (is_double, name) = if self.takes_word("for") {
+                let ns = self.duration("behind for")?.value;
+                (trigger.lasting.replace(ns).is_some(), "for")
+            } else if self.takes_word("until") {
+                let condition = self.condition()?;
+                (trigger.until.replace(condition).is_some(), "until")
+            } else if self.takes_word("cooldown") {
+                let ns = self.duration("behind cooldown")?.value;
+                (trigger.cooldown.replace(ns).is_some(), "cooldown")
+            } else {
+                break;
+            };
+            let message = match (is_double, kind) {
+                (true, _) => format!("'{name}' stands here for the second time"),
+                (false, TriggerKind::When) => continue,
+                _ => format!(
+                    "'{name}' belongs to a plain 'when'; 'while' and 'when each' answer in each window in which they hold"
+                ),
+            };
+            self.diagnostics.error("trigger_part", &part, message);
+            return Err(Failed);
+        }
+        self.set(
+            &mut query.trigger,
+            trigger,
+            start,
+            if kind == TriggerKind::While { "while" } else { "when" },
+        )
+    }
+}

@@ -1,0 +1,360 @@
+//! Expressions: values and conditions, by precedence.
+
+use super::{Failed, Parsed, Parser};
+use crate::ast::{Expr, Node, Spanned};
+use crate::lexer::Token;
+use crate::literal::Literal;
+use crate::names::{is_address_field, is_reserved};
+use task::query::{Comparison, Operator};
+
+/// Nesting of parentheses, calls and operators. What reads the tree calls itself as deeply.
+pub(crate) const DEEPEST: usize = 64;
+
+impl Parser<'_, '_, '_> {
+    /// A condition in which a comma means `and`.
+    pub(super) fn condition(&mut self) -> Parsed<Node> {
+        self.nested(|parser| parser.conjunction_by_comma())
+    }
+
+    fn conjunction_by_comma(&mut self) -> Parsed<Node> {
+        let start = self.span().start;
+        let mut all = vec![self.alternatives()?];
+        while self.takes_symbol(",") {
+            all.push(self.alternatives()?);
+        }
+        Ok(self.joined(start, all, Expr::And))
+    }
+
+    /// A value or a condition.
+    pub(super) fn expression(&mut self) -> Parsed<Node> {
+        self.nested(|parser| parser.alternatives())
+    }
+
+    /// Reads one level deeper.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.depth += 1;
+        self.limit_depth(self.depth)?;
+        let read = read(self)?;
+        self.depth -= 1;
+        Ok(read)
+    }
+
+    fn limit_depth(&mut self, depth: usize) -> Parsed<()> {
+        self.deepest = self.deepest.max(depth);
+        if depth <= DEEPEST {
+            return Ok(());
+        }
+        let span = self.span();
+        let message = format!("nested too deeply: at most {DEEPEST} levels of parentheses and operators");
+        self.diagnostics.error("nested_too_deeply", &span, message);
+        self.is_lost = true;
+        Err(Failed)
+    }
+
+    /// Reads something, and how deep it is.
+    fn measured(&mut self, read: fn(&mut Self) -> Parsed<Node>) -> Parsed<(Node, usize)> {
+        let outer = std::mem::replace(&mut self.deepest, self.depth);
+        let node = read(self)?;
+        let height = self.deepest - self.depth;
+        self.deepest = self.deepest.max(outer);
+        Ok((node, height))
+    }
+
+    fn joined(&self, start: usize, mut parts: Vec<Node>, join: fn(Vec<Node>) -> Expr) -> Node {
+        match parts.len() {
+            1 => parts.remove(0),
+            _ => self.node(start, join(flattened(parts, join))),
+        }
+    }
+
+    fn node(&self, start: usize, value: Expr) -> Node {
+        Spanned::new(Box::new(value), self.since(start))
+    }
+
+    fn alternatives(&mut self) -> Parsed<Node> {
+        let start = self.span().start;
+        let mut any = vec![self.conjunction()?];
+        while self.takes_word("or") {
+            any.push(self.conjunction()?);
+        }
+        Ok(self.joined(start, any, Expr::Or))
+    }
+
+    fn conjunction(&mut self) -> Parsed<Node> {
+        let start = self.span().start;
+        let mut all = vec![self.negation()?];
+        while self.takes_word("and") {
+            all.push(self.negation()?);
+        }
+        Ok(self.joined(start, all, Expr::And))
+    }
+
+    fn negation(&mut self) -> Parsed<Node> {
+        let start = self.span().start;
+        if !self.takes_word("not") {
+            return self.comparison();
+        }
+        let of = self.nested(|parser| parser.negation())?;
+        Ok(self.node(start, Expr::Not(of)))
+    }
+
+    fn comparison(&mut self) -> Parsed<Node> {
+        let start = self.span().start;
+        let value = self.sum()?;
+        if let Some(comparison) = self.comparison_symbol() {
+            let right = self.sum()?;
+            if self.comparison_symbol().is_some() {
+                let span = self.since(start);
+                let help = "join two comparisons with 'and', or use between";
+                self.diagnostics.error_with_help(
+                    "chained_comparison",
+                    &span,
+                    "comparisons do not chain",
+                    help,
+                );
+                return Err(Failed);
+            }
+            return Ok(self.node(start, Expr::Compare(value, comparison, right)));
+        }
+        if self.takes_word("is") {
+            return self.is(start, value);
+        }
+        // `in same window` is a clause.
+        let negated =
+            self.is_word(0, "not") && ["in", "between", "like"].iter().any(|word| self.is_word(1, word));
+        if negated {
+            self.advance();
+        }
+        if self.is_word(0, "in") && (negated || !self.is_word(1, "same")) {
+            self.advance();
+            let list = self.list()?;
+            return Ok(self.node(start, Expr::In { value, list, negated }));
+        }
+        if self.takes_word("between") {
+            let low = self.sum()?;
+            self.expect_word("and", "between the limits of between")?;
+            let high = self.sum()?;
+            return Ok(self.node(start, Expr::Between { value, low, high, negated }));
+        }
+        if self.takes_word("like") {
+            let pattern = self.primary()?;
+            return Ok(self.node(start, Expr::Like { value, pattern, negated }));
+        }
+        Ok(value)
+    }
+
+    fn comparison_symbol(&mut self) -> Option<Comparison> {
+        let comparison = match self.peek() {
+            Token::Symbol("=") => Comparison::Equal,
+            Token::Symbol("!=") => Comparison::NotEqual,
+            Token::Symbol("<") => Comparison::Less,
+            Token::Symbol("<=") => Comparison::LessOrEqual,
+            Token::Symbol(">") => Comparison::Greater,
+            Token::Symbol(">=") => Comparison::GreaterOrEqual,
+            _ => return None,
+        };
+        self.advance();
+        Some(comparison)
+    }
+
+    fn is(&mut self, start: usize, value: Node) -> Parsed<Node> {
+        let negated = self.takes_word("not");
+        if self.takes_word("null") {
+            return Ok(self.node(start, Expr::IsNull { value, negated }));
+        }
+        if !negated && self.takes_word("missing") {
+            return Ok(self.node(start, Expr::IsMissing(value)));
+        }
+        Err(self.expected("'null', 'not null' or 'missing' behind 'is'"))
+    }
+
+    /// Values in parentheses, or one without.
+    fn list(&mut self) -> Parsed<Vec<Node>> {
+        if !self.takes_symbol("(") {
+            return Ok(vec![self.sum()?]);
+        }
+        self.nested(|parser| {
+            let mut list = vec![parser.sum()?];
+            while parser.takes_symbol(",") {
+                list.push(parser.sum()?);
+            }
+            parser.expect_symbol(")", "at the end of the list")?;
+            Ok(list)
+        })
+    }
+
+    fn sum(&mut self) -> Parsed<Node> {
+        self.operations(Self::product, |token| match token {
+            Token::Symbol("+") => Some(Operator::Add),
+            Token::Symbol("-") => Some(Operator::Subtract),
+            _ => None,
+        })
+    }
+
+    fn product(&mut self) -> Parsed<Node> {
+        self.operations(Self::offset, |token| match token {
+            Token::Symbol("*") => Some(Operator::Multiply),
+            Token::Symbol("/") => Some(Operator::Divide),
+            _ => None,
+        })
+    }
+
+    /// Operators of one precedence, from the left. Each deepens the tree.
+    fn operations(
+        &mut self,
+        operand: fn(&mut Self) -> Parsed<Node>,
+        operator_of: fn(&Token<'_>) -> Option<Operator>,
+    ) -> Parsed<Node> {
+        let start = self.span().start;
+        let (mut left, mut height) = self.measured(operand)?;
+        while let Some(operator) = operator_of(self.peek()) {
+            self.advance();
+            let (right, right_height) = self.measured(operand)?;
+            height = height.max(right_height) + 1;
+            self.limit_depth(self.depth + height)?;
+            left = self.node(start, Expr::Arithmetic(left, operator, right));
+        }
+        Ok(left)
+    }
+
+    fn offset(&mut self) -> Parsed<Node> {
+        let start = self.span().start;
+        let of = self.operand()?;
+        if !self.takes_word("offset") {
+            return Ok(of);
+        }
+        let by = self.duration("behind offset")?;
+        Ok(self.node(start, Expr::Offset(of, by.value)))
+    }
+
+    /// A value with its sign.
+    pub(super) fn operand(&mut self) -> Parsed<Node> {
+        let start = self.span().start;
+        if self.takes_symbol("+") {
+            return self.nested(|parser| parser.operand());
+        }
+        if !self.takes_symbol("-") {
+            return self.primary();
+        }
+        let of = self.nested(|parser| parser.operand())?;
+        Ok(self.node(start, Expr::Negative(of)))
+    }
+
+    fn primary(&mut self) -> Parsed<Node> {
+        let start = self.span().start;
+        match self.peek().clone() {
+            Token::Literal(literal) => {
+                self.advance();
+                Ok(self.node(start, Expr::Literal(literal)))
+            }
+            Token::Symbol("(") => {
+                self.advance();
+                let inner = self.nested(|parser| parser.conjunction_by_comma())?;
+                self.expect_symbol(")", "to match the '(' before")?;
+                Ok(inner)
+            }
+            Token::Word(word) if is_reserved(word) => Err(self.expected("a field or a value")),
+            Token::Word(word) => {
+                let name = Spanned::new(word.to_owned(), self.span());
+                self.advance();
+                self.named(start, name)
+            }
+            _ => Err(self.expected("a field or a value")),
+        }
+    }
+
+    /// What a name begins: `name`, `name(…)`, `name.item`, `name/24/64`.
+    fn named(&mut self, start: usize, name: Spanned<String>) -> Parsed<Node> {
+        if self.takes_symbol("(") {
+            return self.nested(|parser| parser.call(start, &name.value));
+        }
+        if self.takes_symbol(".") {
+            let at = self.span().start;
+            let item = match self.peek().clone() {
+                Token::Literal(Literal::Text(text)) => {
+                    self.advance();
+                    self.node(at, Expr::Literal(Literal::Text(text)))
+                }
+                Token::Word(word) => {
+                    let item = Spanned::new(word.to_owned(), self.span());
+                    self.advance();
+                    if self.takes_symbol("(") {
+                        self.nested(|parser| parser.call(at, &item.value))?
+                    } else {
+                        self.plain(at, item)?
+                    }
+                }
+                _ => {
+                    return Err(
+                        self.expected(&format!("an item of '{}' behind '.'", super::shortened(&name.value)))
+                    );
+                }
+            };
+            return Ok(self.node(start, Expr::Of(name, item)));
+        }
+        self.plain(start, name)
+    }
+
+    fn plain(&mut self, start: usize, name: Spanned<String>) -> Parsed<Node> {
+        let mut lengths = Vec::new();
+        while is_address_field(&name.value)
+            && *self.peek() == Token::Symbol("/")
+            && matches!(self.ahead(1), Token::Literal(Literal::Integer(_)))
+        {
+            self.advance();
+            let (most, span) = (if lengths.is_empty() { 32 } else { 128 }, self.span());
+            let length = match *self.peek() {
+                Token::Literal(Literal::Integer(length)) if length <= most => u8::try_from(length).ok(),
+                _ => None,
+            };
+            self.advance();
+            let Some(length) = length.filter(|_| lengths.len() < 2) else {
+                let message = match lengths.len() {
+                    0 => "the length of an IPv4 prefix is from 0 to 32",
+                    1 => "the length of an IPv6 prefix is from 0 to 128",
+                    _ => "an address has two prefix lengths at most: of IPv4 and of IPv6",
+                };
+                self.diagnostics.error("prefix_length", &span, message);
+                return Err(Failed);
+            };
+            lengths.push(length);
+        }
+        Ok(self.node(
+            start,
+            if lengths.is_empty() { Expr::Name(name.value) } else { Expr::Prefixed(name.value, lengths) },
+        ))
+    }
+
+    /// Arguments, behind the parenthesis.
+    fn call(&mut self, start: usize, function: &str) -> Parsed<Node> {
+        let distinct = self.takes_word("distinct");
+        let mut arguments = Vec::new();
+        if !self.takes_symbol(")") {
+            loop {
+                let at = self.span().start;
+                let argument =
+                    if self.takes_symbol("*") { self.node(at, Expr::Star) } else { self.expression()? };
+                arguments.push(argument);
+                if !self.takes_symbol(",") {
+                    break;
+                }
+            }
+            self.expect_symbol(")", "behind the arguments")?;
+        }
+        Ok(self.node(start, Expr::Call { function: function.to_ascii_lowercase(), distinct, arguments }))
+    }
+}
+
+/// Conjunctions within conjunctions become one, and alternatives within alternatives.
+fn flattened(parts: Vec<Node>, join: fn(Vec<Node>) -> Expr) -> Vec<Node> {
+    let joins_all = matches!(join(Vec::new()), Expr::And(_));
+    let mut flat = Vec::with_capacity(parts.len());
+    for part in parts {
+        match *part.value {
+            Expr::And(inner) if joins_all => flat.extend(inner),
+            Expr::Or(inner) if !joins_all => flat.extend(inner),
+            value => flat.push(Spanned::new(Box::new(value), part.span)),
+        }
+    }
+    flat
+}

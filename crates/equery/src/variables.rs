@@ -1,0 +1,101 @@
+//! Values with names: `let` and `--set`.
+
+use crate::ast::{Definition, Expr, Node};
+use crate::constant::Constant;
+use crate::diagnostic::Diagnostics;
+use crate::fields;
+use crate::lexer::{Token, tokens};
+use crate::literal::Literal;
+use crate::names::is_identifier;
+use std::collections::HashMap;
+
+/// What stands in the place of a name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Meaning {
+    Constant(Constant),
+    /// A text without quotes.
+    Bare(String),
+}
+
+/// All variables by name.
+#[derive(Debug, Default)]
+pub(crate) struct Variables(HashMap<String, Meaning>);
+
+impl Variables {
+    /// Those of the text, and those set from outside, which win.
+    pub(crate) fn new(
+        definitions: &[Definition],
+        set: &[(String, String)],
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> Self {
+        let mut variables = Self::default();
+        for Definition { name, value } in definitions {
+            if variables.0.contains_key(&name.value) {
+                let message = format!("'{}' is defined for the second time", name.value);
+                diagnostics.error_with_help(
+                    "duplicate_variable",
+                    &name.span,
+                    message,
+                    "remove one of the definitions",
+                );
+            } else if fields::find(&name.value).is_some() {
+                let message = format!("'{}' is a field and cannot be a variable", name.value);
+                diagnostics.error_with_help("variable_is_field", &name.span, message, "choose another name");
+            } else {
+                let meaning = variables.meaning(value, diagnostics);
+                variables.0.insert(name.value.clone(), meaning);
+            }
+        }
+        for (name, value) in set {
+            if !is_identifier(name) || fields::find(name).is_some() {
+                let message = format!("--set {name}={value}: '{name}' cannot be the name of a variable");
+                diagnostics.error_with_help("variable_name", &(0..0), message, "choose another name");
+            } else {
+                variables.0.insert(name.clone(), of_text(value));
+            }
+        }
+        variables
+    }
+
+    fn meaning(&self, value: &Node, diagnostics: &mut Diagnostics<'_>) -> Meaning {
+        match &*value.value {
+            Expr::Literal(literal) => Meaning::Constant(Constant::new(literal.clone())),
+            Expr::Name(name) => self.0.get(name).cloned().unwrap_or_else(|| Meaning::Bare(name.clone())),
+            Expr::Negative(of) => match &*of.value {
+                Expr::Literal(literal) => {
+                    Meaning::Constant(Constant { literal: literal.clone(), is_negative: true })
+                }
+                _ => Self::no_value(value, diagnostics),
+            },
+            _ => Self::no_value(value, diagnostics),
+        }
+    }
+
+    fn no_value(value: &Node, diagnostics: &mut Diagnostics<'_>) -> Meaning {
+        diagnostics.error(
+            "variable_value",
+            &value.span,
+            "the value of a variable is a literal, such as 10K or 10.0.0.1",
+        );
+        Meaning::Bare(value.value.to_string())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Meaning> {
+        self.0.get(name)
+    }
+}
+
+/// One literal, with or without a sign, or a text.
+fn of_text(text: &str) -> Meaning {
+    let mut ignored = Diagnostics::new(text);
+    let tokens = tokens(text, &mut ignored);
+    let tokens: Vec<_> = tokens.iter().map(|placed| &placed.token).collect();
+    match (ignored.errors(), &tokens[..]) {
+        (0, [Token::Literal(literal), Token::End]) => Meaning::Constant(Constant::new(literal.clone())),
+        (0, [Token::Symbol("-"), Token::Literal(literal), Token::End]) => {
+            Meaning::Constant(Constant { literal: literal.clone(), is_negative: true })
+        }
+        (0, [Token::Word(word), Token::End]) => Meaning::Bare((*word).to_owned()),
+        _ => Meaning::Constant(Constant::new(Literal::Text(text.to_owned()))),
+    }
+}

@@ -1,0 +1,67 @@
+//! The values that weigh most, and what all others weigh.
+
+use super::Value;
+use crate::integer;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value as Json};
+
+/// The values of a field that weigh most, the heaviest first. JSON: `{"top": [{"value", "weight"}, …], "rest": {"values", "weight"}}`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heaviest {
+    /// Each value with its weight.
+    pub values: Vec<(Value, u64)>,
+    /// The number of all other values.
+    pub rest_values: u64,
+    /// Their weight.
+    pub rest_weight: u64,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    value: &'a Value,
+    #[serde(with = "integer")]
+    weight: u64,
+}
+
+#[derive(Serialize)]
+struct Others {
+    #[serde(with = "integer")]
+    values: u64,
+    #[serde(with = "integer")]
+    weight: u64,
+}
+
+impl Serialize for Heaviest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let top: Vec<_> =
+            self.values.iter().map(|(value, weight)| Entry { value, weight: *weight }).collect();
+        let mut object = serializer.serialize_struct("Heaviest", 2)?;
+        object.serialize_field("top", &top)?;
+        object.serialize_field("rest", &Others { values: self.rest_values, weight: self.rest_weight })?;
+        object.end()
+    }
+}
+
+impl Heaviest {
+    /// Reads the members of an object. Texts that are numbers, addresses or prefixes are read as these.
+    pub(crate) fn from_json(members: &Map<String, Json>) -> Option<Self> {
+        let rest = members.get("rest")?.as_object()?;
+        let entries = members.get("top")?.as_array()?.iter().map(|entry| {
+            let entry = entry.as_object()?;
+            Some((Value::guess(entry.get("value")?)?, integer_of(entry.get("weight")?)?))
+        });
+        Some(Self {
+            values: entries.collect::<Option<_>>()?,
+            rest_values: integer_of(rest.get("values")?)?,
+            rest_weight: integer_of(rest.get("weight")?)?,
+        })
+    }
+}
+
+fn integer_of(json: &Json) -> Option<u64> {
+    match json {
+        Json::String(text) => text.parse().ok(),
+        number => number.as_u64(),
+    }
+}

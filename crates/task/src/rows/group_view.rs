@@ -1,0 +1,116 @@
+//! One group of a query's state, as its answer sees it.
+
+use super::aggregate::{Kind, PlannedAggregate, distinct};
+use super::group_value::Group;
+use super::grouping::{PlannedGrouping, own_name};
+use super::keyed::{OF_V6, flow_key, lesser};
+use super::member::{column_value, conversation, key_value};
+use super::plan::Plan;
+use super::program::Type;
+use super::scalar::Scalar;
+use super::update::Collections;
+use super::weights::Entropies;
+use flow::NULL;
+use packet::{Key, KeySpec, KeyV4, KeyV6, MaskedKey};
+use report::Value;
+
+/// What all groups of a query's state have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) plan: &'a Plan,
+    /// What is kept of groups outside their states; `None` where these tell all.
+    pub(crate) collections: Option<&'a Collections>,
+    pub(crate) entropies: Option<&'a Entropies>,
+    /// The time watched.
+    pub(crate) seconds: Option<f64>,
+}
+
+impl<'a> Setting<'a> {
+    /// For the order of groups that is not by a rate.
+    pub(crate) fn of_order(plan: &'a Plan) -> Self {
+        Self { plan, collections: None, entropies: None, seconds: None }
+    }
+}
+
+/// A group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupView<'a> {
+    pub(crate) setting: Setting<'a>,
+    pub(crate) number: u64,
+    /// The words of its key.
+    pub(crate) words: &'a [u64],
+    pub(crate) state: &'a [u64],
+}
+
+impl GroupView<'_> {
+    /// The flow that the group is, without its direction.
+    pub(crate) fn conversation(&self) -> String {
+        let key = match self.number & OF_V6 == 0 {
+            true => lesser(KeyV4::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
+            false => lesser(KeyV6::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
+        };
+        conversation(&key)
+    }
+}
+
+impl Group for GroupView<'_> {
+    fn aggregate(&self, number: usize) -> Scalar {
+        let Setting { plan, collections, entropies, .. } = self.setting;
+        let PlannedAggregate { kind, at } = &plan.aggregates[number];
+        let state = &self.state[*at..];
+        match (kind, collections) {
+            (Kind::Distinct(set, _), Some(collections)) if state[1] != 0 => {
+                distinct(state[0], state[1], collections.sets[*set].beyond(self.number))
+            }
+            (Kind::Weights(..), _) => {
+                entropies.map_or(Scalar::Null, |entropies| entropies.of(number, self.number, state[0]))
+            }
+            _ => kind.value(state),
+        }
+    }
+
+    fn quantile(&self, number: usize, share: f64) -> Scalar {
+        let Setting { plan, collections, .. } = self.setting;
+        let PlannedAggregate { kind, at } = &plan.aggregates[number];
+        match (kind, collections) {
+            (Kind::Samples(list, _, of), Some(collections)) => {
+                collections.lists[*list].quantile(self.number, share, *of, self.state[*at])
+            }
+            _ => Scalar::Null,
+        }
+    }
+
+    fn member(&self, number: usize) -> Value {
+        let plan = self.setting.plan;
+        let field = &plan.fields[number];
+        let PlannedGrouping::Parts(parts) = &plan.grouping else {
+            // A row is a group: its key is the flow's.
+            let key = flow_key(self.number, self.words, &plan.key);
+            return key_value(&key, &own_name(&field.field), field, &plan.key);
+        };
+        let spec = parts.spec();
+        let key = || flow_key(self.number, self.words, &spec);
+        match own_name(&field.field).as_str() {
+            "addr" => key_value(&key(), "src_addr", field, &plan.key),
+            "port" => key_value(&key(), "src_port", field, &plan.key),
+            "conversation" => Value::Text(conversation(&key())),
+            "node_id" => Value::Text(plan.node.clone()),
+            name if super::grouping::KEY_MEMBERS.contains(&name) => key_value(&key(), name, field, &plan.key),
+            name => {
+                let is_extra = |field: &&crate::query::GroupField| super::grouping::is_extra(field);
+                let before = plan.fields[..number].iter().filter(is_extra).count();
+                let is_v6 = self.number & OF_V6 != 0 && spec.has_addresses();
+                let words = if is_v6 { KeyV6::WORDS } else { KeyV4::WORDS };
+                let names = match plan.extra_types.get(before) {
+                    Some(Type::Name(names)) => Some(*names),
+                    _ => None,
+                };
+                column_value(name, names, self.words.get(words + before).copied().unwrap_or(NULL))
+            }
+        }
+    }
+
+    fn seconds(&self) -> Option<f64> {
+        self.setting.seconds
+    }
+}

@@ -1,0 +1,51 @@
+//! Grouped fields and counted values as they are printed.
+
+use super::plan::prefix_lengths;
+use super::program::Names;
+use crate::query::GroupField;
+use flow::{Field, FlowKey, NULL};
+use packet::KeySpec;
+use report::Value;
+use std::net::IpAddr;
+
+/// A member of the flow key, by its name in keys.
+pub(crate) fn key_value(key: &FlowKey, name: &str, field: &GroupField, of: &KeySpec) -> Value {
+    let value = Value::of_key(key, name).unwrap_or_default();
+    match (value, prefix_lengths(field, name, of)) {
+        (Value::Address(address), Some([v4, v6])) => {
+            Value::Prefix { address, length: if address.is_ipv4() { v4 } else { v6 } }
+        }
+        (value, _) => value,
+    }
+}
+
+/// `192.0.2.1:443 <-> 198.51.100.7:50000 tcp`: the lesser endpoint first.
+pub(crate) fn conversation(key: &FlowKey) -> String {
+    let end = |address: Option<IpAddr>, port: Option<u16>| match (address, port) {
+        (Some(IpAddr::V6(address)), Some(port)) => format!("[{address}]:{port}"),
+        (Some(address), Some(port)) => format!("{address}:{port}"),
+        _ => String::new(),
+    };
+    let protocol = key.protocol.map(flow::protocol_name).unwrap_or_default();
+    format!("{} <-> {} {protocol}", end(key.src_addr, key.src_port), end(key.dst_addr, key.dst_port))
+}
+
+/// A value that is no member of the flow key.
+pub(crate) fn column_value(name: &str, names: Option<Names>, value: u64) -> Value {
+    if value == NULL {
+        return Value::Null;
+    }
+    match (names, Field::named(name).map(|field| field.value)) {
+        (Some(names), _) => Value::Text(names.name(value)),
+        (_, Some(flow::Value::Time(_))) => Value::Time(value),
+        (_, Some(flow::Value::Mac(_))) => mac(value),
+        _ => Value::Unsigned(value),
+    }
+}
+
+/// A MAC address, as six pairs of hexadecimal digits.
+pub(crate) fn mac(number: u64) -> Value {
+    let bytes = number.to_be_bytes();
+    let parts: Vec<_> = bytes[2..].iter().map(|byte| format!("{byte:02x}")).collect();
+    Value::Text(parts.join(":"))
+}

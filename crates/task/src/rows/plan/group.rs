@@ -1,0 +1,345 @@
+//! Columns, conditions and orders of groups.
+
+use super::super::program::Network;
+use super::super::scalar::Scalar;
+use super::{
+    GroupCondition, GroupValue, ItemValue, KEY_MEMBERS, Names, OrderBy, PlannedItem, PlannedOrder, Planner,
+    Refusal, Type, own_name,
+};
+use crate::query::{
+    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query, Weight,
+};
+use crate::rows::aggregate::Kind;
+use flow::{Aggregation, DerivedField, Field};
+use packet::KeySpec;
+use report::{Column, ColumnKind};
+
+/// A value of groups, and what is known of it.
+struct Typed {
+    value: GroupValue,
+    kind: ColumnKind,
+    unit: &'static str,
+}
+
+impl Planner<'_> {
+    /// A column of the answer.
+    pub(super) fn item(&mut self, item: &Item) -> Result<PlannedItem, Refusal> {
+        let column = |kind, unit| Column::new(item.name.clone(), kind, unit);
+        let known = match &item.value {
+            Expression::Field(field) => Field::named(field),
+            _ => None,
+        };
+        match &item.value {
+            Expression::Field(field) if own_name(field) == "node_id" => {
+                Ok(PlannedItem { column: column(ColumnKind::Text, ""), value: ItemValue::Node })
+            }
+            Expression::Field(field)
+                if own_name(field) == "conversation" && *self.grouping == Grouping::Flows =>
+            {
+                KEY_MEMBERS.iter().try_for_each(|member| self.site.needs(member))?;
+                Ok(PlannedItem { column: column(ColumnKind::Text, ""), value: ItemValue::Conversation })
+            }
+            Expression::Field(field) if self.member(field).is_some() => {
+                let number = self.member(field).unwrap_or_default();
+                let of = column_of(&self.fields[number], &self.site.key);
+                Ok(PlannedItem {
+                    column: Column { name: item.name.clone(), ..of },
+                    value: ItemValue::Member(number),
+                })
+            }
+            Expression::Field(field)
+                if matches!(known.map(|known| known.value), Some(flow::Value::Mac(_))) =>
+            {
+                let value = self.own(field)?.value;
+                Ok(PlannedItem { column: column(ColumnKind::Text, ""), value: ItemValue::Mac(value) })
+            }
+            Expression::Aggregate(top @ Aggregate::Top(most, of, weight)) => {
+                let aggregate = self.aggregate(top)?;
+                let unit = match weight {
+                    Weight::Rows => "flows",
+                    Weight::Sum(field) => Field::named(field).map_or("", |field| field.unit),
+                };
+                let value = ItemValue::Top { aggregate, most: *most, of: of.clone() };
+                Ok(PlannedItem { column: column(ColumnKind::Heaviest, unit), value })
+            }
+            other => {
+                let Typed { value, kind, unit } = self.value(other)?;
+                let names = self.names(&value);
+                Ok(match names {
+                    Some(names) => PlannedItem {
+                        column: column(ColumnKind::Text, ""),
+                        value: ItemValue::Name(value, names),
+                    },
+                    None => PlannedItem { column: column(kind, unit), value: ItemValue::Number(value) },
+                })
+            }
+        }
+    }
+
+    /// The names whose numbers a value is.
+    fn names(&self, value: &GroupValue) -> Option<Names> {
+        let GroupValue::Aggregate(number) = value else { return None };
+        match self.aggregates[*number].kind {
+            Kind::Least(_, Type::Name(names)) => Some(names),
+            _ => None,
+        }
+    }
+
+    /// The number of a grouped field.
+    fn member(&self, field: &str) -> Option<usize> {
+        let name = own_name(field);
+        self.fields.iter().position(|known| own_name(&known.field) == name)
+    }
+
+    /// A field of the group's only row: the least of its values.
+    fn own(&mut self, field: &str) -> Result<Typed, Refusal> {
+        if *self.grouping != Grouping::Flows {
+            return Err(Refusal::NotGrouped { field: field.to_owned() });
+        }
+        let node = self.program.field(field, self.site)?;
+        let of = self.program.type_of(node);
+        let (kind, unit) = match (Field::named(field), DerivedField::named(field)) {
+            (Some(field), _) => (kind_of_field(field), field.unit),
+            (_, Some(derived)) if of == Type::Float => (ColumnKind::Float, derived.unit),
+            (_, derived) => (ColumnKind::Unsigned, derived.map_or("", |derived| derived.unit)),
+        };
+        let unit = if kind == ColumnKind::Time { "" } else { unit };
+        Ok(Typed { value: GroupValue::Aggregate(self.keep(Kind::Least(node, of))), kind, unit })
+    }
+
+    fn value(&mut self, expression: &Expression) -> Result<Typed, Refusal> {
+        Ok(match expression {
+            Expression::Integer(number) => Typed {
+                value: GroupValue::Constant(Scalar::Integer((*number).into())),
+                kind: ColumnKind::Signed,
+                unit: "",
+            },
+            Expression::Float(number) => Typed {
+                value: GroupValue::Constant(Scalar::float(*number)),
+                kind: ColumnKind::Float,
+                unit: "",
+            },
+            Expression::Text(text) => {
+                return Err(Refusal::Misplaced { what: format!("the text '{text}'") });
+            }
+            Expression::Field(field) => match self.member(field) {
+                Some(number) => {
+                    let column = column_of(&self.fields[number], &self.site.key);
+                    match column.kind {
+                        ColumnKind::Unsigned | ColumnKind::Time => Typed {
+                            value: GroupValue::Member(number),
+                            kind: column.kind,
+                            unit: Field::named(field).map_or("", |field| field.unit),
+                        },
+                        _ => return Err(Refusal::WrongType { field: field.clone() }),
+                    }
+                }
+                None => self.own(field)?,
+            },
+            Expression::Arithmetic(left, operator, right) => {
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                let is_float =
+                    *operator == Operator::Divide || [left.kind, right.kind].contains(&ColumnKind::Float);
+                let unit = match operator {
+                    Operator::Add | Operator::Subtract if left.unit == right.unit => left.unit,
+                    Operator::Multiply | Operator::Divide if right.unit.is_empty() => left.unit,
+                    Operator::Multiply if left.unit.is_empty() => right.unit,
+                    _ => "",
+                };
+                Typed {
+                    value: GroupValue::Arithmetic(Box::new(left.value), *operator, Box::new(right.value)),
+                    kind: if is_float { ColumnKind::Float } else { ColumnKind::Signed },
+                    unit,
+                }
+            }
+            Expression::Aggregate(Aggregate::Top(..)) => {
+                return Err(Refusal::Misplaced {
+                    what: "top(…), which is a column of its own,".to_owned()
+                });
+            }
+            Expression::Aggregate(aggregate) => {
+                let number = self.aggregate(aggregate)?;
+                let (kind, unit) = self.type_of(aggregate, number);
+                let value = match aggregate {
+                    Aggregate::Rate(_) => GroupValue::Rate(number),
+                    _ => GroupValue::Aggregate(number),
+                };
+                // Of one list of values there may be several quantiles, of one set both entropy and the heaviest.
+                let value = match aggregate {
+                    Aggregate::Quantile(_, share) => GroupValue::Quantile(number, *share),
+                    _ => value,
+                };
+                Typed { value, kind, unit }
+            }
+        })
+    }
+
+    /// The type of an aggregate's values.
+    fn type_of(&self, aggregate: &Aggregate, number: usize) -> (ColumnKind, &'static str) {
+        let unit = |of: &Expression| match of {
+            Expression::Field(field) => {
+                let known = Field::named(field).map(|field| field.unit);
+                known.or_else(|| DerivedField::named(field).map(|field| field.unit)).unwrap_or("")
+            }
+            _ => "",
+        };
+        let of_values = |of: Type| match of {
+            Type::Signed => ColumnKind::Signed,
+            Type::Float => ColumnKind::Float,
+            _ => ColumnKind::Unsigned,
+        };
+        let is_time = |of: &Expression| {
+            matches!(of, Expression::Field(field)
+                if Field::named(field).is_some_and(|field| matches!(field.value, flow::Value::Time(_))))
+        };
+        match (aggregate, &self.aggregates[number].kind) {
+            (Aggregate::Count, _) => (ColumnKind::Unsigned, "flows"),
+            (Aggregate::CountDistinct(_), _) => (ColumnKind::Unsigned, ""),
+            (Aggregate::MeanRoundTrip, _) => (ColumnKind::Unsigned, "ns"),
+            (Aggregate::Entropy(..), _) => (ColumnKind::Float, "bits"),
+            (Aggregate::Mean(of) | Aggregate::Deviation(of), _) => (ColumnKind::Float, unit(of)),
+            (Aggregate::Rate(of), _) => (ColumnKind::Float, per_second(unit(of))),
+            (Aggregate::Min(of) | Aggregate::Max(of) | Aggregate::Quantile(of, _), _) if is_time(of) => {
+                (ColumnKind::Time, "")
+            }
+            (
+                Aggregate::Sum(of) | Aggregate::Min(of) | Aggregate::Max(of) | Aggregate::Quantile(of, _),
+                Kind::Sum(_, values)
+                | Kind::Least(_, values)
+                | Kind::Greatest(_, values)
+                | Kind::Samples(_, _, values),
+            ) => (of_values(*values), unit(of)),
+            _ => (ColumnKind::Float, ""),
+        }
+    }
+
+    /// A condition on groups.
+    pub(super) fn condition(&mut self, condition: &Condition) -> Result<GroupCondition, Refusal> {
+        let mut all = |parts: &[Condition]| -> Result<Vec<_>, Refusal> {
+            parts.iter().map(|part| self.condition(part)).collect()
+        };
+        Ok(match condition {
+            Condition::And(parts) => GroupCondition::And(all(parts)?),
+            Condition::Or(parts) => GroupCondition::Or(all(parts)?),
+            Condition::Not(part) => GroupCondition::Not(Box::new(self.condition(part)?)),
+            Condition::Compare(Expression::Field(field), comparison, Expression::Text(text)) => {
+                let is_text = GroupCondition::IsText(self.grouped(field)?, vec![text.clone()]);
+                match comparison {
+                    Comparison::Equal => is_text,
+                    Comparison::NotEqual => GroupCondition::Not(Box::new(is_text)),
+                    _ => return Err(Refusal::WrongType { field: field.clone() }),
+                }
+            }
+            Condition::Compare(left, comparison, right) => {
+                GroupCondition::Compare(self.value(left)?.value, *comparison, self.value(right)?.value)
+            }
+            Condition::In(Expression::Field(field), list)
+                if list.iter().any(|value| matches!(value, Expression::Text(_))) =>
+            {
+                let texts = list.iter().filter_map(|value| match value {
+                    Expression::Text(text) => Some(text.clone()),
+                    _ => None,
+                });
+                GroupCondition::IsText(self.grouped(field)?, texts.collect())
+            }
+            Condition::In(value, list) => {
+                let value = self.value(value)?.value;
+                let equal = |of: &Expression| {
+                    let of = self.value(of)?.value;
+                    Ok(GroupCondition::Compare(value.clone(), Comparison::Equal, of))
+                };
+                GroupCondition::Or(list.iter().map(equal).collect::<Result<_, Refusal>>()?)
+            }
+            Condition::InPrefixes(field, prefixes) => {
+                let networks = prefixes.iter().copied().map(Network::new).collect();
+                GroupCondition::InNetworks(self.grouped(field)?, networks)
+            }
+            Condition::IsNull(Expression::Field(field)) if self.member(field).is_some() => {
+                GroupCondition::IsMemberNull(self.grouped(field)?)
+            }
+            Condition::IsNull(value) => GroupCondition::IsNull(self.value(value)?.value),
+            Condition::Like(field, _) => return Err(Refusal::WrongType { field: field.clone() }),
+        })
+    }
+
+    fn grouped(&self, field: &str) -> Result<usize, Refusal> {
+        self.member(field).ok_or_else(|| Refusal::NotGrouped { field: field.to_owned() })
+    }
+
+    /// What groups are ordered by.
+    pub(super) fn orders(&mut self, query: &Query) -> Result<Vec<PlannedOrder>, Refusal> {
+        if query.order.is_empty() {
+            let first = query.columns.iter().find(|item| self.is_largest_first(&item.value));
+            let value = first.map(|item| self.value(&item.value)).transpose()?;
+            return Ok(value
+                .into_iter()
+                .map(|typed| PlannedOrder { by: OrderBy::Number(typed.value), descending: true })
+                .collect());
+        }
+        let mut orders = Vec::new();
+        for order in &query.order {
+            if let Expression::Field(field) = &order.by
+                && let Some(number) = self.member(field)
+            {
+                orders.push(PlannedOrder { by: OrderBy::Member(number), descending: order.descending });
+                continue;
+            }
+            let by = OrderBy::Number(self.value(&order.by)?.value);
+            orders.push(PlannedOrder { by, descending: order.descending });
+        }
+        Ok(orders)
+    }
+
+    /// Whether the largest of a column's values are the first where no order is requested: of aggregates, and of flows' counters.
+    fn is_largest_first(&self, value: &Expression) -> bool {
+        match value {
+            Expression::Aggregate(aggregate) => !matches!(aggregate, Aggregate::Top(..)),
+            Expression::Arithmetic(left, _, right) => {
+                self.is_largest_first(left) || self.is_largest_first(right)
+            }
+            Expression::Field(field) if *self.grouping == Grouping::Flows => {
+                Field::named(field).is_some_and(|field| field.aggregation == Aggregation::Sum)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn kind_of_field(field: &Field) -> ColumnKind {
+    Column::of_field(field).kind
+}
+
+/// The unit of a rate.
+fn per_second(unit: &str) -> &'static str {
+    match unit {
+        "bytes" => "bytes/s",
+        "packets" => "packets/s",
+        "segments" => "segments/s",
+        "holes" => "holes/s",
+        "ns" => "ns/s",
+        _ => "1/s",
+    }
+}
+
+/// The column of a grouped field.
+fn column_of(field: &GroupField, key: &KeySpec) -> Column {
+    let name = own_name(&field.field);
+    let known = match name.as_str() {
+        "addr" => "src_addr",
+        "port" => "src_port",
+        other => other,
+    };
+    let Some(of) = Field::named(known) else { return Column::new(name, ColumnKind::Text, "") };
+    let mut column = Column::of_field(of);
+    if column.kind == ColumnKind::Address && prefix_lengths(field, known, key).is_some() {
+        column.kind = ColumnKind::Prefix;
+    }
+    column
+}
+
+/// The lengths that a grouped address is cut to, by the query or by the run's keys; `None` for whole ones.
+pub(crate) fn prefix_lengths(field: &GroupField, member: &str, key: &KeySpec) -> Option<[u8; 2]> {
+    let of_key = key.prefix_lengths(member)?;
+    let lengths = field.prefix.map_or(of_key, |[v4, v6]| [v4.min(of_key[0]), v6.min(of_key[1])]);
+    (lengths != [32, 128]).then_some(lengths)
+}

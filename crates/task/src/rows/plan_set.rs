@@ -1,0 +1,79 @@
+//! Plans that read the same rows, and what they compute of these together.
+
+use super::answer::Covered;
+use super::batch::Batch;
+use super::evaluate::Evaluation;
+use super::plan::Plan;
+use super::program::Program;
+use super::refusal::Refusal;
+use super::site::Site;
+use super::state::QueryState;
+use crate::query::Query;
+use flow::RowValue;
+use packet::MaskedKey;
+use report::Answer;
+
+/// Plans of queries, in their order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlanSet {
+    pub(crate) program: Program,
+    pub(crate) plans: Vec<Plan>,
+    /// Columns of rows that they read.
+    pub(crate) columns: Vec<RowValue>,
+}
+
+impl PlanSet {
+    /// Plans queries. Refusals are added to the others, each with the name of its query.
+    pub(crate) fn new<'a>(
+        queries: impl Iterator<Item = &'a Query>,
+        site: &Site,
+        refusals: &mut Vec<(String, Refusal)>,
+    ) -> Self {
+        let mut set = Self::default();
+        for query in queries {
+            match Plan::new(query, site, &mut set.program) {
+                Ok(plan) => set.plans.push(plan),
+                Err(all) => refusals.extend(all.into_iter().map(|refusal| (query.name.clone(), refusal))),
+            }
+        }
+        set.columns = set.program.columns().collect();
+        set.columns.sort_unstable_by_key(|column| *column as u8);
+        set.columns.dedup();
+        set
+    }
+
+    /// Empty states.
+    pub(crate) fn states(&self, site: &Site) -> Vec<QueryState> {
+        self.plans.iter().map(|plan| QueryState::new(plan, site)).collect()
+    }
+
+    /// Adds a batch to the states of those plans that `takes` names.
+    pub(crate) fn add<K: MaskedKey>(
+        &self,
+        states: &mut [QueryState],
+        batch: &Batch<K>,
+        takes: impl Fn(&Plan) -> bool,
+    ) {
+        if batch.len() == 0 {
+            return;
+        }
+        let mut evaluation = Evaluation::new(&self.program, batch);
+        for (state, plan) in states.iter_mut().zip(&self.plans).filter(|(_, plan)| takes(plan)) {
+            state.add(plan, &mut evaluation);
+        }
+    }
+
+    /// The answers of all plans.
+    pub(crate) fn answers(&self, states: &mut [QueryState], covered: Covered<'_>) -> Vec<Answer> {
+        let answer = |(state, plan): (&mut QueryState, _)| state.answer(plan, &self.program, covered);
+        states.iter_mut().zip(&self.plans).map(answer).collect()
+    }
+
+    /// An answer of each plan without rows.
+    pub(crate) fn empty_answers(&self) -> impl Iterator<Item = Answer> + '_ {
+        self.plans.iter().map(|plan| {
+            let columns = plan.items.iter().map(|item| item.column.clone()).collect();
+            Answer::new(plan.query.name.clone(), None, columns, Vec::new())
+        })
+    }
+}

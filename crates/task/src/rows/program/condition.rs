@@ -1,0 +1,280 @@
+//! Conditions on rows.
+
+use super::{BOTH, Constant, Network, Node, NodeId, Program, Type};
+use crate::query::{Comparison, Condition, Expression};
+use crate::rows::grouping::KEY_MEMBERS;
+use crate::rows::refusal::Refusal;
+use crate::rows::site::Site;
+
+/// A comparison with the sides of a field that is of either end.
+const ENDS_OF_PORT: [&str; 2] = ["src_port", "dst_port"];
+
+impl Program {
+    /// A condition on rows.
+    pub(crate) fn condition(&mut self, condition: &Condition, site: &Site) -> Result<NodeId, Refusal> {
+        Ok(match condition {
+            Condition::And(parts) => {
+                let parts = self.conditions(parts, site)?;
+                self.join(parts, true)
+            }
+            Condition::Or(parts) => {
+                let parts = self.conditions(parts, site)?;
+                self.join(parts, false)
+            }
+            Condition::Not(part) => {
+                let part = self.condition(part, site)?;
+                self.add(Node::Not(part), Type::Boolean)
+            }
+            Condition::Compare(left, comparison, right) => self.comparison(left, *comparison, right, site)?,
+            Condition::InPrefixes(field, prefixes) => {
+                let sides = sides(field).ok_or_else(|| Refusal::WrongType { field: field.clone() })?;
+                need_addresses(sides, site)?;
+                let networks = prefixes.iter().copied().map(Network::new).collect();
+                self.add(Node::InNetworks(sides, networks), Type::Boolean)
+            }
+            Condition::In(value, list) => self.is_in(value, list, site)?,
+            Condition::Like(field, pattern) if is_conversation(field) => {
+                self.conversation(vec![pattern.clone()], site)?
+            }
+            Condition::Like(field, pattern) => {
+                let field = self.field(field, site)?;
+                self.named(field, |name| is_like(name, pattern))?
+            }
+            Condition::IsNull(Expression::Field(field)) if sides(field).is_some() => {
+                need_addresses(sides(field).unwrap_or(BOTH), site)?;
+                self.constant(Constant::Boolean(false))
+            }
+            Condition::IsNull(value) => {
+                let value = self.expression(value, site)?;
+                self.add(Node::IsNull(value), Type::Boolean)
+            }
+        })
+    }
+
+    fn conditions(&mut self, parts: &[Condition], site: &Site) -> Result<Vec<NodeId>, Refusal> {
+        parts.iter().map(|part| self.condition(part, site)).collect()
+    }
+
+    /// All conditions, or any of them.
+    fn join(&mut self, parts: Vec<NodeId>, are_all: bool) -> NodeId {
+        match parts[..] {
+            [] => self.constant(Constant::Boolean(are_all)),
+            [one] => one,
+            _ if are_all => self.add(Node::And(parts), Type::Boolean),
+            _ => self.add(Node::Or(parts), Type::Boolean),
+        }
+    }
+
+    fn comparison(
+        &mut self,
+        left: &Expression,
+        comparison: Comparison,
+        right: &Expression,
+        site: &Site,
+    ) -> Result<NodeId, Refusal> {
+        use Comparison::{Equal, NotEqual};
+        if let (Expression::Field(one), Expression::Field(other)) = (left, right)
+            && let (Some(one_side), Some(other_side)) = (sides(one), sides(other))
+        {
+            need_addresses(BOTH, site)?;
+            let same = match one_side == other_side || one_side.len() + other_side.len() > 2 {
+                true => self.constant(Constant::Boolean(true)),
+                false => self.add(Node::SameAddress, Type::Boolean),
+            };
+            return match comparison {
+                Equal => Ok(same),
+                NotEqual => Ok(self.add(Node::Not(same), Type::Boolean)),
+                _ => Err(Refusal::WrongType { field: one.clone() }),
+            };
+        }
+        if let (Expression::Field(field), Expression::Text(text)) = (left, right)
+            && is_conversation(field)
+        {
+            let is_same = self.conversation(vec![literally(text)], site)?;
+            return match comparison {
+                Equal => Ok(is_same),
+                NotEqual => Ok(self.add(Node::Not(is_same), Type::Boolean)),
+                _ => Err(Refusal::WrongType { field: field.clone() }),
+            };
+        }
+        if let (Expression::Field(field), Expression::Text(text)) = (left, right) {
+            let node = self.field(field, site)?;
+            let is_same = self.named(node, |name| name.eq_ignore_ascii_case(text))?;
+            return match comparison {
+                Equal => Ok(is_same),
+                NotEqual => Ok(self.add(Node::Not(is_same), Type::Boolean)),
+                _ => Err(Refusal::WrongType { field: field.clone() }),
+            };
+        }
+        self.each_end([left, right], |program, [left, right]| {
+            let [left, right] = [program.operand(left, site)?, program.operand(right, site)?];
+            let types = [program.type_of(left), program.type_of(right)];
+            match types.iter().any(|of| matches!(of, Type::Name(_) | Type::Boolean)) {
+                false => Ok(program.compare(left, comparison, right)),
+                true => Err(Refusal::Misplaced { what: "a comparison of a name with a number".to_owned() }),
+            }
+        })
+    }
+
+    /// An operand of a comparison: a number, or a time or MAC address, which are numbers too.
+    fn operand(&mut self, expression: &Expression, site: &Site) -> Result<NodeId, Refusal> {
+        match expression {
+            Expression::Field(field) => self.field(field, site),
+            other => self.number(other, site),
+        }
+    }
+
+    fn is_in(&mut self, value: &Expression, list: &[Expression], site: &Site) -> Result<NodeId, Refusal> {
+        let texts: Option<Vec<&str>> = list
+            .iter()
+            .map(|value| if let Expression::Text(text) = value { Some(text.as_str()) } else { None })
+            .collect();
+        match texts {
+            Some(texts) if matches!(value, Expression::Field(field) if is_conversation(field)) => {
+                self.conversation(texts.into_iter().map(literally).collect(), site)
+            }
+            Some(texts) if !texts.is_empty() => {
+                let value = self.expression(value, site)?;
+                self.named(value, |name| texts.iter().any(|text| name.eq_ignore_ascii_case(text)))
+            }
+            _ => self.each_end([value, value], |program, [value, _]| {
+                let node = program.operand(value, site)?;
+                let naturals: Option<Vec<u64>> = list.iter().map(natural).collect();
+                if let (Type::Unsigned, Some(mut naturals)) = (program.type_of(node), naturals) {
+                    naturals.sort_unstable();
+                    naturals.dedup();
+                    return Ok(program.add(Node::IsIn(node, naturals), Type::Boolean));
+                }
+                let mut equal = Vec::new();
+                for value in list {
+                    let value = program.number(value, site)?;
+                    equal.push(program.compare(node, Comparison::Equal, value));
+                }
+                Ok(program.join(equal, false))
+            }),
+        }
+    }
+
+    /// True where the flow without its direction matches one of the patterns.
+    fn conversation(&mut self, patterns: Vec<String>, site: &Site) -> Result<NodeId, Refusal> {
+        KEY_MEMBERS.iter().try_for_each(|member| site.needs(member))?;
+        Ok(self.add(Node::Conversation(patterns), Type::Boolean))
+    }
+
+    /// True where a name passes a test.
+    fn named(&mut self, node: NodeId, test: impl Fn(&str) -> bool) -> Result<NodeId, Refusal> {
+        let Type::Name(names) = self.type_of(node) else {
+            return Err(Refusal::Misplaced { what: "a text that is compared with a number".to_owned() });
+        };
+        Ok(self.add(Node::IsIn(node, names.numbers(test)), Type::Boolean))
+    }
+
+    /// A condition in which `port` may stand: for both ends then, of which one suffices.
+    fn each_end(
+        &mut self,
+        operands: [&Expression; 2],
+        mut condition: impl FnMut(&mut Self, [&Expression; 2]) -> Result<NodeId, Refusal>,
+    ) -> Result<NodeId, Refusal> {
+        if !operands.iter().any(|operand| has_port(operand)) {
+            return condition(self, operands);
+        }
+        let mut ends = Vec::new();
+        for end in ENDS_OF_PORT {
+            let [left, right] = operands.map(|operand| with_port(operand, end));
+            ends.push(condition(self, [&left, &right])?);
+        }
+        Ok(self.join(ends, false))
+    }
+}
+
+fn has_port(expression: &Expression) -> bool {
+    match expression {
+        Expression::Field(field) => field.eq_ignore_ascii_case("port"),
+        Expression::Arithmetic(left, _, right) => has_port(left) || has_port(right),
+        _ => false,
+    }
+}
+
+/// The expression with the port of one end in the place of `port`.
+fn with_port(expression: &Expression, end: &str) -> Expression {
+    match expression {
+        Expression::Field(field) if field.eq_ignore_ascii_case("port") => Expression::field(end),
+        Expression::Arithmetic(left, operator, right) => {
+            Expression::Arithmetic(Box::new(with_port(left, end)), *operator, Box::new(with_port(right, end)))
+        }
+        other => other.clone(),
+    }
+}
+
+fn natural(expression: &Expression) -> Option<u64> {
+    if let Expression::Integer(number) = expression { u64::try_from(*number).ok() } else { None }
+}
+
+/// The ends (source, destination) whose addresses a field has; `None` for a field that is no address.
+fn sides(field: &str) -> Option<&'static [usize]> {
+    match flow::usual_name(field).to_ascii_lowercase().as_str() {
+        "src_addr" => Some(&BOTH[..1]),
+        "dst_addr" => Some(&BOTH[1..]),
+        "addr" => Some(BOTH),
+        _ => None,
+    }
+}
+
+fn need_addresses(sides: &[usize], site: &Site) -> Result<(), Refusal> {
+    sides.iter().try_for_each(|side| site.needs(["src_addr", "dst_addr"][*side]))
+}
+
+fn is_conversation(field: &str) -> bool {
+    field.eq_ignore_ascii_case("conversation")
+}
+
+/// The pattern that this text alone matches: a conversation has no characters that patterns have.
+fn literally(text: &str) -> String {
+    if text.contains(['%', '_']) { String::new() } else { text.to_owned() }
+}
+
+/// SQL's `like`, with letters of either case equal.
+pub(crate) fn is_like(name: &str, pattern: &str) -> bool {
+    let (name, pattern): (Vec<char>, Vec<char>) =
+        (name.to_lowercase().chars().collect(), pattern.to_lowercase().chars().collect());
+    // The last `%`, and the text that it matches so far: a later `%` makes earlier ones final, so that the time is not exponential.
+    let (mut at, mut of, mut retry) = (0, 0, None);
+    while at < name.len() {
+        match pattern.get(of) {
+            Some('%') => {
+                retry = Some((of + 1, at));
+                of += 1;
+            }
+            Some(c) if *c == '_' || *c == name[at] => (at, of) = (at + 1, of + 1),
+            _ => {
+                let Some((after, begun)) = retry else { return false };
+                retry = Some((after, begun + 1));
+                (of, at) = (after, begun + 1);
+            }
+        }
+    }
+    pattern[of..].iter().all(|c| *c == '%')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn like_is_that_of_sql() {
+        let cases = [
+            ("https", "http%", true),
+            ("https", "HTTP_", true),
+            ("https", "http", false),
+            ("https", "%t%s", true),
+            ("https", "%", true),
+            ("", "%", true),
+            ("", "_", false),
+            ("http", "http_", false),
+            ("abcabd", "%ab_", true),
+        ];
+        for (name, pattern, expected) in cases {
+            assert_eq!(is_like(name, pattern), expected, "{name} like {pattern}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Values of groups: numbers that are null, exact, or between bounds.
+
+use crate::query::{Comparison, Operator};
+use report::Value;
+use std::cmp::Ordering;
+
+/// A value of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    Null,
+    Integer(i128),
+    Float(f64),
+    /// The truth is between the bounds.
+    Between {
+        value: f64,
+        lower: f64,
+        upper: f64,
+    },
+}
+
+impl Scalar {
+    /// A floating point number; null if it is none.
+    pub(crate) fn float(number: f64) -> Self {
+        if number.is_finite() { Self::Float(number) } else { Self::Null }
+    }
+
+    /// The most likely value; `None` if there is none.
+    pub(crate) fn likely(self) -> Option<f64> {
+        match self {
+            Self::Null => None,
+            Self::Integer(number) => Some(number as f64),
+            Self::Float(number) | Self::Between { value: number, .. } => Some(number),
+        }
+    }
+
+    /// The value and its bounds.
+    fn interval(self) -> Option<[f64; 3]> {
+        match self {
+            Self::Between { value, lower, upper } => Some([value, lower, upper]),
+            other => other.likely().map(|value| [value; 3]),
+        }
+    }
+
+    /// Arithmetic, by the rules of [`crate::query::Expression::Arithmetic`].
+    pub(crate) fn calculate(self, operator: Operator, other: Self) -> Self {
+        if let (Self::Integer(left), Self::Integer(right)) = (self, other) {
+            let integer = match operator {
+                Operator::Add => left.checked_add(right),
+                Operator::Subtract => left.checked_sub(right),
+                Operator::Multiply => left.checked_mul(right),
+                Operator::Divide if right == 0 => None,
+                Operator::Divide => return Self::float(left as f64 / right as f64),
+            };
+            let is_in_range = |number: &i128| i64::try_from(*number).is_ok();
+            return integer.filter(is_in_range).map_or(Self::Null, Self::Integer);
+        }
+        let (Some(left), Some(right)) = (self.interval(), other.interval()) else { return Self::Null };
+        let of = |left: f64, right: f64| match operator {
+            Operator::Add => left + right,
+            Operator::Subtract => left - right,
+            Operator::Multiply => left * right,
+            Operator::Divide => left / right,
+        };
+        // A divisor that may be 0 leaves nothing known.
+        if operator == Operator::Divide && (right[0] == 0.0 || right[1] <= 0.0 && right[2] >= 0.0) {
+            return Self::Null;
+        }
+        let value = of(left[0], right[0]);
+        if !matches!((self, other), (Self::Between { .. }, _) | (_, Self::Between { .. })) {
+            return Self::float(value);
+        }
+        let ends = [(1, 1), (1, 2), (2, 1), (2, 2)].map(|(one, other)| of(left[one], right[other]));
+        let lower = ends.iter().copied().fold(f64::INFINITY, f64::min);
+        let upper = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Self::Between { value, lower, upper }
+    }
+
+    /// The order of two values, of which an unknown one is the last in either direction.
+    pub(crate) fn order(self, other: Self, descending: bool) -> Ordering {
+        let by_value = match (self, other) {
+            (Self::Null, Self::Null) => return Ordering::Equal,
+            (Self::Null, _) => return Ordering::Greater,
+            (_, Self::Null) => return Ordering::Less,
+            (Self::Integer(one), Self::Integer(other)) => one.cmp(&other),
+            (one, other) => one.likely().unwrap_or(0.0).total_cmp(&other.likely().unwrap_or(0.0)),
+        };
+        if descending { by_value.reverse() } else { by_value }
+    }
+
+    /// Whether a comparison holds; `None` if that is not known.
+    pub(crate) fn compare(self, comparison: Comparison, other: Self) -> Option<bool> {
+        if let (Self::Integer(one), Self::Integer(other)) = (self, other) {
+            return Some(holds(comparison, one.cmp(&other)));
+        }
+        let ([_, low, high], [_, other_low, other_high]) = (self.interval()?, other.interval()?);
+        let below = high < other_low;
+        let above = low > other_high;
+        let equal = low == high && other_low == other_high && low == other_low;
+        let ordering = match (below, above, equal) {
+            (true, _, _) => Ordering::Less,
+            (_, true, _) => Ordering::Greater,
+            (_, _, true) => Ordering::Equal,
+            // They overlap: only "not less" and "not greater" may still be known.
+            _ => {
+                return match comparison {
+                    Comparison::LessOrEqual if high <= other_low => Some(true),
+                    Comparison::GreaterOrEqual if low >= other_high => Some(true),
+                    Comparison::Less if low >= other_high => Some(false),
+                    Comparison::Greater if high <= other_low => Some(false),
+                    _ => None,
+                };
+            }
+        };
+        Some(holds(comparison, ordering))
+    }
+}
+
+fn holds(comparison: Comparison, ordering: Ordering) -> bool {
+    match comparison {
+        Comparison::Equal => ordering.is_eq(),
+        Comparison::NotEqual => ordering.is_ne(),
+        Comparison::Less => ordering.is_lt(),
+        Comparison::LessOrEqual => ordering.is_le(),
+        Comparison::Greater => ordering.is_gt(),
+        Comparison::GreaterOrEqual => ordering.is_ge(),
+    }
+}
+
+/// As a column of unsigned integers, of signed ones, or of floating point numbers holds it.
+impl Scalar {
+    pub(crate) fn unsigned(self) -> Value {
+        match self {
+            Self::Integer(number) => u64::try_from(number).map_or(Value::Null, Value::Unsigned),
+            other => other.estimate(),
+        }
+    }
+
+    pub(crate) fn signed(self) -> Value {
+        match self {
+            Self::Integer(number) => i64::try_from(number).map_or(Value::Null, Value::Signed),
+            other => other.estimate(),
+        }
+    }
+
+    pub(crate) fn floating(self) -> Value {
+        match self {
+            Self::Integer(number) => Value::Float(number as f64),
+            Self::Float(number) => Value::Float(number),
+            other => other.estimate(),
+        }
+    }
+
+    fn estimate(self) -> Value {
+        match self {
+            Self::Between { value, lower, upper } => Value::Estimate { value, lower, upper },
+            _ => Value::Null,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_stay_exact_and_a_division_is_a_fraction() {
+        let of = |left, operator, right| Scalar::Integer(left).calculate(operator, Scalar::Integer(right));
+        let large = i128::from(i64::MAX);
+        assert_eq!(of(large - 1, Operator::Add, 1), Scalar::Integer(large));
+        assert_eq!(of(large, Operator::Add, 1), Scalar::Null);
+        assert_eq!(of(3, Operator::Subtract, 5), Scalar::Integer(-2));
+        assert_eq!(of(3, Operator::Divide, 4), Scalar::Float(0.75));
+        assert_eq!(of(3, Operator::Divide, 0), Scalar::Null);
+        assert_eq!(Scalar::Null.calculate(Operator::Add, Scalar::Integer(1)), Scalar::Null);
+    }
+
+    #[test]
+    fn bounds_widen_what_is_computed_from_them() {
+        let between = Scalar::Between { value: 10.0, lower: 8.0, upper: 12.0 };
+        let half = between.calculate(Operator::Divide, Scalar::Integer(2));
+        assert_eq!(half, Scalar::Between { value: 5.0, lower: 4.0, upper: 6.0 });
+        let less = Scalar::Integer(0).calculate(Operator::Subtract, between);
+        assert_eq!(less, Scalar::Between { value: -10.0, lower: -12.0, upper: -8.0 });
+        assert_eq!(between.compare(Comparison::Greater, Scalar::Integer(7)), Some(true));
+        assert_eq!(between.compare(Comparison::Greater, Scalar::Integer(9)), None);
+        assert_eq!(between.compare(Comparison::Less, Scalar::Integer(8)), Some(false));
+        assert_eq!(between.compare(Comparison::LessOrEqual, Scalar::Integer(12)), Some(true));
+        assert_eq!(between.compare(Comparison::Equal, Scalar::Integer(13)), Some(false));
+    }
+
+    #[test]
+    fn unknown_values_are_the_last_in_either_direction() {
+        for descending in [false, true] {
+            assert_eq!(Scalar::Null.order(Scalar::Integer(0), descending), Ordering::Greater);
+            assert_eq!(Scalar::Float(0.0).order(Scalar::Null, descending), Ordering::Less);
+        }
+        assert_eq!(Scalar::Float(2.0).order(Scalar::Integer(1), true), Ordering::Less);
+    }
+}

@@ -1,0 +1,129 @@
+//! Windows of other lengths than the run's, against rows that the test merges.
+
+use super::*;
+
+/// Length of the run's windows.
+const BASE: u64 = 10;
+
+fn long(every: u64, over: u64) -> Query {
+    let over = Over::Windows { every_ns: every * BASE, over_ns: over * BASE };
+    Query { name: format!("{every}/{over:?}"), over, ..query(&["src_addr"], items(), None) }
+}
+
+fn account(number: u64, lost: u64) -> WindowAccount {
+    let span = Span { start_ns: number * BASE, end_ns: (number + 1) * BASE };
+    WindowAccount {
+        span,
+        watched: span,
+        received: 9,
+        lost: Some(lost),
+        refused_rows: 0,
+        outside: Unplaced::default(),
+    }
+}
+
+/// The sums of flows over some windows.
+fn expected(windows: &BTreeMap<u64, Vec<Plain>>, from: u64, to: u64) -> Groups {
+    let mut flows: BTreeMap<FlowKey, Plain> = BTreeMap::new();
+    for row in windows.range(from..to).flat_map(|(_, rows)| rows) {
+        let flow = flows.entry(row.key()).or_insert(Plain { packets: 0, bytes: 0, ..row.clone() });
+        (flow.packets, flow.bytes) = (flow.packets + row.packets, flow.bytes + row.bytes);
+    }
+    sums(&flows.into_values().collect::<Vec<_>>(), |row| groups_of(&["src_addr"], row))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn flows_are_merged_over_the_windows_of_a_query(
+        windows in prop::collection::btree_map(0u64..40, rows(), 1..8),
+        every in 1u64..5,
+        times in 2u64..4,
+    ) {
+        let over = every * times;
+        let queries = [long(every, over), long(every, every)];
+        let planned = RowQueries::plan(Generation::default(), &queries, &site(1 << 30)).expect("queries");
+        let mut state = planned.long_windows();
+        let mut answers = Vec::new();
+        for (number, rows) in &windows {
+            let (v4, v6) = blocks(rows);
+            state.add(number * BASE, &v4, &v6);
+            answers.extend(state.close(&account(*number, 0)));
+        }
+        answers.extend(state.end());
+        let (first, last) = (*windows.keys().next().expect("a window"), *windows.keys().last().expect("a window"));
+        for query in &queries {
+            let Over::Windows { over_ns, .. } = query.over else { unreachable!("all are") };
+            if every == 1 && over_ns == BASE {
+                // It is a query of the run's windows.
+                continue;
+            }
+            let own: Vec<_> = answers.iter().filter(|answer| answer.query == query.name).collect();
+            // Each window from the first with packets to the last, in order, empty ones together.
+            let mut next = first / every;
+            for answer in own {
+                let window = answer.window.expect("a window");
+                let end = (window.end_ns / BASE, window.end_ns % BASE);
+                prop_assert_eq!(end.1, 0);
+                let (from, to) = ((window.start_ns) / BASE, end.0);
+                match answer.empty {
+                    Some(empty) => {
+                        prop_assert_eq!((from, to), (next * every, (next + empty) * every));
+                        let before = from.saturating_sub(over_ns / BASE - every);
+                        prop_assert!(windows.range(before..to).next().is_none() && answer.rows.is_empty());
+                        next += empty;
+                    }
+                    None => {
+                        prop_assert_eq!(to, (next + 1) * every);
+                        let start = to.saturating_sub(over_ns / BASE);
+                        prop_assert_eq!(from, start);
+                        prop_assert_eq!(shown(answer, 1), expected(&windows, start, to), "{:?}", window);
+                        prop_assert_eq!(answer.coverage, Some(1.0));
+                        let watched = Span {
+                            start_ns: window.start_ns.max(first * BASE),
+                            end_ns: window.end_ns.min((last + 1) * BASE),
+                        };
+                        let status = if watched == window { (Status::Complete, None) } else { (Status::Cut, Some(watched)) };
+                        prop_assert_eq!((answer.status, answer.watched), status);
+                        next += 1;
+                    }
+                }
+            }
+            prop_assert_eq!(next, last / every + 1);
+        }
+    }
+}
+
+#[test]
+fn what_a_window_lacks_is_in_the_longer_ones() {
+    let planned = RowQueries::plan(Generation::default(), &[long(2, 2)], &site(1 << 30)).expect("a query");
+    let mut state = planned.long_windows();
+    assert!(state.close(&account(4, 0)).is_empty());
+    let lacking = WindowAccount {
+        refused_rows: 7,
+        outside: Unplaced { packets: 3, bytes: 5, wire_bytes: 6 },
+        ..account(5, 9)
+    };
+    let answers = state.close(&lacking);
+    assert_eq!((answers[0].status, answers[0].coverage), (Status::Partial, Some(18.0 / 27.0)));
+    let reason = "3 packets had no place in the table: they are in no group; 7 rows came faster than they were answered";
+    assert_eq!(answers[0].reason.as_deref(), Some(reason));
+    assert_eq!(answers[0].rest.totals[0].1, 3);
+    // A million years later.
+    let answers = state.close(&account(4_000_000_000_000, 0));
+    assert_eq!(answers.len(), 1);
+    assert_eq!((answers[0].empty, answers[0].rows.len()), (Some(1_999_999_999_997), 0));
+}
+
+#[test]
+fn lengths_that_do_not_fit_are_refused() {
+    for (every, over) in [(0, 0), (15, 30), (20, 30), (20, 0)] {
+        let query = Query { over: Over::Windows { every_ns: every, over_ns: over }, ..long(1, 1) };
+        let refused =
+            RowQueries::plan(Generation::default(), &[query], &site(1 << 20)).expect_err("no multiple");
+        assert!(matches!(refused[0].1, Refusal::NoSuchWindow { .. }), "{refused:?}");
+    }
+    let of_packets = Site { window_ns: None, ..site(1 << 20) };
+    assert!(RowQueries::plan(Generation::default(), &[long(2, 2)], &of_packets).is_err());
+}

@@ -1,0 +1,241 @@
+//! What the user asks in Equery: `-q`, `-f`, `--by` and `--per`, as queries of windows and of the run.
+
+use crate::cli::RunOptions;
+use crate::exit::{Failure, say};
+use crate::origin::Origins;
+use engine::Every;
+use equery::{Checked, Options, Source, Standing};
+use report::terminal::is_own_query;
+use std::io::IsTerminal;
+use task::query::{Grouping, Over, Query};
+
+/// The user's queries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// Those with windows of their own.
+    pub(crate) windows: Vec<Query>,
+    /// Those that say nothing of time.
+    pub(crate) timeless: Vec<Query>,
+    /// Some read losses.
+    pub(crate) needs_loss: bool,
+    /// The length of the run's windows that they need, where the user does not set it.
+    pub(crate) every: Option<Every>,
+}
+
+impl Asked {
+    /// Reads and checks what the options ask.
+    pub(crate) fn of(options: &RunOptions, origins: &Origins, node: &str) -> Result<Self, Failure> {
+        let texts = texts(options)?;
+        let window_ns = match options.every {
+            Every::Time(length) => Some(length),
+            Every::Packets(_) => None,
+        };
+        let is_set = origins.has("every");
+        let mut checking = Options {
+            set: options.set.clone(),
+            known_nodes: Some(vec![node.to_owned()]),
+            base_window_ns: window_ns.filter(|_| is_set),
+            key: Some(key_fields(&options.key)),
+            memory_bytes: options.memory,
+            ..Options::default()
+        };
+        let mut asked = Self::default();
+        for (name, text) in &texts {
+            let source = Source { name, text };
+            let checked = equery::check(&source, &checking);
+            report(&source, &checked)?;
+            asked.take(&checked, node)?;
+            checking.standing.extend(checked.queries.iter().map(standing));
+        }
+        asked.set_interval(options, is_set)?;
+        Ok(asked)
+    }
+
+    /// True if the user asks nothing in Equery.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.windows.is_empty() && self.timeless.is_empty()
+    }
+
+    fn take(&mut self, checked: &Checked, node: &str) -> Result<(), Failure> {
+        let known = |name: &str| self.windows.iter().chain(&self.timeless).any(|query| query.name == name);
+        let mut refused = Vec::new();
+        for query in &checked.queries {
+            let label = &query.label;
+            if is_own_query(label) || known(label) {
+                refused.push(format!("the name {label} is taken; give the query another one"));
+            }
+            refused.extend(
+                query
+                    .not_run
+                    .iter()
+                    .map(|not_run| format!("{label}: {} cannot be run: {}", not_run.clause, not_run.reason)),
+            );
+        }
+        if !refused.is_empty() {
+            return Err(Failure::usages(refused));
+        }
+        for query in &checked.queries {
+            if !query.nodes.matches(node) {
+                say(&format!("{} runs on no node of this run: its name is {node} (--node)", query.label));
+                continue;
+            }
+            self.needs_loss |= query.needs_loss;
+            match query.plan.over {
+                Over::Windows { .. } => self.windows.push(query.plan.clone()),
+                Over::Window | Over::Run => self.timeless.push(query.plan.clone()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives all queries the interval of `--per`, and the run's windows a length of which all intervals are multiples.
+    fn set_interval(&mut self, options: &RunOptions, every_is_set: bool) -> Result<(), Failure> {
+        if let Some(per) = options.per {
+            let per_ns = u64::try_from(per.as_nanos()).unwrap_or(u64::MAX);
+            let over = Over::Windows { every_ns: per_ns, over_ns: per_ns };
+            self.windows.extend(self.timeless.drain(..).map(|query| Query { over, ..query }));
+        }
+        let Every::Time(usual) = options.every else { return Ok(()) };
+        let lengths = self.windows.iter().filter_map(|query| match query.over {
+            Over::Windows { every_ns, .. } => Some(every_ns),
+            _ => None,
+        });
+        let common = lengths.fold(usual, greatest_divisor);
+        if common == usual {
+            return Ok(());
+        }
+        if every_is_set {
+            let wrong = "--per and the windows of queries must be multiples of --every";
+            return Err(Failure::usage(wrong));
+        }
+        // Queries that say nothing of time keep the usual windows.
+        let over = Over::Windows { every_ns: usual, over_ns: usual };
+        self.every = Some(Every::Time(common));
+        self.timeless.iter_mut().for_each(|query| query.over = over);
+        Ok(())
+    }
+
+    /// All of them, where answers of windows and of the run are shown.
+    pub(crate) fn queries(&self, of_windows: bool, of_run: bool) -> Vec<Query> {
+        let timeless = || self.timeless.iter().cloned();
+        let of_window = timeless().filter(|_| of_windows);
+        let of_run = timeless().map(|query| Query { over: Over::Run, ..query }).filter(|_| of_run);
+        self.windows.iter().cloned().chain(of_window).chain(of_run).collect()
+    }
+}
+
+/// The texts with their names.
+fn texts(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
+    let mut texts = Vec::new();
+    if !options.query.is_empty() {
+        // One text, so that the queries of several options have different names.
+        let ended = options.query.iter().map(|text| match text.trim_end().ends_with([';', ':']) {
+            true => text.clone(),
+            false => format!("{text} ;"),
+        });
+        texts.push(("--query".to_owned(), ended.collect::<Vec<_>>().join("\n")));
+    }
+    for path in &options.file {
+        let name = path.display().to_string();
+        let text = match name.as_str() {
+            "-" => std::io::read_to_string(std::io::stdin()),
+            _ => std::fs::read_to_string(path),
+        };
+        let text = text.map_err(|error| Failure::usage(format!("--file {name}: {error}")))?;
+        texts.push((name, text));
+    }
+    if let Some(fields) = &options.by {
+        texts.push(("--by".to_owned(), ranking(fields, options.sort.as_deref(), options.top)));
+    } else if options.sort.is_some() {
+        return Err(Failure::usage("--sort orders the groups of --by: give --by FIELDS too"));
+    }
+    if options.per.is_some() && texts.is_empty() {
+        texts.push(("--per".to_owned(), format!("per: select {SUMS};")));
+    }
+    Ok(texts)
+}
+
+/// What is counted of each group.
+const SUMS: &str = "count(*) as flows, sum(total_count) as total_count, sum(total_byte) as total_byte, \
+                    sum(wire_byte) as wire_byte";
+
+/// The query that `--by FIELDS --sort ITEM` is short for.
+fn ranking(fields: &str, sort: Option<&str>, top: usize) -> String {
+    let sort = sort.unwrap_or("total_byte");
+    let field = flow::usual_name(sort);
+    let is_counted = |name: &str| SUMS.split(" as ").skip(1).any(|part| part.split(',').next() == Some(name));
+    let is_counter =
+        flow::Field::named(field).is_some_and(|field| field.aggregation == flow::Aggregation::Sum);
+    let (column, order) = match field.to_ascii_lowercase() {
+        name if is_counted(&name) => (String::new(), name),
+        name if is_counter => (format!("sum({name}) as {name}, "), name),
+        _ => (format!("{sort}, "), sort.to_owned()),
+    };
+    format!("by: select {fields}, {column}{SUMS} groupby {fields} order by {order} desc limit {top};")
+}
+
+/// Says what was found in a text. Errors end the run.
+fn report(source: &Source<'_>, checked: &Checked) -> Result<(), Failure> {
+    if checked.diagnostics.is_empty() {
+        return Ok(());
+    }
+    let is_terminal = std::io::stderr().is_terminal();
+    eprint!("{}", equery::render(source, &checked.diagnostics, is_terminal));
+    match checked.has_errors() {
+        false => Ok(()),
+        true => Err(Failure::usage(format!("{} has errors; nothing is measured", source.name))),
+    }
+}
+
+/// The fields of the flow key, with the prefixes of addresses.
+fn key_fields(key: &packet::KeySpec) -> Vec<String> {
+    let field = |name: &str| match key.prefix_lengths(name) {
+        Some([v4, v6]) if [v4, v6] != [32, 128] => format!("{name}/{v4}/{v6}"),
+        _ => name.to_owned(),
+    };
+    key.columns().map(field).collect()
+}
+
+/// What later texts may know of a query.
+fn standing(query: &equery::CheckedQuery) -> Standing {
+    let keys = match &query.plan.group {
+        Grouping::By(fields) => fields.iter().map(|field| field.field.clone()).collect(),
+        Grouping::All | Grouping::Flows => Vec::new(),
+    };
+    let columns = query.columns.iter().map(|column| column.name.clone()).collect();
+    Standing { name: query.label.clone(), columns, keys }
+}
+
+fn greatest_divisor(one: u64, other: u64) -> u64 {
+    match other {
+        0 => one,
+        other => greatest_divisor(other, one % other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ranking_is_a_query_without_errors() {
+        for (fields, sort) in [
+            ("src_addr", None),
+            ("src_addr/24/64, dst_port", Some("packets")),
+            ("dst_addr", Some("count(src_addr)")),
+            ("addr", Some("ploss_byte")),
+            ("protocol, port", Some("flows")),
+            ("conversation", Some("max(duration)")),
+        ] {
+            let text = ranking(fields, sort, 5);
+            let checked = equery::check(&Source { name: "--by", text: &text }, &Options::default());
+            assert!(!checked.has_errors(), "{text}: {:?}", checked.diagnostics);
+        }
+    }
+
+    #[test]
+    fn windows_are_divided_by_all_lengths() {
+        assert_eq!([10, 4, 60].into_iter().fold(10, greatest_divisor), 2);
+        assert_eq!(greatest_divisor(10, 60), 10);
+    }
+}
