@@ -29,7 +29,7 @@ class Flow:
         )
         self.protocol = protocol or draw.choice([6, 6, 6, 17, 17, 58 if v6 else 1])
         self.ports = ports or (draw.choice([draw.randrange(49152, 49200), 5353]), draw.choice(SERVICES))
-        self.vlans = VLANS[hash_of(self.src, self.dst, self.protocol, self.ports) % len(VLANS)]
+        self.vlans = VLANS[hash_of(self.src, self.dst) % len(VLANS)]
         self.ttl = draw.choice([1, 57, 64, 128, 255])
         self.seq = draw.randrange(1 << 32)
         self.packets = 0

@@ -50,8 +50,10 @@ class Generator:
             items.append(Item(ratio, "computed"))
         query = Query(label, items, is_flows=True)
         if self.draw.random() < 0.5:
-            orderable = ["total_byte", "total_count", "stime", "ip_ttl", "tcp_seq", "vlan", "duration", "bps", "wire_byte"]
-            query.order = [(Name(name), self.draw.random() < 0.6) for name in self.draw.sample(orderable, 2)]
+            orderable = ["total_byte", "total_count", "stime", "ip_ttl", "tcp_seq", "vlan", "duration", "wire_byte"]
+            last = self.draw.choice([*orderable, "bps", "bytes_per_packet"])
+            names = dict.fromkeys([self.draw.choice(orderable), last])
+            query.order = [(Name(name), self.draw.random() < 0.6) for name in names]
             self.limit(query, 0.7)
         return query
 
@@ -72,17 +74,25 @@ class Generator:
         if self.draw.random() < 0.25:
             query.having = self.conditions.of_groups()
         if self.draw.random() < 0.5:
-            ordered = [value for value in values if value.kind not in ("top", "text") and "rate" not in functions(value)]
-            query.order = [(value, self.draw.random() < 0.7) for value in ordered[:2]]
-            if self.draw.random() < 0.3:
-                query.order.append((Aggregate("sum", Name("total_byte")), True))
-            if query.order and self.draw.random() < 0.5:
-                query.order.append((group[0], self.draw.random() < 0.5))
+            query.order = self.order(values, group)
         # Without an order, the largest by the first aggregate are first.
         first = next(item.value for item in items if not isinstance(item.value, Name))
         if query.order or isinstance(first, Aggregate) and first.function in ("sum", "count") and first.kind == "integer":
             self.limit(query, 0.6)
         return query
+
+    def order(self, values, group):
+        """Values of groups to order by. One whose last digits depend on the order of computation comes last: it decides no ties."""
+        ordered = [value for value in values if value.kind not in ("top", "text") and "rate" not in functions(value)]
+        order = [(value, self.draw.random() < 0.7) for value in ordered if is_exact(value)][:2]
+        inexact = [(value, self.draw.random() < 0.7) for value in ordered if not is_exact(value)][:1]
+        if inexact and self.draw.random() < 0.5:
+            return order + inexact
+        if order and self.draw.random() < 0.3:
+            order.append((Aggregate("sum", Name("total_byte")), True))
+        if order and self.draw.random() < 0.5:
+            order.append((group[0], self.draw.random() < 0.5))
+        return order
 
     def limit(self, query, probability):
         if self.draw.random() < probability:
@@ -175,3 +185,12 @@ def functions(value):
     if isinstance(value, Arithmetic):
         return functions(value.left) | functions(value.right)
     return {value.function} if isinstance(value, Aggregate) else set()
+
+
+def is_exact(value):
+    """Whether every way to compute a value has the same result, to the last digit."""
+    if isinstance(value, Arithmetic):
+        return is_exact(value.left) and is_exact(value.right)
+    if not isinstance(value, Aggregate):
+        return value.kind != "float"
+    return value.argument is None or value.function not in ("entropy", "stddev") and value.argument.kind != "float"

@@ -11,7 +11,7 @@ from . import frames, hand_cases, packets
 from .compare import Comparison, expected_value
 from .database import SECOND, Database
 from .answers import Answer
-from .top import value_text
+from .top import right_top
 
 TSHARK = {
     "frame.time_epoch": "time_ns", "frame.len": "wire_byte", "ip.src": "src_addr", "ip.dst": "dst_addr",
@@ -94,9 +94,7 @@ def shown_value(value, item):
     if kind == "integer" and abs(value) > 2**53:
         return str(value)
     if kind == "top":
-        field = item.value.argument.kind
-        heaviest = sorted(value, key=lambda entry: -entry["x"])[: item.value.count]
-        return [{"value": value_text(entry["v"], field), "weight": int(entry["x"])} for entry in heaviest]
+        return right_top(item.value, value)
     return value
 
 
@@ -127,7 +125,7 @@ def wrong_answers(answer):
         return
     for name, value in answer.rows[0].items():
         wrong = copy.deepcopy(answer)
-        if isinstance(value, bool) or value is None or isinstance(value, (str, list)):
+        if isinstance(value, bool) or value is None or isinstance(value, (str, dict)):
             wrong.rows[0][name] = 12345.5
         else:
             wrong.rows[0][name] = value + 1_000_003 if isinstance(value, int) else value * 1.00001 + 1

@@ -1,4 +1,4 @@
-"""Compares the values of `top(k, f)`."""
+"""Compares the values of `top(k, f)`: `{"top": [{"value", "weight"}, …], "rest": {"values", "weight"}}`."""
 
 import ipaddress
 
@@ -10,20 +10,26 @@ def value_text(value, kind):
     return str(ipaddress.ip_network(address_text(value))) if kind == "address" else str(value)
 
 
-def compare_top(aggregate, expected, got):
-    """Whether the heaviest values are there with their weights; among equal weights any may be."""
+def right_top(aggregate, expected):
+    """The right value: the heaviest in order, and what all others weigh."""
+    kind = aggregate.argument.kind
+    entries = sorted(expected or [], key=lambda entry: -entry["x"])
+    shown = [{"value": value_text(entry["v"], kind), "weight": int(entry["x"])} for entry in entries[: aggregate.count]]
+    others = [int(entry["x"]) for entry in entries[aggregate.count :]]
+    return {"top": shown, "rest": {"values": len(others), "weight": sum(others)}}
+
+
+def is_right_top(aggregate, expected, got):
+    """Whether the heaviest values are there with their weights, and the rest is theirs; among equal weights any may be."""
+    right = right_top(aggregate, expected)
+    if not isinstance(got, dict) or got.get("rest") != right["rest"] or not isinstance(got.get("top"), list):
+        return False
     kind = aggregate.argument.kind
     weights = {value_text(entry["v"], kind): int(entry["x"]) for entry in expected or []}
-    heaviest = sorted(weights.values(), reverse=True)[: aggregate.count]
-    if got is None:
-        return not weights
-    if not isinstance(got, list):
-        return False
     found = []
-    for entry in got:
-        value, weight = entry["value"], int(entry["weight"])
-        value = str(ipaddress.ip_network(value)) if kind == "address" else str(value)
-        if weights.get(value) != weight:
+    for entry in got["top"]:
+        value = str(ipaddress.ip_network(entry["value"])) if kind == "address" else str(entry["value"])
+        if weights.pop(value, None) != entry["weight"]:
             return False
-        found.append((value, weight))
-    return len(set(found)) == len(found) and [weight for _, weight in found] == heaviest
+        found.append(entry["weight"])
+    return found == [entry["weight"] for entry in right["top"]]
