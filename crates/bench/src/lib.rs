@@ -24,6 +24,7 @@ mod parallel;
 #[cfg(feature = "dpdk")]
 mod port_steps;
 mod preset;
+mod query;
 mod records;
 mod sketch;
 mod table;
@@ -145,6 +146,14 @@ pub const BENCHES: &[Bench] = &[
         takes_capture: false,
         tables: None,
         run: model::run,
+    },
+    Bench {
+        name: "query",
+        about: "queries over the rows of a window, against DuckDB; what they cost the measuring core",
+        takes_preset: false,
+        takes_capture: false,
+        tables: None,
+        run: query::run,
     },
     Bench {
         name: "records",

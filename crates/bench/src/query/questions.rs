@@ -1,0 +1,186 @@
+//! Ten questions, each as a query, as SQL, and as an ordinary map.
+
+use super::Flow;
+use report::{Answer, Value};
+use std::collections::{HashMap, HashSet};
+use task::query::{
+    Aggregate, Comparison, Condition, Expression, GroupField, Item, Operator, Order, Query, Weight,
+};
+
+/// A question whose answers are compared by the values of one column, in their order.
+pub(crate) struct Question {
+    pub(crate) name: &'static str,
+    pub(crate) query: Query,
+    /// The same for DuckDB, over the table `rows`.
+    pub(crate) sql: &'static str,
+    /// The values of all groups.
+    truth: fn(&[Flow]) -> Vec<f64>,
+}
+
+/// Groups in an answer.
+const TOP: usize = 20;
+
+impl Question {
+    /// Whether an answer has the largest values, in their order.
+    pub(crate) fn is_right(&self, answer: &Answer, flows: &[Flow]) -> bool {
+        let mut expected = (self.truth)(flows);
+        expected.sort_by(|one, other| other.total_cmp(one));
+        expected.truncate(self.query.limit.unwrap_or(usize::MAX));
+        let value = |row: &Vec<Value>| match row.last() {
+            Some(Value::Unsigned(number)) => *number as f64,
+            Some(Value::Float(number)) => *number,
+            _ => f64::NAN,
+        };
+        let found: Vec<f64> = answer.rows.iter().map(value).collect();
+        let is_near = |(found, expected): (&f64, &f64)| (found - expected).abs() <= 1e-9 * expected.abs();
+        found.len() == expected.len() && found.iter().zip(&expected).all(is_near)
+    }
+}
+
+/// The values of groups.
+fn sums<K: Eq + std::hash::Hash>(
+    flows: &[Flow],
+    groups: impl Fn(&Flow) -> Vec<K>,
+    value: impl Fn(&Flow) -> u64,
+) -> Vec<f64> {
+    let mut sums: HashMap<K, u64> = HashMap::new();
+    for flow in flows {
+        groups(flow).into_iter().for_each(|group| *sums.entry(group).or_default() += value(flow));
+    }
+    sums.into_values().map(|sum| sum as f64).collect()
+}
+
+fn top(name: &'static str, group: &[&str], value: Item) -> Query {
+    Query {
+        order: vec![Order::largest(value.value.clone())],
+        limit: Some(TOP),
+        ..Query::new(name, group.iter().copied().map(GroupField::of), [value])
+    }
+}
+
+/// The ten questions.
+pub(crate) fn questions() -> Vec<Question> {
+    let bytes = || Item::sum("total_byte");
+    let ratio = Expression::Arithmetic(
+        Box::new(Expression::sum("total_byte")),
+        Operator::Divide,
+        Box::new(Expression::sum("total_count")),
+    );
+    let entropy = Aggregate::Entropy(GroupField::of("dst_port"), Weight::Sum("total_count".to_owned()));
+    let nets = GroupField { field: "src_addr".to_owned(), prefix: Some([24, 64]) };
+    let is_web =
+        Condition::In(Expression::field("dst_port"), vec![Expression::Integer(80), Expression::Integer(443)]);
+    let is_large = Condition::compare("total_byte", Comparison::Greater, 1000);
+    vec![
+        Question {
+            name: "hosts",
+            query: top("hosts", &["addr"], bytes()),
+            sql: "SELECT addr, sum(total_byte) AS v FROM (SELECT src_addr AS addr, total_byte FROM rows UNION ALL \
+                  SELECT dst_addr, total_byte FROM rows WHERE dst_addr <> src_addr) GROUP BY 1 ORDER BY v DESC LIMIT 20",
+            truth: |flows| {
+                sums(
+                    flows,
+                    |flow| if flow.src == flow.dst { vec![flow.src] } else { vec![flow.src, flow.dst] },
+                    |flow| flow.bytes,
+                )
+            },
+        },
+        Question {
+            name: "ports",
+            query: top("ports", &["protocol", "port"], bytes()),
+            sql: "SELECT protocol, port, sum(total_byte) AS v FROM (SELECT protocol, src_port AS port, total_byte FROM rows UNION ALL \
+                  SELECT protocol, dst_port, total_byte FROM rows WHERE dst_port <> src_port) GROUP BY 1, 2 ORDER BY v DESC LIMIT 20",
+            truth: |flows| {
+                let ends = |flow: &Flow| {
+                    let [from, to] = flow.ports.map(|port| (flow.protocol, port));
+                    if from == to { vec![from] } else { vec![from, to] }
+                };
+                sums(flows, ends, |flow| flow.bytes)
+            },
+        },
+        Question {
+            name: "protocols",
+            query: top("protocols", &["protocol"], bytes()),
+            sql: "SELECT protocol, sum(total_byte) AS v FROM rows GROUP BY 1 ORDER BY v DESC LIMIT 20",
+            truth: |flows| sums(flows, |flow| vec![flow.protocol], |flow| flow.bytes),
+        },
+        Question {
+            name: "networks",
+            query: Query {
+                order: vec![Order::largest(bytes().value)],
+                limit: Some(TOP),
+                ..Query::new("networks", [nets], [bytes()])
+            },
+            sql: "SELECT src_addr[:15], sum(total_byte) AS v FROM rows GROUP BY 1 ORDER BY v DESC LIMIT 20",
+            truth: |flows| sums(flows, |flow| vec![u32::from(flow.src) >> 8], |flow| flow.bytes),
+        },
+        Question {
+            name: "conversations",
+            query: top("conversations", &["conversation"], bytes()),
+            sql: "SELECT least((src_addr, src_port), (dst_addr, dst_port)), greatest((src_addr, src_port), (dst_addr, dst_port)), protocol, \
+                  sum(total_byte) AS v FROM rows GROUP BY 1, 2, 3 ORDER BY v DESC LIMIT 20",
+            truth: |flows| {
+                let ends = |flow: &Flow| {
+                    let (one, other) = ((flow.src, flow.ports[0]), (flow.dst, flow.ports[1]));
+                    vec![(one.min(other), one.max(other), flow.protocol)]
+                };
+                sums(flows, ends, |flow| flow.bytes)
+            },
+        },
+        Question {
+            name: "sources",
+            query: top("sources", &["dst_addr"], Item::distinct("src_addr", "sources")),
+            sql: "SELECT dst_addr, count(DISTINCT src_addr) AS v FROM rows GROUP BY 1 ORDER BY v DESC LIMIT 20",
+            truth: |flows| {
+                let mut sources: HashMap<_, HashSet<_>> = HashMap::new();
+                for flow in flows {
+                    sources.entry(flow.dst).or_default().insert(flow.src);
+                }
+                sources.into_values().map(|sources| sources.len() as f64).collect()
+            },
+        },
+        Question {
+            name: "entropy",
+            query: Query::new("entropy", [], [Item::new("entropy", Expression::Aggregate(entropy))]),
+            sql: "SELECT sum(w / t * log2(t / w)) AS v FROM (SELECT w, sum(w) OVER () AS t FROM \
+                  (SELECT sum(total_count)::DOUBLE AS w FROM rows GROUP BY dst_port))",
+            truth: |flows| {
+                let weights = sums(flows, |flow| vec![flow.ports[1]], |flow| flow.packets);
+                let all: f64 = weights.iter().sum();
+                vec![weights.iter().map(|weight| weight / all * (all / weight).log2()).sum()]
+            },
+        },
+        Question {
+            name: "filtered",
+            query: Query {
+                filter: Some(Condition::And(vec![is_web, is_large])),
+                ..top("filtered", &["dst_addr"], bytes())
+            },
+            sql: "SELECT dst_addr, sum(total_byte) AS v FROM rows WHERE dst_port IN (80, 443) AND total_byte > 1000 GROUP BY 1 \
+                  ORDER BY v DESC LIMIT 20",
+            truth: |flows| {
+                let is_kept = |flow: &Flow| [80, 443].contains(&flow.ports[1]) && flow.bytes > 1000;
+                sums(flows, |flow| if is_kept(flow) { vec![flow.dst] } else { Vec::new() }, |flow| flow.bytes)
+            },
+        },
+        Question {
+            name: "ratio",
+            query: top("ratio", &["protocol"], Item::new("ratio", ratio)),
+            sql: "SELECT protocol, sum(total_byte) / sum(total_count) AS v FROM rows GROUP BY 1 ORDER BY v DESC LIMIT 20",
+            truth: |flows| {
+                let mut sums: HashMap<u8, (u64, u64)> = HashMap::new();
+                for flow in flows {
+                    let sum = sums.entry(flow.protocol).or_default();
+                    *sum = (sum.0 + flow.bytes, sum.1 + flow.packets);
+                }
+                sums.into_values().map(|(bytes, packets)| bytes as f64 / packets as f64).collect()
+            },
+        },
+        Question {
+            name: "total",
+            query: Query::new("total", [], [Item::sum("total_count")]),
+            sql: "SELECT sum(total_count) AS v FROM rows",
+            truth: |flows| vec![flows.iter().map(|flow| flow.packets).sum::<u64>() as f64],
+        },
+    ]
+}
