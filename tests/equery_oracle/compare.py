@@ -125,9 +125,11 @@ class Comparison:
                 self.differ("empty window", f"{len(rows)} rows", answer)
             return
         status = "cut" if window.is_cut else "complete"
-        if answer.status != status:
-            self.differ("status", status, answer.status)
         watched = (window.watched_start, window.watched_end)
+        # The last window of a capture is cut also where its last packet comes at its very end.
+        ends_at_its_end = answer.status == "cut" and answer.watched == watched
+        if answer.status != status and not ends_at_its_end:
+            self.differ("status", status, answer.status)
         if window.is_cut and answer.watched != watched:
             self.differ("watched", watched, answer.watched)
         items = self.query.items
@@ -255,7 +257,8 @@ class Comparison:
                     self.differ(f"rest: {name}", total, "nothing")
                 continue
             self.values += 1
-            got = normal(rest[name], "float" if isinstance(total, float) else "integer")
+            is_float = isinstance(total, float) or isinstance(rest[name], float)
+            got = normal(rest[name], "float" if is_float else "integer")
             if not near(got, total):
                 self.differ(f"rest: {name}", total, got)
         for name in rest:

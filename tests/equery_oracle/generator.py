@@ -10,7 +10,8 @@ PREFIXES = [(24, 64), (16, 48), (8,), (13, 33), (32, 64), (24,)]
 SHARES = [0, 10, 50, 100, 250, 333, 500, 750, 900, 950, 990, 999, 1000]
 WINDOWS = [None, None, None, 1, 2, 5, 10, 10, 20, 30, 60]
 SLIDING = [(10, 1), (5, 1), (20, 10), (30, 10), (60, 20), (60, 10), (4, 2)]
-COUNTABLE = ["src_addr", "dst_addr", "addr", "protocol", "src_port", "dst_port", "port", "vlan", "service"]
+# Not addr and port, which have two values in a row, and are refused.
+COUNTABLE = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "vlan", "service"]
 COUNTABLE += ["conversation", "ip_ttl", "tcp_flags", "smac", "protocol_name"]
 WEIGHABLE = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "vlan", "service", "ip_ttl", "conversation"]
 
@@ -112,6 +113,10 @@ class Generator:
         names = ["src_addr"] * 4 + ["dst_addr"] * 4 + ["protocol", "src_port", "dst_port", "vlan", "ip_ttl", "ip_tos"]
         names += ["tcp_flags", "service", "service", "conversation", "protocol_name", "smac", "dmac"]
         chosen = dict.fromkeys(self.draw.choice(names) for _ in range(self.draw.choice([1, 1, 2, 3])))
+        if "conversation" in chosen:
+            # It has these already: both together are refused.
+            of_key = ("src_addr", "dst_addr", "src_port", "dst_port", "protocol")
+            chosen = dict.fromkeys(name for name in chosen if name not in of_key)
         cut = {name: self.prefix() for name in chosen if name.endswith("addr") and self.draw.random() < 0.35}
         return [Name(name, cut.get(name, ())) for name in chosen]
 

@@ -12,7 +12,12 @@ use crate::parents::{Parent, Parents};
 use crate::source::Source;
 use crate::variables::Variables;
 use crate::{lexer, parser};
+use packet::{KeySpec, Seed};
 use std::collections::{HashMap, HashSet};
+use summary::Limits;
+use task::Generation;
+use task::query::{Over, Query};
+use task::rows::{RowQueries, Site};
 
 /// The largest text that is read.
 const LARGEST: usize = 1 << 20;
@@ -45,6 +50,18 @@ pub fn check(source: &Source<'_>, options: &Options) -> Checked {
     let graph = session.graph(&links, &mut diagnostics);
     let queries = session.planned(links, &mut diagnostics);
     Checked { queries, diagnostics: diagnostics.finish(), graph }
+}
+
+/// Why the executor cannot answer a plan at a site like the one that is known.
+fn refusals(plan: &Query, options: &Options) -> Vec<String> {
+    let key = options.key.as_ref().and_then(|key| KeySpec::parse(&key.join(",")).ok());
+    let site = Site {
+        tracks_loss: true,
+        ..Site::new(key.unwrap_or(KeySpec::FIVE_TUPLE), Seed::new(0), Limits::new(0, 0))
+    };
+    let plan = Query { over: Over::Window, ..plan.clone() };
+    let refused = RowQueries::plan(Generation::default(), &[plan], &site).err().unwrap_or_default();
+    refused.into_iter().map(|(_, refusal)| refusal.to_string()).collect()
 }
 
 /// Names of queries: their labels, and `q1`, `q2`, … as far as these are free.
@@ -221,6 +238,16 @@ impl Session<'_> {
             let help = "lower limit or the number in top, group by fewer values, or allow more memory";
             diagnostics.error_with_help("memory", &span, message, help);
             return None;
+        }
+        // What the executor refuses of it, anywhere: not on the day that it runs.
+        if outline.used.not_run.is_empty() && sources(text).is_empty() && outline.bindings.is_empty() {
+            let refusals = refusals(&outline.plan, self.options);
+            for refusal in &refusals {
+                diagnostics.error("refused", &text.span.0, refusal.clone());
+            }
+            if !refusals.is_empty() {
+                return None;
+            }
         }
         let (class, class_reasons) = class(text, &outline.used);
         let mut not_run = outline.used.not_run;
