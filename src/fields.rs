@@ -2,7 +2,7 @@
 
 use crate::exit::{self, Failure};
 use crate::wording;
-use flow::{FIELDS, Field};
+use flow::{DERIVED, DerivedField, FIELDS, Field};
 use report::terminal;
 use std::process::ExitCode;
 
@@ -11,7 +11,8 @@ const HEADINGS: [&str; 8] =
 
 /// Prints the field table, for people or as JSON.
 pub(crate) fn print(json: bool) -> Result<ExitCode, Failure> {
-    let described = FIELDS.iter().map(describe).chain(describe_patterns());
+    let described =
+        FIELDS.iter().map(describe).chain(describe_patterns()).chain(DERIVED.iter().map(describe_derived));
     if json {
         let rows = described.map(|cells| {
             let cells = HEADINGS.iter().zip(cells);
@@ -35,6 +36,20 @@ fn describe(field: &Field) -> [String; 8] {
         wording::option_of_part(field.part).to_owned(),
         field.meaning.to_owned(),
         field.source(),
+    ]
+}
+
+/// The row of a field that queries compute.
+fn describe_derived(field: &DerivedField) -> [String; 8] {
+    [
+        field.name.to_owned(),
+        field.type_name.to_owned(),
+        field.unit.to_owned(),
+        "none".to_owned(),
+        if field.nullable { "yes" } else { "no" }.to_owned(),
+        "--query".to_owned(),
+        field.meaning.to_owned(),
+        format!("from {}; docs/equery.md", field.from.join(", ")),
     ]
 }
 
