@@ -193,7 +193,7 @@ pub(crate) struct RunOptions {
     #[arg(help_heading = QUESTION, short, long, value_name = "TEXT", env = "EDISON_QUERY", hide_env = true)]
     pub(crate) query: Vec<String>,
     /// Ask what is in a file of Equery; '-' is standard input
-    #[arg(help_heading = QUESTION, short, long, value_name = "FILE", env = "EDISON_FILE", hide_env = true)]
+    #[arg(help_heading = QUESTION, hide_short_help = true, short, long, value_name = "FILE", env = "EDISON_FILE", hide_env = true)]
     pub(crate) file: Vec<PathBuf>,
     /// Rank by these fields, as src_addr/24,dst_port: short for a query
     #[arg(help_heading = QUESTION, long, value_name = "FIELDS", env = "EDISON_BY", hide_env = true)]

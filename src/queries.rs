@@ -151,7 +151,8 @@ fn of(asked: &StandingOptions, over: Over) -> Vec<Query> {
     let mut queries = Vec::new();
     if asked.top != 0 && asked.biflow && over == Over::Window && have_conversations(&asked.key) {
         queries.push(conversations(asked, over));
-    } else if asked.top != 0 {
+    }
+    if asked.top != 0 {
         queries.push(ranking(asked, "top_bytes", over, key(), sums().into(), 1));
         queries.push(ranking(asked, "top_packets", over, key(), sums().into(), 0));
     }

@@ -304,8 +304,12 @@ impl Painter {
 
     /// The answers of a window that have lines of JSON: those of the user's queries, if there are any.
     fn shown_answers<'a>(&self, window: &'a Window) -> impl Iterator<Item = &'a Answer> {
-        let is_asked = self.is_asked;
-        let is_shown = move |answer: &&Answer| !is_asked || answer.query != "totals";
+        // Of windows without a packet, one answer of the program's own queries is that of all.
+        let (is_asked, is_empty) = (self.is_asked, window.empty.is_some());
+        let is_shown = move |answer: &&Answer| match answer.query == "totals" {
+            true => !is_asked,
+            false => is_asked || !is_empty,
+        };
         window.answers.iter().filter(is_shown).chain(&window.longer)
     }
 

@@ -123,7 +123,7 @@ fn an_error_names_where_an_option_was_set() {
     };
     from("EDISON_EVERY", "5", &[]).says(2, &["edison: error: EDISON_EVERY: ", "'5'"]);
     from("EDISON_TASK", "nosuch", &[]).says(2, &["edison: error: EDISON_TASK: ", "nosuch"]);
-    from("EDISON_BIFLOW", "true", &[]).says(2, &["edison: error: EDISON_BIFLOW: ", "--flows"]);
+    from("EDISON_GAP", "mean", &[]).says(2, &["edison: error: EDISON_GAP: ", "--flows"]);
     from("EDISON_TOP", "many", &["--config", text(&file)]).says(2, &["EDISON_TOP: ", "'many'"]);
     call(&[&good, "--config", text(&file)]).says(2, &["edison.toml: ", "'5'", "--every"]);
     let ended = call(&[&good, "--every", "5"]).says(2, &["'5'", "--every"]);

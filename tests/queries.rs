@@ -146,10 +146,10 @@ fn biflow_shows_both_directions_of_conversations_on_screen() {
         let bytes = number(&row["forward_byte"]) + number(&row["reverse_byte"]);
         assert_eq!(bytes, number(&row["total_byte"]), "{row}");
     }
-    // In windows too, where they take the place of flows.
+    // In windows too.
     let lines = call(&["run", path, "--biflow", "--every", "1s", "--json"]).expect(0);
     let answers = answers(&lines);
-    assert!(answers.contains_key("conversations") && !answers.contains_key("top_bytes"));
+    assert!(answers.contains_key("conversations") && answers.contains_key("top_bytes"));
 }
 
 #[test]
