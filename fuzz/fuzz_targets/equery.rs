@@ -95,7 +95,9 @@ fuzz_target!(|text: &str| {
     if text.to_ascii_lowercase().contains("let") {
         return;
     }
-    for query in checked.queries.iter().filter(|query| query.trigger.is_none() && query.derived_from.is_empty()) {
+    for query in
+        checked.queries.iter().filter(|query| query.trigger.is_none() && query.derived_from.is_empty())
+    {
         let again = check(&Source { name: "again", text: &query.text }, &options);
         let errors = again.diagnostics.iter().filter(|found| found.severity == Severity::Error);
         assert_eq!(errors.count(), 0, "{}: {:?}", query.text, again.diagnostics);

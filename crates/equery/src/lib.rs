@@ -1,6 +1,6 @@
 //! Equery, the language of queries over traffic: from text to a checked plan.
 //!
-//! [`check`] reads a text, resolves names, converts units, removes nodes, and returns plans for
+//! [`check()`] reads a text, resolves names, converts units, removes nodes, and returns plans for
 //! [`task::query`] together with everything that is wrong in the text, each with its place. Nothing here executes a query.
 //!
 //! ```text
