@@ -3,8 +3,6 @@
 
 mod condition;
 
-pub(crate) use condition::is_like;
-
 use super::refusal::Refusal;
 use super::site::Site;
 use crate::query::{Comparison, Expression, Operator};

@@ -1,6 +1,7 @@
 //! Conditions on rows.
 
 use super::{BOTH, Constant, Network, Node, NodeId, Program, Type};
+use crate::like::is_like;
 use crate::query::{Comparison, Condition, Expression};
 use crate::rows::grouping::KEY_MEMBERS;
 use crate::rows::refusal::Refusal;
@@ -231,50 +232,4 @@ fn is_conversation(field: &str) -> bool {
 /// The pattern that this text alone matches: a conversation has no characters that patterns have.
 fn literally(text: &str) -> String {
     if text.contains(['%', '_']) { String::new() } else { text.to_owned() }
-}
-
-/// SQL's `like`, with letters of either case equal.
-pub(crate) fn is_like(name: &str, pattern: &str) -> bool {
-    let (name, pattern): (Vec<char>, Vec<char>) =
-        (name.to_lowercase().chars().collect(), pattern.to_lowercase().chars().collect());
-    // The last `%`, and the text that it matches so far: a later `%` makes earlier ones final, so that the time is not exponential.
-    let (mut at, mut of, mut retry) = (0, 0, None);
-    while at < name.len() {
-        match pattern.get(of) {
-            Some('%') => {
-                retry = Some((of + 1, at));
-                of += 1;
-            }
-            Some(c) if *c == '_' || *c == name[at] => (at, of) = (at + 1, of + 1),
-            _ => {
-                let Some((after, begun)) = retry else { return false };
-                retry = Some((after, begun + 1));
-                (of, at) = (after, begun + 1);
-            }
-        }
-    }
-    pattern[of..].iter().all(|c| *c == '%')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn like_is_that_of_sql() {
-        let cases = [
-            ("https", "http%", true),
-            ("https", "HTTP_", true),
-            ("https", "http", false),
-            ("https", "%t%s", true),
-            ("https", "%", true),
-            ("", "%", true),
-            ("", "_", false),
-            ("http", "http_", false),
-            ("abcabd", "%ab_", true),
-        ];
-        for (name, pattern, expected) in cases {
-            assert_eq!(is_like(name, pattern), expected, "{name} like {pattern}");
-        }
-    }
 }
