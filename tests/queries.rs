@@ -234,3 +234,29 @@ fn a_query_about_losses_turns_their_tracking_on() {
     );
     assert_eq!(row["sum(retrans_byte)"], made.truth["totals"]["tcp_loss"]["retrans_byte"]);
 }
+
+/// Nothing leaves the program with an address of the traffic, in whatever an answer has it.
+#[test]
+fn addresses_in_answers_are_replaced() {
+    let scratch = Scratch::new();
+    let Generated { path, frames, .. } = generated(&scratch);
+    let key = scratch.file("key", vec![7; 32]);
+    let report = scratch.path("report.json");
+    let query = "select conversation, top(3, src_addr), top(2, conversation) groupby conversation limit 50; \
+                 select src_addr, dst_addr, conversation limit 50; select dst_addr/32/128 groupby dst_addr/32/128; select addr groupby addr every 2s";
+    let mut command = edison();
+    command.arg("run").arg(&path).arg("--anonymize").arg(&key).arg("--report").arg(&report);
+    let shown = run(command.args(["-q", query, "--json"])).expect(0).stdout;
+    let standing = call(&["run", text(&path), "--anonymize", text(&key)]).expect(0).stdout;
+    let all = shown + &std::fs::read_to_string(&report).expect("written") + &standing;
+    assert!(all.contains(" <-> "), "{all}");
+    let words: std::collections::HashSet<&str> =
+        all.split(|letter: char| !(letter.is_ascii_hexdigit() || letter == '.' || letter == ':')).collect();
+    for frame in frames.iter().step_by(50) {
+        let ((src, dst, ..), _) = capture::layer3(&frame.data);
+        for address in [src.to_string(), dst.to_string()] {
+            let is_there = |word: &&str| *word == address || word.starts_with(&format!("{address}:"));
+            assert!(!words.iter().any(is_there), "{address} is in an answer");
+        }
+    }
+}

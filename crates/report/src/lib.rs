@@ -47,5 +47,5 @@ pub use prefix::network;
 pub use rfc3339::{format_time, parse_time};
 pub use run::{DesignReport, FlowCounts, OutputCounts, Rates, RunReport, WireReport};
 pub use span::Span;
-pub use value::{Heaviest, Value};
+pub use value::{Conversation, Heaviest, Value};
 pub use window::{Window, WindowCounts, WindowEnd};

@@ -1,7 +1,9 @@
 //! One value of an answer.
 
+mod conversation;
 mod heaviest;
 
+pub use conversation::Conversation;
 pub use heaviest::Heaviest;
 
 use crate::rfc3339::{format_time, parse_time};
@@ -29,6 +31,8 @@ pub enum Value {
     Float(f64),
     /// Text.
     Text(String),
+    /// A flow without its direction: a text in JSON, and read back as one.
+    Conversation(Conversation),
     /// An address.
     Address(IpAddr),
     /// An address prefix.
@@ -101,7 +105,7 @@ impl Value {
             Self::Unsigned(_) => kind == ColumnKind::Unsigned,
             Self::Signed(_) => kind == ColumnKind::Signed,
             Self::Float(_) => kind == ColumnKind::Float,
-            Self::Text(_) => kind == ColumnKind::Text,
+            Self::Text(_) | Self::Conversation(_) => kind == ColumnKind::Text,
             Self::Address(_) => kind == ColumnKind::Address,
             Self::Prefix { .. } => kind == ColumnKind::Prefix,
             Self::Time(_) => kind == ColumnKind::Time,
@@ -120,6 +124,9 @@ impl Value {
             Self::Address(address) => *address = f(*address),
             // The bits beyond the length are replaced too, and would look like a host address.
             Self::Prefix { address, length } => *address = prefix::network(f(*address), *length),
+            Self::Conversation(conversation) => {
+                conversation.ends.iter_mut().for_each(|(address, _)| *address = f(*address));
+            }
             Self::Heaviest(heaviest) => {
                 heaviest.values.iter_mut().for_each(|(value, _)| value.map_addresses(f));
             }
@@ -194,6 +201,7 @@ impl Serialize for Value {
             Self::Signed(number) => integer::serialize_signed(*number, serializer),
             Self::Float(number) => serializer.serialize_f64(*number),
             Self::Text(text) => serializer.serialize_str(text),
+            Self::Conversation(conversation) => serializer.collect_str(conversation),
             Self::Address(address) => serializer.collect_str(address),
             Self::Prefix { address, length } => serializer.collect_str(&format_args!("{address}/{length}")),
             Self::Time(ns) => serializer.serialize_str(&format_time(*ns)),

@@ -73,6 +73,7 @@ impl Form {
             },
             Value::Float(number) => self.number(*number),
             Value::Text(text) => text.chars().map(printable).collect(),
+            Value::Conversation(conversation) => conversation.to_string(),
             Value::Address(address) => address.to_string(),
             Value::Prefix { address, length } => format!("{address}/{length}"),
             Value::Time(ns) => format_time(*ns),

@@ -352,7 +352,7 @@ fn value(item: &PlannedItem, group: &GroupView<'_>, heaviest: &HashMap<u64, Valu
     match &item.value {
         ItemValue::Member(number) => group.member(*number),
         ItemValue::Node => Value::Text(group.setting.plan.node.clone()),
-        ItemValue::Conversation => Value::Text(group.conversation()),
+        ItemValue::Conversation => group.conversation(),
         ItemValue::Mac(value) => natural(value).map_or(Value::Null, mac),
         ItemValue::Name(value, names) => {
             natural(value).map_or(Value::Null, |number| Value::Text(names.name(number)))

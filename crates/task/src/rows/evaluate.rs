@@ -174,7 +174,8 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
             }
             Node::Conversation(patterns) => {
                 let is_one = |key: &K| {
-                    let text = conversation(&lesser(*key).flow_key(&KeySpec::FIVE_TUPLE));
+                    let conversation = conversation(&lesser(*key).flow_key(&KeySpec::FIVE_TUPLE));
+                    let text = conversation.map_or_else(String::new, |conversation| conversation.to_string());
                     patterns.iter().any(|pattern| is_like(&text, pattern))
                 };
                 boolean_values(BooleanArray::new(batch.keys.iter().map(is_one).collect(), None), false)

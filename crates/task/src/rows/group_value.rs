@@ -117,6 +117,10 @@ impl GroupCondition {
             }
             Self::IsText(number, texts) => match group.member(*number) {
                 Value::Text(own) => Some(texts.iter().any(|text| text.eq_ignore_ascii_case(&own))),
+                Value::Conversation(own) => {
+                    let own = own.to_string();
+                    Some(texts.iter().any(|text| text.eq_ignore_ascii_case(&own)))
+                }
                 _ => None,
             },
         }

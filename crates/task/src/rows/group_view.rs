@@ -44,12 +44,12 @@ pub(crate) struct GroupView<'a> {
 
 impl GroupView<'_> {
     /// The flow that the group is, without its direction.
-    pub(crate) fn conversation(&self) -> String {
+    pub(crate) fn conversation(&self) -> Value {
         let key = match self.number & OF_V6 == 0 {
             true => lesser(KeyV4::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
             false => lesser(KeyV6::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
         };
-        conversation(&key)
+        conversation(&key).map_or(Value::Null, Value::Conversation)
     }
 }
 
@@ -93,7 +93,7 @@ impl Group for GroupView<'_> {
         match own_name(&field.field).as_str() {
             "addr" => key_value(&key(), "src_addr", field, &plan.key),
             "port" => key_value(&key(), "src_port", field, &plan.key),
-            "conversation" => Value::Text(conversation(&key())),
+            "conversation" => conversation(&key()).map_or(Value::Null, Value::Conversation),
             "node_id" => Value::Text(plan.node.clone()),
             name if super::grouping::KEY_MEMBERS.contains(&name) => key_value(&key(), name, field, &plan.key),
             name => {

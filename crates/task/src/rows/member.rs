@@ -5,8 +5,7 @@ use super::program::Names;
 use crate::query::GroupField;
 use flow::{Field, FlowKey, NULL};
 use packet::KeySpec;
-use report::Value;
-use std::net::IpAddr;
+use report::{Conversation, Value};
 
 /// A member of the flow key, by its name in keys.
 pub(crate) fn key_value(key: &FlowKey, name: &str, field: &GroupField, of: &KeySpec) -> Value {
@@ -19,15 +18,10 @@ pub(crate) fn key_value(key: &FlowKey, name: &str, field: &GroupField, of: &KeyS
     }
 }
 
-/// `192.0.2.1:443 <-> 198.51.100.7:50000 tcp`: the lesser endpoint first.
-pub(crate) fn conversation(key: &FlowKey) -> String {
-    let end = |address: Option<IpAddr>, port: Option<u16>| match (address, port) {
-        (Some(IpAddr::V6(address)), Some(port)) => format!("[{address}]:{port}"),
-        (Some(address), Some(port)) => format!("{address}:{port}"),
-        _ => String::new(),
-    };
-    let protocol = key.protocol.map(flow::protocol_name).unwrap_or_default();
-    format!("{} <-> {} {protocol}", end(key.src_addr, key.src_port), end(key.dst_addr, key.dst_port))
+/// A 5-tuple without its direction, if the key is one; the lesser endpoint first.
+pub(crate) fn conversation(key: &FlowKey) -> Option<Conversation> {
+    let ends = [(key.src_addr?, key.src_port?), (key.dst_addr?, key.dst_port?)];
+    Some(Conversation { ends, protocol: key.protocol? })
 }
 
 /// A value that is no member of the flow key.

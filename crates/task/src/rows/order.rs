@@ -38,6 +38,7 @@ fn order_of_members(one: &Value, other: &Value, descending: bool) -> Ordering {
             one.cmp(other)
         }
         (Value::Text(one), Value::Text(other)) => one.cmp(other),
+        (Value::Conversation(one), Value::Conversation(other)) => one.to_string().cmp(&other.to_string()),
         (
             Value::Address(one) | Value::Prefix { address: one, .. },
             Value::Address(other) | Value::Prefix { address: other, .. },

@@ -176,6 +176,7 @@ fn text(value: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Unsigned(number) => number.to_string(),
         Value::Text(text) => text.clone(),
+        Value::Conversation(conversation) => conversation.to_string(),
         Value::Address(address) => address.to_string(),
         Value::Prefix { address, length } => format!("{address}/{length}"),
         other => format!("{other:?}"),

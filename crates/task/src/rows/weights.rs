@@ -100,7 +100,7 @@ impl TopColumn<'_> {
             }
             ValueOf::Conversation => {
                 let key = flow_key(if *is_v6 { OF_V6 } else { 0 }, words, &KeySpec::FIVE_TUPLE);
-                Value::Text(conversation(&key))
+                conversation(&key).map_or(Value::Null, Value::Conversation)
             }
             ValueOf::Node(node) => {
                 let names = match program.type_of(node) {
