@@ -112,6 +112,7 @@ fn a_reader_that_has_seen_enough_ends_the_run_quietly() {
     let flows = output::report(&json)["flows"].clone();
     let [seen, exported, dropped] = ["seen", "exported", "dropped"].map(|name| number(&flows[name]));
     assert!(code == Some(3) && exported + dropped == seen, "{flows}");
-    // A pipe and a reader hold some 100 KiB of lines, each of which has 50 bytes at least.
-    assert!(seen > 4_000 && exported < 4_000, "{flows}");
+    // A pipe and a reader hold some 100 KiB of lines, each of which has 50 bytes at least. How far the run comes before it notices
+    // depends on the machine.
+    assert!(exported < 4_000, "{flows}");
 }
