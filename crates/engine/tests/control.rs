@@ -9,12 +9,12 @@ use engine::{
 };
 use flow::{FlowRecord, LossCounts, WindowRow};
 use packet::Key;
-use port::wire::{Trace, Wire, WireSpec};
-use port::{PacketSource, SyntheticSource};
+use port::PacketSource;
+use port::wire::WireSpec;
 use report::{Status, Value, Window};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use support::{BURST, Watch, config, generated, on_queues, plan, task_set};
+use support::{BURST, Watch, config, generated, on_queues, on_wire, plan, task_set};
 use task::query::{GroupField, Item, Query};
 use task::{Generation, TaskSet};
 
@@ -145,13 +145,8 @@ fn sets_that_are_installed_while_packets_flow() {
 /// named by itself (`imissed - imissed_clock_stopped`).
 #[test]
 fn a_hundred_sets_at_a_rate_lose_no_packet() {
-    let mut source = SyntheticSource::open("packets=20k,flows=500", BURST).expect("a good specification");
-    let trace = Arc::new(Trace::load(&mut source, 1, 64 << 20).expect("it fits"));
     let wire: WireSpec = "rate=100kpps,packets=250k,ring=65536".parse().expect("a good wire");
-    let queues = Wire::open("wire", &wire, &trace, BURST).expect("a good wire");
-    let wire = queues[0].wire();
-    let mut sources: Vec<Box<dyn PacketSource>> =
-        queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
+    let (wire, mut sources) = on_wire("packets=20k,flows=500", &wire, BURST);
     let (windows, firsts) = run("rss", &mut sources, false);
     // A hundred and more, unless the machine was elsewhere for whole windows, which then are empty.
     assert!(!firsts.is_empty() && firsts.is_sorted(), "{firsts:?}");

@@ -3,15 +3,20 @@
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
-use engine::{ClosedWindow, Config, Control, Destinations, Outputs, RecordSink, Totals, WindowId};
-use flow::WindowRow;
-use packet::KeyV4;
+use engine::{
+    ClosedWindow, Config, Control, Destinations, Every, Outputs, RecordSink, RowOutput, Totals, WindowId,
+};
+use flow::{FlowRecord, LossCounts, Rows, WindowRow};
+use packet::{Key, KeyV4, KeyV6};
 use port::TimeBase;
+use port::wire::WireSpec;
 use report::{Counters, PacketCounts, Span, Status, Value, Window, WindowEnd};
-use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use summary::Parts;
-use support::config;
+use support::{BURST, Watch, config, on_wire, plan};
 use task::query::{Item, Over, Query};
 use task::rows::{Site, Unplaced};
 use task::{Generation, TaskSet};
@@ -153,4 +158,184 @@ fn answers_over_the_run_say_that_records_of_a_failed_worker_are_missing() {
     assert_eq!([&whole.rows, &lacking.rows], [&vec![vec![Value::Unsigned(3)]]; 2]);
     let reason = "1 workers failed: flows that had not ended on them are missing";
     assert_eq!((lacking.status, lacking.reason.as_deref()), (Status::Partial, Some(reason)));
+}
+
+/// What passes between the tables and the outputs of a run.
+#[derive(Default)]
+struct Passed {
+    /// Rows that left the tables.
+    rows: AtomicU64,
+    /// Those that the outputs refused.
+    refused: AtomicU64,
+    /// Rows that arrived at the other end.
+    arrived: AtomicU64,
+    closed: Mutex<Closed>,
+}
+
+/// Windows that were closed.
+#[derive(Default)]
+struct Closed {
+    packets: u64,
+    /// Refused rows of those that the outputs took, by their begin.
+    reported: BTreeMap<u64, u64>,
+    unreported: u64,
+    /// The refused rows of all.
+    refused: u64,
+    /// The consumer waits until this is gone.
+    holds: Option<Sender<()>>,
+    /// The window with which it was let go.
+    released_at: Option<u64>,
+}
+
+/// Outputs whose losses are counted in addition.
+struct Observed {
+    outputs: Outputs,
+    passed: Arc<Passed>,
+}
+
+impl RecordSink for Observed {
+    fn record(&mut self, record: FlowRecord) {
+        self.outputs.record(record);
+    }
+    fn takes_records(&self) -> bool {
+        self.outputs.takes_records()
+    }
+    fn row<K: Key>(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
+        self.passed.rows.fetch_add(1, Relaxed);
+        self.outputs.row(row, loss);
+    }
+    fn begin_rows(&mut self, window: WindowId) {
+        self.outputs.begin_rows(window);
+    }
+    fn takes_record_rows(&self) -> bool {
+        self.outputs.takes_record_rows()
+    }
+    fn end_rows(&mut self) -> u64 {
+        let refused = self.outputs.end_rows();
+        self.passed.refused.fetch_add(refused, Relaxed);
+        refused
+    }
+    fn window(&mut self, window: ClosedWindow) -> bool {
+        let (start_ns, refused, packets) =
+            (window.span.start_ns, window.refused_rows, window.packets.measured);
+        let is_taken = self.outputs.window(window);
+        let mut closed = self.passed.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        closed.packets += packets;
+        closed.refused += refused;
+        match is_taken {
+            true => drop(closed.reported.insert(start_ns, refused)),
+            false => closed.unreported += 1,
+        }
+        if closed.refused != 0 && closed.unreported != 0 && closed.holds.take().is_some() {
+            closed.released_at = Some(start_ns);
+        }
+        is_taken
+    }
+    fn hand_over(&mut self) {
+        self.outputs.hand_over();
+    }
+    fn may_wait(&mut self) {
+        self.outputs.may_wait();
+    }
+    fn sibling(&self) -> Self {
+        Self { outputs: self.outputs.sibling(), passed: Arc::clone(&self.passed) }
+    }
+    fn absorb(&mut self, sibling: Self) {
+        self.outputs.absorb(sibling.outputs);
+    }
+}
+
+/// Counts the rows that arrive.
+struct Arrivals(Arc<Passed>);
+
+impl RowOutput for Arrivals {
+    fn write_v4(&mut self, _: u64, rows: &Rows<KeyV4>) -> std::io::Result<()> {
+        self.0.arrived.fetch_add(rows.len() as u64, Relaxed);
+        Ok(())
+    }
+    fn write_v6(&mut self, _: u64, rows: &Rows<KeyV6>) -> std::io::Result<()> {
+        self.0.arrived.fetch_add(rows.len() as u64, Relaxed);
+        Ok(())
+    }
+    fn finish(self: Box<Self>) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The consumer of a live source's windows stands still until some rows and windows have found no room, and goes on: the run ends when
+/// a later window is complete again.
+#[test]
+fn a_consumer_that_stands_still_costs_rows_that_are_counted_and_no_packet() {
+    let every = 10 * MS;
+    // Where losses are tracked, what the run lacks has the rows of windows that are not reported.
+    let parts = Parts { loss: true, ..Parts::default() };
+    let mut config = Config { parts, every: Every::Time(every), ..config() };
+    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let queries = [query("of_window", Over::Window), query("of_run", Over::Run)];
+    let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");
+    let control = Control::new(Arc::new(set));
+    config.control = Some(control.clone());
+
+    let (holds, released) = channel();
+    let passed = Arc::new(Passed::default());
+    passed.closed.lock().expect("no panic").holds = Some(holds);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (windows, seen) = channel();
+    let outlet = {
+        let (passed, stop) = (Arc::clone(&passed), Arc::clone(&stop));
+        Box::new(move |window: Window| {
+            released.recv().expect_err("nothing is sent");
+            let released_at = passed.closed.lock().unwrap_or_else(PoisonError::into_inner).released_at;
+            let is_later = released_at.is_some_and(|at| window.span.start_ns > at);
+            if is_later && window.empty.is_none() && window.status == Status::Complete {
+                stop.store(true, Relaxed);
+            }
+            windows.send(window).is_ok()
+        })
+    };
+    let destinations = Destinations {
+        writers: Vec::new(),
+        rows: Some(Box::new(Arrivals(Arc::clone(&passed)))),
+        anonymizer: None,
+        windows: outlet,
+        node: "here".to_owned(),
+    };
+    // A minute, if nothing ended it before; the ring lasts more than a second.
+    let wire: WireSpec = "rate=50kpps,packets=3M,ring=65536".parse().expect("a good wire");
+    let (wire, mut sources) = on_wire("packets=20k,flows=500", &wire, BURST);
+    let outputs = Outputs::start(destinations, &config, &control, TimeBase::Clock).expect("a thread");
+    let sink = Observed { outputs, passed: Arc::clone(&passed) };
+    let mut watch = Watch::default();
+    let outcome = engine::run(&mut sources, None, &config, &plan("rss"), &stop, sink, &mut watch);
+    let outcome = outcome.expect("memory");
+    let result = outcome.records.outputs.finish();
+    assert!(stop.load(Relaxed), "no window was complete after the consumer went on");
+
+    // No packet is missing.
+    let counters = wire.total();
+    assert_eq!(counters.imissed_clock_stopped, 0, "{counters:?}");
+    let packets = &outcome.ended.packets;
+    assert_eq!([packets.received, packets.measured], [counters.delivered; 2], "{counters:?}");
+    let closed = passed.closed.lock().expect("no panic");
+    assert_eq!(closed.packets, packets.measured);
+
+    // Rows arrive or are counted as refused, in their windows and in all.
+    let [rows, refused, arrived] =
+        [&passed.rows, &passed.refused, &passed.arrived].map(|count| count.load(Relaxed));
+    assert!(refused > 0 && closed.unreported > 0, "{refused} {}", closed.unreported);
+    assert_eq!(rows, arrived + refused);
+    assert_eq!(closed.refused, refused);
+    let of_run = result.answers.iter().find(|answer| answer.query == "of_run").expect("an answer");
+    assert_eq!(of_run.status, Status::Partial);
+    assert_eq!(of_run.reason, Some(format!("{refused} rows came faster than they were answered")));
+
+    // A window is reported with what it lacks, or is not reported.
+    let windows: Vec<_> = seen.try_iter().filter(|window| window.empty.is_none()).collect();
+    let starts: Vec<_> = windows.iter().map(|window| window.span.start_ns).collect();
+    assert_eq!(starts, closed.reported.keys().copied().collect::<Vec<_>>());
+    for (window, refused) in windows.iter().zip(closed.reported.values()) {
+        assert_eq!(window.status == Status::Partial, *refused != 0, "{window:?}");
+        let reason = (*refused != 0).then(|| format!("{refused} rows came faster than they were answered"));
+        assert_eq!(window.answers[1].reason, reason, "{window:?}");
+    }
 }

@@ -312,11 +312,17 @@ pub(crate) fn generated(spec: &str, burst: usize) -> Vec<Box<dyn PacketSource>> 
 
 /// The same traffic on this many queues of a wire that waits for its readers.
 pub(crate) fn on_queues(spec: &str, queues: usize, burst: usize) -> Vec<Box<dyn PacketSource>> {
-    let mut source = SyntheticSource::open(spec, burst).expect("a good specification");
-    let trace = Arc::new(Trace::load(&mut source, queues, MEMORY as u64).expect("it fits"));
     let wire = WireSpec { queues, ..WireSpec::default() };
-    let queues = Wire::open("wire", &wire, &trace, burst).expect("a good wire");
-    queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect()
+    on_wire(spec, &wire, burst).1
+}
+
+/// The same traffic on a wire.
+pub(crate) fn on_wire(spec: &str, wire: &WireSpec, burst: usize) -> (Wire, Vec<Box<dyn PacketSource>>) {
+    let mut source = SyntheticSource::open(spec, burst).expect("a good specification");
+    let trace = Arc::new(Trace::load(&mut source, wire.queues, MEMORY as u64).expect("it fits"));
+    let queues = Wire::open("wire", wire, &trace, burst).expect("a good wire");
+    let wire = queues[0].wire();
+    (wire, queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect())
 }
 
 /// A source that is treated as live: the clock turns its windows, and the run never waits for a slow reader.
