@@ -79,6 +79,15 @@ struct RowBlock {
 }
 
 impl RowBlock {
+    /// An empty block with room for as many rows of each family as another one has: a block that grew row by row would be copied
+    /// several times.
+    fn like(other: &Self) -> Self {
+        fn like<K>(rows: &Rows<K>) -> Rows<K> {
+            Rows::with_capacity(rows.len(), !rows.losses.is_empty())
+        }
+        Self { v4: like(&other.v4), v6: like(&other.v6) }
+    }
+
     fn len(&self) -> usize {
         self.v4.len() + self.v6.len()
     }
@@ -385,7 +394,7 @@ impl Outputs {
 
     /// The rows gathered, for which an empty block is swapped in, and where the block is returned to.
     fn next_block(&mut self, of: fn(&mut Self) -> &mut RowBlock) -> (RowBlock, Sender<RowBlock>) {
-        let empty = self.empty_rows.1.try_recv().unwrap_or_default();
+        let empty = self.empty_rows.1.try_recv().unwrap_or_else(|_| RowBlock::like(of(self)));
         (std::mem::replace(of(self), empty), self.empty_rows.0.clone())
     }
 }

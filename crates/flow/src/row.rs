@@ -101,7 +101,9 @@ impl<K> Rows<K> {
     #[inline(always)]
     pub fn push(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
         self.rows.push(row);
-        self.losses.extend(loss);
+        if let Some(loss) = loss {
+            self.losses.push(*loss);
+        }
     }
 
     /// Removes all rows and keeps the memory.
