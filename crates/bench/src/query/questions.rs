@@ -117,8 +117,11 @@ pub(crate) fn questions() -> Vec<Question> {
         Question {
             name: "conversations",
             query: top("conversations", &["conversation"], bytes()),
-            sql: "SELECT least((src_addr, src_port), (dst_addr, dst_port)), greatest((src_addr, src_port), (dst_addr, dst_port)), protocol, \
-                  sum(total_byte) AS v FROM rows GROUP BY 1, 2, 3 ORDER BY v DESC LIMIT 20",
+            // Comparing structures takes DuckDB five times as long.
+            sql: "SELECT CASE WHEN f THEN src_addr ELSE dst_addr END, CASE WHEN f THEN dst_addr ELSE src_addr END, \
+                  CASE WHEN f THEN src_port ELSE dst_port END, CASE WHEN f THEN dst_port ELSE src_port END, protocol, sum(total_byte) AS v \
+                  FROM (SELECT *, src_addr < dst_addr OR (src_addr = dst_addr AND src_port <= dst_port) AS f FROM rows) \
+                  GROUP BY ALL ORDER BY v DESC LIMIT 20",
             truth: |flows| {
                 let ends = |flow: &Flow| {
                     let (one, other) = ((flow.src, flow.ports[0]), (flow.dst, flow.ports[1]));
