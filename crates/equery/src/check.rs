@@ -10,7 +10,7 @@ use crate::memory;
 use crate::options::Options;
 use crate::parents::{Parent, Parents};
 use crate::source::Source;
-use crate::variables::Variables;
+use crate::variables::{Variables, constants};
 use crate::{lexer, parser};
 use packet::{KeySpec, Seed};
 use std::collections::{HashMap, HashSet};
@@ -33,7 +33,8 @@ pub fn check(source: &Source<'_>, options: &Options) -> Checked {
         return Checked { diagnostics: diagnostics.finish(), ..Checked::default() };
     }
     let tokens = lexer::tokens(source.text, &mut diagnostics);
-    let file = parser::parse(&tokens, &mut diagnostics);
+    let constants = constants(&tokens, &options.set);
+    let file = parser::parse(&tokens, &constants, &mut diagnostics);
     let variables = Variables::new(&file.definitions, &options.set, &mut diagnostics);
     let labels = labels(&file.queries, &mut diagnostics);
     let mut session = Session {
@@ -143,7 +144,7 @@ impl Session<'_> {
 
     fn checker<'c, 't>(&'c self, diagnostics: &'c mut Diagnostics<'t>) -> Checker<'c, 't> {
         let Self { variables, options, parents, .. } = self;
-        Checker { diagnostics, variables, options, parents, used: Used::default() }
+        Checker { diagnostics, variables, options, parents, used: Used::default(), sources: &[], expanded: 0 }
     }
 
     fn report_cycle(&self, cycle: &[usize], verb: &str, diagnostics: &mut Diagnostics<'_>) {

@@ -32,7 +32,14 @@ pub(crate) struct Checker<'a, 't> {
     pub(crate) options: &'a Options,
     pub(crate) parents: &'a Parents,
     pub(crate) used: Used,
+    /// The queries that the query reads.
+    pub(crate) sources: &'a [Spanned<String>],
+    /// Bytes of the text that stand in the place of names.
+    pub(crate) expanded: usize,
 }
+
+/// Bytes of the text that may stand in the place of names of one query: a short text must not become a large plan.
+const MOST_EXPANDED: usize = 1 << 20;
 
 /// What a query needs.
 #[derive(Clone, Debug, Default)]
@@ -84,11 +91,13 @@ pub(crate) struct Typed {
 pub(crate) struct Columns {
     pub(crate) list: Vec<(String, Typed)>,
     index: HashMap<String, usize>,
+    sizes: Vec<usize>,
 }
 
 impl Columns {
-    /// Adds a column; false if there is one of this name.
-    pub(crate) fn add(&mut self, name: String, value: Typed) -> bool {
+    /// Adds a column, which is so many bytes of the text; false if there is one of this name.
+    pub(crate) fn add(&mut self, name: String, value: Typed, size: usize) -> bool {
+        self.sizes.push(size);
         let is_new = self.index.insert(name.clone(), self.list.len()).is_none();
         self.list.push((name, value));
         is_new
@@ -96,6 +105,11 @@ impl Columns {
 
     pub(crate) fn get(&self, name: &str) -> Option<&Typed> {
         self.index.get(name).map(|at| &self.list[*at].1)
+    }
+
+    /// The bytes of a column's text.
+    pub(crate) fn size(&self, name: &str) -> usize {
+        self.index.get(name).map_or(0, |at| self.sizes[*at])
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
@@ -110,6 +124,23 @@ impl Checker<'_, '_> {
             Some(help) => self.diagnostics.error_with_help("type", span, unfit.message, help),
             None => self.diagnostics.error("type", span, unfit.message),
         }
+    }
+
+    /// Counts what stands in the place of a name; an error where that becomes too much.
+    fn expand(&mut self, size: usize, span: &Range<usize>) -> Option<()> {
+        let before = self.expanded;
+        self.expanded += size;
+        if self.expanded <= MOST_EXPANDED {
+            return Some(());
+        }
+        if before <= MOST_EXPANDED {
+            self.diagnostics.error(
+                "too_large",
+                span,
+                "names stand for more than 1 MiB of text in this query",
+            );
+        }
+        None
     }
 
     /// Notes that a clause is not run by this version.

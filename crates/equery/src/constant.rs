@@ -3,6 +3,7 @@
 use crate::kind::{Kind, Unit};
 use crate::literal::Literal;
 use crate::time;
+use std::fmt::Display;
 use std::net::IpAddr;
 use task::query::Expression;
 
@@ -64,12 +65,12 @@ impl Constant {
                 format!("{} has no place here: an address is compared with an address field", self.text());
             return Err(Unfit { message, help: None });
         }
-        let value = self.fit(&kind, "the value")?;
+        let value = self.fit(&kind, &"the value")?;
         Ok((kind, value))
     }
 
     /// Its value where `kind` is expected. `of` is what it is compared with.
-    pub(crate) fn fit(&self, kind: &Kind, of: &str) -> Result<Expression, Unfit> {
+    pub(crate) fn fit(&self, kind: &Kind, of: &dyn Display) -> Result<Expression, Unfit> {
         let out_of_range = || Unfit { message: format!("{} is out of range", self.text()), help: None };
         let whole = |number: u64| self.integer(number).ok_or_else(out_of_range);
         let other = || {
@@ -113,7 +114,12 @@ impl Constant {
     }
 
     /// A literal with a unit as a number of another one; `None` where it is no number at all.
-    fn with_unit(&self, unit: &Unit, literal: &Literal, of: &str) -> Option<Result<Expression, Unfit>> {
+    fn with_unit(
+        &self,
+        unit: &Unit,
+        literal: &Literal,
+        of: &dyn Display,
+    ) -> Option<Result<Expression, Unfit>> {
         let whole = |number: u64| {
             let out_of_range = || Unfit { message: format!("{} is out of range", self.text()), help: None };
             Ok(self.integer(number).ok_or_else(out_of_range))
@@ -153,7 +159,7 @@ impl Constant {
     }
 
     /// The prefix that it is where addresses are expected; a whole address has all its bits.
-    pub(crate) fn prefix(&self, of: &str) -> Result<(IpAddr, u8), Unfit> {
+    pub(crate) fn prefix(&self, of: &dyn Display) -> Result<(IpAddr, u8), Unfit> {
         match self.literal {
             Literal::Address(address) => Ok((address, if address.is_ipv4() { 32 } else { 128 })),
             Literal::Prefix(address, length) => Ok((network(address, length), length)),
@@ -200,7 +206,7 @@ mod tests {
     use super::*;
 
     fn fit(literal: Literal, kind: Kind) -> Result<Expression, Unfit> {
-        Constant::new(literal).fit(&kind, "x")
+        Constant::new(literal).fit(&kind, &"x")
     }
 
     #[test]
@@ -227,15 +233,15 @@ mod tests {
                 .contains("out of range")
         );
         let negative = Constant { literal: Literal::Integer(5), is_negative: true };
-        assert_eq!(negative.fit(&Kind::Number(Unit::None), "x"), Ok(Expression::Integer(-5)));
-        assert!(negative.fit(&Kind::Port, "x").is_err());
+        assert_eq!(negative.fit(&Kind::Number(Unit::None), &"x"), Ok(Expression::Integer(-5)));
+        assert!(negative.fit(&Kind::Port, &"x").is_err());
     }
 
     #[test]
     fn a_prefix_has_no_host_bits() {
-        let prefix = Constant::new(Literal::Prefix("10.1.2.3".parse().unwrap(), 8)).prefix("x");
+        let prefix = Constant::new(Literal::Prefix("10.1.2.3".parse().unwrap(), 8)).prefix(&"x");
         assert_eq!(prefix, Ok(("10.0.0.0".parse().unwrap(), 8)));
-        let all = Constant::new(Literal::Prefix("::1".parse().unwrap(), 0)).prefix("x");
+        let all = Constant::new(Literal::Prefix("::1".parse().unwrap(), 0)).prefix(&"x");
         assert_eq!(all, Ok(("::".parse().unwrap(), 0)));
     }
 }

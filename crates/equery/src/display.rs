@@ -117,13 +117,13 @@ impl Display for Expr {
                 bound(f, arguments, Binding::Or, ", ")?;
                 f.write_char(')')
             }
-            Self::Negative(of) => write!(f, "-{}", At(of, Sign)),
+            Self::Negative(of) => write!(f, "-{}", At(of, Primary)),
             Self::Arithmetic(left, operator, right) => {
                 let own = self.binding();
                 let above = if own == Sum { Product } else { Offset };
                 write!(f, "{} {} {}", At(left, own), operator_text(*operator), At(right, above))
             }
-            Self::Offset(of, ns) => write!(f, "{} offset {}", At(of, Offset), duration_text(*ns)),
+            Self::Offset(of, ns) => write!(f, "{} offset {}", At(of, Sign), duration_text(*ns)),
             Self::Compare(left, comparison, right) => {
                 write!(f, "{} {} {}", At(left, Sum), comparison_text(*comparison), At(right, Sum))
             }

@@ -56,6 +56,14 @@ pub(crate) fn statistic(name: &str) -> Option<Metric> {
     is_kind.then_some(metric)
 }
 
+/// The candidate nearest to a name, whatever the case of both.
+pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let lower: Vec<String> = candidates.iter().map(|candidate| candidate.to_ascii_lowercase()).collect();
+    let near = notation::nearest(name, lower.iter().map(String::as_str))?;
+    lower.iter().position(|candidate| candidate == near).map(|at| candidates[at])
+}
+
 /// Names of all fields, of the table and derived.
 pub(crate) fn all_fields<'a>() -> impl Iterator<Item = &'a str> {
     flow::FIELDS.iter().map(|field| field.name).chain(flow::DERIVED.iter().map(|field| field.name))

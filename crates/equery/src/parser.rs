@@ -11,6 +11,7 @@ use crate::diagnostic::Diagnostics;
 use crate::lexer::{Placed, Token};
 use crate::literal::Literal;
 use crate::names::{CLAUSES, begins_clause, is_reserved};
+use crate::variables::Constants;
 use std::ops::Range;
 
 /// An error was reported.
@@ -20,13 +21,13 @@ pub(crate) struct Failed;
 pub(crate) type Parsed<T> = Result<T, Failed>;
 
 /// Reads a file.
-pub(crate) fn parse(tokens: &[Placed<'_>], diagnostics: &mut Diagnostics<'_>) -> File {
-    let mut parser = Parser::new(tokens, diagnostics);
-    parser.file()
+pub(crate) fn parse(tokens: &[Placed<'_>], constants: &Constants, diagnostics: &mut Diagnostics<'_>) -> File {
+    Parser::new(tokens, constants, diagnostics).file()
 }
 
 pub(crate) struct Parser<'a, 'd, 't> {
     tokens: &'a [Placed<'a>],
+    constants: &'a Constants,
     at: usize,
     diagnostics: &'d mut Diagnostics<'t>,
     /// Nesting of the expression that is being read.
@@ -41,9 +42,14 @@ pub(crate) struct Parser<'a, 'd, 't> {
 }
 
 impl<'a, 'd, 't> Parser<'a, 'd, 't> {
-    pub(crate) fn new(tokens: &'a [Placed<'a>], diagnostics: &'d mut Diagnostics<'t>) -> Self {
+    pub(crate) fn new(
+        tokens: &'a [Placed<'a>],
+        constants: &'a Constants,
+        diagnostics: &'d mut Diagnostics<'t>,
+    ) -> Self {
         Self {
             tokens,
+            constants,
             at: 0,
             diagnostics,
             depth: 0,
@@ -164,7 +170,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         self.depth = 0;
     }
 
-    fn file(&mut self) -> File {
+    pub(crate) fn file(&mut self) -> File {
         let mut file = File::default();
         while *self.peek() != Token::End && !self.diagnostics.is_full() {
             self.is_lost = false;
@@ -264,7 +270,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         match *self.peek() {
             Token::Word(word) => {
                 let others = ["in same window", "group by", "order by"];
-                let near = notation::nearest(word, CLAUSES.into_iter().chain(others));
+                let near = crate::names::nearest(word, CLAUSES.into_iter().chain(others));
                 let message = format!("'{}' begins no clause", shortened(word));
                 let help = match near {
                     Some(near) => format!("'{near}' may be meant"),
@@ -280,21 +286,39 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         Failed
     }
 
+    /// The literal that is next, or that the variable that is next stands for.
+    fn literal(&self) -> Option<&'a Literal> {
+        match &self.tokens[self.at].token {
+            Token::Literal(literal) => Some(literal),
+            Token::Word(name) => self.constants.get(*name),
+            _ => None,
+        }
+    }
+
     /// A duration above zero.
     fn duration(&mut self, what: &str) -> Parsed<Spanned<u64>> {
-        match *self.peek() {
-            Token::Literal(Literal::Duration(ns)) if ns != 0 => {
-                let duration = Spanned::new(ns, self.span());
+        match self.literal() {
+            Some(Literal::Duration(ns)) if *ns != 0 => {
+                let duration = Spanned::new(*ns, self.span());
                 self.advance();
                 Ok(duration)
             }
-            Token::Literal(Literal::Duration(_)) => {
+            Some(Literal::Duration(_)) => {
                 let span = self.span();
                 self.diagnostics.error("zero_duration", &span, "the duration must be above zero");
                 Err(Failed)
             }
             _ => Err(self.expected(&format!("a duration {what}, such as 10s or 5min"))),
         }
+    }
+}
+
+/// An expression as messages show it. Written only where there is a message.
+pub(crate) struct Shown<'a>(pub(crate) &'a crate::ast::Node);
+
+impl std::fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&shortened(&self.0.value.to_string()))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the language means, rule by rule.
 
+mod limits;
+mod meaning;
 mod random;
 
 use crate::{Checked, CheckedQuery, Class, NodeFilter, Options, Source, check, one_line};
@@ -48,4 +50,14 @@ fn counters_and_rates_are_told_apart() {
          rate(total_byte) with it: total_byte is a total"
         ]
     );
+}
+
+/// Expects one error, in which all of `words` stand, at this column of the first line.
+#[track_caller]
+fn refused(text: &str, column: usize, words: &[&str]) {
+    let said = said(text);
+    let errors: Vec<_> = said.iter().filter(|line| line.contains(": error: ")).collect();
+    assert_eq!(errors.len(), 1, "{text}: {said:#?}");
+    assert!(errors[0].starts_with(&format!("1:{column}: ")), "{text}: {}", errors[0]);
+    words.iter().for_each(|word| assert!(errors[0].contains(word), "{text}: no '{word}' in {}", errors[0]));
 }

@@ -4,7 +4,7 @@ use crate::ast::{Definition, Expr, Node};
 use crate::constant::Constant;
 use crate::diagnostic::Diagnostics;
 use crate::fields;
-use crate::lexer::{Token, tokens};
+use crate::lexer::{Placed, Token, tokens};
 use crate::literal::Literal;
 use crate::names::is_identifier;
 use std::collections::HashMap;
@@ -15,6 +15,52 @@ pub(crate) enum Meaning {
     Constant(Constant),
     /// A text without quotes.
     Bare(String),
+}
+
+/// Literals by the names of their variables, for places where only a literal may stand (`limit N`).
+pub(crate) type Constants = HashMap<String, Literal>;
+
+/// The constants that the tokens of a text define, wherever they are used, and those set from outside, which win.
+pub(crate) fn constants(tokens: &[Placed<'_>], set: &[(String, String)]) -> Constants {
+    let mut constants = Constants::new();
+    for window in tokens.windows(4) {
+        let [keyword, name, sign, value] = window else { continue };
+        if let (Token::Word(keyword), Token::Word(name), Token::Symbol("="), Token::Literal(value)) =
+            (&keyword.token, &name.token, &sign.token, &value.token)
+            && keyword.eq_ignore_ascii_case("let")
+        {
+            constants.entry((*name).to_owned()).or_insert_with(|| value.clone());
+        }
+    }
+    for (name, value) in set {
+        match of_text(value) {
+            Meaning::Constant(Constant { literal, is_negative: false }) => {
+                constants.insert(name.clone(), literal)
+            }
+            _ => constants.remove(name),
+        };
+    }
+    constants
+}
+
+impl Meaning {
+    /// The text that it is; `None` of a number.
+    pub(crate) fn text(&self) -> Option<String> {
+        match self {
+            Self::Constant(Constant { literal: Literal::Text(text), .. }) | Self::Bare(text) => {
+                Some(text.clone())
+            }
+            Self::Constant(_) => None,
+        }
+    }
+
+    /// Bytes that it has beyond those of a number.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Constant(Constant { literal: Literal::Text(text), .. }) | Self::Bare(text) => text.len(),
+            Self::Constant(_) => 0,
+        }
+    }
 }
 
 /// All variables by name.

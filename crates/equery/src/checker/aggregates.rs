@@ -42,7 +42,7 @@ impl Checker<'_, '_> {
         scope: Scope<'_>,
     ) -> Option<Typed> {
         let Some((name, usage)) = FUNCTIONS.iter().find(|(name, _)| *name == function) else {
-            let near = notation::nearest(function, FUNCTIONS.iter().map(|(name, _)| *name));
+            let near = crate::names::nearest(function, FUNCTIONS.iter().map(|(name, _)| *name));
             let known: Vec<_> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
             let help = near.map_or_else(
                 || format!("functions are {}", known.join(", ")),

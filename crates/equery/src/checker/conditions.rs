@@ -2,17 +2,20 @@
 
 use super::values::{Operand, unify};
 use super::{Checker, Context, Scope, Typed};
-use crate::ast::{Expr, Node, Spanned};
+use crate::ast::{Expr, Node};
 use crate::constant::{Constant, named};
 use crate::kind::{Kind, Unit};
 use crate::literal::Literal;
-use crate::parser::shortened;
+use crate::parser::{Shown, shortened};
 use std::ops::Range;
 use task::query::{Comparison, Condition, Expression};
 
 impl Checker<'_, '_> {
     /// A condition. `None` where an error was reported.
     pub(super) fn condition(&mut self, node: &Node, scope: Scope<'_>) -> Option<Condition> {
+        if self.diagnostics.is_full() {
+            return None;
+        }
         match &*node.value {
             Expr::And(of) => self.all(of, scope).map(Condition::And),
             Expr::Or(of) => self.all(of, scope).map(Condition::Or),
@@ -151,8 +154,8 @@ impl Checker<'_, '_> {
     ) -> Option<Condition> {
         let constant = self.constant(operand, &typed.kind, of, &at.span, scope)?;
         if typed.kind == Kind::Address {
-            self.check_equality(comparison, of, &typed.kind)?;
             let prefix = self.prefix(&constant, of, &at.span)?;
+            self.check_equality(comparison, of, &typed.kind)?;
             let condition = Condition::InPrefixes(self.address_field(&typed, of)?, vec![prefix]);
             return Some(if comparison == Comparison::Equal { condition } else { negation(condition) });
         }
@@ -193,7 +196,8 @@ impl Checker<'_, '_> {
             }
         };
         let names: Vec<&str> = match kind {
-            Kind::Text if is_service(of) => flow::SERVICES.iter().map(|(_, name)| *name).collect(),
+            Kind::Text if is_field(of, "protocol_name") => flow::protocol_names().collect(),
+            Kind::Text if is_field(of, "service") => flow::SERVICES.iter().map(|(_, name)| *name).collect(),
             Kind::Port => flow::SERVICES.iter().map(|(_, name)| *name).collect(),
             Kind::Protocol => flow::protocol_names().collect(),
             Kind::Text | Kind::Unknown => return Some(Constant::new(Literal::Text(name))),
@@ -214,8 +218,9 @@ impl Checker<'_, '_> {
             })));
         }
         let shown = shortened(&name);
-        let what = if *kind == Kind::Protocol { "protocol" } else { "service" };
-        let near = notation::nearest(&name, names)
+        let is_protocol = *kind == Kind::Protocol || is_field(of, "protocol_name");
+        let what = if is_protocol { "protocol" } else { "service" };
+        let near = crate::names::nearest(&name, names)
             .map(|near| format!("'{near}' may be meant; "))
             .unwrap_or_default();
         let message = format!("'{shown}' is not the name of a {what}");
@@ -244,7 +249,7 @@ impl Checker<'_, '_> {
         of: &Node,
         span: &Range<usize>,
     ) -> Option<(std::net::IpAddr, u8)> {
-        match constant.prefix(&shortened(&of.value.to_string())) {
+        match constant.prefix(&Shown(of)) {
             Ok(prefix) => {
                 if let Literal::Prefix(address, length) = constant.literal
                     && prefix.0 != address
@@ -441,8 +446,8 @@ impl Checker<'_, '_> {
     }
 }
 
-fn is_service(node: &Spanned<Box<Expr>>) -> bool {
-    matches!(&*node.value, Expr::Name(name) if name.eq_ignore_ascii_case("service"))
+fn is_field(node: &Node, field: &str) -> bool {
+    matches!(&*node.value, Expr::Name(name) if name.eq_ignore_ascii_case(field))
 }
 
 /// The opposite, without a double negation.

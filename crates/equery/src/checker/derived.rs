@@ -11,9 +11,14 @@ use crate::parser::shortened;
 use task::query::{GroupField, Grouping, Item, Query};
 
 /// Checks a derived query, whose parents are known. `None` where it has errors.
-pub(crate) fn derived(checker: &mut Checker<'_, '_>, query: &QueryText, label: &str) -> Option<Outline> {
+pub(crate) fn derived<'a>(
+    checker: &mut Checker<'a, '_>,
+    query: &'a QueryText,
+    label: &str,
+) -> Option<Outline> {
     let before = checker.diagnostics.errors();
-    let parents = checker.sources(query)?;
+    checker.sources = sources(query);
+    let parents = checker.known_sources()?;
     let groups = checker.common_keys(&parents)?;
     let none = no_columns();
     let columns =
@@ -49,10 +54,10 @@ pub(crate) fn sources(query: &QueryText) -> &[Spanned<String>] {
 
 impl<'a> Checker<'a, '_> {
     /// The queries in `from`, if all are known and have no errors.
-    fn sources<'q>(&mut self, query: &'q QueryText) -> Option<Vec<(&'q Spanned<String>, &'a Parent)>> {
+    fn known_sources(&mut self) -> Option<Vec<(&'a Spanned<String>, &'a Parent)>> {
         let mut found = Vec::new();
         let mut is_complete = true;
-        for name in sources(query) {
+        for name in self.sources {
             match self.parent(name) {
                 Some(parent) => {
                     is_complete &= parent.is_known;
@@ -68,8 +73,8 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn parent(&mut self, name: &Spanned<String>) -> Option<&'a Parent> {
         let parents = self.parents;
         let parent = parents.get(&name.value);
-        if parent.is_none() {
-            let near = notation::nearest(&name.value, parents.keys().map(String::as_str));
+        if parent.is_none() && !self.diagnostics.is_full() {
+            let near = crate::names::nearest(&name.value, parents.keys().map(String::as_str));
             let mut known: Vec<_> = parents.keys().map(String::as_str).collect();
             known.sort_unstable();
             let help = match near {

@@ -6,7 +6,6 @@ use crate::literal::Literal;
 use crate::names::field_name;
 use crate::node_filter::NodeFilter;
 use crate::parser::shortened;
-use crate::variables::Meaning;
 use task::query::Comparison;
 
 /// What a condition says about nodes.
@@ -50,6 +49,9 @@ pub(super) fn mention(node: &Node) -> Mention {
 impl Checker<'_, '_> {
     /// A condition on nodes alone.
     pub(super) fn node_filter(&mut self, node: &Node) -> Option<NodeFilter> {
+        if self.diagnostics.is_full() {
+            return None;
+        }
         match &*node.value {
             Expr::And(all) => self.node_filters(all).map(NodeFilter::All),
             Expr::Or(any) => self.node_filters(any).map(NodeFilter::Any),
@@ -86,11 +88,10 @@ impl Checker<'_, '_> {
             Expr::Literal(Literal::Text(name)) => Some(name.clone()),
             Expr::Name(name) => match self.variables.get(name) {
                 None => Some(name.clone()),
-                Some(Meaning::Bare(name)) => Some(name.clone()),
-                Some(Meaning::Constant(constant)) => match &constant.literal {
-                    Literal::Text(name) => Some(name.clone()),
-                    _ => None,
-                },
+                Some(meaning) => {
+                    self.expand(meaning.size(), &node.span)?;
+                    meaning.text()
+                }
             },
             _ => None,
         };
@@ -116,7 +117,7 @@ impl Checker<'_, '_> {
         } else {
             String::new()
         };
-        let near = notation::nearest(name, known.iter().map(String::as_str));
+        let near = crate::names::nearest(name, known.iter().map(String::as_str));
         let near = near.map(|near| format!("'{near}' may be meant; ")).unwrap_or_default();
         let message = format!("there is no node '{}'", shortened(name));
         let help = format!(

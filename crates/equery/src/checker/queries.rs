@@ -175,7 +175,7 @@ impl Checker<'_, '_> {
                 None => (value.value.to_string(), &value.span),
             };
             let shown = shortened(&name);
-            if !columns.add(name, typed) {
+            if !columns.add(name, typed, value.span.len()) {
                 let message = format!("two columns have the name '{shown}'");
                 let help = "name one of them with 'as NAME'";
                 self.diagnostics.error_with_help("duplicate_column", span, message, help);

@@ -13,6 +13,9 @@ use crate::parser::shortened;
 use std::collections::BTreeSet;
 use task::query::Expression;
 
+/// Queries in one `when`.
+const MOST_PARENTS: usize = 64;
+
 /// What of a query refers to others.
 pub(crate) struct Links {
     pub(crate) trigger: Option<Trigger>,
@@ -32,6 +35,7 @@ pub(crate) fn finish(checker: &mut Checker<'_, '_>, query: &QueryText, outline: 
         bindings.extend(checker.binding(node, query, &parents));
     }
     checker.needs_trigger(query);
+    checker.known_structure(query);
     let not_run = std::mem::take(&mut checker.used.not_run);
     Links { trigger, bindings, not_run, has_errors: checker.diagnostics.errors() != before }
 }
@@ -46,6 +50,11 @@ impl Checker<'_, '_> {
         for condition in std::iter::once(&text.condition).chain(&text.until) {
             self.event_condition(condition, scope);
             parents_of(condition, &mut parents);
+        }
+        if parents.len() > MOST_PARENTS {
+            let message = format!("when is about {} queries: at most {MOST_PARENTS}", parents.len());
+            self.diagnostics.error("too_many_parents", &clause.span, message);
+            return None;
         }
         let kind = match text.kind {
             TriggerKind::When => EdgeKind::When,
@@ -111,6 +120,17 @@ impl Checker<'_, '_> {
             self.diagnostics.error_with_help("other_query", &node.span, message, help);
             return None;
         }
+        let is_source = |name: &str| self.sources.iter().any(|source| source.value == name);
+        if scope.context == Context::Derived && !is_source(&query.value) {
+            let message = format!("'{}' is not in from", shortened(&query.value));
+            self.diagnostics.error_with_help(
+                "not_in_from",
+                &query.span,
+                message,
+                "add it to the queries in from",
+            );
+            return None;
+        }
         let (name, kind) = self.parent_item(query, item)?;
         let value = Expression::Field(format!("{}.{name}", query.value));
         Some(Typed { value, kind, is_nullable: false })
@@ -133,7 +153,7 @@ impl Checker<'_, '_> {
             }
         }
         let names = parent.items.iter().map(|(name, _)| name.as_str());
-        let near = notation::nearest(&canonical, names)
+        let near = crate::names::nearest(&canonical, names)
             .map(|near| format!("'{}.{near}' may be meant; ", query.value));
         let message = format!("'{}' has no item '{}'", query.value, shortened(&written));
         let help = format!("{}its items are {}", near.unwrap_or_default(), parent.listed());
@@ -202,6 +222,24 @@ impl Checker<'_, '_> {
             return None;
         }
         Some(Bound { field: info.name, parent: parent.value.clone(), item: item_name })
+    }
+
+    /// Reports a structure that there is not. Names have `_` where those of `--task` have `-`.
+    fn known_structure(&mut self, query: &QueryText) {
+        let Some(using) = &query.using else { return };
+        let structures = task::catalog::ENTRIES.iter().flat_map(|entry| entry.built);
+        let mut names: Vec<String> = structures.map(|structure| structure.name().replace('-', "_")).collect();
+        names.sort_unstable();
+        names.dedup();
+        let written = &using.value.structure;
+        if self.diagnostics.is_full() || names.iter().any(|name| name.eq_ignore_ascii_case(&written.value)) {
+            return;
+        }
+        let near = crate::names::nearest(&written.value, names.iter().map(String::as_str));
+        let near = near.map(|near| format!("'{near}' may be meant; ")).unwrap_or_default();
+        let message = format!("there is no structure '{}'", shortened(&written.value));
+        let help = format!("{near}structures are {}", names.join(", "));
+        self.diagnostics.error_with_help("unknown_structure", &written.span, message, help);
     }
 
     /// Reports clauses that mean something only in a triggered query.

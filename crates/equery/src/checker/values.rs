@@ -6,7 +6,7 @@ use crate::constant::Constant;
 use crate::fields::{self, FieldInfo};
 use crate::kind::{Kind, Unit};
 use crate::names;
-use crate::parser::shortened;
+use crate::parser::{Shown, shortened};
 use crate::variables::Meaning;
 use std::ops::Range;
 use task::query::{Expression, Operator};
@@ -42,6 +42,9 @@ impl Checker<'_, '_> {
     }
 
     pub(super) fn operand(&mut self, node: &Node, scope: Scope<'_>) -> Option<Operand> {
+        if self.diagnostics.is_full() {
+            return None;
+        }
         match &*node.value {
             Expr::Literal(literal) => Some(Operand::Constant(Constant::new(literal.clone()))),
             Expr::Name(name) => self.name(name, &node.span, scope),
@@ -86,9 +89,11 @@ impl Checker<'_, '_> {
 
     fn name(&mut self, name: &str, span: &Range<usize>, scope: Scope<'_>) -> Option<Operand> {
         if let Some(column) = scope.columns.get(name) {
+            self.expand(scope.columns.size(name), span)?;
             return Some(Operand::Value(column.clone()));
         }
         if let Some(meaning) = self.variables.get(name) {
+            self.expand(meaning.size(), span)?;
             return Some(match meaning {
                 Meaning::Constant(constant) => Operand::Constant(constant.clone()),
                 Meaning::Bare(text) => Operand::Bare(text.clone()),
@@ -252,12 +257,14 @@ impl Checker<'_, '_> {
             (Operand::Value(a), Operand::Constant(b))
                 if matches!(operator, Operator::Add | Operator::Subtract) =>
             {
+                self.check_addend(&a, left)?;
                 let b = self.fitted(&b, &a.kind, left, &right.span)?;
                 (a.clone(), Typed { value: b, kind: a.kind, is_nullable: false })
             }
             (Operand::Constant(a), Operand::Value(b))
                 if matches!(operator, Operator::Add | Operator::Subtract) =>
             {
+                self.check_addend(&b, right)?;
                 let a = self.fitted(&a, &b.kind, right, &left.span)?;
                 (Typed { value: a, kind: b.kind.clone(), is_nullable: false }, b)
             }
@@ -334,13 +341,21 @@ impl Checker<'_, '_> {
         of: &Node,
         span: &Range<usize>,
     ) -> Option<Expression> {
-        match constant.fit(kind, &shortened(&of.value.to_string())) {
+        match constant.fit(kind, &Shown(of)) {
             Ok(value) => Some(value),
             Err(unfit) => {
                 self.unfit(span, unfit);
                 None
             }
         }
+    }
+
+    /// An error for what a literal cannot be added to or subtracted from.
+    fn check_addend(&mut self, value: &Typed, node: &Node) -> Option<()> {
+        if value.kind == Kind::Time {
+            return Some(());
+        }
+        self.check_number(value, node).map(|_| ())
     }
 
     /// The unit of a number; an error for what cannot be computed with.
@@ -366,7 +381,7 @@ impl Checker<'_, '_> {
     pub(super) fn undefined(&mut self, name: &str, span: &Range<usize>, scope: Scope<'_>) {
         let shown = shortened(name);
         let candidates: Vec<&str> = names::all_fields().chain(scope.columns.names()).collect();
-        let near = notation::nearest(name, candidates)
+        let near = crate::names::nearest(name, candidates)
             .map(|near| format!("'{near}' may be meant; "))
             .unwrap_or_default();
         let message = format!("'{shown}' is neither a field nor defined");

@@ -204,12 +204,12 @@ impl Parser<'_, '_, '_> {
     }
 
     fn count(&mut self, what: &str) -> Parsed<u64> {
-        match *self.peek() {
-            Token::Literal(Literal::Integer(number)) if number != 0 => {
+        match self.literal() {
+            Some(Literal::Integer(number)) if *number != 0 => {
                 self.advance();
-                Ok(number)
+                Ok(*number)
             }
-            Token::Literal(Literal::Integer(_)) => {
+            Some(Literal::Integer(_)) => {
                 let span = self.span();
                 self.diagnostics.error("zero_count", &span, "the number must be above zero");
                 Err(Failed)
@@ -219,10 +219,10 @@ impl Parser<'_, '_, '_> {
     }
 
     fn percent(&mut self) -> Parsed<f64> {
-        match *self.peek() {
-            Token::Literal(Literal::Percent(percent)) if percent > 0.0 && percent <= 100.0 => {
+        match self.literal() {
+            Some(Literal::Percent(percent)) if *percent > 0.0 && *percent <= 100.0 => {
                 self.advance();
-                Ok(percent)
+                Ok(*percent)
             }
             _ => Err(self.expected("a percentage above 0% and up to 100% behind error, such as 1%")),
         }

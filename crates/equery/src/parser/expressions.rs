@@ -299,6 +299,7 @@ impl Parser<'_, '_, '_> {
         let mut lengths = Vec::new();
         while is_address_field(&name.value)
             && *self.peek() == Token::Symbol("/")
+            && self.is_adjacent()
             && matches!(self.ahead(1), Token::Literal(Literal::Integer(_)))
         {
             self.advance();
@@ -323,6 +324,13 @@ impl Parser<'_, '_, '_> {
             start,
             if lengths.is_empty() { Expr::Name(name.value) } else { Expr::Prefixed(name.value, lengths) },
         ))
+    }
+
+    /// Whether the next token and the one behind it follow without a blank, as in `src_addr/24`.
+    fn is_adjacent(&self) -> bool {
+        let end = |at: usize| self.tokens.get(at).map(|token| token.span.end);
+        let start = |at: usize| self.tokens.get(at).map(|token| token.span.start);
+        self.at > 0 && end(self.at - 1) == start(self.at) && end(self.at) == start(self.at + 1)
     }
 
     /// Arguments, behind the parenthesis.

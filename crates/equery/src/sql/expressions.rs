@@ -74,7 +74,7 @@ pub(super) fn prefixed(value: &str, group: &GroupField) -> String {
     let Some([v4, v6]) = group.prefix else { return value.to_owned() };
     let mask = |length: usize| text(&format!("{}{}", "1".repeat(length), "0".repeat(128 - length.min(128))));
     let (v4, v6) = (mask(96 + usize::from(v4.min(32))), mask(usize::from(v6.min(128))));
-    format!("({value}::BIT & CASE ip_version WHEN 4 THEN {v4}::BIT ELSE {v6}::BIT END)")
+    format!("({value}::BIT & CASE ip_version WHEN 4 THEN {v4}::BIT ELSE {v6}::BIT END)::BLOB")
 }
 
 /// A value of a row.
@@ -173,13 +173,19 @@ fn operand(other: &Expression, side: &Expression, value_of: &dyn Fn(&Expression)
 
 /// Addresses of a prefix: in the order of bytes they are a range.
 fn range(field: &str, (address, length): (IpAddr, u8)) -> String {
-    let (first, behind, version) = match address {
-        IpAddr::V4(address) => (address.to_ipv6_mapped().to_bits(), 32 - u32::from(length.min(32)), 4),
-        IpAddr::V6(address) => (address.to_bits(), 128 - u32::from(length.min(128)), 6),
+    let (first, behind) = match address {
+        IpAddr::V4(address) => (address.to_ipv6_mapped().to_bits(), 32 - u32::from(length.min(32))),
+        IpAddr::V6(address) => (address.to_bits(), 128 - u32::from(length.min(128))),
     };
     let last = first | 1_u128.checked_shl(behind).map_or(u128::MAX, |bit| bit - 1);
+    let between = |first: u128, last: u128| format!("BETWEEN unhex('{first:032x}') AND unhex('{last:032x}')");
     if first == last {
         return format!("{field} = unhex('{first:032x}')");
     }
-    format!("({field} BETWEEN unhex('{first:032x}') AND unhex('{last:032x}') AND ip_version = {version})")
+    let (first_v4, last_v4) = (0xffff_0000_0000, 0xffff_ffff_ffff);
+    if address.is_ipv6() && first <= first_v4 && last >= last_v4 {
+        // IPv4 is in the same order, but in no prefix of IPv6.
+        return format!("({field} {} AND {field} NOT {})", between(first, last), between(first_v4, last_v4));
+    }
+    format!("{field} {}", between(first, last))
 }
