@@ -13,6 +13,8 @@ use task::query::{Grouping, Over, Query};
 /// The user's queries.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
+    /// The user asks something, though it may be of other nodes.
+    has_texts: bool,
     /// Those with windows of their own.
     pub(crate) windows: Vec<Query>,
     /// Those that say nothing of time.
@@ -40,7 +42,7 @@ impl Asked {
             memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
             ..Options::default()
         };
-        let mut asked = Self::default();
+        let mut asked = Self { has_texts: !texts.is_empty(), ..Self::default() };
         for text in &texts {
             let checked = equery::check(&text.source(), &checking);
             query_text::show(text, &checked);
@@ -54,7 +56,7 @@ impl Asked {
 
     /// True if the user asks nothing in Equery.
     pub(crate) fn is_empty(&self) -> bool {
-        self.windows.is_empty() && self.timeless.is_empty()
+        !self.has_texts
     }
 
     fn take(&mut self, checked: &Checked, node: &str) -> Result<(), Failure> {

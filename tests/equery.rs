@@ -109,6 +109,10 @@ fn packets(lines: &str) -> Vec<Frame> {
 /// What the program answers, as readable lines.
 fn shown(ended: &Ended) -> String {
     let mut text = String::new();
+    // A crash is no answer, also where answers are rewritten.
+    assert!(ended.signal.is_none() && !ended.stderr.contains("panicked"), "{ended:?}");
+    let has_errors = ended.stderr.contains("edison: error: ");
+    assert_eq!(ended.code, Some(if has_errors { 2 } else { 0 }), "{ended:?}");
     let said = ended.stderr.lines().filter_map(|line| line.strip_prefix("edison: "));
     said.for_each(|line| writeln!(text, "! {line}").expect("a text"));
     for line in ended.stdout.lines() {
@@ -200,8 +204,7 @@ fn answers_are_those_of_the_files() {
         if rewrites {
             std::fs::write(&path, text).expect("a writable file");
         } else if original != text {
-            let differing = original.lines().zip(text.lines()).find(|(one, other)| one != other);
-            wrong.push(format!("{}: {differing:#?}", path.display()));
+            wrong.push(format!("{}\n--- in the file\n{original}\n--- answered\n{text}", path.display()));
         }
     }
     assert!(wrong.is_empty(), "EDISON_REWRITE=1 writes what the program answers:\n{}", wrong.join("\n"));
@@ -230,6 +233,29 @@ fn examples_of_the_reference_run() {
         examples += 1;
     }
     assert!(examples > 10, "{examples}");
+}
+
+/// Both examples of the paper, section II.C, as printed: the nodes, the commas, and the colons that end q2 and q3.
+#[test]
+fn the_papers_examples_pass_as_printed() {
+    let of = |node: &str| {
+        format!(
+            "where src_addr=10.0.0.1, dst_addr=10.0.0.2, src_port=22, dst_port=33, protocol=TCP, node_id={node}"
+        )
+    };
+    let (one, two) = (of("Node1"), of("Node2"));
+    let second = format!(
+        "q1: select ploss_byte {one};\nq2: select total_byte {one} when q1.ploss_byte > K1:\n\
+         q3: select total_byte {two} when q2.total_byte < K2:\nq4: select tcp_win {two} when q3.total_byte < K3;\n"
+    );
+    let scratch = Scratch::new();
+    let first = "q1: select count(src_addr), dst_addr groupby dst_addr where node_id=NodeX;\n";
+    let first = scratch.file("first.eq", first.as_bytes().to_vec());
+    let second = scratch.file("second.eq", second.into_bytes());
+    call(&["check", text(&first), text(&second), "--set", "K1=10K", "--set", "K2=20K", "--set", "K3=1"])
+        .expect(0);
+    call(&["check", text(&first)]).expect(0);
+    call(&["check", text(&second)]).says(2, &["K1", "K2", "K3", "--set K1=VALUE", "warning: ':'"]);
 }
 
 /// Every field that a query may name is in the reference, or in the table that it refers to.

@@ -188,6 +188,15 @@ fn short_forms_are_the_query_that_they_stand_for() {
     assert_eq!(short, answer(&["-q", long], "long"));
 }
 
+#[test]
+fn a_query_of_another_node_answers_nothing_and_nothing_takes_its_place() {
+    let scratch = Scratch::new();
+    let Generated { path, .. } = generated(&scratch);
+    let query = "select count(*) where node_id != Node1";
+    let ended = call(&["run", text(&path), "--json", "--node", "Node1", "-q", query]).expect(0);
+    assert!(ended.stdout.is_empty() && ended.stderr.contains("q1 runs on no node"), "{ended:?}");
+}
+
 /// Each of these is refused before anything is measured, with words that help.
 #[test]
 fn what_cannot_be_asked_is_refused_in_words() {
