@@ -5,7 +5,7 @@ mod sketch_support;
 use packet::{KeyV4, Seed};
 use sketch_support::{Random, skewed, updates};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::Cell;
 use summary::sketch::{
     CheckedHashTable, CocoSketch, Configuration, Conservative, CountMin, CountSketch, CounterArray,
     DyadicArray, EntropySample, ExactCounts, FlowSample, HyperLogLog, Iblt, KAry, LinearBitmap,
@@ -17,19 +17,26 @@ use summary::sketch::{
 /// The system's allocator, counted.
 struct Counting;
 
-/// Bytes that are taken at present.
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// Bytes that this thread has taken. The harness's thread allocates while a test runs, so each counts its own.
+    static TAKEN: Cell<usize> = const { Cell::new(0) };
+}
 
-// SAFETY: every call is passed on to the system's allocator unchanged; counting touches no allocated memory.
+fn taken() -> usize {
+    TAKEN.with(Cell::get)
+}
+
+// SAFETY: every call is passed on to the system's allocator unchanged; counting allocates nothing and touches no allocated memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        TAKEN.fetch_add(layout.size(), Ordering::Relaxed);
+        // A thread that ends has no count any more.
+        let _ = TAKEN.try_with(|taken| taken.set(taken.get().wrapping_add(layout.size())));
         // SAFETY: the caller's guarantees are the required ones.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        TAKEN.fetch_sub(layout.size(), Ordering::Relaxed);
+        let _ = TAKEN.try_with(|taken| taken.set(taken.get().wrapping_sub(layout.size())));
         // SAFETY: `place` came from `alloc` above, which got it from the system's allocator.
         unsafe { System.dealloc(place, layout) }
     }
@@ -44,10 +51,10 @@ const BESIDE: usize = 256;
 fn takes_what_it_says<S: UpdateBurst<K>, K>(packets: &[Update<K>]) {
     for bytes in [64 << 10, 1 << 20, 3 << 20] {
         let configuration = S::Configuration::with_bytes(bytes, Seed::new(1)).expect("enough memory");
-        let before = TAKEN.load(Ordering::Relaxed);
+        let before = taken();
         let mut summary = S::new(&configuration).expect("memory");
         packets.chunks(64).for_each(|burst| summary.update_burst(burst));
-        let taken = TAKEN.load(Ordering::Relaxed) - before;
+        let taken = taken().wrapping_sub(before);
         let said = summary.bytes();
         let name = std::any::type_name::<S>();
         assert!(said <= bytes && said == configuration.bytes(), "{name}: {said} of {bytes}");
@@ -56,7 +63,6 @@ fn takes_what_it_says<S: UpdateBurst<K>, K>(packets: &[Update<K>]) {
     }
 }
 
-/// One test, as all would be counted together.
 #[test]
 fn structures_take_what_they_say() {
     let seed = Seed::new(1);
