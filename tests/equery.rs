@@ -250,7 +250,7 @@ fn the_papers_examples_pass_as_printed() {
     );
     let scratch = Scratch::new();
     let first = "q1: select count(src_addr), dst_addr groupby dst_addr where node_id=NodeX;\n";
-    let first = scratch.file("first.eq", first.as_bytes().to_vec());
+    let first = scratch.file("first.eq", first.as_bytes());
     let second = scratch.file("second.eq", second.into_bytes());
     call(&["check", text(&first), text(&second), "--set", "K1=10K", "--set", "K2=20K", "--set", "K3=1"])
         .expect(0);

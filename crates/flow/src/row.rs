@@ -122,8 +122,7 @@ impl<K> Rows<K> {
 pub const NULL: u64 = u64::MAX;
 
 /// Where a row has the value of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RowValue {
     /// In its key.
     Key,
@@ -183,12 +182,12 @@ pub enum RowValue {
     RttSum,
     /// [`LossCounts::rtt_count`].
     RttCount,
+    /// A statistic of a flow's packets, by its number among those of the site: bits of a floating point number. Flow records have
+    /// them, window rows do not.
+    Statistic(u8),
 }
 
 impl RowValue {
-    /// The number of variants, which are numbered from 0.
-    pub const COUNT: usize = Self::RttCount as usize + 1;
-
     /// Appends the value of each row; nothing for what is not in rows as a number.
     pub fn extract<K>(self, rows: &Rows<K>, values: &mut Vec<u64>) {
         macro_rules! of_rows {
@@ -209,6 +208,7 @@ impl RowValue {
         };
         match self {
             Self::Key | Self::Absent => {}
+            Self::Statistic(_) => of_rows!(|_row| NULL),
             Self::Packets => of_rows!(|row| row.packets),
             Self::Bytes => of_rows!(|row| row.bytes),
             Self::WireBytes => of_rows!(|row| row.wire_bytes),

@@ -11,7 +11,6 @@
 
 mod aggregate;
 mod answer;
-mod batch;
 mod evaluate;
 mod executor;
 mod group_value;

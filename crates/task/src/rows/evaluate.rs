@@ -1,6 +1,5 @@
 //! Evaluates a program over a batch of rows, with the kernels of Apache Arrow.
 
-use super::batch::Batch;
 use super::input::Input;
 use super::keyed::lesser;
 use super::member::conversation;
@@ -17,7 +16,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_ord::cmp;
 use arrow_schema::ArrowError;
 use arrow_select::nullif::nullif;
-use flow::{FIELDS, NULL, Part, RowValue};
+use flow::{FIELDS, NULL, Part, RowBatch, RowValue};
 use packet::{KeySpec, KeyV6, MaskedKey};
 use std::sync::Arc;
 
@@ -59,17 +58,17 @@ impl Values {
 #[derive(Debug)]
 pub(crate) struct Evaluation<'a, K> {
     program: &'a Program,
-    batch: &'a Batch<K>,
+    batch: &'a RowBatch<K>,
     values: Vec<Option<Values>>,
 }
 
 impl<'a, K: MaskedKey> Evaluation<'a, K> {
-    pub(crate) fn new(program: &'a Program, batch: &'a Batch<K>) -> Self {
+    pub(crate) fn new(program: &'a Program, batch: &'a RowBatch<K>) -> Self {
         Self { program, batch, values: vec![None; program.len()] }
     }
 
     /// The batch.
-    pub(crate) fn batch(&self) -> &'a Batch<K> {
+    pub(crate) fn batch(&self) -> &'a RowBatch<K> {
         self.batch
     }
 
@@ -249,7 +248,7 @@ fn no_booleans(rows: usize) -> BooleanArray {
     BooleanArray::new_null(rows)
 }
 
-fn in_networks<K: MaskedKey>(batch: &Batch<K>, sides: &[usize], networks: &[Network]) -> BooleanArray {
+fn in_networks<K: MaskedKey>(batch: &RowBatch<K>, sides: &[usize], networks: &[Network]) -> BooleanArray {
     let is_v6 = K::WORDS == KeyV6::WORDS;
     let networks: Vec<_> = networks.iter().filter(|network| network.is_v6 == is_v6).collect();
     let is_in = |key: &K| {

@@ -1,7 +1,6 @@
 //! Runs queries over the rows of windows, each separately, and over the whole run.
 
 use super::answer::{Covered, Unplaced};
-use super::batch::Batch;
 use super::long_windows::{LongPlans, LongWindows};
 use super::merged::MergedRows;
 use super::partitioned::{HeldRows, can_be_partitioned};
@@ -11,7 +10,7 @@ use super::site::Site;
 use super::state::QueryState;
 use crate::query::{Over, Query};
 use crate::{Generation, OtherGeneration};
-use flow::Rows;
+use flow::{RowBatch, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Span};
 use std::sync::Arc;
@@ -143,8 +142,8 @@ pub struct RowPartials {
 /// Memory that windows have in common, for rows in columns.
 #[derive(Debug, Default)]
 pub struct RowScratch {
-    v4: Batch<KeyV4>,
-    v6: Batch<KeyV6>,
+    v4: RowBatch<KeyV4>,
+    v6: RowBatch<KeyV6>,
 }
 
 impl RowPartials {
@@ -236,8 +235,8 @@ impl WholeRows {
     fn add<K: MaskedKey>(
         &mut self,
         set: &PlanSet,
-        batch: &Batch<K>,
-        hold: fn(&mut HeldRows, &Batch<K>) -> bool,
+        batch: &RowBatch<K>,
+        hold: fn(&mut HeldRows, &RowBatch<K>) -> bool,
     ) {
         let Self { states, held } = self;
         if held.as_mut().is_some_and(|held| !hold(held, batch))

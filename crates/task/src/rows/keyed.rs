@@ -1,11 +1,10 @@
 //! Groups by parts of the flow key and by values, each address family in a separate table where keys have
 //! addresses.
 
-use super::batch::Batch;
 use super::grouping::{MOST_EXTRAS, Parts};
 use super::input::Input;
 use super::site::Site;
-use flow::{FlowKey, NULL};
+use flow::{FlowKey, NULL, RowBatch};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use summary::{GroupTable, NO_GROUP};
 
@@ -70,7 +69,7 @@ impl Groups {
     pub(crate) fn add<K: MaskedKey>(
         &mut self,
         parts: &Parts,
-        batch: &Batch<K>,
+        batch: &RowBatch<K>,
         extras: &[Input],
         selected: &[u32],
         found: &mut Vec<u32>,
@@ -201,7 +200,7 @@ pub(crate) trait TakeGroups {
 fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     parts: &Parts,
-    batch: &Batch<K>,
+    batch: &RowBatch<K>,
     key_of: impl Fn(&K) -> Q,
     extras: &[Input],
     selected: &[u32],

@@ -3,13 +3,12 @@
 //! Time is cut into panes of the length `every`, one after the other. An answer that covers more (`over`) merges the last panes.
 
 use super::answer::{Covered, Unplaced};
-use super::batch::Batch;
 use super::merged::MergedRows;
 use super::plan_set::PlanSet;
 use super::refusal::Refusal;
 use super::site::Site;
 use super::state::QueryState;
-use flow::Rows;
+use flow::{RowBatch, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Span, Status};
 use std::collections::BTreeMap;
@@ -261,7 +260,7 @@ impl Length {
 
 /// Adds merged rows to states; returns how many rows are in no flow.
 fn add(plans: &PlanSet, states: &mut [QueryState], rows: &MergedRows) -> u64 {
-    fn give<K: MaskedKey>(plans: &PlanSet, states: &mut [QueryState], batch: &Batch<K>) {
+    fn give<K: MaskedKey>(plans: &PlanSet, states: &mut [QueryState], batch: &RowBatch<K>) {
         plans.add(states, batch, |_| true);
     }
     rows.each_v4(|batch| give(plans, states, batch));

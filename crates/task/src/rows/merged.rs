@@ -1,8 +1,7 @@
 //! Rows of one key, merged over windows: each field by its aggregation in the field table.
 
-use super::batch::Batch;
 use super::site::Site;
-use flow::{Aggregation, FIELDS, NULL, RowValue, Rows};
+use flow::{Aggregation, FIELDS, NULL, RowBatch, RowValue, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use std::ops::Range;
 use summary::{GroupTable, NO_GROUP};
@@ -21,8 +20,8 @@ pub(crate) struct MergedRows {
 
 #[derive(Debug, Default)]
 struct Scratch {
-    v4: Batch<KeyV4>,
-    v6: Batch<KeyV6>,
+    v4: RowBatch<KeyV4>,
+    v6: RowBatch<KeyV6>,
     found: Vec<u32>,
 }
 
@@ -70,17 +69,17 @@ impl MergedRows {
     pub(crate) fn add_merged(&mut self, earlier: &Self) {
         let Self { columns, rules, v4, v6, unplaced, scratch } = self;
         *unplaced += earlier.unplaced;
-        each(&earlier.v4, columns, &mut |batch: &Batch<KeyV4>| {
+        each(&earlier.v4, columns, &mut |batch: &RowBatch<KeyV4>| {
             *unplaced += add(v4, columns, rules, batch, &mut scratch.found)
         });
-        each(&earlier.v6, columns, &mut |batch: &Batch<KeyV6>| {
+        each(&earlier.v6, columns, &mut |batch: &RowBatch<KeyV6>| {
             *unplaced += add(v6, columns, rules, batch, &mut scratch.found)
         });
     }
 
     /// Merges those of some IPv4 rows whose keys have rows already, and returns the others. Each key must
     /// occur once.
-    pub(crate) fn add_known_v4(&mut self, rows: &Rows<KeyV4>) -> &Batch<KeyV4> {
+    pub(crate) fn add_known_v4(&mut self, rows: &Rows<KeyV4>) -> &RowBatch<KeyV4> {
         let Self { columns, rules, v4, scratch, .. } = self;
         scratch.v4.fill(rows, columns);
         merge_known(v4, columns, rules, &mut scratch.v4, &mut scratch.found);
@@ -88,7 +87,7 @@ impl MergedRows {
     }
 
     /// The same of IPv6.
-    pub(crate) fn add_known_v6(&mut self, rows: &Rows<KeyV6>) -> &Batch<KeyV6> {
+    pub(crate) fn add_known_v6(&mut self, rows: &Rows<KeyV6>) -> &RowBatch<KeyV6> {
         let Self { columns, rules, v6, scratch, .. } = self;
         scratch.v6.fill(rows, columns);
         merge_known(v6, columns, rules, &mut scratch.v6, &mut scratch.found);
@@ -96,12 +95,12 @@ impl MergedRows {
     }
 
     /// Emits all merged rows of IPv4.
-    pub(crate) fn each_v4(&self, mut give: impl FnMut(&Batch<KeyV4>)) {
+    pub(crate) fn each_v4(&self, mut give: impl FnMut(&RowBatch<KeyV4>)) {
         each(&self.v4, &self.columns, &mut give);
     }
 
     /// The same of IPv6.
-    pub(crate) fn each_v6(&self, mut give: impl FnMut(&Batch<KeyV6>)) {
+    pub(crate) fn each_v6(&self, mut give: impl FnMut(&RowBatch<KeyV6>)) {
         each(&self.v6, &self.columns, &mut give);
     }
 
@@ -116,7 +115,7 @@ fn add<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     columns: &[RowValue],
     rules: &[Aggregation],
-    batch: &Batch<K>,
+    batch: &RowBatch<K>,
     found: &mut Vec<u32>,
 ) -> u64 {
     let mut unplaced = 0;
@@ -133,7 +132,7 @@ fn merge_known<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     columns: &[RowValue],
     rules: &[Aggregation],
-    batch: &mut Batch<K>,
+    batch: &mut RowBatch<K>,
     found: &mut Vec<u32>,
 ) {
     if table.is_empty() {
@@ -145,13 +144,13 @@ fn merge_known<K: MaskedKey, const N: usize>(
         is_new.extend(found.iter().map(|group| *group == NO_GROUP));
         merge(table, columns, rules, batch, rows, found);
     });
-    batch.retain(columns, &is_new);
+    batch.retain(&is_new);
 }
 
 /// Calls `work` with the places of some rows of a batch, and the words of their keys, until all are
 /// processed.
 fn each_chunk<K: MaskedKey, const N: usize>(
-    batch: &Batch<K>,
+    batch: &RowBatch<K>,
     mut work: impl FnMut(Range<usize>, &[[u64; N]]),
 ) {
     let mut keys = [[0; N]; ROWS];
@@ -170,7 +169,7 @@ fn merge<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     columns: &[RowValue],
     rules: &[Aggregation],
-    batch: &Batch<K>,
+    batch: &RowBatch<K>,
     rows: Range<usize>,
     found: &[u32],
 ) {
@@ -201,9 +200,9 @@ fn merge<K: MaskedKey, const N: usize>(
 fn each<K: MaskedKey, const N: usize>(
     table: &GroupTable<N>,
     columns: &[RowValue],
-    give: &mut impl FnMut(&Batch<K>),
+    give: &mut impl FnMut(&RowBatch<K>),
 ) {
-    let mut batch = Batch::default();
+    let mut batch = RowBatch::default();
     for start in (0..table.len()).step_by(ROWS) {
         let rows = start..table.len().min(start + ROWS);
         let keys = table.keys()[rows.clone()].iter().map(|words| K::of_words(words));

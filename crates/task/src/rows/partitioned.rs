@@ -8,7 +8,6 @@
 //! architecture optimized for the new bottleneck: memory access", VLDB 1999, section 3.3).
 
 use super::aggregate::Kind;
-use super::batch::Batch;
 use super::evaluate::Evaluation;
 use super::grouping::{Parts, PlannedGrouping};
 use super::keyed::lesser;
@@ -17,7 +16,7 @@ use super::program::{Node, NodeId, Program, Type};
 use super::site::Site;
 use super::state::{Kinds, QueryState};
 use super::top_rows::TopRows;
-use flow::RowValue;
+use flow::{RowBatch, RowValue};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
 use summary::{Lease, Limits};
 
@@ -55,7 +54,7 @@ impl<K> Default for Family<K> {
 }
 
 impl<K: MaskedKey> Family<K> {
-    fn push(&mut self, batch: &Batch<K>, columns: &[RowValue], lease: &mut Lease) -> bool {
+    fn push(&mut self, batch: &RowBatch<K>, columns: &[RowValue], lease: &mut Lease) -> bool {
         let needed = self.keys.len() + batch.len();
         if needed > self.keys.capacity() {
             let capacity = needed.max(2 * self.keys.capacity()).max(ROWS);
@@ -73,8 +72,8 @@ impl<K: MaskedKey> Family<K> {
         true
     }
 
-    fn each(&self, columns: &[RowValue], mut give: impl FnMut(&Batch<K>)) {
-        let mut batch = Batch::default();
+    fn each(&self, columns: &[RowValue], mut give: impl FnMut(&RowBatch<K>)) {
+        let mut batch = RowBatch::default();
         let values = self.values.chunks(ROWS * columns.len().max(1));
         for (keys, values) in self.keys.chunks(ROWS).zip(values) {
             batch.refill(keys.iter().copied(), columns, values);
@@ -91,22 +90,22 @@ impl HeldRows {
     }
 
     /// Adds rows of IPv4. False if there is no memory for them.
-    pub(crate) fn push_v4(&mut self, batch: &Batch<KeyV4>) -> bool {
+    pub(crate) fn push_v4(&mut self, batch: &RowBatch<KeyV4>) -> bool {
         self.v4.push(batch, &self.columns, &mut self.lease)
     }
 
     /// Adds rows of IPv6.
-    pub(crate) fn push_v6(&mut self, batch: &Batch<KeyV6>) -> bool {
+    pub(crate) fn push_v6(&mut self, batch: &RowBatch<KeyV6>) -> bool {
         self.v6.push(batch, &self.columns, &mut self.lease)
     }
 
     /// All rows of IPv4.
-    pub(crate) fn each_v4(&self, give: impl FnMut(&Batch<KeyV4>)) {
+    pub(crate) fn each_v4(&self, give: impl FnMut(&RowBatch<KeyV4>)) {
         self.v4.each(&self.columns, give);
     }
 
     /// All rows of IPv6.
-    pub(crate) fn each_v6(&self, give: impl FnMut(&Batch<KeyV6>)) {
+    pub(crate) fn each_v6(&self, give: impl FnMut(&RowBatch<KeyV6>)) {
         self.v6.each(&self.columns, give);
     }
 
@@ -153,7 +152,7 @@ impl HeldRows {
                 }
             }
         }
-        let mut batch = Batch::default();
+        let mut batch = RowBatch::default();
         let mut from = 0;
         for &end in &ends {
             while from < end {

@@ -1,7 +1,6 @@
 //! Plans that read the same rows, and what they compute of these together.
 
 use super::answer::Covered;
-use super::batch::Batch;
 use super::evaluate::Evaluation;
 use super::plan::Plan;
 use super::program::Program;
@@ -9,7 +8,7 @@ use super::refusal::Refusal;
 use super::site::Site;
 use super::state::QueryState;
 use crate::query::Query;
-use flow::RowValue;
+use flow::{RowBatch, RowValue};
 use packet::MaskedKey;
 use report::Answer;
 
@@ -37,7 +36,7 @@ impl PlanSet {
             }
         }
         set.columns = set.program.columns().collect();
-        set.columns.sort_unstable_by_key(|column| *column as u8);
+        set.columns.sort_unstable();
         set.columns.dedup();
         set
     }
@@ -51,7 +50,7 @@ impl PlanSet {
     pub(crate) fn add<K: MaskedKey>(
         &self,
         states: &mut [QueryState],
-        batch: &Batch<K>,
+        batch: &RowBatch<K>,
         takes: impl Fn(&Plan) -> bool,
     ) {
         if batch.len() == 0 {

@@ -1,11 +1,11 @@
 //! The values of groups that are told apart: those that are counted, and those that have weights.
 
 use super::aggregate::ValueOf;
-use super::batch::Batch;
 use super::input::Input;
 use super::keyed::{base, lesser};
 use super::owners::Owners;
 use super::site::Site;
+use flow::RowBatch;
 use packet::{KeySpec, MaskedKey, Seed};
 use std::collections::BTreeMap;
 use summary::sketch::{Cardinality, GridConfig, HyperLogLog, Summary, Update, UpdateBurst};
@@ -117,7 +117,7 @@ impl ValueSet {
     pub(crate) fn count<K: MaskedKey>(
         &mut self,
         of: ValueOf,
-        batch: &Batch<K>,
+        batch: &RowBatch<K>,
         input: Option<&Input>,
         rows: impl Iterator<Item = (usize, usize)>,
         owners: &mut impl Owners,
@@ -136,7 +136,7 @@ impl ValueSet {
     pub(crate) fn weigh<K: MaskedKey>(
         &mut self,
         of: ValueOf,
-        batch: &Batch<K>,
+        batch: &RowBatch<K>,
         input: Option<&Input>,
         weights: Option<&Input>,
         rows: impl Iterator<Item = (usize, usize)>,
@@ -231,7 +231,7 @@ fn is_wide<K: MaskedKey>(of: ValueOf) -> bool {
 #[inline(always)]
 fn value_of<K: MaskedKey, const N: usize>(
     of: ValueOf,
-    batch: &Batch<K>,
+    batch: &RowBatch<K>,
     input: Option<&Input>,
     row: usize,
 ) -> Option<[u64; N]> {
