@@ -53,7 +53,7 @@ impl PlanSet {
         batch: &RowBatch<K>,
         takes: impl Fn(&Plan) -> bool,
     ) {
-        if batch.len() == 0 {
+        if batch.is_empty() {
             return;
         }
         let mut evaluation = Evaluation::new(&self.program, batch);
