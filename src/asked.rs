@@ -38,7 +38,7 @@ impl Asked {
             set: options.set.clone(),
             known_nodes: Some(vec![node.to_owned()]),
             base_window_ns: window_ns.filter(|_| is_set),
-            key: Some(query_text::key_fields(&options.key)),
+            key: Some(options.key.parts()),
             memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
             ..Options::default()
         };

@@ -72,7 +72,7 @@ impl QueryTextOptions {
         equery::Options {
             set: self.set.clone(),
             base_window_ns: self.window_ns(),
-            key: self.key.as_ref().map(key_fields),
+            key: self.key.as_ref().map(KeySpec::parts),
             memory_bytes: Some(self.memory.unwrap_or_else(machine::half_of_memory)),
             ..equery::Options::default()
         }
@@ -85,15 +85,6 @@ impl QueryTextOptions {
             Some(Every::Packets(_)) | None => None,
         }
     }
-}
-
-/// The fields of a key, as `--key` has them.
-pub(crate) fn key_fields(key: &KeySpec) -> Vec<String> {
-    let field = |name: &str| match key.prefix_lengths(name) {
-        None | Some([32, 128]) => name.to_owned(),
-        Some([v4, v6]) => format!("{name}/{v4}/{v6}"),
-    };
-    key.columns().map(field).collect()
 }
 
 /// Reads a file, or standard input, up to more than is checked.
@@ -153,6 +144,6 @@ mod tests {
     #[test]
     fn keys_are_named_as_the_option_has_them() {
         let key = KeySpec::parse("src_addr/24,dst_port").expect("a key");
-        assert_eq!(key_fields(&key), ["src_addr/24/96", "dst_port"]);
+        assert_eq!(key.parts(), ["src_addr/24/96", "dst_port"]);
     }
 }

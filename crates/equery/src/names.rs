@@ -1,6 +1,6 @@
 //! Names: which are reserved, which mean fields.
 
-use flow::{DerivedField, Field, Metric};
+use flow::{DerivedField, Field, Metric, Statistic};
 
 /// Words that begin a clause, with what stands in them, as errors show it.
 pub(crate) const CLAUSES: [&str; 20] = [
@@ -45,15 +45,7 @@ pub(crate) fn is_address_field(name: &str) -> bool {
 
 /// The metric of a statistic of packets: `gap_mean`, `size_stddev`, `iat_p99.9`.
 pub(crate) fn statistic(name: &str) -> Option<Metric> {
-    let (metric, kind) = name.split_once('_')?;
-    let metrics = [Metric::Gap, Metric::Size, Metric::InterArrival];
-    let metric = metrics.into_iter().find(|known| known.name().eq_ignore_ascii_case(metric))?;
-    let is_percentile =
-        |digits: &str| digits.parse::<f64>().is_ok_and(|percent| (0.0..=100.0).contains(&percent));
-    let is_kind = kind.eq_ignore_ascii_case("mean")
-        || kind.eq_ignore_ascii_case("stddev")
-        || kind.strip_prefix(['p', 'P']).is_some_and(is_percentile);
-    is_kind.then_some(metric)
+    name.parse::<Statistic>().ok().map(|statistic| statistic.metric)
 }
 
 /// The candidate nearest to a name, whatever the case of both.
@@ -76,14 +68,5 @@ mod tests {
     #[test]
     fn no_field_is_reserved() {
         assert_eq!(all_fields().find(|name| is_reserved(name)), None);
-    }
-
-    #[test]
-    fn statistics_have_a_metric_and_a_kind() {
-        assert_eq!(statistic("gap_mean"), Some(Metric::Gap));
-        assert_eq!(statistic("iat_p99.9"), Some(Metric::InterArrival));
-        for other in ["gap", "gap_median", "gap_p101", "tcp_win", "size_p", "size_pnan"] {
-            assert_eq!(statistic(other), None, "{other}");
-        }
     }
 }

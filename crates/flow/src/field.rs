@@ -155,6 +155,15 @@ pub struct Field {
     pub part: Part,
 }
 
+/// Each name is one field's.
+impl PartialEq for Field {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Field {}
+
 impl Field {
     /// Paper, IPFIX information elements and standards, as far as the field has them.
     pub fn source(&self) -> String {

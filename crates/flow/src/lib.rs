@@ -38,6 +38,6 @@ pub use record::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
 pub use row::{NULL, RowValue, Rows, WindowRow};
 pub use row_batch::{RowBatch, float_bits};
 pub use service::{SERVICES, Service, service};
-pub use statistic::{Metric, Statistic, StatisticKind};
+pub use statistic::{Metric, NoStatistic, Statistic, StatisticKind};
 pub use usual_name::usual_name;
 pub use window::WindowId;

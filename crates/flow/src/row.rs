@@ -182,6 +182,9 @@ pub enum RowValue {
     RttSum,
     /// [`LossCounts::rtt_count`].
     RttCount,
+    /// When the row counts, nanoseconds since the epoch: its window's start, or of a flow record its `ltime`. Only rows that are read from
+    /// files have it.
+    Time,
     /// A statistic of a flow's packets, by its number among those of the site: bits of a floating point number. Flow records have
     /// them, window rows do not.
     Statistic(u8),
@@ -208,7 +211,7 @@ impl RowValue {
         };
         match self {
             Self::Key | Self::Absent => {}
-            Self::Statistic(_) => of_rows!(|_row| NULL),
+            Self::Time | Self::Statistic(_) => of_rows!(|_row| NULL),
             Self::Packets => of_rows!(|row| row.packets),
             Self::Bytes => of_rows!(|row| row.bytes),
             Self::WireBytes => of_rows!(|row| row.wire_bytes),

@@ -1,6 +1,7 @@
 //! Statistics of a flow's packets, as columns: `gap_mean`, `size_p50`, `iat_p99.9`.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// What the samples of a statistic are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,6 +65,39 @@ impl fmt::Display for Statistic {
     }
 }
 
+impl FromStr for Statistic {
+    type Err = NoStatistic;
+
+    /// Reads the name of a column, upper and lower case alike.
+    fn from_str(name: &str) -> Result<Self, NoStatistic> {
+        let (metric, kind) = name.split_once('_').ok_or(NoStatistic)?;
+        let metrics = [Metric::Gap, Metric::Size, Metric::InterArrival];
+        let metric = metrics.into_iter().find(|known| known.name().eq_ignore_ascii_case(metric));
+        let kind = match kind.to_ascii_lowercase().as_str() {
+            "mean" => StatisticKind::Mean,
+            "stddev" => StatisticKind::StdDev,
+            kind => {
+                let percent: Option<f64> = kind.strip_prefix('p').and_then(|digits| digits.parse().ok());
+                let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+                StatisticKind::Percentile(percent.ok_or(NoStatistic)?)
+            }
+        };
+        Ok(Self { metric: metric.ok_or(NoStatistic)?, kind })
+    }
+}
+
+/// The name is none of a statistic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoStatistic;
+
+impl fmt::Display for NoStatistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("statistics are named as gap_mean, size_stddev, iat_p99.9")
+    }
+}
+
+impl std::error::Error for NoStatistic {}
+
 impl Statistic {
     /// A description in one line.
     pub fn meaning(&self) -> String {
@@ -76,6 +110,22 @@ impl Statistic {
             StatisticKind::Mean => format!("mean of {samples}"),
             StatisticKind::StdDev => format!("standard deviation of {samples}"),
             StatisticKind::Percentile(percent) => format!("percentile {percent} of {samples}, estimated"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for name in ["gap_mean", "size_stddev", "iat_p99.9", "gap_p0", "size_p100"] {
+            assert_eq!(name.parse::<Statistic>().map(|statistic| statistic.to_string()), Ok(name.to_owned()));
+        }
+        assert_eq!("GAP_P50".parse::<Statistic>().map(|statistic| statistic.metric), Ok(Metric::Gap));
+        for other in ["gap", "gap_median", "gap_p101", "tcp_win", "size_p", "size_pnan"] {
+            assert_eq!(other.parse::<Statistic>(), Err(NoStatistic), "{other}");
         }
     }
 }

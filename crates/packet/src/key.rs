@@ -188,7 +188,47 @@ fn word(bytes: &[u8; 16], half: usize) -> u64 {
     u64::from_ne_bytes(std::array::from_fn(|i| bytes[half * 8 + i]))
 }
 
+/// The parts of a key in addition to its addresses. Parts that are outside the key are zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyParts {
+    /// Source and destination port.
+    pub ports: [u16; 2],
+    /// IP protocol number.
+    pub protocol: u8,
+    /// Type of service or traffic class.
+    pub ip_tos: u8,
+    /// The VLAN of a key that has one: `Some(None)` where untagged.
+    pub vlan: Option<Option<u16>>,
+}
+
+impl KeyParts {
+    #[inline(always)]
+    fn transport(self) -> u64 {
+        let [source, destination] = self.ports.map(u16::to_be_bytes);
+        let vlan = self.vlan.map_or(0, |vlan| vlan.unwrap_or(Transport::NO_VLAN));
+        Transport::new(
+            [source[0], source[1], destination[0], destination[1]],
+            self.protocol,
+            self.ip_tos,
+            vlan,
+        )
+        .0
+    }
+}
+
 impl KeyV4 {
+    /// A key of addresses in network order, source first, and its other parts.
+    #[inline(always)]
+    pub fn of_parts([source, destination]: [[u8; 4]; 2], parts: KeyParts) -> Self {
+        let [s, d] = [source, destination].map(u32::from_ne_bytes);
+        let addresses = if cfg!(target_endian = "little") {
+            u64::from(s) | u64::from(d) << 32
+        } else {
+            u64::from(s) << 32 | u64::from(d)
+        };
+        Self([addresses, parts.transport()])
+    }
+
     /// A 5-tuple. `addresses`: source then destination as in the header; `ports`: likewise.
     #[inline(always)]
     pub fn new(addresses: [u8; 8], ports: [u8; 4], protocol: u8) -> Self {
@@ -219,6 +259,13 @@ impl KeyV4 {
 }
 
 impl KeyV6 {
+    /// A key of addresses in network order, source first, and its other parts.
+    #[inline(always)]
+    pub fn of_parts([source, destination]: [[u8; 16]; 2], parts: KeyParts) -> Self {
+        let (src, dst) = (&source, &destination);
+        Self([word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), parts.transport()])
+    }
+
     /// A 5-tuple. `src`, `dst`, `ports` (source first) in network order.
     #[inline(always)]
     pub fn new(src: &[u8; 16], dst: &[u8; 16], ports: [u8; 4], protocol: u8) -> Self {

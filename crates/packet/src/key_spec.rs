@@ -154,6 +154,15 @@ impl KeySpec {
         [u64::from(u32::from_ne_bytes(half)), self.v6[2 * word], self.v6[2 * word + 1]]
     }
 
+    /// Its parts as [`KeySpec::parse`] reads them: prefixes with their lengths.
+    pub fn parts(&self) -> Vec<String> {
+        let part = |name: &str| match self.prefix_lengths(name) {
+            None | Some([32, 128]) => name.to_owned(),
+            Some([v4, v6]) => format!("{name}/{v4}/{v6}"),
+        };
+        self.columns().map(part).collect()
+    }
+
     /// The prefix lengths of the address `name` in keys, of IPv4 and of IPv6; `None` if keys lack this
     /// address.
     pub fn prefix_lengths(&self, name: &str) -> Option<[u8; 2]> {

@@ -42,7 +42,7 @@ pub use flow::FlowKey;
 pub use frame::Frame;
 pub use hash::{Seed, split_mix};
 pub use ip::PacketKey;
-pub use key::{FamilyKey, Key, KeyV4, KeyV6, MaskedKey};
+pub use key::{FamilyKey, Key, KeyParts, KeyV4, KeyV6, MaskedKey};
 pub use key_spec::{KeySpec, KeySpecError};
 pub use link::LinkType;
 pub use parser::{BurstParser, Packet, ParserConfig, Tunnel, parse};

@@ -42,7 +42,15 @@ impl Format {
         }
     }
 
-    /// The format of a path, by its suffix. Standard output (`-`), pipes and devices without one get CSV.
+    /// The format of a file that is read, by its suffix.
+    pub(crate) fn of_file(path: &Path) -> Result<Self, String> {
+        let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
+        let found = Self::ALL.iter().find(|format| name.ends_with(format.suffix()));
+        let suffixes: Vec<_> = Self::ALL.iter().map(|format| format.suffix()).collect();
+        found.copied().ok_or_else(|| format!("unknown suffix; the formats are {}", suffixes.join(", ")))
+    }
+
+    /// The format of a path that is written, by its suffix. Standard output (`-`), pipes and devices without one get CSV.
     pub fn of(path: &Path) -> io::Result<Self> {
         let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
         if let Some(format) = Self::ALL.iter().find(|format| name.ends_with(format.suffix())) {

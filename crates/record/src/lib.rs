@@ -29,6 +29,7 @@ mod line;
 mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_file;
+pub mod read;
 mod rotation;
 #[cfg(feature = "parquet")]
 mod rows;

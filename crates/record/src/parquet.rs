@@ -32,7 +32,9 @@ impl ParquetWriter {
     pub(crate) fn new(target: Target, node: &str, selection: &Selection) -> io::Result<Self> {
         let columns = selection.columns().to_vec();
         let schema = schema(&columns).map_err(io::Error::other)?;
-        let file = ParquetFile::new(target, schema, properties(&columns), "records")?;
+        let mut file = ParquetFile::new(target, schema, properties(&columns), "records")?;
+        file.describe("node", node.to_owned());
+        file.describe("key", selection.key_parts());
         Ok(Self { file, columns, node: node.into(), pending: Vec::with_capacity(ROW_GROUP) })
     }
 

@@ -4,7 +4,9 @@ use crate::target::Target;
 use parquet::basic::{LogicalType, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData};
+use parquet::file::metadata::{
+    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
+};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
@@ -45,6 +47,11 @@ impl ParquetFile {
     ) -> io::Result<Self> {
         let file = SerializedFileWriter::new(target, Arc::new(schema), Arc::new(properties));
         Ok(Self { file: file.map_err(into_io)?, unit, whole: Vec::new() })
+    }
+
+    /// Adds to the file's metadata.
+    pub(crate) fn describe(&mut self, name: &str, value: String) {
+        self.file.append_key_value_metadata(entry(name, value));
     }
 
     /// Writes a row group. `write` gets the number of rows that are to be written, the first of `rows`, the number of each column, and
@@ -196,4 +203,9 @@ fn into_io(error: ParquetError) -> io::Error {
         },
         error => io::Error::other(error),
     }
+}
+
+/// An entry of a file's metadata.
+pub(crate) fn entry(name: &str, value: String) -> KeyValue {
+    KeyValue::new(format!("edison.{name}"), value)
 }

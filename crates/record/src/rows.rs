@@ -6,7 +6,9 @@
 
 use crate::Anonymizer;
 use crate::line::Line;
-use crate::parquet_file::{BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, integer, nanoseconds};
+use crate::parquet_file::{
+    BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, entry, integer, nanoseconds,
+};
 use crate::target::Target;
 use crate::{Column, Parts, Selection};
 use flow::{EndReason, FlowKey, FlowRecord, Loss, LossCounts, Rows, Value, WindowRow};
@@ -38,7 +40,7 @@ const TCP: u8 = 6;
 pub struct RowWindow {
     /// Its start, nanoseconds since the epoch.
     pub start_ns: u64,
-    /// Its end, which belongs to the next window. The file does not hold it.
+    /// Its end, which belongs to the next window. The file's metadata have the length of the first.
     pub end_ns: u64,
 }
 
@@ -108,6 +110,10 @@ impl RowWriter {
     pub fn write<K: Key>(&mut self, window: RowWindow, rows: &Rows<K>) -> io::Result<()> {
         if self.failed {
             return Err(self.file.closed());
+        }
+        if self.rows == 0 && !rows.is_empty() {
+            let length = window.end_ns.saturating_sub(window.start_ns);
+            self.file.describe("window_ns", length.to_string());
         }
         let mut at = 0;
         while at < rows.len() {
@@ -512,20 +518,10 @@ fn properties(columns: &[RowColumn], metadata: Vec<KeyValue>) -> WriterPropertie
 
 /// The file's metadata.
 fn metadata(node: &str, key: &KeySpec) -> Vec<KeyValue> {
-    let entry = |name: &str, value: String| KeyValue::new(format!("edison.{name}"), value);
     vec![
         entry("schema", RowWriter::SCHEMA.to_string()),
         entry("version", env!("CARGO_PKG_VERSION").to_owned()),
         entry("node", node.to_owned()),
-        entry("key", key_text(key)),
+        entry("key", key.parts().join(",")),
     ]
-}
-
-/// A key's parts as [`KeySpec::parse`] reads them.
-fn key_text(key: &KeySpec) -> String {
-    let member = |name: &str| match key.prefix_lengths(name) {
-        None | Some([32, 128]) => name.to_owned(),
-        Some([v4, v6]) => format!("{name}/{v4}/{v6}"),
-    };
-    key.columns().map(member).collect::<Vec<_>>().join(",")
 }

@@ -208,6 +208,17 @@ impl Selection {
     pub fn columns(&self) -> &[Column] {
         &self.0
     }
+
+    /// The members of the flow key among them, as [`KeySpec::parse`] reads them.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn key_parts(&self) -> String {
+        let part = |column: &Column| match column.prefix_lengths() {
+            None => column.name().to_owned(),
+            Some([v4, v6]) => format!("{}/{v4}/{v6}", column.name()),
+        };
+        let members = self.0.iter().filter(|column| column.is_key());
+        members.map(part).collect::<Vec<_>>().join(",")
+    }
 }
 
 impl Default for Selection {

@@ -1,0 +1,78 @@
+//! Reads flow files back: their columns as queries read them.
+//!
+//! [`FlowFile::open`] tells what a file contains, from its header, footer or first records; [`FlowFile::read_part`] gives the rows of a
+//! part of it in blocks of columns, and only those columns that are wanted. Columns are found by name: those of the field table and its
+//! [usual names](flow::usual_name). A file that another program wrote is read likewise.
+
+mod address;
+mod assemble;
+mod block;
+mod columns;
+mod contents;
+mod error;
+mod name;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod text;
+
+pub use address::Addresses;
+pub use block::{RowBlock, Unread, Wanted};
+pub use contents::{Contents, Part, Range};
+pub use error::ReadError;
+
+use crate::Format;
+use std::path::{Path, PathBuf};
+
+/// What is done with blocks; false ends reading.
+pub type Sink<'a> = dyn FnMut(&mut RowBlock) -> bool + 'a;
+
+/// Reads one format.
+trait FormatReader: Send {
+    fn contents(&self) -> &Contents;
+
+    /// Reads the rows of a part.
+    fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError>;
+}
+
+/// A flow file that is open.
+pub struct FlowFile {
+    path: PathBuf,
+    reader: Box<dyn FormatReader>,
+}
+
+impl FlowFile {
+    /// Opens a file; its suffix tells the format.
+    ///
+    /// # Errors
+    /// What is wrong, with the file's name: it cannot be opened, or is no flow file.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let format = Format::of_file(path).map_err(|error| ReadError::not_flows(path, error))?;
+        let reader: Box<dyn FormatReader> = match format {
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Box::new(parquet::ParquetReader::open(path)?),
+            other => {
+                let reason = format!("files in the format {} cannot be read", other.suffix());
+                return Err(ReadError::not_flows(path, reason));
+            }
+        };
+        Ok(Self { path: path.to_owned(), reader })
+    }
+
+    /// Its name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it contains.
+    pub fn contents(&self) -> &Contents {
+        self.reader.contents()
+    }
+
+    /// Gives the rows of a part ([`Contents::parts`]) to `sink`, block by block, until it returns false.
+    ///
+    /// # Errors
+    /// The file is damaged, or has changed since it was opened. Blocks that were given before are right.
+    pub fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+        self.reader.read_part(part, wanted, sink)
+    }
+}

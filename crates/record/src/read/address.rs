@@ -1,0 +1,60 @@
+//! A column of addresses.
+
+use std::net::IpAddr;
+
+/// Addresses by row, as numbers and families.
+#[derive(Clone, Debug, Default)]
+pub struct Addresses {
+    /// IPv6's own bits; of IPv4 those of the mapped address.
+    bits: Vec<u128>,
+    families: Vec<Family>,
+}
+
+/// Of which family the address of a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// There is none.
+    None,
+    V4,
+    V6,
+}
+
+/// The network of IPv4-mapped addresses, `::ffff:0:0/96`.
+const MAPPED: u128 = 0xffff << 32;
+
+impl Addresses {
+    pub(crate) fn clear(&mut self) {
+        self.bits.clear();
+        self.families.clear();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bits.len()
+    }
+
+    pub(crate) fn push(&mut self, address: Option<IpAddr>) {
+        let (bits, family) = match address {
+            None => (0, Family::None),
+            Some(IpAddr::V4(address)) => (MAPPED | u128::from(address.to_bits()), Family::V4),
+            Some(IpAddr::V6(address)) => (address.to_bits(), Family::V6),
+        };
+        self.bits.push(bits);
+        self.families.push(family);
+    }
+
+    /// Adds an address of 16 bytes, in which IPv4 is mapped.
+    pub(crate) fn push_mapped(&mut self, bits: u128) {
+        self.bits.push(bits);
+        self.families.push(if bits >> 32 == 0xffff { Family::V4 } else { Family::V6 });
+    }
+
+    pub(crate) fn push_v4(&mut self, bits: u32) {
+        self.bits.push(MAPPED | u128::from(bits));
+        self.families.push(Family::V4);
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, row: usize) -> (u128, Family) {
+        (self.bits[row], self.families[row])
+    }
+}

@@ -1,0 +1,207 @@
+//! From columns as they are read to blocks: keys, families, directions, nodes.
+
+use super::Sink;
+use super::address::{Addresses, Family};
+use super::block::{RowBlock, Unread, Wanted};
+use super::columns::Columns;
+use flow::{NULL, RowBatch, RowValue};
+use packet::{KeyParts, KeyV4, KeyV6};
+use std::mem;
+
+/// Makes blocks of columns.
+#[derive(Debug, Default)]
+pub(crate) struct Assembler {
+    block: RowBlock,
+    v4: Vec<u32>,
+    v6: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+/// One direction of rows.
+struct Direction<'a> {
+    source: &'a Addresses,
+    destination: &'a Addresses,
+    source_port: &'a [u64],
+    destination_port: &'a [u64],
+    protocol: &'a [u64],
+    vlan: &'a [u64],
+    tos: &'a [u64],
+    key_has_vlan: bool,
+}
+
+impl Direction<'_> {
+    fn parts(&self, row: usize) -> KeyParts {
+        let of = |values: &[u64]| values.get(row).copied().filter(|value| *value != NULL).unwrap_or(0);
+        KeyParts {
+            ports: [of(self.source_port) as u16, of(self.destination_port) as u16],
+            protocol: of(self.protocol) as u8,
+            ip_tos: of(self.tos) as u8,
+            vlan: self.key_has_vlan.then(|| {
+                let vlan = Columns::number(self.vlan, row);
+                (vlan != NULL).then_some(vlan as u16)
+            }),
+        }
+    }
+
+    /// Which family a row is of; `None` if it has no key, though it might.
+    fn family(&self, row: usize) -> Option<Family> {
+        let of = |addresses: &Addresses| match addresses.len() {
+            0 => None,
+            _ => Some(addresses.get(row).1),
+        };
+        let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
+        let has_number = || numbers.iter().any(|values| values.get(row).is_some_and(|value| *value != NULL));
+        match [of(self.source), of(self.destination)] {
+            // No address is wanted.
+            [None, None] => {
+                (has_number() || numbers.iter().all(|values| values.is_empty())).then_some(Family::V4)
+            }
+            families => families.into_iter().flatten().find(|family| *family != Family::None),
+        }
+    }
+
+    fn v4(&self, row: usize) -> KeyV4 {
+        let of = |addresses: &Addresses| match addresses.len() {
+            0 => [0; 4],
+            _ => (addresses.get(row).0 as u32).to_be_bytes(),
+        };
+        KeyV4::of_parts([of(self.source), of(self.destination)], self.parts(row))
+    }
+
+    fn v6(&self, row: usize) -> KeyV6 {
+        let of = |addresses: &Addresses| match addresses.len() {
+            0 => [0; 16],
+            // A row of mixed families has the other address mapped.
+            _ => addresses.get(row).0.to_be_bytes(),
+        };
+        KeyV6::of_parts([of(self.source), of(self.destination)], self.parts(row))
+    }
+}
+
+impl Assembler {
+    /// Gives the rows of the columns to `sink`; false once it wants no more.
+    pub(crate) fn give(&mut self, columns: &mut Columns, wanted: &Wanted, sink: &mut Sink<'_>) -> bool {
+        let key_has_vlan = wanted.members.contains(&"vlan");
+        let rows = columns.rows;
+        // The other direction first: giving the rows themselves takes their columns.
+        if !columns.has_reverse.is_empty() {
+            let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
+            let Columns { vlan, tos, reverse, has_reverse, node, nodes, .. } = columns;
+            let direction = Direction {
+                source: destination,
+                destination: source,
+                source_port: destination_port,
+                destination_port: source_port,
+                protocol,
+                vlan,
+                tos,
+                key_has_vlan,
+            };
+            let is_there = |row: &u32| !matches!(has_reverse[*row as usize], 0 | NULL);
+            if !self.each_node(&direction, reverse, wanted, node, nodes, rows, &is_there, sink) {
+                return false;
+            }
+        }
+        let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
+        let Columns { vlan, tos, values, node, nodes, .. } = columns;
+        let direction = Direction {
+            source,
+            destination,
+            source_port,
+            destination_port,
+            protocol,
+            vlan,
+            tos,
+            key_has_vlan,
+        };
+        self.each_node(&direction, values, wanted, node, nodes, rows, &|_| true, sink)
+    }
+
+    /// Gives the rows of each node.
+    #[expect(clippy::too_many_arguments, reason = "the parts of columns, which are borrowed one by one")]
+    fn each_node(
+        &mut self,
+        direction: &Direction<'_>,
+        values: &mut [Vec<u64>],
+        wanted: &Wanted,
+        node: &[u32],
+        nodes: &[std::sync::Arc<str>],
+        rows: usize,
+        is_there: &dyn Fn(&u32) -> bool,
+        sink: &mut Sink<'_>,
+    ) -> bool {
+        let mut all = mem::take(&mut self.rows);
+        let of_several = node.windows(2).any(|pair| pair[0] != pair[1]);
+        let mut continues = true;
+        let numbers = if of_several { 0..nodes.len() as u32 } else { 0..1 };
+        for number in numbers {
+            all.clear();
+            let is_of_node = |row: &u32| !of_several || node[*row as usize] == number;
+            all.extend((0..rows as u32).filter(|row| is_of_node(row) && is_there(row)));
+            if all.is_empty() {
+                continue;
+            }
+            let number = node.get(all[0] as usize).copied().unwrap_or(0);
+            self.block.node = nodes.get(number as usize).cloned();
+            self.fill(direction, values, wanted, &all, all.len() == rows);
+            continues = sink(&mut self.block);
+            if !continues {
+                break;
+            }
+        }
+        self.rows = all;
+        continues
+    }
+
+    /// Fills the block with these rows. `are_all`: no row is left, so that columns may be taken.
+    fn fill(
+        &mut self,
+        direction: &Direction<'_>,
+        values: &mut [Vec<u64>],
+        wanted: &Wanted,
+        rows: &[u32],
+        are_all: bool,
+    ) {
+        let Self { block, v4, v6, .. } = self;
+        v4.clear();
+        v6.clear();
+        block.v4.clear();
+        block.v6.clear();
+        block.without_key = Unread::default();
+        for &row in rows {
+            match direction.family(row as usize) {
+                Some(Family::V6) => v6.push(row),
+                Some(_) => v4.push(row),
+                None => {
+                    let of = |column: RowValue| {
+                        let at = wanted.columns.iter().position(|known| *known == column);
+                        let value = at.map_or(NULL, |at| Columns::number(&values[at], row as usize));
+                        if value == NULL { 0 } else { value }
+                    };
+                    block.without_key.rows += 1;
+                    block.without_key.packets += of(RowValue::Packets);
+                    block.without_key.bytes += of(RowValue::Bytes);
+                    block.without_key.wire_bytes += of(RowValue::WireBytes);
+                }
+            }
+        }
+        block.v4.keys.extend(v4.iter().map(|row| direction.v4(*row as usize)));
+        block.v6.keys.extend(v6.iter().map(|row| direction.v6(*row as usize)));
+        let takes_v4 = are_all && v4.len() == rows.len();
+        for (column, values) in wanted.columns.iter().zip(values) {
+            if takes_v4 && values.len() == rows.len() {
+                mem::swap(block.v4.column_mut(*column), values);
+            } else {
+                pick(&mut block.v4, *column, values, v4);
+            }
+            pick(&mut block.v6, *column, values, v6);
+        }
+    }
+}
+
+/// Puts the values of these rows into a batch.
+fn pick<K: Copy>(batch: &mut RowBatch<K>, column: RowValue, values: &[u64], rows: &[u32]) {
+    let picked = batch.column_mut(column);
+    picked.clear();
+    picked.extend(rows.iter().map(|row| Columns::number(values, *row as usize)));
+}

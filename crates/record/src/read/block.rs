@@ -1,0 +1,43 @@
+//! Blocks of rows, and what is wanted of them.
+
+use flow::{RowBatch, RowValue};
+use packet::{KeyV4, KeyV6};
+use std::sync::Arc;
+
+/// What is wanted of a file's rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Members of the key, by their names; the others are zero.
+    pub members: Vec<&'static str>,
+    /// Columns. [`RowValue::Time`] is the time at which a row counts.
+    pub columns: Vec<RowValue>,
+    /// The names of the statistics that [`RowValue::Statistic`] numbers.
+    pub statistics: Vec<String>,
+}
+
+/// Rows that are of no flow: of the record `other`, whose packets found no place in a table, and of files of other programs those
+/// without an address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// Rows.
+    pub rows: u64,
+    /// Their packets.
+    pub packets: u64,
+    /// Layer-3 bytes.
+    pub bytes: u64,
+    /// Bytes of the frames on the wire.
+    pub wire_bytes: u64,
+}
+
+/// Some rows of one observation point.
+#[derive(Clone, Debug, Default)]
+pub struct RowBlock {
+    /// The observation point, where the file names it.
+    pub node: Option<Arc<str>>,
+    /// Rows of IPv4, and of both families where no address is wanted.
+    pub v4: RowBatch<KeyV4>,
+    /// Rows of IPv6.
+    pub v6: RowBatch<KeyV6>,
+    /// Rows that are in neither.
+    pub without_key: Unread,
+}

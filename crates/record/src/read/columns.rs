@@ -1,0 +1,107 @@
+//! The columns of some rows as they are read, before they are keys and columns of a family.
+
+use super::Addresses;
+use super::block::Wanted;
+use flow::NULL;
+use std::sync::Arc;
+
+/// Rows that are read together: their columns stay in L2.
+pub(crate) const ROWS: usize = 4096;
+
+/// A member of the key, or what else rows have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Source,
+    Destination,
+    SourcePort,
+    DestinationPort,
+    Protocol,
+    Vlan,
+    Tos,
+    /// The number of a column in [`Wanted::columns`].
+    Value(usize),
+    /// The same of the other direction.
+    Reverse(usize),
+    /// Tells which rows have another direction: its number of packets.
+    HasReverse,
+    Node,
+}
+
+/// Columns of some rows; those that are not wanted are empty.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) rows: usize,
+    pub(crate) source: Addresses,
+    pub(crate) destination: Addresses,
+    pub(crate) source_port: Vec<u64>,
+    pub(crate) destination_port: Vec<u64>,
+    pub(crate) protocol: Vec<u64>,
+    pub(crate) vlan: Vec<u64>,
+    pub(crate) tos: Vec<u64>,
+    /// In the order of [`Wanted::columns`]; one that the file lacks is empty.
+    pub(crate) values: Vec<Vec<u64>>,
+    pub(crate) reverse: Vec<Vec<u64>>,
+    pub(crate) has_reverse: Vec<u64>,
+    /// The number of each row's node in `nodes`; empty where all are of the first, or none is known.
+    pub(crate) node: Vec<u32>,
+    pub(crate) nodes: Vec<Arc<str>>,
+}
+
+impl Columns {
+    pub(crate) fn new(wanted: &Wanted) -> Self {
+        let values = vec![Vec::new(); wanted.columns.len()];
+        Self { reverse: values.clone(), values, ..Self::default() }
+    }
+
+    /// The column of numbers of a place that is one.
+    pub(crate) fn numbers_mut(&mut self, place: &Place) -> Option<&mut Vec<u64>> {
+        match place {
+            Place::SourcePort => Some(&mut self.source_port),
+            Place::DestinationPort => Some(&mut self.destination_port),
+            Place::Protocol => Some(&mut self.protocol),
+            Place::Vlan => Some(&mut self.vlan),
+            Place::Tos => Some(&mut self.tos),
+            Place::Value(at) => self.values.get_mut(*at),
+            Place::Reverse(at) => self.reverse.get_mut(*at),
+            Place::HasReverse => Some(&mut self.has_reverse),
+            Place::Source | Place::Destination | Place::Node => None,
+        }
+    }
+
+    /// The column of addresses of a place that is one.
+    pub(crate) fn addresses_mut(&mut self, place: &Place) -> Option<&mut Addresses> {
+        match place {
+            Place::Source => Some(&mut self.source),
+            Place::Destination => Some(&mut self.destination),
+            _ => None,
+        }
+    }
+
+    /// Removes all rows and keeps the memory and the nodes.
+    pub(crate) fn clear(&mut self) {
+        let Self { rows, source, destination, source_port, destination_port, protocol, vlan, tos, .. } = self;
+        let Self { values, reverse, has_reverse, node, .. } = self;
+        *rows = 0;
+        source.clear();
+        destination.clear();
+        let numbers = [source_port, destination_port, protocol, vlan, tos, has_reverse];
+        numbers.into_iter().chain(values).chain(reverse).for_each(Vec::clear);
+        node.clear();
+    }
+
+    /// The number of a node, which is added if it is new.
+    pub(crate) fn node_number(&mut self, name: &str) -> u32 {
+        // Files have few, and runs of rows of one.
+        let known = self.nodes.iter().rposition(|known| &**known == name);
+        known.unwrap_or_else(|| {
+            self.nodes.push(name.into());
+            self.nodes.len() - 1
+        }) as u32
+    }
+
+    /// The value of a row in a column that may be empty.
+    #[inline(always)]
+    pub(crate) fn number(values: &[u64], row: usize) -> u64 {
+        values.get(row).copied().unwrap_or(NULL)
+    }
+}

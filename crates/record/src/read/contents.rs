@@ -1,0 +1,52 @@
+//! What a flow file contains.
+
+use packet::KeySpec;
+use std::collections::BTreeSet;
+
+/// What a flow file contains, as far as it is known before its rows are read.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// The rows are of windows: each counts in the window that it names. Else they are flow records, each of which counts in the
+    /// window of its `ltime`.
+    pub has_windows: bool,
+    /// Length of the windows, nanoseconds, where the file tells it.
+    pub window_ns: Option<u64>,
+    /// What the keys consist of.
+    pub key: KeySpec,
+    /// Names of the fields that rows have, other than members of the key.
+    pub fields: BTreeSet<&'static str>,
+    /// Statistics of packets, by the names of their columns.
+    pub statistics: Vec<String>,
+    /// The rows have losses.
+    pub tracks_loss: bool,
+    /// Columns that are not read, each with the reason.
+    pub unread: Vec<(String, String)>,
+    /// The observation point, where the file tells that all rows are of one.
+    pub node: Option<String>,
+    /// The number of rows, where it is known.
+    pub rows: Option<u64>,
+    /// The parts that can be read one by one.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a file: a row group, or all of it.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Rows in it, where that is known.
+    pub rows: Option<u64>,
+    /// Its size, bytes.
+    pub bytes: u64,
+    /// The times that its rows count at, the first and the last, nanoseconds since the epoch, where they are known.
+    pub times: Option<[u64; 2]>,
+    /// The least and the greatest value of fields, by the name of the field, where they are known. A row may lack the value.
+    pub ranges: Vec<(&'static str, Range)>,
+}
+
+/// The values of a field in a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// Numbers from the first to the second.
+    Numbers(u64, u64),
+    /// Addresses likewise; IPv4 as mapped ones.
+    Addresses(u128, u128),
+}

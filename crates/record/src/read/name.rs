@@ -1,0 +1,51 @@
+//! What the name of a column means.
+
+use flow::{Aggregation, Field, RowValue, Statistic};
+
+/// What a column contains.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Name {
+    /// The start of the window that a row is of.
+    WindowStart,
+    /// A field. `is_reverse`: of the other direction.
+    Field {
+        field: &'static Field,
+        is_reverse: bool,
+    },
+    /// A statistic of the flow's packets.
+    Statistic {
+        statistic: Statistic,
+        is_reverse: bool,
+    },
+    /// Known, but no part of a row: it follows from the others, or is of records alone.
+    NoRowValue,
+    Unknown,
+}
+
+impl Name {
+    pub(crate) fn of(name: &str) -> Self {
+        let name = name.trim();
+        let lower = name.to_ascii_lowercase();
+        let (plain, is_reverse) = match lower.strip_prefix("reverse_") {
+            Some(plain) => (plain, true),
+            None => (lower.as_str(), false),
+        };
+        if let Some(field) =
+            Field::named(plain.strip_suffix("_ns").filter(|name| is_time(name)).unwrap_or(plain))
+        {
+            // Why a record ended is in no row.
+            let is_in_rows = field.row != RowValue::Absent || field.aggregation == Aggregation::Constant;
+            return if is_in_rows { Self::Field { field, is_reverse } } else { Self::NoRowValue };
+        }
+        match (plain.parse(), plain) {
+            (Ok(statistic), _) => Self::Statistic { statistic, is_reverse },
+            (_, "window_start") => Self::WindowStart,
+            (_, "ip_version") => Self::NoRowValue,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+fn is_time(name: &str) -> bool {
+    matches!(name, "stime" | "ltime")
+}

@@ -1,0 +1,88 @@
+//! Apache Parquet: only the columns that are wanted, row group by row group, without Arrow.
+
+mod cursor;
+mod schema;
+mod statistics;
+
+use super::assemble::Assembler;
+use super::columns::{Columns, ROWS};
+use super::{Contents, FormatReader, ReadError, Sink, Wanted};
+use cursor::Cursor;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use schema::Schema;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// A Parquet file.
+pub(crate) struct ParquetReader {
+    path: PathBuf,
+    file: SerializedFileReader<File>,
+    schema: Schema,
+    contents: Contents,
+}
+
+impl ParquetReader {
+    pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
+        let file = File::open(path).map_err(|error| ReadError::not_flows(path, error))?;
+        let file = guarded(|| SerializedFileReader::new(file).map_err(|error| error.to_string()))
+            .map_err(|error| ReadError::not_flows(path, format!("no complete Parquet file: {error}")))?;
+        let metadata = file.metadata();
+        let (schema, mut contents) = Schema::of(metadata.file_metadata());
+        contents.parts = metadata.row_groups().iter().map(|group| schema.part(group)).collect();
+        contents.rows = Some(contents.parts.iter().filter_map(|part| part.rows).sum());
+        Ok(Self { path: path.to_owned(), schema, contents, file })
+    }
+}
+
+impl FormatReader for ParquetReader {
+    fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+        let Self { file, schema, .. } = self;
+        let damaged = |reason: String| {
+            ReadError::damaged(
+                &self.path,
+                format!("row group {} of {}: {reason}", part + 1, self.contents.parts.len()),
+            )
+        };
+        let mut columns = Columns::new(wanted);
+        let mut assembler = Assembler::default();
+        if let Some(node) = &self.contents.node {
+            columns.node_number(node);
+        }
+        let opened = guarded(|| {
+            let group = file.get_row_group(part).map_err(|error| error.to_string())?;
+            let rows = u64::try_from(group.metadata().num_rows()).map_err(|_| "a negative number of rows")?;
+            let mut cursors = Vec::new();
+            for (place, column) in schema.places(wanted, self.contents.node.is_none()) {
+                let reader = group.get_column_reader(column.number).map_err(|error| error.to_string())?;
+                cursors.push(Cursor::new(place, column, reader));
+            }
+            Ok((rows, cursors))
+        });
+        let (mut rest, mut cursors) = opened.map_err(damaged)?;
+        while rest != 0 {
+            columns.clear();
+            columns.rows = rest.min(ROWS as u64) as usize;
+            // What a file from elsewhere makes the decoder do is the file's damage, not the program's end.
+            guarded(|| cursors.iter_mut().try_for_each(|cursor| cursor.read(&mut columns)))
+                .map_err(damaged)?;
+            rest -= columns.rows as u64;
+            if !assembler.give(&mut columns, wanted, sink) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs what decodes bytes of a stranger's file: its panics are errors.
+fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result,
+        Err(_) => Err("it breaks the rules of its format".to_owned()),
+    }
+}

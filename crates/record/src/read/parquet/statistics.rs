@@ -1,0 +1,44 @@
+//! The range of a column in a row group, by the statistics of the file.
+
+use super::super::Range;
+use super::schema::{Encoding, Known};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::statistics::Statistics;
+
+/// The values from the least to the greatest; `None` where the file does not tell them, or tells nonsense.
+pub(crate) fn range(column: &ColumnChunkMetaData, known: &Known) -> Option<Range> {
+    let number = |signed: i64, bits: u32| match known.encoding {
+        Encoding::Unsigned if bits == 32 => Some(u64::from(signed as u32)),
+        Encoding::Unsigned => Some(signed.cast_unsigned()),
+        Encoding::Integer => u64::try_from(signed).ok(),
+        Encoding::Time(unit) => u64::try_from(signed).ok()?.checked_mul(unit),
+        _ => None,
+    };
+    let is_address = known.encoding == Encoding::Address;
+    match column.statistics()? {
+        Statistics::Int32(values) if !is_v4_number(known) => {
+            let of = |value: &i32| number(i64::from(*value), 32);
+            ordered(of(values.min_opt()?)?, of(values.max_opt()?)?)
+        }
+        Statistics::Int64(values) if !is_v4_number(known) => {
+            ordered(number(*values.min_opt()?, 64)?, number(*values.max_opt()?, 64)?)
+        }
+        Statistics::FixedLenByteArray(values)
+            if is_address && values.min_is_exact() && values.max_is_exact() =>
+        {
+            let of = |bytes: &[u8]| bytes.try_into().ok().map(u128::from_be_bytes);
+            let (least, greatest) = (of(values.min_opt()?.data())?, of(values.max_opt()?.data())?);
+            (least <= greatest).then_some(Range::Addresses(least, greatest))
+        }
+        _ => None,
+    }
+}
+
+fn is_v4_number(known: &Known) -> bool {
+    matches!(&known.name, super::super::name::Name::Field { field, .. } if matches!(field.value, flow::Value::Address(_)))
+        && known.encoding != Encoding::Address
+}
+
+fn ordered(least: u64, greatest: u64) -> Option<Range> {
+    (least <= greatest).then_some(Range::Numbers(least, greatest))
+}
