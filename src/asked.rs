@@ -8,6 +8,7 @@ use crate::query_text::{self, NamedText};
 use engine::Every;
 use equery::{Checked, Options, Standing};
 use report::terminal::is_own_query;
+use std::path::PathBuf;
 use task::query::{Grouping, Over, Query};
 
 /// The user's queries.
@@ -28,7 +29,14 @@ pub(crate) struct Asked {
 impl Asked {
     /// Reads and checks what the options ask.
     pub(crate) fn of(options: &RunOptions, origins: &Origins, node: &str) -> Result<Self, Failure> {
-        let texts = texts(options)?;
+        let texts = texts(&Texts {
+            query: &options.query,
+            file: &options.file,
+            by: options.by.as_deref(),
+            sort: options.sort.as_deref(),
+            has_interval: options.per.is_some(),
+            top: options.top,
+        })?;
         let window_ns = match options.every {
             Every::Time(length) => Some(length),
             Every::Packets(_) => None,
@@ -127,8 +135,24 @@ impl Asked {
     }
 }
 
+/// What options ask in Equery, or in its short forms.
+pub(crate) struct Texts<'a> {
+    /// `-q`
+    pub(crate) query: &'a [String],
+    /// `-f`
+    pub(crate) file: &'a [PathBuf],
+    /// `--by`
+    pub(crate) by: Option<&'a str>,
+    /// `--sort`
+    pub(crate) sort: Option<&'a str>,
+    /// `--per`
+    pub(crate) has_interval: bool,
+    /// `--top`
+    pub(crate) top: usize,
+}
+
 /// The texts with their names.
-fn texts(options: &RunOptions) -> Result<Vec<NamedText>, Failure> {
+pub(crate) fn texts(options: &Texts<'_>) -> Result<Vec<NamedText>, Failure> {
     let named = |name: &str, text| NamedText { name: name.to_owned(), text };
     let mut texts = Vec::new();
     if !options.query.is_empty() {
@@ -139,16 +163,16 @@ fn texts(options: &RunOptions) -> Result<Vec<NamedText>, Failure> {
         });
         texts.push(named("--query", ended.collect::<Vec<_>>().join("\n")));
     }
-    for path in &options.file {
+    for path in options.file {
         let read = query_text::read(&path.display().to_string());
         texts.push(read.map_err(|error| Failure::usage(format!("--file {error}")))?);
     }
-    if let Some(fields) = &options.by {
-        texts.push(named("--by", ranking(fields, options.sort.as_deref(), options.top)));
+    if let Some(fields) = options.by {
+        texts.push(named("--by", ranking(fields, options.sort, options.top)));
     } else if options.sort.is_some() {
         return Err(Failure::usage("--sort orders the groups of --by: give --by FIELDS too"));
     }
-    if options.per.is_some() && texts.is_empty() {
+    if options.has_interval && texts.is_empty() {
         texts.push(named("--per", format!("per: select {SUMS};")));
     }
     Ok(texts)

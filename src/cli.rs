@@ -35,6 +35,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure captures, interfaces or ports, and answer
     Run(Box<RunOptions>),
+    /// Answer questions about recorded flows: Parquet, CSV, JSON lines, IPFIX
+    #[command(after_help = QUERY_EXAMPLES, override_usage = QUERY_USAGE)]
+    Query(QueryOptions),
     /// Check queries without traffic: errors, each with its place and what to do
     #[command(after_help = CHECK_EXAMPLES)]
     Check(QueryTextOptions),
@@ -60,6 +63,68 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+const QUERY_USAGE: &str = "edison query [OPTIONS] FILE… [TEXT]";
+
+const QUERY_EXAMPLES: &str = "\
+Examples:
+  edison query flows.parquet                       the first screen: hosts, conversations, ports, scanners
+  edison query 'flows*.parquet' 'select dst_port, sum(total_byte) groupby dst_port'
+  edison query flows.parquet --by src_addr/24 --sort packets --top 5
+  edison query flows.parquet --per 1min            a row of figures per minute
+  edison query day1.parquet day2.parquet --from 2026-11-01 --to '2026-11-02 06:00' --by dst_addr
+  edison query --diff monday.parquet tuesday.parquet --by dst_port
+  edison query flows.parquet --diff 2026-11-01 2026-11-02 --by src_addr
+  edison query rows.parquet -f questions.eq --json
+
+Files are what edison run --flows and --rows write, and any Parquet or CSV file whose columns have such names. Patterns are expanded.
+Times without a zone are UTC. Ctrl-C ends reading: the answers of what was read are partial.
+Exit codes: 0 well; 1 a fault while running; 2 wrong usage, or no file can be read; 3 a file is damaged or cannot be read, and the
+others are answered, or Ctrl-C.";
+
+/// Options of `edison query`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueryOptions {
+    /// Flow files or patterns of their names, then a query as text
+    #[arg(value_name = "FILE")]
+    pub(crate) words: Vec<String>,
+    /// Ask in Equery; may be given several times
+    #[arg(help_heading = QUESTION, short, long, value_name = "TEXT")]
+    pub(crate) query: Vec<String>,
+    /// Ask what this Equery file contains
+    #[arg(help_heading = QUESTION, short, long, value_name = "FILE")]
+    pub(crate) file: Vec<PathBuf>,
+    /// Rank by any fields: src_addr/24,dst_port
+    #[arg(help_heading = QUESTION, long, value_name = "FIELDS")]
+    pub(crate) by: Option<String>,
+    /// What --by is ordered by: bytes, packets, flows, any item [default: bytes]
+    #[arg(help_heading = QUESTION, long, value_name = "ITEM")]
+    pub(crate) sort: Option<String>,
+    /// A row of figures for each interval
+    #[arg(help_heading = QUESTION, long, value_name = "TIME", value_parser = notation::duration)]
+    pub(crate) per: Option<Duration>,
+    /// Only rows that count from this time on: 2026-11-01, '2026-11-01 06:00', -1h (before now)
+    #[arg(help_heading = QUESTION, long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) from: Option<String>,
+    /// Only rows that count before this time
+    #[arg(help_heading = QUESTION, long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) to: Option<String>,
+    /// Compare two files, or two periods of the same files: a day (2026-11-01), or FROM..TO
+    #[arg(help_heading = QUESTION, long, num_args = 2, value_names = ["A", "B"])]
+    pub(crate) diff: Vec<String>,
+    /// Lines of a ranking
+    #[arg(help_heading = OUTPUT, short = 'n', long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+    /// Print JSON, a line for each answer, instead of tables
+    #[arg(help_heading = OUTPUT, long)]
+    pub(crate) json: bool,
+    /// A variable of queries, as K1=10K
+    #[arg(help_heading = QUESTION, long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) set: Vec<(String, String)>,
+    /// The most memory for groups [default: half of the machine's]
+    #[arg(help_heading = LIMITS, long, value_name = "SIZE", value_parser = notation::bytes)]
+    pub(crate) memory: Option<u64>,
 }
 
 const CHECK_EXAMPLES: &str = "\

@@ -25,6 +25,7 @@ mod ports;
 mod positional;
 mod quantity;
 mod queries;
+mod query;
 mod query_text;
 mod refusal;
 mod report_file;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
 fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(options) => run::run(&options, origins),
+        Command::Query(options) => query::query(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
         Command::Fields { json } => fields::print(json),

@@ -258,6 +258,7 @@ fn task_set(
             Every::Packets(_) => None,
         },
         tracks_loss: config.parts.loss,
+        statistics: Vec::new(),
         seed: config.seed,
         limits: config.limits.clone(),
     };

@@ -58,6 +58,7 @@ fn refusals(plan: &Query, options: &Options) -> Vec<String> {
     let key = options.key.as_ref().and_then(|key| KeySpec::parse(&key.join(",")).ok());
     let site = Site {
         tracks_loss: true,
+        statistics: options.statistics.clone(),
         ..Site::new(key.unwrap_or(KeySpec::FIVE_TUPLE), Seed::new(0), Limits::new(0, 0))
     };
     let plan = Query { over: Over::Window, ..plan.clone() };

@@ -43,7 +43,7 @@ mod plan_parts;
 mod render;
 mod source;
 mod sql;
-mod time;
+pub mod time;
 mod variables;
 
 pub use ast::Across;

@@ -13,6 +13,10 @@ pub struct Options {
     pub base_window_ns: Option<u64>,
     /// The fields of the flow key, as `--key` has them (`src_addr/24`).
     pub key: Option<Vec<String>>,
+    /// Statistics of packets that the rows have, by name (`gap_p99`): those of flow records in files.
+    pub statistics: Vec<String>,
+    /// The rows are recorded ones, of which `from` and `last` select a part.
+    pub reads_history: bool,
     /// The most memory that one query may take.
     pub memory_bytes: Option<u64>,
     /// Flows that a window is expected to have; one million unless it is known.

@@ -1,10 +1,10 @@
 //! Times as they are written: `2026-11-01`, `2026-11-02T12:00`, `2026-11-02 12:00:30.5+01:00`; without a zone UTC.
 
 /// What a time should look like.
-pub(crate) const EXPECTED: &str = "a time such as 2026-11-01, 2026-11-01T12:00 or 2026-11-01T12:00:30.5Z";
+pub const EXPECTED: &str = "a time such as 2026-11-01, 2026-11-01T12:00 or 2026-11-01T12:00:30.5Z";
 
 /// Nanoseconds since the epoch.
-pub(crate) fn parse(text: &str) -> Option<i64> {
+pub fn parse(text: &str) -> Option<i64> {
     let (date, rest) = text.split_at_checked(10)?;
     let days = days(date)?;
     let Some(rest) = rest.strip_prefix(['T', 't', ' ']) else {

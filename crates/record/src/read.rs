@@ -16,7 +16,7 @@ mod parquet;
 mod text;
 
 pub use address::Addresses;
-pub use block::{RowBlock, Unread, Wanted};
+pub use block::{RowBlock, Wanted, WithoutKey};
 pub use contents::{Contents, Part, Range};
 pub use error::ReadError;
 

@@ -199,7 +199,8 @@ impl Checker<'_, '_> {
         }
         self.check_key(field, span)?;
         self.used.needs_loss |= field.needs_loss;
-        if field.needs_packets && self.used.of_packets.insert(field.name.clone()) {
+        let is_recorded = self.options.statistics.iter().any(|known| known.eq_ignore_ascii_case(&field.name));
+        if field.needs_packets && !is_recorded && self.used.of_packets.insert(field.name.clone()) {
             self.not_run(
                 "zoom",
                 "statistics of packets need zoom, which is not built",

@@ -2,7 +2,7 @@
 
 use super::Sink;
 use super::address::{Addresses, Family};
-use super::block::{RowBlock, Unread, Wanted};
+use super::block::{RowBlock, Wanted, WithoutKey};
 use super::columns::Columns;
 use flow::{NULL, RowBatch, RowValue};
 use packet::{KeyParts, KeyV4, KeyV6};
@@ -167,7 +167,7 @@ impl Assembler {
         v6.clear();
         block.v4.clear();
         block.v6.clear();
-        block.without_key = Unread::default();
+        block.without_key.clear();
         for &row in rows {
             match direction.family(row as usize) {
                 Some(Family::V6) => v6.push(row),
@@ -178,10 +178,12 @@ impl Assembler {
                         let value = at.map_or(NULL, |at| Columns::number(&values[at], row as usize));
                         if value == NULL { 0 } else { value }
                     };
-                    block.without_key.rows += 1;
-                    block.without_key.packets += of(RowValue::Packets);
-                    block.without_key.bytes += of(RowValue::Bytes);
-                    block.without_key.wire_bytes += of(RowValue::WireBytes);
+                    block.without_key.push(WithoutKey {
+                        time_ns: of(RowValue::Time),
+                        packets: of(RowValue::Packets),
+                        bytes: of(RowValue::Bytes),
+                        wire_bytes: of(RowValue::WireBytes),
+                    });
                 }
             }
         }

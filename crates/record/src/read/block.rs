@@ -15,13 +15,13 @@ pub struct Wanted {
     pub statistics: Vec<String>,
 }
 
-/// Rows that are of no flow: of the record `other`, whose packets found no place in a table, and of files of other programs those
-/// without an address.
+/// A row that is of no flow: of the record `other`, whose packets found no place in a table, or of a file of another program one without an
+/// address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unread {
-    /// Rows.
-    pub rows: u64,
-    /// Their packets.
+pub struct WithoutKey {
+    /// When it counts, nanoseconds since the epoch, where that is wanted.
+    pub time_ns: u64,
+    /// Its packets.
     pub packets: u64,
     /// Layer-3 bytes.
     pub bytes: u64,
@@ -38,6 +38,6 @@ pub struct RowBlock {
     pub v4: RowBatch<KeyV4>,
     /// Rows of IPv6.
     pub v6: RowBatch<KeyV6>,
-    /// Rows that are in neither.
-    pub without_key: Unread,
+    /// Rows that are in neither; what is not wanted of them is zero.
+    pub without_key: Vec<WithoutKey>,
 }

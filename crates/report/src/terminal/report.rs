@@ -65,16 +65,26 @@ pub fn window_report(window: &Window) -> String {
     text(window_head(window)) + &tables(window.answers.iter(), totals.as_ref()) + &answers(&window.longer)
 }
 
-/// Answers of windows of their own, each with its time.
+/// Answers with the times of their windows, each time once.
 pub fn answers<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
-    let text = |one: &Answer| {
+    let mut last = None;
+    let mut text = String::new();
+    for one in answers {
         let window = one.window.map_or_else(String::new, when);
         match one.empty {
-            Some(windows) => format!("\n  {}, {window}: {} empty windows\n", one.query, grouped(windows)),
-            None => format!("\nwindow    {window}\n{}", answer(one, None, MOST_ROWS)),
+            Some(windows) => {
+                text.push_str(&format!("\n  {}, {window}: {} empty windows\n", one.query, grouped(windows)));
+            }
+            None => {
+                if last != Some(one.window) && one.window.is_some() {
+                    text.push_str(&format!("\nwindow    {window}\n"));
+                }
+                last = Some(one.window);
+                text.push_str(&answer(one, None, MOST_ROWS));
+            }
         }
-    };
-    answers.into_iter().map(text).collect()
+    }
+    text
 }
 
 /// What lines say of a window.

@@ -111,6 +111,10 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
         let unsigned = |values: Vec<u64>| Values::Array(Arc::new(UInt64Array::from(values)));
         let each = |value: &dyn Fn(&K) -> u64| unsigned(batch.keys.iter().map(value).collect());
         match self.program.node(id).clone() {
+            Node::Column(column @ RowValue::Statistic(_)) => {
+                let value = |bits: &u64| (*bits != NULL).then(|| f64::from_bits(*bits));
+                Values::Array(Arc::new(batch.column(column).iter().map(value).collect::<Float64Array>()))
+            }
             Node::Column(column) => Values::Array(Arc::new(self.column(column))),
             Node::Member(Member::Protocol) => each(&|key| key.protocol().into()),
             Node::Member(Member::SourcePort) => each(&|key| key.ports()[0].into()),
@@ -225,8 +229,7 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
     /// A column of the batch. Flows that are not TCP have no losses.
     fn column(&self, column: RowValue) -> UInt64Array {
         let values = self.batch.column(column);
-        let is_loss = matches!(column, RowValue::RttSum | RowValue::RttCount)
-            || FIELDS.iter().any(|field| field.row == column && field.part == Part::Loss);
+        let is_loss = is_loss(column);
         let is_nullable =
             is_loss || matches!(column, RowValue::Vlan | RowValue::SourceMac | RowValue::DestinationMac);
         let nulls = is_nullable.then(|| {
@@ -237,6 +240,12 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
         });
         UInt64Array::new(ScalarBuffer::from(values.to_vec()), nulls.filter(|nulls| nulls.null_count() != 0))
     }
+}
+
+/// True for what loss tracking measures.
+pub(crate) fn is_loss(column: RowValue) -> bool {
+    matches!(column, RowValue::RttSum | RowValue::RttCount)
+        || FIELDS.iter().any(|field| field.row == column && field.part == Part::Loss)
 }
 
 fn boolean_values(array: BooleanArray, is_constant: bool) -> Values {

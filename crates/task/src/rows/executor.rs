@@ -1,16 +1,17 @@
 //! Runs queries over the rows of windows, each separately, and over the whole run.
 
 use super::answer::{Covered, Unplaced};
-use super::long_windows::{LongPlans, LongWindows};
+use super::long_windows::{LongPlans, LongWindows, Order};
 use super::merged::MergedRows;
 use super::partitioned::{HeldRows, can_be_partitioned};
+use super::plan::Plan;
 use super::plan_set::PlanSet;
 use super::refusal::Refusal;
 use super::site::Site;
 use super::state::QueryState;
 use crate::query::{Over, Query};
 use crate::{Generation, OtherGeneration};
-use flow::{RowBatch, Rows};
+use flow::{RowBatch, RowValue, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Span};
 use std::sync::Arc;
@@ -93,7 +94,7 @@ impl RowQueries {
 
     /// The state of windows of other lengths than the run's, before the first one.
     pub fn long_windows(&self) -> LongWindows {
-        LongWindows::new(Arc::clone(&self.long), self.site.clone())
+        LongWindows::new(Arc::clone(&self.long), self.site.clone(), Order::ByTime)
     }
 
     /// The answers of windows without a packet, one for each query of single windows.
@@ -103,15 +104,33 @@ impl RowQueries {
 
     /// The run's empty state; `None` if no query requires it.
     pub fn run(&self) -> Option<RunPartials> {
-        let PlanSet { program, plans, columns } = &self.run;
-        let is_partitioned = plans.iter().any(|plan| can_be_partitioned(plan, program));
-        self.asks_of_run().then(|| RunPartials {
-            merged: MergedRows::new(columns.clone(), &self.site),
-            whole: WholeRows {
-                states: self.run.states(&self.site),
-                held: is_partitioned.then(|| HeldRows::new(columns.clone(), &self.site)),
-            },
+        self.asks_of_run().then(|| {
+            let set = &self.run;
+            let is_partitioned = set.plans.iter().any(|plan| can_be_partitioned(plan, &set.program));
+            RunPartials {
+                merged: MergedRows::new(set.columns.clone(), &self.site),
+                whole: WholeRows {
+                    states: set.states(&self.site),
+                    held: is_partitioned.then(|| HeldRows::new(set.columns.clone(), &self.site)),
+                    takes_single: false,
+                },
+            }
         })
+    }
+
+    /// Those over the whole run.
+    pub(crate) fn run_plans(&self) -> &PlanSet {
+        &self.run
+    }
+
+    /// Those over windows of their own lengths.
+    pub(crate) fn long_plans(&self) -> &Arc<[LongPlans]> {
+        &self.long
+    }
+
+    /// What the rows are like.
+    pub(crate) fn site(&self) -> &Site {
+        &self.site
     }
 
     /// The answers over the whole run, of the time that it was watched. `outside`: packets that are in no row.
@@ -142,8 +161,16 @@ pub struct RowPartials {
 /// Memory that windows have in common, for rows in columns.
 #[derive(Debug, Default)]
 pub struct RowScratch {
-    v4: RowBatch<KeyV4>,
-    v6: RowBatch<KeyV6>,
+    pub(crate) v4: RowBatch<KeyV4>,
+    pub(crate) v6: RowBatch<KeyV6>,
+}
+
+impl RowScratch {
+    /// Fills it with rows of both families, and with these columns of them.
+    pub(crate) fn fill(&mut self, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>, columns: &[RowValue]) {
+        self.v4.fill(v4, columns);
+        self.v6.fill(v6, columns);
+    }
 }
 
 impl RowPartials {
@@ -199,8 +226,10 @@ pub struct RunPartials {
 
 /// Rows that are not merged with others: those of whole flows.
 #[derive(Debug)]
-struct WholeRows {
+pub(crate) struct WholeRows {
     states: Vec<QueryState>,
+    /// Queries that need no merged rows read the rows as they come ([`Self::add_single`]), and no others.
+    takes_single: bool,
     /// For the queries that are answered by partitions at the end; `None` if there are none, or was no memory for rows.
     held: Option<HeldRows>,
 }
@@ -231,31 +260,50 @@ impl RunPartials {
 }
 
 impl WholeRows {
+    /// None as yet. Queries that need no merged rows are to read rows as they come.
+    pub(crate) fn new(set: &PlanSet, site: &Site) -> Self {
+        let is_held = |plan: &Plan| plan.merges && can_be_partitioned(plan, &set.program);
+        let held = set.plans.iter().any(is_held).then(|| HeldRows::new(set.columns.clone(), site));
+        Self { states: set.states(site), takes_single: true, held }
+    }
+
+    /// Adds rows for the queries that need no merged ones.
+    pub(crate) fn add_single<K: MaskedKey>(&mut self, set: &PlanSet, batch: &RowBatch<K>) {
+        set.add(&mut self.states, batch, |plan| !plan.merges);
+    }
+
     /// Adds rows that are not merged with others. Without memory to hold them, all queries read them from here on.
-    fn add<K: MaskedKey>(
+    pub(crate) fn add<K: MaskedKey>(
         &mut self,
         set: &PlanSet,
         batch: &RowBatch<K>,
         hold: fn(&mut HeldRows, &RowBatch<K>) -> bool,
     ) {
-        let Self { states, held } = self;
+        let Self { states, held, takes_single } = self;
+        let reads = |plan: &Plan| !*takes_single || plan.merges;
+        let is_partitioned = |plan: &Plan| reads(plan) && can_be_partitioned(plan, &set.program);
         if held.as_mut().is_some_and(|held| !hold(held, batch))
             && let Some(held) = held.take()
         {
-            held.each_v4(|batch| set.add(states, batch, |plan| can_be_partitioned(plan, &set.program)));
-            held.each_v6(|batch| set.add(states, batch, |plan| can_be_partitioned(plan, &set.program)));
+            held.each_v4(|batch| set.add(states, batch, is_partitioned));
+            held.each_v6(|batch| set.add(states, batch, is_partitioned));
         }
         let is_held = held.is_some();
-        set.add(states, batch, |plan| !is_held || !can_be_partitioned(plan, &set.program));
+        set.add(states, batch, |plan| reads(plan) && !(is_held && is_partitioned(plan)));
     }
 
     /// The states of all queries, after all rows.
-    fn states(mut self, set: &PlanSet, site: &Site) -> Vec<QueryState> {
+    pub(crate) fn states(mut self, set: &PlanSet, site: &Site) -> Vec<QueryState> {
         let Some(held) = self.held else { return self.states };
-        let partitioned = set.plans.iter().map(|plan| held.state_of(plan, &set.program, site));
+        let is_partitioned =
+            |plan: &Plan| (!self.takes_single || plan.merges) && can_be_partitioned(plan, &set.program);
+        let partitioned = set
+            .plans
+            .iter()
+            .map(|plan| is_partitioned(plan).then(|| held.state_of(plan, &set.program, site)).flatten());
         let mut are_missing = Vec::new();
         for ((state, plan), partitioned) in self.states.iter_mut().zip(&set.plans).zip(partitioned) {
-            let is_missing = partitioned.is_none() && can_be_partitioned(plan, &set.program);
+            let is_missing = partitioned.is_none() && is_partitioned(plan);
             are_missing.push(is_missing);
             if let Some(partitioned) = partitioned {
                 *state = partitioned;

@@ -3,12 +3,13 @@
 //! Time is cut into panes of the length `every`, one after the other. An answer that covers more (`over`) merges the last panes.
 
 use super::answer::{Covered, Unplaced};
+use super::executor::RowScratch;
 use super::merged::MergedRows;
 use super::plan_set::PlanSet;
 use super::refusal::Refusal;
 use super::site::Site;
 use super::state::QueryState;
-use flow::{RowBatch, Rows};
+use flow::{RowBatch, RowValue, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Span, Status};
 use std::collections::BTreeMap;
@@ -25,6 +26,11 @@ pub(crate) struct LongPlans {
 impl LongPlans {
     pub(crate) fn new(every_ns: u64, over_ns: u64, plans: PlanSet) -> Self {
         Self { every_ns, over_ns, plans }
+    }
+
+    /// The plans of this length.
+    pub(crate) fn plans(&self) -> &PlanSet {
+        &self.plans
     }
 
     /// Refuses lengths that are no multiples of the run's windows.
@@ -77,9 +83,40 @@ impl Sum {
 /// What a pane's windows gave so far.
 #[derive(Debug)]
 struct Pane {
-    rows: MergedRows,
+    /// For the plans that read merged rows, if there are any.
+    rows: Option<MergedRows>,
+    /// Those of the other plans have read all rows.
+    states: Vec<QueryState>,
     /// `None` before its first window is closed.
     account: Option<Sum>,
+}
+
+impl Pane {
+    fn new(plans: &LongPlans, order: Order, site: &Site) -> Self {
+        let columns = &plans.plans.columns;
+        let rows = plans.plans.plans.iter().any(|plan| plan.merges).then(|| match order {
+            Order::ByTime => MergedRows::new(columns.clone(), site),
+            Order::Any => MergedRows::of_any_order(columns, site),
+        });
+        Self { rows, states: plans.plans.states(site), account: None }
+    }
+
+    fn add_v4(&mut self, plans: &PlanSet, batch: &RowBatch<KeyV4>) {
+        self.rows.iter_mut().for_each(|rows| rows.add_batch_v4(batch));
+        plans.add(&mut self.states, batch, |plan| !plan.merges);
+    }
+
+    fn add_v6(&mut self, plans: &PlanSet, batch: &RowBatch<KeyV6>) {
+        self.rows.iter_mut().for_each(|rows| rows.add_batch_v6(batch));
+        plans.add(&mut self.states, batch, |plan| !plan.merges);
+    }
+}
+
+/// In which order the rows of a key come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    ByTime,
+    Any,
 }
 
 /// The panes of all lengths.
@@ -87,7 +124,11 @@ struct Pane {
 pub struct LongWindows {
     plans: Arc<[LongPlans]>,
     site: Site,
+    order: Order,
     lengths: Vec<Length>,
+    scratch: RowScratch,
+    /// Rows of one pane.
+    part: RowScratch,
     /// When watching began.
     begun: Option<u64>,
     /// Up to when it was watched.
@@ -105,25 +146,90 @@ struct Length {
 }
 
 impl LongWindows {
-    pub(crate) fn new(plans: Arc<[LongPlans]>, site: Site) -> Self {
+    pub(crate) fn new(plans: Arc<[LongPlans]>, site: Site, order: Order) -> Self {
         let lengths = plans.iter().map(|_| Length::default()).collect();
-        Self { plans, site, lengths, begun: None, watched_until: 0 }
+        let (scratch, part) = Default::default();
+        Self { plans, site, order, lengths, scratch, part, begun: None, watched_until: 0 }
     }
 
     /// Takes rows of a window of the run, which begins at this time.
     pub fn add(&mut self, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
-        let Self { plans, site, lengths, .. } = self;
+        let Self { plans, site, order, lengths, scratch, .. } = self;
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
-            let pane = length.pane(start_ns, plans, site);
-            pane.rows.add_v4(v4);
-            pane.rows.add_v6(v6);
+            scratch.fill(v4, v6, &plans.plans.columns);
+            let pane = length.pane(start_ns, plans, *order, site);
+            pane.add_v4(&plans.plans, &scratch.v4);
+            pane.add_v6(&plans.plans, &scratch.v6);
         }
+    }
+
+    /// Takes recorded rows, each of which counts at its own time ([`RowValue::Time`]).
+    pub(crate) fn add_recorded(&mut self, v4: &RowBatch<KeyV4>, v6: &RowBatch<KeyV6>) {
+        let Self { plans, site, order, lengths, part, .. } = self;
+        let mut rows = Vec::new();
+        for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
+            each_pane(v4.column(RowValue::Time), plans.every_ns, &mut rows, |time, rows| {
+                let pane = length.recorded_pane(time, plans, *order, site);
+                match rows {
+                    None => pane.add_v4(&plans.plans, v4),
+                    Some(rows) => {
+                        part.v4.fill_from(v4, rows);
+                        pane.add_v4(&plans.plans, &part.v4);
+                    }
+                }
+            });
+            each_pane(v6.column(RowValue::Time), plans.every_ns, &mut rows, |time, rows| {
+                let pane = length.recorded_pane(time, plans, *order, site);
+                match rows {
+                    None => pane.add_v6(&plans.plans, v6),
+                    Some(rows) => {
+                        part.v6.fill_from(v6, rows);
+                        pane.add_v6(&plans.plans, &part.v6);
+                    }
+                }
+            });
+        }
+    }
+
+    /// Takes packets that are in no row, of this time.
+    pub(crate) fn add_outside(&mut self, time_ns: u64, outside: &Unplaced) {
+        let Self { plans, site, order, lengths, .. } = self;
+        for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
+            let account = &mut length.recorded_pane(time_ns, plans, *order, site).account;
+            account.get_or_insert_default().outside.add(outside);
+        }
+    }
+
+    /// The answers of the windows that end by then: no more rows of them come. `watched`: the time that the rows cover.
+    pub(crate) fn answer_recorded(&mut self, until_ns: u64, watched: Span) -> Vec<Answer> {
+        let Self { plans, site, lengths, .. } = self;
+        let mut answers = Vec::new();
+        for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
+            let Some(&first) = length.panes.keys().next() else { continue };
+            length.next.get_or_insert(first);
+            length.answer_until(until_ns, plans, site, watched, &mut answers);
+        }
+        answers
+    }
+
+    /// The answers of all windows that have rows and were not answered.
+    pub(crate) fn end_recorded(mut self, watched: Span) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        let Self { plans, site, lengths, .. } = &mut self;
+        for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
+            let Some((&first, _)) = length.panes.first_key_value() else { continue };
+            let Some((&last, _)) = length.panes.last_key_value() else { continue };
+            length.next.get_or_insert(first);
+            length.answer_until(last.saturating_add(plans.every_ns), plans, site, watched, &mut answers);
+            length.pass_empty(plans, &mut answers);
+        }
+        answers
     }
 
     /// Takes the account of a window of the run, all rows of which have come; returns the answers of the windows that end with it or
     /// ended before it.
     pub fn close(&mut self, window: &WindowAccount) -> Vec<Answer> {
-        let Self { plans, site, lengths, begun, .. } = self;
+        let Self { plans, site, order, lengths, begun, .. } = self;
         let begun = *begun.get_or_insert(window.watched.start_ns);
         let mut answers = Vec::new();
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
@@ -132,7 +238,7 @@ impl LongWindows {
             let before = Span { start_ns: begun, end_ns: window.span.start_ns };
             length.answer_until(window.span.start_ns, plans, site, before, &mut answers);
             length.pass_empty(plans, &mut answers);
-            let account = &mut length.pane(window.span.start_ns, plans, site).account;
+            let account = &mut length.pane(window.span.start_ns, plans, *order, site).account;
             let own = Sum {
                 received: window.received,
                 lost: window.lost,
@@ -152,7 +258,7 @@ impl LongWindows {
 
     /// The answers of the windows that have not ended, and no state.
     pub fn end(&mut self) -> Vec<Answer> {
-        let Self { plans, site, lengths, begun, watched_until } = self;
+        let Self { plans, site, lengths, begun, watched_until, .. } = self;
         let mut answers = Vec::new();
         let Some(begun) = begun.take() else { return answers };
         let watched = Span { start_ns: begun, end_ns: *watched_until };
@@ -169,12 +275,16 @@ impl LongWindows {
 
 impl Length {
     /// The pane of a time.
-    fn pane(&mut self, start_ns: u64, plans: &LongPlans, site: &Site) -> &mut Pane {
+    fn pane(&mut self, start_ns: u64, plans: &LongPlans, order: Order, site: &Site) -> &mut Pane {
         let start = start_ns / plans.every_ns * plans.every_ns;
-        self.panes.entry(start).or_insert_with(|| Pane {
-            rows: MergedRows::new(plans.plans.columns.clone(), site),
-            account: None,
-        })
+        self.panes.entry(start).or_insert_with(|| Pane::new(plans, order, site))
+    }
+
+    /// The same of recorded rows: it has packets, and how many of them were lost is not known.
+    fn recorded_pane(&mut self, time_ns: u64, plans: &LongPlans, order: Order, site: &Site) -> &mut Pane {
+        let pane = self.pane(time_ns, plans, order, site);
+        pane.account.get_or_insert_default();
+        pane
     }
 
     /// Answers all windows that end by then, and frees the panes that no later one covers.
@@ -228,13 +338,21 @@ impl Length {
         let panes: Vec<&Pane> = self.panes.range(..window.end_ns).map(|(_, pane)| pane).collect();
         let mut account = Sum { lost: Some(0), ..Sum::default() };
         panes.iter().filter_map(|pane| pane.account.as_ref()).for_each(|more| account.add(more));
-        let mut states = plans.plans.states(site);
-        let unplaced = match panes[..] {
-            [pane] => add(&plans.plans, &mut states, &pane.rows),
-            _ => {
-                let mut rows = MergedRows::new(plans.plans.columns.clone(), site);
-                panes.iter().for_each(|pane| rows.add_merged(&pane.rows));
-                add(&plans.plans, &mut states, &rows)
+        let set = &plans.plans;
+        let mut states = set.states(site);
+        for pane in &panes {
+            let of_rows =
+                states.iter_mut().zip(&pane.states).zip(&set.plans).filter(|(_, plan)| !plan.merges);
+            of_rows.for_each(|((state, of_pane), plan)| state.merge(plan, of_pane));
+        }
+        let unplaced = match &panes.iter().filter_map(|pane| pane.rows.as_ref()).collect::<Vec<_>>()[..] {
+            [] => 0,
+            [rows] => add(set, &mut states, rows),
+            [first, more @ ..] => {
+                let mut rows = first.empty(site);
+                rows.add_merged(first);
+                more.iter().for_each(|more| rows.add_merged(more));
+                add(set, &mut states, &rows)
             }
         };
         let covered = Covered { window: Some(window), watched: Some(watched), outside: &account.outside };
@@ -258,10 +376,35 @@ impl Length {
     }
 }
 
+/// Calls `give` with a time of each pane that has rows, and with the numbers of its rows; with none if all rows are of one pane.
+fn each_pane(
+    times: &[u64],
+    every_ns: u64,
+    rows: &mut Vec<(u64, u32)>,
+    mut give: impl FnMut(u64, Option<&[u32]>),
+) {
+    let Some(&first) = times.first() else { return };
+    let pane = first / every_ns;
+    let (start, end) = (pane * every_ns, (pane * every_ns).saturating_add(every_ns));
+    if times.iter().all(|time| (start..end).contains(time)) {
+        return give(first, None);
+    }
+    rows.clear();
+    rows.extend(times.iter().zip(0..).map(|(time, row)| (time / every_ns, row)));
+    // Within a pane rows keep their order.
+    rows.sort_by_key(|(pane, _)| *pane);
+    let mut numbers = Vec::new();
+    for of_pane in rows.chunk_by(|one, other| one.0 == other.0) {
+        numbers.clear();
+        numbers.extend(of_pane.iter().map(|(_, row)| *row));
+        give(of_pane[0].0 * every_ns, Some(&numbers));
+    }
+}
+
 /// Adds merged rows to states; returns how many rows are in no flow.
 fn add(plans: &PlanSet, states: &mut [QueryState], rows: &MergedRows) -> u64 {
     fn give<K: MaskedKey>(plans: &PlanSet, states: &mut [QueryState], batch: &RowBatch<K>) {
-        plans.add(states, batch, |_| true);
+        plans.add(states, batch, |plan| plan.merges);
     }
     rows.each_v4(|batch| give(plans, states, batch));
     rows.each_v6(|batch| give(plans, states, batch));

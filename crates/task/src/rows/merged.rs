@@ -11,11 +11,20 @@ use summary::{GroupTable, NO_GROUP};
 pub(crate) struct MergedRows {
     columns: Vec<RowValue>,
     rules: Vec<Aggregation>,
+    /// Rows come in any order: where first and last values are, by their times.
+    times: Option<Times>,
     v4: GroupTable<2>,
     v6: GroupTable<5>,
     /// Rows whose keys had no memory.
     unplaced: u64,
     scratch: Scratch,
+}
+
+/// The places of the columns of the first and the last time.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    first: usize,
+    last: usize,
 }
 
 #[derive(Debug, Default)]
@@ -30,14 +39,7 @@ const ROWS: usize = 1024;
 
 impl MergedRows {
     pub(crate) fn new(columns: Vec<RowValue>, site: &Site) -> Self {
-        let rule = |column: &RowValue| match column {
-            RowValue::RttSum | RowValue::RttCount => Aggregation::Sum,
-            column => {
-                let field = FIELDS.iter().find(|field| field.row == *column);
-                field.map_or(Aggregation::Last, |field| field.aggregation)
-            }
-        };
-        let rules: Vec<_> = columns.iter().map(rule).collect();
+        let rules: Vec<_> = columns.iter().map(|column| rule(*column)).collect();
         // Sums begin at zero; the first row sets everything else.
         let initial: Vec<_> =
             rules.iter().map(|rule| if *rule == Aggregation::Sum { 0 } else { NULL }).collect();
@@ -46,51 +48,84 @@ impl MergedRows {
             v6: GroupTable::new(&initial, site.seed, &site.limits),
             columns,
             rules,
+            times: None,
             unplaced: 0,
             scratch: Scratch::default(),
         }
     }
 
+    /// The same for rows that come in any order: where first or last values are among the columns, it has those of
+    /// [times](columns_of_any_order) too.
+    pub(crate) fn of_any_order(columns: &[RowValue], site: &Site) -> Self {
+        let columns = columns_of_any_order(columns);
+        let mut rows = Self::new(columns, site);
+        let place = |of: RowValue| rows.columns.iter().position(|column| *column == of);
+        if rows.rules.iter().any(|rule| is_by_time(*rule))
+            && let (Some(first), Some(last)) = (place(RowValue::First), place(RowValue::Last))
+        {
+            rows.times = Some(Times { first, last });
+        }
+        rows
+    }
+
+    /// No rows, merged in the same way.
+    pub(crate) fn empty(&self, site: &Site) -> Self {
+        Self { times: self.times, ..Self::new(self.columns.clone(), site) }
+    }
+
+    /// Adds IPv4 rows in columns.
+    pub(crate) fn add_batch_v4(&mut self, batch: &RowBatch<KeyV4>) {
+        let Self { columns, rules, times, v4, unplaced, scratch, .. } = self;
+        *unplaced += add(v4, (columns, rules, *times), batch, &mut scratch.found);
+    }
+
+    /// Adds IPv6 rows in columns.
+    pub(crate) fn add_batch_v6(&mut self, batch: &RowBatch<KeyV6>) {
+        let Self { columns, rules, times, v6, unplaced, scratch, .. } = self;
+        *unplaced += add(v6, (columns, rules, *times), batch, &mut scratch.found);
+    }
+
     /// Adds IPv4 rows, of windows or of ended records; those of one key must be added in order.
     pub(crate) fn add_v4(&mut self, rows: &Rows<KeyV4>) {
-        let Self { columns, rules, v4, unplaced, scratch, .. } = self;
+        let Self { columns, rules, times, v4, unplaced, scratch, .. } = self;
         scratch.v4.fill(rows, columns);
-        *unplaced += add(v4, columns, rules, &scratch.v4, &mut scratch.found);
+        *unplaced += add(v4, (columns, rules, *times), &scratch.v4, &mut scratch.found);
     }
 
     /// Adds IPv6 rows.
     pub(crate) fn add_v6(&mut self, rows: &Rows<KeyV6>) {
-        let Self { columns, rules, v6, unplaced, scratch, .. } = self;
+        let Self { columns, rules, times, v6, unplaced, scratch, .. } = self;
         scratch.v6.fill(rows, columns);
-        *unplaced += add(v6, columns, rules, &scratch.v6, &mut scratch.found);
+        *unplaced += add(v6, (columns, rules, *times), &scratch.v6, &mut scratch.found);
     }
 
     /// Adds rows that were merged before, of an earlier time than what follows.
     pub(crate) fn add_merged(&mut self, earlier: &Self) {
-        let Self { columns, rules, v4, v6, unplaced, scratch } = self;
+        let Self { columns, rules, times, v4, v6, unplaced, scratch } = self;
+        let how = (columns.as_slice(), rules.as_slice(), *times);
         *unplaced += earlier.unplaced;
         each(&earlier.v4, columns, &mut |batch: &RowBatch<KeyV4>| {
-            *unplaced += add(v4, columns, rules, batch, &mut scratch.found)
+            *unplaced += add(v4, how, batch, &mut scratch.found)
         });
         each(&earlier.v6, columns, &mut |batch: &RowBatch<KeyV6>| {
-            *unplaced += add(v6, columns, rules, batch, &mut scratch.found)
+            *unplaced += add(v6, how, batch, &mut scratch.found)
         });
     }
 
     /// Merges those of some IPv4 rows whose keys have rows already, and returns the others. Each key must
     /// occur once.
     pub(crate) fn add_known_v4(&mut self, rows: &Rows<KeyV4>) -> &RowBatch<KeyV4> {
-        let Self { columns, rules, v4, scratch, .. } = self;
+        let Self { columns, rules, times, v4, scratch, .. } = self;
         scratch.v4.fill(rows, columns);
-        merge_known(v4, columns, rules, &mut scratch.v4, &mut scratch.found);
+        merge_known(v4, (columns, rules, *times), &mut scratch.v4, &mut scratch.found);
         &scratch.v4
     }
 
     /// The same of IPv6.
     pub(crate) fn add_known_v6(&mut self, rows: &Rows<KeyV6>) -> &RowBatch<KeyV6> {
-        let Self { columns, rules, v6, scratch, .. } = self;
+        let Self { columns, rules, times, v6, scratch, .. } = self;
         scratch.v6.fill(rows, columns);
-        merge_known(v6, columns, rules, &mut scratch.v6, &mut scratch.found);
+        merge_known(v6, (columns, rules, *times), &mut scratch.v6, &mut scratch.found);
         &scratch.v6
     }
 
@@ -110,11 +145,39 @@ impl MergedRows {
     }
 }
 
+/// How the values of a column are merged.
+pub(crate) fn rule(column: RowValue) -> Aggregation {
+    match column {
+        RowValue::RttSum | RowValue::RttCount => Aggregation::Sum,
+        column => {
+            let field = FIELDS.iter().find(|field| field.row == column);
+            field.map_or(Aggregation::Last, |field| field.aggregation)
+        }
+    }
+}
+
+/// Whether the time of a row decides which value is kept.
+fn is_by_time(rule: Aggregation) -> bool {
+    matches!(rule, Aggregation::First | Aggregation::Last | Aggregation::Mean)
+}
+
+/// The columns that rows must have which are merged in any order.
+pub(crate) fn columns_of_any_order(columns: &[RowValue]) -> Vec<RowValue> {
+    let mut all = columns.to_vec();
+    if columns.iter().any(|column| is_by_time(rule(*column))) {
+        let times = [RowValue::First, RowValue::Last];
+        all.extend(times.into_iter().filter(|time| !columns.contains(time)));
+    }
+    all
+}
+
+/// The columns of rows, how each is merged, and where their times are, if these matter.
+type How<'a> = (&'a [RowValue], &'a [Aggregation], Option<Times>);
+
 /// Adds the rows of a batch, and returns the number of those for which there was no memory.
 fn add<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
-    columns: &[RowValue],
-    rules: &[Aggregation],
+    how: How<'_>,
     batch: &RowBatch<K>,
     found: &mut Vec<u32>,
 ) -> u64 {
@@ -122,7 +185,7 @@ fn add<K: MaskedKey, const N: usize>(
     each_chunk(batch, |rows, keys| {
         table.groups(keys, found);
         unplaced += found.iter().filter(|group| **group == NO_GROUP).count() as u64;
-        merge(table, columns, rules, batch, rows, found);
+        merge(table, how, batch, rows, found);
     });
     unplaced
 }
@@ -130,8 +193,7 @@ fn add<K: MaskedKey, const N: usize>(
 /// Merges those rows of a batch whose keys have rows already, and keeps the others in it.
 fn merge_known<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
-    columns: &[RowValue],
-    rules: &[Aggregation],
+    how: How<'_>,
     batch: &mut RowBatch<K>,
     found: &mut Vec<u32>,
 ) {
@@ -142,7 +204,7 @@ fn merge_known<K: MaskedKey, const N: usize>(
     each_chunk(batch, |rows, keys| {
         table.known_groups(keys, found);
         is_new.extend(found.iter().map(|group| *group == NO_GROUP));
-        merge(table, columns, rules, batch, rows, found);
+        merge(table, how, batch, rows, found);
     });
     batch.retain(&is_new);
 }
@@ -167,12 +229,14 @@ fn each_chunk<K: MaskedKey, const N: usize>(
 /// Merges rows of a batch into their groups.
 fn merge<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
-    columns: &[RowValue],
-    rules: &[Aggregation],
+    (columns, rules, times): How<'_>,
     batch: &RowBatch<K>,
     rows: Range<usize>,
     found: &[u32],
 ) {
+    if let Some(times) = times {
+        return merge_by_time(table, (columns, rules), times, batch, rows, found);
+    }
     for (at, (column, rule)) in columns.iter().zip(rules).enumerate() {
         let values = &batch.column(*column)[rows.clone()];
         let mut each = |merge: fn(u64, u64) -> u64| {
@@ -193,6 +257,40 @@ fn merge<K: MaskedKey, const N: usize>(
                 each(|merged, value| if merged == NULL { value } else { merged });
             }
             Aggregation::Last | Aggregation::Mean => each(|_, value| value),
+        }
+    }
+}
+
+/// The same of rows of any order, one after the other: what is first and last is decided by their times.
+fn merge_by_time<K: MaskedKey, const N: usize>(
+    table: &mut GroupTable<N>,
+    (columns, rules): (&[RowValue], &[Aggregation]),
+    times: Times,
+    batch: &RowBatch<K>,
+    rows: Range<usize>,
+    found: &[u32],
+) {
+    let values: Vec<&[u64]> = columns.iter().map(|column| &batch.column(*column)[rows.clone()]).collect();
+    for (row, group) in found.iter().enumerate().filter(|(_, group)| **group != NO_GROUP) {
+        let state = table.state_mut(*group);
+        let is_first = values[times.first][row] < state[times.first];
+        // Of rows of the same time the one that comes last.
+        let is_last = state[times.last] == NULL || values[times.last][row] >= state[times.last];
+        for ((merged, values), rule) in state.iter_mut().zip(&values).zip(rules) {
+            let value = values[row];
+            if value == NULL {
+                continue;
+            }
+            *merged = match rule {
+                Aggregation::Sum => *merged + value,
+                Aggregation::Min => (*merged).min(value),
+                _ if *merged == NULL => value,
+                Aggregation::Max => (*merged).max(value),
+                Aggregation::Or => *merged | value,
+                Aggregation::Last | Aggregation::Mean if is_last => value,
+                Aggregation::First | Aggregation::Key | Aggregation::Constant if is_first => value,
+                _ => *merged,
+            };
         }
     }
 }

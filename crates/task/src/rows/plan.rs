@@ -1,6 +1,7 @@
 //! From a query to the operations on each row and on each group.
 
 mod group;
+mod merging;
 
 pub(crate) use group::prefix_lengths;
 
@@ -42,6 +43,8 @@ pub(crate) struct Plan {
     pub(crate) sets: Vec<bool>,
     /// Lists of values.
     pub(crate) lists: usize,
+    /// Rows of one key must be merged before they are read: the answer depends on which packets are in one row.
+    pub(crate) merges: bool,
 }
 
 /// What groups are ordered by.
@@ -155,11 +158,12 @@ impl Plan {
             }
             _ => Vec::new(),
         };
-        let Planner { fields, aggregates, sets, lists, .. } = planner;
+        let Planner { fields, aggregates, sets, lists, program, .. } = planner;
         if !refusals.is_empty() {
             refusals.dedup();
             return Err(refusals);
         }
+        let merges = merging::is_needed(filter, &grouping, &aggregates, program);
         let initial = aggregates.iter().flat_map(|aggregate| aggregate.kind.initial()).copied().collect();
         Ok(Self {
             query: query.clone(),
@@ -177,6 +181,7 @@ impl Plan {
             extra_types,
             sets,
             lists,
+            merges,
         })
     }
 

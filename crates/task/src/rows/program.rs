@@ -2,6 +2,9 @@
 //! they have in common.
 
 mod condition;
+mod needed;
+
+pub(crate) use needed::Needed;
 
 use super::refusal::Refusal;
 use super::site::Site;
@@ -145,6 +148,11 @@ impl Program {
         self.nodes.len()
     }
 
+    /// All nodes.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().map(|(node, _)| node)
+    }
+
     /// The columns of rows that the nodes read.
     pub(crate) fn columns(&self) -> impl Iterator<Item = RowValue> + '_ {
         self.nodes
@@ -177,7 +185,8 @@ impl Program {
 
     /// A column of rows.
     pub(crate) fn column(&mut self, column: RowValue) -> NodeId {
-        self.add(Node::Column(column), Type::Unsigned)
+        let of = if matches!(column, RowValue::Statistic(_)) { Type::Float } else { Type::Unsigned };
+        self.add(Node::Column(column), of)
     }
 
     /// A field that is a number or a name.

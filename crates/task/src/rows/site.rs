@@ -16,6 +16,8 @@ pub struct Site {
     pub window_ns: Option<u64>,
     /// Rows have losses.
     pub tracks_loss: bool,
+    /// Statistics of packets that rows have, by name, in the order of [`RowValue::Statistic`]: those of flow records in files.
+    pub statistics: Vec<String>,
     /// Seed of the group tables' hash.
     pub seed: Seed,
     /// Memory of all group tables.
@@ -25,12 +27,23 @@ pub struct Site {
 impl Site {
     /// A site without a name, whose windows are counted in packets, and which does not track losses.
     pub fn new(key: KeySpec, seed: Seed, limits: Limits) -> Self {
-        Self { key, node: String::new(), window_ns: None, tracks_loss: false, seed, limits }
+        Self {
+            key,
+            node: String::new(),
+            window_ns: None,
+            tracks_loss: false,
+            statistics: Vec::new(),
+            seed,
+            limits,
+        }
     }
 
     /// The column of a field that rows have as a number.
     pub(crate) fn column(&self, field: &str) -> Result<RowValue, Refusal> {
         let field = field.to_owned();
+        if let Some(at) = self.statistics.iter().position(|known| known.eq_ignore_ascii_case(&field)) {
+            return u8::try_from(at).map(RowValue::Statistic).map_err(|_| Refusal::NotInRows { field });
+        }
         let Some(known) = Field::named(&field) else { return Err(Refusal::Unknown { field }) };
         match known.row {
             RowValue::Absent => Err(Refusal::NotInRows { field }),

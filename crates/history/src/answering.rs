@@ -1,0 +1,390 @@
+//! Reads rows once for all questions.
+
+use crate::files::{FlowFiles, union};
+use crate::prune::may_pass;
+use crate::question::{Period, Question, Refused, Setting};
+use flow::{FIELDS, Field, NULL, RowBatch, RowValue};
+use packet::{KeyV4, KeyV6};
+use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
+use report::{Answer, Span};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use task::Generation;
+use task::query::Query;
+use task::rows::{RecordedNeeds, RecordedRows, RowQueries, Site, Unplaced};
+
+/// How far reading is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Rows read.
+    pub rows: u64,
+    /// Bytes of the files' parts that were read or need not be.
+    pub done_bytes: u64,
+    /// Bytes of all parts.
+    pub total_bytes: u64,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Rows read. Rows of two directions count twice.
+    pub rows: u64,
+    /// Rows that are of no flow: of the record `other`, or without an address.
+    pub without_key: u64,
+    /// Parts that need not be read: no row of theirs is asked for.
+    pub skipped_parts: u64,
+    /// Files that are damaged, or could not be opened.
+    pub errors: Vec<ReadError>,
+    /// Reading was stopped before the end.
+    pub stopped: bool,
+    /// The time from the first packet to the last of what was read.
+    pub span: Option<Span>,
+}
+
+/// Questions about one period, for one node.
+struct Answered {
+    queries: RowQueries,
+    rows: RecordedRows,
+}
+
+/// Questions about one period.
+struct Group<'a> {
+    period: Option<Period>,
+    questions: Vec<&'a Question>,
+    /// The answers of each node, once it has rows.
+    nodes: BTreeMap<Option<Arc<str>>, Answered>,
+}
+
+impl FlowFiles {
+    /// Answers questions. Answers go to `give` when they are complete: windows by time where files tell the times of their parts.
+    /// `progress` is called again and again, and ends reading by returning false.
+    ///
+    /// # Errors
+    /// Queries that the rows cannot answer, or files that lack columns which they read. Nothing was read then.
+    pub fn answer(
+        &mut self,
+        questions: &[Question],
+        setting: &Setting,
+        progress: &mut dyn FnMut(Progress) -> bool,
+        give: &mut dyn FnMut(Answer),
+    ) -> Result<Outcome, Refused> {
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        for question in questions {
+            match groups.iter_mut().find(|group| group.period == question.period) {
+                Some(group) => group.questions.push(question),
+                None => groups.push(Group {
+                    period: question.period,
+                    questions: vec![question],
+                    nodes: BTreeMap::new(),
+                }),
+            }
+        }
+        let site = self.site(setting);
+        let needs = needs(&groups, &site)?;
+        self.refuse_lacking_columns(&needs)?;
+        let known_span = self.span();
+        let wanted = wanted(&groups, needs, &site, known_span.is_none());
+        let places = self.places();
+        let mut progressed =
+            Progress { total_bytes: places.iter().map(|place| place.bytes).sum(), ..Progress::default() };
+        let mut work = Work {
+            site,
+            groups,
+            outcome: Outcome { errors: self.errors.clone(), span: known_span, ..Outcome::default() },
+            is_span_known: known_span.is_some(),
+            scratch: Scratch::default(),
+        };
+        for place in places {
+            let file = &mut self.files[place.file];
+            let part = &file.contents().parts[place.part];
+            let (done, rows_of_part) = (progressed.done_bytes, part.rows);
+            progressed.done_bytes += place.bytes;
+            if !work.asks_for(part) {
+                work.outcome.skipped_parts += 1;
+                continue;
+            }
+            // Parts are in the order of their first times.
+            place.first.iter().for_each(|first| work.answer_until(*first, give));
+            let mut read = 0;
+            let result = file.read_part(place.part, &wanted, &mut |block| {
+                read += (block.v4.len() + block.v6.len()) as u64;
+                work.take(block);
+                let share = rows_of_part.map_or(0.0, |rows| (read as f64 / rows.max(1) as f64).min(1.0));
+                work.outcome.stopped = !progress(Progress {
+                    rows: work.outcome.rows,
+                    done_bytes: done + (place.bytes as f64 * share) as u64,
+                    ..progressed
+                });
+                !work.outcome.stopped
+            });
+            work.outcome.errors.extend(result.err());
+            if work.outcome.stopped {
+                break;
+            }
+        }
+        Ok(work.finish(give))
+    }
+
+    /// All parts, by their first times; those without times first, as their rows may be of any.
+    fn places(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        for (file, open) in self.files.iter().enumerate() {
+            let parts = open.contents().parts.iter().enumerate();
+            places.extend(parts.map(|(number, part)| Place {
+                first: part.times.map(|[first, _]| first),
+                file,
+                part: number,
+                bytes: part.bytes,
+            }));
+        }
+        places.sort();
+        places
+    }
+
+    /// Refuses to read files without columns that queries read.
+    fn refuse_lacking_columns(&self, needs: &RecordedNeeds) -> Result<(), Refused> {
+        let statistics = self.statistics();
+        let mut lines = Vec::new();
+        for (path, contents) in self.contents() {
+            let lacking: Vec<String> =
+                needs.columns.iter().filter_map(|column| lacking(*column, contents, &statistics)).collect();
+            if !lacking.is_empty() {
+                let unread = contents.unread.iter().map(|(name, reason)| format!("{name}: {reason}"));
+                let unread: Vec<_> = unread.collect();
+                let hint = if unread.is_empty() {
+                    String::new()
+                } else {
+                    format!("; columns that are not read: {}", unread.join(", "))
+                };
+                lines.push(format!(
+                    "{}: no column {}, which the queries read{hint}",
+                    path.display(),
+                    lacking.join(", ")
+                ));
+            }
+        }
+        if lines.is_empty() { Ok(()) } else { Err(Refused::Files(lines)) }
+    }
+}
+
+/// A part of a file, in the order of reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    first: Option<u64>,
+    file: usize,
+    part: usize,
+    bytes: u64,
+}
+
+/// The field of a column that a file lacks.
+fn lacking(column: RowValue, contents: &Contents, statistics: &[String]) -> Option<String> {
+    let has =
+        |name: &str| contents.fields.contains(name) || contents.key.columns().any(|member| member == name);
+    let name = match column {
+        RowValue::Time if contents.has_windows => return None,
+        RowValue::Time => "ltime",
+        RowValue::Statistic(at) => {
+            let name = statistics.get(usize::from(at))?;
+            return (!contents.statistics.contains(name)).then(|| name.clone());
+        }
+        // Files have their mean alone.
+        RowValue::RttSum | RowValue::RttCount => return Some("rtt_sum".to_owned()),
+        column => FIELDS.iter().find(|field| field.row == column).map(|field: &Field| field.name)?,
+    };
+    (!has(name)).then(|| name.to_owned())
+}
+
+/// What all questions need together.
+fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
+    let mut all = RecordedNeeds::default();
+    let mut refused = Vec::new();
+    for group in groups {
+        let queries: Vec<Query> = group.questions.iter().map(|question| question.query.clone()).collect();
+        match RowQueries::plan(Generation::default(), &queries, site) {
+            Ok(queries) => {
+                let needs = queries.needs_of_recorded();
+                all.members.extend(needs.members);
+                all.columns.extend(needs.columns);
+            }
+            Err(refusals) => {
+                refused.extend(refusals.into_iter().map(|(query, refusal)| (query, refusal.to_string())));
+            }
+        }
+    }
+    if !refused.is_empty() {
+        return Err(Refused::Queries(refused));
+    }
+    if groups.iter().any(|group| group.period.is_some()) {
+        all.columns.push(RowValue::Time);
+    }
+    all.members.sort_unstable();
+    all.members.dedup();
+    all.columns.sort_unstable();
+    all.columns.dedup();
+    Ok(all)
+}
+
+/// What is read: what is needed, and what rows without a key and the time that rows cover are told by.
+fn wanted(groups: &[Group<'_>], needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
+    let RecordedNeeds { members, mut columns } = needs;
+    if !members.is_empty() {
+        columns.push(RowValue::Packets);
+    }
+    if reads_span || groups.iter().any(|group| group.period.is_some()) {
+        columns.extend([RowValue::First, RowValue::Last]);
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    Wanted { members, columns, statistics: site.statistics.clone() }
+}
+
+/// What is being answered.
+struct Work<'a> {
+    site: Site,
+    groups: Vec<Group<'a>>,
+    outcome: Outcome,
+    /// Before all rows are read.
+    is_span_known: bool,
+    scratch: Scratch,
+}
+
+/// Rows of one period.
+#[derive(Default)]
+struct Scratch {
+    v4: RowBatch<KeyV4>,
+    v6: RowBatch<KeyV6>,
+    rows: Vec<u32>,
+}
+
+impl Group<'_> {
+    /// The state of a node, which is made with its first rows.
+    fn node(&mut self, node: &Option<Arc<str>>, site: &Site) -> Option<&mut Answered> {
+        if !self.nodes.contains_key(node) {
+            let name = node.as_deref();
+            let of_node = self.questions.iter().filter(|question| (question.runs_on)(name));
+            let queries: Vec<Query> = of_node.map(|question| question.query.clone()).collect();
+            let site = Site { node: name.unwrap_or_default().to_owned(), ..site.clone() };
+            // The same queries were planned before anything was read.
+            let queries = RowQueries::plan(Generation::default(), &queries, &site).ok()?;
+            let rows = queries.recorded();
+            self.nodes.insert(node.clone(), Answered { queries, rows });
+        }
+        self.nodes.get_mut(node)
+    }
+
+    /// Whether rows of a part may be asked for.
+    fn asks_for(&self, part: &Part) -> bool {
+        let is_in_period = match (self.period, part.times) {
+            (Some(period), Some([first, last])) => first < period.to_ns && last >= period.from_ns,
+            _ => true,
+        };
+        let may_pass =
+            |question: &&Question| question.query.filter.as_ref().is_none_or(|filter| may_pass(filter, part));
+        is_in_period && self.questions.iter().any(may_pass)
+    }
+}
+
+impl Work<'_> {
+    fn asks_for(&self, part: &Part) -> bool {
+        self.groups.iter().any(|group| group.asks_for(part))
+    }
+
+    /// Takes a block of rows.
+    fn take(&mut self, block: &RowBlock) {
+        let Self { site, groups, outcome, scratch, .. } = self;
+        outcome.rows += (block.v4.len() + block.v6.len() + block.without_key.len()) as u64;
+        outcome.without_key += block.without_key.len() as u64;
+        if !self.is_span_known {
+            let times = |first: &[u64], last: &[u64]| {
+                let known = |time: &&u64| **time != NULL;
+                let (first, last) = (first.iter().filter(known).min()?, last.iter().filter(known).max()?);
+                Some(Span { start_ns: *first, end_ns: last.saturating_add(1) })
+            };
+            let spans = [
+                times(block.v4.column(RowValue::First), block.v4.column(RowValue::Last)),
+                times(block.v6.column(RowValue::First), block.v6.column(RowValue::Last)),
+            ];
+            for span in spans.into_iter().flatten() {
+                outcome.span = Some(outcome.span.map_or(span, |known| union(known, span)));
+            }
+        }
+        for group in groups {
+            let period = group.period;
+            let Some(Answered { queries, rows }) = group.node(&block.node, site) else { continue };
+            match period {
+                None => rows.add(queries, &block.v4, &block.v6),
+                Some(period) => {
+                    let Scratch { v4, v6, rows: numbers } = scratch;
+                    within(period, &block.v4, v4, numbers);
+                    within(period, &block.v6, v6, numbers);
+                    rows.add(queries, v4, v6);
+                }
+            }
+            for row in &block.without_key {
+                if period.is_none_or(|period| period.contains(row.time_ns)) {
+                    let WithoutKey { packets, bytes, wire_bytes, .. } = *row;
+                    rows.add_outside(row.time_ns, &Unplaced { packets, bytes, wire_bytes });
+                }
+            }
+        }
+    }
+
+    /// Gives the answers of windows that end by then: rows that were not read yet are later.
+    fn answer_until(&mut self, until_ns: u64, give: &mut dyn FnMut(Answer)) {
+        let Some(span) = self.outcome.span.filter(|_| self.is_span_known) else { return };
+        for group in &mut self.groups {
+            let watched = watched(span, group.period);
+            for (node, Answered { rows, .. }) in &mut group.nodes {
+                let answers = rows.answers_until(until_ns, watched);
+                answers.into_iter().for_each(|answer| give(complete(answer, node, &self.outcome)));
+            }
+        }
+    }
+
+    /// Gives all answers that are left.
+    fn finish(mut self, give: &mut dyn FnMut(Answer)) -> Outcome {
+        for group in &mut self.groups {
+            if group.nodes.is_empty() {
+                // Without rows there is the answer of none.
+                let _ = group.node(&None, &self.site);
+            }
+            let span = self.outcome.span.map(|span| watched(span, group.period));
+            for (node, Answered { queries, rows }) in std::mem::take(&mut group.nodes) {
+                let answers = rows.finish(&queries, span);
+                answers.into_iter().for_each(|answer| give(complete(answer, &node, &self.outcome)));
+            }
+        }
+        self.outcome
+    }
+}
+
+/// The part of the time that rows cover which a period has.
+fn watched(span: Span, period: Option<Period>) -> Span {
+    match period {
+        None => span,
+        Some(Period { from_ns, to_ns }) => {
+            let start_ns = span.start_ns.clamp(from_ns, to_ns);
+            Span { start_ns, end_ns: span.end_ns.clamp(start_ns, to_ns) }
+        }
+    }
+}
+
+/// An answer with its node, and with what keeps it from being complete.
+fn complete(mut answer: Answer, node: &Option<Arc<str>>, outcome: &Outcome) -> Answer {
+    answer.node = node.as_deref().map(str::to_owned);
+    for error in &outcome.errors {
+        answer.lacks(&error.to_string());
+    }
+    if outcome.stopped {
+        answer.lacks("reading was stopped before the end");
+    }
+    answer
+}
+
+/// Puts the rows of a period into `picked`.
+fn within<K: Copy>(period: Period, rows: &RowBatch<K>, picked: &mut RowBatch<K>, numbers: &mut Vec<u32>) {
+    numbers.clear();
+    let times = rows.column(RowValue::Time).iter().zip(0..);
+    numbers.extend(times.filter(|(time, _)| period.contains(**time)).map(|(_, row)| row));
+    picked.fill_from(rows, numbers);
+}

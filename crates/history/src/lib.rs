@@ -1,0 +1,16 @@
+//! Answers queries over recorded flows: files of flow records and of window rows.
+//!
+//! [`FlowFiles::open`] reads what files contain; [`FlowFiles::answer`] reads their rows once, those columns and parts that the questions
+//! need, in the order of time as far as the files tell it, and answers each question for each node.
+//!
+//! The crate does not know text of queries, options and packets.
+#![forbid(unsafe_code)]
+
+mod answering;
+mod files;
+mod prune;
+mod question;
+
+pub use answering::{Outcome, Progress};
+pub use files::FlowFiles;
+pub use question::{Period, Question, Refused, RunsOn, Setting};

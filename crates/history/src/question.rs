@@ -1,0 +1,52 @@
+//! What is asked of recorded flows.
+
+use packet::Seed;
+use summary::Limits;
+use task::query::Query;
+
+/// Whether a query runs on a node; `None` is a node whose name is not known.
+pub type RunsOn = dyn Fn(Option<&str>) -> bool;
+
+/// A query over recorded flows.
+pub struct Question {
+    /// The query: over all rows ([`task::query::Over::Run`]) or windows of its own.
+    pub query: Query,
+    /// The time that it reads; `None` for all.
+    pub period: Option<Period>,
+    /// The nodes that it runs on.
+    pub runs_on: Box<RunsOn>,
+}
+
+/// A time, nanoseconds since the epoch: rows that count in it are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Period {
+    /// Its begin.
+    pub from_ns: u64,
+    /// Its end, which belongs to the next one.
+    pub to_ns: u64,
+}
+
+impl Period {
+    /// Whether a time is in it.
+    pub fn contains(&self, time_ns: u64) -> bool {
+        (self.from_ns..self.to_ns).contains(&time_ns)
+    }
+}
+
+/// How questions are answered.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Memory of groups and merged rows.
+    pub limits: Limits,
+    /// The seed of the tables' hash.
+    pub seed: Seed,
+}
+
+/// Why nothing is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Queries that the rows cannot answer: name and reason.
+    Queries(Vec<(String, String)>),
+    /// Files that lack columns, a line each.
+    Files(Vec<String>),
+}

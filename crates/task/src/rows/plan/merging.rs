@@ -1,0 +1,71 @@
+//! Whether an answer depends on how packets are spread over the rows of one key.
+
+use super::super::aggregate::{Kind, PlannedAggregate, ValueOf};
+use super::super::grouping::PlannedGrouping;
+use super::super::merged;
+use super::super::program::{Node, NodeId, Program, Type};
+use flow::Aggregation;
+
+/// True unless several rows of one key give the same answer as one row that has what all of them have: filters and groups that read keys
+/// alone, totals, distinct parts of keys, the first and the last time.
+pub(super) fn is_needed(
+    filter: Option<NodeId>,
+    grouping: &PlannedGrouping,
+    aggregates: &[PlannedAggregate],
+    program: &Program,
+) -> bool {
+    let reads_keys = |node: NodeId| reads_keys(node, program);
+    let groups_by_keys = match grouping {
+        PlannedGrouping::All => true,
+        PlannedGrouping::Rows => false,
+        PlannedGrouping::Parts(parts) => parts.extras.iter().all(|node| reads_keys(*node)),
+    };
+    let is_of_any_rows = |aggregate: &PlannedAggregate| match &aggregate.kind {
+        // The order of floating point additions would show.
+        Kind::Sum(_, Type::Float) => false,
+        Kind::Sum(node, _) => is_total(*node, program),
+        Kind::Least(node, _) => has_rule(*node, Aggregation::Min, program),
+        Kind::Greatest(node, _) => has_rule(*node, Aggregation::Max, program),
+        Kind::Quotient(one, other) => is_total(*one, program) && is_total(*other, program),
+        Kind::Distinct(_, of) => of_keys(of, program),
+        Kind::Weights(_, of, Some(weight)) => of_keys(of, program) && is_total(*weight, program),
+        Kind::Weights(_, _, None) | Kind::Count | Kind::Mean(..) | Kind::Deviation(_) | Kind::Samples(..) => {
+            false
+        }
+    };
+    !(groups_by_keys && filter.is_none_or(reads_keys) && aggregates.iter().all(is_of_any_rows))
+}
+
+fn of_keys(of: &ValueOf, program: &Program) -> bool {
+    match of {
+        ValueOf::Key(_) | ValueOf::Conversation => true,
+        ValueOf::Node(node) => reads_keys(*node, program),
+    }
+}
+
+/// Whether a column is merged by this rule.
+fn has_rule(node: NodeId, rule: Aggregation, program: &Program) -> bool {
+    matches!(program.node(node), Node::Column(column) if merged::rule(*column) == rule)
+}
+
+fn is_total(node: NodeId, program: &Program) -> bool {
+    has_rule(node, Aggregation::Sum, program)
+}
+
+/// Whether the values of a node follow from the keys of rows.
+fn reads_keys(node: NodeId, program: &Program) -> bool {
+    let reads = |node: &NodeId| reads_keys(*node, program);
+    match program.node(node) {
+        Node::Column(_) | Node::Duration => false,
+        Node::Member(_)
+        | Node::Forward
+        | Node::Name(_)
+        | Node::Constant(_)
+        | Node::InNetworks(..)
+        | Node::SameAddress
+        | Node::Conversation(_) => true,
+        Node::Cast(of, _) | Node::IsIn(of, _) | Node::IsNull(of) | Node::Not(of) => reads(of),
+        Node::Arithmetic(left, _, right) | Node::Compare(left, _, right) => reads(left) && reads(right),
+        Node::And(parts) | Node::Or(parts) => parts.iter().all(reads),
+    }
+}

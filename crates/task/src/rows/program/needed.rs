@@ -1,0 +1,106 @@
+//! The members of flow keys that queries read.
+
+use super::super::aggregate::{Kind, ValueOf};
+use super::super::evaluate::is_loss;
+use super::super::grouping::PlannedGrouping;
+use super::super::plan::Plan;
+use super::{Member, Names, Node, Program};
+use packet::KeySpec;
+use std::collections::BTreeSet;
+
+/// Members of flow keys, by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Needed(BTreeSet<&'static str>);
+
+const ENDS: [&str; 4] = ["src_addr", "dst_addr", "src_port", "dst_port"];
+
+impl Needed {
+    /// All that are in a key.
+    pub(crate) fn add_key(&mut self, key: &KeySpec) {
+        self.0.extend(key.columns());
+    }
+
+    /// What a plan groups by and counts.
+    pub(crate) fn add_plan(&mut self, plan: &Plan) {
+        match &plan.grouping {
+            PlannedGrouping::All => {}
+            PlannedGrouping::Rows => self.add_key(&plan.key),
+            PlannedGrouping::Parts(parts) => {
+                self.add_key(&parts.plain);
+                if parts.is_conversation {
+                    self.add_conversation();
+                }
+                if let Some(either) = &parts.either {
+                    // Rows count with their directions exchanged too.
+                    self.add_key(either);
+                    self.0.extend(either.columns().map(other_side));
+                }
+            }
+        }
+        for aggregate in &plan.aggregates {
+            match &aggregate.kind {
+                Kind::Distinct(_, of) | Kind::Weights(_, of, _) => match of {
+                    ValueOf::Key(key) => self.add_key(key),
+                    ValueOf::Conversation => self.add_conversation(),
+                    ValueOf::Node(_) => {}
+                },
+                _ => {}
+            }
+        }
+    }
+
+    /// What a program computes.
+    pub(crate) fn add_program(&mut self, program: &Program) {
+        for node in program.nodes() {
+            match node {
+                Node::Member(Member::Protocol) | Node::Name(Names::Protocol) => self.add(&["protocol"]),
+                Node::Member(Member::SourcePort) => self.add(&["src_port"]),
+                Node::Member(Member::DestinationPort) => self.add(&["dst_port"]),
+                Node::Name(Names::Service) => self.add(&["protocol", "src_port", "dst_port"]),
+                Node::Forward | Node::Conversation(_) => self.add_conversation(),
+                Node::InNetworks(sides, _) => {
+                    self.0.extend(sides.iter().filter_map(|side| ["src_addr", "dst_addr"].get(*side)));
+                }
+                Node::SameAddress => self.add(&["src_addr", "dst_addr"]),
+                // Flows that are not TCP have none.
+                Node::Column(column) if is_loss(*column) => self.add(&["protocol"]),
+                Node::Column(_)
+                | Node::Duration
+                | Node::Constant(_)
+                | Node::Cast(..)
+                | Node::Arithmetic(..)
+                | Node::Compare(..)
+                | Node::IsIn(..)
+                | Node::IsNull(_)
+                | Node::Not(_)
+                | Node::And(_)
+                | Node::Or(_) => {}
+            }
+        }
+    }
+
+    fn add(&mut self, members: &[&'static str]) {
+        self.0.extend(members);
+    }
+
+    fn add_conversation(&mut self) {
+        self.add(&ENDS);
+        self.add(&["protocol"]);
+    }
+
+    /// Those that a key has.
+    pub(crate) fn names(&self, key: &KeySpec) -> Vec<&'static str> {
+        key.columns().filter(|member| self.0.contains(member)).collect()
+    }
+}
+
+/// The member of the other end.
+fn other_side(member: &'static str) -> &'static str {
+    match member {
+        "src_addr" => "dst_addr",
+        "dst_addr" => "src_addr",
+        "src_port" => "dst_port",
+        "dst_port" => "src_port",
+        member => member,
+    }
+}

@@ -1,0 +1,128 @@
+//! `edison query`: questions about recorded flows.
+
+mod diff;
+mod files;
+mod periods;
+mod printer;
+mod progress;
+mod questions;
+
+use crate::asked::{self, Texts};
+use crate::cli::QueryOptions;
+use crate::exit::{EARLY, FAULT, Failure, say, say_error};
+use crate::machine;
+use crate::query_text::NamedText;
+use diff::Sides;
+use history::{FlowFiles, Outcome, Period, Question, Refused, Setting};
+use packet::Seed;
+use printer::Printer;
+use progress::Reading;
+use report::Answer;
+use std::process::ExitCode;
+use summary::Limits;
+
+/// Answers what the options ask.
+pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {
+    let words = files::split(options)?;
+    let mut texts = asked::texts(&Texts {
+        query: &options.query,
+        file: &options.file,
+        by: options.by.as_deref(),
+        sort: options.sort.as_deref(),
+        has_interval: options.per.is_some() && words.text.is_none(),
+        top: options.top,
+    })?;
+    texts.extend(words.text.map(|text| NamedText { name: "query".to_owned(), text }));
+    let sides = diff::sides(options, words.patterns)?;
+    let command = Command {
+        options,
+        texts: &texts,
+        setting: Setting {
+            limits: Limits::new(memory(options), usize::MAX),
+            seed: Seed::new(machine::random()),
+        },
+        reading: Reading::start()?,
+    };
+    match sides {
+        Sides::One { files, period } => command.answer(files, period),
+        Sides::Two(sides) => diff::compare(&command, sides),
+    }
+}
+
+fn memory(options: &QueryOptions) -> usize {
+    let bytes = options.memory.unwrap_or_else(machine::half_of_memory);
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+/// What is asked, and how.
+struct Command<'a> {
+    options: &'a QueryOptions,
+    texts: &'a [NamedText],
+    setting: Setting,
+    reading: Reading,
+}
+
+impl Command<'_> {
+    /// Answers questions about files, as the answers become complete.
+    fn answer(&self, mut files: FlowFiles, period: Option<Period>) -> Result<ExitCode, Failure> {
+        let questions = questions::of(self.options, self.texts, &files, period)?;
+        let printer = Printer::new(self.options);
+        let outcome = self.read(&mut files, &questions, &printer, &mut |answer| printer.print(answer))?;
+        printer.finish();
+        Ok(self.verdict(&files, &[outcome], &printer))
+    }
+
+    /// Reads files for questions.
+    fn read(
+        &self,
+        files: &mut FlowFiles,
+        questions: &[Question],
+        printer: &Printer,
+        give: &mut dyn FnMut(Answer),
+    ) -> Result<Outcome, Failure> {
+        let mut continues = |progress| self.reading.continues(progress) && !printer.is_over();
+        let outcome = files.answer(questions, &self.setting, &mut continues, give);
+        self.reading.wipe();
+        outcome.map_err(|refused| match refused {
+            Refused::Queries(refused) => {
+                Failure::usages(refused.into_iter().map(|(query, reason)| format!("{query}: {reason}")))
+            }
+            Refused::Files(lines) => Failure::usages(lines),
+        })
+    }
+
+    /// Says what was read and what could not be; returns the exit code.
+    fn verdict(&self, files: &FlowFiles, outcomes: &[Outcome], printer: &Printer) -> ExitCode {
+        for (path, contents) in files.contents() {
+            let unread: Vec<_> =
+                contents.unread.iter().map(|(name, reason)| format!("{name} ({reason})")).collect();
+            if !unread.is_empty() {
+                say(&format!("{}: columns that are not read: {}", path.display(), unread.join(", ")));
+            }
+        }
+        let mut said: Vec<String> =
+            outcomes.iter().flat_map(|outcome| &outcome.errors).map(ToString::to_string).collect();
+        said.sort();
+        said.dedup();
+        said.iter().for_each(|error| say_error(error));
+        let without_key: u64 = outcomes.iter().map(|outcome| outcome.without_key).sum();
+        if without_key != 0 {
+            say(&format!(
+                "{without_key} rows are of no flow: packets without a place in a table, or rows without addresses"
+            ));
+        }
+        let is_stopped = outcomes.iter().any(|outcome| outcome.stopped) && !printer.is_over();
+        if is_stopped {
+            say_error("stopped before the end");
+        }
+        self.reading.summary(outcomes);
+        match printer.fault() {
+            Some(fault) => {
+                say_error(&fault);
+                ExitCode::from(FAULT)
+            }
+            None if is_stopped || !said.is_empty() => ExitCode::from(EARLY),
+            None => ExitCode::SUCCESS,
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! `--diff A B`: what changed from one file, or one period, to another.
+
+use super::printer::Printer;
+use super::{Command, files, periods, questions};
+use crate::cli::QueryOptions;
+use crate::exit::Failure;
+use history::{FlowFiles, Period, Question};
+use report::{Answer, Column, ColumnKind, Rest, Value};
+use std::collections::HashMap;
+use std::process::ExitCode;
+use task::query::{Expression, Over, Query};
+
+/// What is read.
+pub(super) enum Sides {
+    /// Files, in a period.
+    One { files: FlowFiles, period: Option<Period> },
+    /// Two sets of files, or two periods of the same files.
+    Two(Box<[Side; 2]>),
+}
+
+/// One of two things that are compared.
+pub(super) struct Side {
+    /// As the user named it.
+    name: String,
+    files: FlowFiles,
+    period: Option<Period>,
+}
+
+/// What the options read.
+pub(super) fn sides(options: &QueryOptions, patterns: Vec<String>) -> Result<Sides, Failure> {
+    let period = periods::of_options(options)?;
+    let [a, b] = &options.diff[..] else {
+        return Ok(Sides::One { files: files::open(&patterns)?, period });
+    };
+    let of_files = |name: &String| -> Result<Side, Failure> {
+        let files = files::open(std::slice::from_ref(name))?;
+        Ok(Side { name: name.clone(), files, period })
+    };
+    let of_period = |name: &String| -> Result<Side, Failure> {
+        let files = files::open(&patterns)?;
+        Ok(Side { name: name.clone(), files, period: Some(periods::named(name)?) })
+    };
+    let sides = match (files::names_files(a), files::names_files(b)) {
+        (true, true) if patterns.is_empty() => [of_files(a)?, of_files(b)?],
+        (true, true) => {
+            return Err(Failure::usage("--diff compares two files: give no others, or give it two periods"));
+        }
+        _ if period.is_some() => {
+            return Err(Failure::usage("--diff has periods of its own: leave out --from and --to"));
+        }
+        _ => [of_period(a)?, of_period(b)?],
+    };
+    Ok(Sides::Two(Box::new(sides)))
+}
+
+/// Prints what changed from one side to the other.
+pub(super) fn compare(command: &Command<'_>, sides: Box<[Side; 2]>) -> Result<ExitCode, Failure> {
+    let printer = Printer::new(command.options);
+    let mut outcomes = Vec::new();
+    let mut answers: [Vec<Answer>; 2] = Default::default();
+    let mut asked: Vec<Query> = Vec::new();
+    let [mut first, mut second] = *sides;
+    for (side, answers) in [&mut first, &mut second].into_iter().zip(&mut answers) {
+        let questions = questions::of(command.options, command.texts, &side.files, side.period)?;
+        asked = questions.iter().map(|question| question.query.clone()).collect();
+        if let Some(query) = asked.iter().find(|query| query.over != Over::Run) {
+            let wrong = "--diff compares all of both sides: leave out 'every', 'over' and --per";
+            return Err(Failure::usage(format!("{}: {wrong}", query.name)));
+        }
+        // All groups of both sides are compared, before the first are chosen.
+        let all = |question: Question| Question {
+            query: Query { limit: Some(usize::MAX), order: Vec::new(), ..question.query },
+            ..question
+        };
+        let questions: Vec<_> = questions.into_iter().map(all).collect();
+        outcomes
+            .push(command.read(&mut side.files, &questions, &printer, &mut |answer| answers.push(answer))?);
+    }
+    let [before, after] = answers;
+    for query in &asked {
+        let of = |answers: &[Answer]| -> Vec<Answer> {
+            answers.iter().filter(|answer| answer.query == query.name).cloned().collect()
+        };
+        let (before, mut after) = (of(&before), of(&after));
+        for answer in before {
+            // A node that is on one side only is compared with nothing.
+            let same = after.iter().position(|other| other.node == answer.node || answer.rows.is_empty());
+            let other = same.map(|at| after.swap_remove(at));
+            printer.print(change(query, command.options.top, Some(answer), other));
+        }
+        after
+            .into_iter()
+            .for_each(|other| printer.print(change(query, command.options.top, None, Some(other))));
+    }
+    printer.finish();
+    let code = command.verdict(&first.files, &outcomes[..1], &printer);
+    let code_of_second = command.verdict(&second.files, &outcomes[1..], &printer);
+    crate::exit::say(&format!("a is {}, b is {}", first.name, second.name));
+    Ok(if code == ExitCode::SUCCESS { code_of_second } else { code })
+}
+
+/// The answer of a comparison: the groups, and of each number what it was (`_a`), what it is (`_b`), and the change.
+fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answer>) -> Answer {
+    let Some(known) = after.as_ref().or(before.as_ref()) else {
+        return Answer::new(query.name.clone(), None, Vec::new(), Vec::new());
+    };
+    let is_key = |name: &str| {
+        query.columns.iter().any(|item| item.name == name && matches!(item.value, Expression::Field(_)))
+    };
+    let is_number = |column: &Column| {
+        !is_key(&column.name)
+            && matches!(
+                column.kind,
+                ColumnKind::Unsigned | ColumnKind::Signed | ColumnKind::Float | ColumnKind::Estimate
+            )
+    };
+    let keys: Vec<usize> = (0..known.columns.len()).filter(|at| is_key(&known.columns[*at].name)).collect();
+    let numbers: Vec<usize> = (0..known.columns.len()).filter(|at| is_number(&known.columns[*at])).collect();
+    let mut columns: Vec<Column> = keys.iter().map(|at| known.columns[*at].clone()).collect();
+    for at in &numbers {
+        let Column { name, kind, unit } = &known.columns[*at];
+        let changed = if *kind == ColumnKind::Unsigned { ColumnKind::Signed } else { *kind };
+        columns.push(Column::new(format!("{name}_a"), *kind, unit));
+        columns.push(Column::new(format!("{name}_b"), *kind, unit));
+        columns.push(Column::new(format!("{name}_change"), changed, unit));
+    }
+    let mut result = Answer::new(query.name.clone(), None, columns, Vec::new());
+    result.node = known.node.clone();
+    let mut groups: HashMap<String, [Option<Vec<Value>>; 2]> = HashMap::new();
+    let mut order = Vec::new();
+    for (side, answer) in [&before, &after].into_iter().enumerate() {
+        let Some(answer) = answer else { continue };
+        if let Some(reason) = &answer.reason {
+            result.lacks(reason);
+        } else if answer.bounds != "exact" && result.bounds == "exact" {
+            result.bounds = answer.bounds.clone();
+        }
+        for row in &answer.rows {
+            let key: String = keys.iter().map(|at| format!("{:?}\u{0}", row[*at])).collect();
+            let sides = groups.entry(key.clone()).or_insert_with(|| {
+                order.push(key);
+                [None, None]
+            });
+            sides[side] = Some(row.clone());
+        }
+    }
+    // What a group lacks on one side is nothing, unless what is counted there has no least value.
+    let missing = |at: usize| match known.columns[at].kind {
+        ColumnKind::Unsigned => Value::Unsigned(0),
+        _ => Value::Null,
+    };
+    let mut rows: Vec<(f64, Vec<Value>)> = order
+        .iter()
+        .filter_map(|key| groups.remove(key))
+        .map(|[before, after]| {
+            let key_of = before.as_ref().or(after.as_ref());
+            let mut row: Vec<Value> =
+                keys.iter().filter_map(|at| key_of.map(|row| row[*at].clone())).collect();
+            let mut weight = 0.0;
+            for (number, at) in numbers.iter().enumerate() {
+                let of = |side: &Option<Vec<Value>>| {
+                    side.as_ref().map_or_else(|| missing(*at), |row| row[*at].clone())
+                };
+                let (a, b) = (of(&before), of(&after));
+                let changed = difference(&a, &b);
+                if number == 0 {
+                    weight = as_float(&changed).map_or(0.0, f64::abs);
+                }
+                row.extend([a, b, changed]);
+            }
+            (weight, row)
+        })
+        .collect();
+    // Those that changed most are first; equal ones keep the order of the first side.
+    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let limit = query.limit.unwrap_or(most).min(rows.len());
+    let rest: Vec<Vec<Value>> = rows.split_off(limit).into_iter().map(|(_, row)| row).collect();
+    result.rows = rows.into_iter().map(|(_, row)| row).collect();
+    if !keys.is_empty() {
+        let totals = numbers.iter().enumerate().flat_map(|(number, at)| {
+            let is_total = known.columns[*at].kind == ColumnKind::Unsigned;
+            let first = keys.len() + 3 * number;
+            (first..first + 3).filter(move |_| is_total)
+        });
+        let total = |at: usize| {
+            let sum: i128 = rest.iter().filter_map(|row| as_integer(&row[at])).sum();
+            (result.columns[at].name.clone(), integer(sum))
+        };
+        result.rest = Rest { groups: rest.len() as u64, totals: totals.map(total).collect() };
+    }
+    result
+}
+
+fn difference(a: &Value, b: &Value) -> Value {
+    match (as_integer(a), as_integer(b)) {
+        (Some(a), Some(b)) => i64::try_from(b - a).map_or(Value::Null, Value::Signed),
+        _ => match (a, b) {
+            (
+                Value::Estimate { value: a, lower: a_lower, upper: a_upper },
+                Value::Estimate { value: b, lower: b_lower, upper: b_upper },
+            ) => Value::Estimate { value: b - a, lower: b_lower - a_upper, upper: b_upper - a_lower },
+            _ => match (as_float(a), as_float(b)) {
+                (Some(a), Some(b)) => Value::Float(b - a),
+                _ => Value::Null,
+            },
+        },
+    }
+}
+
+fn as_integer(value: &Value) -> Option<i128> {
+    match value {
+        Value::Unsigned(number) => Some(i128::from(*number)),
+        Value::Signed(number) => Some(i128::from(*number)),
+        _ => None,
+    }
+}
+
+fn as_float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(number) | Value::Estimate { value: number, .. } => Some(*number),
+        value => as_integer(value).map(|number| number as f64),
+    }
+}
+
+fn integer(number: i128) -> Value {
+    match u64::try_from(number) {
+        Ok(number) => Value::Unsigned(number),
+        Err(_) => i64::try_from(number).map_or(Value::Null, Value::Signed),
+    }
+}

@@ -1,0 +1,67 @@
+//! Which words are files and which is the query, and the files that patterns name.
+
+use crate::cli::QueryOptions;
+use crate::exit::Failure;
+use history::FlowFiles;
+use std::path::{Path, PathBuf};
+
+/// The words, separated.
+pub(super) struct Words {
+    pub(super) patterns: Vec<String>,
+    pub(super) text: Option<String>,
+}
+
+/// The last word is the query unless an option asks, or it is the name of a file.
+pub(super) fn split(options: &QueryOptions) -> Result<Words, Failure> {
+    let mut patterns = options.words.clone();
+    let asks = !options.query.is_empty() || !options.file.is_empty() || options.by.is_some();
+    let is_text = |word: &String| !asks && !looks_like_file(word);
+    let text = patterns.pop_if(|word| is_text(word));
+    match patterns.iter().find(|word| word.trim_start().to_ascii_lowercase().starts_with("select ")) {
+        Some(text) => {
+            Err(Failure::usage(format!("'{text}' is no file; the query is the last word, or -q TEXT")))
+        }
+        None => Ok(Words { patterns, text }),
+    }
+}
+
+fn looks_like_file(word: &str) -> bool {
+    let is_name = !word.contains(char::is_whitespace)
+        && record::Format::ALL.iter().any(|format| word.to_ascii_lowercase().ends_with(format.suffix()));
+    is_name || Path::new(word).exists()
+}
+
+/// Opens what patterns name.
+pub(super) fn open(patterns: &[String]) -> Result<FlowFiles, Failure> {
+    if patterns.is_empty() {
+        return Err(Failure::usage(
+            "no file is given: edison query FILE… [TEXT]; edison run measures captures",
+        ));
+    }
+    let mut paths = Vec::new();
+    for pattern in patterns {
+        paths.extend(expanded(pattern)?);
+    }
+    // The same file twice would count twice.
+    let mut seen = std::collections::HashSet::new();
+    paths.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+    FlowFiles::open(paths).map_err(Failure::usage)
+}
+
+/// A file of this name, or those that the pattern names, in the order of their names.
+fn expanded(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
+    if Path::new(pattern).exists() || !pattern.contains(['*', '?', '[']) {
+        return Ok(vec![PathBuf::from(pattern)]);
+    }
+    let found = glob::glob(pattern).map_err(|error| Failure::usage(format!("{pattern}: {error}")))?;
+    let paths: Vec<_> = found.filter_map(Result::ok).filter(|path| path.is_file()).collect();
+    if paths.is_empty() {
+        return Err(Failure::usage(format!("{pattern}: no file has such a name")));
+    }
+    Ok(paths)
+}
+
+/// Whether a word names files.
+pub(super) fn names_files(word: &str) -> bool {
+    looks_like_file(word) || word.contains(['*', '?', '['])
+}

@@ -1,0 +1,67 @@
+//! Periods of recorded time.
+
+use crate::cli::QueryOptions;
+use crate::exit::Failure;
+use equery::{History, Moment, time};
+use history::Period;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Nanoseconds since the epoch.
+fn now_ns() -> u64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The period of `--from` and `--to`.
+pub(super) fn of_options(options: &QueryOptions) -> Result<Option<Period>, Failure> {
+    let at = |option: &str, text: &Option<String>| {
+        text.as_deref().map(|text| moment(text).map_err(|error| Failure::usage(error).of(option))).transpose()
+    };
+    match (at("--from", &options.from)?, at("--to", &options.to)?) {
+        (None, None) => Ok(None),
+        (from, to) => not_empty(from.unwrap_or(0), to.unwrap_or(u64::MAX)).map(Some),
+    }
+}
+
+/// The period of a query's own `from` or `last`.
+pub(super) fn of_query(history: &History) -> Result<Period, Failure> {
+    let at = |moment: Moment| match moment {
+        Moment::At(ns) => u64::try_from(ns).unwrap_or(0),
+        Moment::Ago(ns) => now_ns().saturating_sub(ns),
+    };
+    not_empty(at(history.from), history.to.map_or_else(now_ns, at))
+}
+
+fn not_empty(from_ns: u64, to_ns: u64) -> Result<Period, Failure> {
+    match from_ns < to_ns {
+        true => Ok(Period { from_ns, to_ns }),
+        false => Err(Failure::usage("the period is empty: its end is not later than its begin")),
+    }
+}
+
+/// A time, or a duration before now (`-1h`).
+fn moment(text: &str) -> Result<u64, String> {
+    if let Some(ago) = text.strip_prefix('-') {
+        let ago = notation::duration(ago).map_err(|error| error.to_string())?;
+        return Ok(now_ns().saturating_sub(u64::try_from(ago.as_nanos()).unwrap_or(u64::MAX)));
+    }
+    let ns = time::parse(text).and_then(|ns| u64::try_from(ns).ok());
+    ns.ok_or_else(|| format!("'{text}' is not {}, nor a time before now such as -1h", time::EXPECTED))
+}
+
+/// A period of `--diff`: a day, or `FROM..TO`.
+pub(super) fn named(text: &str) -> Result<Period, Failure> {
+    const DAY_NS: u64 = 86_400_000_000_000;
+    let period = match text.split_once("..") {
+        Some((from, to)) => moment(from).and_then(|from| Ok((from, moment(to)?))),
+        None => moment(text).and_then(|from| match text.len() {
+            // A date alone.
+            10 if !text.starts_with('-') => Ok((from, from.saturating_add(DAY_NS))),
+            _ => Err(format!(
+                "'{text}' is neither a file nor a period: a period is a day (2026-11-01) or FROM..TO"
+            )),
+        }),
+    };
+    let (from, to) = period.map_err(|error| Failure::usage(error).of("--diff"))?;
+    not_empty(from, to)
+}

@@ -1,0 +1,84 @@
+//! Answers on standard output, as they become complete.
+
+use crate::cli::QueryOptions;
+use report::Answer;
+use report::terminal::{self, Series};
+use std::cell::{Cell, RefCell};
+use std::io::{self, ErrorKind, Write};
+
+/// Prints answers until nobody reads them.
+pub(super) struct Printer {
+    is_json: bool,
+    /// Where the answers of intervals are rows of one table.
+    series: Option<RefCell<Series>>,
+    /// Answers of one window, which have one heading.
+    window: RefCell<Vec<Answer>>,
+    is_over: Cell<bool>,
+    fault: RefCell<Option<String>>,
+}
+
+impl Printer {
+    pub(super) fn new(options: &QueryOptions) -> Self {
+        Self {
+            is_json: options.json,
+            series: options.per.map(|_| RefCell::default()),
+            window: RefCell::default(),
+            is_over: Cell::new(false),
+            fault: RefCell::default(),
+        }
+    }
+
+    /// True once nothing can be printed any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
+
+    /// Why standard output takes nothing more, unless its reader has seen enough.
+    pub(super) fn fault(&self) -> Option<String> {
+        self.fault.borrow().clone()
+    }
+
+    pub(super) fn print(&self, answer: Answer) {
+        if self.is_json {
+            match serde_json::to_string(&answer) {
+                Ok(line) => self.write(&format!("{line}\n")),
+                Err(error) => self.fail(format!("{}: {error}", answer.query)),
+            }
+            return;
+        }
+        if let Some(series) = &self.series {
+            let text = series.borrow_mut().rows(std::slice::from_ref(&answer));
+            return self.write(&text);
+        }
+        let is_new = self.window.borrow().first().is_some_and(|first| first.window != answer.window);
+        if is_new {
+            self.finish();
+        }
+        self.window.borrow_mut().push(answer);
+    }
+
+    /// Prints what waits for further answers of its window.
+    pub(super) fn finish(&self) {
+        let answers = std::mem::take(&mut *self.window.borrow_mut());
+        if !answers.is_empty() {
+            self.write(&terminal::answers(&answers));
+        }
+    }
+
+    fn fail(&self, fault: String) {
+        self.is_over.set(true);
+        *self.fault.borrow_mut() = Some(fault);
+    }
+
+    fn write(&self, text: &str) {
+        if self.is_over.get() {
+            return;
+        }
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.is_over.set(true),
+            Err(error) => self.fail(format!("standard output: {error}")),
+        }
+    }
+}

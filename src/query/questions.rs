@@ -1,0 +1,120 @@
+//! From texts to questions about files.
+
+use super::periods;
+use crate::cli::QueryOptions;
+use crate::exit::{Failure, say};
+use crate::machine;
+use crate::queries::{self, StandingOptions};
+use crate::query_text::{self, NamedText};
+use equery::CheckedQuery;
+use history::{FlowFiles, Period, Question};
+use notation::time_text;
+use task::query::{Over, Query};
+
+/// What the texts ask of the files; without texts what the first screen shows. `period`: the time that is read where a query says nothing.
+pub(super) fn of(
+    options: &QueryOptions,
+    texts: &[NamedText],
+    files: &FlowFiles,
+    period: Option<Period>,
+) -> Result<Vec<Question>, Failure> {
+    if texts.is_empty() {
+        let standing = StandingOptions {
+            key: *files.key(),
+            // Records have the mean of round trips alone.
+            tracks_loss: false,
+            biflow: false,
+            top: options.top,
+            of_windows: false,
+            of_run: true,
+        };
+        let questions = queries::standing(&standing).into_iter();
+        return Ok(questions.map(|query| Question { query, period, runs_on: Box::new(|_| true) }).collect());
+    }
+    let checking = equery::Options {
+        set: options.set.clone(),
+        base_window_ns: files.window_ns(),
+        key: Some(files.key().parts()),
+        statistics: files.statistics(),
+        reads_history: true,
+        memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
+        flows: files.rows(),
+        ..equery::Options::default()
+    };
+    let checked: Vec<_> = texts.iter().map(|text| equery::check(&text.source(), &checking)).collect();
+    texts.iter().zip(&checked).for_each(|(text, checked)| query_text::show(text, checked));
+    query_text::outcome(texts, &checked)?;
+    let queries: Vec<&CheckedQuery> = checked.iter().flat_map(|checked| &checked.queries).collect();
+    let mut refused: Vec<String> = queries
+        .iter()
+        .flat_map(|query| &query.not_run)
+        .map(|not_run| format!("{} cannot be answered: {}", not_run.clause, not_run.reason))
+        .collect();
+    if files.track_losses() {
+        refused.dedup();
+    } else {
+        let lacking = queries.iter().filter(|query| query.needs_loss);
+        refused.extend(lacking.map(|query| {
+            format!(
+                "{}: it reads losses, which the files do not have: edison run --loss --flows writes them",
+                query.label
+            )
+        }));
+    }
+    if !refused.is_empty() {
+        return Err(Failure::usages(refused));
+    }
+    queries.into_iter().map(|query| question(options, query, files, period)).collect()
+}
+
+fn question(
+    options: &QueryOptions,
+    checked: &CheckedQuery,
+    files: &FlowFiles,
+    period: Option<Period>,
+) -> Result<Question, Failure> {
+    let period = match &checked.history {
+        Some(history) => Some(periods::of_query(history)?),
+        None => period,
+    };
+    let over = match (checked.plan.over, options.per) {
+        (over @ Over::Windows { .. }, _) => over,
+        (_, Some(per)) => {
+            let every_ns = u64::try_from(per.as_nanos()).unwrap_or(u64::MAX);
+            Over::Windows { every_ns, over_ns: every_ns }
+        }
+        _ => Over::Run,
+    };
+    if let Over::Windows { every_ns, .. } = over {
+        check_length(&checked.label, every_ns, files)?;
+    }
+    let nodes = checked.nodes.clone();
+    Ok(Question {
+        query: Query { over, ..checked.plan.clone() },
+        period,
+        runs_on: Box::new(move |node| nodes.matches(node.unwrap_or_default())),
+    })
+}
+
+/// Windows are multiples of the rows' own; records count whole in the window in which they end.
+fn check_length(label: &str, every_ns: u64, files: &FlowFiles) -> Result<(), Failure> {
+    for (path, contents) in files.contents() {
+        if let Some(window_ns) =
+            contents.window_ns.filter(|window| *window != 0 && !every_ns.is_multiple_of(*window))
+        {
+            return Err(Failure::usage(format!(
+                "{label}: its windows of {} are no multiple of those in {}, which are {} long",
+                time_text(every_ns),
+                path.display(),
+                time_text(window_ns),
+            )));
+        }
+    }
+    if files.contents().any(|(_, contents)| !contents.has_windows) {
+        say(&format!(
+            "{label}: a flow record counts whole in the window in which it ends; for shorter windows, measure with \
+             --rows or a shorter --active-timeout"
+        ));
+    }
+    Ok(())
+}
