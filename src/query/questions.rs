@@ -9,6 +9,7 @@ use crate::query_text::{self, NamedText};
 use equery::CheckedQuery;
 use history::{FlowFiles, Period, Question};
 use notation::time_text;
+use report::terminal::BY_FLOW;
 use task::query::{Over, Query};
 
 /// What the texts ask of the files; without texts what the first screen shows. `period`: the time that is read where a query says nothing.
@@ -29,6 +30,8 @@ pub(super) fn of(
             of_run: true,
         };
         let questions = queries::standing(&standing).into_iter();
+        // What a run's report shows: conversations, not single flows.
+        let questions = questions.filter(|query| !BY_FLOW.contains(&query.name.as_str()));
         return Ok(questions.map(|query| Question { query, period, runs_on: Box::new(|_| true) }).collect());
     }
     let checking = equery::Options {

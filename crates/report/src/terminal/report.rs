@@ -13,7 +13,7 @@ use notation::{grouped, scaled};
 const MOST_ROWS: usize = 20;
 
 /// Rankings by flow.
-const BY_FLOW: [&str; 2] = ["top_bytes", "top_packets"];
+pub const BY_FLOW: [&str; 2] = ["top_bytes", "top_packets"];
 
 /// The whole run on a terminal: lines, and the answers about the whole run as tables.
 pub fn run_report(report: &RunReport) -> String {
