@@ -1,6 +1,7 @@
 //! Runs queries over the rows of windows, each separately, and over the whole run.
 
 use super::answer::{Covered, Unplaced};
+use super::evaluate::Evaluation;
 use super::long_windows::{LongPlans, LongWindows, Order};
 use super::merged::MergedRows;
 use super::partitioned::{HeldRows, can_be_partitioned};
@@ -104,17 +105,13 @@ impl RowQueries {
 
     /// The run's empty state; `None` if no query requires it.
     pub fn run(&self) -> Option<RunPartials> {
-        self.asks_of_run().then(|| {
-            let set = &self.run;
-            let is_partitioned = set.plans.iter().any(|plan| can_be_partitioned(plan, &set.program));
-            RunPartials {
-                merged: MergedRows::new(set.columns.clone(), &self.site),
-                whole: WholeRows {
-                    states: set.states(&self.site),
-                    held: is_partitioned.then(|| HeldRows::new(set.columns.clone(), &self.site)),
-                    takes_single: false,
-                },
-            }
+        let reads = |plan: &Plan| match can_be_partitioned(plan, &self.run.program) {
+            true => Reads::Held,
+            false => Reads::Rows,
+        };
+        self.asks_of_run().then(|| RunPartials {
+            merged: MergedRows::new(self.run.columns.clone(), &self.site),
+            whole: WholeRows::new(&self.run, &self.site, reads),
         })
     }
 
@@ -224,14 +221,25 @@ pub struct RunPartials {
     whole: WholeRows,
 }
 
-/// Rows that are not merged with others: those of whole flows.
+/// Rows that are not merged with others: those of whole flows, or of queries that need no merged ones.
 #[derive(Debug)]
 pub(crate) struct WholeRows {
     states: Vec<QueryState>,
-    /// Queries that need no merged rows read the rows as they come ([`Self::add_single`]), and no others.
-    takes_single: bool,
+    /// By plan.
+    reads: Vec<Reads>,
     /// For the queries that are answered by partitions at the end; `None` if there are none, or was no memory for rows.
     held: Option<HeldRows>,
+}
+
+/// How a query reads rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// It reads other rows.
+    Nothing,
+    /// As they come.
+    Rows,
+    /// By partitions, at the end.
+    Held,
 }
 
 impl RunPartials {
@@ -260,64 +268,52 @@ impl RunPartials {
 }
 
 impl WholeRows {
-    /// None as yet. Queries that need no merged rows are to read rows as they come.
-    pub(crate) fn new(set: &PlanSet, site: &Site) -> Self {
-        let is_held = |plan: &Plan| plan.merges && can_be_partitioned(plan, &set.program);
-        let held = set.plans.iter().any(is_held).then(|| HeldRows::new(set.columns.clone(), site));
-        Self { states: set.states(site), takes_single: true, held }
+    /// None as yet.
+    pub(crate) fn new(set: &PlanSet, site: &Site, reads: impl Fn(&Plan) -> Reads) -> Self {
+        let reads: Vec<_> = set.plans.iter().map(reads).collect();
+        let held = reads.contains(&Reads::Held).then(|| HeldRows::new(set.columns.clone(), site));
+        Self { states: set.states(site), reads, held }
     }
 
-    /// Adds rows for the queries that need no merged ones.
-    pub(crate) fn add_single<K: MaskedKey>(&mut self, set: &PlanSet, batch: &RowBatch<K>) {
-        set.add(&mut self.states, batch, |plan| !plan.merges);
-    }
-
-    /// Adds rows that are not merged with others. Without memory to hold them, all queries read them from here on.
+    /// Adds rows. Without memory to hold them, all queries read them from here on.
     pub(crate) fn add<K: MaskedKey>(
         &mut self,
         set: &PlanSet,
         batch: &RowBatch<K>,
         hold: fn(&mut HeldRows, &RowBatch<K>) -> bool,
     ) {
-        let Self { states, held, takes_single } = self;
-        let reads = |plan: &Plan| !*takes_single || plan.merges;
-        let is_partitioned = |plan: &Plan| reads(plan) && can_be_partitioned(plan, &set.program);
+        let Self { states, reads, held } = self;
         if held.as_mut().is_some_and(|held| !hold(held, batch))
             && let Some(held) = held.take()
         {
-            held.each_v4(|batch| set.add(states, batch, is_partitioned));
-            held.each_v6(|batch| set.add(states, batch, is_partitioned));
+            held.each_v4(|batch| set.add(states, batch, |at| reads[at] == Reads::Held));
+            held.each_v6(|batch| set.add(states, batch, |at| reads[at] == Reads::Held));
         }
         let is_held = held.is_some();
-        set.add(states, batch, |plan| reads(plan) && !(is_held && is_partitioned(plan)));
+        set.add(states, batch, |at| match reads[at] {
+            Reads::Nothing => false,
+            Reads::Rows => true,
+            Reads::Held => !is_held,
+        });
+    }
+
+    /// How each query reads these rows.
+    pub(crate) fn reads(&self) -> &[Reads] {
+        &self.reads
     }
 
     /// The states of all queries, after all rows.
     pub(crate) fn states(mut self, set: &PlanSet, site: &Site) -> Vec<QueryState> {
         let Some(held) = self.held else { return self.states };
-        let is_partitioned =
-            |plan: &Plan| (!self.takes_single || plan.merges) && can_be_partitioned(plan, &set.program);
-        let partitioned = set
-            .plans
-            .iter()
-            .map(|plan| is_partitioned(plan).then(|| held.state_of(plan, &set.program, site)).flatten());
-        let mut are_missing = Vec::new();
-        for ((state, plan), partitioned) in self.states.iter_mut().zip(&set.plans).zip(partitioned) {
-            let is_missing = partitioned.is_none() && is_partitioned(plan);
-            are_missing.push(is_missing);
-            if let Some(partitioned) = partitioned {
+        let states = self.states.iter_mut().zip(&set.plans).zip(&self.reads);
+        for ((state, plan), _) in states.filter(|(_, reads)| **reads == Reads::Held) {
+            if let Some(partitioned) = held.state_of(plan, &set.program, site) {
                 *state = partitioned;
+                continue;
             }
-        }
-        // Without memory for partitions.
-        for (at, _) in are_missing.iter().enumerate().filter(|(_, is_missing)| **is_missing) {
-            let state = &mut self.states[at];
-            held.each_v4(|batch| {
-                state.add(&set.plans[at], &mut super::evaluate::Evaluation::new(&set.program, batch));
-            });
-            held.each_v6(|batch| {
-                state.add(&set.plans[at], &mut super::evaluate::Evaluation::new(&set.program, batch));
-            });
+            // Without memory for partitions.
+            held.each_v4(|batch| state.add(plan, &mut Evaluation::new(&set.program, batch)));
+            held.each_v6(|batch| state.add(plan, &mut Evaluation::new(&set.program, batch)));
         }
         self.states
     }

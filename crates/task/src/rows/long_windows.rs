@@ -103,12 +103,12 @@ impl Pane {
 
     fn add_v4(&mut self, plans: &PlanSet, batch: &RowBatch<KeyV4>) {
         self.rows.iter_mut().for_each(|rows| rows.add_batch_v4(batch));
-        plans.add(&mut self.states, batch, |plan| !plan.merges);
+        plans.add(&mut self.states, batch, |at| !plans.plans[at].merges);
     }
 
     fn add_v6(&mut self, plans: &PlanSet, batch: &RowBatch<KeyV6>) {
         self.rows.iter_mut().for_each(|rows| rows.add_batch_v6(batch));
-        plans.add(&mut self.states, batch, |plan| !plan.merges);
+        plans.add(&mut self.states, batch, |at| !plans.plans[at].merges);
     }
 }
 
@@ -404,7 +404,7 @@ fn each_pane(
 /// Adds merged rows to states; returns how many rows are in no flow.
 fn add(plans: &PlanSet, states: &mut [QueryState], rows: &MergedRows) -> u64 {
     fn give<K: MaskedKey>(plans: &PlanSet, states: &mut [QueryState], batch: &RowBatch<K>) {
-        plans.add(states, batch, |plan| plan.merges);
+        plans.add(states, batch, |at| plans.plans[at].merges);
     }
     rows.each_v4(|batch| give(plans, states, batch));
     rows.each_v6(|batch| give(plans, states, batch));

@@ -46,18 +46,19 @@ impl PlanSet {
         self.plans.iter().map(|plan| QueryState::new(plan, site)).collect()
     }
 
-    /// Adds a batch to the states of those plans that `takes` names.
+    /// Adds a batch to the states of those plans whose numbers `takes` is true for.
     pub(crate) fn add<K: MaskedKey>(
         &self,
         states: &mut [QueryState],
         batch: &RowBatch<K>,
-        takes: impl Fn(&Plan) -> bool,
+        takes: impl Fn(usize) -> bool,
     ) {
         if batch.is_empty() {
             return;
         }
         let mut evaluation = Evaluation::new(&self.program, batch);
-        for (state, plan) in states.iter_mut().zip(&self.plans).filter(|(_, plan)| takes(plan)) {
+        let states = states.iter_mut().zip(&self.plans).enumerate();
+        for (_, (state, plan)) in states.filter(|(at, _)| takes(*at)) {
             state.add(plan, &mut evaluation);
         }
     }

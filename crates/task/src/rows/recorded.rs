@@ -1,10 +1,12 @@
 //! Queries over rows that were recorded: of any time, in any order, in columns.
 
+use super::aggregate::{Kind, PlannedAggregate};
 use super::answer::{Covered, Unplaced};
-use super::executor::{RowQueries, WholeRows};
+use super::executor::{Reads, RowQueries, WholeRows};
 use super::long_windows::{LongWindows, Order};
 use super::merged::{MergedRows, columns_of_any_order};
-use super::partitioned::HeldRows;
+use super::partitioned::{HeldRows, can_be_partitioned};
+use super::plan::Plan;
 use super::plan_set::PlanSet;
 use super::program::Needed;
 use flow::{RowBatch, RowValue};
@@ -25,8 +27,9 @@ pub struct RecordedNeeds {
 #[derive(Debug)]
 pub struct RecordedRows {
     /// For queries over all rows that read merged rows, if there are any.
-    merged: Option<MergedRows>,
-    whole: WholeRows,
+    merged: Option<(MergedRows, WholeRows)>,
+    /// For the others.
+    single: WholeRows,
     windows: LongWindows,
     outside: Unplaced,
 }
@@ -61,12 +64,31 @@ impl RowQueries {
 
     /// The empty state of recorded rows.
     pub fn recorded(&self) -> RecordedRows {
-        let set = self.run_plans();
+        let (set, site) = (self.run_plans(), self.site());
         let merges = set.plans.iter().any(|plan| plan.merges);
+        // Distinct values of many groups are counted by partitions: the set of all would be in no cache.
+        let is_held = |plan: &Plan| {
+            let is_distinct = |aggregate: &PlannedAggregate| matches!(aggregate.kind, Kind::Distinct(..));
+            plan.aggregates.iter().any(is_distinct) && can_be_partitioned(plan, &set.program)
+        };
+        let reads_merged = |plan: &Plan| plan.merges || merges && is_held(plan);
+        let of_merged = |plan: &Plan| match reads_merged(plan) {
+            false => Reads::Nothing,
+            true if can_be_partitioned(plan, &set.program) => Reads::Held,
+            true => Reads::Rows,
+        };
+        let of_single = |plan: &Plan| match reads_merged(plan) {
+            true => Reads::Nothing,
+            false if is_held(plan) => Reads::Held,
+            false => Reads::Rows,
+        };
         RecordedRows {
-            merged: merges.then(|| MergedRows::of_any_order(&set.columns, self.site())),
-            whole: WholeRows::new(set, self.site()),
-            windows: LongWindows::new(Arc::clone(self.long_plans()), self.site().clone(), Order::Any),
+            merged: merges.then(|| {
+                let merged = MergedRows::of_any_order(&set.columns, site);
+                (merged, WholeRows::new(set, site, of_merged))
+            }),
+            single: WholeRows::new(set, site, of_single),
+            windows: LongWindows::new(Arc::clone(self.long_plans()), site.clone(), Order::Any),
             outside: Unplaced::default(),
         }
     }
@@ -75,15 +97,15 @@ impl RowQueries {
 impl RecordedRows {
     /// Adds rows, which have what [`RowQueries::needs_of_recorded`] says.
     pub fn add(&mut self, queries: &RowQueries, v4: &RowBatch<KeyV4>, v6: &RowBatch<KeyV6>) {
-        let Self { merged, whole, windows, .. } = self;
+        let Self { merged, single, windows, .. } = self;
         let set = queries.run_plans();
         if !set.plans.is_empty() {
-            if let Some(merged) = merged {
+            if let Some((merged, _)) = merged {
                 merged.add_batch_v4(v4);
                 merged.add_batch_v6(v6);
             }
-            whole.add_single(set, v4);
-            whole.add_single(set, v6);
+            single.add(set, v4, HeldRows::push_v4);
+            single.add(set, v6, HeldRows::push_v6);
         }
         windows.add_recorded(v4, v6);
     }
@@ -101,16 +123,24 @@ impl RecordedRows {
 
     /// The answers of all windows that are left, then those over all rows.
     pub fn finish(self, queries: &RowQueries, watched: Option<Span>) -> Vec<Answer> {
-        let Self { merged, mut whole, windows, outside } = self;
-        let set = queries.run_plans();
+        let Self { merged, single, windows, outside } = self;
+        let (set, site) = (queries.run_plans(), queries.site());
         let mut answers = watched.map_or_else(Vec::new, |watched| windows.end_recorded(watched));
+        let mut states = single.states(set, site);
         let mut unplaced = 0;
-        if let Some(merged) = merged {
+        if let Some((merged, mut whole)) = merged {
             merged.each_v4(|batch| whole.add(set, batch, HeldRows::push_v4));
             merged.each_v6(|batch| whole.add(set, batch, HeldRows::push_v6));
             unplaced = merged.unplaced();
+            drop(merged);
+            let reads = whole.reads().to_vec();
+            let of_merged = whole.states(set, site).into_iter().zip(reads);
+            for (state, (own, reads)) in states.iter_mut().zip(of_merged) {
+                if reads != Reads::Nothing {
+                    *state = own;
+                }
+            }
         }
-        let mut states = whole.states(set, queries.site());
         let covered = Covered { window: watched, watched, outside: &outside };
         let mut of_all = set.answers(&mut states, covered);
         if unplaced != 0 {
