@@ -200,6 +200,13 @@ impl Checker<'_, '_> {
         self.check_key(field, span)?;
         self.used.needs_loss |= field.needs_loss;
         let is_recorded = self.options.statistics.iter().any(|known| known.eq_ignore_ascii_case(&field.name));
+        if field.needs_packets && !is_recorded && self.options.reads_history {
+            let message = format!("the files have no {}", field.name);
+            let help =
+                "edison run --flows writes statistics of packets with --gap, --packet-size, --inter-arrival";
+            self.diagnostics.error_with_help("no_column", span, message, help);
+            return None;
+        }
         if field.needs_packets && !is_recorded && self.used.of_packets.insert(field.name.clone()) {
             self.not_run(
                 "zoom",
@@ -220,8 +227,16 @@ impl Checker<'_, '_> {
             key.iter().any(|part| names::field_name(part.split('/').next().unwrap_or(part)) == name)
         };
         let Some(lacking) = read.copied().find(|name| !has(name)) else { return Some(()) };
-        let message = format!("'{}' is not in the flow key, which is {}", field.name, key.join(","));
-        let help = format!("add {lacking} to --key");
+        let (message, help) = match self.options.reads_history {
+            true => (
+                format!("'{}' cannot be told: the files have no column {lacking}", field.name),
+                format!("the columns of their flow keys are {}", key.join(",")),
+            ),
+            false => (
+                format!("'{}' is not in the flow key, which is {}", field.name, key.join(",")),
+                format!("add {lacking} to --key"),
+            ),
+        };
         self.diagnostics.error_with_help("not_in_key", span, message, help);
         None
     }

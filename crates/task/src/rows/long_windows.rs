@@ -102,12 +102,18 @@ impl Pane {
     }
 
     fn add_v4(&mut self, plans: &PlanSet, batch: &RowBatch<KeyV4>) {
-        self.rows.iter_mut().for_each(|rows| rows.add_batch_v4(batch));
+        // What has no memory counts as flows of its own: totals stay right.
+        if let Some(batch) = self.rows.as_mut().and_then(|rows| rows.add_batch_v4(batch)) {
+            plans.add(&mut self.states, &batch, |at| plans.plans[at].merges);
+        }
         plans.add(&mut self.states, batch, |at| !plans.plans[at].merges);
     }
 
     fn add_v6(&mut self, plans: &PlanSet, batch: &RowBatch<KeyV6>) {
-        self.rows.iter_mut().for_each(|rows| rows.add_batch_v6(batch));
+        // What has no memory counts as flows of its own: totals stay right.
+        if let Some(batch) = self.rows.as_mut().and_then(|rows| rows.add_batch_v6(batch)) {
+            plans.add(&mut self.states, &batch, |at| plans.plans[at].merges);
+        }
         plans.add(&mut self.states, batch, |at| !plans.plans[at].merges);
     }
 }
@@ -359,7 +365,7 @@ impl Length {
         let mut answers = plans.plans.answers(&mut states, covered);
         for answer in &mut answers {
             if unplaced != 0 {
-                answer.lacks(&format!("memory ran out: {unplaced} rows are in no flow"));
+                answer.lacks(&unmerged(unplaced));
             }
             if account.refused_rows != 0 {
                 answer.lacks(&format!("{} rows came faster than they were answered", account.refused_rows));
@@ -374,6 +380,11 @@ impl Length {
         }
         answers
     }
+}
+
+/// What is said of rows whose flows had no memory.
+pub(crate) fn unmerged(rows: u64) -> String {
+    format!("memory ran out: {rows} rows count as flows of their own")
 }
 
 /// Calls `give` with a time of each pane that has rows, and with the numbers of its rows; with none if all rows are of one pane.

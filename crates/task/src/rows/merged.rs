@@ -32,6 +32,8 @@ struct Scratch {
     v4: RowBatch<KeyV4>,
     v6: RowBatch<KeyV6>,
     found: Vec<u32>,
+    /// Numbers of rows whose keys had no memory.
+    without_place: Vec<u32>,
 }
 
 /// Rows that go to queries together.
@@ -73,16 +75,16 @@ impl MergedRows {
         Self { times: self.times, ..Self::new(self.columns.clone(), site) }
     }
 
-    /// Adds IPv4 rows in columns.
-    pub(crate) fn add_batch_v4(&mut self, batch: &RowBatch<KeyV4>) {
+    /// Adds IPv4 rows in columns; returns those whose keys had no memory, if there are any.
+    pub(crate) fn add_batch_v4(&mut self, batch: &RowBatch<KeyV4>) -> Option<RowBatch<KeyV4>> {
         let Self { columns, rules, times, v4, unplaced, scratch, .. } = self;
-        *unplaced += add(v4, (columns, rules, *times), batch, &mut scratch.found);
+        add_batch(v4, (columns, rules, *times), batch, scratch, unplaced)
     }
 
-    /// Adds IPv6 rows in columns.
-    pub(crate) fn add_batch_v6(&mut self, batch: &RowBatch<KeyV6>) {
+    /// Adds IPv6 rows in columns, as [`Self::add_batch_v4`].
+    pub(crate) fn add_batch_v6(&mut self, batch: &RowBatch<KeyV6>) -> Option<RowBatch<KeyV6>> {
         let Self { columns, rules, times, v6, unplaced, scratch, .. } = self;
-        *unplaced += add(v6, (columns, rules, *times), batch, &mut scratch.found);
+        add_batch(v6, (columns, rules, *times), batch, scratch, unplaced)
     }
 
     /// Adds IPv4 rows, of windows or of ended records; those of one key must be added in order.
@@ -173,6 +175,30 @@ pub(crate) fn columns_of_any_order(columns: &[RowValue]) -> Vec<RowValue> {
 
 /// The columns of rows, how each is merged, and where their times are, if these matter.
 type How<'a> = (&'a [RowValue], &'a [Aggregation], Option<Times>);
+
+/// Adds the rows of a batch, and returns those for which there was no memory.
+fn add_batch<K: MaskedKey, const N: usize>(
+    table: &mut GroupTable<N>,
+    how: How<'_>,
+    batch: &RowBatch<K>,
+    scratch: &mut Scratch,
+    unplaced: &mut u64,
+) -> Option<RowBatch<K>> {
+    let Scratch { found, without_place, .. } = scratch;
+    without_place.clear();
+    each_chunk(batch, |rows, keys| {
+        table.groups(keys, found);
+        let has_none = found.iter().zip(rows.start as u32..).filter(|(group, _)| **group == NO_GROUP);
+        without_place.extend(has_none.map(|(_, row)| row));
+        merge(table, how, batch, rows, found);
+    });
+    *unplaced += without_place.len() as u64;
+    (!without_place.is_empty()).then(|| {
+        let mut rows = RowBatch::default();
+        rows.fill_from(batch, without_place);
+        rows
+    })
+}
 
 /// Adds the rows of a batch, and returns the number of those for which there was no memory.
 fn add<K: MaskedKey, const N: usize>(

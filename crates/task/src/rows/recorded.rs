@@ -3,7 +3,7 @@
 use super::aggregate::{Kind, PlannedAggregate};
 use super::answer::{Covered, Unplaced};
 use super::executor::{Reads, RowQueries, WholeRows};
-use super::long_windows::{LongWindows, Order};
+use super::long_windows::{LongWindows, Order, unmerged};
 use super::merged::{MergedRows, columns_of_any_order};
 use super::partitioned::{HeldRows, can_be_partitioned};
 use super::plan::Plan;
@@ -100,9 +100,14 @@ impl RecordedRows {
         let Self { merged, single, windows, .. } = self;
         let set = queries.run_plans();
         if !set.plans.is_empty() {
-            if let Some((merged, _)) = merged {
-                merged.add_batch_v4(v4);
-                merged.add_batch_v6(v6);
+            if let Some((merged, whole)) = merged {
+                // What has no memory counts as flows of its own: totals stay right.
+                if let Some(rows) = merged.add_batch_v4(v4) {
+                    whole.add(set, &rows, HeldRows::push_v4);
+                }
+                if let Some(rows) = merged.add_batch_v6(v6) {
+                    whole.add(set, &rows, HeldRows::push_v6);
+                }
             }
             single.add(set, v4, HeldRows::push_v4);
             single.add(set, v6, HeldRows::push_v6);
@@ -144,7 +149,7 @@ impl RecordedRows {
         let covered = Covered { window: watched, watched, outside: &outside };
         let mut of_all = set.answers(&mut states, covered);
         if unplaced != 0 {
-            let reason = format!("memory ran out: {unplaced} rows are in no flow");
+            let reason = unmerged(unplaced);
             let merges =
                 |answer: &Answer| set.plans.iter().any(|plan| plan.merges && plan.query.name == answer.query);
             of_all.iter_mut().filter(|answer| merges(answer)).for_each(|answer| answer.lacks(&reason));
