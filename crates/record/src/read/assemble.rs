@@ -3,7 +3,7 @@
 use super::Sink;
 use super::address::{Addresses, Family};
 use super::block::{RowBlock, Unread, Wanted};
-use super::columns::Columns;
+use super::columns::{Columns, NO_NODE};
 use flow::{NULL, RowBatch, RowValue};
 use packet::{KeyParts, KeyV4, KeyV6};
 use std::mem;
@@ -56,7 +56,8 @@ impl Direction<'_> {
             [None, None] => {
                 (has_number() || numbers.iter().all(|values| values.is_empty())).then_some(Family::V4)
             }
-            families => families.into_iter().flatten().find(|family| *family != Family::None),
+            // A row of mixed families is of IPv6, with the other address mapped.
+            families => [Family::V6, Family::V4].into_iter().find(|family| families.contains(&Some(*family))),
         }
     }
 
@@ -71,7 +72,6 @@ impl Direction<'_> {
     fn v6(&self, row: usize) -> KeyV6 {
         let of = |addresses: &Addresses| match addresses.len() {
             0 => [0; 16],
-            // A row of mixed families has the other address mapped.
             _ => addresses.get(row).0.to_be_bytes(),
         };
         KeyV6::of_parts([of(self.source), of(self.destination)], self.parts(row))
@@ -134,7 +134,8 @@ impl Assembler {
         let of_several = node.windows(2).any(|pair| pair[0] != pair[1]);
         let mut continues = true;
         let numbers = if of_several { 0..nodes.len() as u32 } else { 0..1 };
-        for number in numbers {
+        let unknown = of_several.then_some(NO_NODE);
+        for number in numbers.chain(unknown) {
             all.clear();
             let is_of_node = |row: &u32| !of_several || node[*row as usize] == number;
             all.extend((0..rows as u32).filter(|row| is_of_node(row) && is_there(row)));
@@ -173,15 +174,16 @@ impl Assembler {
                 Some(Family::V6) => v6.push(row),
                 Some(_) => v4.push(row),
                 None => {
-                    let of = |column: RowValue| {
+                    let without_key = &mut block.without_key;
+                    let add = |sum: &mut u64, column: RowValue| {
                         let at = wanted.columns.iter().position(|known| *known == column);
                         let value = at.map_or(NULL, |at| Columns::number(&values[at], row as usize));
-                        if value == NULL { 0 } else { value }
+                        *sum = sum.saturating_add(if value == NULL { 0 } else { value });
                     };
-                    block.without_key.rows += 1;
-                    block.without_key.packets += of(RowValue::Packets);
-                    block.without_key.bytes += of(RowValue::Bytes);
-                    block.without_key.wire_bytes += of(RowValue::WireBytes);
+                    without_key.rows += 1;
+                    add(&mut without_key.packets, RowValue::Packets);
+                    add(&mut without_key.bytes, RowValue::Bytes);
+                    add(&mut without_key.wire_bytes, RowValue::WireBytes);
                 }
             }
         }

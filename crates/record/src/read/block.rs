@@ -16,7 +16,7 @@ pub struct Wanted {
 }
 
 /// Rows that are of no flow: of the record `other`, whose packets found no place in a table, and of files of other programs those
-/// without an address.
+/// without an address. Sums are of the columns that are wanted; the others are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
     /// Rows.

@@ -8,30 +8,28 @@ use super::assemble::Assembler;
 use super::columns::{Columns, ROWS};
 use super::{Contents, FormatReader, ReadError, Sink, Wanted};
 use cursor::Cursor;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use schema::Schema;
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// A Parquet file.
 pub(crate) struct ParquetReader {
     path: PathBuf,
-    file: SerializedFileReader<File>,
+    file: Box<dyn FileReader>,
     schema: Schema,
     contents: Contents,
 }
 
 impl ParquetReader {
-    pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|error| ReadError::not_flows(path, error))?;
-        let file = guarded(|| SerializedFileReader::new(file).map_err(|error| error.to_string()))
+    pub(crate) fn open(path: &Path, bytes: impl ChunkReader + 'static) -> Result<Self, ReadError> {
+        let file = guarded(|| SerializedFileReader::new(bytes).map_err(|error| error.to_string()))
             .map_err(|error| ReadError::not_flows(path, format!("no complete Parquet file: {error}")))?;
         let metadata = file.metadata();
-        let (schema, mut contents) = Schema::of(metadata.file_metadata());
-        contents.parts = metadata.row_groups().iter().map(|group| schema.part(group)).collect();
+        let (schema, mut contents) = schema::read(metadata.file_metadata());
+        contents.parts = metadata.row_groups().iter().map(|group| schema::part(&schema, group)).collect();
         contents.rows = Some(contents.parts.iter().filter_map(|part| part.rows).sum());
-        Ok(Self { path: path.to_owned(), schema, contents, file })
+        Ok(Self { path: path.to_owned(), schema, contents, file: Box::new(file) })
     }
 }
 
@@ -51,7 +49,7 @@ impl FormatReader for ParquetReader {
         let mut columns = Columns::new(wanted);
         let mut assembler = Assembler::default();
         if let Some(node) = &self.contents.node {
-            columns.node_number(node);
+            columns.node_number(node).map_err(damaged)?;
         }
         let opened = guarded(|| {
             let group = file.get_row_group(part).map_err(|error| error.to_string())?;
