@@ -12,6 +12,7 @@ mod contents;
 mod csv;
 mod error;
 mod gather;
+mod ipfix;
 mod json_lines;
 mod name;
 #[cfg(feature = "parquet")]
@@ -109,6 +110,7 @@ fn of_stream(
     let bytes = source::buffered(source);
     Ok(match format {
         Format::JsonLines => Box::new(json_lines::JsonLinesReader::open(path, bytes)?),
+        Format::Ipfix => Box::new(ipfix::IpfixReader::open(path, bytes)?),
         _ => Box::new(csv::CsvReader::open(path, bytes)?),
     })
 }

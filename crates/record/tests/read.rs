@@ -10,8 +10,6 @@ use sample::Bytes;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Those that are read.
-const FORMATS: &[Format] = &[Format::Csv, Format::JsonLines, Format::Parquet];
 const NODE: &str = "rack 7, \"north\"\n\tüber\\";
 const MEMBERS: [&str; 5] = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol"];
 /// Every column of a record, with its value.
@@ -212,7 +210,7 @@ fn all_values_of_all_records_come_back() {
     let selection = Selection::new(&sample::parts());
     // More than a block.
     let records = records(9000);
-    for format in FORMATS {
+    for format in Format::ALL {
         check(*format, &selection, &records, &everything());
     }
 }
@@ -223,7 +221,7 @@ fn few_columns_have_the_same_values() {
     let records = records(1000);
     let columns = vec![RowValue::Packets, RowValue::Statistic(0), RowValue::RttMin];
     let wanted = Wanted { members: MEMBERS.to_vec(), columns, statistics: vec!["iat_p99.9".to_owned()] };
-    for format in FORMATS {
+    for format in Format::ALL {
         check(*format, &selection, &records, &wanted);
     }
 }
@@ -232,7 +230,7 @@ fn few_columns_have_the_same_values() {
 fn contents_tell_what_rows_have() {
     let plain = Selection::all();
     let full = Selection::new(&sample::parts());
-    for format in FORMATS {
+    for format in Format::ALL {
         for (selection, tracks_loss) in [(&plain, false), (&full, true)] {
             let file = of_bytes(*format, written(*format, selection, &records(50))).unwrap();
             let contents = file.contents();
@@ -254,7 +252,7 @@ fn contents_tell_what_rows_have() {
 #[test]
 fn a_sink_that_wants_no_more_ends_reading() {
     let records = records(9000);
-    for format in FORMATS {
+    for format in Format::ALL {
         let mut file = of_bytes(*format, written(*format, &Selection::all(), &records)).unwrap();
         let mut blocks = 0;
         let wanted = Wanted { columns: vec![RowValue::Packets], ..Wanted::default() };
@@ -274,7 +272,7 @@ fn prefixes_and_keys_of_few_members_come_back() {
     let records = records(300);
     let parts = Parts { key: KeySpec::parse("src_addr,vlan").unwrap(), ..Parts::default() };
     let wanted = Wanted { members: vec!["src_addr"], columns: vec![RowValue::Bytes], ..Wanted::default() };
-    for format in FORMATS {
+    for format in Format::ALL {
         let mut file = of_bytes(*format, written(*format, &Selection::new(&parts), &records)).unwrap();
         assert!(file.contents().key.columns().any(|member| member == "src_addr"), "{format:?}");
         let given = given(&mut file, &wanted);
@@ -297,7 +295,7 @@ fn damaged_files_give_an_error_or_other_rows() {
     let records = records(60);
     let wanted = everything();
     let state = &mut 1;
-    for format in FORMATS {
+    for format in Format::ALL {
         let whole = written(*format, &selection, &records);
         let (rows, _) = expected(&records, &wanted);
         let mut errors = 0;
@@ -340,7 +338,7 @@ fn a_file_that_ends_early_gives_the_rows_before() {
     let records = records(500);
     let wanted = everything();
     let (rows, _) = expected(&records, &wanted);
-    for format in [Format::Csv, Format::JsonLines] {
+    for format in [Format::Csv, Format::JsonLines, Format::Ipfix] {
         let mut bytes = written(format, &Selection::new(&sample::parts()), &records);
         bytes.truncate(bytes.len() - 20);
         let given = given(&mut of_bytes(format, bytes).unwrap(), &wanted);

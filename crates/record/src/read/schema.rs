@@ -133,6 +133,16 @@ impl Name {
         matches!(self, Self::Field { is_reverse: true, .. } | Self::Statistic { is_reverse: true, .. })
     }
 
+    /// Where the values of a member of the key go.
+    pub(crate) fn member_place(&self) -> Option<Place> {
+        match self {
+            Self::Field { field, is_reverse: false } => {
+                place_of(field.name).filter(|place| *place != Place::Node)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it tells which records have another direction.
     fn marks_reverse(&self) -> bool {
         matches!(self, Self::Field { field, is_reverse: true } if field.row == RowValue::Packets)
