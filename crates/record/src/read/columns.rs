@@ -40,6 +40,8 @@ pub(crate) enum Place {
     /// Tells which rows have another direction: its number of packets.
     HasReverse,
     Node,
+    /// The values are read, and not kept.
+    Nowhere,
 }
 
 /// Columns of some rows; those that are not wanted are empty.
@@ -79,7 +81,7 @@ impl Columns {
             Place::Value(at) => self.values.get_mut(*at),
             Place::Reverse(at) => self.reverse.get_mut(*at),
             Place::HasReverse => Some(&mut self.has_reverse),
-            Place::Source | Place::Destination | Place::Node => None,
+            Place::Source | Place::Destination | Place::Node | Place::Nowhere => None,
         }
     }
 

@@ -1,16 +1,17 @@
 //! Apache Parquet: only the columns that are wanted, row group by row group, without Arrow.
 
 mod cursor;
+mod guard;
 mod schema;
 mod statistics;
 
 use super::assemble::Assembler;
-use super::columns::{Columns, ROWS};
+use super::columns::{Columns, Place, ROWS};
 use super::{Contents, FormatReader, ReadError, Sink, Wanted};
 use cursor::Cursor;
+use guard::guarded;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use schema::Schema;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// A Parquet file.
@@ -27,8 +28,11 @@ impl ParquetReader {
             .map_err(|error| ReadError::not_flows(path, format!("no complete Parquet file: {error}")))?;
         let metadata = file.metadata();
         let (schema, mut contents) = schema::read(metadata.file_metadata());
+        if schema.columns.is_empty() {
+            return Err(ReadError::not_flows(path, "no column is a field; `edison fields` lists them"));
+        }
         contents.parts = metadata.row_groups().iter().map(|group| schema::part(&schema, group)).collect();
-        contents.rows = Some(contents.parts.iter().filter_map(|part| part.rows).sum());
+        contents.rows = Some(contents.parts.iter().filter_map(|part| part.rows).fold(0, u64::saturating_add));
         Ok(Self { path: path.to_owned(), schema, contents, file: Box::new(file) })
     }
 }
@@ -55,7 +59,12 @@ impl FormatReader for ParquetReader {
             let group = file.get_row_group(part).map_err(|error| error.to_string())?;
             let rows = u64::try_from(group.metadata().num_rows()).map_err(|_| "a negative number of rows")?;
             let mut cursors = Vec::new();
-            for (place, column) in schema.places(wanted, self.contents.node.is_none()) {
+            let mut places = schema.places(wanted, self.contents.node.is_none());
+            if let ([], Some(any)) = (&places[..], schema.columns.first()) {
+                // What the file says of its number of rows has to be true of a column.
+                places.push((Place::Nowhere, any));
+            }
+            for (place, column) in places {
                 let reader = group.get_column_reader(column.number).map_err(|error| error.to_string())?;
                 cursors.push(Cursor::new(place, column, reader));
             }
@@ -74,13 +83,5 @@ impl FormatReader for ParquetReader {
             }
         }
         Ok(())
-    }
-}
-
-/// Runs what decodes bytes of a stranger's file: its panics are errors.
-fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(result) => result,
-        Err(_) => Err("it breaks the rules of its format".to_owned()),
     }
 }
