@@ -1,14 +1,15 @@
 //! What the writers write, read back as columns.
 
+mod given;
 mod sample;
 
-use flow::{FlowKey, FlowRecord, NULL, RowValue, float_bits};
-use packet::{Key, KeySpec};
-use record::read::{FlowFile, ReadError, Unread, Wanted};
+use flow::{FlowRecord, NULL, RowValue, float_bits};
+use given::{Row, given, of_bytes};
+use packet::KeySpec;
+use record::read::{Unread, Wanted};
 use record::{Format, Parts, Selection};
 use sample::Bytes;
 use std::net::IpAddr;
-use std::path::Path;
 
 const NODE: &str = "rack 7, \"north\"\n\tüber\\";
 const MEMBERS: [&str; 5] = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol"];
@@ -48,63 +49,11 @@ fn mac(octets: [u8; 6]) -> Option<u64> {
     (number != 0).then_some(number)
 }
 
-/// A row: its key, its values.
-type Row = (FlowKey, Vec<u64>);
-
 fn everything() -> Wanted {
     let statistics: Vec<_> = sample::parts().statistics.iter().map(ToString::to_string).collect();
     let numbered = (0..statistics.len()).map(|at| RowValue::Statistic(at as u8));
     let columns = COLUMNS.iter().map(|(column, _)| *column).chain(numbered).collect();
     Wanted { members: MEMBERS.to_vec(), columns, statistics }
-}
-
-/// What a file gives: rows in an order of their own, the rows without a key, and the error at its end.
-#[derive(Debug)]
-struct Given {
-    rows: Vec<Row>,
-    without_key: Unread,
-    nodes: Vec<String>,
-    error: Option<ReadError>,
-}
-
-fn given(file: &mut FlowFile, wanted: &Wanted) -> Given {
-    let mut given =
-        Given { rows: Vec::new(), without_key: Unread::default(), nodes: Vec::new(), error: None };
-    for part in 0..file.contents().parts.len() {
-        let read = file.read_part(part, wanted, &mut |block| {
-            assert!(block.v4.len() + block.v6.len() + block.without_key.rows as usize <= 4096);
-            let row = |key: FlowKey, column: &dyn Fn(RowValue) -> u64| {
-                (key, wanted.columns.iter().map(|of| column(*of)).collect::<Vec<_>>())
-            };
-            for (at, key) in block.v4.keys.iter().enumerate() {
-                let key = key.flow_key(&KeySpec::FIVE_TUPLE);
-                given.rows.push(row(key, &|of| block.v4.column(of)[at]));
-            }
-            for (at, key) in block.v6.keys.iter().enumerate() {
-                let key = key.flow_key(&KeySpec::FIVE_TUPLE);
-                given.rows.push(row(key, &|of| block.v6.column(of)[at]));
-            }
-            let (sum, now) = (&mut given.without_key, block.without_key);
-            sum.rows += now.rows;
-            sum.packets = sum.packets.saturating_add(now.packets);
-            sum.bytes = sum.bytes.saturating_add(now.bytes);
-            sum.wire_bytes = sum.wire_bytes.saturating_add(now.wire_bytes);
-            given.nodes.extend(block.node.as_deref().map(str::to_owned));
-            true
-        });
-        if let Err(error) = read {
-            given.error = Some(error);
-            break;
-        }
-    }
-    given.rows.sort();
-    given.nodes.sort();
-    given.nodes.dedup();
-    given
-}
-
-fn of_bytes(format: Format, bytes: Vec<u8>) -> Result<FlowFile, ReadError> {
-    FlowFile::of_bytes(Path::new(&format!("flows{}", format.suffix())), bytes)
 }
 
 fn written(format: Format, selection: &Selection, records: &[FlowRecord]) -> Vec<u8> {
