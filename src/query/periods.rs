@@ -2,8 +2,9 @@
 
 use crate::cli::QueryOptions;
 use crate::exit::Failure;
-use equery::{History, Moment, time};
+use equery::{History, Moment};
 use history::Period;
+use notation::{MOMENTS, moment_ns};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Nanoseconds since the epoch.
@@ -45,8 +46,8 @@ fn moment(text: &str) -> Result<u64, String> {
         let ago = notation::duration(ago).map_err(|error| error.to_string())?;
         return Ok(now_ns().saturating_sub(u64::try_from(ago.as_nanos()).unwrap_or(u64::MAX)));
     }
-    let ns = time::parse(text).and_then(|ns| u64::try_from(ns).ok());
-    ns.ok_or_else(|| format!("'{text}' is not {}, nor a time before now such as -1h", time::EXPECTED))
+    let ns = moment_ns(text).and_then(|ns| u64::try_from(ns).ok());
+    ns.ok_or_else(|| format!("'{text}' is not {}, nor a time before now such as -1h", MOMENTS))
 }
 
 /// A period of `--diff`: a day, or `FROM..TO`.

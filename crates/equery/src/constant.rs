@@ -2,7 +2,6 @@
 
 use crate::kind::{Kind, Unit};
 use crate::literal::Literal;
-use crate::time;
 use std::fmt::Display;
 use std::net::IpAddr;
 use task::query::Expression;
@@ -95,11 +94,12 @@ impl Constant {
             (Kind::Identifier, Literal::Integer(number)) => whole(*number),
             (Kind::Mac, Literal::Mac(number)) => whole(*number),
             (Kind::Text, Literal::Text(text)) => Ok(Expression::Text(text.clone())),
-            (Kind::Time, Literal::Text(text)) => match time::parse(text) {
+            (Kind::Time, Literal::Text(text)) => match notation::moment_ns(text) {
                 Some(ns) => Ok(Expression::Integer(ns)),
-                None => {
-                    Err(Unfit { message: format!("{} is not {}", self.text(), time::EXPECTED), help: None })
-                }
+                None => Err(Unfit {
+                    message: format!("{} is not {}", self.text(), notation::MOMENTS),
+                    help: None,
+                }),
             },
             (Kind::Unknown, Literal::Duration(number) | Literal::Size(number) | Literal::Mac(number)) => {
                 whole(*number)

@@ -43,7 +43,6 @@ mod plan_parts;
 mod render;
 mod source;
 mod sql;
-pub mod time;
 mod variables;
 
 pub use ast::Across;

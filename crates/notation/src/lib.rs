@@ -1,4 +1,4 @@
-//! Parsing and printing of quantities, rates, durations and specifications, and the search for the nearest name.
+//! Parsing and printing of quantities, rates, durations, moments and specifications, and the search for the nearest name.
 //!
 //! Every option, specification and report writes a quantity in the same way, because all of them call this crate.
 //! A leaf: it must not know what a quantity measures, which keys a specification has, or which option it belongs to,
@@ -17,12 +17,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod moment;
 mod name;
 mod quantity;
 mod rate;
 mod spec;
 mod text;
 
+pub use moment::{MOMENTS, moment_ns};
 pub use name::nearest;
 pub use quantity::{QuantityError, bytes, count, duration, share_ppm, time_ns, timeout_ns};
 pub use rate::Rate;

@@ -20,45 +20,46 @@ mod transport;
 pub use collector::{Collector, CollectorError, Transport};
 pub use exporter::{Patience, export};
 pub(crate) use file::IpfixWriter;
+pub(crate) use message::{HEADER, OPTIONS_TEMPLATE_SET, SET_HEADER, TEMPLATE_SET};
 pub use queue::EXPORT_QUEUE_BYTES;
 
 /// The registry's elements that carry no field of a record.
-mod element {
+pub(crate) mod element {
     use flow::InformationElement as Element;
 
-    pub(super) const EXPORTED_OCTETS: Element = Element::registered("exportedOctetTotalCount", 40);
-    pub(super) const EXPORTED_MESSAGES: Element = Element::registered("exportedMessageTotalCount", 41);
-    pub(super) const EXPORTED_RECORDS: Element = Element::registered("exportedFlowRecordTotalCount", 42);
-    pub(super) const EXPORTING_PROCESS: Element = Element::registered("exportingProcessId", 144);
-    pub(super) const DOMAIN: Element = Element::registered("observationDomainId", 149);
-    pub(super) const IGNORED_PACKETS: Element = Element::registered("ignoredPacketTotalCount", 164);
-    pub(super) const NOT_SENT_RECORDS: Element = Element::registered("notSentFlowTotalCount", 166);
-    pub(super) const NOT_SENT_PACKETS: Element = Element::registered("notSentPacketTotalCount", 167);
-    pub(super) const NOT_SENT_OCTETS: Element = Element::registered("notSentOctetTotalCount", 168);
-    pub(super) const PADDING: Element = Element::registered("paddingOctets", 210);
-    pub(super) const BIFLOW_DIRECTION: Element = Element::registered("biflowDirection", 239);
-    pub(super) const DOMAIN_NAME: Element = Element::registered("observationDomainName", 300);
-    pub(super) const SELECTOR: Element = Element::registered("selectorId", 302);
-    pub(super) const ELEMENT_ID: Element = Element::registered("informationElementId", 303);
-    pub(super) const SELECTOR_ALGORITHM: Element = Element::registered("selectorAlgorithm", 304);
-    pub(super) const PACKET_INTERVAL: Element = Element::registered("samplingPacketInterval", 305);
-    pub(super) const PACKET_SPACE: Element = Element::registered("samplingPacketSpace", 306);
-    pub(super) const ELEMENT_TYPE: Element = Element::registered("informationElementDataType", 339);
-    pub(super) const ELEMENT_DESCRIPTION: Element = Element::registered("informationElementDescription", 340);
-    pub(super) const ELEMENT_NAME: Element = Element::registered("informationElementName", 341);
-    pub(super) const ELEMENT_SEMANTICS: Element = Element::registered("informationElementSemantics", 344);
-    pub(super) const ELEMENT_UNITS: Element = Element::registered("informationElementUnits", 345);
-    pub(super) const ENTERPRISE: Element = Element::registered("privateEnterpriseNumber", 346);
-    pub(super) const RECEIVED: Element = Element::own("received", 20);
-    pub(super) const MEASURED: Element = Element::own("measured", 21);
+    pub(crate) const EXPORTED_OCTETS: Element = Element::registered("exportedOctetTotalCount", 40);
+    pub(crate) const EXPORTED_MESSAGES: Element = Element::registered("exportedMessageTotalCount", 41);
+    pub(crate) const EXPORTED_RECORDS: Element = Element::registered("exportedFlowRecordTotalCount", 42);
+    pub(crate) const EXPORTING_PROCESS: Element = Element::registered("exportingProcessId", 144);
+    pub(crate) const DOMAIN: Element = Element::registered("observationDomainId", 149);
+    pub(crate) const IGNORED_PACKETS: Element = Element::registered("ignoredPacketTotalCount", 164);
+    pub(crate) const NOT_SENT_RECORDS: Element = Element::registered("notSentFlowTotalCount", 166);
+    pub(crate) const NOT_SENT_PACKETS: Element = Element::registered("notSentPacketTotalCount", 167);
+    pub(crate) const NOT_SENT_OCTETS: Element = Element::registered("notSentOctetTotalCount", 168);
+    pub(crate) const PADDING: Element = Element::registered("paddingOctets", 210);
+    pub(crate) const BIFLOW_DIRECTION: Element = Element::registered("biflowDirection", 239);
+    pub(crate) const DOMAIN_NAME: Element = Element::registered("observationDomainName", 300);
+    pub(crate) const SELECTOR: Element = Element::registered("selectorId", 302);
+    pub(crate) const ELEMENT_ID: Element = Element::registered("informationElementId", 303);
+    pub(crate) const SELECTOR_ALGORITHM: Element = Element::registered("selectorAlgorithm", 304);
+    pub(crate) const PACKET_INTERVAL: Element = Element::registered("samplingPacketInterval", 305);
+    pub(crate) const PACKET_SPACE: Element = Element::registered("samplingPacketSpace", 306);
+    pub(crate) const ELEMENT_TYPE: Element = Element::registered("informationElementDataType", 339);
+    pub(crate) const ELEMENT_DESCRIPTION: Element = Element::registered("informationElementDescription", 340);
+    pub(crate) const ELEMENT_NAME: Element = Element::registered("informationElementName", 341);
+    pub(crate) const ELEMENT_SEMANTICS: Element = Element::registered("informationElementSemantics", 344);
+    pub(crate) const ELEMENT_UNITS: Element = Element::registered("informationElementUnits", 345);
+    pub(crate) const ENTERPRISE: Element = Element::registered("privateEnterpriseNumber", 346);
+    pub(crate) const RECEIVED: Element = Element::own("received", 20);
+    pub(crate) const MEASURED: Element = Element::own("measured", 21);
 }
 
 /// The first of the numbers that denote a run's statistics, in their order.
 const FIRST_STATISTIC: u16 = 64;
 /// Marks Edison's own elements of the other direction: RFC 5103 has a number space for the registry's only.
-const OWN_REVERSE: u16 = 0x4000;
+pub(crate) const OWN_REVERSE: u16 = 0x4000;
 /// The enterprise number of the registry's elements in the other direction (RFC 5103, section 6.1).
-const REVERSE_ENTERPRISE: u32 = 29305;
+pub(crate) const REVERSE_ENTERPRISE: u32 = 29305;
 
 /// The observation domain of a node that names none: the same for the same name (32-bit FNV-1a), and not 0, which would
 /// mean no domain in particular.

@@ -9,11 +9,18 @@ mod assemble;
 mod block;
 mod columns;
 mod contents;
+mod csv;
 mod error;
+mod gather;
+mod ipfix;
+mod json_lines;
 mod name;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod schema;
+mod source;
 mod text;
+mod text_column;
 
 pub use address::Addresses;
 pub use block::{RowBlock, Wanted, WithoutKey};
@@ -21,6 +28,9 @@ pub use contents::{Contents, Part, Range};
 pub use error::ReadError;
 
 use crate::Format;
+use source::Source;
+use std::fs::File;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 /// What is done with blocks; false ends reading.
@@ -46,16 +56,26 @@ impl FlowFile {
     /// # Errors
     /// What is wrong, with the file's name: it cannot be opened, or is no flow file.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let format = Format::of_file(path).map_err(|error| ReadError::not_flows(path, error))?;
-        let reader: Box<dyn FormatReader> = match format {
+        let file = File::open(path).map_err(|error| ReadError::not_flows(path, error))?;
+        let reader: Box<dyn FormatReader> = match format_of(path)? {
             #[cfg(feature = "parquet")]
-            Format::Parquet => Box::new(parquet::ParquetReader::open(path)?),
-            other => {
-                let reason = format!("files in the format {} cannot be read", other.suffix());
-                return Err(ReadError::not_flows(path, reason));
-            }
+            Format::Parquet => Box::new(parquet::ParquetReader::open(path, file)?),
+            format => of_stream(format, path, Box::new(file))?,
         };
         Ok(Self { path: path.to_owned(), reader })
+    }
+
+    /// Opens a file whose bytes are in memory; the suffix of its name tells the format.
+    ///
+    /// # Errors
+    /// See [`FlowFile::open`].
+    pub fn of_bytes(name: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
+        let reader: Box<dyn FormatReader> = match format_of(name)? {
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Box::new(parquet::ParquetReader::open(name, bytes::Bytes::from(bytes))?),
+            format => of_stream(format, name, Box::new(Cursor::new(bytes)))?,
+        };
+        Ok(Self { path: name.to_owned(), reader })
     }
 
     /// Its name.
@@ -75,4 +95,22 @@ impl FlowFile {
     pub fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
         self.reader.read_part(part, wanted, sink)
     }
+}
+
+fn format_of(path: &Path) -> Result<Format, ReadError> {
+    Format::of_file(path).map_err(|error| ReadError::not_flows(path, error))
+}
+
+/// The reader of a format that is read from its start to its end.
+fn of_stream(
+    format: Format,
+    path: &Path,
+    source: Box<dyn Source>,
+) -> Result<Box<dyn FormatReader>, ReadError> {
+    let bytes = source::buffered(source);
+    Ok(match format {
+        Format::JsonLines => Box::new(json_lines::JsonLinesReader::open(path, bytes)?),
+        Format::Ipfix => Box::new(ipfix::IpfixReader::open(path, bytes)?),
+        _ => Box::new(csv::CsvReader::open(path, bytes)?),
+    })
 }

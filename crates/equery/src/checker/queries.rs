@@ -10,7 +10,6 @@ use crate::kind::Kind;
 use crate::node_filter::NodeFilter;
 use crate::parents::Parent;
 use crate::parser::shortened;
-use crate::time;
 use std::collections::HashSet;
 use task::query::{Condition, Expression, GroupField, Grouping, Item, Order, Over, Query};
 
@@ -318,9 +317,9 @@ impl Checker<'_, '_> {
         match &time.value {
             TimeText::Ago(ns) => Some(Moment::Ago(*ns)),
             TimeText::At(text) => {
-                let moment = time::parse(text).map(Moment::At);
+                let moment = notation::moment_ns(text).map(Moment::At);
                 if moment.is_none() {
-                    let message = format!("'{}' is not {}", shortened(text), time::EXPECTED);
+                    let message = format!("'{}' is not {}", shortened(text), notation::MOMENTS);
                     self.diagnostics.error("time", &time.span, message);
                 }
                 moment

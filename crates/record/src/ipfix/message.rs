@@ -1,13 +1,13 @@
 //! Messages (RFC 7011, section 3): a header, followed by sets.
 
 /// Length of the header.
-pub(super) const HEADER: usize = 16;
+pub(crate) const HEADER: usize = 16;
 /// Length of a set's own header.
-pub(super) const SET_HEADER: usize = 4;
+pub(crate) const SET_HEADER: usize = 4;
 /// The set of templates.
-pub(super) const TEMPLATE_SET: u16 = 2;
+pub(crate) const TEMPLATE_SET: u16 = 2;
 /// The set of options templates.
-pub(super) const OPTIONS_TEMPLATE_SET: u16 = 3;
+pub(crate) const OPTIONS_TEMPLATE_SET: u16 = 3;
 /// The maximum of the length field.
 pub(super) const LONGEST: usize = 65_535;
 

@@ -28,6 +28,11 @@ impl Addresses {
         self.families.clear();
     }
 
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        self.bits.truncate(rows);
+        self.families.truncate(rows);
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.bits.len()
     }

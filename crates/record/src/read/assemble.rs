@@ -3,7 +3,7 @@
 use super::Sink;
 use super::address::{Addresses, Family};
 use super::block::{RowBlock, Wanted, WithoutKey};
-use super::columns::Columns;
+use super::columns::{Columns, NO_NODE};
 use flow::{NULL, RowBatch, RowValue};
 use packet::{KeyParts, KeyV4, KeyV6};
 use std::mem;
@@ -56,7 +56,8 @@ impl Direction<'_> {
             [None, None] => {
                 (has_number() || numbers.iter().all(|values| values.is_empty())).then_some(Family::V4)
             }
-            families => families.into_iter().flatten().find(|family| *family != Family::None),
+            // A row of mixed families is of IPv6, with the other address mapped.
+            families => [Family::V6, Family::V4].into_iter().find(|family| families.contains(&Some(*family))),
         }
     }
 
@@ -71,7 +72,6 @@ impl Direction<'_> {
     fn v6(&self, row: usize) -> KeyV6 {
         let of = |addresses: &Addresses| match addresses.len() {
             0 => [0; 16],
-            // A row of mixed families has the other address mapped.
             _ => addresses.get(row).0.to_be_bytes(),
         };
         KeyV6::of_parts([of(self.source), of(self.destination)], self.parts(row))
@@ -134,7 +134,8 @@ impl Assembler {
         let of_several = node.windows(2).any(|pair| pair[0] != pair[1]);
         let mut continues = true;
         let numbers = if of_several { 0..nodes.len() as u32 } else { 0..1 };
-        for number in numbers {
+        let unknown = of_several.then_some(NO_NODE);
+        for number in numbers.chain(unknown) {
             all.clear();
             let is_of_node = |row: &u32| !of_several || node[*row as usize] == number;
             all.extend((0..rows as u32).filter(|row| is_of_node(row) && is_there(row)));

@@ -3,10 +3,25 @@
 use super::Addresses;
 use super::block::Wanted;
 use flow::NULL;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Rows that are read together: their columns stay in L2.
 pub(crate) const ROWS: usize = 4096;
+
+/// The number of a node that a row does not tell.
+pub(crate) const NO_NODE: u32 = u32::MAX;
+/// The most observation points of a file: each block is of one.
+const MOST_NODES: usize = 1024;
+
+/// A value of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cell<'a> {
+    None,
+    Number(u64),
+    Address(IpAddr),
+    Node(&'a str),
+}
 
 /// A member of the key, or what else rows have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +40,8 @@ pub(crate) enum Place {
     /// Tells which rows have another direction: its number of packets.
     HasReverse,
     Node,
+    /// The values are read, and not kept.
+    Nowhere,
 }
 
 /// Columns of some rows; those that are not wanted are empty.
@@ -64,7 +81,7 @@ impl Columns {
             Place::Value(at) => self.values.get_mut(*at),
             Place::Reverse(at) => self.reverse.get_mut(*at),
             Place::HasReverse => Some(&mut self.has_reverse),
-            Place::Source | Place::Destination | Place::Node => None,
+            Place::Source | Place::Destination | Place::Node | Place::Nowhere => None,
         }
     }
 
@@ -90,13 +107,49 @@ impl Columns {
     }
 
     /// The number of a node, which is added if it is new.
-    pub(crate) fn node_number(&mut self, name: &str) -> u32 {
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(crate) fn node_number(&mut self, name: &str) -> Result<u32, String> {
         // Files have few, and runs of rows of one.
         let known = self.nodes.iter().rposition(|known| &**known == name);
-        known.unwrap_or_else(|| {
+        if known.is_none() && self.nodes.len() == MOST_NODES {
+            return Err(format!("the rows are of more than {MOST_NODES} observation points"));
+        }
+        Ok(known.unwrap_or_else(|| {
             self.nodes.push(name.into());
             self.nodes.len() - 1
-        }) as u32
+        }) as u32)
+    }
+
+    /// Adds a value of the row that is being filled.
+    ///
+    /// # Errors
+    /// Of a node: there are too many.
+    pub(crate) fn put(&mut self, place: &Place, cell: Cell<'_>) -> Result<(), String> {
+        if *place == Place::Node {
+            let number = match cell {
+                Cell::Node(name) => self.node_number(name)?,
+                _ => NO_NODE,
+            };
+            self.node.push(number);
+        } else if let Some(numbers) = self.numbers_mut(place) {
+            numbers.push(if let Cell::Number(number) = cell { number } else { NULL });
+        } else if let Some(addresses) = self.addresses_mut(place) {
+            addresses.push(if let Cell::Address(address) = cell { Some(address) } else { None });
+        }
+        Ok(())
+    }
+
+    /// Removes what was put of a row that could not be filled.
+    pub(crate) fn remove_unfinished(&mut self) {
+        let Self { rows, source, destination, source_port, destination_port, protocol, vlan, tos, .. } = self;
+        let Self { values, reverse, has_reverse, node, .. } = self;
+        source.truncate(*rows);
+        destination.truncate(*rows);
+        let numbers = [source_port, destination_port, protocol, vlan, tos, has_reverse];
+        numbers.into_iter().chain(values).chain(reverse).for_each(|numbers| numbers.truncate(*rows));
+        node.truncate(*rows);
     }
 
     /// The value of a row in a column that may be empty.

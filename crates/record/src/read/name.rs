@@ -1,6 +1,7 @@
 //! What the name of a column means.
 
 use flow::{Aggregation, Field, RowValue, Statistic};
+use std::fmt;
 
 /// What a column contains.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +43,23 @@ impl Name {
             (_, "window_start") => Self::WindowStart,
             (_, "ip_version") => Self::NoRowValue,
             _ => Self::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field { is_reverse: true, .. } | Self::Statistic { is_reverse: true, .. } => {
+                f.write_str("reverse_")?;
+            }
+            _ => {}
+        }
+        match self {
+            Self::WindowStart => f.write_str("window_start"),
+            Self::Field { field, .. } => f.write_str(field.name),
+            Self::Statistic { statistic, .. } => statistic.fmt(f),
+            Self::NoRowValue | Self::Unknown => Ok(()),
         }
     }
 }

@@ -1,37 +1,39 @@
 //! Apache Parquet: only the columns that are wanted, row group by row group, without Arrow.
 
 mod cursor;
+mod guard;
 mod schema;
 mod statistics;
 
 use super::assemble::Assembler;
-use super::columns::{Columns, ROWS};
+use super::columns::{Columns, Place, ROWS};
 use super::{Contents, FormatReader, ReadError, Sink, Wanted};
 use cursor::Cursor;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use guard::guarded;
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use schema::Schema;
-use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// A Parquet file.
 pub(crate) struct ParquetReader {
     path: PathBuf,
-    file: SerializedFileReader<File>,
+    file: Box<dyn FileReader>,
     schema: Schema,
     contents: Contents,
 }
 
 impl ParquetReader {
-    pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|error| ReadError::not_flows(path, error))?;
-        let file = guarded(|| SerializedFileReader::new(file).map_err(|error| error.to_string()))
+    pub(crate) fn open(path: &Path, bytes: impl ChunkReader + 'static) -> Result<Self, ReadError> {
+        let file = guarded(|| SerializedFileReader::new(bytes).map_err(|error| error.to_string()))
             .map_err(|error| ReadError::not_flows(path, format!("no complete Parquet file: {error}")))?;
         let metadata = file.metadata();
-        let (schema, mut contents) = Schema::of(metadata.file_metadata());
-        contents.parts = metadata.row_groups().iter().map(|group| schema.part(group)).collect();
-        contents.rows = Some(contents.parts.iter().filter_map(|part| part.rows).sum());
-        Ok(Self { path: path.to_owned(), schema, contents, file })
+        let (schema, mut contents) = schema::read(metadata.file_metadata());
+        if schema.columns.is_empty() {
+            return Err(ReadError::not_flows(path, "no column is a field; `edison fields` lists them"));
+        }
+        contents.parts = metadata.row_groups().iter().map(|group| schema::part(&schema, group)).collect();
+        contents.rows = Some(contents.parts.iter().filter_map(|part| part.rows).fold(0, u64::saturating_add));
+        Ok(Self { path: path.to_owned(), schema, contents, file: Box::new(file) })
     }
 }
 
@@ -51,13 +53,18 @@ impl FormatReader for ParquetReader {
         let mut columns = Columns::new(wanted);
         let mut assembler = Assembler::default();
         if let Some(node) = &self.contents.node {
-            columns.node_number(node);
+            columns.node_number(node).map_err(damaged)?;
         }
         let opened = guarded(|| {
             let group = file.get_row_group(part).map_err(|error| error.to_string())?;
             let rows = u64::try_from(group.metadata().num_rows()).map_err(|_| "a negative number of rows")?;
             let mut cursors = Vec::new();
-            for (place, column) in schema.places(wanted, self.contents.node.is_none()) {
+            let mut places = schema.places(wanted, self.contents.node.is_none());
+            if let ([], Some(any)) = (&places[..], schema.columns.first()) {
+                // What the file says of its number of rows has to be true of a column.
+                places.push((Place::Nowhere, any));
+            }
+            for (place, column) in places {
                 let reader = group.get_column_reader(column.number).map_err(|error| error.to_string())?;
                 cursors.push(Cursor::new(place, column, reader));
             }
@@ -76,13 +83,5 @@ impl FormatReader for ParquetReader {
             }
         }
         Ok(())
-    }
-}
-
-/// Runs what decodes bytes of a stranger's file: its panics are errors.
-fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(result) => result,
-        Err(_) => Err("it breaks the rules of its format".to_owned()),
     }
 }

@@ -48,13 +48,49 @@ pub(crate) fn mac(text: &[u8]) -> Result<u64, String> {
     }
 }
 
-/// An unsigned number; [`NULL`] for an empty text.
+/// An unsigned number; [`NULL`] for an empty text. Some programs write a column of integers with nulls as `80.0`.
 pub(crate) fn number(text: &[u8]) -> Result<u64, String> {
     if text.is_empty() {
         return Ok(NULL);
     }
-    let value = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
-    value.filter(|value| *value != NULL).ok_or_else(|| unreadable(text, "a number"))
+    let digits = std::str::from_utf8(text).ok().map(|text| text.trim().trim_end_matches('0'));
+    let value = match digits.and_then(|digits| digits.strip_suffix('.')) {
+        Some(whole) => whole.parse().ok(),
+        None => std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()),
+    };
+    value.ok_or_else(|| unreadable(text, "a number"))
+}
+
+/// A time; [`NULL`] for an empty text. Digits alone are nanoseconds since the epoch, digits with a fraction seconds; anything else is a
+/// date.
+pub(crate) fn time(text: &[u8]) -> Result<u64, String> {
+    if text.is_empty() {
+        return Ok(NULL);
+    }
+    let refused =
+        || unreadable(text, "a time: nanoseconds, seconds with a fraction, or 2026-11-01T12:00:30.5Z");
+    let text = std::str::from_utf8(text).map_err(|_| refused())?.trim();
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let time = match text.split_once('.') {
+        None if is_digits(text) => text.parse().ok(),
+        Some((seconds, fraction)) if is_digits(seconds) && is_digits(fraction) => {
+            let nanoseconds = format!("{:0<9}", &fraction[..fraction.len().min(9)]).parse::<u64>().ok();
+            let seconds = seconds.parse::<u64>().ok().and_then(|seconds| seconds.checked_mul(1_000_000_000));
+            seconds.zip(nanoseconds).and_then(|(seconds, rest)| seconds.checked_add(rest))
+        }
+        _ => notation::moment_ns(text).and_then(|ns| u64::try_from(ns).ok()),
+    };
+    time.ok_or_else(refused)
+}
+
+/// The bits of a floating point number; [`NULL`] for an empty text, and for one that is not finite.
+pub(crate) fn float(text: &[u8]) -> Result<u64, String> {
+    if text.is_empty() {
+        return Ok(NULL);
+    }
+    let value = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<f64>().ok());
+    let value = value.ok_or_else(|| unreadable(text, "a number"))?;
+    Ok(flow::float_bits(Some(value).filter(|value| value.is_finite())))
 }
 
 /// What is said of a value that cannot be read: its beginning, so that the message stays one line.

@@ -1,9 +1,9 @@
 //! Reads a column of a row group, some rows at a time.
 
-use super::super::columns::{Columns, Place};
+use super::super::columns::{Columns, NO_NODE, Place};
 use super::super::name::Name;
 use super::super::{Addresses, text};
-use super::schema::{Encoding, Known, most};
+use super::schema::{Encoding, Known};
 use flow::{NULL, float_bits};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
@@ -33,11 +33,7 @@ struct Stored {
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(place: Place, known: &'a Known, reader: ColumnReader) -> Self {
-        let field = match &known.name {
-            Name::Field { field, .. } => Some(*field),
-            _ => None,
-        };
-        Self { place, known, most: most(field), reader, levels: Vec::new(), stored: Stored::default() }
+        Self { place, known, most: known.name.most(), reader, levels: Vec::new(), stored: Stored::default() }
     }
 
     /// Reads the next rows, as many as the columns are to have.
@@ -57,18 +53,21 @@ impl<'a> Cursor<'a> {
             _ => Err("its type is none that is read".to_owned()),
         };
         read.map_err(named)?;
-        let levels = if known.is_optional { levels.as_slice() } else { &[] };
+        let levels = if known.stored.is_optional { levels.as_slice() } else { &[] };
         let spread = Spread { rows, levels };
         let filled = match place {
             Place::Source | Place::Destination => match columns.addresses_mut(place) {
-                Some(addresses) => fill_addresses(addresses, known.encoding, stored, spread),
+                Some(addresses) => fill_addresses(addresses, known.stored.encoding, stored, spread),
                 None => Ok(()),
             },
             Place::Node => {
                 let mut last: Option<(ByteArray, u32)> = None;
                 let mut numbers = std::mem::take(&mut columns.node);
                 let filled = spread.each(&stored.bytes, |name| {
-                    let Some(name) = name else { return Err("a row has no node".to_owned()) };
+                    let Some(name) = name else {
+                        numbers.push(NO_NODE);
+                        return Ok(());
+                    };
                     if let Some((known, number)) = &last
                         && known.data() == name.data()
                     {
@@ -76,7 +75,7 @@ impl<'a> Cursor<'a> {
                         return Ok(());
                     }
                     let text = std::str::from_utf8(name.data()).map_err(|error| error.to_string())?;
-                    let number = columns.node_number(text);
+                    let number = columns.node_number(text)?;
                     last = Some((name.clone(), number));
                     numbers.push(number);
                     Ok(())
@@ -161,7 +160,7 @@ fn fill_numbers(
         numbers.push(number);
         Ok(())
     };
-    match (known.encoding, !i32.is_empty()) {
+    match (known.stored.encoding, !i32.is_empty()) {
         (Encoding::Unsigned, true) => {
             spread.each(i32, |value| put(value.map(|value| u64::from(*value as u32))))?
         }

@@ -7,14 +7,14 @@ use parquet::file::statistics::Statistics;
 
 /// The values from the least to the greatest; `None` where the file does not tell them, or tells nonsense.
 pub(crate) fn range(column: &ColumnChunkMetaData, known: &Known) -> Option<Range> {
-    let number = |signed: i64, bits: u32| match known.encoding {
+    let number = |signed: i64, bits: u32| match known.stored.encoding {
         Encoding::Unsigned if bits == 32 => Some(u64::from(signed as u32)),
         Encoding::Unsigned => Some(signed.cast_unsigned()),
         Encoding::Integer => u64::try_from(signed).ok(),
         Encoding::Time(unit) => u64::try_from(signed).ok()?.checked_mul(unit),
         _ => None,
     };
-    let is_address = known.encoding == Encoding::Address;
+    let is_address = known.stored.encoding == Encoding::Address;
     match column.statistics()? {
         Statistics::Int32(values) if !is_v4_number(known) => {
             let of = |value: &i32| number(i64::from(*value), 32);
@@ -36,7 +36,7 @@ pub(crate) fn range(column: &ColumnChunkMetaData, known: &Known) -> Option<Range
 
 fn is_v4_number(known: &Known) -> bool {
     matches!(&known.name, super::super::name::Name::Field { field, .. } if matches!(field.value, flow::Value::Address(_)))
-        && known.encoding != Encoding::Address
+        && known.stored.encoding != Encoding::Address
 }
 
 fn ordered(least: u64, greatest: u64) -> Option<Range> {

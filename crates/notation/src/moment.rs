@@ -1,10 +1,10 @@
 //! Times as they are written: `2026-11-01`, `2026-11-02T12:00`, `2026-11-02 12:00:30.5+01:00`; without a zone UTC.
 
-/// What a time should look like.
-pub const EXPECTED: &str = "a time such as 2026-11-01, 2026-11-01T12:00 or 2026-11-01T12:00:30.5Z";
+/// What a moment looks like, for messages.
+pub const MOMENTS: &str = "a time such as 2026-11-01, 2026-11-01T12:00 or 2026-11-01T12:00:30.5Z";
 
-/// Nanoseconds since the epoch.
-pub fn parse(text: &str) -> Option<i64> {
+/// Nanoseconds since the epoch of a moment: `2026-11-01`, `2026-11-02T12:00`, `2026-11-02 12:00:30.5+01:00`. Without a zone it is UTC.
+pub fn moment_ns(text: &str) -> Option<i64> {
     let (date, rest) = text.split_at_checked(10)?;
     let days = days(date)?;
     let Some(rest) = rest.strip_prefix(['T', 't', ' ']) else {
@@ -56,7 +56,13 @@ fn split_zone(text: &str) -> Option<(&str, i64)> {
     let Some(at) = text.find(['+', '-']) else { return Some((text, 0)) };
     let (clock, zone) = text.split_at(at);
     let sign = if zone.starts_with('-') { -1 } else { 1 };
-    let (hours, minutes) = zone[1..].split_once(':')?;
+    // `+01:00`, `+0100` and `+01`.
+    let zone = &zone[1..];
+    let (hours, minutes) = match zone.split_once(':') {
+        Some(parts) => parts,
+        None if zone.len() == 2 => (zone, "00"),
+        None => zone.split_at_checked(2)?,
+    };
     Some((clock, sign * (number(hours, 2, 23)? * 3600 + number(minutes, 2, 59)? * 60)))
 }
 
@@ -84,7 +90,7 @@ fn days(date: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::moment_ns;
 
     #[test]
     fn times_are_utc_without_a_zone() {
@@ -95,10 +101,12 @@ mod tests {
             ("2026-11-02T12:00", 1_793_620_800 * second),
             ("2000-02-29 23:59:59.5Z", 951_868_799 * second + 500_000_000),
             ("2026-11-02T12:00:00+01:00", 1_793_617_200 * second),
+            ("2026-11-02T12:00:00+0100", 1_793_617_200 * second),
+            ("2026-11-02 12:00:00+01", 1_793_617_200 * second),
             ("1969-12-31T23:59:59", -second),
         ];
         for (text, ns) in cases {
-            assert_eq!(parse(text), Some(ns), "{text}");
+            assert_eq!(moment_ns(text), Some(ns), "{text}");
         }
     }
 
@@ -121,7 +129,7 @@ mod tests {
             "+026-11-01",
         ];
         for text in wrong {
-            assert_eq!(parse(text), None, "{text}");
+            assert_eq!(moment_ns(text), None, "{text}");
         }
     }
 }

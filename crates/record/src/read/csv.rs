@@ -1,0 +1,144 @@
+//! CSV (RFC 4180) with a header line.
+
+use super::gather::Gatherer;
+use super::schema::Schema;
+use super::source::Bytes;
+use super::text_column::{Kind, TextColumn};
+use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
+use csv_core::{ReadRecordResult, Reader};
+use std::io::{BufRead, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// The longest line, its quotes removed. A quotation mark that is never closed would take the whole file into one.
+const LONGEST: usize = 1 << 20;
+/// The most columns.
+const MOST_COLUMNS: usize = 4096;
+
+/// A CSV file.
+pub(crate) struct CsvReader {
+    path: PathBuf,
+    bytes: Bytes,
+    schema: Schema<Kind>,
+    columns: usize,
+    contents: Contents,
+}
+
+impl CsvReader {
+    pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
+        let refused = |reason: &dyn std::fmt::Display| ReadError::not_flows(path, reason);
+        let size = bytes.seek(SeekFrom::End(0)).and_then(|size| bytes.rewind().map(|()| size));
+        let size = size.map_err(|error| refused(&error))?;
+        let mut lines = Lines::new(&mut bytes);
+        let has_header = lines.next().map_err(|error| refused(&format!("line 1: {error}")))?;
+        if !has_header {
+            return Err(refused(&"the header line with the names of the columns is missing"));
+        }
+        let names: Vec<String> =
+            (0..lines.fields()).map(|at| String::from_utf8_lossy(lines.field(at)).into_owned()).collect();
+        let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), Kind::of, None);
+        if schema.columns.is_empty() {
+            return Err(refused(&"no column of the header line is a field; `edison fields` lists them"));
+        }
+        contents.parts = vec![Part { bytes: size, ..Part::default() }];
+        Ok(Self { path: path.to_owned(), schema, columns: names.len(), contents, bytes })
+    }
+}
+
+impl FormatReader for CsvReader {
+    fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+        let Self { path, bytes, schema, columns: number, .. } = self;
+        bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
+        let columns = TextColumn::all(schema, wanted);
+        let mut gatherer = Gatherer::new(wanted, sink);
+        let mut lines = Lines::new(bytes);
+        let mut is_header = true;
+        let mut read = || {
+            while lines.next()? {
+                if std::mem::take(&mut is_header) {
+                    continue;
+                }
+                if lines.fields() != *number {
+                    return Err(format!("it has {} fields, the header {number}", lines.fields()));
+                }
+                let fill = |rows: &mut _| {
+                    columns.iter().try_for_each(|column| column.put(lines.field(column.number), rows))
+                };
+                if !gatherer.add(fill)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        let read = read();
+        let line = lines.line;
+        gatherer.finish(read).map_err(|error| ReadError::damaged(path, format!("line {line}: {error}")))
+    }
+}
+
+/// The lines of a file, split into fields. A line break in quotation marks ends no line of these.
+struct Lines<'a> {
+    bytes: &'a mut Bytes,
+    splitter: Reader,
+    /// The fields of the line, one after the other.
+    text: Vec<u8>,
+    /// Where each of them ends.
+    ends: Vec<usize>,
+    fields: usize,
+    /// The number of the line in the file, where it begins.
+    line: u64,
+}
+
+impl<'a> Lines<'a> {
+    fn new(bytes: &'a mut Bytes) -> Self {
+        Self { bytes, splitter: Reader::new(), text: vec![0; 1 << 10], ends: vec![0; 64], fields: 0, line: 1 }
+    }
+
+    /// Goes to the next line that is not empty; false at the end.
+    fn next(&mut self) -> Result<bool, String> {
+        let (mut text, mut ends) = (0, 0);
+        self.line = self.splitter.line();
+        loop {
+            let input = self.bytes.fill_buf().map_err(|error| error.to_string())?;
+            let (result, read, written, ended) =
+                self.splitter.read_record(input, &mut self.text[text..], &mut self.ends[ends..]);
+            self.bytes.consume(read);
+            text += written;
+            ends += ended;
+            match result {
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull if self.text.len() < LONGEST => {
+                    self.text.resize(self.text.len() * 2, 0);
+                }
+                ReadRecordResult::OutputFull => {
+                    return Err(format!(
+                        "it is longer than {LONGEST} bytes, or a quotation mark is not closed"
+                    ));
+                }
+                ReadRecordResult::OutputEndsFull if self.ends.len() < MOST_COLUMNS => {
+                    self.ends.resize(self.ends.len() * 2, 0);
+                }
+                ReadRecordResult::OutputEndsFull => {
+                    return Err(format!("it has more than {MOST_COLUMNS} fields"));
+                }
+                ReadRecordResult::Record => {
+                    self.fields = ends;
+                    return Ok(true);
+                }
+                ReadRecordResult::End => return Ok(false),
+            }
+        }
+    }
+
+    fn fields(&self) -> usize {
+        self.fields
+    }
+
+    fn field(&self, at: usize) -> &[u8] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.text[start..self.ends[at]]
+    }
+}

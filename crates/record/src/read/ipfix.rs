@@ -1,0 +1,198 @@
+//! IPFIX files (RFC 5655): messages in sequence. What messages mean is in a [`Session`], which does not know where they come from.
+
+mod meaning;
+mod plan;
+mod session;
+mod template;
+
+use super::gather::Gatherer;
+use super::schema::Schema;
+use super::source::Bytes;
+use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
+use crate::ipfix::HEADER;
+use meaning::meaning;
+use plan::{Plan, places};
+use session::{Record, Session, VERSION};
+use std::collections::HashMap;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use template::Template;
+
+/// The octets from the start whose templates tell what the file contains.
+const SCANNED: u64 = 16 << 20;
+/// The most columns that elements are.
+const MOST_NAMES: usize = 1024;
+/// Plans that are kept at a time.
+const MOST_PLANS: usize = 4096;
+
+/// An IPFIX file.
+pub(crate) struct IpfixReader {
+    path: PathBuf,
+    bytes: Bytes,
+    contents: Contents,
+    /// What the scan found of names.
+    scanned: Session,
+    /// No record has another direction.
+    is_one_way: bool,
+}
+
+impl IpfixReader {
+    pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
+        let refused = |reason: &dyn std::fmt::Display| ReadError::not_flows(path, reason);
+        let size = bytes.seek(SeekFrom::End(0)).and_then(|size| bytes.rewind().map(|()| size));
+        let size = size.map_err(|error| refused(&error))?;
+        let mut messages = Messages::new(&mut bytes);
+        let mut session = Session::default();
+        let mut is_whole = false;
+        while messages.at < SCANNED {
+            match messages.next().and_then(|is_message| match is_message {
+                true => session.read(&messages.octets, &mut |_| Ok(true)),
+                false => Ok(false),
+            }) {
+                Ok(true) => {}
+                Ok(false) => {
+                    is_whole = true;
+                    break;
+                }
+                // Damage behind the first message is found when its records are read.
+                Err(_) if messages.number > 1 => break,
+                Err(error) => return Err(refused(&format!("no IPFIX file: {error}"))),
+            }
+        }
+        if messages.number == 0 {
+            return Err(refused(&"no IPFIX file: it is empty"));
+        }
+        let (contents, has_reverse) = contents(&session, size, is_whole);
+        let is_one_way = is_whole && !has_reverse;
+        Ok(Self { path: path.to_owned(), bytes, contents, scanned: session, is_one_way })
+    }
+}
+
+/// What a file contains by its templates, and whether some have another direction.
+fn contents(session: &Session, size: u64, is_whole: bool) -> (Contents, bool) {
+    let mut names: Vec<String> = Vec::new();
+    for element in session.elements() {
+        let name = match meaning(element, session) {
+            None => continue,
+            Some(Ok(meaning)) => meaning.name.to_string(),
+            Some(Err(unread)) => unread,
+        };
+        if !names.contains(&name) && names.len() < MOST_NAMES {
+            names.push(name);
+        }
+    }
+    let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), |_, _| Ok(()), None);
+    for (domain, template) in session.unknown() {
+        let reason = "the file has no template of this number before them".to_owned();
+        contents.unread.push((format!("sets of template {template} of domain {domain}"), reason));
+    }
+    let mut domains = session.domains().values();
+    if let (Some(domain), None, true) = (domains.next(), domains.next(), is_whole)
+        && !contents.fields.contains("node_id")
+    {
+        contents.node = domain.name.as_deref().map(str::to_owned);
+    }
+    contents.parts = vec![Part { bytes: size, ..Part::default() }];
+    (contents, schema.has_reverse())
+}
+
+impl FormatReader for IpfixReader {
+    fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+        let Self { path, bytes, scanned, is_one_way, .. } = self;
+        bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
+        let places = places(wanted, !*is_one_way);
+        let mut plans = Plans::default();
+        let mut gatherer = Gatherer::new(wanted, sink);
+        let mut session = scanned.again();
+        let mut messages = Messages::new(bytes);
+        let mut read = || {
+            while messages.next()? {
+                let continues = session.read(&messages.octets, &mut |record| {
+                    let plan = plans.of(record, || Plan::new(record, wanted, &places));
+                    gatherer.add(|rows| plan.fill(record, &places, rows))
+                })?;
+                if !continues {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        let read = read();
+        let (number, start) = (messages.number, messages.start);
+        gatherer
+            .finish(read)
+            .map_err(|error| ReadError::damaged(path, format!("message {number}, at octet {start}: {error}")))
+    }
+}
+
+/// Plans by their templates.
+#[derive(Default)]
+struct Plans {
+    /// Each with its template, so that no other one gets its address.
+    plans: HashMap<*const Template, (Arc<Template>, Plan)>,
+    changes: u32,
+}
+
+impl Plans {
+    /// That of the template of a record, which `make` makes if it is new.
+    fn of(&mut self, record: &Record<'_>, make: impl FnOnce() -> Plan) -> &Plan {
+        let changes = record.session.changes();
+        if self.changes != changes || self.plans.len() >= MOST_PLANS {
+            self.plans.clear();
+            self.changes = changes;
+        }
+        let template = record.template;
+        &self.plans.entry(Arc::as_ptr(template)).or_insert_with(|| (template.clone(), make())).1
+    }
+}
+
+/// The messages of a file.
+struct Messages<'a> {
+    bytes: &'a mut Bytes,
+    octets: Vec<u8>,
+    /// How many have been begun, and where the last of them starts.
+    number: u64,
+    start: u64,
+    /// Where it ends.
+    at: u64,
+}
+
+impl<'a> Messages<'a> {
+    fn new(bytes: &'a mut Bytes) -> Self {
+        Self { bytes, octets: Vec::new(), number: 0, start: 0, at: 0 }
+    }
+
+    /// Reads the next message; false at the end.
+    fn next(&mut self) -> Result<bool, String> {
+        self.octets.clear();
+        self.start = self.at;
+        self.take(HEADER)?;
+        if self.octets.is_empty() {
+            return Ok(false);
+        }
+        self.number += 1;
+        let header = self.octets.get(..HEADER).ok_or("the file ends in its header")?;
+        let [version, length] = [0, 2].map(|at| u16::from_be_bytes([header[at], header[at + 1]]));
+        if version != VERSION {
+            return Err(format!("its version is {version}, not {VERSION}"));
+        }
+        let length = usize::from(length);
+        let rest = length.checked_sub(HEADER).ok_or_else(|| format!("its length is {length} octets"))?;
+        self.take(rest)?;
+        if self.octets.len() < length {
+            return Err(format!("the file ends after {} of its {length} octets", self.octets.len()));
+        }
+        Ok(true)
+    }
+
+    fn take(&mut self, length: usize) -> Result<(), String> {
+        let read = self.bytes.by_ref().take(length as u64).read_to_end(&mut self.octets);
+        self.at += read.map_err(|error| error.to_string())? as u64;
+        Ok(())
+    }
+}

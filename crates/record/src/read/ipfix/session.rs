@@ -1,0 +1,275 @@
+//! A session (RFC 7011): the state that messages build upon, apart from where they come from.
+
+use super::template::{Element, Octets, Template, Told};
+use crate::ipfix::{OPTIONS_TEMPLATE_SET, SET_HEADER, TEMPLATE_SET, element};
+use flow::InformationElement;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The version of IPFIX in the header of a message.
+pub(crate) const VERSION: u16 = 10;
+/// The most fields of all templates that are known at a time.
+const MOST_FIELDS: usize = 1 << 18;
+/// The elements that are remembered.
+const MOST_ELEMENTS: usize = 1024;
+/// The most observation domains, and the most elements that describe themselves.
+const MOST_DOMAINS: usize = 4096;
+/// How often names of elements may change: all that was made of them is made anew.
+const MOST_CHANGES: u32 = 64;
+/// The most octets of a name.
+const LONGEST_NAME: usize = 255;
+/// systemInitTimeMilliseconds.
+const SYSTEM_START: Element = Element::registered(160);
+
+/// What is known of the sender.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    domains: HashMap<u32, Domain>,
+    /// Fields of all templates.
+    fields: usize,
+    /// The elements of all templates of flows so far, in the order in which they came.
+    elements: Vec<Element>,
+    /// Names of elements that describe themselves (RFC 5610).
+    names: HashMap<Element, String>,
+    changes: u32,
+    /// Sets whose template is not known, by domain and number.
+    unknown: BTreeMap<(u32, u16), u64>,
+}
+
+/// An observation domain.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Domain {
+    templates: HashMap<u16, Arc<Template>>,
+    /// observationDomainName.
+    pub(crate) name: Option<Arc<str>>,
+    /// When its uptime began, milliseconds since the epoch.
+    pub(crate) start_ms: Option<u64>,
+}
+
+/// A flow record.
+pub(crate) struct Record<'a> {
+    pub(crate) template: &'a Arc<Template>,
+    set: &'a [u8],
+    fields: &'a [Range<usize>],
+    pub(crate) session: &'a Session,
+    pub(crate) domain: &'a Domain,
+    /// Seconds since the epoch.
+    pub(crate) export_time: u32,
+}
+
+impl Record<'_> {
+    /// The octets of a field, by its number.
+    pub(crate) fn field(&self, at: usize) -> &[u8] {
+        &self.set[self.fields[at].clone()]
+    }
+
+    /// The number in the first field of an element, if there is one.
+    pub(crate) fn number(&self, element: Element) -> Option<u64> {
+        let at = self.template.elements().position(|of| of == element)?;
+        unsigned(self.field(at))
+    }
+
+    fn text(&self, element: Element) -> Option<String> {
+        let at = self.template.elements().position(|of| of == element)?;
+        let octets = self.field(at);
+        Some(String::from_utf8_lossy(&octets[..octets.len().min(LONGEST_NAME)]).into_owned())
+    }
+}
+
+/// An unsigned number of at most 8 octets.
+pub(crate) fn unsigned(octets: &[u8]) -> Option<u64> {
+    let is_number = (1..=8).contains(&octets.len());
+    is_number.then(|| octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))
+}
+
+fn of(element: InformationElement) -> Element {
+    Element { enterprise: element.enterprise, number: element.number }
+}
+
+impl Session {
+    /// A session of the same sender that begins anew: without templates, but with what is known of names and starts.
+    pub(crate) fn again(&self) -> Self {
+        let known = |domain: &Domain| Domain { templates: HashMap::new(), ..domain.clone() };
+        Self {
+            domains: self.domains.iter().map(|(id, domain)| (*id, known(domain))).collect(),
+            names: self.names.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The domains by their numbers.
+    pub(crate) fn domains(&self) -> &HashMap<u32, Domain> {
+        &self.domains
+    }
+
+    /// The elements of all templates of flows so far.
+    pub(crate) fn elements(&self) -> impl Iterator<Item = Element> + '_ {
+        self.elements.iter().copied()
+    }
+
+    /// Sets whose template was not known, by domain and number of the template.
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = (u32, u16)> + '_ {
+        self.unknown.keys().copied()
+    }
+
+    /// The name that an element says it has.
+    pub(crate) fn name(&self, element: Element) -> Option<&str> {
+        self.names.get(&element).map(String::as_str)
+    }
+
+    /// Increases when an element changes its name.
+    pub(crate) fn changes(&self) -> u32 {
+        self.changes
+    }
+
+    /// Reads a message of exactly these octets; `take` takes each flow record and returns false if no more are wanted, which is returned.
+    ///
+    /// # Errors
+    /// What is wrong with the message. The records before it are right.
+    pub(crate) fn read(
+        &mut self,
+        message: &[u8],
+        take: &mut dyn FnMut(&Record<'_>) -> Result<bool, String>,
+    ) -> Result<bool, String> {
+        let mut octets = Octets(message);
+        let mut header = || {
+            let (version, length) = (octets.u16()?, octets.u16()?);
+            let (export_time, _sequence, domain) = (octets.u32()?, octets.u32()?, octets.u32()?);
+            Some((version, usize::from(length), export_time, domain))
+        };
+        let (version, length, export_time, domain) = header().ok_or("its header is cut off")?;
+        if version != VERSION || length != message.len() {
+            return Err(format!("version {version}, {length} octets: no message of IPFIX"));
+        }
+        if !self.domains.contains_key(&domain) {
+            if self.domains.len() == MOST_DOMAINS {
+                return Err(format!("there are more than {MOST_DOMAINS} observation domains"));
+            }
+            self.domains.insert(domain, Domain::default());
+        }
+        while octets.0.len() >= SET_HEADER {
+            let at = message.len() - octets.0.len();
+            let (Some(id), Some(length)) = (octets.u16(), octets.u16()) else { break };
+            let content = usize::from(length).checked_sub(SET_HEADER).and_then(|length| octets.take(length));
+            let set = content.ok_or_else(|| format!("the set at octet {at} has {length} octets"))?;
+            match id {
+                TEMPLATE_SET => self.learn(domain, set, false)?,
+                OPTIONS_TEMPLATE_SET => self.learn(domain, set, true)?,
+                256.. if !self.data(domain, id, set, export_time, take)? => return Ok(false),
+                // Data that were taken, or a number that is reserved.
+                _ => {}
+            }
+        }
+        Ok(true)
+    }
+
+    fn learn(&mut self, domain: u32, set: &[u8], is_options: bool) -> Result<(), String> {
+        let mut octets = Octets(set);
+        while let Some(told) = Template::read(&mut octets, is_options)? {
+            let templates = &mut self.domains.entry(domain).or_default().templates;
+            match told {
+                Told::Definition(id, template) => {
+                    // Over UDP templates are told again and again: what was made of one stays.
+                    if templates.get(&id).is_some_and(|known| **known == template) {
+                        continue;
+                    }
+                    self.fields += 1 + template.len();
+                    if !is_options && self.elements.len() < MOST_ELEMENTS {
+                        for element in template.elements() {
+                            if !self.elements.contains(&element) {
+                                self.elements.push(element);
+                            }
+                        }
+                    }
+                    let before = templates.insert(id, Arc::new(template));
+                    self.fields -= before.map_or(0, |before| 1 + before.len());
+                    if self.fields > MOST_FIELDS {
+                        return Err(format!("its templates have more than {MOST_FIELDS} fields in all"));
+                    }
+                }
+                Told::Withdrawal(id) => {
+                    let is_all = matches!(id, TEMPLATE_SET | OPTIONS_TEMPLATE_SET);
+                    let fields = &mut self.fields;
+                    templates.retain(|of, template| {
+                        let is_withdrawn = template.is_options == is_options && (is_all || *of == id);
+                        *fields -= if is_withdrawn { 1 + template.len() } else { 0 };
+                        !is_withdrawn
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn data(
+        &mut self,
+        number: u32,
+        id: u16,
+        set: &[u8],
+        export_time: u32,
+        take: &mut dyn FnMut(&Record<'_>) -> Result<bool, String>,
+    ) -> Result<bool, String> {
+        let Some(template) = self.domains.get(&number).and_then(|domain| domain.templates.get(&id)).cloned()
+        else {
+            if self.unknown.len() < MOST_DOMAINS || self.unknown.contains_key(&(number, id)) {
+                *self.unknown.entry((number, id)).or_default() += 1;
+            }
+            return Ok(true);
+        };
+        let mut fields = Vec::new();
+        let mut at = 0;
+        while template.split(set, &mut at, &mut fields)? {
+            let Some(domain) = self.domains.get(&number) else { break };
+            let record =
+                Record { template: &template, set, fields: &fields, session: self, domain, export_time };
+            if !template.is_options {
+                if !take(&record)? {
+                    return Ok(false);
+                }
+                continue;
+            }
+            let about = record.number(of(element::DOMAIN)).and_then(|number| u32::try_from(number).ok());
+            let name = record.text(of(element::DOMAIN_NAME));
+            let start_ms = record.number(SYSTEM_START);
+            let described = record.described();
+            self.describe(about.unwrap_or(number), name, start_ms);
+            if let Some((element, name)) = described {
+                self.rename(element, name);
+            }
+        }
+        Ok(true)
+    }
+
+    fn describe(&mut self, number: u32, name: Option<String>, start_ms: Option<u64>) {
+        if name.is_none() && start_ms.is_none()
+            || self.domains.len() == MOST_DOMAINS && !self.domains.contains_key(&number)
+        {
+            return;
+        }
+        let domain = self.domains.entry(number).or_default();
+        if let Some(name) = name.filter(|name| !name.is_empty() && domain.name.as_deref() != Some(name)) {
+            domain.name = Some(name.into());
+        }
+        domain.start_ms = start_ms.or(domain.start_ms);
+    }
+
+    fn rename(&mut self, element: Element, name: String) {
+        let is_known = self.names.get(&element).is_some_and(|known| *known == name);
+        if !is_known && self.changes < MOST_CHANGES && self.names.len() < MOST_DOMAINS {
+            // A name that is new does not change what is known, but plans may have been made without it.
+            self.changes += 1;
+            self.names.insert(element, name);
+        }
+    }
+}
+
+impl Record<'_> {
+    /// The element that a record of options describes, and its name (RFC 5610).
+    fn described(&self) -> Option<(Element, String)> {
+        let enterprise = u32::try_from(self.number(of(element::ENTERPRISE))?).ok()?;
+        let number = u16::try_from(self.number(of(element::ELEMENT_ID))?).ok()?;
+        let element = Element { enterprise, number: number & 0x7fff };
+        Some((element, self.text(of(element::ELEMENT_NAME))?))
+    }
+}

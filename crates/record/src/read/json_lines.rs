@@ -1,0 +1,237 @@
+//! JSON lines: one object a line.
+
+use super::gather::Gatherer;
+use super::schema::Schema;
+use super::source::Bytes;
+use super::text_column::{Kind, TextColumn};
+use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{BufRead, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// The longest line.
+const LONGEST: usize = 1 << 20;
+/// The bytes whose lines tell the columns.
+const SCANNED: usize = 64 << 10;
+/// The most columns.
+const MOST_COLUMNS: usize = 4096;
+
+/// A file of JSON lines.
+pub(crate) struct JsonLinesReader {
+    path: PathBuf,
+    bytes: Bytes,
+    schema: Schema<Kind>,
+    contents: Contents,
+}
+
+impl JsonLinesReader {
+    pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
+        let refused = |reason: &dyn fmt::Display| ReadError::not_flows(path, reason);
+        let size = bytes.seek(SeekFrom::End(0)).and_then(|size| bytes.rewind().map(|()| size));
+        let size = size.map_err(|error| refused(&error))?;
+        let names = names(&mut bytes).map_err(|error| refused(&error))?;
+        let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), Kind::of, None);
+        if schema.columns.is_empty() && !names.is_empty() {
+            return Err(refused(&"no member of its objects is a field; `edison fields` lists them"));
+        }
+        contents.parts = vec![Part { bytes: size, ..Part::default() }];
+        Ok(Self { path: path.to_owned(), schema, contents, bytes })
+    }
+}
+
+/// The names in the first lines, in their order.
+fn names(bytes: &mut Bytes) -> Result<Vec<String>, String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut known = HashMap::new();
+    let mut lines = Lines::new(bytes);
+    let mut scanned = 0;
+    while scanned < SCANNED {
+        let read = lines.next().and_then(|is_line| {
+            let mut result = Ok(());
+            if is_line {
+                lines.object(
+                    |name| {
+                        if !known.contains_key(name) {
+                            known.insert(name.to_owned(), names.len());
+                            names.push(name.to_owned());
+                        }
+                        None
+                    },
+                    |_, _| (),
+                )?;
+                if names.len() > MOST_COLUMNS {
+                    result = Err(format!("its objects have more than {MOST_COLUMNS} names"));
+                }
+            }
+            result.map(|()| is_line)
+        });
+        match read {
+            Ok(true) => scanned += lines.text.len(),
+            Ok(false) => break,
+            // Damage behind the first lines is found when their rows are read.
+            Err(error) if names.is_empty() => return Err(format!("line {}: {error}", lines.line)),
+            Err(_) => break,
+        }
+    }
+    Ok(names)
+}
+
+impl FormatReader for JsonLinesReader {
+    fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+        let Self { path, bytes, schema, .. } = self;
+        bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
+        let columns = TextColumn::all(schema, wanted);
+        // Of the names that are wanted, the number of the value in `values`.
+        let mut slots: HashMap<&str, usize> = HashMap::new();
+        let mut slot_of = Vec::new();
+        for column in &columns {
+            let next = slots.len();
+            slot_of.push(*slots.entry(schema.column(column.number)).or_insert(next));
+        }
+        let mut values: Vec<Vec<u8>> = vec![Vec::new(); slots.len()];
+        let mut gatherer = Gatherer::new(wanted, sink);
+        let mut lines = Lines::new(bytes);
+        let mut read = || {
+            while lines.next()? {
+                values.iter_mut().for_each(Vec::clear);
+                let mut refused = None;
+                lines.object(
+                    |name| slots.get(name).copied(),
+                    |slot, value| {
+                        if let Err(error) = take(value, &mut values[slot]) {
+                            refused.get_or_insert((slot, error));
+                        }
+                    },
+                )?;
+                if let Some((slot, error)) = refused {
+                    let name = slots.iter().find(|(_, of)| **of == slot).map_or("", |(name, _)| name);
+                    return Err(format!("member {name}: {error}"));
+                }
+                let fill = |rows: &mut _| {
+                    let mut all = columns.iter().zip(&slot_of);
+                    all.try_for_each(|(column, slot)| column.put(&values[*slot], rows))
+                };
+                if !gatherer.add(fill)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        let read = read();
+        let line = lines.line;
+        gatherer.finish(read).map_err(|error| ReadError::damaged(path, format!("line {line}: {error}")))
+    }
+}
+
+/// Takes the text of a value: of a string its contents, none of `null`.
+fn take(value: &RawValue, text: &mut Vec<u8>) -> Result<(), String> {
+    text.clear();
+    let raw = value.get();
+    match raw.as_bytes().first() {
+        Some(b'"') => {
+            let inner = &raw.as_bytes()[1..raw.len() - 1];
+            if inner.contains(&b'\\') {
+                let unescaped: String = serde_json::from_str(raw).map_err(|error| error.to_string())?;
+                text.extend_from_slice(unescaped.as_bytes());
+            } else {
+                text.extend_from_slice(inner);
+            }
+        }
+        Some(b'-' | b'0'..=b'9') => text.extend_from_slice(raw.as_bytes()),
+        Some(b'n') => {}
+        Some(b'[' | b'{') => return Err("a nested value is not read".to_owned()),
+        _ => return Err("true and false are not read".to_owned()),
+    }
+    Ok(())
+}
+
+/// The lines of a file.
+struct Lines<'a> {
+    bytes: &'a mut Bytes,
+    text: Vec<u8>,
+    /// The number of the line.
+    line: u64,
+}
+
+impl<'a> Lines<'a> {
+    fn new(bytes: &'a mut Bytes) -> Self {
+        Self { bytes, text: Vec::new(), line: 0 }
+    }
+
+    /// Goes to the next line that is not blank; false at the end.
+    fn next(&mut self) -> Result<bool, String> {
+        loop {
+            self.text.clear();
+            self.line += 1;
+            let mut bytes = self.bytes.by_ref().take(LONGEST as u64 + 1);
+            bytes.read_until(b'\n', &mut self.text).map_err(|error| error.to_string())?;
+            if self.text.len() > LONGEST {
+                return Err(format!("it is longer than {LONGEST} bytes"));
+            }
+            if self.text.is_empty() {
+                return Ok(false);
+            }
+            if !self.text.trim_ascii().is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Reads the line's object: `choose` tells which number the value of a name has, `take` takes it.
+    fn object<'t>(
+        &'t self,
+        choose: impl FnMut(&str) -> Option<usize>,
+        take: impl FnMut(usize, &'t RawValue),
+    ) -> Result<(), String> {
+        let mut deserializer = serde_json::Deserializer::from_slice(&self.text);
+        let read = deserializer.deserialize_map(Members { choose, take });
+        read.and_then(|()| deserializer.end()).map_err(reason)
+    }
+}
+
+/// What is said of a line that is no object; the parser's own place is its column alone.
+fn reason(error: serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+    format!("no complete JSON object: {what}, at byte {}", error.column())
+}
+
+/// Visits the members of an object.
+struct Members<C, T> {
+    choose: C,
+    take: T,
+}
+
+impl<'de, C, T> Visitor<'de> for Members<C, T>
+where
+    C: FnMut(&str) -> Option<usize>,
+    T: FnMut(usize, &'de RawValue),
+{
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Name(name)) = map.next_key::<Name<'de>>()? {
+            match (self.choose)(&name) {
+                Some(number) => (self.take)(number, map.next_value()?),
+                None => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name, which is copied only if it has escapes.
+#[derive(serde::Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

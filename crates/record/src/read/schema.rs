@@ -1,0 +1,213 @@
+//! What the columns of a file mean, and where their values go.
+
+use super::block::Wanted;
+use super::columns::Place;
+use super::contents::Contents;
+use super::name::Name;
+use flow::{Aggregation, Field, Part, RowValue, Value};
+use packet::KeySpec;
+
+/// The columns of a file that are known. `S` tells how the format stores the values of one.
+#[derive(Debug)]
+pub(crate) struct Schema<S> {
+    pub(crate) columns: Vec<Known<S>>,
+    pub(crate) has_windows: bool,
+    key: KeySpec,
+}
+
+/// A column of the file that has a meaning.
+#[derive(Clone, Debug)]
+pub(crate) struct Known<S> {
+    /// Its number in the file.
+    pub(crate) number: usize,
+    pub(crate) column: String,
+    pub(crate) name: Name,
+    pub(crate) stored: S,
+}
+
+impl<S> Schema<S> {
+    /// Of the columns of a file in their order; `stored` tells how the values of one are stored, or the type that cannot be read. `key` is
+    /// what the file itself tells of its keys.
+    pub(crate) fn of<'a>(
+        names: impl IntoIterator<Item = &'a str>,
+        stored: impl Fn(usize, &Name) -> Result<S, String>,
+        key: Option<KeySpec>,
+    ) -> (Self, Contents) {
+        let mut contents = Contents::default();
+        let mut columns: Vec<Known<S>> = Vec::new();
+        for (number, column) in names.into_iter().enumerate() {
+            let name = Name::of(column);
+            let column = column.to_owned();
+            let is_known = |known: &Known<S>| known.name == name;
+            match (&name, stored(number, &name)) {
+                (Name::NoRowValue, _) => {}
+                (Name::Unknown, _) => contents.unread.push((column, "it is no field".to_owned())),
+                (_, Err(kind)) => contents.unread.push((column, format!("its type is {kind}"))),
+                _ if columns.iter().any(is_known) => {
+                    contents.unread.push((column, "another column is the same field".to_owned()));
+                }
+                (_, Ok(stored)) => columns.push(Known { number, column, name, stored }),
+            }
+        }
+        let members: Vec<&str> = columns.iter().filter_map(|known| known.name.member()).collect();
+        let has = |key: &KeySpec| {
+            key.columns().all(|member| columns.iter().any(|known| known.name.is_field(member)))
+        };
+        contents.key = match key.filter(has) {
+            Some(key) => key,
+            None if members.is_empty() => KeySpec::NOTHING,
+            None => KeySpec::parse(&members.join(",")).unwrap_or(KeySpec::NOTHING),
+        };
+        contents.has_windows = columns.iter().any(|known| known.name == Name::WindowStart);
+        for known in &columns {
+            match &known.name {
+                Name::Field { field, is_reverse: false } => {
+                    if !contents.key.columns().any(|member| member == field.name) {
+                        contents.fields.insert(field.name);
+                    }
+                    contents.tracks_loss |= field.part == Part::Loss;
+                }
+                Name::Statistic { statistic, is_reverse: false } => {
+                    contents.statistics.push(statistic.to_string())
+                }
+                _ => {}
+            }
+        }
+        let (has_windows, key) = (contents.has_windows, contents.key);
+        (Self { columns, has_windows, key }, contents)
+    }
+
+    /// The columns that are wanted, and where their values go.
+    pub(crate) fn places(&self, wanted: &Wanted, reads_node: bool) -> Vec<(Place, &Known<S>)> {
+        let has_reverse = self.columns.iter().any(|known| known.name.marks_reverse());
+        let is_wanted = |place: &Place| match place {
+            Place::Reverse(_) | Place::HasReverse => has_reverse,
+            Place::Node => reads_node,
+            _ => true,
+        };
+        let mut found = Vec::new();
+        for known in &self.columns {
+            let places = known.name.places(wanted, self.has_windows).into_iter().filter(is_wanted);
+            found.extend(places.map(|place| (place, known)));
+            // A member of the key, which both directions share.
+            if let Name::Field { field, is_reverse: false } = &known.name
+                && has_reverse
+                && self.key.columns().any(|member| member == field.name)
+            {
+                let shared = wanted.columns.iter().enumerate();
+                let shared =
+                    shared.filter(|(_, column)| **column == field.row && !matches!(column, RowValue::Key));
+                found.extend(shared.map(|(at, _)| (Place::Reverse(at), known)));
+            }
+        }
+        found
+    }
+
+    /// The name in the file of a known column of this number.
+    pub(crate) fn column(&self, number: usize) -> &str {
+        self.columns.iter().find(|known| known.number == number).map_or("", |known| &known.column)
+    }
+
+    /// Whether records have another direction.
+    pub(crate) fn has_reverse(&self) -> bool {
+        self.columns.iter().any(|known| known.name.is_reverse())
+    }
+}
+
+impl Name {
+    /// The member of a key that a column is in any file.
+    fn member(&self) -> Option<&'static str> {
+        match self {
+            Self::Field { field, is_reverse: false } if field.aggregation == Aggregation::Key => {
+                Some(field.name)
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_field(&self, wanted: &str) -> bool {
+        matches!(self, Self::Field { field, is_reverse: false } if field.name == wanted)
+    }
+
+    fn is_reverse(&self) -> bool {
+        matches!(self, Self::Field { is_reverse: true, .. } | Self::Statistic { is_reverse: true, .. })
+    }
+
+    /// Where the values of a member of the key go.
+    pub(crate) fn member_place(&self) -> Option<Place> {
+        match self {
+            Self::Field { field, is_reverse: false } => {
+                place_of(field.name).filter(|place| *place != Place::Node)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it tells which records have another direction.
+    fn marks_reverse(&self) -> bool {
+        matches!(self, Self::Field { field, is_reverse: true } if field.row == RowValue::Packets)
+    }
+
+    /// Whether a row counts at the time that the column has.
+    pub(crate) fn is_time(&self, has_windows: bool) -> bool {
+        match self {
+            Self::WindowStart => true,
+            Self::Field { field, .. } => field.row == RowValue::Last && !has_windows,
+            _ => false,
+        }
+    }
+
+    /// Where the values of a column of this name go.
+    pub(crate) fn places(&self, wanted: &Wanted, has_windows: bool) -> Vec<Place> {
+        let mut places = Vec::new();
+        if let Self::Field { field, is_reverse: false } = self {
+            let is_wanted = wanted.members.contains(&field.name);
+            places.extend(place_of(field.name).filter(|place| is_wanted || *place == Place::Node));
+        }
+        for (at, column) in wanted.columns.iter().enumerate() {
+            let is_this = match (self, column) {
+                (_, RowValue::Time) => self.is_time(has_windows),
+                (Self::Field { field, .. }, column) => {
+                    field.row == *column && !matches!(column, RowValue::Key | RowValue::Absent)
+                }
+                (Self::Statistic { statistic, .. }, RowValue::Statistic(number)) => {
+                    let name = wanted.statistics.get(usize::from(*number));
+                    name.is_some_and(|name| *name == statistic.to_string())
+                }
+                _ => false,
+            };
+            if is_this {
+                places.push(if self.is_reverse() { Place::Reverse(at) } else { Place::Value(at) });
+            }
+        }
+        if self.marks_reverse() {
+            places.push(Place::HasReverse);
+        }
+        places
+    }
+
+    /// The greatest number that the column can have.
+    pub(crate) fn most(&self) -> u64 {
+        match self {
+            Self::Field {
+                field: Field { value: Value::Unsigned(bits, _) | Value::Optional(bits, _), .. },
+                ..
+            } if *bits < 64 => (1 << bits) - 1,
+            _ => u64::MAX - 1,
+        }
+    }
+}
+
+fn place_of(member: &str) -> Option<Place> {
+    Some(match member {
+        "src_addr" => Place::Source,
+        "dst_addr" => Place::Destination,
+        "src_port" => Place::SourcePort,
+        "dst_port" => Place::DestinationPort,
+        "protocol" => Place::Protocol,
+        "vlan" => Place::Vlan,
+        "ip_tos" => Place::Tos,
+        "node_id" => Place::Node,
+        _ => return None,
+    })
+}
