@@ -2,6 +2,7 @@
 //! what they cost the measuring core.
 
 mod duckdb;
+mod files;
 mod instructions;
 mod questions;
 
@@ -57,7 +58,11 @@ fn window(count: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Res
         .chain([Job::new("ten", &all)])
         .collect::<Result<_, _>>()?;
     let times = in_turn(&mut jobs, seconds, |job| job.round(&blocks));
-    let duckdb = duckdb::times(&blocks, &questions)?;
+    let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
+    let path = directory.path().join("rows.parquet");
+    duckdb::write_rows(&path, &blocks)?;
+    let sql = questions.iter().map(|question| (question.name, question.sql));
+    let duckdb = duckdb::times(&path, duckdb::Source::Table, sql)?;
     for (job, rounds_ns) in jobs.into_iter().zip(times) {
         let own = questions.iter().filter(|question| job.name == "ten" || question.name == job.name);
         let checked = job.are_equal
@@ -65,8 +70,6 @@ fn window(count: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Res
             && own.clone().zip(&job.answers).all(|(question, answer)| question.is_right(answer, &flows));
         let ms = median(&rounds_ns) / 1e6;
         let of_duckdb: Option<f64> = own.map(|question: &Question| duckdb.get(question.name).copied()).sum();
-        let times_duckdb =
-            of_duckdb.map_or(Value::Null, |of_duckdb| json!((100.0 * of_duckdb / ms).round() / 100.0));
         out(Line {
             bench: "query",
             variant: job.name.to_owned(),
@@ -75,14 +78,22 @@ fn window(count: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Res
             rounds_ns,
             memory_bytes: Some(job.memory_bytes),
             checked,
-            more: vec![
-                ("ms", json!((1000.0 * ms).round() / 1000.0)),
-                ("rows_per_s", json!((count as f64 / ms * 1000.0).round())),
-                ("times_duckdb", times_duckdb),
-            ],
+            more: figures(count, ms, of_duckdb),
         });
     }
-    Ok(())
+    files::run((count, zipf), &flows, &path, seconds, out)
+}
+
+/// What is said of a query that took this long, and DuckDB, where it ran.
+fn figures(rows: u64, ms: f64, of_duckdb: Option<f64>) -> Vec<(&'static str, Value)> {
+    vec![
+        ("ms", json!((1000.0 * ms).round() / 1000.0)),
+        ("rows_per_s", json!((rows as f64 / ms * 1000.0).round())),
+        (
+            "times_duckdb",
+            of_duckdb.map_or(Value::Null, |of_duckdb| json!((100.0 * of_duckdb / ms).round() / 100.0)),
+        ),
+    ]
 }
 
 /// Some queries that are run together.

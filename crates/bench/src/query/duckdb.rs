@@ -1,45 +1,59 @@
 //! DuckDB on the same rows, by its Python module where there is one.
 
 use super::SPAN;
-use super::questions::Question;
 use flow::Rows;
 use packet::{KeySpec, KeyV4};
 use record::{RowWindow, RowWriter};
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const SCRIPT: &str = include_str!("duckdb.py");
 
-/// Milliseconds of processor time of each question, by name; nothing where there is no DuckDB.
-pub(super) fn times(blocks: &[Rows<KeyV4>], questions: &[Question]) -> Result<HashMap<String, f64>, String> {
+/// Where DuckDB has the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// In a table that it has loaded.
+    Table,
+    /// In the file.
+    File,
+}
+
+/// Writes rows as `edison run --rows` does.
+pub(super) fn write_rows(path: &Path, blocks: &[Rows<KeyV4>]) -> Result<(), String> {
+    let window = RowWindow { start_ns: SPAN.start_ns, end_ns: SPAN.end_ns };
+    let write = || -> std::io::Result<()> {
+        let mut writer = RowWriter::create(path, "bench", KeySpec::FIVE_TUPLE, false)?;
+        blocks.iter().try_for_each(|block| writer.write(window, block))?;
+        writer.finish().map(drop)
+    };
+    write().map_err(|error| error.to_string())
+}
+
+/// Milliseconds of processor time of each query, by name; nothing where there is no DuckDB. `asked`: names and SQL over the table `rows`.
+pub(super) fn times<'a>(
+    path: &Path,
+    source: Source,
+    asked: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<HashMap<String, f64>, String> {
     let Some(python) = python() else {
         eprintln!(
             "bench query: there is no Python with the module duckdb (EDISON_PYTHON): times_duckdb is null"
         );
         return Ok(HashMap::new());
     };
-    let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
-    let path = directory.path().join("rows.parquet");
-    let window = RowWindow { start_ns: SPAN.start_ns, end_ns: SPAN.end_ns };
-    let write = || -> std::io::Result<()> {
-        let mut writer = RowWriter::create(&path, "bench", KeySpec::FIVE_TUPLE, false)?;
-        blocks.iter().try_for_each(|block| writer.write(window, block))?;
-        writer.finish().map(drop)
-    };
-    write().map_err(|error| error.to_string())?;
     let no_duckdb = |error: std::io::Error| format!("{}: {error}", python.display());
     let mut child = Command::new(&python)
         .arg("-c")
         .arg(SCRIPT)
-        .arg(&path)
+        .arg(path)
+        .arg(if source == Source::Table { "TABLE" } else { "VIEW" })
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .map_err(no_duckdb)?;
-    let lines: String =
-        questions.iter().map(|question| format!("{}\t{}\n", question.name, question.sql)).collect();
+    let lines: String = asked.into_iter().map(|(name, sql)| format!("{name}\t{sql}\n")).collect();
     // Dropped here, which ends the script's input; what it failed at is on standard error.
     let written = child.stdin.take().map(|mut input| input.write_all(lines.as_bytes()));
     let output = child.wait_with_output().map_err(no_duckdb)?;

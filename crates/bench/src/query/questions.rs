@@ -3,6 +3,7 @@
 use super::Flow;
 use report::{Answer, Value};
 use std::collections::{HashMap, HashSet};
+use std::net::Ipv4Addr;
 use task::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Item, Operator, Order, Query, Weight,
 };
@@ -56,6 +57,47 @@ fn top(name: &'static str, group: &[&str], value: Item) -> Query {
         limit: Some(TOP),
         ..Query::new(name, group.iter().copied().map(GroupField::of), [value])
     }
+}
+
+/// Questions about files of flow records, whose addresses are text: a sum by protocol of one port, of one network, and of a host's flows.
+pub(crate) fn of_files() -> Vec<Question> {
+    let is_https = Condition::compare("dst_port", Comparison::Equal, 443);
+    let network = Condition::InPrefixes("src_addr".to_owned(), vec![(Ipv4Addr::new(10, 0, 0, 0).into(), 16)]);
+    let by_protocol = |name, filter| Query {
+        filter: Some(filter),
+        ..Query::new(name, [GroupField::of("protocol")], [Item::sum("total_byte")])
+    };
+    vec![
+        Question {
+            name: "https",
+            query: by_protocol("https", is_https.clone()),
+            sql: "SELECT protocol, sum(total_byte) AS v FROM rows WHERE dst_port = 443 GROUP BY 1 ORDER BY v DESC",
+            truth: |flows| {
+                let of = |flow: &Flow| (flow.ports[1] == 443).then_some(flow.protocol).into_iter().collect();
+                sums(flows, of, |flow| flow.bytes)
+            },
+        },
+        Question {
+            name: "https_network",
+            query: by_protocol("https_network", Condition::And(vec![is_https, network])),
+            sql: "SELECT protocol, sum(total_byte) AS v FROM rows WHERE dst_port = 443 AND src_addr LIKE '10.0.%' \
+                  GROUP BY 1 ORDER BY v DESC",
+            truth: |flows| {
+                let is_asked = |flow: &Flow| flow.ports[1] == 443 && flow.src.octets()[..2] == [10, 0];
+                sums(
+                    flows,
+                    |flow| is_asked(flow).then_some(flow.protocol).into_iter().collect(),
+                    |flow| flow.bytes,
+                )
+            },
+        },
+        Question {
+            name: "sources",
+            query: top("sources", &["src_addr"], Item::sum("total_byte")),
+            sql: "SELECT src_addr, sum(total_byte) AS v FROM rows GROUP BY 1 ORDER BY v DESC LIMIT 20",
+            truth: |flows| sums(flows, |flow| vec![flow.src], |flow| flow.bytes),
+        },
+    ]
 }
 
 /// The ten questions.
