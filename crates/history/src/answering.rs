@@ -3,7 +3,7 @@
 use crate::files::{FlowFiles, union};
 use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
-use flow::{FIELDS, Field, NULL, RowBatch, RowValue};
+use flow::{Aggregation, FIELDS, Field, NULL, RowBatch, RowValue};
 use packet::{KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
 use report::{Answer, Span};
@@ -33,7 +33,7 @@ pub struct Outcome {
     pub without_key: u64,
     /// Parts that need not be read: no row of theirs is asked for.
     pub skipped_parts: u64,
-    /// Files that are damaged, or could not be opened.
+    /// Files that are damaged, or could not be opened: the first error of each.
     pub errors: Vec<ReadError>,
     /// Reading was stopped before the end.
     pub stopped: bool,
@@ -92,6 +92,7 @@ impl FlowFiles {
             groups,
             outcome: Outcome { errors: self.errors.clone(), span: known_span, ..Outcome::default() },
             is_span_known: known_span.is_some(),
+            totals: vec![0; wanted.columns.len()],
             scratch: Scratch::default(),
         };
         for place in places {
@@ -106,9 +107,13 @@ impl FlowFiles {
             // Parts are in the order of their first times.
             place.first.iter().for_each(|first| work.answer_until(*first, give));
             let mut read = 0;
+            let mut refused = None;
             let result = file.read_part(place.part, &wanted, &mut |block| {
                 read += (block.v4.len() + block.v6.len()) as u64;
-                work.take(block);
+                if let Err(reason) = work.take(block, &wanted) {
+                    refused = Some(reason);
+                    return false;
+                }
                 let share = rows_of_part.map_or(0.0, |rows| (read as f64 / rows.max(1) as f64).min(1.0));
                 work.outcome.stopped = !progress(Progress {
                     rows: work.outcome.rows,
@@ -117,7 +122,12 @@ impl FlowFiles {
                 });
                 !work.outcome.stopped
             });
-            work.outcome.errors.extend(result.err());
+            let refused = refused.map(|reason| ReadError::damaged(file.path(), reason));
+            let error = result.err().or(refused);
+            // One line for each file; its other parts are read.
+            let is_known =
+                |error: &ReadError| work.outcome.errors.iter().any(|known| known.path() == error.path());
+            work.outcome.errors.extend(error.filter(|error| !is_known(error)));
             if work.outcome.stopped {
                 break;
             }
@@ -245,6 +255,8 @@ struct Work<'a> {
     outcome: Outcome,
     /// Before all rows are read.
     is_span_known: bool,
+    /// The totals of the columns that add up, of all rows.
+    totals: Vec<u64>,
     scratch: Scratch,
 }
 
@@ -289,8 +301,35 @@ impl Work<'_> {
         self.groups.iter().any(|group| group.asks_for(part))
     }
 
-    /// Takes a block of rows.
-    fn take(&mut self, block: &RowBlock) {
+    /// No sum of any rows is greater than the total of all: it must be a number of 64 bits.
+    fn add_totals(&mut self, block: &RowBlock, wanted: &Wanted) -> Result<(), String> {
+        let is_sum = |column: &RowValue| {
+            FIELDS.iter().any(|field| field.row == *column && field.aggregation == Aggregation::Sum)
+        };
+        let columns = wanted.columns.iter().zip(&mut self.totals).filter(|(column, _)| is_sum(column));
+        for (column, total) in columns {
+            let values = block.v4.column(*column).iter().chain(block.v6.column(*column));
+            let outside = block.without_key.iter().map(|row| match column {
+                RowValue::Packets => row.packets,
+                RowValue::Bytes => row.bytes,
+                RowValue::WireBytes => row.wire_bytes,
+                _ => 0,
+            });
+            let values = values.copied().filter(|value| *value != NULL).chain(outside);
+            let sum: u128 = values.map(u128::from).sum();
+            let sum = u64::try_from(sum).ok().and_then(|sum| total.checked_add(sum));
+            *total = sum.filter(|sum| *sum != NULL).ok_or_else(|| {
+                let field =
+                    FIELDS.iter().find(|field| field.row == *column).map_or("numbers", |field| field.name);
+                format!("its {field} adds up to more than 2^64")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Takes a block of rows; refuses one whose numbers cannot be added up.
+    fn take(&mut self, block: &RowBlock, wanted: &Wanted) -> Result<(), String> {
+        self.add_totals(block, wanted)?;
         let Self { site, groups, outcome, scratch, .. } = self;
         outcome.rows += (block.v4.len() + block.v6.len() + block.without_key.len()) as u64;
         outcome.without_key += block.without_key.len() as u64;
@@ -327,6 +366,7 @@ impl Work<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Gives the answers of windows that end by then: rows that were not read yet are later.

@@ -22,7 +22,7 @@ impl ReadError {
     }
 
     /// The file is damaged from some place on.
-    pub(crate) fn damaged(path: &Path, reason: impl fmt::Display) -> Self {
+    pub fn damaged(path: &Path, reason: impl fmt::Display) -> Self {
         Self { path: path.to_owned(), reason: format!("damaged: {reason}"), is_damage: true }
     }
 
