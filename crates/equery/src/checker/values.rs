@@ -199,6 +199,9 @@ impl Checker<'_, '_> {
         }
         self.check_key(field, span)?;
         self.used.needs_loss |= field.needs_loss;
+        if field.needs_geo {
+            self.used.of_geo.insert(field.name.clone());
+        }
         if field.needs_packets && self.used.of_packets.insert(field.name.clone()) {
             self.not_run(
                 "zoom",

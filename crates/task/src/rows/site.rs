@@ -2,7 +2,9 @@
 
 use super::refusal::Refusal;
 use flow::{Field, Part, RowValue};
+use geo::Databases;
 use packet::{KeySpec, Seed};
+use std::sync::Arc;
 use summary::Limits;
 
 /// What a query may refer to, and the memory that it may take.
@@ -16,6 +18,8 @@ pub struct Site {
     pub window_ns: Option<u64>,
     /// Rows have losses.
     pub tracks_loss: bool,
+    /// Where the autonomous systems and countries of addresses are found, if the run has databases of them.
+    pub geo: Option<Arc<Databases>>,
     /// Seed of the group tables' hash.
     pub seed: Seed,
     /// Memory of all group tables.
@@ -23,9 +27,10 @@ pub struct Site {
 }
 
 impl Site {
-    /// A site without a name, whose windows are counted in packets, and which does not track losses.
+    /// A site without a name, whose windows are counted in packets, which does not track losses and has no
+    /// databases of addresses.
     pub fn new(key: KeySpec, seed: Seed, limits: Limits) -> Self {
-        Self { key, node: String::new(), window_ns: None, tracks_loss: false, seed, limits }
+        Self { key, node: String::new(), window_ns: None, tracks_loss: false, geo: None, seed, limits }
     }
 
     /// The column of a field that rows have as a number.
