@@ -1,6 +1,7 @@
 //! What the user asks in Equery: `-q`, `-f`, `--by` and `--per`, as queries of windows and of the run.
 
 use crate::cli::RunOptions;
+use crate::enrich::EnrichOptions;
 use crate::exit::{Failure, say};
 use crate::machine;
 use crate::origin::Origins;
@@ -55,7 +56,7 @@ impl Asked {
             let checked = equery::check(&text.source(), &checking);
             query_text::show(text, &checked);
             query_text::outcome(std::slice::from_ref(text), std::slice::from_ref(&checked))?;
-            asked.take(&checked, node)?;
+            asked.take(&checked, node, &options.enrich)?;
             checking.standing.extend(checked.queries.iter().map(standing));
         }
         asked.set_interval(options, is_set)?;
@@ -67,10 +68,11 @@ impl Asked {
         !self.has_texts
     }
 
-    fn take(&mut self, checked: &Checked, node: &str) -> Result<(), Failure> {
+    fn take(&mut self, checked: &Checked, node: &str, enrich: &EnrichOptions) -> Result<(), Failure> {
         let known = |name: &str| self.windows.iter().chain(&self.timeless).any(|query| query.name == name);
         let mut refused = Vec::new();
         for query in &checked.queries {
+            refused.extend(enrich.check(query).err());
             let label = &query.label;
             if is_own_query(label) || known(label) {
                 refused.push(format!("the name {label} is taken; give the query another one"));

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::choices::{self, completed};
+use crate::enrich::EnrichOptions;
 use crate::names;
 use crate::quantity;
 use crate::query_text::QueryTextOptions;
@@ -125,6 +126,8 @@ pub(crate) struct QueryOptions {
     /// The most memory for groups [default: half of the machine's]
     #[arg(help_heading = LIMITS, long, value_name = "SIZE", value_parser = notation::bytes)]
     pub(crate) memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) enrich: EnrichOptions,
 }
 
 const CHECK_EXAMPLES: &str = "\
@@ -272,6 +275,8 @@ pub(crate) struct RunOptions {
     /// A variable of queries, as K1=10K
     #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "NAME=VALUE", env = "EDISON_SET", hide_env = true, value_delimiter = ' ', value_parser = variable)]
     pub(crate) set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) enrich: EnrichOptions,
     /// Which header of a tunnelled packet is measured
     #[arg(help_heading = QUESTION, hide_short_help = true, long, value_name = "WHICH", env = "EDISON_TUNNEL", hide_env = true, default_value = "outer")]
     pub(crate) tunnel: TunnelChoice,

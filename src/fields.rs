@@ -47,7 +47,7 @@ fn describe_derived(field: &DerivedField) -> [String; 8] {
         field.unit.to_owned(),
         "none".to_owned(),
         if field.nullable { "yes" } else { "no" }.to_owned(),
-        "--query".to_owned(),
+        if field.derived.needs_geo() { "--geo, --query" } else { "--query" }.to_owned(),
         field.meaning.to_owned(),
         format!("from {}; docs/equery.md", field.from.join(", ")),
     ]

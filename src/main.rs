@@ -10,6 +10,7 @@ mod cli;
 mod config_file;
 #[cfg(feature = "dpdk")]
 mod eal;
+mod enrich;
 mod exit;
 mod explain;
 mod fields;
@@ -29,6 +30,7 @@ mod query;
 mod query_text;
 mod refusal;
 mod report_file;
+mod resolver;
 mod run;
 mod screen;
 mod signals;

@@ -21,5 +21,11 @@ pub(crate) fn check(options: &RunOptions) -> Result<(), Failure> {
     if options.rotate.is_some() && options.flows.is_none() {
         lines.push("--rotate splits what --flows writes: give --flows PATH too".to_owned());
     }
+    if options.enrich.resolve && options.anonymize.is_some() {
+        lines.push(
+            "--resolve shows names, which tell the addresses that --anonymize hides: give one of them"
+                .to_owned(),
+        );
+    }
     if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
 }

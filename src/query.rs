@@ -40,6 +40,7 @@ pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {
         setting: Setting {
             limits: Limits::new(memory(options), usize::MAX),
             seed: Seed::new(machine::random()),
+            geo: options.enrich.databases()?,
         },
         reading: Reading::start()?,
     };
@@ -115,6 +116,7 @@ impl Command<'_> {
         if is_stopped {
             say_error("stopped before the end");
         }
+        printer.withheld().iter().for_each(|line| say(line));
         self.reading.summary(outcomes);
         match printer.fault() {
             Some(fault) => {

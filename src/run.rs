@@ -24,6 +24,7 @@ use engine::{
     RowOutput,
 };
 use flow::Rows;
+use geo::Databases;
 use packet::{KeyV4, KeyV6, Seed, Tunnel};
 use port::TimeBase;
 use port::wire::WireCounters;
@@ -65,6 +66,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     let specs = tasks::specs(&options.task)?;
     refusal::admit(&config, &plan, &specs, &parallel::site(options))?;
     needs::check(options)?;
+    let (geo, resolver) = (options.enrich.databases()?, options.enrich.resolver());
     let opened = sources::open(options, &config, plan, &specs)?;
     let Sources { mut sources, plan, site, filter, time_base, are_captures, wire, damage } = opened;
     // A port may have had fewer queues than were requested, or spread flows over them in its own way.
@@ -88,7 +90,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
         (false, TimeBase::Packets) => Show::Nothing,
     };
     let no_thread = |error| Failure::fault(format!("cannot start a thread: {error}"));
-    let control = Control::new(Arc::new(task_set(options, &config, &asked, &node, show, tasks)?));
+    let control = Control::new(Arc::new(task_set(options, &config, &asked, &node, show, tasks, geo)?));
     config.control = Some(control.clone());
     // The queues of a wire have one name.
     let mut names: Vec<String> = sources.iter().map(|source| source.name().to_owned()).collect();
@@ -106,6 +108,7 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
         every: config.every,
         reader: reader.clone(),
         given_back: Arc::clone(&given_back),
+        resolver: resolver.clone(),
     };
     let mut screen = Screen::start(setting).map_err(no_thread)?;
     let destinations =
@@ -142,6 +145,10 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     report.faults.extend(shown.fault);
     report.answers.extend(shown.answers.into_iter().flatten());
     report.answers_unlisted = shown.unlisted;
+    if let Some(resolver) = &resolver {
+        resolver.enrich(&mut report.answers);
+        resolver.withheld().iter().for_each(|line| say(line));
+    }
     finish(options, report, report_file, &verdict, failed)
 }
 
@@ -236,6 +243,7 @@ fn task_set(
     node: &str,
     show: Show,
     tasks: Option<Tasks>,
+    geo: Option<Arc<Databases>>,
 ) -> Result<TaskSet, Failure> {
     let (of_windows, of_run) =
         (matches!(show, Show::Json | Show::Tables), !options.json || options.report.is_some());
@@ -259,6 +267,7 @@ fn task_set(
         },
         tracks_loss: config.parts.loss,
         statistics: Vec::new(),
+        geo,
         seed: config.seed,
         limits: config.limits.clone(),
     };

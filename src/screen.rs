@@ -4,6 +4,7 @@
 use crate::alternate_screen::AlternateScreen;
 use crate::exit::say;
 use crate::live::{LiveView, Stamped};
+use crate::resolver::Resolver;
 use crate::standard_output::Reader;
 use engine::{Every, Observer, Snapshot, WindowOutlet};
 use notation::{grouped, scaled};
@@ -76,6 +77,8 @@ pub(crate) struct Setting {
     pub(crate) reader: Reader,
     /// Set once the terminal is as it was before.
     pub(crate) given_back: Arc<AtomicBool>,
+    /// Finds the names of addresses in answers that are shown.
+    pub(crate) resolver: Option<Arc<Resolver>>,
 }
 
 /// Whether the terminal shows a view of its own instead of lines.
@@ -100,7 +103,8 @@ pub(crate) struct Screen {
 impl Screen {
     /// Starts the thread, which tells the reader when the answers have no reader any more.
     pub(crate) fn start(setting: Setting) -> io::Result<Self> {
-        let Setting { show, is_asked, per, time_base, sources, every, reader, given_back } = setting;
+        let Setting { show, is_asked, per, time_base, sources, every, reader, given_back, resolver } =
+            setting;
         let (events, received) = sync_channel(WAITING);
         let latest = Arc::new(Mutex::new(None));
         let is_live = is_live(show, time_base, per);
@@ -113,6 +117,7 @@ impl Screen {
             given_back,
             reader,
             is_asked,
+            resolver,
             series: per.map(|_| Series::default()),
             began: Instant::now(),
             shown: Shown::default(),
@@ -199,6 +204,7 @@ struct Painter {
     given_back: Arc<AtomicBool>,
     reader: Reader,
     is_asked: bool,
+    resolver: Option<Arc<Resolver>>,
     /// Where the answers of intervals are rows of one table.
     series: Option<Series>,
     began: Instant,
@@ -210,11 +216,16 @@ impl Painter {
         loop {
             self.refresh();
             match events.recv_timeout(REFRESH) {
-                Ok(Event::Window(window)) => {
+                Ok(Event::Window(mut window)) => {
+                    self.enrich(&mut window.answers);
+                    self.enrich(&mut window.longer);
                     self.window(&window);
                     self.keep(*window);
                 }
-                Ok(Event::Answers(answers)) => self.longer(&answers),
+                Ok(Event::Answers(mut answers)) => {
+                    self.enrich(&mut answers);
+                    self.longer(&answers);
+                }
                 Ok(Event::Warning(line)) => match &mut self.view {
                     Some(view) => view.note(line),
                     None => {
@@ -229,6 +240,15 @@ impl Painter {
         self.leave_view();
         self.wipe();
         self.shown
+    }
+
+    /// Names addresses in answers that are shown. Those that are kept for the report get their names there.
+    fn enrich(&self, answers: &mut [Answer]) {
+        if let Some(resolver) =
+            self.resolver.as_ref().filter(|_| !matches!(self.show, Show::Kept | Show::Nothing))
+        {
+            resolver.enrich(answers);
+        }
     }
 
     /// Draws the view; gives the terminal back when the run is to end.

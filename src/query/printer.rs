@@ -1,14 +1,18 @@
 //! Answers on standard output, as they become complete.
 
 use crate::cli::QueryOptions;
+use crate::resolver::Resolver;
 use report::Answer;
 use report::terminal::{self, Series};
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Write};
+use std::sync::Arc;
 
 /// Prints answers until nobody reads them.
 pub(super) struct Printer {
     is_json: bool,
+    /// Where addresses get names.
+    resolver: Option<Arc<Resolver>>,
     /// Where the answers of intervals are rows of one table.
     series: Option<RefCell<Series>>,
     /// Answers of one window, which have one heading.
@@ -21,6 +25,7 @@ impl Printer {
     pub(super) fn new(options: &QueryOptions) -> Self {
         Self {
             is_json: options.json,
+            resolver: options.enrich.resolver(),
             series: options.per.map(|_| RefCell::default()),
             window: RefCell::default(),
             is_over: Cell::new(false),
@@ -38,7 +43,15 @@ impl Printer {
         self.fault.borrow().clone()
     }
 
-    pub(super) fn print(&self, answer: Answer) {
+    /// What the user should know of names at the end.
+    pub(super) fn withheld(&self) -> Option<String> {
+        self.resolver.as_ref().and_then(|resolver| resolver.withheld())
+    }
+
+    pub(super) fn print(&self, mut answer: Answer) {
+        if let Some(resolver) = &self.resolver {
+            resolver.enrich(std::slice::from_mut(&mut answer));
+        }
         if self.is_json {
             match serde_json::to_string(&answer) {
                 Ok(line) => self.write(&format!("{line}\n")),

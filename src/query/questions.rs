@@ -53,9 +53,8 @@ pub(super) fn of(
         .flat_map(|query| &query.not_run)
         .map(|not_run| format!("{} cannot be answered: {}", not_run.clause, not_run.reason))
         .collect();
-    if files.track_losses() {
-        refused.dedup();
-    } else {
+    refused.extend(queries.iter().filter_map(|query| options.enrich.check(query).err()));
+    if !files.track_losses() {
         let lacking = queries.iter().filter(|query| query.needs_loss);
         refused.extend(lacking.map(|query| {
             format!(

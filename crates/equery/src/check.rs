@@ -14,6 +14,7 @@ use crate::variables::{Variables, constants};
 use crate::{lexer, parser};
 use packet::{KeySpec, Seed};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use summary::Limits;
 use task::Generation;
 use task::query::{Over, Query};
@@ -59,6 +60,8 @@ fn refusals(plan: &Query, options: &Options) -> Vec<String> {
     let site = Site {
         tracks_loss: true,
         statistics: options.statistics.clone(),
+        // That the run has databases is its own affair.
+        geo: Some(Arc::default()),
         ..Site::new(key.unwrap_or(KeySpec::FIVE_TUPLE), Seed::new(0), Limits::new(0, 0))
     };
     let plan = Query { over: Over::Window, ..plan.clone() };
@@ -267,6 +270,7 @@ impl Session<'_> {
             class,
             class_reasons,
             needs_loss: outline.used.needs_loss,
+            needs_geo: outline.used.of_geo.into_iter().collect(),
             plan: outline.plan,
             across: text.across.as_ref().map(|across| across.value),
             history: outline.history,
@@ -301,6 +305,10 @@ fn class(text: &QueryText, used: &Used) -> (Class, Vec<String>) {
     }
     if used.needs_loss {
         reasons.push("rows have losses where the run tracks them".to_owned());
+    }
+    if !used.of_geo.is_empty() {
+        let fields = used.of_geo.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        reasons.push(format!("the run needs --geo FILE for {fields}"));
     }
     reasons.push("every field is in the rows of windows".to_owned());
     (Class::Row, reasons)

@@ -167,6 +167,8 @@ pub struct CheckedQuery {
     pub class_reasons: Vec<String>,
     /// Whether it reads losses, which the run must track.
     pub needs_loss: bool,
+    /// The fields that it reads from geographic databases, which the run must have.
+    pub needs_geo: Vec<String>,
     /// What is computed. Of a derived query, fields are `QUERY.ITEM`.
     pub plan: Query,
     /// How answers of several nodes are merged.

@@ -45,6 +45,8 @@ const MOST_EXPANDED: usize = 1 << 20;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Used {
     pub(crate) needs_loss: bool,
+    /// Fields that need geographic databases.
+    pub(crate) of_geo: BTreeSet<String>,
     /// Fields that need packets.
     pub(crate) of_packets: BTreeSet<String>,
     pub(crate) not_run: Vec<NotRun>,

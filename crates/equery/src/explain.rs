@@ -71,6 +71,9 @@ pub struct QueryExplanation {
     pub reaction_ns: Option<u64>,
     /// The steps as SQL.
     pub sql: Vec<SqlStep>,
+    /// Why there is no SQL, where a field is in no table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_sql: Option<String>,
     /// What this version does not run.
     pub not_run: Vec<NotRun>,
 }
@@ -86,7 +89,10 @@ pub fn explain(checked: &Checked, site: &ExplainOptions) -> Explanation {
 fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) -> QueryExplanation {
     let table = RowTable { name: &site.table, key: &site.key, base_window_ns: Some(site.base_window_ns) };
     // A derived query reads answers, not rows.
-    let sql = if query.derived_from.is_empty() { sql_steps(&query.plan, &table) } else { Vec::new() };
+    let has_sql = query.derived_from.is_empty() && query.needs_geo.is_empty();
+    let sql = if has_sql { sql_steps(&query.plan, &table) } else { Vec::new() };
+    let no_sql = (!query.needs_geo.is_empty())
+        .then(|| format!("none: the table of rows does not have {}", query.needs_geo.join(", ")));
     QueryExplanation {
         query: query.label.clone(),
         text: query.text.clone(),
@@ -100,6 +106,7 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
         exactness: exactness(query),
         reaction_ns,
         sql,
+        no_sql,
         not_run: query.not_run.clone(),
     }
 }
@@ -113,6 +120,9 @@ fn probe(query: &CheckedQuery) -> Vec<String> {
     let mut steps = Vec::new();
     if query.needs_loss {
         steps.push("track losses of TCP flows (--loss)".to_owned());
+    }
+    if !query.needs_geo.is_empty() {
+        steps.push(format!("look up {} in databases (--geo)", query.needs_geo.join(", ")));
     }
     if plan.over != Over::Window {
         steps.push("merge the rows of each flow over the query's window".to_owned());
@@ -279,6 +289,9 @@ impl fmt::Display for QueryExplanation {
             let name = name.as_ref().map(|name| format!(" → {name}")).unwrap_or_default();
             writeln!(f, "  sql      {step}{name}")?;
             sql.lines().try_for_each(|line| writeln!(f, "             {line}"))?;
+        }
+        if let Some(why) = &self.no_sql {
+            writeln!(f, "  sql      {why}")?;
         }
         Ok(())
     }

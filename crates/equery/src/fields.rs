@@ -16,6 +16,8 @@ pub(crate) struct FieldInfo {
     /// Whether window rows have it.
     pub(crate) is_in_rows: bool,
     pub(crate) needs_loss: bool,
+    /// Whether it needs geographic databases.
+    pub(crate) needs_geo: bool,
     /// Whether it needs the packets of the flow.
     pub(crate) needs_packets: bool,
     /// A number with a fraction, which nothing is grouped by.
@@ -40,6 +42,7 @@ pub(crate) fn find(name: &str) -> Option<FieldInfo> {
         aggregation: Some(Aggregation::Mean),
         is_in_rows: true,
         needs_loss: false,
+        needs_geo: false,
         needs_packets: true,
         is_fractional: true,
         from: &[],
@@ -66,6 +69,7 @@ fn of_table(field: &Field) -> FieldInfo {
         aggregation: Some(field.aggregation),
         is_in_rows: field.row != RowValue::Absent,
         needs_loss: field.part == Part::Loss,
+        needs_geo: false,
         needs_packets: false,
         is_fractional: matches!(field.value, Value::Float(_)),
         from: &[],
@@ -76,7 +80,8 @@ fn derived(field: &DerivedField) -> FieldInfo {
     let kind = match field.derived {
         Derived::Address => Kind::Address,
         Derived::Port => Kind::Port,
-        Derived::ProtocolName | Derived::Service | Derived::Conversation => Kind::Text,
+        Derived::ProtocolName | Derived::Service | Derived::Conversation | Derived::Country(_) => Kind::Text,
+        Derived::Asn(_) => Kind::Identifier,
         Derived::Duration
         | Derived::PacketRate
         | Derived::BitRate
@@ -90,6 +95,7 @@ fn derived(field: &DerivedField) -> FieldInfo {
         aggregation: None,
         is_in_rows: true,
         needs_loss: false,
+        needs_geo: field.derived.needs_geo(),
         needs_packets: false,
         is_fractional: field.type_name == "float64",
         from: field.from,

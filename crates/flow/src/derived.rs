@@ -23,6 +23,17 @@ pub enum Derived {
     Port,
     /// The 5-tuple without direction, the lesser endpoint first.
     Conversation,
+    /// The autonomous system of the source (0) or the destination (1), by geographic databases.
+    Asn(usize),
+    /// The country of the source (0) or the destination (1), by geographic databases.
+    Country(usize),
+}
+
+impl Derived {
+    /// Whether only a run with geographic databases has it.
+    pub const fn needs_geo(self) -> bool {
+        matches!(self, Self::Asn(_) | Self::Country(_))
+    }
 }
 
 /// A derived field.
@@ -143,7 +154,30 @@ pub const DERIVED: &[DerivedField] = &[
         from: &["src_addr", "dst_addr", "protocol", "src_port", "dst_port"],
         meaning: "the 5-tuple without direction, the lesser endpoint first",
     },
+    asn("src_asn", 0, "autonomous system of the source address; null where --geo knows none"),
+    asn("dst_asn", 1, "autonomous system of the destination address; null where --geo knows none"),
+    country("src_country", 0, "country of the source address (ISO 3166); null where --geo knows none"),
+    country("dst_country", 1, "country of the destination address (ISO 3166); null where --geo knows none"),
 ];
+
+/// The address of each side.
+const ADDRESSES: [&[&str]; 2] = [&["src_addr"], &["dst_addr"]];
+
+const fn asn(name: &'static str, side: usize, meaning: &'static str) -> DerivedField {
+    DerivedField {
+        name,
+        derived: Derived::Asn(side),
+        type_name: "uint32",
+        unit: "",
+        nullable: true,
+        from: ADDRESSES[side],
+        meaning,
+    }
+}
+
+const fn country(name: &'static str, side: usize, meaning: &'static str) -> DerivedField {
+    DerivedField { derived: Derived::Country(side), type_name: "text", ..asn(name, side, meaning) }
+}
 
 #[cfg(test)]
 mod tests {

@@ -88,6 +88,7 @@ impl FlowFiles {
             window_ns: Some(1),
             tracks_loss: self.track_losses(),
             statistics: self.statistics(),
+            geo: setting.geo.clone(),
             ..Site::new(self.key, setting.seed, setting.limits.clone())
         }
     }

@@ -1,6 +1,8 @@
 //! What is asked of recorded flows.
 
+use geo::Databases;
 use packet::Seed;
+use std::sync::Arc;
 use summary::Limits;
 use task::query::Query;
 
@@ -40,6 +42,8 @@ pub struct Setting {
     pub limits: Limits,
     /// The seed of the tables' hash.
     pub seed: Seed,
+    /// Where autonomous systems and countries are found.
+    pub geo: Option<Arc<Databases>>,
 }
 
 /// Why nothing is read.

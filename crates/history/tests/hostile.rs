@@ -28,7 +28,7 @@ fn flow(number: u32, bytes: u64) -> FlowRecord {
 }
 
 fn setting() -> Setting {
-    Setting { limits: Limits::new(1 << 30, usize::MAX), seed: Seed::new(1) }
+    Setting { limits: Limits::new(1 << 30, usize::MAX), seed: Seed::new(1), geo: None }
 }
 
 fn question(query: Query) -> Question {

@@ -1,4 +1,4 @@
-//! What tests of several crates stand on: captures, and a link of their own. Never part of a program.
+//! What tests of several crates stand on: captures, databases of addresses, and a link of their own. Never part of a program.
 //!
 //! ```
 //! let folder = std::env::temp_dir().join(format!("captures-{}", std::process::id()));
@@ -12,4 +12,5 @@
 //! ```
 
 pub mod captures;
+pub mod mmdb;
 pub mod veth;

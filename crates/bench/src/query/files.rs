@@ -38,7 +38,7 @@ impl Job {
     /// Opens the file and answers; returns the processor time that it takes.
     fn round(&mut self) -> f64 {
         let began = thread_time();
-        let setting = Setting { limits: Limits::new(4 << 30, usize::MAX), seed: Seed::new(1) };
+        let setting = Setting { limits: Limits::new(4 << 30, usize::MAX), seed: Seed::new(1), geo: None };
         let mut answers = Vec::new();
         let question = history::Question {
             query: Query { over: Over::Run, ..self.question.query.clone() },

@@ -199,6 +199,9 @@ impl Checker<'_, '_> {
         }
         self.check_key(field, span)?;
         self.used.needs_loss |= field.needs_loss;
+        if field.needs_geo {
+            self.used.of_geo.insert(field.name.clone());
+        }
         let is_recorded = self.options.statistics.iter().any(|known| known.eq_ignore_ascii_case(&field.name));
         if field.needs_packets && !is_recorded && self.options.reads_history {
             let message = format!("the files have no {}", field.name);

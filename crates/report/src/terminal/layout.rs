@@ -164,7 +164,9 @@ pub(super) fn columns(answer: &Answer, totals: Option<&Totals>) -> Vec<Shown> {
         Shown { at, heading: column_heading(&column.name).to_owned(), whole }
     };
     let Some(standing) = standing(&answer.query) else { return all.map(plain).collect() };
-    let key = all.filter(|(_, column)| KEY.contains(&column.name.as_str())).map(plain);
+    // The name of an address stands next to it.
+    let is_key = |name: &str| KEY.contains(&name.strip_suffix("_name").unwrap_or(name));
+    let key = all.filter(|(_, column)| is_key(&column.name)).map(plain);
     let figures = standing.figures.iter().filter_map(|figure| {
         let whole = whole(figure.column).filter(|_| figure.has_share);
         Some(Shown { at: answer.column(figure.column)?, heading: figure.heading.to_owned(), whole })

@@ -3,7 +3,7 @@
 use super::input::Input;
 use super::keyed::lesser;
 use super::member::conversation;
-use super::program::{Constant, Member, Names, Network, Node, NodeId, Program, Type};
+use super::program::{Constant, Member, Network, Node, NodeId, Program, Type};
 use crate::like::is_like;
 use crate::query::{Comparison, Operator};
 use arrow_arith::{boolean, numeric};
@@ -17,7 +17,9 @@ use arrow_ord::cmp;
 use arrow_schema::ArrowError;
 use arrow_select::nullif::nullif;
 use flow::{FIELDS, NULL, Part, RowBatch, RowValue};
+use geo::Place;
 use packet::{KeySpec, KeyV6, MaskedKey};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 /// The protocol whose flows have losses.
@@ -125,13 +127,17 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
             }
             // Between an endpoint and itself there is one direction.
             Node::Forward => each(&|key| (lesser(*key) == *key).into()),
-            Node::Name(Names::Protocol) => each(&|key| key.protocol().into()),
-            Node::Name(Names::Service) => {
+            Node::ProtocolName => each(&|key| key.protocol().into()),
+            Node::Service => {
                 let service = |key: &K| {
                     let [source, destination] = key.ports();
                     flow::service(key.protocol(), source, destination).map(|number| number as u64)
                 };
                 Values::Array(Arc::new(batch.keys.iter().map(service).collect::<UInt64Array>()))
+            }
+            Node::Asn(side) => self.places(side, |place| place.asn.map(u64::from)),
+            Node::Country(side) => {
+                self.places(side, |place| place.country.map(|letters| u16::from_be_bytes(letters).into()))
             }
             Node::Constant(constant) => Values::Constant(Scalar::new(match constant {
                 Constant::Unsigned(number) => Arc::new(UInt64Array::from(vec![number])),
@@ -224,6 +230,25 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
             });
         }
         boolean_values(joined.unwrap_or_else(|| no_booleans(rows)), false)
+    }
+
+    /// What the databases tell of the addresses of a side.
+    fn places(&self, side: usize, of: impl Fn(Place) -> Option<u64>) -> Values {
+        let is_v6 = K::WORDS == KeyV6::WORDS;
+        let Some(databases) = self.program.places() else {
+            return Values::Array(Arc::new(UInt64Array::new_null(self.batch.len())));
+        };
+        let mut lookup = databases.lookup();
+        let place = |key: &K| {
+            let bits = key.addresses()[side];
+            // In keys, IPv4's addresses are mapped ones.
+            let address = match is_v6 {
+                true => IpAddr::V6(Ipv6Addr::from_bits(bits)),
+                false => IpAddr::V4(Ipv4Addr::from_bits(bits as u32)),
+            };
+            of(lookup.place(address))
+        };
+        Values::Array(Arc::new(self.batch.keys.iter().map(place).collect::<UInt64Array>()))
     }
 
     /// A column of the batch. Flows that are not TCP have no losses.

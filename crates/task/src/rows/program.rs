@@ -10,7 +10,9 @@ use super::refusal::Refusal;
 use super::site::Site;
 use crate::query::{Comparison, Expression, Operator};
 use flow::{Aggregation, Derived, DerivedField, Field, RowValue};
+use geo::Databases;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// The number of a node in a [`Program`].
 pub(crate) type NodeId = usize;
@@ -33,7 +35,12 @@ pub(crate) enum Type {
 pub(crate) enum Names {
     Protocol,
     Service,
+    /// The two letters of a country are the bytes of its number.
+    Country,
 }
+
+/// Both letters of the countries that there can be.
+const LETTERS: std::ops::RangeInclusive<u8> = b'A'..=b'Z';
 
 impl Names {
     /// The name with this number.
@@ -44,16 +51,22 @@ impl Names {
                 let service = usize::try_from(number).ok().and_then(|number| flow::SERVICES.get(number));
                 service.map_or_else(String::new, |(_, name)| (*name).to_owned())
             }
+            Self::Country => number.to_be_bytes()[6..].iter().map(|letter| char::from(*letter)).collect(),
         }
     }
 
     /// The numbers of the names that pass a test.
     fn numbers(self, test: impl Fn(&str) -> bool) -> Vec<u64> {
-        let all = match self {
-            Self::Protocol => 0..256,
-            Self::Service => 0..flow::SERVICES.len() as u64,
+        let mut all: Vec<u64> = match self {
+            Self::Protocol => (0..256).collect(),
+            Self::Service => (0..flow::SERVICES.len() as u64).collect(),
+            Self::Country => {
+                let number = |first, second| u16::from_be_bytes([first, second]).into();
+                LETTERS.flat_map(|first| LETTERS.map(move |second| number(first, second))).collect()
+            }
         };
-        all.filter(|number| test(&self.name(*number))).collect()
+        all.retain(|number| test(&self.name(*number)));
+        all
     }
 }
 
@@ -103,7 +116,14 @@ pub(crate) enum Node {
     Duration,
     /// 1 where the source is the lesser endpoint, else 0.
     Forward,
-    Name(Names),
+    /// The protocol, as the number of its name.
+    ProtocolName,
+    /// The number of the service's name.
+    Service,
+    /// The autonomous system of the address of this side.
+    Asn(usize),
+    /// The number of the country of the address of this side.
+    Country(usize),
     Constant(Constant),
     Cast(NodeId, Type),
     /// Both operands are signed or both floating point numbers.
@@ -128,6 +148,8 @@ pub(crate) enum Node {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     nodes: Vec<(Node, Type)>,
+    /// What [`Node::Asn`] and [`Node::Country`] are found in.
+    places: Option<Arc<Databases>>,
 }
 
 const BOTH: &[usize] = &[0, 1];
@@ -141,6 +163,11 @@ impl Program {
     /// The type of a node's values.
     pub(crate) fn type_of(&self, id: NodeId) -> Type {
         self.nodes[id].1
+    }
+
+    /// The databases of autonomous systems and countries, where a node needs them.
+    pub(crate) fn places(&self) -> Option<&Databases> {
+        self.places.as_deref()
     }
 
     /// Number of nodes.
@@ -209,6 +236,10 @@ impl Program {
             Some(Aggregation::Key) => site.needs(from),
             _ => site.column(from).map(|_| ()),
         })?;
+        if derived.derived.needs_geo() {
+            let places = site.geo.as_ref().ok_or_else(|| Refusal::NeedsGeo { field: name.clone() })?;
+            self.places = Some(Arc::clone(places));
+        }
         let packets = RowValue::Packets;
         Ok(match derived.derived {
             Derived::Duration => self.add(Node::Duration, Type::Unsigned),
@@ -227,8 +258,10 @@ impl Program {
                 self.arithmetic(bytes, Operator::Divide, packets)
             }
             Derived::Forward => self.add(Node::Forward, Type::Unsigned),
-            Derived::ProtocolName => self.add(Node::Name(Names::Protocol), Type::Name(Names::Protocol)),
-            Derived::Service => self.add(Node::Name(Names::Service), Type::Name(Names::Service)),
+            Derived::ProtocolName => self.add(Node::ProtocolName, Type::Name(Names::Protocol)),
+            Derived::Service => self.add(Node::Service, Type::Name(Names::Service)),
+            Derived::Asn(side) => self.add(Node::Asn(side), Type::Unsigned),
+            Derived::Country(side) => self.add(Node::Country(side), Type::Name(Names::Country)),
             Derived::Address | Derived::Port | Derived::Conversation => {
                 return Err(Refusal::WrongType { field: field.to_owned() });
             }

@@ -25,6 +25,11 @@ pub enum Refusal {
         /// The field.
         field: String,
     },
+    /// The site has no databases of autonomous systems and countries.
+    NeedsGeo {
+        /// The field.
+        field: String,
+    },
     /// The field cannot be used like this: compared with a value of another type, ordered, or added up.
     WrongType {
         /// The field.
@@ -75,6 +80,7 @@ impl fmt::Display for Refusal {
                 write!(f, "the flow key does not have {field}, or not so long a prefix of it")
             }
             Self::NeedsLoss { field } => write!(f, "{field} needs TCP losses to be tracked"),
+            Self::NeedsGeo { field } => write!(f, "{field} needs a geographic database: give --geo FILE"),
             Self::WrongType { field } => {
                 write!(f, "{field} cannot be used like this: its type is another one")
             }

@@ -2,7 +2,9 @@
 
 use super::refusal::Refusal;
 use flow::{Field, Part, RowValue};
+use geo::Databases;
 use packet::{KeySpec, Seed};
+use std::sync::Arc;
 use summary::Limits;
 
 /// What a query may refer to, and the memory that it may take.
@@ -18,6 +20,8 @@ pub struct Site {
     pub tracks_loss: bool,
     /// Statistics of packets that rows have, by name, in the order of [`RowValue::Statistic`]: those of flow records in files.
     pub statistics: Vec<String>,
+    /// Where the autonomous systems and countries of addresses are found, if the run has databases of them.
+    pub geo: Option<Arc<Databases>>,
     /// Seed of the group tables' hash.
     pub seed: Seed,
     /// Memory of all group tables.
@@ -25,7 +29,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// A site without a name, whose windows are counted in packets, and which does not track losses.
+    /// A site without a name, whose windows are counted in packets, which does not track losses and has no
+    /// databases of addresses.
     pub fn new(key: KeySpec, seed: Seed, limits: Limits) -> Self {
         Self {
             key,
@@ -33,6 +38,7 @@ impl Site {
             window_ns: None,
             tracks_loss: false,
             statistics: Vec::new(),
+            geo: None,
             seed,
             limits,
         }

@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod long_windows;
+mod places;
 
 use super::*;
 use crate::Generation;

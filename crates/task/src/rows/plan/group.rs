@@ -329,7 +329,13 @@ fn column_of(field: &GroupField, key: &KeySpec) -> Column {
         "port" => "src_port",
         other => other,
     };
-    let Some(of) = Field::named(known) else { return Column::new(name, ColumnKind::Text, "") };
+    let Some(of) = Field::named(known) else {
+        let number = DerivedField::named(known).filter(|derived| derived.type_name != "text");
+        return match number {
+            Some(derived) => Column::new(name, ColumnKind::Unsigned, derived.unit),
+            None => Column::new(name, ColumnKind::Text, ""),
+        };
+    };
     let mut column = Column::of_field(of);
     if column.kind == ColumnKind::Address && prefix_lengths(field, known, key).is_some() {
         column.kind = ColumnKind::Prefix;

@@ -59,7 +59,10 @@ fn reads_keys(node: NodeId, program: &Program) -> bool {
         Node::Column(_) | Node::Duration => false,
         Node::Member(_)
         | Node::Forward
-        | Node::Name(_)
+        | Node::ProtocolName
+        | Node::Service
+        | Node::Asn(_)
+        | Node::Country(_)
         | Node::Constant(_)
         | Node::InNetworks(..)
         | Node::SameAddress

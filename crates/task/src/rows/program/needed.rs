@@ -4,7 +4,7 @@ use super::super::aggregate::{Kind, ValueOf};
 use super::super::evaluate::is_loss;
 use super::super::grouping::PlannedGrouping;
 use super::super::plan::Plan;
-use super::{Member, Names, Node, Program};
+use super::{Member, Node, Program};
 use packet::KeySpec;
 use std::collections::BTreeSet;
 
@@ -53,14 +53,13 @@ impl Needed {
     pub(crate) fn add_program(&mut self, program: &Program) {
         for node in program.nodes() {
             match node {
-                Node::Member(Member::Protocol) | Node::Name(Names::Protocol) => self.add(&["protocol"]),
+                Node::Member(Member::Protocol) | Node::ProtocolName => self.add(&["protocol"]),
                 Node::Member(Member::SourcePort) => self.add(&["src_port"]),
                 Node::Member(Member::DestinationPort) => self.add(&["dst_port"]),
-                Node::Name(Names::Service) => self.add(&["protocol", "src_port", "dst_port"]),
+                Node::Service => self.add(&["protocol", "src_port", "dst_port"]),
                 Node::Forward | Node::Conversation(_) => self.add_conversation(),
-                Node::InNetworks(sides, _) => {
-                    self.0.extend(sides.iter().filter_map(|side| ["src_addr", "dst_addr"].get(*side)));
-                }
+                Node::InNetworks(sides, _) => sides.iter().for_each(|side| self.add_address(*side)),
+                Node::Asn(side) | Node::Country(side) => self.add_address(*side),
                 Node::SameAddress => self.add(&["src_addr", "dst_addr"]),
                 // Flows that are not TCP have none.
                 Node::Column(column) if is_loss(*column) => self.add(&["protocol"]),
@@ -81,6 +80,11 @@ impl Needed {
 
     fn add(&mut self, members: &[&'static str]) {
         self.0.extend(members);
+    }
+
+    /// The address of a side: source, destination.
+    fn add_address(&mut self, side: usize) {
+        self.0.extend(["src_addr", "dst_addr"].get(side));
     }
 
     fn add_conversation(&mut self) {
