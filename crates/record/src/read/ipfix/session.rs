@@ -3,7 +3,7 @@
 use super::template::{Element, Octets, Template, Told};
 use crate::ipfix::{OPTIONS_TEMPLATE_SET, SET_HEADER, TEMPLATE_SET, element};
 use flow::InformationElement;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -30,6 +30,7 @@ pub(crate) struct Session {
     fields: usize,
     /// The elements of all templates of flows so far, in the order in which they came.
     elements: Vec<Element>,
+    seen: HashSet<Element>,
     /// Names of elements that describe themselves (RFC 5610).
     names: HashMap<Element, String>,
     changes: u32,
@@ -175,11 +176,9 @@ impl Session {
                         continue;
                     }
                     self.fields += 1 + template.len();
-                    if !is_options && self.elements.len() < MOST_ELEMENTS {
-                        for element in template.elements() {
-                            if !self.elements.contains(&element) {
-                                self.elements.push(element);
-                            }
+                    for element in template.elements().filter(|_| !is_options) {
+                        if self.elements.len() < MOST_ELEMENTS && self.seen.insert(element) {
+                            self.elements.push(element);
                         }
                     }
                     let before = templates.insert(id, Arc::new(template));
