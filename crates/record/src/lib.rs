@@ -1,4 +1,4 @@
-//! Outputs for flow records: writers, exporters, and anonymisation of addresses.
+//! Outputs for flow records: writers, exporters, and anonymisation of addresses; and their files read back ([`read`]).
 //!
 //! The crate does not know tables, ports or how packets are measured.
 //!

@@ -102,7 +102,7 @@ fn usual_names_other_widths_and_other_types() {
         required int32 dport; required fixed_len_byte_array(16) srcip; required binary dstip;
         optional int32 packets (integer(32,false)); required int64 router; required int64 sport (integer(64,false));
         optional int64 stime (timestamp_millis); optional float gap_mean; repeated int32 ttl; required double tos;
-        required binary smac (string)";
+        required binary smac (string); required fixed_len_byte_array(5) node_id";
     let v4 = |last: u8| Some([[0; 10].as_slice(), &[0xff; 2], &[10, 0, 0, last]].concat());
     let v6 = |last: u8| Some([[0x20; 15].as_slice(), &[last]].concat());
     let values = [
@@ -120,12 +120,13 @@ fn usual_names_other_widths_and_other_types() {
         Values::Lists(2),
         Values::F64(vec![Some(1.0), Some(2.0)]),
         texts(&["02-00-00-00-00-01", "00:00:00:00:00:00"]),
+        Values::Fixed(vec![Some(b"north".to_vec()), Some(b"south".to_vec())]),
     ];
     let mut file = file(schema, &[&values]);
     let contents = file.contents();
     assert_eq!((contents.key, contents.rows), (KeySpec::FIVE_TUPLE, Some(2)));
     let unread: Vec<_> = contents.unread.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(unread, ["router", "ttl", "tos"]);
+    assert_eq!(unread, ["router", "ttl", "tos", "node_id"]);
     assert_eq!(contents.parts[0].times, Some([START, START + 1000]));
     let ports = contents.parts[0].ranges.iter().find(|(name, _)| *name == "dst_port");
     assert_eq!(ports, Some(&("dst_port", Range::Numbers(53, 80))));

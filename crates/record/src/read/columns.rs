@@ -41,6 +41,7 @@ pub(crate) enum Place {
     HasReverse,
     Node,
     /// The values are read, and not kept.
+    #[cfg(feature = "parquet")]
     Nowhere,
 }
 
@@ -81,7 +82,7 @@ impl Columns {
             Place::Value(at) => self.values.get_mut(*at),
             Place::Reverse(at) => self.reverse.get_mut(*at),
             Place::HasReverse => Some(&mut self.has_reverse),
-            Place::Source | Place::Destination | Place::Node | Place::Nowhere => None,
+            _ => None,
         }
     }
 

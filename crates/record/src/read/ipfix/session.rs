@@ -3,7 +3,7 @@
 use super::template::{Element, Octets, Template, Told};
 use crate::ipfix::{OPTIONS_TEMPLATE_SET, SET_HEADER, TEMPLATE_SET, element};
 use flow::InformationElement;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ pub(crate) const VERSION: u16 = 10;
 const MOST_FIELDS: usize = 1 << 18;
 /// The elements that are remembered.
 const MOST_ELEMENTS: usize = 1024;
-/// The most observation domains, and the most elements that describe themselves.
+/// The most observation domains.
 const MOST_DOMAINS: usize = 4096;
-/// How often names of elements may change: all that was made of them is made anew.
-const MOST_CHANGES: u32 = 64;
+/// How many names elements may tell of themselves: after each all that was made of names is made anew.
+const MOST_CHANGES: u32 = 512;
 /// The most octets of a name.
 const LONGEST_NAME: usize = 255;
 /// systemInitTimeMilliseconds.
@@ -30,6 +30,7 @@ pub(crate) struct Session {
     fields: usize,
     /// The elements of all templates of flows so far, in the order in which they came.
     elements: Vec<Element>,
+    seen: HashSet<Element>,
     /// Names of elements that describe themselves (RFC 5610).
     names: HashMap<Element, String>,
     changes: u32,
@@ -74,6 +75,14 @@ impl Record<'_> {
         let at = self.template.elements().position(|of| of == element)?;
         let octets = self.field(at);
         Some(String::from_utf8_lossy(&octets[..octets.len().min(LONGEST_NAME)]).into_owned())
+    }
+
+    /// The element that a record of options describes, and its name (RFC 5610).
+    fn described(&self) -> Option<(Element, String)> {
+        let enterprise = u32::try_from(self.number(of(element::ENTERPRISE))?).ok()?;
+        let number = u16::try_from(self.number(of(element::ELEMENT_ID))?).ok()?;
+        let element = Element { enterprise, number: number & 0x7fff };
+        Some((element, self.text(of(element::ELEMENT_NAME))?))
     }
 }
 
@@ -175,11 +184,9 @@ impl Session {
                         continue;
                     }
                     self.fields += 1 + template.len();
-                    if !is_options && self.elements.len() < MOST_ELEMENTS {
-                        for element in template.elements() {
-                            if !self.elements.contains(&element) {
-                                self.elements.push(element);
-                            }
+                    for element in template.elements().filter(|_| !is_options) {
+                        if self.elements.len() < MOST_ELEMENTS && self.seen.insert(element) {
+                            self.elements.push(element);
                         }
                     }
                     let before = templates.insert(id, Arc::new(template));
@@ -256,20 +263,10 @@ impl Session {
 
     fn rename(&mut self, element: Element, name: String) {
         let is_known = self.names.get(&element).is_some_and(|known| *known == name);
-        if !is_known && self.changes < MOST_CHANGES && self.names.len() < MOST_DOMAINS {
+        if !is_known && self.changes < MOST_CHANGES {
             // A name that is new does not change what is known, but plans may have been made without it.
             self.changes += 1;
             self.names.insert(element, name);
         }
-    }
-}
-
-impl Record<'_> {
-    /// The element that a record of options describes, and its name (RFC 5610).
-    fn described(&self) -> Option<(Element, String)> {
-        let enterprise = u32::try_from(self.number(of(element::ENTERPRISE))?).ok()?;
-        let number = u16::try_from(self.number(of(element::ELEMENT_ID))?).ok()?;
-        let element = Element { enterprise, number: number & 0x7fff };
-        Some((element, self.text(of(element::ELEMENT_NAME))?))
     }
 }

@@ -134,7 +134,10 @@ fn encoding(name: &Name, column: &ColumnDescriptor) -> Result<Encoding, String> 
             flow::Value::Address(_) => {
                 fits(integer.filter(|of| matches!(of, Encoding::Integer | Encoding::Unsigned)))
             }
-            flow::Value::Mac(_) | flow::Value::Node => fits(is_bytes.then_some(Encoding::Text)),
+            flow::Value::Mac(_) => fits(is_bytes.then_some(Encoding::Text)),
+            flow::Value::Node => {
+                fits((column.physical_type() == Physical::BYTE_ARRAY).then_some(Encoding::Text))
+            }
             flow::Value::Time(_) => fits(integer.map(as_time)),
             _ if field.name == "protocol" && is_bytes => Ok(Encoding::Text),
             _ => fits(integer.filter(|of| matches!(of, Encoding::Integer | Encoding::Unsigned))),
