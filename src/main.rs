@@ -31,6 +31,7 @@ mod report_file;
 mod run;
 mod screen;
 mod signals;
+mod sketches;
 mod sources;
 mod standard_output;
 mod tasks;
