@@ -235,7 +235,10 @@ impl Session<'_> {
             && outline.history.is_none()
             && links.trigger.is_none();
         let sketch = match sketch::is_asked(text) && is_of_traffic {
-            true => Some(sketch(text, &outline.plan, &self.variables, self.options, diagnostics)?),
+            true => {
+                let asked = (&outline.plan, &outline.used.of_packets);
+                Some(sketch(text, asked, &self.variables, self.options, diagnostics)?)
+            }
             false => None,
         };
         let flows = self.options.flows.unwrap_or(memory::USUAL_FLOWS);

@@ -9,6 +9,7 @@ use crate::parser::shortened;
 use crate::variables::{Meaning, Variables};
 use packet::{KeySpec, Seed};
 use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use task::query::Query;
 use task::sketched::{Counting, NotSketched, Part, task_of};
@@ -57,16 +58,21 @@ fn named(name: &str) -> Option<Structure> {
     all.find(|structure| written(*structure).eq_ignore_ascii_case(name))
 }
 
-/// What counts a query that asks for it. `None` where an error was reported.
+/// What counts a query that asks for it. `of_packets`: the statistics of packets that it reads. `None` where an error was reported.
 pub(crate) fn sketch(
     text: &QueryText,
-    plan: &Query,
+    (plan, of_packets): (&Query, &BTreeSet<String>),
     variables: &Variables,
     options: &Options,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Sketch> {
     let counting = counting(text, variables, diagnostics)?;
     has_windows_of_the_run(text, options, diagnostics)?;
+    if let Some(statistic) = of_packets.first() {
+        let reason = format!("no structure counts '{statistic}', a statistic of each flow's packets");
+        refuse(text, &NotSketched { part: Part::Counting, reason }, diagnostics);
+        return None;
+    }
     let key = options.key.as_ref().and_then(|key| KeySpec::parse(&key.join(",")).ok());
     let key = key.unwrap_or(KeySpec::FIVE_TUPLE);
     let task = match task_of(plan, &counting, &key) {
