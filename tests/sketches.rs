@@ -30,9 +30,9 @@ fn the_truth_lies_within_the_bounds() {
         command.args([
             "-q",
             "bytes: select dst_addr, sum(total_byte) groupby dst_addr limit 20 using space_saving(memory=24KiB);
-             truth: select dst_addr, sum(total_byte) groupby dst_addr;
+             truth: select dst_addr, sum(total_byte) groupby dst_addr limit 100K;
              fan: select src_addr, count(distinct dst_addr) as n groupby src_addr limit 20 using contact_sample(memory=256KiB, packets=40K);
-             peers: select src_addr, count(distinct dst_addr) as n groupby src_addr;
+             peers: select src_addr, count(distinct dst_addr) as n groupby src_addr limit 100K;
              bits: select entropy(dst_addr, total_byte) as bits using exact(memory=8MiB);
              entropy: select entropy(dst_addr, total_byte) as bits;",
         ]);
@@ -102,7 +102,7 @@ fn a_promised_error_is_kept() {
     command.arg("run").arg(&generated.path).args(["--json", "--every", "40Kp", "--seed", "3"]).args([
         "-q",
         "few: select src_addr, sum(total_count) as n groupby src_addr having n >= 400 error 5%;
-         truth: select src_addr, sum(total_count) as n groupby src_addr;",
+         truth: select src_addr, sum(total_count) as n groupby src_addr limit 100K;",
     ]);
     let ended = run(&mut command).expect(0);
     let answers: Vec<Value> =
