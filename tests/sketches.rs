@@ -29,7 +29,7 @@ fn the_truth_lies_within_the_bounds() {
         command.arg("run").arg(&generated.path).args(["--json", "--every", "4s", "--seed", "3"]).args(design);
         command.args([
             "-q",
-            "bytes: select dst_addr, sum(total_byte) groupby dst_addr limit 20 using space_saving(memory=24KiB);
+            "bytes: select dst_addr, sum(total_byte) groupby dst_addr limit 60 using space_saving(memory=8KiB);
              truth: select dst_addr, sum(total_byte) groupby dst_addr limit 100K;
              fan: select src_addr, count(distinct dst_addr) as n groupby src_addr limit 20 using contact_sample(memory=256KiB, packets=40K);
              peers: select src_addr, count(distinct dst_addr) as n groupby src_addr limit 100K;
@@ -61,7 +61,7 @@ fn the_truth_lies_within_the_bounds() {
             assert_eq!(names, ["dst_addr", "sum(total_byte)"]);
             let truth = exact(truth, "dst_addr", "sum(total_byte)");
             assert_eq!(number(&bytes["task"]["total"]), truth.values().sum::<u64>(), "{what}");
-            assert_eq!((rows(bytes).len(), &bytes["bounds"]), (20, &"certain".into()), "{what}");
+            assert_eq!((rows(bytes).len(), &bytes["bounds"]), (60, &"certain".into()), "{what}");
             for row in rows(bytes) {
                 let (group, figure) =
                     (row["dst_addr"].as_str().expect("an address"), &row["sum(total_byte)"]);
