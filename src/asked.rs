@@ -6,6 +6,7 @@ use crate::exit::{Failure, say};
 use crate::machine;
 use crate::origin::Origins;
 use crate::query_text::{self, NamedText};
+use crate::sketches::Sketches;
 use engine::Every;
 use equery::{Checked, Options, Standing};
 use report::terminal::is_own_query;
@@ -21,6 +22,8 @@ pub(crate) struct Asked {
     pub(crate) windows: Vec<Query>,
     /// Those that say nothing of time.
     pub(crate) timeless: Vec<Query>,
+    /// Those that count packets, each as a task.
+    pub(crate) sketches: Sketches,
     /// Some read losses.
     pub(crate) needs_loss: bool,
     /// The length of the run's windows that they need, where the user does not set it.
@@ -47,6 +50,7 @@ impl Asked {
             set: options.set.clone(),
             known_nodes: Some(vec![node.to_owned()]),
             base_window_ns: window_ns.filter(|_| is_set),
+            window_packets: query_text::window_packets(&options.every),
             key: Some(options.key.parts()),
             memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
             ..Options::default()
@@ -69,7 +73,10 @@ impl Asked {
     }
 
     fn take(&mut self, checked: &Checked, node: &str, enrich: &EnrichOptions) -> Result<(), Failure> {
-        let known = |name: &str| self.windows.iter().chain(&self.timeless).any(|query| query.name == name);
+        let known = |name: &str| {
+            let of_rows = self.windows.iter().chain(&self.timeless);
+            of_rows.map(|query| query.name.as_str()).chain(self.sketches.names()).any(|known| known == name)
+        };
         let mut refused = Vec::new();
         for query in &checked.queries {
             refused.extend(enrich.check(query).err());
@@ -93,6 +100,10 @@ impl Asked {
                 continue;
             }
             self.needs_loss |= query.needs_loss;
+            if let Some(sketch) = &query.sketch {
+                self.sketches.add(&query.plan, &sketch.task);
+                continue;
+            }
             match query.plan.over {
                 Over::Windows { .. } => self.windows.push(query.plan.clone()),
                 Over::Window | Over::Run => self.timeless.push(query.plan.clone()),
@@ -107,6 +118,10 @@ impl Asked {
             let per_ns = u64::try_from(per.as_nanos()).unwrap_or(u64::MAX);
             let over = Over::Windows { every_ns: per_ns, over_ns: per_ns };
             self.windows.extend(self.timeless.drain(..).map(|query| Query { over, ..query }));
+            self.sketches.answer_each(per_ns);
+        }
+        if let Some(length) = self.sketches.window(options.every, every_is_set)? {
+            return self.divide(length);
         }
         let Every::Time(usual) = options.every else { return Ok(()) };
         let lengths = self.windows.iter().filter_map(|query| match query.over {
@@ -128,7 +143,22 @@ impl Asked {
         Ok(())
     }
 
-    /// All of them, where answers of windows and of the run are shown.
+    /// Gives the run's windows the length that sketches need, which the windows of all others must be multiples of.
+    fn divide(&mut self, length: u64) -> Result<(), Failure> {
+        let other = self.windows.iter().find(
+            |query| matches!(query.over, Over::Windows { every_ns, .. } if !every_ns.is_multiple_of(length)),
+        );
+        if let Some(other) = other {
+            return Err(Failure::usage(format!(
+                "{}: its windows are no multiple of those of the queries with 'using' or 'error', which are the run's windows",
+                other.name
+            )));
+        }
+        self.every = Some(Every::Time(length));
+        Ok(())
+    }
+
+    /// All of those that rows answer, where answers of windows and of the run are shown.
     pub(crate) fn queries(&self, of_windows: bool, of_run: bool) -> Vec<Query> {
         let timeless = || self.timeless.iter().cloned();
         let of_window = timeless().filter(|_| of_windows);

@@ -34,6 +34,7 @@ mod resolver;
 mod run;
 mod screen;
 mod signals;
+mod sketches;
 mod sources;
 mod standard_output;
 mod tasks;

@@ -72,6 +72,7 @@ impl QueryTextOptions {
         equery::Options {
             set: self.set.clone(),
             base_window_ns: self.window_ns(),
+            window_packets: self.every.as_ref().and_then(window_packets),
             key: self.key.as_ref().map(KeySpec::parts),
             memory_bytes: Some(self.memory.unwrap_or_else(machine::half_of_memory)),
             ..equery::Options::default()
@@ -84,6 +85,14 @@ impl QueryTextOptions {
             Some(Every::Time(ns)) => Some(ns),
             Some(Every::Packets(_)) | None => None,
         }
+    }
+}
+
+/// Packets of the run's windows, where these are counted in packets.
+pub(crate) fn window_packets(every: &Every) -> Option<u64> {
+    match every {
+        Every::Packets(packets) => Some(*packets),
+        Every::Time(_) => None,
     }
 }
 

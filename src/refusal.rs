@@ -109,7 +109,7 @@ fn words(refusal: &Refusal) -> String {
         Refusal::FallsSilent { merging } => {
             let what = match merging {
                 Some((split, state)) => format!("--split {split} --state {state}"),
-                None => "--task".to_owned(),
+                None => "--task and queries with 'using' or 'error'".to_owned(),
             };
             format!(
                 "{what}: receivers wait for one another at each window's end, but a replay by a port that has ended stays silent: \
@@ -117,6 +117,7 @@ fn words(refusal: &Refusal) -> String {
             )
         }
         Refusal::Task { reason } => format!("--task {reason}"),
+        Refusal::Query { reason } => reason.clone(),
         Refusal::TooLittleMemory { allowed, least } => {
             format!("--memory {allowed}: the least is {} MiB", least >> 20)
         }
@@ -129,8 +130,8 @@ fn words(refusal: &Refusal) -> String {
             mib(*bytes)
         ),
         Refusal::TasksTooLarge { bytes, workers } => format!(
-            "--task: the structures take {} MiB for {workers} worker(s), two windows each, and tables need half of --memory: \
-             raise it to {} MiB, or give tasks less (memory=)",
+            "the structures of tasks and queries take {} MiB for {workers} worker(s), two windows each, and tables need half of --memory: \
+             raise it to {} MiB, or give them less (memory=)",
             mib(*bytes),
             2 * mib(*bytes)
         ),
@@ -192,8 +193,9 @@ mod tests {
                 &["--biflow", "--loss", "--design async"],
             ),
             (Refusal::FallsSilent { merging: Some((split, state)) }, &["--split position --state separate:"]),
-            (Refusal::FallsSilent { merging: None }, &["--task:", "--design async"]),
+            (Refusal::FallsSilent { merging: None }, &["--task and queries", "--design async"]),
             (Refusal::Task { reason: "entropy: no".to_owned() }, &["--task entropy: no"]),
+            (Refusal::Query { reason: "q1: no".to_owned() }, &["q1: no"]),
             (Refusal::TooLittleMemory { allowed: 7, least: 48 << 20 }, &["--memory 7:", "48 MiB"]),
             (Refusal::RingsTooLarge { bytes: (1 << 20) + 1 }, &["2 MiB", "--ring", "--memory"]),
             (
@@ -202,7 +204,7 @@ mod tests {
             ),
             (
                 Refusal::TasksTooLarge { bytes: 1 << 20, workers },
-                &["--task:", "1 MiB for 3", "raise it to 2 MiB"],
+                &["the structures of tasks", "1 MiB for 3", "raise it to 2 MiB"],
             ),
         ] {
             let line = words(&refusal);

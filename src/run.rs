@@ -63,7 +63,8 @@ pub(crate) fn run(options: &RunOptions, origins: &Origins) -> Result<ExitCode, F
     let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
     // Before a source is opened: a mistake in it must not start a port.
     let plan = parallel::plan(options, &config)?;
-    let specs = tasks::specs(&options.task)?;
+    let mut specs = tasks::specs(&options.task)?;
+    specs.extend(asked.sketches.tasks());
     refusal::admit(&config, &plan, &specs, &parallel::site(options))?;
     needs::check(options)?;
     let (geo, resolver) = (options.enrich.databases()?, options.enrich.resolver());

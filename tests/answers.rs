@@ -442,3 +442,35 @@ fn receivers_that_begin_and_end_apart_cut_no_other_window() {
         assert!(several == one, "{options:?} gives other lines");
     }
 }
+
+#[test]
+fn answers_of_sketches_have_the_schema_also_where_there_is_nothing_to_count() {
+    let scratch = Scratch::new();
+    let arp = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 1, 8, 6], &[0; 46]].concat();
+    let mut frames = capture::udp_frames(3, START);
+    frames.push(Frame { time_ns: START + 2 * SECOND, data: arp });
+    frames.extend(capture::udp_frames(2, START + 5 * SECOND));
+    let path = scratch.file("t.pcap", capture::pcap(ETHERNET, &frames));
+    let queries =
+        "most: select dst_addr, sum(total_byte) as b groupby dst_addr using space_saving(memory=64KiB);
+                   bits: select entropy(dst_port) as bits using exact(memory=4MiB)";
+    let ended = run(edison().args(["run", text(&path), "--json", "--every", "1s", "-q", queries])).expect(0);
+    let mut of_bits = Vec::new();
+    for line in ended.stdout.lines() {
+        has_schema(&VALIDATORS[0], line);
+        let answer: Answer = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(serde_json::to_string(&answer).expect("JSON"), line);
+        assert_eq!(answer.class, report::Class::Sketch, "{line}");
+        if answer.query == "bits" {
+            of_bits.push((
+                answer.empty,
+                answer.rows.len(),
+                answer.value(0, "bits") == Some(&report::Value::Null),
+            ));
+        }
+    }
+    // Packets, nothing, frames without packets, nothing, packets.
+    let expected =
+        [(None, 1, false), (Some(1), 0, false), (None, 1, true), (Some(2), 0, false), (None, 1, false)];
+    assert_eq!(of_bits, expected, "{}", ended.stdout);
+}

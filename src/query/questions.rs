@@ -54,6 +54,13 @@ pub(super) fn of(
         .map(|not_run| format!("{} cannot be answered: {}", not_run.clause, not_run.reason))
         .collect();
     refused.extend(queries.iter().filter_map(|query| options.enrich.check(query).err()));
+    let of_packets = queries.iter().filter(|query| query.sketch.is_some());
+    refused.extend(of_packets.map(|query| {
+        format!(
+            "{}: 'using' and 'error' count packets; rows of files answer exactly without them",
+            query.label
+        )
+    }));
     if !files.track_losses() {
         let lacking = queries.iter().filter(|query| query.needs_loss);
         refused.extend(lacking.map(|query| {

@@ -170,10 +170,11 @@ pub fn tasks(
         seed: config.seed,
     };
     // One by one, so that each says what it lacks.
-    let refusal = |spec| Tasks::plan_with_rows(std::slice::from_ref(spec), &setting).err();
-    Tasks::plan_with_rows(specs, &setting)
-        .map(Some)
-        .map_err(|_| specs.iter().filter_map(refusal).map(|reason| Refusal::Task { reason }).collect())
+    let refusal = |spec: &TaskSpec| {
+        let reason = Tasks::plan_with_rows(std::slice::from_ref(spec), &setting).err()?;
+        Some(if spec.is_of_query() { Refusal::Query { reason } } else { Refusal::Task { reason } })
+    };
+    Tasks::plan_with_rows(specs, &setting).map(Some).map_err(|_| specs.iter().filter_map(refusal).collect())
 }
 
 /// What takes memory in addition to the tables of single cores. Each part may have half of the total.

@@ -95,6 +95,11 @@ pub enum Refusal {
         /// The task and why, in one line.
         reason: String,
     },
+    /// A query that is to be counted in packets cannot be in this run.
+    Query {
+        /// The query and why, in one line.
+        reason: String,
+    },
     /// Less memory than any run needs.
     TooLittleMemory {
         /// Bytes that the run may have.
@@ -271,6 +276,7 @@ impl fmt::Display for Refusal {
                 )
             }
             Self::Task { reason } => write!(f, "task {reason}"),
+            Self::Query { reason } => f.write_str(reason),
             Self::TooLittleMemory { allowed, least } => {
                 write!(f, "{allowed} bytes of memory: the least is {} MiB", least >> 20)
             }

@@ -9,6 +9,7 @@ use crate::kind::Kind;
 use crate::memory;
 use crate::options::Options;
 use crate::parents::{Parent, Parents};
+use crate::sketch::{self, sketch};
 use crate::source::Source;
 use crate::variables::{Variables, constants};
 use crate::{lexer, parser};
@@ -233,19 +234,35 @@ impl Session<'_> {
         label: &str,
         diagnostics: &mut Diagnostics<'_>,
     ) -> Option<CheckedQuery> {
+        let is_of_traffic = sources(text).is_empty()
+            && outline.bindings.is_empty()
+            && outline.history.is_none()
+            && links.trigger.is_none();
+        let sketch = match sketch::is_asked(text) && is_of_traffic {
+            true => {
+                let asked = (&outline.plan, &outline.used.of_packets);
+                Some(sketch(text, asked, &self.variables, self.options, diagnostics)?)
+            }
+            false => None,
+        };
         let flows = self.options.flows.unwrap_or(memory::USUAL_FLOWS);
-        let memory_bytes = memory::estimate(&outline.plan, flows);
+        let of_rows = || memory::estimate(&outline.plan, flows);
+        let memory_bytes = sketch.as_ref().map_or_else(of_rows, |sketch| sketch.memory_bytes);
         if let Some(most) = self.options.memory_bytes.filter(|most| memory_bytes > *most) {
             let span = text.limit.as_ref().map_or_else(|| text.span.0.clone(), |limit| limit.span.clone());
             let size = |bytes: u64| notation::scaled(bytes as f64, "B");
             let message =
                 format!("the query may take {}, but --memory allows {}", size(memory_bytes), size(most));
-            let help = "lower limit or the number in top, group by fewer values, or allow more memory";
+            let help = match &sketch {
+                Some(_) => "give the structure less memory, or allow more error or more memory",
+                None => "lower limit or the number in top, group by fewer values, or allow more memory",
+            };
             diagnostics.error_with_help("memory", &span, message, help);
             return None;
         }
         // What the executor refuses of it, anywhere: not on the day that it runs.
-        if outline.used.not_run.is_empty() && sources(text).is_empty() && outline.bindings.is_empty() {
+        let is_of_rows = sketch.is_none() && sources(text).is_empty() && outline.bindings.is_empty();
+        if is_of_rows && outline.used.not_run.is_empty() {
             let refusals = refusals(&outline.plan, self.options);
             for refusal in &refusals {
                 diagnostics.error("refused", &text.span.0, refusal.clone());
@@ -257,7 +274,7 @@ impl Session<'_> {
         let (class, class_reasons) = class(text, &outline.used);
         let mut not_run = outline.used.not_run;
         not_run.extend(links.not_run);
-        not_run.extend(other_not_run(text));
+        not_run.extend(other_not_run(text, is_of_traffic));
         not_run.sort_by_key(|found| found.span.start);
         let columns =
             outline.columns.list.into_iter().map(|(name, typed)| Column { name, kind: typed.kind }).collect();
@@ -278,6 +295,7 @@ impl Session<'_> {
             trigger: links.trigger,
             bindings: links.bindings,
             memory_bytes,
+            sketch,
             not_run,
         })
     }
@@ -286,7 +304,7 @@ impl Session<'_> {
 /// How a query is executed, and why.
 fn class(text: &QueryText, used: &Used) -> (Class, Vec<String>) {
     let mut reasons = Vec::new();
-    if let Some(using) = &text.using {
+    if let Some(using) = text.using.as_ref().filter(|_| sketch::is_asked(text)) {
         reasons
             .push(format!("'using {}' chooses a structure that counts packets", using.value.structure.value));
     }
@@ -310,21 +328,30 @@ fn class(text: &QueryText, used: &Used) -> (Class, Vec<String>) {
         let fields = used.of_geo.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         reasons.push(format!("the run needs --geo FILE for {fields}"));
     }
-    reasons.push("every field is in the rows of windows".to_owned());
+    reasons.push(match text.using {
+        Some(_) => "'using exact' is what rows are".to_owned(),
+        None => "every field is in the rows of windows".to_owned(),
+    });
     (Class::Row, reasons)
 }
 
 /// Clauses that this version does not run, whatever else the query has.
-fn other_not_run(text: &QueryText) -> Vec<NotRun> {
+fn other_not_run(text: &QueryText, is_of_traffic: bool) -> Vec<NotRun> {
     fn found<T>(clause: &str, reason: &str, at: &Option<Spanned<T>>) -> Option<NotRun> {
         let span = at.as_ref()?.span.clone();
         Some(NotRun { clause: clause.to_owned(), reason: reason.to_owned(), span })
     }
+    let other_sources =
+        "packets are counted for queries that nothing triggers and that read the traffic itself";
+    let (using, error) = match is_of_traffic {
+        true => (&None, &None),
+        false => (&text.using, &text.error),
+    };
     let events = "queries that others trigger are not run yet";
     let all = [
         found("across nodes", "answers of several nodes are not merged yet", &text.across),
-        found("using", "queries are answered from rows only", &text.using),
-        found("error", "queries are answered from rows only", &text.error),
+        found("using", other_sources, using),
+        found("error", other_sources, error),
         found("in same window", events, &text.same_window),
         found("run", events, &text.run),
         found("within", events, &text.within),

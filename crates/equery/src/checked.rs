@@ -4,6 +4,7 @@ use crate::ast::Across;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::kind::Kind;
 use crate::node_filter::NodeFilter;
+use crate::sketch::Sketch;
 use serde::Serialize;
 use std::ops::Range;
 use task::query::Query;
@@ -183,6 +184,8 @@ pub struct CheckedQuery {
     pub bindings: Vec<Bound>,
     /// The most memory that it takes, an estimate.
     pub memory_bytes: u64,
+    /// Where packets are counted for it: how.
+    pub sketch: Option<Sketch>,
     /// What this version does not run.
     pub not_run: Vec<NotRun>,
 }

@@ -5,6 +5,7 @@ mod drawing;
 use crate::checked::{Checked, CheckedQuery, NotRun};
 use crate::literal::duration_text;
 use crate::plan_parts;
+use crate::sketch::Sketch;
 use crate::sql::{RowTable, SqlStep, sql_steps};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -69,6 +70,9 @@ pub struct QueryExplanation {
     pub exactness: Vec<String>,
     /// From the end of the first window that fired to the answer.
     pub reaction_ns: Option<u64>,
+    /// Where packets are counted: how.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sketch: Option<Sketch>,
     /// The steps as SQL.
     pub sql: Vec<SqlStep>,
     /// Why there is no SQL, where a field is in no table.
@@ -88,8 +92,8 @@ pub fn explain(checked: &Checked, site: &ExplainOptions) -> Explanation {
 
 fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) -> QueryExplanation {
     let table = RowTable { name: &site.table, key: &site.key, base_window_ns: Some(site.base_window_ns) };
-    // A derived query reads answers, not rows.
-    let has_sql = query.derived_from.is_empty() && query.needs_geo.is_empty();
+    // A derived query reads answers, a sketch packets, not rows.
+    let has_sql = query.derived_from.is_empty() && query.sketch.is_none() && query.needs_geo.is_empty();
     let sql = if has_sql { sql_steps(&query.plan, &table) } else { Vec::new() };
     let no_sql = (!query.needs_geo.is_empty())
         .then(|| format!("none: the table of rows does not have {}", query.needs_geo.join(", ")));
@@ -105,6 +109,7 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
         memory_bytes: query.memory_bytes,
         exactness: exactness(query),
         reaction_ns,
+        sketch: query.sketch.clone(),
         sql,
         no_sql,
         not_run: query.not_run.clone(),
@@ -115,6 +120,12 @@ fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) ->
 fn probe(query: &CheckedQuery) -> Vec<String> {
     if !query.derived_from.is_empty() {
         return Vec::new();
+    }
+    if let Some(sketch) = &query.sketch {
+        return vec![
+            format!("count each packet in {}, on each core by itself", sketch.structure),
+            "merge the structures of all cores when a window ends".to_owned(),
+        ];
     }
     let plan = &query.plan;
     let mut steps = Vec::new();
@@ -180,7 +191,8 @@ fn above(query: &CheckedQuery) -> Vec<String> {
         let order =
             if plan.order.is_empty() { "largest first".to_owned() } else { crate::sql::order_text(plan) };
         steps.push(format!("order: {order}"));
-        steps.push(format!("limit: {} groups", plan.limit.unwrap_or(MOST_GROUPS)));
+        let most = query.sketch.as_ref().map_or(MOST_GROUPS, |sketch| sketch.task.top);
+        steps.push(format!("limit: {} groups", plan.limit.unwrap_or(most)));
     }
     steps
 }
@@ -198,6 +210,9 @@ fn window(query: &CheckedQuery, site: &ExplainOptions) -> String {
 
 /// How exact the columns are.
 fn exactness(query: &CheckedQuery) -> Vec<String> {
+    if query.class == crate::Class::Sketch {
+        return vec!["estimates, with bounds".to_owned()];
+    }
     let of = |aggregate: &&Aggregate| match aggregate {
         Aggregate::CountDistinct(_) => Some("distinct values: exact up to one million, then an interval"),
         Aggregate::Quantile(..) => {
@@ -211,10 +226,7 @@ fn exactness(query: &CheckedQuery) -> Vec<String> {
             found.push(text.to_owned());
         }
     }
-    found.push(match query.class {
-        crate::Class::Sketch => "estimates, with bounds".to_owned(),
-        _ => "all else: exact".to_owned(),
-    });
+    found.push("all else: exact".to_owned());
     found
 }
 
@@ -279,6 +291,9 @@ impl fmt::Display for QueryExplanation {
         steps(f, "above", &self.above)?;
         writeln!(f, "  memory   {} at most, an estimate", notation::scaled(self.memory_bytes as f64, "B"))?;
         steps(f, "error", &self.exactness)?;
+        if let Some(Sketch { task, why, .. }) = &self.sketch {
+            writeln!(f, "  sketch   {task}\n           {why}")?;
+        }
         if let Some(ns) = self.reaction_ns {
             writeln!(f, "  reaction {} from the end of the first window that fired", duration_text(ns))?;
         }

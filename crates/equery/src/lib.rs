@@ -41,6 +41,7 @@ mod parents;
 mod parser;
 mod plan_parts;
 mod render;
+mod sketch;
 mod source;
 mod sql;
 mod variables;
@@ -57,6 +58,7 @@ pub use kind::{Kind, Unit};
 pub use node_filter::NodeFilter;
 pub use options::{Options, Standing};
 pub use render::{excerpt, one_line, render};
+pub use sketch::Sketch;
 pub use source::Source;
 pub use sql::{RowTable, SqlStep, sql, sql_steps};
 

@@ -11,6 +11,8 @@ pub struct Options {
     pub standing: Vec<Standing>,
     /// The length of the run's windows.
     pub base_window_ns: Option<u64>,
+    /// Packets of the run's windows, where these are counted in packets.
+    pub window_packets: Option<u64>,
     /// The fields of the flow key, as `--key` has them (`src_addr/24`).
     pub key: Option<Vec<String>>,
     /// Statistics of packets that the rows have, by name (`gap_p99`): those of flow records in files.

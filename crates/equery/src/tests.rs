@@ -3,6 +3,7 @@
 mod limits;
 mod meaning;
 mod random;
+mod sketches;
 
 use crate::{Checked, CheckedQuery, Class, NodeFilter, Options, Source, check, one_line};
 use task::query::{GroupField, Grouping, Item, Over};

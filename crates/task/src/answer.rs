@@ -55,10 +55,18 @@ impl AnswerInput<'_> {
     }
 
     fn figure(&self) -> &'static str {
-        match self.task.spec.weight {
-            Weight::Packets => "total_count",
-            Weight::Bytes => "total_byte",
-        }
+        name_of(self.task.spec.weight)
+    }
+}
+
+/// The figure of super-spreaders.
+const CONTACTS: &str = "contacts";
+
+/// The figure of what is weighed.
+fn name_of(weight: Weight) -> &'static str {
+    match weight {
+        Weight::Packets => "total_count",
+        Weight::Bytes => "total_byte",
     }
 }
 
@@ -92,7 +100,18 @@ pub(crate) fn of(asked: &AnswerInput<'_>) -> TaskAnswer {
         status,
         is_exact: asked.states.iter().all(State::is_exact),
         rows,
+        shape: task.spec.shape.clone(),
     }
+}
+
+/// Rows about nothing, of a task that answers a query.
+pub(crate) fn no_rows(task: &Task) -> TaskRows {
+    let figure = match (task.spec.kind, task.spec.weight) {
+        (Kind::Entropy, _) => return TaskRows::Entropy(None),
+        (Kind::SuperSpreaders, _) => CONTACTS,
+        (_, weight) => name_of(weight),
+    };
+    TaskRows::Flows { key: task.key, figure, is_hierarchy: false, flows: Vec::new(), more: 0 }
 }
 
 /// The structure, with its sizes for IPv4.
@@ -143,11 +162,12 @@ fn ranked(
     };
     let status = if is_cut_short {
         "incomplete: more flows may belong here than the structure can keep; give it more memory".to_owned()
-    } else if more > 0 && spec.limit != Limit::Any {
+    } else if more > 0 && spec.limit != Limit::Any && !spec.is_of_query() {
+        // Those of a query are in its rest.
         format!("the first {most}: {more} more belong here; raise share, count or top")
     } else {
         OK.to_owned()
     };
     let is_hierarchy = asked.task.levels[0].prefix.is_some();
-    (TaskRows::Flows { key: asked.task.key, figure, is_hierarchy, flows }, status)
+    (TaskRows::Flows { key: asked.task.key, figure, is_hierarchy, flows, more: more as u64 }, status)
 }

@@ -27,13 +27,18 @@ impl Answering {
         Self { first, tasks, past, last: None, _memory: memory }
     }
 
-    /// The answers of a window that no worker counted in: none, unless a fault is to be reported.
+    /// The answers of a window that no worker counted in: none, unless a fault is to be reported, or a query to be answered.
     pub(crate) fn of_nothing(&self, fault: Option<&str>) -> Result<Vec<TaskAnswer>, SketchError> {
-        let Some(fault) = fault else { return Ok(Vec::new()) };
+        if fault.is_none() && !self.tasks.tasks.iter().any(|task| task.spec.is_of_query()) {
+            return Ok(Vec::new());
+        }
         let answer = |(at, task)| {
             let (states, past) = (self.tasks.states_of(at)?, Past::default());
             let answer = answer::of(&AnswerInput { task, states: &states, past: &past });
-            Ok(TaskAnswer { status: format!("incomplete: {fault}"), ..answer })
+            Ok(match fault {
+                Some(fault) => TaskAnswer { status: format!("incomplete: {fault}"), ..answer },
+                None => answer,
+            })
         };
         (0..).zip(&self.tasks.tasks).map(answer).collect()
     }

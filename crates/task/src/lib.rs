@@ -5,6 +5,8 @@
 //! (`planner.rs`), and reports why. Each worker counts in its own [`TaskCounter`]; those of one window are
 //! combined at a [`Desk`], which answers.
 //!
+//! Queries that say how they are to be counted become tasks too ([`sketched`]).
+//!
 //! In a run whose windows give rows, [`Tasks::plan_with_rows`] leaves to these what they tell; a [`RowDesk`] answers it.
 //!
 //! The crate knows nothing of frames, threads and clocks.
@@ -43,6 +45,8 @@ mod ranking;
 mod reported;
 mod row_desk;
 pub mod rows;
+mod shape;
+pub mod sketched;
 mod spec;
 mod state;
 mod structure;
@@ -59,6 +63,7 @@ pub use like::is_like;
 pub use planner::{Choice, Setting};
 pub use reported::Reported;
 pub use row_desk::{RowDesk, RowTaskStates};
+pub use shape::Shape;
 pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
 pub use structure::Structure;
 pub use task_answer::{

@@ -7,10 +7,12 @@ pub use kind::{Kind, Quantity};
 
 use crate::Structure;
 use crate::catalog;
+use crate::shape::Shape;
 use notation::{SpecError, pairs, unknown_key};
 use packet::KeySpec;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Shares, and relative errors, are parts of a million.
 pub(crate) const WHOLE_PPM: f64 = 1e6;
@@ -92,6 +94,8 @@ pub struct TaskSpec {
     pub packets: Option<u64>,
     /// What was written.
     text: String,
+    /// The query that it answers.
+    pub(crate) shape: Option<Arc<Shape>>,
 }
 
 fn key(text: &str) -> Result<KeySpec, SpecError> {
@@ -132,7 +136,18 @@ impl TaskSpec {
             structure: None,
             packets: None,
             text: text.to_owned(),
+            shape: None,
         }
+    }
+
+    /// The same task as what answers a query, whose name stands before its text.
+    pub(crate) fn of_query(self, shape: Shape) -> Self {
+        Self { text: format!("{}: {}", shape.name, self.text), shape: Some(Arc::new(shape)), ..self }
+    }
+
+    /// True where it answers a query, in the form of the query.
+    pub fn is_of_query(&self) -> bool {
+        self.shape.is_some()
     }
 
     /// The number of earlier windows that it compares with.
@@ -278,7 +293,7 @@ impl FromStr for TaskSpec {
     }
 }
 
-/// What was written.
+/// What was written; of a query, its name and the task that answers it.
 impl fmt::Display for TaskSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

@@ -1,10 +1,12 @@
 //! The answer of a measurement task for one window.
 
+use crate::shape::Shape;
 use flow::{Estimate, Field};
 use packet::{FlowKey, KeySpec};
 use report::{Answer, Class, Column, ColumnKind, Span, Status, TaskNote, Value};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 /// How the status begins of a change that is not answered because its own window was watched only in part.
 pub(crate) const NOT_COMPARED: &str = "not compared";
@@ -22,6 +24,8 @@ pub struct TaskAnswer {
     pub is_exact: bool,
     /// The answer.
     pub rows: TaskRows,
+    /// The query that it answers.
+    pub shape: Option<Arc<Shape>>,
 }
 
 /// The rows of an answer.
@@ -37,6 +41,8 @@ pub enum TaskRows {
         is_hierarchy: bool,
         /// The flows.
         flows: Vec<EstimatedFlow>,
+        /// The number of further ones that belong here, as far as is known.
+        more: u64,
     },
     /// Sizes in packets, ascending, and how many flows have each. Reports show them by [`size_classes`].
     Sizes(Vec<(u64, f64)>),
@@ -185,7 +191,7 @@ impl TaskRows {
         self.len() == 0
     }
 
-    fn columns(&self) -> Vec<Column> {
+    pub(crate) fn columns(&self) -> Vec<Column> {
         let estimate = |name: &str, unit: &str| Column::new(name, ColumnKind::Estimate, unit);
         match self {
             &Self::Flows { key, figure, is_hierarchy, .. } => {
@@ -298,6 +304,13 @@ impl TaskAnswer {
             answer.reason = Some(self.status);
         }
         answer.task = Some(self.note);
-        answer
+        let more = match self.rows {
+            TaskRows::Flows { more, .. } => more,
+            _ => 0,
+        };
+        match self.shape {
+            Some(shape) => shape.shaped(answer, more),
+            None => answer,
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::query::Query;
 use crate::rows::{Refusal, RowQueries, Site};
 use crate::{Generation, Tasks};
+use report::Answer;
 
 /// Queries over window rows, tasks that rows answer, and tasks that count packets: what is answered of each window, as one set of one generation.
 #[derive(Clone, Debug)]
@@ -46,6 +47,12 @@ impl TaskSet {
     /// True where anything reads the rows of single windows.
     pub fn asks_of_windows(&self) -> bool {
         self.rows.asks_of_windows() || self.row_tasks.is_some()
+    }
+
+    /// The answers of queries about windows without a packet.
+    pub fn empty_answers(&self) -> impl Iterator<Item = Answer> + '_ {
+        let of_packets = self.packets.iter().flat_map(Tasks::empty_answers);
+        self.rows.empty_answers().chain(of_packets)
     }
 
     /// The tasks that count packets.

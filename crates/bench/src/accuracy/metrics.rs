@@ -234,7 +234,7 @@ mod tests {
             total: 0,
             lost: Some(0),
         };
-        TaskAnswer { name, note, status: "ok".to_owned(), is_exact: true, rows }
+        TaskAnswer { name, note, status: "ok".to_owned(), is_exact: true, rows, shape: None }
     }
 
     fn key(number: u8) -> FlowKey {
@@ -253,7 +253,13 @@ mod tests {
             .collect();
         answer(
             name,
-            TaskRows::Flows { key: KeySpec::FIVE_TUPLE, figure: "total_count", is_hierarchy: false, flows },
+            TaskRows::Flows {
+                key: KeySpec::FIVE_TUPLE,
+                figure: "total_count",
+                is_hierarchy: false,
+                flows,
+                more: 0,
+            },
         )
     }
 

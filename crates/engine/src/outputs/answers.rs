@@ -241,7 +241,7 @@ impl Answers {
             coverage: closed.loss.as_ref().map(|_| 1.0),
             ..answer
         };
-        let answers = [totals].into_iter().chain(set.rows().empty_answers()).map(empty).collect();
+        let answers = [totals].into_iter().chain(set.empty_answers()).map(empty).collect();
         Window {
             index: closed.index,
             span,

@@ -228,7 +228,7 @@ impl Checker<'_, '_> {
     fn known_structure(&mut self, query: &QueryText) {
         let Some(using) = &query.using else { return };
         let structures = task::catalog::ENTRIES.iter().flat_map(|entry| entry.built);
-        let mut names: Vec<String> = structures.map(|structure| structure.name().replace('-', "_")).collect();
+        let mut names: Vec<String> = structures.map(|structure| crate::sketch::written(*structure)).collect();
         names.sort_unstable();
         names.dedup();
         let written = &using.value.structure;

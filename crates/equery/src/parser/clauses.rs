@@ -244,7 +244,14 @@ impl Parser<'_, '_, '_> {
     }
 
     fn using(&mut self) -> Parsed<Using> {
-        let structure = self.name("the name of a structure")?;
+        let mut structure = self.name("the name of a structure")?;
+        // Tasks write names with hyphens.
+        while let (Token::Symbol("-"), Token::Word(word)) = (self.peek(), self.ahead(1)) {
+            let name = format!("{}_{word}", structure.value);
+            self.advance();
+            self.advance();
+            structure = Spanned::new(name, self.since(structure.span.start));
+        }
         let mut settings = Vec::new();
         if self.takes_symbol("(") && !self.takes_symbol(")") {
             settings = self.items("settings", |parser| {

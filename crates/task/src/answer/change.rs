@@ -17,8 +17,13 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let spec = &asked.task.spec;
     let past = &asked.past.windows;
     let needed = spec.windows_back();
-    let empty =
-        TaskRows::Flows { key: asked.task.key, figure: "change", is_hierarchy: false, flows: Vec::new() };
+    let empty = TaskRows::Flows {
+        key: asked.task.key,
+        figure: "change",
+        is_hierarchy: false,
+        flows: Vec::new(),
+        more: 0,
+    };
     if past.len() < needed {
         let how = match spec.against {
             Against::Last => "no window came before this one".to_owned(),

@@ -57,7 +57,7 @@ pub(super) fn heavy_hitters(asked: &AnswerInput<'_>) -> Rows {
 }
 
 pub(super) fn super_spreaders(asked: &AnswerInput<'_>) -> Rows {
-    of_largest(asked, "contacts", asked.threshold(asked.state().total()))
+    of_largest(asked, super::CONTACTS, asked.threshold(asked.state().total()))
 }
 
 fn of_largest(asked: &AnswerInput<'_>, figure: &'static str, threshold: u64) -> Rows {

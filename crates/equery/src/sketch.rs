@@ -1,0 +1,225 @@
+//! `using` and `error`: the structure that counts the packets of a query, and what is promised of it.
+
+use crate::ast::{Expr, Node, QueryText, Using};
+use crate::diagnostic::Diagnostics;
+use crate::literal::{Literal, duration_text};
+use crate::names;
+use crate::options::Options;
+use crate::parser::shortened;
+use crate::variables::{Meaning, Variables};
+use packet::{KeySpec, Seed};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use task::query::Query;
+use task::sketched::{Counting, NotSketched, Part, task_of};
+use task::{Setting, Size, Structure, TaskSpec, Tasks, catalog};
+
+/// How the packets of a query are counted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sketch {
+    /// The task that answers the query.
+    #[serde(serialize_with = "as_text")]
+    pub task: TaskSpec,
+    /// The structure.
+    pub structure: &'static str,
+    /// What it takes on one core, of both address families and two windows.
+    pub memory_bytes: u64,
+    /// Why this one, and which error is promised.
+    pub why: String,
+}
+
+fn as_text<S: Serializer>(task: &TaskSpec, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(task)
+}
+
+/// Settings of `using`.
+const SETTINGS: [&str; 2] = ["memory", "packets"];
+/// Parts of a million in a percent.
+const PPM_OF_PERCENT: f64 = 10_000.0;
+
+/// Whether the query says that its packets are to be counted. An exact table without a size is what rows are.
+pub(crate) fn is_asked(text: &QueryText) -> bool {
+    let is_exact = |using: &Using| {
+        named(&using.structure.value) == Some(Structure::Exact)
+            && !using.settings.iter().any(|(name, _)| name.eq_ignore_ascii_case("memory"))
+    };
+    text.error.is_some() || text.using.as_ref().is_some_and(|using| !is_exact(&using.value))
+}
+
+/// The name of a structure as queries write it.
+pub(crate) fn written(structure: Structure) -> String {
+    structure.name().replace('-', "_")
+}
+
+/// The structure of this name.
+fn named(name: &str) -> Option<Structure> {
+    let mut all = catalog::ENTRIES.iter().flat_map(|entry| entry.built).copied();
+    all.find(|structure| written(*structure).eq_ignore_ascii_case(name))
+}
+
+/// What counts a query that asks for it. `of_packets`: the statistics of packets that it reads. `None` where an error was reported.
+pub(crate) fn sketch(
+    text: &QueryText,
+    (plan, of_packets): (&Query, &BTreeSet<String>),
+    variables: &Variables,
+    options: &Options,
+    diagnostics: &mut Diagnostics<'_>,
+) -> Option<Sketch> {
+    let counting = counting(text, variables, diagnostics)?;
+    has_windows_of_the_run(text, options, diagnostics)?;
+    if let Some(statistic) = of_packets.first() {
+        let reason = format!("no structure counts '{statistic}', a statistic of each flow's packets");
+        refuse(text, &NotSketched { part: Part::Counting, reason }, diagnostics);
+        return None;
+    }
+    let key = options.key.as_ref().and_then(|key| KeySpec::parse(&key.join(",")).ok());
+    let key = key.unwrap_or(KeySpec::FIVE_TUPLE);
+    let task = match task_of(plan, &counting, &key) {
+        Ok(task) => task,
+        Err(refused) => {
+            refuse(text, &refused, diagnostics);
+            return None;
+        }
+    };
+    let setting = Setting {
+        key,
+        is_paired: false,
+        packets: options.window_packets,
+        workers: 1,
+        scatters: false,
+        seed: Seed::new(0),
+    };
+    let tasks = match Tasks::plan(std::slice::from_ref(&task), &setting) {
+        Ok(tasks) => tasks,
+        Err(reason) => {
+            let reason = reason.strip_prefix(&format!("{task}: ")).unwrap_or(&reason).to_owned();
+            refuse(text, &NotSketched { part: Part::Counting, reason }, diagnostics);
+            return None;
+        }
+    };
+    let (_, choice) = tasks.choices().next()?;
+    let (structure, why) = (choice.structure.name(), choice.why.clone());
+    Some(Sketch { structure, why, memory_bytes: tasks.bytes(1) as u64, task })
+}
+
+/// Structures are read and emptied when a window of the run ends.
+fn has_windows_of_the_run(
+    text: &QueryText,
+    options: &Options,
+    diagnostics: &mut Diagnostics<'_>,
+) -> Option<()> {
+    let Some(every) = &text.every else { return Some(()) };
+    let other = match (options.base_window_ns, options.window_packets) {
+        (_, Some(packets)) => format!("{packets} packets"),
+        (Some(base), None) if base != every.value => duration_text(base),
+        _ => return Some(()),
+    };
+    let message = format!(
+        "packets are counted in each window of the run, {other}, not every {}",
+        duration_text(every.value)
+    );
+    let help = "remove 'every', or give --every the same length";
+    diagnostics.error_with_help("not_sketched", &every.span, message, help);
+    None
+}
+
+fn counting(text: &QueryText, variables: &Variables, diagnostics: &mut Diagnostics<'_>) -> Option<Counting> {
+    let mut counting = Counting { structure: None, size: Size::Usual, packets: None };
+    if let Some(using) = &text.using {
+        counting.structure = named(&using.value.structure.value);
+        let mut given: Vec<&str> = Vec::new();
+        for (name, value) in &using.value.settings {
+            let Some(known) = SETTINGS.into_iter().find(|known| known.eq_ignore_ascii_case(name)) else {
+                unknown_setting(name, &value.span, diagnostics);
+                return None;
+            };
+            if given.contains(&known) {
+                let message = format!("'{known}' stands in using for the second time");
+                diagnostics.error("duplicate_setting", &value.span, message);
+                return None;
+            }
+            given.push(known);
+            let number = number(value, variables, known, diagnostics)?;
+            match known {
+                "memory" => counting.size = Size::Memory(usize::try_from(number).unwrap_or(usize::MAX)),
+                _ => counting.packets = Some(number),
+            }
+        }
+    }
+    if let Some(error) = &text.error {
+        if counting.size != Size::Usual {
+            let message = "memory and error both say how large the structure is";
+            diagnostics.error_with_help("two_sizes", &error.span, message, "remove one of them");
+            return None;
+        }
+        // The grammar has percentages up to 100.
+        let ppm = (error.value * PPM_OF_PERCENT).round() as u32;
+        if ppm == 0 {
+            diagnostics.error("error_too_small", &error.span, "the least error is 0.0001%");
+            return None;
+        }
+        counting.size = Size::ErrorPpm(ppm);
+    }
+    Some(counting)
+}
+
+fn unknown_setting(name: &str, span: &Range<usize>, diagnostics: &mut Diagnostics<'_>) {
+    let message = format!("using has no setting '{}'", shortened(name));
+    let near = names::nearest(name, SETTINGS).map(|near| format!("'{near}' may be meant; "));
+    let help = format!("{}settings are {}", near.unwrap_or_default(), SETTINGS.join(" and "));
+    diagnostics.error_with_help("unknown_setting", span, message, help);
+}
+
+/// The number of a setting.
+fn number(value: &Node, variables: &Variables, name: &str, diagnostics: &mut Diagnostics<'_>) -> Option<u64> {
+    let literal = match &*value.value {
+        Expr::Literal(literal) => Some(literal),
+        Expr::Name(name) => match variables.get(name) {
+            Some(Meaning::Constant(constant)) if !constant.is_negative => Some(&constant.literal),
+            _ => None,
+        },
+        _ => None,
+    };
+    match (literal, name) {
+        (Some(Literal::Integer(number)), _) if *number != 0 => return Some(*number),
+        (Some(Literal::Size(bytes)), "memory") if *bytes != 0 => return Some(*bytes),
+        _ => {}
+    }
+    let example = if name == "memory" { "a size such as 128KiB" } else { "a number of packets such as 1M" };
+    let found = shortened(&value.value.to_string()).to_string();
+    diagnostics.error("setting", &value.span, format!("{name} is {example}, but found {found}"));
+    None
+}
+
+fn refuse(text: &QueryText, refused: &NotSketched, diagnostics: &mut Diagnostics<'_>) {
+    fn of<T>(clause: &Option<crate::ast::Spanned<T>>) -> Option<&Range<usize>> {
+        clause.as_ref().map(|clause| &clause.span)
+    }
+    let clause = of(&text.using).or(of(&text.error));
+    let (name, asked) = match &text.using {
+        Some(using) => ("using", format!("'using {}'", using.value.structure.value)),
+        None => ("error", "'error'".to_owned()),
+    };
+    let part = match refused.part {
+        Part::Columns => of(&text.select),
+        Part::Filter => of(&text.filter),
+        Part::Group => of(&text.group),
+        Part::Having => of(&text.having),
+        Part::Order => of(&text.order),
+        Part::Limit => of(&text.limit),
+        Part::Over => of(&text.over),
+        Part::Counting => {
+            let span = clause.unwrap_or(&text.span.0);
+            return diagnostics.error(
+                "not_sketched",
+                span,
+                format!("{asked} is not possible here: {refused}"),
+            );
+        }
+    };
+    let span = part.or(clause).unwrap_or(&text.span.0);
+    let message = format!("{asked} is not possible here: {refused}");
+    let help = format!("without '{name}' rows answer the query exactly");
+    diagnostics.error_with_help("not_sketched", span, message, help);
+}

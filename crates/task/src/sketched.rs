@@ -1,0 +1,342 @@
+//! From a query to the task that answers it from packets, or why no structure can.
+
+use crate::query::{
+    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Order, Over, Query, Weight,
+};
+use crate::shape::{ColumnOf, Shape, ShapedColumn};
+use crate::spec::MOST_ROWS;
+use crate::{Size, Structure, TaskSpec};
+use packet::KeySpec;
+use std::fmt;
+
+/// How the packets of a query are to be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counting {
+    /// The structure; `None` for the planner's choice.
+    pub structure: Option<Structure>,
+    /// Its size.
+    pub size: Size,
+    /// Packets that a window is expected to have.
+    pub packets: Option<u64>,
+}
+
+/// A part of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What is selected.
+    Columns,
+    /// Which rows are used.
+    Filter,
+    /// How they are grouped.
+    Group,
+    /// Which groups are in the answer.
+    Having,
+    /// The order of groups.
+    Order,
+    /// The number of groups.
+    Limit,
+    /// The time that an answer covers.
+    Over,
+    /// How packets are counted.
+    Counting,
+}
+
+/// Why no structure answers a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotSketched {
+    /// The part that none can answer.
+    pub part: Part,
+    /// Why, on one line.
+    pub reason: String,
+}
+
+impl fmt::Display for NotSketched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for NotSketched {}
+
+fn refused<T>(part: Part, reason: impl Into<String>) -> Result<T, NotSketched> {
+    Err(NotSketched { part, reason: reason.into() })
+}
+
+/// The task that answers a query in a run whose flows have this key. Its answers have the query's name and columns.
+///
+/// # Errors
+/// The first part that no structure answers, and why.
+pub fn task_of(query: &Query, counting: &Counting, key: &KeySpec) -> Result<TaskSpec, NotSketched> {
+    if query.filter.is_some() {
+        return refused(Part::Filter, "structures count all packets, without a condition on them");
+    }
+    if matches!(query.over, Over::Windows { every_ns, over_ns } if every_ns != over_ns) {
+        return refused(Part::Over, "structures count each window by itself, so that windows cannot overlap");
+    }
+    let figure = the_figure(query)?;
+    let mut options = match &query.group {
+        Grouping::Flows => {
+            return refused(
+                Part::Columns,
+                "a structure counts groups, and without groupby each flow is a row",
+            );
+        }
+        Grouping::All => of_all(query, figure, key)?,
+        Grouping::By(fields) => of_groups(query, figure, fields, key)?,
+    };
+    options.extend(counting.options());
+    let (kind, options) = (options.remove(0), options.join(","));
+    let task: TaskSpec = match format!("{kind}:{options}").parse() {
+        Ok(task) => task,
+        Err(error) => return refused(Part::Counting, error.to_string()),
+    };
+    let columns = columns(query, figure)?;
+    Ok(task.of_query(Shape { name: query.name.clone(), columns }))
+}
+
+impl Counting {
+    /// As a task's options.
+    fn options(&self) -> impl Iterator<Item = String> {
+        let size = match self.size {
+            Size::Usual => None,
+            Size::Memory(bytes) => Some(format!("memory={}", notation::size_text(bytes).replace(' ', ""))),
+            Size::ErrorPpm(ppm) => Some(format!("error={}%", f64::from(ppm) / 10_000.0)),
+        };
+        let size = size.map(|size| size.replace("bytes", "B"));
+        let structure = self.structure.map(|structure| format!("structure={}", structure.name()));
+        let packets = self.packets.map(|packets| format!("packets={packets}"));
+        structure.into_iter().chain(size).chain(packets)
+    }
+}
+
+/// The one aggregate of a query.
+fn the_figure(query: &Query) -> Result<&Aggregate, NotSketched> {
+    let mut found = Vec::new();
+    query.columns.iter().for_each(|item| aggregates_of(&item.value, &mut found));
+    query.having.iter().for_each(|having| aggregates_of_condition(having, &mut found));
+    query.order.iter().for_each(|order| aggregates_of(&order.by, &mut found));
+    let Some(first) = found.first().copied() else {
+        return refused(Part::Columns, "a structure counts one aggregate, and the query has none");
+    };
+    match found.iter().all(|other| *other == first) {
+        true => Ok(first),
+        false => refused(
+            Part::Columns,
+            "a structure counts one aggregate, and the query has several: make each a query of its own",
+        ),
+    }
+}
+
+fn aggregates_of<'a>(value: &'a Expression, found: &mut Vec<&'a Aggregate>) {
+    match value {
+        Expression::Aggregate(aggregate) => found.push(aggregate),
+        Expression::Arithmetic(left, _, right) => {
+            aggregates_of(left, found);
+            aggregates_of(right, found);
+        }
+        _ => {}
+    }
+}
+
+fn aggregates_of_condition<'a>(condition: &'a Condition, found: &mut Vec<&'a Aggregate>) {
+    match condition {
+        Condition::And(of) | Condition::Or(of) => {
+            of.iter().for_each(|condition| aggregates_of_condition(condition, found))
+        }
+        Condition::Not(of) => aggregates_of_condition(of, found),
+        Condition::Compare(left, _, right) => {
+            aggregates_of(left, found);
+            aggregates_of(right, found);
+        }
+        Condition::In(value, _) | Condition::IsNull(value) => aggregates_of(value, found),
+        Condition::InPrefixes(..) | Condition::Like(..) => {}
+    }
+}
+
+/// What packets weigh where this field is added up.
+fn weight_of(field: &str) -> Result<&'static str, NotSketched> {
+    match flow::usual_name(field) {
+        "total_count" => Ok("packets"),
+        "total_byte" => Ok("bytes"),
+        other => refused(
+            Part::Columns,
+            format!("structures add up packets (total_count) and bytes (total_byte), not {other}"),
+        ),
+    }
+}
+
+/// A query without groups.
+fn of_all(query: &Query, figure: &Aggregate, key: &KeySpec) -> Result<Vec<String>, NotSketched> {
+    if query.having.is_some() {
+        return refused(Part::Having, "the entropy of a window has no condition");
+    }
+    match figure {
+        Aggregate::Entropy(field, weight) => {
+            no_nulls(field)?;
+            let by = match weight {
+                Weight::Sum(field) => weight_of(field)?,
+                Weight::Rows => return refused(Part::Columns, "structures count packets, not flows"),
+            };
+            let of = key_text(std::slice::from_ref(field), key, Part::Columns)?;
+            Ok(vec!["entropy".to_owned(), format!("key={of}"), format!("by={by}")])
+        }
+        Aggregate::Sum(_) => refused(Part::Columns, "a total has no groups that a structure would count"),
+        Aggregate::CountDistinct(_) => refused(
+            Part::Columns,
+            "a structure counts the distinct values of groups, and there is no groupby",
+        ),
+        other => Err(not_counted(other)),
+    }
+}
+
+/// A query of groups.
+fn of_groups(
+    query: &Query,
+    figure: &Aggregate,
+    fields: &[GroupField],
+    key: &KeySpec,
+) -> Result<Vec<String>, NotSketched> {
+    let groups = key_text(fields, key, Part::Group)?;
+    let mut options = match figure {
+        Aggregate::Sum(of) => {
+            let Expression::Field(field) = &**of else {
+                return refused(Part::Columns, "structures add up a field, not what is computed of several");
+            };
+            vec!["heavy-hitters".to_owned(), format!("key={groups}"), format!("by={}", weight_of(field)?)]
+        }
+        Aggregate::CountDistinct(field) => {
+            no_nulls(field)?;
+            let of = key_text(std::slice::from_ref(field), key, Part::Columns)?;
+            vec!["super-spreaders".to_owned(), format!("key={groups}"), format!("of={of}")]
+        }
+        Aggregate::Entropy(..) => {
+            return refused(Part::Group, "a structure has the entropy of a whole window, not of groups");
+        }
+        other => return Err(not_counted(other)),
+    };
+    largest_first(&query.order, figure)?;
+    let least = query.having.as_ref().map(|having| least(having, figure)).transpose()?;
+    if let Some(least) = least {
+        options.push(format!("count={}", least.max(1)));
+    }
+    match query.limit {
+        Some(limit) if limit > MOST_ROWS => {
+            return refused(Part::Limit, format!("an answer of a structure has {MOST_ROWS} rows at most"));
+        }
+        Some(limit) => options.push(format!("top={limit}")),
+        None if least.is_none() => options.push(format!("top={MOST_ROWS}")),
+        None => {}
+    }
+    Ok(options)
+}
+
+/// Why this aggregate is in no structure.
+fn not_counted(aggregate: &Aggregate) -> NotSketched {
+    let reason = match aggregate {
+        Aggregate::Count => "structures count packets, and count(*) counts flows",
+        Aggregate::Min(_) | Aggregate::Max(_) => "least and greatest values are of flows, not of packets",
+        Aggregate::Mean(_) | Aggregate::Deviation(_) => "means and deviations are of flows, not of packets",
+        Aggregate::Rate(_) => "structures have sums: select sum(total_byte) or sum(total_count)",
+        Aggregate::Quantile(..) => {
+            "a query's quantile is that of flows, a structure's that of packets, which --task quantiles answers"
+        }
+        Aggregate::Top(..) => "top(…) is an item of a row: group by its field, with a limit",
+        Aggregate::MeanRoundTrip => "round trips are not counted by structures",
+        Aggregate::Sum(_) | Aggregate::CountDistinct(_) | Aggregate::Entropy(..) => "it is counted otherwise",
+    };
+    NotSketched { part: Part::Columns, reason: reason.to_owned() }
+}
+
+/// Queries ignore nulls, structures count them.
+fn no_nulls(field: &GroupField) -> Result<(), NotSketched> {
+    match flow::usual_name(&field.field) {
+        "vlan" => refused(
+            Part::Columns,
+            "vlan may be null, which queries leave out here and structures count as a value",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Fields as the key of a task: with the prefixes of the run's key, unless they have their own.
+fn key_text(fields: &[GroupField], key: &KeySpec, part: Part) -> Result<String, NotSketched> {
+    let text = |field: &GroupField| {
+        let name = flow::usual_name(&field.field).to_ascii_lowercase();
+        if !KeySpec::field_names().any(|known| known == name) {
+            let known: Vec<_> = KeySpec::field_names().collect();
+            return refused(part, format!("structures count packets by {}, not by {name}", known.join(", ")));
+        }
+        Ok(match field.prefix.or(key.prefix_lengths(&name)) {
+            None | Some([32, 128]) => name,
+            Some([v4, v6]) => format!("{name}/{v4}/{v6}"),
+        })
+    };
+    let texts = fields.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+    Ok(texts.join("+"))
+}
+
+/// Structures know the largest.
+fn largest_first(order: &[Order], figure: &Aggregate) -> Result<(), NotSketched> {
+    let is_it = |by: &Expression| matches!(by, Expression::Aggregate(aggregate) if aggregate == figure);
+    match order {
+        [] => Ok(()),
+        [Order { by, descending: true }, ..] if is_it(by) => match order {
+            [_] => Ok(()),
+            _ => refused(Part::Order, "equal groups of a structure are in the order of their keys"),
+        },
+        _ => refused(Part::Order, "structures know the largest groups: order by the aggregate, desc"),
+    }
+}
+
+/// The least figure of groups in the answer.
+fn least(having: &Condition, figure: &Aggregate) -> Result<u64, NotSketched> {
+    let is_it = |value: &Expression| matches!(value, Expression::Aggregate(aggregate) if aggregate == figure);
+    let found = match having {
+        Condition::And(of) if of.len() == 1 => return least(&of[0], figure),
+        Condition::Compare(value, Comparison::Greater, Expression::Integer(than)) if is_it(value) => {
+            Some(than.saturating_add(1))
+        }
+        Condition::Compare(value, Comparison::GreaterOrEqual, Expression::Integer(least)) if is_it(value) => {
+            Some(*least)
+        }
+        _ => None,
+    };
+    match found {
+        // All groups have that.
+        Some(least) => Ok(u64::try_from(least).unwrap_or(0)),
+        None => refused(
+            Part::Having,
+            "structures know groups above a threshold: compare the aggregate by > or >= with a whole number",
+        ),
+    }
+}
+
+/// The query's columns.
+fn columns(query: &Query, figure: &Aggregate) -> Result<Vec<ShapedColumn>, NotSketched> {
+    let column = |item: &crate::query::Item| {
+        let of = match &item.value {
+            Expression::Aggregate(aggregate) if aggregate == figure => ColumnOf::Figure,
+            Expression::Field(field) if is_group(query, field) => {
+                ColumnOf::Member(flow::usual_name(field).to_ascii_lowercase())
+            }
+            _ => {
+                return refused(
+                    Part::Columns,
+                    format!("{} is neither a group nor the aggregate itself", item.name),
+                );
+            }
+        };
+        Ok(ShapedColumn { name: item.name.clone(), of })
+    };
+    query.columns.iter().map(column).collect()
+}
+
+/// True for a field that the query groups by.
+fn is_group(query: &Query, field: &str) -> bool {
+    let is_it =
+        |group: &GroupField| flow::usual_name(&group.field).eq_ignore_ascii_case(flow::usual_name(field));
+    matches!(&query.group, Grouping::By(fields) if fields.iter().any(is_it))
+}
+
+#[cfg(test)]
+mod tests;
