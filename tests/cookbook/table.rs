@@ -45,6 +45,9 @@ pub(crate) fn normal(cell: &str) -> String {
     if let Some(number) = lower.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
         return number.to_string();
     }
+    if cell.contains('.') && cell.parse::<f64>().is_ok() {
+        return cell.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
     // A network is told by its address.
     let address = cell.split('/').next().unwrap_or_default();
     address.parse::<IpAddr>().map_or_else(|_| cell.to_owned(), |address| address.to_string())
@@ -158,10 +161,12 @@ fn cell(name: &str, value: &Value) -> String {
         // A time, as capinfos has it: seconds, nine places.
         Value::String(text) if text.ends_with('Z') => {
             let time = crate::support::output::time(value);
-            format!("{}.{:09}", time / 1_000_000_000, time % 1_000_000_000)
+            normal(&format!("{}.{:09}", time / 1_000_000_000, time % 1_000_000_000))
         }
         Value::String(text) => normal(text),
-        Value::Number(number) if number.is_f64() => format!("{:.9}", number.as_f64().expect("a number")),
+        Value::Number(number) if number.is_f64() => {
+            normal(&format!("{:.9}", number.as_f64().expect("a number")))
+        }
         other => other.to_string(),
     }
 }
