@@ -41,6 +41,7 @@ fn typed(scratch: &Scratch, line: &str) -> Ended {
 /// Runs a line of Edison, which has an answer or a remark.
 fn edison(scratch: &Scratch, line: &str) -> Ended {
     let ended = typed(scratch, line);
+    assert!(!ended.stdout.starts_with('\n'), "{line}: an empty line is first");
     assert!(
         !ended.stdout.trim().is_empty() || line.contains("--flows"),
         "{line}: no answer\n{}",
