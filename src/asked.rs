@@ -200,6 +200,9 @@ pub(crate) fn texts(options: &Texts<'_>) -> Result<Vec<NamedText>, Failure> {
         texts.push(read.map_err(|error| Failure::usage(format!("--file {error}")))?);
     }
     if let Some(fields) = options.by {
+        if options.top == 0 {
+            return Err(Failure::usage("--top 0 leaves no line of the ranking of --by: give it at least 1"));
+        }
         texts.push(named("--by", ranking(fields, options.sort, options.top)));
     } else if options.sort.is_some() {
         return Err(Failure::usage("--sort orders the groups of --by: give --by FIELDS too"));

@@ -70,7 +70,7 @@ const QUERY_USAGE: &str = "edison query [OPTIONS] FILE… [TEXT]";
 
 const QUERY_EXAMPLES: &str = "\
 Examples:
-  edison query flows.parquet                       the first screen: hosts, conversations, ports, scanners
+  edison query flows.parquet                       the first screen: hosts, conversations, ports
   edison query 'flows*.parquet' 'select dst_port, sum(total_byte) groupby dst_port'
   edison query flows.parquet --by src_addr/24 --sort packets --top 5
   edison query flows.parquet --per 1min            a row of figures per minute
@@ -79,10 +79,11 @@ Examples:
   edison query flows.parquet --diff 2026-11-01 2026-11-02 --by src_addr
   edison query rows.parquet -f questions.eq --json
 
-Files are what edison run --flows and --rows write, and any Parquet or CSV file whose columns have such names. Patterns are expanded.
-Times without a zone are UTC. Ctrl-C ends reading: the answers of what was read are partial.
-Exit codes: 0 well; 1 a fault while running; 2 wrong usage, or no file can be read; 3 a file is damaged or cannot be read, and the
-others are answered, or Ctrl-C.";
+Files are what edison run --flows and --rows write, and any Parquet or CSV file whose columns have
+such names. Patterns are expanded. Times without a zone are UTC.
+Ctrl-C ends reading: the answers of what was read are partial.
+Exit codes: 0 well; 1 a fault while running; 2 wrong usage, or no file can be read;
+3 a file is damaged or cannot be read, and the others are answered, or Ctrl-C.";
 
 /// Options of `edison query`.
 #[derive(Clone, Debug, Args)]

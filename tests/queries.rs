@@ -203,7 +203,7 @@ fn what_cannot_be_asked_is_refused_in_words() {
     let scratch = Scratch::new();
     let Generated { path, .. } = generated(&scratch);
     let path = text(&path);
-    let refused: [(&[&str], &[&str]); 12] = [
+    let refused: [(&[&str], &[&str]); 13] = [
         (&["-q", "select sum(total_byt)"], &["total_byt", "total_byte"]),
         (&["-q", "select"], &["-q", "1:"]),
         (&["-q", "totals: select count(*)"], &["totals", "name"]),
@@ -215,6 +215,7 @@ fn what_cannot_be_asked_is_refused_in_words() {
         (&["-q", "select src_port, count(*) groupby src_port", "--key", "src_addr"], &["src_port", "--key"]),
         (&["--sort", "bytes"], &["--sort", "--by"]),
         (&["--by", "nothing"], &["nothing"]),
+        (&["--by", "src_addr", "--top", "0"], &["edison: error: --top 0", "--by"]),
         (&["--set", "K1"], &["--set", "K1=10K"]),
     ];
     for (arguments, words) in refused {

@@ -17,6 +17,7 @@ pub(super) struct Printer {
     series: Option<RefCell<Series>>,
     /// Answers of one window, which have one heading.
     window: RefCell<Vec<Answer>>,
+    has_written: Cell<bool>,
     is_over: Cell<bool>,
     fault: RefCell<Option<String>>,
 }
@@ -28,6 +29,7 @@ impl Printer {
             resolver: options.enrich.resolver(),
             series: options.per.map(|_| RefCell::default()),
             window: RefCell::default(),
+            has_written: Cell::new(false),
             is_over: Cell::new(false),
             fault: RefCell::default(),
         }
@@ -87,6 +89,8 @@ impl Printer {
         if self.is_over.get() {
             return;
         }
+        // An empty line separates answers: none is before the first.
+        let text = if self.has_written.replace(true) { text } else { text.trim_start_matches('\n') };
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => {}

@@ -10,7 +10,7 @@ use crate::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query, Weight,
 };
 use crate::rows::aggregate::Kind;
-use flow::{Aggregation, DerivedField, Field};
+use flow::{Aggregation, DerivedField, Field, Statistic};
 use packet::KeySpec;
 use report::{Column, ColumnKind};
 
@@ -100,8 +100,8 @@ impl Planner<'_> {
         let of = self.program.type_of(node);
         let (kind, unit) = match (Field::named(field), DerivedField::named(field)) {
             (Some(field), _) => (kind_of_field(field), field.unit),
-            (_, Some(derived)) if of == Type::Float => (ColumnKind::Float, derived.unit),
-            (_, derived) => (ColumnKind::Unsigned, derived.map_or("", |derived| derived.unit)),
+            _ if of == Type::Float => (ColumnKind::Float, unit_of(field)),
+            _ => (ColumnKind::Unsigned, unit_of(field)),
         };
         let unit = if kind == ColumnKind::Time { "" } else { unit };
         Ok(Typed { value: GroupValue::Aggregate(self.keep(Kind::Least(node, of))), kind, unit })
@@ -177,10 +177,7 @@ impl Planner<'_> {
     /// The type of an aggregate's values.
     fn type_of(&self, aggregate: &Aggregate, number: usize) -> (ColumnKind, &'static str) {
         let unit = |of: &Expression| match of {
-            Expression::Field(field) => {
-                let known = Field::named(field).map(|field| field.unit);
-                known.or_else(|| DerivedField::named(field).map(|field| field.unit)).unwrap_or("")
-            }
+            Expression::Field(field) => unit_of(field),
             _ => "",
         };
         let of_values = |of: Type| match of {
@@ -303,6 +300,14 @@ impl Planner<'_> {
             _ => false,
         }
     }
+}
+
+/// The unit of a field, of a derived one, or of a statistic of packets; empty where there is none.
+fn unit_of(field: &str) -> &'static str {
+    let known = Field::named(field).map(|field| field.unit);
+    let derived = || DerivedField::named(field).map(|field| field.unit);
+    let statistic = || field.parse().ok().map(|statistic: Statistic| statistic.metric.unit());
+    known.or_else(derived).or_else(statistic).unwrap_or_default()
 }
 
 fn kind_of_field(field: &Field) -> ColumnKind {
