@@ -10,7 +10,7 @@ use record::Anonymizer;
 use report::{Account, Answer, Class, Column, ColumnKind, Counters, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use task::rows::{LongWindows, RowPartials, RowScratch, RunPartials, WindowAccount};
+use task::rows::{LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, WindowAccount};
 use task::{Generation, Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
 
 /// See the module's documentation.
@@ -29,6 +29,7 @@ pub(super) struct Answers {
     run: Option<RunPartials>,
     run_rows: RunRows,
     run_lacking: Lacking,
+    run_overflow: Option<Overflow>,
     /// When the run was watched.
     watched: Option<Span>,
     /// Windows of other lengths, of the sets that some rows have come for, the oldest first.
@@ -86,6 +87,7 @@ impl Answers {
             scratch: RowScratch::default(),
             desk: RowDesk::default(),
             run_lacking: Lacking::default(),
+            run_overflow: None,
             watched: None,
             long: BTreeMap::new(),
         }
@@ -138,7 +140,11 @@ impl Answers {
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
         let OpenWindow { set, partials, tasks, fault } = open;
-        answers.extend(partials.window_answers(set.rows(), closed.span, closed.watched, &closed.unplaced));
+        let outside = Outside { totals: &closed.unplaced, overflow: closed.overflow.as_ref() };
+        answers.extend(partials.window_answers(set.rows(), closed.span, closed.watched, outside));
+        if self.run.is_some() {
+            Overflow::merge_into(&mut self.run_overflow, closed.overflow.take());
+        }
         let rows_missing = missing(closed.refused_rows);
         for answer in &mut answers[1..] {
             rows_missing.iter().for_each(|reason| answer.lacks(reason));
@@ -259,7 +265,9 @@ impl Answers {
     /// The answers over the whole run.
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
         let Some(run) = self.run.take() else { return Vec::new() };
-        let mut answers = self.first.rows().run_answers(run, self.watched, &self.run_lacking.unplaced);
+        let overflow = self.run_overflow.as_ref();
+        let outside = Outside { totals: &self.run_lacking.unplaced, overflow };
+        let mut answers = self.first.rows().run_answers(run, self.watched, outside);
         let Lacking { refused_rows, failed_workers, .. } = self.run_lacking;
         let records_missing = (failed_workers != 0).then(|| {
             format!("{failed_workers} workers failed: flows that had not ended on them are missing")

@@ -6,6 +6,7 @@ use super::group_view::{GroupView, Setting};
 use super::keyed::{Groups, OF_V6};
 use super::member::mac;
 use super::order::{Keyed, Ranked};
+use super::overflow::{GroupBounds, Overflow, OverflowPlan, unbounded};
 use super::owners::ALL;
 use super::plan::{ItemValue, Plan, PlannedItem};
 use super::program::Program;
@@ -16,7 +17,7 @@ use super::update::Collections;
 use super::weights::{Entropies, TopColumn};
 use crate::query::Operator;
 use flow::RowValue;
-use report::{Answer, ColumnKind, Rest, Span, Value};
+use report::{Answer, Class, ColumnKind, Rest, Span, Value};
 use std::collections::{HashMap, HashSet};
 
 /// The sums of packets that are in no row, because their flows had no place in the table.
@@ -39,6 +40,21 @@ impl Unplaced {
     }
 }
 
+/// Packets that are in no row, and what is known of their groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Outside<'a> {
+    /// Their sums.
+    pub totals: &'a Unplaced,
+    /// What workers counted of their groups; `None` where they did not.
+    pub overflow: Option<&'a Overflow>,
+}
+
+impl<'a> From<&'a Unplaced> for Outside<'a> {
+    fn from(totals: &'a Unplaced) -> Self {
+        Self { totals, overflow: None }
+    }
+}
+
 /// What an answer covers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Covered<'a> {
@@ -47,7 +63,16 @@ pub(crate) struct Covered<'a> {
     /// The time watched; `None` if it is not known.
     pub(crate) watched: Option<Span>,
     /// Packets that are in no row.
-    pub(crate) outside: &'a Unplaced,
+    pub(crate) outside: Outside<'a>,
+    /// How their groups are counted; `None` where they are not.
+    pub(crate) plan: Option<&'a OverflowPlan>,
+}
+
+impl Covered<'_> {
+    /// What packets that are in no row add to the groups of a query.
+    fn bounds(&self, plan: &Plan) -> Option<GroupBounds> {
+        self.outside.overflow?.bounds(self.plan?, plan, self.outside.totals.packets)
+    }
 }
 
 /// A group of the answer.
@@ -88,14 +113,18 @@ impl QueryState {
     /// The answer.
     pub(crate) fn answer(&mut self, plan: &Plan, program: &Program, covered: Covered<'_>) -> Answer {
         self.collections.lists.iter_mut().for_each(super::samples::SampleList::sort);
+        let bounds = covered.bounds(plan);
+        if let (Some(bounds), Kinds::Parts(groups)) = (&bounds, &mut self.groups) {
+            bounds.candidates().for_each(|(is_v6, words)| groups.place(*is_v6, words));
+        }
         let entropies = plan.has_entropy().then(|| Entropies::new(plan, &self.collections));
         let seconds = covered.watched.map(|span| span.seconds()).filter(|seconds| *seconds > 0.0);
         let outside = |aggregate: usize| match plan.total_of(aggregate, program) {
-            // Whether a filter would let them through is not known.
-            _ if plan.filter.is_some() => None,
-            Some(RowValue::Packets) => Some(covered.outside.packets),
-            Some(RowValue::Bytes) => Some(covered.outside.bytes),
-            Some(RowValue::WireBytes) => Some(covered.outside.wire_bytes),
+            // Bounds contain them, or whether a filter would let them through is not known.
+            _ if bounds.is_some() || plan.filter.is_some() => None,
+            Some(RowValue::Packets) => Some(covered.outside.totals.packets),
+            Some(RowValue::Bytes) => Some(covered.outside.totals.bytes),
+            Some(RowValue::WireBytes) => Some(covered.outside.totals.wire_bytes),
             _ => None,
         };
         if let Kinds::All(state) = &mut self.groups {
@@ -103,10 +132,15 @@ impl QueryState {
                 state[aggregate.at] = state[aggregate.at].wrapping_add(outside(number).unwrap_or(0));
             }
         }
-        let setting =
-            Setting { plan, collections: Some(&self.collections), entropies: entropies.as_ref(), seconds };
-        let Selected { first, others, rest } = selected(&mut self.groups, setting);
-        let rows = rows(plan, program, setting, &first);
+        let setting = Setting {
+            plan,
+            collections: Some(&self.collections),
+            entropies: entropies.as_ref(),
+            seconds,
+            bounds: bounds.as_ref(),
+        };
+        let selected = selected(&mut self.groups, setting);
+        let rows = rows(plan, program, setting, &selected.first);
         let columns = plan.items.iter().map(|item| item.column.clone()).collect();
         let mut answer = Answer::new(plan.query.name.clone(), covered.window, columns, rows);
         let is_one = matches!(self.groups, Kinds::All(_));
@@ -120,25 +154,30 @@ impl QueryState {
                     Some(_) => Scalar::Integer(0),
                 };
                 let outside = Scalar::Integer(outside(number).unwrap_or(0).into());
-                let rest = rest.value(aggregate, &first);
+                let rest = selected.rest.value(aggregate, &selected.first);
                 let rest = rest.calculate(Operator::Add, unplaced).calculate(Operator::Add, outside);
+                let rest = selected.spilled_rest(number, rest, setting);
                 Some((item.column.name.clone(), of_kind(rest, item.column.kind)))
             });
-            answer.rest = Rest { groups: others, totals: totals.collect() };
+            answer.rest = Rest { groups: selected.others, totals: totals.collect() };
         }
         let counts_outside =
             |item: &PlannedItem| plan.total_item(item).is_some_and(|aggregate| outside(aggregate).is_some());
-        if covered.outside.packets != 0 && !(is_one && plan.items.iter().all(counts_outside)) {
-            let packets = covered.outside.packets;
+        let is_counted = bounds.is_some() || is_one && plan.items.iter().all(counts_outside);
+        if covered.outside.totals.packets != 0 && !is_counted {
+            let packets = covered.outside.totals.packets;
             answer.lacks(&format!("{packets} packets had no place in the table: they are in no group"));
+        }
+        if let Some(bounds) = &bounds {
+            let is_listed = matches!(self.groups, Kinds::All(_) | Kinds::Parts(_));
+            bounded(&mut answer, bounds, &self.groups, setting, is_listed);
         }
         if self.unplaced_rows != 0 {
             answer.lacks(&format!(
                 "memory ran out: {} rows, or groups of another core's rows, are in no group",
                 self.unplaced_rows
             ));
-        }
-        if self.is_unsure(plan) {
+        } else if self.is_unsure(plan) {
             answer.bounds = "certain".to_owned();
         }
         answer
@@ -185,8 +224,110 @@ impl Plan {
         }
     }
 
+    /// True if packets without a place tell all that a column's values depend on.
+    fn is_bounded(&self, item: &ItemValue) -> bool {
+        match item {
+            ItemValue::Member(_) | ItemValue::Node | ItemValue::Conversation => true,
+            ItemValue::Number(value) => value.is_bounded(&self.spilled),
+            ItemValue::Mac(_) | ItemValue::Name(..) | ItemValue::Top { .. } => false,
+        }
+    }
+
     fn passes(&self, group: &GroupView<'_>) -> bool {
         self.having.as_ref().is_none_or(|having| having.holds(group) == Some(true))
+    }
+}
+
+impl Selected {
+    /// The total of an aggregate over the groups that are not in the answer, of which rows tell this.
+    fn spilled_rest(&self, number: usize, rows: Scalar, setting: Setting<'_>) -> Scalar {
+        let Some(bounds) = setting.bounds.filter(|bounds| !bounds.are_nothing()) else { return rows };
+        if setting.plan.having.is_some() {
+            // Which of them pass is not known.
+            return unbounded(rows);
+        }
+        let spilled = |shown: &Shown| bounds.of(shown.number & OF_V6 != 0, &shown.words);
+        let shown: Vec<_> = self.first.iter().map(spilled).collect();
+        bounds.rest(setting.plan.spilled[number], rows, &shown)
+    }
+}
+
+/// Says how sure an answer is to which packets without a place belong. `is_listed`: groups that only these tell of are in it.
+fn bounded(answer: &mut Answer, bounds: &GroupBounds, groups: &Kinds, setting: Setting<'_>, is_listed: bool) {
+    if bounds.are_nothing() {
+        return;
+    }
+    let plan = setting.plan;
+    if !bounds.others.is_nothing() || !is_listed {
+        // There may be one more, at the least.
+        answer.rest.groups += 1;
+    }
+    let figures = || answer.rows.iter().flatten().chain(answer.rest.totals.iter().map(|(_, value)| value));
+    let is_estimate = |value: &Value| matches!(value, Value::Estimate { .. });
+    let is_unbounded = |value: &Value| matches!(value, Value::Estimate { lower, upper, .. } if !lower.is_finite() || !upper.is_finite());
+    let (has_estimates, has_unbounded) = (figures().any(is_estimate), figures().any(is_unbounded));
+    let is_told = plan.items.iter().all(|item| plan.is_bounded(&item.value));
+    let open = open_groups(bounds, groups, setting);
+    let undecided = bounds.undecided();
+    if undecided != 0 {
+        answer.lacks(&format!(
+            "of {undecided} packets that had no place in the table it is not known whether the filter lets their flows through"
+        ));
+    } else if has_unbounded || !is_told {
+        answer.lacks("packets that had no place in the table do not tell all of its values");
+    }
+    if !is_listed {
+        answer.lacks("flows that had no place in the table are not in it");
+    }
+    if open != 0 {
+        answer.lacks(&format!("of {open} groups or more it is not known whether they pass `having`"));
+    }
+    if has_estimates {
+        answer.class = Class::Sketch;
+        answer.bounds = "certain".to_owned();
+    }
+}
+
+/// Groups of which it is not known whether they pass; all of which nothing else is known count as one.
+fn open_groups(bounds: &GroupBounds, groups: &Kinds, setting: Setting<'_>) -> u64 {
+    let Some(having) = &setting.plan.having else { return 0 };
+    let mut open = 0;
+    let mut look = |number: u64, words: &[u64], state: &[u64]| {
+        open += u64::from(having.holds(&GroupView { setting, number, words, state }).is_none());
+    };
+    match groups {
+        Kinds::All(state) => look(ALL, &[], state),
+        Kinds::Parts(groups) => groups.each(look),
+        Kinds::Rows(_) | Kinds::Ranked(_) => {}
+    }
+    let may_pass =
+        !bounds.others.is_nothing() && having.holds(&UnknownGroup { setting, bounds }) != Some(false);
+    open + u64::from(may_pass)
+}
+
+/// A group without rows that no summary tells of.
+struct UnknownGroup<'a> {
+    setting: Setting<'a>,
+    bounds: &'a GroupBounds,
+}
+
+impl Group for UnknownGroup<'_> {
+    fn aggregate(&self, number: usize) -> Scalar {
+        let plan = self.setting.plan;
+        let PlannedAggregate { kind, at } = &plan.aggregates[number];
+        self.bounds.widen(plan.spilled[number], kind.value(&plan.initial[*at..]), &self.bounds.others)
+    }
+
+    fn quantile(&self, _: usize, _: f64) -> Scalar {
+        Scalar::Null
+    }
+
+    fn member(&self, _: usize) -> Value {
+        Value::Null
+    }
+
+    fn seconds(&self) -> Option<f64> {
+        self.setting.seconds
     }
 }
 
@@ -238,9 +379,10 @@ fn first(groups: &Groups, setting: Setting<'_>) -> (Vec<u64>, u64) {
         let (words, state) = groups.get(number);
         GroupView { setting, number, words, state }
     };
-    // Where distinct values are uncertain, the words of states do not tell the order.
+    // Where values are uncertain, the words of states do not tell the order.
     let counter = plan.counter_order().filter(|_| {
-        setting.collections.is_none_or(|collections| !collections.sets.iter().any(|set| set.is_full()))
+        setting.bounds.is_none()
+            && setting.collections.is_none_or(|collections| !collections.sets.iter().any(|set| set.is_full()))
     });
     // By the order's first value alone: few groups are compared further.
     let mut numbers = match counter {
@@ -347,6 +489,7 @@ fn heaviest(
 fn value(item: &PlannedItem, group: &GroupView<'_>, heaviest: &HashMap<u64, Value>) -> Value {
     let natural = |value: &GroupValue| match value.of(group) {
         Scalar::Integer(number) => u64::try_from(number).ok(),
+        Scalar::Between { value, .. } => Some(value as u64),
         _ => None,
     };
     match &item.value {

@@ -2,7 +2,7 @@
 //!
 //! Time is cut into panes of the length `every`, one after the other. An answer that covers more (`over`) merges the last panes.
 
-use super::answer::{Covered, Unplaced};
+use super::answer::{Covered, Outside, Unplaced};
 use super::merged::MergedRows;
 use super::plan_set::PlanSet;
 use super::refusal::Refusal;
@@ -237,7 +237,8 @@ impl Length {
                 add(&plans.plans, &mut states, &rows)
             }
         };
-        let covered = Covered { window: Some(window), watched: Some(watched), outside: &account.outside };
+        let outside = Outside::from(&account.outside);
+        let covered = Covered { window: Some(window), watched: Some(watched), outside, plan: None };
         let mut answers = plans.plans.answers(&mut states, covered);
         for answer in &mut answers {
             if unplaced != 0 {

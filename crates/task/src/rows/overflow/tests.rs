@@ -1,0 +1,1 @@
+//! Bounds contain the truth.
