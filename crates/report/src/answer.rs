@@ -151,7 +151,7 @@ impl Answer {
     /// is exact no more.
     pub fn lacks(&mut self, reason: &str) {
         self.status = Status::Partial;
-        if self.bounds == "exact" {
+        if ["exact", "certain"].contains(&&*self.bounds) {
             self.bounds = "none".to_owned();
         }
         self.reason = Some(match self.reason.take() {

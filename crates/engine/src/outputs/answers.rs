@@ -135,7 +135,7 @@ impl Answers {
         self.control.forget_before(window);
         let open = own.unwrap_or_else(|| OpenWindow::new(self.control.set(window)));
         self.run_lacking.add(&self.run_rows.lacking(&closed));
-        let mut answers = vec![totals(Some(closed.span), &closed.totals)];
+        let mut answers = vec![totals(Some(closed.span), &closed.totals, closed.unplaced.packets)];
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
@@ -238,7 +238,7 @@ impl Answers {
         let length = closed.empty_before.saturating_mul(end_ns - start_ns);
         let span = Span { start_ns: start_ns.saturating_sub(length), end_ns: start_ns };
         let set = self.control.set(closed.window);
-        let mut totals = totals(Some(span), &Totals::default());
+        let mut totals = totals(Some(span), &Totals::default(), 0);
         totals.rows.clear();
         let empty = |answer: Answer| Answer {
             window: Some(span),
@@ -335,8 +335,8 @@ fn missing(refused_rows: u64) -> Option<String> {
     (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"))
 }
 
-/// The answer of the query `totals`.
-pub fn totals(window: Option<Span>, totals: &Totals) -> Answer {
+/// The answer of the query `totals`. `unplaced`: packets among them that had no place in the table, each of which may be one more flow.
+pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64) -> Answer {
     let Totals { packets, bytes, wire_bytes, flows } = *totals;
     let sum = |name| {
         let unit = Field::named(name).map_or("", |field| field.unit);
@@ -348,6 +348,11 @@ pub fn totals(window: Option<Span>, totals: &Totals) -> Answer {
         sum("wire_byte"),
         Column::new("flows", ColumnKind::Unsigned, "flows"),
     ];
-    let row = [packets, bytes, wire_bytes, flows].map(Value::from).to_vec();
-    Answer::new("totals", window, columns, vec![row])
+    let mut row = [packets, bytes, wire_bytes, flows].map(Value::from).to_vec();
+    if unplaced != 0 {
+        let [lower, upper] = [flows, flows + unplaced].map(|flows| flows as f64);
+        row[3] = Value::Estimate { value: upper, lower, upper };
+    }
+    let bounds = if unplaced == 0 { "exact" } else { "certain" };
+    Answer { bounds: bounds.to_owned(), ..Answer::new("totals", window, columns, vec![row]) }
 }

@@ -6,7 +6,7 @@ use super::group_view::{GroupView, Setting};
 use super::keyed::{Groups, OF_V6};
 use super::member::mac;
 use super::order::{Keyed, Ranked};
-use super::overflow::{GroupBounds, Overflow, OverflowPlan, unbounded};
+use super::overflow::{Amounts, GroupBounds, Overflow, OverflowPlan, unbounded};
 use super::owners::ALL;
 use super::plan::{ItemValue, Plan, PlannedItem};
 use super::program::Program;
@@ -87,6 +87,8 @@ struct Selected {
     first: Vec<Shown>,
     others: u64,
     rest: RestState,
+    /// What packets without a place add to the others.
+    spilled: Amounts,
 }
 
 /// The state of the groups that are not in the answer.
@@ -140,6 +142,7 @@ impl QueryState {
             bounds: bounds.as_ref(),
         };
         let selected = selected(&mut self.groups, setting);
+        let open = bounds.as_ref().map_or(0, |bounds| open_groups(bounds, &self.groups, setting));
         let rows = rows(plan, program, setting, &selected.first);
         let columns = plan.items.iter().map(|item| item.column.clone()).collect();
         let mut answer = Answer::new(plan.query.name.clone(), covered.window, columns, rows);
@@ -156,7 +159,7 @@ impl QueryState {
                 let outside = Scalar::Integer(outside(number).unwrap_or(0).into());
                 let rest = selected.rest.value(aggregate, &selected.first);
                 let rest = rest.calculate(Operator::Add, unplaced).calculate(Operator::Add, outside);
-                let rest = selected.spilled_rest(number, rest, setting);
+                let rest = selected.spilled_rest(number, rest, setting, open);
                 Some((item.column.name.clone(), of_kind(rest, item.column.kind)))
             });
             answer.rest = Rest { groups: selected.others, totals: totals.collect() };
@@ -170,7 +173,7 @@ impl QueryState {
         }
         if let Some(bounds) = &bounds {
             let is_listed = matches!(self.groups, Kinds::All(_) | Kinds::Parts(_));
-            bounded(&mut answer, bounds, &self.groups, setting, is_listed);
+            bounded(&mut answer, bounds, plan, is_listed, open);
         }
         if self.unplaced_rows != 0 {
             answer.lacks(&format!(
@@ -240,24 +243,32 @@ impl Plan {
 
 impl Selected {
     /// The total of an aggregate over the groups that are not in the answer, of which rows tell this.
-    fn spilled_rest(&self, number: usize, rows: Scalar, setting: Setting<'_>) -> Scalar {
-        let Some(bounds) = setting.bounds.filter(|bounds| !bounds.are_nothing()) else { return rows };
-        if setting.plan.having.is_some() {
+    fn spilled_rest(&self, number: usize, rows: Scalar, setting: Setting<'_>, open: u64) -> Scalar {
+        match setting.bounds {
+            None => rows,
             // Which of them pass is not known.
-            return unbounded(rows);
+            Some(_) if open != 0 => unbounded(rows),
+            Some(bounds) => bounds.total(setting.plan.spilled[number], rows, &self.spilled),
         }
-        let spilled = |shown: &Shown| bounds.of(shown.number & OF_V6 != 0, &shown.words);
-        let shown: Vec<_> = self.first.iter().map(spilled).collect();
-        bounds.rest(setting.plan.spilled[number], rows, &shown)
     }
 }
 
-/// Says how sure an answer is to which packets without a place belong. `is_listed`: groups that only these tell of are in it.
-fn bounded(answer: &mut Answer, bounds: &GroupBounds, groups: &Kinds, setting: Setting<'_>, is_listed: bool) {
+impl Setting<'_> {
+    /// What packets without a place add to all groups but these.
+    fn without(&self, shown: &[Shown]) -> Amounts {
+        let of = |bounds: &GroupBounds| {
+            bounds.without(shown.iter().map(|shown| bounds.of(shown.number & OF_V6 != 0, &shown.words)))
+        };
+        self.bounds.map_or(Amounts::default(), of)
+    }
+}
+
+/// Says how sure an answer is to which packets without a place belong. `is_listed`: groups that only these tell of are in it. `open`:
+/// groups of which it is not known whether they pass.
+fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is_listed: bool, open: u64) {
     if bounds.are_nothing() {
         return;
     }
-    let plan = setting.plan;
     if !bounds.others.is_nothing() || !is_listed {
         // There may be one more, at the least.
         answer.rest.groups += 1;
@@ -267,7 +278,6 @@ fn bounded(answer: &mut Answer, bounds: &GroupBounds, groups: &Kinds, setting: S
     let is_unbounded = |value: &Value| matches!(value, Value::Estimate { lower, upper, .. } if !lower.is_finite() || !upper.is_finite());
     let (has_estimates, has_unbounded) = (figures().any(is_estimate), figures().any(is_unbounded));
     let is_told = plan.items.iter().all(|item| plan.is_bounded(&item.value));
-    let open = open_groups(bounds, groups, setting);
     let undecided = bounds.undecided();
     if undecided != 0 {
         answer.lacks(&format!(
@@ -277,7 +287,10 @@ fn bounded(answer: &mut Answer, bounds: &GroupBounds, groups: &Kinds, setting: S
         answer.lacks("packets that had no place in the table do not tell all of its values");
     }
     if !is_listed {
-        answer.lacks("flows that had no place in the table are not in it");
+        let packets = bounds.packets();
+        answer.lacks(&format!(
+            "{packets} packets had no place in the table: flows of which only they tell are not in it"
+        ));
     }
     if open != 0 {
         answer.lacks(&format!("of {open} groups or more it is not known whether they pass `having`"));
@@ -339,7 +352,7 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
             let is_shown = plan.passes(&group) && plan.limit != 0;
             let first = is_shown.then(|| Shown { number: ALL, words: Vec::new(), state: state.clone() });
             let rest = RestState::Own(plan.initial.clone());
-            Selected { first: first.into_iter().collect(), others: 0, rest }
+            Selected { first: first.into_iter().collect(), others: 0, rest, spilled: Amounts::default() }
         }
         Kinds::Rows(top) | Kinds::Ranked(top) => {
             let (all, totals) = (top.rows, top.totals.clone());
@@ -349,17 +362,22 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
                 state: row.state.clone(),
             };
             let first: Vec<_> = top.first(plan).iter().map(shown).collect();
-            Selected { others: all - first.len() as u64, first, rest: RestState::OfAll(totals) }
+            let spilled = setting.without(&first);
+            Selected { others: all - first.len() as u64, first, rest: RestState::OfAll(totals), spilled }
         }
         Kinds::Parts(groups) => {
             let (numbers, passing) = first(groups, setting);
             let mut rest = plan.initial.clone();
+            let mut passed = Amounts::default();
             let is_shown: HashSet<u64> = numbers.iter().copied().collect();
             groups.each(|number, words, state| {
-                let passes =
-                    || plan.having.is_none() || plan.passes(&GroupView { setting, number, words, state });
+                let group = GroupView { setting, number, words, state };
+                let passes = || plan.having.is_none() || plan.passes(&group);
                 if !is_shown.contains(&number) && passes() {
                     plan.merge_states(&mut rest, state);
+                    if plan.having.is_some() {
+                        passed = passed.plus(&group.spilled());
+                    }
                 }
             });
             let shown = |number: &u64| {
@@ -367,7 +385,8 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
                 Shown { number: *number, words: words.to_vec(), state: state.to_vec() }
             };
             let first: Vec<_> = numbers.iter().map(shown).collect();
-            Selected { others: passing - first.len() as u64, first, rest: RestState::Own(rest) }
+            let spilled = if plan.having.is_some() { passed } else { setting.without(&first) };
+            Selected { others: passing - first.len() as u64, first, rest: RestState::Own(rest), spilled }
         }
     }
 }

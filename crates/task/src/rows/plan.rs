@@ -252,8 +252,9 @@ impl Planner<'_> {
     fn spilled(&self, aggregate: &PlannedAggregate) -> SpilledValue {
         let is_flow = *self.grouping == Grouping::Flows;
         match &aggregate.kind {
-            Kind::Count => SpilledValue::Flows,
-            Kind::Distinct(_, ValueOf::Key(_) | ValueOf::Conversation) => SpilledValue::Distinct,
+            Kind::Count | Kind::Distinct(_, ValueOf::Key(_) | ValueOf::Conversation) => {
+                SpilledValue::Different
+            }
             Kind::Sum(node, _) => self.spilled_column(*node),
             // The group's only row has the flow's own.
             Kind::Least(node, _) if is_flow => self.spilled_column(*node),

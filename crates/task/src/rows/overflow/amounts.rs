@@ -16,7 +16,7 @@ impl Amounts {
         self.upper[0] == 0
     }
 
-    pub(super) fn plus(&self, more: &Self) -> Self {
+    pub(crate) fn plus(&self, more: &Self) -> Self {
         Self { lower: sums(&self.lower, &more.lower), upper: sums(&self.upper, &more.upper) }
     }
 

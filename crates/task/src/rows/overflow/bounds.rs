@@ -1,6 +1,6 @@
 //! Values of groups, widened by the packets without a place that may be theirs.
 
-use super::amounts::{Amounts, WEIGHTS, differences, lesser, sums};
+use super::amounts::{Amounts, differences, lesser};
 use super::summary::{GroupKey, GroupSummary};
 use crate::query::Operator;
 use crate::rows::scalar::Scalar;
@@ -11,10 +11,9 @@ use std::collections::HashMap;
 pub(crate) enum SpilledValue {
     /// It is a sum of this weight.
     Weight(usize),
-    /// A number of flows: each packet may be one more, and at least one of a group without rows is.
-    Flows,
-    /// A number of distinct values: each packet may have one more.
-    Distinct,
+    /// A number of flows, or of distinct values of a key's member: each packet may be one more, and at least one of a group without
+    /// rows is.
+    Different,
     /// In a way that they do not tell.
     Unknown,
 }
@@ -45,6 +44,11 @@ impl GroupBounds {
         self.total.is_nothing()
     }
 
+    /// Packets that may be of its groups, each once for each group.
+    pub(crate) fn packets(&self) -> u64 {
+        self.total.upper[0]
+    }
+
     /// Packets of which keys do not tell whether the filter lets their flows through.
     pub(crate) fn undecided(&self) -> u64 {
         self.total.upper[0] - self.total.lower[0]
@@ -73,42 +77,36 @@ impl GroupBounds {
                 let (lower, upper) = (amounts.lower[weight], amounts.upper[weight]);
                 rows.calculate(Operator::Add, between(lower, lower, upper))
             }
-            (SpilledValue::Flows, Some([value, lower, upper])) => {
+            (SpilledValue::Different, Some([value, lower, upper])) => {
                 let [certain, possible] = [amounts.lower[0], amounts.upper[0]].map(|packets| packets as f64);
                 let lower = lower.max(certain.min(1.0));
-                Scalar::Between { value: value + certain, lower, upper: upper + possible }
-            }
-            (SpilledValue::Distinct, Some([value, lower, upper])) => {
-                let [certain, possible] = [amounts.lower[0], amounts.upper[0]].map(|packets| packets as f64);
                 Scalar::Between { value: value + certain, lower, upper: upper + possible }
             }
             _ => unbounded(rows),
         }
     }
 
-    /// The total of the groups that are not in the answer: `rows` is what rows tell, `shown` what the others have.
-    pub(crate) fn rest(&self, spilled: SpilledValue, rows: Scalar, shown: &[Amounts]) -> Scalar {
-        if self.are_nothing() {
-            return rows;
-        }
-        let of = |bound: fn(&Amounts) -> [u64; WEIGHTS]| {
-            shown.iter().fold([0; WEIGHTS], |sum, amounts| sums(&sum, &bound(amounts)))
-        };
-        let lower = differences(&self.total.lower, &of(|amounts| amounts.upper));
-        let upper = differences(&self.total.upper, &of(|amounts| amounts.lower));
-        let amounts = Amounts { lower: lesser(&lower, &upper), upper };
+    /// What the groups have that are not in an answer which has these.
+    pub(crate) fn without(&self, shown: impl Iterator<Item = Amounts>) -> Amounts {
+        let shown = shown.fold(Amounts::default(), |sum, amounts| sum.plus(&amounts));
+        let upper = differences(&self.total.upper, &shown.lower);
+        Amounts { lower: lesser(&differences(&self.total.lower, &shown.upper), &upper), upper }
+    }
+
+    /// The total of several groups of which `rows` is what rows tell.
+    pub(crate) fn total(&self, spilled: SpilledValue, rows: Scalar, amounts: &Amounts) -> Scalar {
         match spilled {
+            _ if amounts.is_nothing() => rows,
             _ if self.undecided() != 0 => unbounded(rows),
-            // Together with the values of the others, the total.
+            // With the values of the other groups it is the total of all.
             SpilledValue::Weight(weight) => {
                 let (lower, upper) = (amounts.lower[weight], amounts.upper[weight]);
                 rows.calculate(Operator::Add, between(upper, lower, upper))
             }
-            SpilledValue::Flows if amounts.is_nothing() => rows,
-            SpilledValue::Flows => {
-                rows.calculate(Operator::Add, between(amounts.lower[0], 0, amounts.upper[0]))
+            SpilledValue::Different => {
+                rows.calculate(Operator::Add, between(amounts.upper[0], 0, amounts.upper[0]))
             }
-            _ => unbounded(rows),
+            SpilledValue::Unknown => unbounded(rows),
         }
     }
 }
