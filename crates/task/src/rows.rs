@@ -22,6 +22,7 @@ mod long_windows;
 mod member;
 mod merged;
 mod order;
+mod outside;
 mod overflow;
 mod owners;
 mod partitioned;
@@ -40,9 +41,9 @@ mod update;
 mod values;
 mod weights;
 
-pub use answer::{Outside, Unplaced};
 pub use executor::{RowPartials, RowQueries, RowScratch, RunPartials};
 pub use long_windows::{LongWindows, WindowAccount};
+pub use outside::{Outside, Unplaced};
 pub use overflow::{Overflow, OverflowCounter};
 pub use refusal::Refusal;
 pub use site::Site;

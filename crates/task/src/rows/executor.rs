@@ -1,8 +1,9 @@
 //! Runs queries over the rows of windows, each separately, and over the whole run.
 
-use super::answer::{Covered, Outside};
+use super::answer::Covered;
 use super::long_windows::{LongPlans, LongWindows};
 use super::merged::MergedRows;
+use super::outside::Outside;
 use super::overflow::{OverflowCounter, OverflowPlan};
 use super::partitioned::{HeldRows, can_be_partitioned};
 use super::plan_set::PlanSet;

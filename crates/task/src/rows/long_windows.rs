@@ -2,8 +2,9 @@
 //!
 //! Time is cut into panes of the length `every`, one after the other. An answer that covers more (`over`) merges the last panes.
 
-use super::answer::{Covered, Outside, Unplaced};
+use super::answer::Covered;
 use super::merged::MergedRows;
+use super::outside::{Outside, Unplaced};
 use super::plan_set::PlanSet;
 use super::refusal::Refusal;
 use super::site::Site;
