@@ -374,7 +374,7 @@ fn report(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> Repor
     let OutputsResult { exported, dropped, outputs, answers, longer, unreported, warnings, faults } =
         finished;
     let failed = !faults.is_empty();
-    let mut totals = engine::totals(None, &ended.totals);
+    let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full);
     totals.node = Some(node.clone());
     let elapsed_seconds = outcome.elapsed.as_secs_f64();
     let report = RunReport {

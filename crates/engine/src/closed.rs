@@ -4,7 +4,7 @@ use crate::ids::WindowId;
 use crate::refused::{RING_FULL, WORKER_FAILED};
 use flow::LossCounts;
 use report::{Answer, Counters, PacketCounts, Span, WindowEnd};
-use task::rows::Unplaced;
+use task::rows::{Overflow, Unplaced};
 
 /// Sums over measured packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct ClosedWindow {
     pub totals: Totals,
     /// Packets without a place in the table: they are in no row.
     pub unplaced: Unplaced,
+    /// What is known of their groups; `None` where nothing is.
+    pub overflow: Option<Overflow>,
     /// Rows that were not taken.
     pub refused_rows: u64,
     /// TCP losses over all flows; `None` if they are not tracked.

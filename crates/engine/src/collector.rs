@@ -6,6 +6,7 @@ use flow::{FlowRecord, LossCounts, WindowRow};
 use packet::{Key, PacketFields};
 use record::Account;
 use summary::{Counts, FlowShare, FlowSink, FlowTable};
+use task::rows::{Overflow, OverflowCounter};
 
 /// Takes finished records and window rows, block by block; it counts what it cannot take.
 pub trait RecordSink {
@@ -114,20 +115,43 @@ pub(crate) struct Collector<R> {
     closing: WindowSums,
     /// The record of all packets that found no place.
     other: Option<FlowRecord>,
+    /// Counts the groups of these packets for the open window's queries, if they ask for any.
+    overflow: Option<OverflowCounter>,
+    /// Of the closing window.
+    closing_overflow: Option<Overflow>,
     /// Records ended, without `other`.
     pub(crate) ended: u64,
 }
 
 impl<R: RecordSink> Collector<R> {
     pub(crate) fn new(records: R) -> Self {
-        Self { records, open: WindowSums::default(), closing: WindowSums::default(), other: None, ended: 0 }
+        Self {
+            records,
+            open: WindowSums::default(),
+            closing: WindowSums::default(),
+            other: None,
+            overflow: None,
+            closing_overflow: None,
+            ended: 0,
+        }
+    }
+
+    /// From here on, other queries ask for the groups of packets without a place. No window may be open.
+    pub(crate) fn count_overflow(&mut self, overflow: Option<OverflowCounter>) {
+        self.overflow = overflow;
     }
 
     /// The open window, which has this number, becomes the closing one. The previous one must have been
     /// taken.
     pub(crate) fn turn(&mut self, window: WindowId) {
         std::mem::swap(&mut self.open, &mut self.closing);
+        self.closing_overflow = self.overflow.as_mut().and_then(OverflowCounter::take);
         self.records.begin_rows(window);
+    }
+
+    /// What is known of the closing window's packets without a place.
+    pub(crate) fn take_overflow(&mut self) -> Option<Overflow> {
+        self.closing_overflow.take()
     }
 
     /// Adds `packets` to the window's packets: they were counted in a structure that has no rows.
@@ -146,12 +170,15 @@ impl<R: RecordSink> Collector<R> {
     /// for it.
     pub(crate) fn merge<K: Key>(&mut self, table: &mut FlowTable<K>, share: &FlowShare<K>) {
         if !table.add_share(share, self) {
-            self.add_to_other(share.counts, share.span(), share.marks.tcp_flags());
+            self.add_to_other(&share.key, share.counts, share.span(), share.marks.tcp_flags());
         }
     }
 
-    fn add_to_other(&mut self, counts: Counts, (stime, ltime): (u64, u64), tcp_flags: u8) {
+    fn add_to_other<K: Key>(&mut self, key: &K, counts: Counts, (stime, ltime): (u64, u64), tcp_flags: u8) {
         let Counts { packets, bytes, wire } = counts;
+        if let Some(overflow) = &mut self.overflow {
+            overflow.count(*key, packets, bytes, wire);
+        }
         self.open.other.packets += packets;
         self.open.other.bytes += bytes;
         self.open.other.wire += wire;
@@ -211,9 +238,10 @@ impl<R: RecordSink> FlowSink for Collector<R> {
         self.records.record_row(row);
     }
 
-    fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {
+    fn no_place<K: Key>(&mut self, key: &K, packet: &PacketFields) {
         let (bytes, wire) = (packet.total_byte.into(), packet.wire_byte.into());
         self.add_to_other(
+            key,
             Counts { packets: 1, bytes, wire },
             (packet.time_ns, packet.time_ns),
             packet.tcp_flags,

@@ -99,6 +99,12 @@ impl Schedule {
         self.entered.map_or(WindowId::default(), WindowId::next)
     }
 
+    /// The set that answers this window.
+    fn set(&self, window: WindowId) -> &Arc<TaskSet> {
+        let after = self.sets.partition_point(|(first, _)| *first <= window);
+        &self.sets[after.saturating_sub(1)].1
+    }
+
     /// The set that was installed last.
     fn last(&self) -> &Arc<TaskSet> {
         &self.sets[self.sets.len() - 1].1
@@ -206,12 +212,12 @@ impl Control {
         }
     }
 
-    /// A receiver enters this window. Returns the set by which workers count in it, if they count anything or
-    /// have counted.
+    /// A receiver enters this window. Returns the set by which workers count in it; `None` if no run is attached.
     pub(crate) fn enter(&self, window: WindowId) -> Option<Generation> {
         let mut schedule = self.schedule();
         schedule.entered = schedule.entered.max(Some(window));
-        schedule.run.as_mut()?.counting(window).map(|counting| counting.generation)
+        schedule.run.as_ref()?;
+        Some(schedule.set(window).generation())
     }
 
     /// Exchanges what this worker counted in before for what it counts in from this window on.
@@ -251,9 +257,7 @@ impl Control {
 
     /// The set that answers this window.
     pub fn set(&self, window: WindowId) -> Arc<TaskSet> {
-        let schedule = self.schedule();
-        let after = schedule.sets.partition_point(|(first, _)| *first <= window);
-        Arc::clone(&schedule.sets[after.saturating_sub(1)].1)
+        Arc::clone(self.schedule().set(window))
     }
 
     /// No window before this one is queried any more.

@@ -11,7 +11,6 @@ use task::{Generation, TaskCounter, TaskStates, Tasks};
 #[derive(Debug)]
 pub(crate) struct Counting {
     pub(crate) first: WindowId,
-    pub(crate) generation: Generation,
     /// By worker, until it takes it; empty if nothing is counted.
     pub(crate) workers: Vec<Option<WorkerHalf>>,
     /// Until the hub takes it.
@@ -53,14 +52,13 @@ impl Counting {
             spares.push(back);
         }
         let hub = HubHalf { tasks: tasks.clone(), spares, memory };
-        let (first, generation) = (WindowId::default(), tasks.generation());
-        Ok(Self { first, generation, workers: halves, hub: Some(hub) })
+        Ok(Self { first: WindowId::default(), workers: halves, hub: Some(hub) })
     }
 
     /// From this window on nothing is counted.
     pub(crate) fn of_nothing(first: WindowId, generation: Generation) -> Self {
         let hub = HubHalf { tasks: Tasks::none(generation), spares: Vec::new(), memory: None };
-        Self { first, generation, workers: Vec::new(), hub: Some(hub) }
+        Self { first, workers: Vec::new(), hub: Some(hub) }
     }
 
     /// True if anything is counted.

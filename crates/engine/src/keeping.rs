@@ -11,6 +11,7 @@ use crate::tally::Tally;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use summary::OutOfMemory;
+use task::rows::Overflow;
 
 /// Where a worker keeps its flows.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(crate) enum Keeping {
 pub(crate) struct Sealed {
     pub(crate) window: WindowId,
     pub(crate) sums: WindowSums,
+    /// What is known of packets without a place.
+    pub(crate) overflow: Option<Overflow>,
     /// Its flows, if they are shares to be merged.
     pub(crate) shares: Option<Box<Tables>>,
 }

@@ -13,13 +13,14 @@ use report::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
 use std::collections::BTreeMap;
 use summary::Counts;
 use task::Watermarks;
-use task::rows::Unplaced;
+use task::rows::{Overflow, Unplaced};
 
 /// A window that not all have reported yet.
 #[derive(Debug, Default)]
 struct Pending {
     header: Option<WindowHeader>,
     sums: WindowSums,
+    overflow: Option<Overflow>,
     /// Packets handed to workers, by worker.
     handed_over: Vec<(WorkerId, u64)>,
 }
@@ -115,6 +116,13 @@ impl Merger {
         self.pending(window).sums.merge(sums);
     }
 
+    /// What a worker knows of a window's packets without a place: comes before its part.
+    pub(crate) fn overflow(&mut self, worker: WorkerId, window: WindowId, overflow: Option<Overflow>) {
+        if self.is_heard(worker) {
+            Overflow::merge_into(&mut self.pending(window).overflow, overflow);
+        }
+    }
+
     /// This receiver has turned away from its last window.
     pub(crate) fn receiver_drained(&mut self, receiver: ReceiverId) {
         self.receivers[receiver.index()].complete(WindowId::MAX);
@@ -147,15 +155,15 @@ impl Merger {
 
     /// The next window that all receivers and workers have reported, and its account for exporters.
     pub(crate) fn take_window(&mut self) -> Option<(ClosedWindow, Account)> {
-        let (window, header, sums, handed_over) = loop {
+        let (window, header, sums, overflow, handed_over) = loop {
             let &window = self.pending.first_key_value()?.0;
             if !self.receivers.are_past(window) || !self.workers.are_past(window) {
                 return None;
             }
-            let (_, Pending { header, sums, handed_over }) = self.pending.pop_first()?;
+            let (_, Pending { header, sums, overflow, handed_over }) = self.pending.pop_first()?;
             // Without a header its receiver failed before it could count it: it is in no count.
             if let Some(header) = header {
-                break (window, header, sums, handed_over);
+                break (window, header, sums, overflow, handed_over);
             }
         };
         let ended_by = self.ended_by(window, header.ended_by);
@@ -203,6 +211,7 @@ impl Merger {
             loss: header.loss,
             totals,
             unplaced: Unplaced { packets: unplaced, bytes, wire_bytes: wire },
+            overflow,
             refused_rows: sums.refused_rows,
             tcp_loss: self.tracks_loss.then_some(sums.loss),
             answers: Vec::new(),

@@ -1,7 +1,7 @@
 //! The state of one core: flow tables, and their output, sorted into windows and records. Reads no clock and
 //! no frame.
 
-use crate::collector::{Collector, RecordSink, WindowSums};
+use crate::collector::{Collector, RecordSink};
 use crate::config::Config;
 use crate::ids::WindowId;
 use crate::keeping::{Keeping, Sealed};
@@ -15,6 +15,7 @@ use port::TimeBase;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use summary::Limits;
+use task::{Generation, TaskSet};
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.
 const FRAMES_PER_SWEPT: usize = 8;
@@ -32,6 +33,8 @@ const SWEEP_SLICE: usize = 64;
 pub(crate) struct Worker<R> {
     keeping: Keeping,
     tasks: Option<WorkerTasks>,
+    /// The set whose queries ask for the groups of packets without a place.
+    generation: Option<Generation>,
     collector: Collector<R>,
     time_base: TimeBase,
     /// Stream time, as given by the receiver.
@@ -86,6 +89,7 @@ impl<R: RecordSink> Worker<R> {
         Self {
             keeping,
             tasks: None,
+            generation: None,
             collector: Collector::new(records),
             time_base,
             now: 0,
@@ -148,6 +152,16 @@ impl<R: RecordSink> Worker<R> {
     pub(crate) fn enter(&mut self, window: WindowId) {
         if let Some(tasks) = &mut self.tasks {
             tasks.enter(window);
+            let set = tasks.set(window);
+            self.count_overflow(&set);
+        }
+    }
+
+    /// The queries of this set ask for the groups of packets without a place.
+    pub(crate) fn count_overflow(&mut self, set: &TaskSet) {
+        if self.generation != Some(set.generation()) {
+            self.generation = Some(set.generation());
+            self.collector.count_overflow(set.rows().overflow_counter());
         }
     }
 
@@ -190,10 +204,10 @@ impl<R: RecordSink> Worker<R> {
     }
 
     /// Turns away from the window and seals it at once.
-    pub(crate) fn close(&mut self, window: WindowId) -> Option<WindowSums> {
+    pub(crate) fn close(&mut self, window: WindowId) -> Option<Sealed> {
         self.turn(window, self.now);
         self.finish_closing();
-        self.sealed.pop().map(|sealed| sealed.sums)
+        self.sealed.pop()
     }
 
     fn begin_sweep(&mut self) {
@@ -267,7 +281,8 @@ impl<R: RecordSink> Worker<R> {
     /// All flows of the closing window are sealed, or are in `shares`.
     fn seal(&mut self, shares: Option<Box<Tables>>) {
         if let Some(window) = self.closing.take() {
-            self.sealed.push(Sealed { window, sums: self.collector.take_closing(), shares });
+            let (sums, overflow) = (self.collector.take_closing(), self.collector.take_overflow());
+            self.sealed.push(Sealed { window, sums, overflow, shares });
         }
     }
 

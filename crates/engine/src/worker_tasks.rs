@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::TryRecvError;
-use task::TaskStates;
+use task::{TaskSet, TaskStates};
 
 /// The destination of what was counted in a window.
 pub(crate) type Outlet = Box<dyn Fn(WindowId, Box<TaskStates>) + Send>;
@@ -39,6 +39,11 @@ impl WorkerTasks {
     /// From this window on, another set determines what is counted.
     pub(crate) fn enter(&mut self, window: WindowId) {
         self.half = self.control.exchange(self.worker, window, self.half.take());
+    }
+
+    /// The set that answers this window.
+    pub(crate) fn set(&self, window: WindowId) -> Arc<TaskSet> {
+        self.control.set(window)
     }
 
     /// Counts packets.

@@ -41,6 +41,7 @@ fn closed(number: u64, empty_before: u64, refused_rows: u64) -> ClosedWindow {
         loss: Some(Counters::default()),
         totals: Totals { packets: 2, bytes: 80, wire_bytes: 108, flows: 1 },
         unplaced: Unplaced { packets: 1, bytes: 40, wire_bytes: 54 },
+        overflow: None,
         refused_rows,
         tcp_loss: None,
         answers: Vec::new(),

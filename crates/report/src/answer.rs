@@ -148,10 +148,10 @@ impl Answer {
     }
 
     /// Makes the answer partial, for this reason in addition to those that it has. What is missing may belong to any of its rows: it
-    /// is exact no more.
+    /// is exact no more, and no bounds are certain.
     pub fn lacks(&mut self, reason: &str) {
         self.status = Status::Partial;
-        if self.bounds == "exact" {
+        if ["exact", "certain"].contains(&&*self.bounds) {
             self.bounds = "none".to_owned();
         }
         self.reason = Some(match self.reason.take() {

@@ -166,7 +166,7 @@ impl Value {
 }
 
 /// Reads an estimate. A bound that is null is infinite, a value that is null is not a number.
-fn estimate(members: &serde_json::Map<String, Json>) -> Option<Value> {
+pub(crate) fn estimate(members: &serde_json::Map<String, Json>) -> Option<Value> {
     let number = |name, missing| match members.get(name)? {
         Json::Null => Some(missing),
         other => other.as_f64(),

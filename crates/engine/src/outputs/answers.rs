@@ -10,7 +10,7 @@ use record::Anonymizer;
 use report::{Account, Answer, Class, Column, ColumnKind, Counters, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use task::rows::{LongWindows, RowPartials, RowScratch, RunPartials, WindowAccount};
+use task::rows::{LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, WindowAccount};
 use task::{Generation, Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
 
 /// See the module's documentation.
@@ -29,6 +29,7 @@ pub(super) struct Answers {
     run: Option<RunPartials>,
     run_rows: RunRows,
     run_lacking: Lacking,
+    run_overflow: Option<Overflow>,
     /// When the run was watched.
     watched: Option<Span>,
     /// Windows of other lengths, of the sets that some rows have come for, the oldest first.
@@ -86,6 +87,7 @@ impl Answers {
             scratch: RowScratch::default(),
             desk: RowDesk::default(),
             run_lacking: Lacking::default(),
+            run_overflow: None,
             watched: None,
             long: BTreeMap::new(),
         }
@@ -133,12 +135,16 @@ impl Answers {
         self.control.forget_before(window);
         let open = own.unwrap_or_else(|| OpenWindow::new(self.control.set(window)));
         self.run_lacking.add(&self.run_rows.lacking(&closed));
-        let mut answers = vec![totals(Some(closed.span), &closed.totals)];
+        let mut answers = vec![totals(Some(closed.span), &closed.totals, closed.unplaced.packets)];
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
         let OpenWindow { set, partials, tasks, fault } = open;
-        answers.extend(partials.window_answers(set.rows(), closed.span, closed.watched, &closed.unplaced));
+        let outside = Outside { totals: &closed.unplaced, overflow: closed.overflow.as_ref() };
+        answers.extend(partials.window_answers(set.rows(), closed.span, closed.watched, outside));
+        if self.run.is_some() {
+            Overflow::merge_into(&mut self.run_overflow, closed.overflow.take());
+        }
         let rows_missing = missing(closed.refused_rows);
         for answer in &mut answers[1..] {
             rows_missing.iter().for_each(|reason| answer.lacks(reason));
@@ -232,7 +238,7 @@ impl Answers {
         let length = closed.empty_before.saturating_mul(end_ns - start_ns);
         let span = Span { start_ns: start_ns.saturating_sub(length), end_ns: start_ns };
         let set = self.control.set(closed.window);
-        let mut totals = totals(Some(span), &Totals::default());
+        let mut totals = totals(Some(span), &Totals::default(), 0);
         totals.rows.clear();
         let empty = |answer: Answer| Answer {
             window: Some(span),
@@ -259,7 +265,9 @@ impl Answers {
     /// The answers over the whole run.
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
         let Some(run) = self.run.take() else { return Vec::new() };
-        let mut answers = self.first.rows().run_answers(run, self.watched, &self.run_lacking.unplaced);
+        let overflow = self.run_overflow.as_ref();
+        let outside = Outside { totals: &self.run_lacking.unplaced, overflow };
+        let mut answers = self.first.rows().run_answers(run, self.watched, outside);
         let Lacking { refused_rows, failed_workers, .. } = self.run_lacking;
         let records_missing = (failed_workers != 0).then(|| {
             format!("{failed_workers} workers failed: flows that had not ended on them are missing")
@@ -327,8 +335,8 @@ fn missing(refused_rows: u64) -> Option<String> {
     (refused_rows != 0).then(|| format!("{refused_rows} rows came faster than they were answered"))
 }
 
-/// The answer of the query `totals`.
-pub fn totals(window: Option<Span>, totals: &Totals) -> Answer {
+/// The answer of the query `totals`. `unplaced`: packets among them that had no place in the table, each of which may be one more flow.
+pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64) -> Answer {
     let Totals { packets, bytes, wire_bytes, flows } = *totals;
     let sum = |name| {
         let unit = Field::named(name).map_or("", |field| field.unit);
@@ -340,6 +348,11 @@ pub fn totals(window: Option<Span>, totals: &Totals) -> Answer {
         sum("wire_byte"),
         Column::new("flows", ColumnKind::Unsigned, "flows"),
     ];
-    let row = [packets, bytes, wire_bytes, flows].map(Value::from).to_vec();
-    Answer::new("totals", window, columns, vec![row])
+    let mut row = [packets, bytes, wire_bytes, flows].map(Value::from).to_vec();
+    if unplaced != 0 {
+        let [lower, upper] = [flows, flows + unplaced].map(|flows| flows as f64);
+        row[3] = Value::Estimate { value: upper, lower, upper };
+    }
+    let bounds = if unplaced == 0 { "exact" } else { "certain" };
+    Answer { bounds: bounds.to_owned(), ..Answer::new("totals", window, columns, vec![row]) }
 }

@@ -217,7 +217,8 @@ impl<'a, R: RecordSink> Hub<'a, R> {
 
     /// A worker has sealed its flows of a window.
     fn sealed(&mut self, worker: WorkerId, sealed: Sealed) {
-        let Sealed { window, sums, shares } = sealed;
+        let Sealed { window, sums, overflow, shares } = sealed;
+        self.enter_merging(window);
         if let (Some(mut shares), Some(merging)) = (shares, &mut self.merging) {
             match self.merger.is_heard(worker) {
                 true => merging.worker.merge(&mut shares),
@@ -226,16 +227,26 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             // It may have failed meanwhile.
             let _ = merging.spares[worker.index()].send(shares);
         }
+        self.merger.overflow(worker, window, overflow);
         self.merger.part(worker, window, &sums);
+    }
+
+    /// Flows of this window are merged from here on.
+    fn enter_merging(&mut self, window: WindowId) {
+        if let (Some(merging), Some(control)) = (&mut self.merging, &self.control) {
+            merging.worker.count_overflow(&control.set(window));
+        }
     }
 
     /// A window is complete: everything has been merged, or is in the shared tables.
     fn over(&mut self, window: WindowId) {
+        self.enter_merging(window);
         let Some(merging) = &mut self.merging else { return };
         if let Some(shared) = &merging.shared {
             merging.worker.merge_shared(shared);
         }
-        if let Some(sums) = merging.worker.close(window) {
+        if let Some(Sealed { sums, overflow, .. }) = merging.worker.close(window) {
+            self.merger.overflow(self.merger.merged(), window, overflow);
             self.merger.part(self.merger.merged(), window, &sums);
         }
     }

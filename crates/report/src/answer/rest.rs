@@ -2,6 +2,7 @@
 
 use crate::Value;
 use crate::integer::Integer;
+use crate::value::estimate;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -36,7 +37,7 @@ impl<'de> Deserialize<'de> for Rest {
     }
 }
 
-/// Reads a number: a whole one that is not negative is unsigned, also where it is a text because it is large.
+/// Reads a number or a value between bounds: a whole one that is not negative is unsigned, also where it is a text because it is large.
 fn number(json: &Json) -> Option<Value> {
     match json {
         Json::String(text) => {
@@ -49,6 +50,7 @@ fn number(json: &Json) -> Option<Value> {
             let float = || number.as_f64().map(Value::Float);
             number.as_u64().map(Value::Unsigned).or_else(signed).or_else(float)
         }
+        Json::Object(members) => estimate(members),
         _ => None,
     }
 }

@@ -6,6 +6,8 @@ use super::group_view::{GroupView, Setting};
 use super::keyed::{Groups, OF_V6};
 use super::member::mac;
 use super::order::{Keyed, Ranked};
+use super::outside::{Outside, bounded, open_groups};
+use super::overflow::{Amounts, GroupBounds, OverflowPlan, unbounded};
 use super::owners::ALL;
 use super::plan::{ItemValue, Plan, PlannedItem};
 use super::program::Program;
@@ -19,26 +21,6 @@ use flow::RowValue;
 use report::{Answer, ColumnKind, Rest, Span, Value};
 use std::collections::{HashMap, HashSet};
 
-/// The sums of packets that are in no row, because their flows had no place in the table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unplaced {
-    /// Packets.
-    pub packets: u64,
-    /// Layer-3 bytes.
-    pub bytes: u64,
-    /// Bytes of the frames on the wire.
-    pub wire_bytes: u64,
-}
-
-impl Unplaced {
-    /// Adds others.
-    pub fn add(&mut self, more: &Self) {
-        self.packets += more.packets;
-        self.bytes += more.bytes;
-        self.wire_bytes += more.wire_bytes;
-    }
-}
-
 /// What an answer covers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Covered<'a> {
@@ -47,7 +29,16 @@ pub(crate) struct Covered<'a> {
     /// The time watched; `None` if it is not known.
     pub(crate) watched: Option<Span>,
     /// Packets that are in no row.
-    pub(crate) outside: &'a Unplaced,
+    pub(crate) outside: Outside<'a>,
+    /// How their groups are counted; `None` where they are not.
+    pub(crate) plan: Option<&'a OverflowPlan>,
+}
+
+impl Covered<'_> {
+    /// What packets that are in no row add to the groups of a query.
+    fn bounds(&self, plan: &Plan) -> Option<GroupBounds> {
+        self.outside.overflow?.bounds(self.plan?, plan, self.outside.totals.packets)
+    }
 }
 
 /// A group of the answer.
@@ -62,6 +53,8 @@ struct Selected {
     first: Vec<Shown>,
     others: u64,
     rest: RestState,
+    /// What packets without a place add to the others.
+    spilled: Amounts,
 }
 
 /// The state of the groups that are not in the answer.
@@ -88,14 +81,18 @@ impl QueryState {
     /// The answer.
     pub(crate) fn answer(&mut self, plan: &Plan, program: &Program, covered: Covered<'_>) -> Answer {
         self.collections.lists.iter_mut().for_each(super::samples::SampleList::sort);
+        let bounds = covered.bounds(plan);
+        if let (Some(bounds), Kinds::Parts(groups)) = (&bounds, &mut self.groups) {
+            bounds.candidates().for_each(|(is_v6, words)| groups.place(*is_v6, words));
+        }
         let entropies = plan.has_entropy().then(|| Entropies::new(plan, &self.collections));
         let seconds = covered.watched.map(|span| span.seconds()).filter(|seconds| *seconds > 0.0);
         let outside = |aggregate: usize| match plan.total_of(aggregate, program) {
-            // Whether a filter would let them through is not known.
-            _ if plan.filter.is_some() => None,
-            Some(RowValue::Packets) => Some(covered.outside.packets),
-            Some(RowValue::Bytes) => Some(covered.outside.bytes),
-            Some(RowValue::WireBytes) => Some(covered.outside.wire_bytes),
+            // Bounds contain them, or whether a filter would let them through is not known.
+            _ if bounds.is_some() || plan.filter.is_some() => None,
+            Some(RowValue::Packets) => Some(covered.outside.totals.packets),
+            Some(RowValue::Bytes) => Some(covered.outside.totals.bytes),
+            Some(RowValue::WireBytes) => Some(covered.outside.totals.wire_bytes),
             _ => None,
         };
         if let Kinds::All(state) = &mut self.groups {
@@ -103,10 +100,16 @@ impl QueryState {
                 state[aggregate.at] = state[aggregate.at].wrapping_add(outside(number).unwrap_or(0));
             }
         }
-        let setting =
-            Setting { plan, collections: Some(&self.collections), entropies: entropies.as_ref(), seconds };
-        let Selected { first, others, rest } = selected(&mut self.groups, setting);
-        let rows = rows(plan, program, setting, &first);
+        let setting = Setting {
+            plan,
+            collections: Some(&self.collections),
+            entropies: entropies.as_ref(),
+            seconds,
+            bounds: bounds.as_ref(),
+        };
+        let selected = selected(&mut self.groups, setting);
+        let open = bounds.as_ref().map_or(0, |bounds| open_groups(bounds, &self.groups, setting));
+        let rows = rows(plan, program, setting, &selected.first);
         let columns = plan.items.iter().map(|item| item.column.clone()).collect();
         let mut answer = Answer::new(plan.query.name.clone(), covered.window, columns, rows);
         let is_one = matches!(self.groups, Kinds::All(_));
@@ -120,25 +123,30 @@ impl QueryState {
                     Some(_) => Scalar::Integer(0),
                 };
                 let outside = Scalar::Integer(outside(number).unwrap_or(0).into());
-                let rest = rest.value(aggregate, &first);
+                let rest = selected.rest.value(aggregate, &selected.first);
                 let rest = rest.calculate(Operator::Add, unplaced).calculate(Operator::Add, outside);
+                let rest = selected.spilled_rest(number, rest, setting, open);
                 Some((item.column.name.clone(), of_kind(rest, item.column.kind)))
             });
-            answer.rest = Rest { groups: others, totals: totals.collect() };
+            answer.rest = Rest { groups: selected.others, totals: totals.collect() };
         }
         let counts_outside =
             |item: &PlannedItem| plan.total_item(item).is_some_and(|aggregate| outside(aggregate).is_some());
-        if covered.outside.packets != 0 && !(is_one && plan.items.iter().all(counts_outside)) {
-            let packets = covered.outside.packets;
+        let is_counted = bounds.is_some() || is_one && plan.items.iter().all(counts_outside);
+        if covered.outside.totals.packets != 0 && !is_counted {
+            let packets = covered.outside.totals.packets;
             answer.lacks(&format!("{packets} packets had no place in the table: they are in no group"));
+        }
+        if let Some(bounds) = &bounds {
+            let is_listed = matches!(self.groups, Kinds::All(_) | Kinds::Parts(_));
+            bounded(&mut answer, bounds, plan, is_listed, open);
         }
         if self.unplaced_rows != 0 {
             answer.lacks(&format!(
                 "memory ran out: {} rows, or groups of another core's rows, are in no group",
                 self.unplaced_rows
             ));
-        }
-        if self.is_unsure(plan) {
+        } else if self.is_unsure(plan) {
             answer.bounds = "certain".to_owned();
         }
         answer
@@ -190,6 +198,28 @@ impl Plan {
     }
 }
 
+impl Selected {
+    /// The total of an aggregate over the groups that are not in the answer, of which rows tell this.
+    fn spilled_rest(&self, number: usize, rows: Scalar, setting: Setting<'_>, open: u64) -> Scalar {
+        match setting.bounds {
+            None => rows,
+            // Which of them pass is not known.
+            Some(_) if open != 0 => unbounded(rows),
+            Some(bounds) => bounds.total(setting.plan.spilled[number], rows, &self.spilled),
+        }
+    }
+}
+
+impl Setting<'_> {
+    /// What packets without a place add to all groups but these.
+    fn without(&self, shown: &[Shown]) -> Amounts {
+        let of = |bounds: &GroupBounds| {
+            bounds.without(shown.iter().map(|shown| bounds.of(shown.number & OF_V6 != 0, &shown.words)))
+        };
+        self.bounds.map_or(Amounts::default(), of)
+    }
+}
+
 fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
     let plan = setting.plan;
     match groups {
@@ -198,7 +228,7 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
             let is_shown = plan.passes(&group) && plan.limit != 0;
             let first = is_shown.then(|| Shown { number: ALL, words: Vec::new(), state: state.clone() });
             let rest = RestState::Own(plan.initial.clone());
-            Selected { first: first.into_iter().collect(), others: 0, rest }
+            Selected { first: first.into_iter().collect(), others: 0, rest, spilled: Amounts::default() }
         }
         Kinds::Rows(top) | Kinds::Ranked(top) => {
             let (all, totals) = (top.rows, top.totals.clone());
@@ -208,17 +238,22 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
                 state: row.state.clone(),
             };
             let first: Vec<_> = top.first(plan).iter().map(shown).collect();
-            Selected { others: all - first.len() as u64, first, rest: RestState::OfAll(totals) }
+            let spilled = setting.without(&first);
+            Selected { others: all - first.len() as u64, first, rest: RestState::OfAll(totals), spilled }
         }
         Kinds::Parts(groups) => {
             let (numbers, passing) = first(groups, setting);
             let mut rest = plan.initial.clone();
+            let mut passed = Amounts::default();
             let is_shown: HashSet<u64> = numbers.iter().copied().collect();
             groups.each(|number, words, state| {
-                let passes =
-                    || plan.having.is_none() || plan.passes(&GroupView { setting, number, words, state });
+                let group = GroupView { setting, number, words, state };
+                let passes = || plan.having.is_none() || plan.passes(&group);
                 if !is_shown.contains(&number) && passes() {
                     plan.merge_states(&mut rest, state);
+                    if plan.having.is_some() {
+                        passed = passed.plus(&group.spilled());
+                    }
                 }
             });
             let shown = |number: &u64| {
@@ -226,7 +261,8 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
                 Shown { number: *number, words: words.to_vec(), state: state.to_vec() }
             };
             let first: Vec<_> = numbers.iter().map(shown).collect();
-            Selected { others: passing - first.len() as u64, first, rest: RestState::Own(rest) }
+            let spilled = if plan.having.is_some() { passed } else { setting.without(&first) };
+            Selected { others: passing - first.len() as u64, first, rest: RestState::Own(rest), spilled }
         }
     }
 }
@@ -238,9 +274,10 @@ fn first(groups: &Groups, setting: Setting<'_>) -> (Vec<u64>, u64) {
         let (words, state) = groups.get(number);
         GroupView { setting, number, words, state }
     };
-    // Where distinct values are uncertain, the words of states do not tell the order.
+    // Where values are uncertain, the words of states do not tell the order.
     let counter = plan.counter_order().filter(|_| {
-        setting.collections.is_none_or(|collections| !collections.sets.iter().any(|set| set.is_full()))
+        setting.bounds.is_none()
+            && setting.collections.is_none_or(|collections| !collections.sets.iter().any(|set| set.is_full()))
     });
     // By the order's first value alone: few groups are compared further.
     let mut numbers = match counter {
@@ -347,6 +384,7 @@ fn heaviest(
 fn value(item: &PlannedItem, group: &GroupView<'_>, heaviest: &HashMap<u64, Value>) -> Value {
     let natural = |value: &GroupValue| match value.of(group) {
         Scalar::Integer(number) => u64::try_from(number).ok(),
+        Scalar::Between { value, .. } => Some(value as u64),
         _ => None,
     };
     match &item.value {

@@ -1,9 +1,11 @@
 //! Runs queries over the rows of windows, each separately, and over the whole run.
 
-use super::answer::{Covered, Unplaced};
+use super::answer::Covered;
 use super::evaluate::Evaluation;
 use super::long_windows::{LongPlans, LongWindows, Order};
 use super::merged::MergedRows;
+use super::outside::Outside;
+use super::overflow::{OverflowCounter, OverflowPlan};
 use super::partitioned::{HeldRows, can_be_partitioned};
 use super::plan::Plan;
 use super::plan_set::PlanSet;
@@ -25,6 +27,7 @@ pub struct RowQueries {
     window: PlanSet,
     run: PlanSet,
     long: Arc<[LongPlans]>,
+    overflow: Arc<OverflowPlan>,
 }
 
 impl RowQueries {
@@ -61,9 +64,11 @@ impl RowQueries {
             let plans = PlanSet::new(of(Over::Windows { every_ns, over_ns }), site, &mut refusals);
             LongPlans::new(every_ns, over_ns, plans)
         });
-        let long = long.collect();
+        let long: Arc<[LongPlans]> = long.collect();
+        let summarised = window.plans.iter().chain(&run.plans);
+        let overflow = Arc::new(OverflowPlan::new(generation, summarised));
         match refusals.is_empty() {
-            true => Ok(Self { generation, site: site.clone(), window, run, long }),
+            true => Ok(Self { generation, site: site.clone(), window, run, long, overflow }),
             false => Err(refusals),
         }
     }
@@ -81,6 +86,11 @@ impl RowQueries {
     /// True if any query is about the whole run.
     pub fn asks_of_run(&self) -> bool {
         !self.run.plans.is_empty()
+    }
+
+    /// What one worker counts packets without a place in; `None` if no query asks for their groups.
+    pub fn overflow_counter(&self) -> Option<OverflowCounter> {
+        (!self.overflow.is_empty()).then(|| OverflowCounter::new(&self.overflow, &self.site))
     }
 
     /// The empty state of a window.
@@ -131,14 +141,26 @@ impl RowQueries {
     }
 
     /// The answers over the whole run, of the time that it was watched. `outside`: packets that are in no row.
-    pub fn run_answers(&self, rows: RunPartials, watched: Option<Span>, outside: &Unplaced) -> Vec<Answer> {
+    pub fn run_answers<'a>(
+        &self,
+        rows: RunPartials,
+        watched: Option<Span>,
+        outside: impl Into<Outside<'a>>,
+    ) -> Vec<Answer> {
         let RunPartials { merged, mut whole } = rows;
+        let outside = outside.into();
+        // Groups of which only packets without a place tell come to all others: partitions forget these.
+        if outside.overflow.is_some() {
+            whole.release(&self.run);
+        }
         merged.each_v4(|batch| whole.add(&self.run, batch, HeldRows::push_v4));
         merged.each_v6(|batch| whole.add(&self.run, batch, HeldRows::push_v6));
         let unplaced = merged.unplaced();
         drop(merged);
         let mut states = whole.states(&self.run, &self.site);
-        let mut answers = self.run.answers(&mut states, Covered { window: None, watched, outside });
+        let mut answers = self
+            .run
+            .answers(&mut states, Covered { window: None, watched, outside, plan: Some(&self.overflow) });
         if unplaced != 0 {
             let reason = format!("memory ran out: {unplaced} rows are in no flow");
             answers.iter_mut().for_each(|answer| answer.lacks(&reason));
@@ -202,14 +224,15 @@ impl RowPartials {
     }
 
     /// The answers of the window, of which this part was watched. `outside`: packets that are in no row.
-    pub fn window_answers(
+    pub fn window_answers<'a>(
         mut self,
         queries: &RowQueries,
         span: Span,
         watched: Span,
-        outside: &Unplaced,
+        outside: impl Into<Outside<'a>>,
     ) -> Vec<Answer> {
-        let covered = Covered { window: Some(span), watched: Some(watched), outside };
+        let (outside, plan) = (outside.into(), Some(&*queries.overflow));
+        let covered = Covered { window: Some(span), watched: Some(watched), outside, plan };
         queries.window.answers(&mut self.states, covered)
     }
 }
@@ -282,19 +305,25 @@ impl WholeRows {
         batch: &RowBatch<K>,
         hold: fn(&mut HeldRows, &RowBatch<K>) -> bool,
     ) {
-        let Self { states, reads, held } = self;
-        if held.as_mut().is_some_and(|held| !hold(held, batch))
-            && let Some(held) = held.take()
-        {
-            held.each_v4(|batch| set.add(states, batch, |at| reads[at] == Reads::Held));
-            held.each_v6(|batch| set.add(states, batch, |at| reads[at] == Reads::Held));
+        if self.held.as_mut().is_some_and(|held| !hold(held, batch)) {
+            self.release(set);
         }
+        let Self { states, reads, held } = self;
         let is_held = held.is_some();
         set.add(states, batch, |at| match reads[at] {
             Reads::Nothing => false,
             Reads::Rows => true,
             Reads::Held => !is_held,
         });
+    }
+
+    /// Passes all rows that are held to the queries.
+    pub(crate) fn release(&mut self, set: &PlanSet) {
+        let Self { states, reads, held } = self;
+        if let Some(held) = held.take() {
+            held.each_v4(|batch| set.add(states, batch, |at| reads[at] == Reads::Held));
+            held.each_v6(|batch| set.add(states, batch, |at| reads[at] == Reads::Held));
+        }
     }
 
     /// How each query reads these rows.

@@ -1,5 +1,6 @@
 //! Expressions and conditions of groups.
 
+use super::overflow::SpilledValue;
 use super::program::Network;
 use super::scalar::Scalar;
 use crate::query::{Comparison, Operator};
@@ -56,6 +57,16 @@ impl GroupValue {
             Self::Rate(_) => true,
             Self::Arithmetic(left, _, right) => left.has_rate() || right.has_rate(),
             _ => false,
+        }
+    }
+
+    /// True if packets without a place tell all that it depends on.
+    pub(crate) fn is_bounded(&self, spilled: &[SpilledValue]) -> bool {
+        match self {
+            Self::Aggregate(number) | Self::Rate(number) => spilled[*number] != SpilledValue::Unknown,
+            Self::Quantile(..) => false,
+            Self::Member(_) | Self::Constant(_) => true,
+            Self::Arithmetic(left, _, right) => left.is_bounded(spilled) && right.is_bounded(spilled),
         }
     }
 

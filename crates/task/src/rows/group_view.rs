@@ -5,6 +5,7 @@ use super::group_value::Group;
 use super::grouping::{PlannedGrouping, own_name};
 use super::keyed::{OF_V6, flow_key, lesser};
 use super::member::{column_value, conversation, key_value};
+use super::overflow::{Amounts, GroupBounds, unbounded};
 use super::plan::Plan;
 use super::program::Type;
 use super::scalar::Scalar;
@@ -23,12 +24,14 @@ pub(crate) struct Setting<'a> {
     pub(crate) entropies: Option<&'a Entropies>,
     /// The time watched.
     pub(crate) seconds: Option<f64>,
+    /// What packets without a place add; `None` where there are none, or nothing is known of them.
+    pub(crate) bounds: Option<&'a GroupBounds>,
 }
 
 impl<'a> Setting<'a> {
     /// For the order of groups that is not by a rate.
     pub(crate) fn of_order(plan: &'a Plan) -> Self {
-        Self { plan, collections: None, entropies: None, seconds: None }
+        Self { plan, collections: None, entropies: None, seconds: None, bounds: None }
     }
 }
 
@@ -53,8 +56,15 @@ impl GroupView<'_> {
     }
 }
 
-impl Group for GroupView<'_> {
-    fn aggregate(&self, number: usize) -> Scalar {
+impl GroupView<'_> {
+    /// What packets without a place add.
+    pub(crate) fn spilled(&self) -> Amounts {
+        let bounds = self.setting.bounds;
+        bounds.map_or(Amounts::default(), |bounds| bounds.of(self.number & OF_V6 != 0, self.words))
+    }
+
+    /// The value of an aggregate as far as rows tell it.
+    fn of_rows(&self, number: usize) -> Scalar {
         let Setting { plan, collections, entropies, .. } = self.setting;
         let PlannedAggregate { kind, at } = &plan.aggregates[number];
         let state = &self.state[*at..];
@@ -68,13 +78,23 @@ impl Group for GroupView<'_> {
             _ => kind.value(state),
         }
     }
+}
+
+impl Group for GroupView<'_> {
+    fn aggregate(&self, number: usize) -> Scalar {
+        let rows = self.of_rows(number);
+        self.setting
+            .bounds
+            .map_or(rows, |bounds| bounds.widen(self.setting.plan.spilled[number], rows, &self.spilled()))
+    }
 
     fn quantile(&self, number: usize, share: f64) -> Scalar {
         let Setting { plan, collections, .. } = self.setting;
         let PlannedAggregate { kind, at } = &plan.aggregates[number];
         match (kind, collections) {
             (Kind::Samples(list, _, of), Some(collections)) => {
-                collections.lists[*list].quantile(self.number, share, *of, self.state[*at])
+                let rows = collections.lists[*list].quantile(self.number, share, *of, self.state[*at]);
+                if self.spilled().is_nothing() { rows } else { unbounded(rows) }
             }
             _ => Scalar::Null,
         }

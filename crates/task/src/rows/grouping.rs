@@ -24,7 +24,7 @@ pub(crate) enum PlannedGrouping {
 }
 
 /// The parts of a group's key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parts {
     /// Members of the flow key as they are.
     pub(crate) plain: KeySpec,

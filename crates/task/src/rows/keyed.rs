@@ -115,6 +115,12 @@ impl Groups {
         }
     }
 
+    /// Adds the group of this key, if there is none and there is memory for it.
+    pub(crate) fn place(&mut self, is_v6: bool, words: &[u64]) {
+        let table = if is_v6 { &mut self.v6 } else { &mut self.v4 };
+        each_table!(table, table => place(table, words));
+    }
+
     /// Removes all groups and keeps the memory.
     pub(crate) fn clear(&mut self) {
         each_table!(&mut self.v4, table => table.clear());
@@ -243,6 +249,11 @@ fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
         table.groups(&words[..len], found);
         taker.take(&mut OfFamily { table, flag }, &rows[..len], found);
     }
+}
+
+fn place<const N: usize>(table: &mut GroupTable<N>, words: &[u64]) {
+    let key = std::array::from_fn(|at| words.get(at).copied().unwrap_or(0));
+    table.groups(&[key], &mut Vec::new());
 }
 
 fn merge_tables<const N: usize>(

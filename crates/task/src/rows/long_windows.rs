@@ -2,9 +2,10 @@
 //!
 //! Time is cut into panes of the length `every`, one after the other. An answer that covers more (`over`) merges the last panes.
 
-use super::answer::{Covered, Unplaced};
+use super::answer::Covered;
 use super::executor::RowScratch;
 use super::merged::MergedRows;
+use super::outside::{Outside, Unplaced};
 use super::plan_set::PlanSet;
 use super::refusal::Refusal;
 use super::site::Site;
@@ -347,8 +348,7 @@ impl Length {
         let set = &plans.plans;
         let mut states = set.states(site);
         for pane in &panes {
-            let of_rows =
-                states.iter_mut().zip(&pane.states).zip(&set.plans).filter(|(_, plan)| !plan.merges);
+            let of_rows = states.iter_mut().zip(&pane.states).zip(&set.plans);
             of_rows.for_each(|((state, of_pane), plan)| state.merge(plan, of_pane));
         }
         let unplaced = match &panes.iter().filter_map(|pane| pane.rows.as_ref()).collect::<Vec<_>>()[..] {
@@ -361,7 +361,8 @@ impl Length {
                 add(set, &mut states, &rows)
             }
         };
-        let covered = Covered { window: Some(window), watched: Some(watched), outside: &account.outside };
+        let outside = Outside::from(&account.outside);
+        let covered = Covered { window: Some(window), watched: Some(watched), outside, plan: None };
         let mut answers = plans.plans.answers(&mut states, covered);
         for answer in &mut answers {
             if unplaced != 0 {

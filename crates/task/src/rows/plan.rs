@@ -8,6 +8,7 @@ pub(crate) use group::prefix_lengths;
 use super::aggregate::{Kind, PlannedAggregate, ValueOf};
 use super::group_value::{GroupCondition, GroupValue};
 use super::grouping::{KEY_MEMBERS, PlannedGrouping, are_whole_key, key_part, own_name, parts};
+use super::overflow::{SpilledValue, SummaryPlan};
 use super::program::{Names, Node, NodeId, Program, Type};
 use super::refusal::Refusal;
 use super::site::Site;
@@ -45,6 +46,10 @@ pub(crate) struct Plan {
     pub(crate) lists: usize,
     /// Rows of one key must be merged before they are read: the answer depends on which packets are in one row.
     pub(crate) merges: bool,
+    /// How packets without a place are summarised; `None` if they do not tell the query's groups.
+    pub(crate) summary: Option<SummaryPlan>,
+    /// How they change each aggregate.
+    pub(crate) spilled: Vec<SpilledValue>,
 }
 
 /// What groups are ordered by.
@@ -158,6 +163,8 @@ impl Plan {
             }
             _ => Vec::new(),
         };
+        let summary = SummaryPlan::new(filter, &grouping, planner.program, &site.key);
+        let spilled = planner.aggregates.iter().map(|aggregate| planner.spilled(aggregate)).collect();
         let Planner { fields, aggregates, sets, lists, program, .. } = planner;
         if !refusals.is_empty() {
             refusals.dedup();
@@ -182,6 +189,8 @@ impl Plan {
             sets,
             lists,
             merges,
+            summary,
+            spilled,
         })
     }
 
@@ -242,6 +251,29 @@ impl Planner<'_> {
             }
             _ => PlannedGrouping::Parts(parts(&self.fields, self.site, self.program)?),
         })
+    }
+
+    /// How packets without a place change an aggregate.
+    fn spilled(&self, aggregate: &PlannedAggregate) -> SpilledValue {
+        let is_flow = *self.grouping == Grouping::Flows;
+        match &aggregate.kind {
+            Kind::Count | Kind::Distinct(_, ValueOf::Key(_) | ValueOf::Conversation) => {
+                SpilledValue::Different
+            }
+            Kind::Sum(node, _) => self.spilled_column(*node),
+            // The group's only row has the flow's own.
+            Kind::Least(node, _) if is_flow => self.spilled_column(*node),
+            _ => SpilledValue::Unknown,
+        }
+    }
+
+    fn spilled_column(&self, node: NodeId) -> SpilledValue {
+        match self.program.node(node) {
+            Node::Column(RowValue::Packets) => SpilledValue::Weight(0),
+            Node::Column(RowValue::Bytes) => SpilledValue::Weight(1),
+            Node::Column(RowValue::WireBytes) => SpilledValue::Weight(2),
+            _ => SpilledValue::Unknown,
+        }
     }
 
     /// The number of an aggregate, which is kept once.

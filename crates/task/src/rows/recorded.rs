@@ -1,10 +1,11 @@
 //! Queries over rows that were recorded: of any time, in any order, in columns.
 
 use super::aggregate::{Kind, PlannedAggregate};
-use super::answer::{Covered, Unplaced};
+use super::answer::Covered;
 use super::executor::{Reads, RowQueries, WholeRows};
 use super::long_windows::{LongWindows, Order, unmerged};
 use super::merged::{MergedRows, columns_of_any_order};
+use super::outside::{Outside, Unplaced};
 use super::partitioned::{HeldRows, can_be_partitioned};
 use super::plan::Plan;
 use super::plan_set::PlanSet;
@@ -146,7 +147,7 @@ impl RecordedRows {
                 }
             }
         }
-        let covered = Covered { window: watched, watched, outside: &outside };
+        let covered = Covered { window: watched, watched, outside: Outside::from(&outside), plan: None };
         let mut of_all = set.answers(&mut states, covered);
         if unplaced != 0 {
             let reason = unmerged(unplaced);

@@ -24,6 +24,11 @@ impl Scalar {
         if number.is_finite() { Self::Float(number) } else { Self::Null }
     }
 
+    /// A value of which no bounds are known.
+    pub(crate) fn unbounded(value: f64) -> Self {
+        Self::Between { value, lower: f64::NEG_INFINITY, upper: f64::INFINITY }
+    }
+
     /// The most likely value; `None` if there is none.
     pub(crate) fn likely(self) -> Option<f64> {
         match self {
@@ -34,7 +39,7 @@ impl Scalar {
     }
 
     /// The value and its bounds.
-    fn interval(self) -> Option<[f64; 3]> {
+    pub(crate) fn interval(self) -> Option<[f64; 3]> {
         match self {
             Self::Between { value, lower, upper } => Some([value, lower, upper]),
             other => other.likely().map(|value| [value; 3]),
@@ -70,6 +75,10 @@ impl Scalar {
             return Self::float(value);
         }
         let ends = [(1, 1), (1, 2), (2, 1), (2, 2)].map(|(one, other)| of(left[one], right[other]));
+        // Of unbounded values nothing follows, as of their difference.
+        if ends.iter().any(|end| end.is_nan()) {
+            return Self::unbounded(value);
+        }
         let lower = ends.iter().copied().fold(f64::INFINITY, f64::min);
         let upper = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Self::Between { value, lower, upper }
@@ -90,7 +99,7 @@ impl Scalar {
     /// Whether a comparison holds; `None` if that is not known.
     pub(crate) fn compare(self, comparison: Comparison, other: Self) -> Option<bool> {
         if let (Self::Integer(one), Self::Integer(other)) = (self, other) {
-            return Some(holds(comparison, one.cmp(&other)));
+            return Some(comparison.holds(one.cmp(&other)));
         }
         let ([_, low, high], [_, other_low, other_high]) = (self.interval()?, other.interval()?);
         let below = high < other_low;
@@ -111,18 +120,21 @@ impl Scalar {
                 };
             }
         };
-        Some(holds(comparison, ordering))
+        Some(comparison.holds(ordering))
     }
 }
 
-fn holds(comparison: Comparison, ordering: Ordering) -> bool {
-    match comparison {
-        Comparison::Equal => ordering.is_eq(),
-        Comparison::NotEqual => ordering.is_ne(),
-        Comparison::Less => ordering.is_lt(),
-        Comparison::LessOrEqual => ordering.is_le(),
-        Comparison::Greater => ordering.is_gt(),
-        Comparison::GreaterOrEqual => ordering.is_ge(),
+impl Comparison {
+    /// Whether it holds of two values in this order.
+    pub(crate) fn holds(self, ordering: Ordering) -> bool {
+        match self {
+            Self::Equal => ordering.is_eq(),
+            Self::NotEqual => ordering.is_ne(),
+            Self::Less => ordering.is_lt(),
+            Self::LessOrEqual => ordering.is_le(),
+            Self::Greater => ordering.is_gt(),
+            Self::GreaterOrEqual => ordering.is_ge(),
+        }
     }
 }
 

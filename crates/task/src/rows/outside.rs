@@ -1,0 +1,141 @@
+//! Packets that are in no row, and what they leave open of an answer.
+
+use super::aggregate::PlannedAggregate;
+use super::group_value::Group;
+use super::group_view::{GroupView, Setting};
+use super::overflow::{GroupBounds, Overflow};
+use super::owners::ALL;
+use super::plan::{ItemValue, Plan};
+use super::scalar::Scalar;
+use super::state::Kinds;
+use report::{Answer, Class, Value};
+
+/// The sums of packets that are in no row, because their flows had no place in the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unplaced {
+    /// Packets.
+    pub packets: u64,
+    /// Layer-3 bytes.
+    pub bytes: u64,
+    /// Bytes of the frames on the wire.
+    pub wire_bytes: u64,
+}
+
+impl Unplaced {
+    /// Adds others.
+    pub fn add(&mut self, more: &Self) {
+        self.packets += more.packets;
+        self.bytes += more.bytes;
+        self.wire_bytes += more.wire_bytes;
+    }
+}
+
+/// Packets that are in no row, and what is known of their groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Outside<'a> {
+    /// Their sums.
+    pub totals: &'a Unplaced,
+    /// What workers counted of their groups; `None` where they did not.
+    pub overflow: Option<&'a Overflow>,
+}
+
+impl<'a> From<&'a Unplaced> for Outside<'a> {
+    fn from(totals: &'a Unplaced) -> Self {
+        Self { totals, overflow: None }
+    }
+}
+
+impl Plan {
+    /// True if packets without a place tell all that a column's values depend on.
+    fn is_bounded(&self, item: &ItemValue) -> bool {
+        match item {
+            ItemValue::Member(_) | ItemValue::Node | ItemValue::Conversation => true,
+            ItemValue::Number(value) => value.is_bounded(&self.spilled),
+            ItemValue::Mac(_) | ItemValue::Name(..) | ItemValue::Top { .. } => false,
+        }
+    }
+}
+
+/// Says how sure an answer is to which packets without a place belong. `is_listed`: groups that only these tell of are in it. `open`:
+/// groups of which it is not known whether they pass.
+pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is_listed: bool, open: u64) {
+    if bounds.are_nothing() {
+        return;
+    }
+    if !bounds.others.is_nothing() || !is_listed {
+        // There may be one more, at the least.
+        answer.rest.groups += 1;
+    }
+    let figures = || answer.rows.iter().flatten().chain(answer.rest.totals.iter().map(|(_, value)| value));
+    let is_estimate = |value: &Value| matches!(value, Value::Estimate { .. });
+    let is_unbounded = |value: &Value| match value {
+        Value::Estimate { lower, upper, .. } => !lower.is_finite() || !upper.is_finite(),
+        _ => false,
+    };
+    let (has_estimates, has_unbounded) = (figures().any(is_estimate), figures().any(is_unbounded));
+    let is_told = plan.items.iter().all(|item| plan.is_bounded(&item.value));
+    let undecided = bounds.undecided();
+    if undecided != 0 {
+        answer.lacks(&format!(
+            "of {undecided} packets that had no place in the table it is not known whether the filter lets their flows through"
+        ));
+    } else if has_unbounded || !is_told {
+        answer.lacks("packets that had no place in the table do not tell all of its values");
+    }
+    if !is_listed {
+        let packets = bounds.packets();
+        answer.lacks(&format!(
+            "{packets} packets had no place in the table: flows of which only they tell are not in it"
+        ));
+    }
+    if open != 0 {
+        answer.lacks(&format!("of {open} groups or more it is not known whether they pass `having`"));
+    }
+    if has_estimates {
+        answer.class = Class::Sketch;
+        answer.bounds = "certain".to_owned();
+    }
+}
+
+/// Groups of which it is not known whether they pass; all of which nothing else is known count as one.
+pub(crate) fn open_groups(bounds: &GroupBounds, groups: &Kinds, setting: Setting<'_>) -> u64 {
+    let Some(having) = &setting.plan.having else { return 0 };
+    let mut open = 0;
+    let mut look = |number: u64, words: &[u64], state: &[u64]| {
+        open += u64::from(having.holds(&GroupView { setting, number, words, state }).is_none());
+    };
+    match groups {
+        Kinds::All(state) => look(ALL, &[], state),
+        Kinds::Parts(groups) => groups.each(look),
+        Kinds::Rows(_) | Kinds::Ranked(_) => {}
+    }
+    let may_pass =
+        !bounds.others.is_nothing() && having.holds(&UnknownGroup { setting, bounds }) != Some(false);
+    open + u64::from(may_pass)
+}
+
+/// A group without rows that no summary tells of.
+struct UnknownGroup<'a> {
+    setting: Setting<'a>,
+    bounds: &'a GroupBounds,
+}
+
+impl Group for UnknownGroup<'_> {
+    fn aggregate(&self, number: usize) -> Scalar {
+        let plan = self.setting.plan;
+        let PlannedAggregate { kind, at } = &plan.aggregates[number];
+        self.bounds.widen(plan.spilled[number], kind.value(&plan.initial[*at..]), &self.bounds.others)
+    }
+
+    fn quantile(&self, _: usize, _: f64) -> Scalar {
+        Scalar::Null
+    }
+
+    fn member(&self, _: usize) -> Value {
+        Value::Null
+    }
+
+    fn seconds(&self) -> Option<f64> {
+        self.setting.seconds
+    }
+}

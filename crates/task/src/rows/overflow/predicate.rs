@@ -1,0 +1,121 @@
+//! Filters as far as a packet's flow key decides them.
+
+use crate::query::Comparison;
+use crate::rows::program::{Constant, Member, Network, Node, NodeId, Program, Type};
+use packet::{KeyV6, MaskedKey};
+
+/// A filter over flow keys. What depends on a flow's other values is unknown.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum KeyPredicate {
+    Always(bool),
+    Unknown,
+    And(Vec<KeyPredicate>),
+    Or(Vec<KeyPredicate>),
+    Not(Box<KeyPredicate>),
+    Compare(KeyNumber, Comparison, KeyNumber),
+    IsIn(KeyNumber, Vec<u64>),
+    InNetworks(&'static [usize], Vec<Network>),
+    SameAddress,
+}
+
+/// A number that a key has, or a constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum KeyNumber {
+    Member(Member),
+    Constant(i128),
+}
+
+impl KeyPredicate {
+    /// The condition that is this node of a program.
+    pub(super) fn of(node: NodeId, program: &Program) -> Self {
+        let all = |nodes: &[NodeId]| nodes.iter().map(|node| Self::of(*node, program)).collect();
+        let unknown = |predicate: Option<Self>| predicate.unwrap_or(Self::Unknown);
+        match program.node(node) {
+            Node::Constant(Constant::Boolean(holds)) => Self::Always(*holds),
+            Node::And(parts) => Self::And(all(parts)),
+            Node::Or(parts) => Self::Or(all(parts)),
+            Node::Not(part) => Self::Not(Box::new(Self::of(*part, program))),
+            Node::InNetworks(sides, networks) => Self::InNetworks(sides, networks.clone()),
+            Node::SameAddress => Self::SameAddress,
+            Node::Compare(left, comparison, right) => {
+                let number = |node: &NodeId| KeyNumber::of(*node, program);
+                unknown(
+                    number(left)
+                        .zip(number(right))
+                        .map(|(left, right)| Self::Compare(left, *comparison, right)),
+                )
+            }
+            Node::IsIn(value, list) => {
+                unknown(KeyNumber::of(*value, program).map(|value| Self::IsIn(value, list.clone())))
+            }
+            Node::IsNull(value) => unknown(KeyNumber::of(*value, program).map(|_| Self::Always(false))),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether it holds for all packets of a flow; `None` if the key does not tell.
+    pub(super) fn holds<K: MaskedKey>(&self, key: &K) -> Option<bool> {
+        match self {
+            Self::Always(holds) => Some(*holds),
+            Self::Unknown => None,
+            Self::And(parts) => junction(parts, key, false),
+            Self::Or(parts) => junction(parts, key, true),
+            Self::Not(part) => part.holds(key).map(|holds| !holds),
+            Self::Compare(left, comparison, right) => {
+                Some(comparison.holds(left.in_key(key).cmp(&right.in_key(key))))
+            }
+            Self::IsIn(value, list) => {
+                Some(u64::try_from(value.in_key(key)).is_ok_and(|value| list.contains(&value)))
+            }
+            Self::InNetworks(sides, networks) => {
+                let addresses = key.addresses();
+                let is_v6 = K::WORDS == KeyV6::WORDS;
+                let is_in = |side: &usize| {
+                    let in_network = |network: &Network| {
+                        network.is_v6 == is_v6 && addresses[*side] & network.mask == network.bits
+                    };
+                    networks.iter().any(in_network)
+                };
+                Some(sides.iter().any(is_in))
+            }
+            Self::SameAddress => {
+                let [source, destination] = key.addresses();
+                Some(source == destination)
+            }
+        }
+    }
+}
+
+/// `decisive`: the value of a part that decides the whole.
+fn junction<K: MaskedKey>(parts: &[KeyPredicate], key: &K, decisive: bool) -> Option<bool> {
+    let mut is_known = true;
+    for part in parts {
+        match part.holds(key) {
+            Some(holds) if holds == decisive => return Some(decisive),
+            Some(_) => {}
+            None => is_known = false,
+        }
+    }
+    is_known.then_some(!decisive)
+}
+
+impl KeyNumber {
+    fn of(node: NodeId, program: &Program) -> Option<Self> {
+        match program.node(node) {
+            Node::Member(member) => Some(Self::Member(*member)),
+            Node::Constant(Constant::Unsigned(number)) => Some(Self::Constant((*number).into())),
+            Node::Constant(Constant::Signed(number)) => Some(Self::Constant((*number).into())),
+            Node::Cast(node, Type::Signed) => Self::of(*node, program),
+            _ => None,
+        }
+    }
+
+    fn in_key<K: MaskedKey>(self, key: &K) -> i128 {
+        match self {
+            Self::Member(Member::Protocol) => key.protocol().into(),
+            Self::Member(Member::SourcePort) => key.ports()[0].into(),
+            Self::Member(Member::DestinationPort) => key.ports()[1].into(),
+            Self::Constant(number) => number,
+        }
+    }
+}
