@@ -28,6 +28,9 @@ struct Bounds {
 
 const USUAL: Bounds = Bounds { addresses: 1000, wait: Duration::from_secs(2) };
 
+/// An address, and its name if it has one.
+type Found = (IpAddr, Option<String>);
+
 /// Finds names of the addresses in answers.
 pub(crate) struct Resolver {
     bounds: Bounds,
@@ -38,7 +41,7 @@ struct State {
     look_up: Arc<LookUp>,
     /// Where the threads take addresses; `None` until there are threads.
     requests: Option<Sender<IpAddr>>,
-    found: (Sender<(IpAddr, Option<String>)>, Receiver<(IpAddr, Option<String>)>),
+    found: (Sender<Found>, Receiver<Found>),
     /// What was asked; `None` as long as there is no response.
     names: HashMap<IpAddr, Option<Option<String>>>,
     /// Addresses in answers whose names the bounds withheld.

@@ -52,7 +52,7 @@ impl Member {
             _ => text,
         };
         let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-        let asn = digits.parse().ok().filter(|_| is_number).map_or(None, |number| Self::number(number).asn);
+        let asn = digits.parse().ok().filter(|_| is_number).and_then(|number| Self::number(number).asn);
         let country = match *text.as_bytes() {
             [one, two] if one.is_ascii_alphabetic() && two.is_ascii_alphabetic() => {
                 Some([one.to_ascii_uppercase(), two.to_ascii_uppercase()])

@@ -3,10 +3,22 @@
 use crate::answer::{self, AnswerInput};
 use crate::past::Past;
 use crate::task_answer::TaskAnswer;
-use crate::tasks::{TaskStates, Tasks};
+use crate::tasks::{Task, TaskStates, Tasks};
 use flow::WindowId;
+use report::{Answer, Class};
 use summary::Lease;
 use summary::sketch::SketchError;
+
+/// The answers of windows without a packet, of the tasks that answer queries.
+pub(crate) fn empty_answers(tasks: &Tasks) -> impl Iterator<Item = Answer> + '_ {
+    let of_query = |task: &Task| {
+        let shape = task.spec.shape.as_ref()?;
+        let columns = answer::no_rows(task).columns();
+        let answer = Answer { class: Class::Sketch, ..Answer::new("", None, columns, Vec::new()) };
+        Some(Answer { rows: Vec::new(), ..shape.shaped(answer, 0) })
+    };
+    tasks.tasks.iter().filter_map(of_query)
+}
 
 /// The tasks that answer from some window on.
 #[derive(Debug)]

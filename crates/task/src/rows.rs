@@ -33,6 +33,7 @@ mod recorded;
 mod refusal;
 mod samples;
 mod scalar;
+mod scratch;
 mod site;
 mod state;
 #[cfg(test)]
@@ -42,11 +43,12 @@ mod update;
 mod values;
 mod weights;
 
-pub use executor::{RowPartials, RowQueries, RowScratch, RunPartials};
+pub use executor::{RowPartials, RowQueries, RunPartials};
 pub use long_windows::{LongWindows, WindowAccount};
 pub use outside::{Outside, Unplaced};
 pub use overflow::{Overflow, OverflowCounter};
 pub use recorded::{RecordedNeeds, RecordedRows};
 pub use refusal::Refusal;
+pub use scratch::RowScratch;
 pub use site::Site;
 pub use values::MOST_DISTINCT;

@@ -1,5 +1,6 @@
 //! All that a run answers at one time.
 
+use crate::answering;
 use crate::query::Query;
 use crate::rows::{Refusal, RowQueries, Site};
 use crate::{Generation, Tasks};
@@ -51,7 +52,7 @@ impl TaskSet {
 
     /// The answers of queries about windows without a packet.
     pub fn empty_answers(&self) -> impl Iterator<Item = Answer> + '_ {
-        let of_packets = self.packets.iter().flat_map(Tasks::empty_answers);
+        let of_packets = self.packets.iter().flat_map(answering::empty_answers);
         self.rows.empty_answers().chain(of_packets)
     }
 

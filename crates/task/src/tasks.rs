@@ -1,13 +1,11 @@
 //! All tasks of a run: planned once, and counted by each worker separately.
 
-use crate::answer;
 use crate::feed::{Feed, Feeder};
 use crate::generation::{Generation, OtherGeneration};
 use crate::planner::{Choice, Question, Setting, choose, expected_packets, from_rows, is_from_rows};
 use crate::spec::{Kind, TaskSpec};
 use crate::state::{Maker, State};
 use packet::{Bursts, KeySpec, Seed};
-use report::{Answer, Class};
 use std::fmt;
 use summary::Limits;
 use summary::sketch::{SketchError, Unmergeable};
@@ -194,17 +192,6 @@ impl Tasks {
             self.feeds.push(feed);
             self.feeds.len() - 1
         })
-    }
-
-    /// The answers of windows without a packet, of the tasks that answer queries.
-    pub(crate) fn empty_answers(&self) -> impl Iterator<Item = Answer> + '_ {
-        let of_query = |task: &Task| {
-            let shape = task.spec.shape.as_ref()?;
-            let columns = answer::no_rows(task).columns();
-            let answer = Answer { class: Class::Sketch, ..Answer::new("", None, columns, Vec::new()) };
-            Some(Answer { rows: Vec::new(), ..shape.shaped(answer, 0) })
-        };
-        self.tasks.iter().filter_map(of_query)
     }
 
     /// The set that they belong to.

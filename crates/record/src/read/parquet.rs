@@ -1,5 +1,6 @@
 //! Apache Parquet: only the columns that are wanted, row group by row group, without Arrow.
 
+mod column;
 mod cursor;
 mod guard;
 mod schema;

@@ -37,7 +37,7 @@ pub(crate) struct Covered<'a> {
 impl Covered<'_> {
     /// What packets that are in no row add to the groups of a query.
     fn bounds(&self, plan: &Plan) -> Option<GroupBounds> {
-        self.outside.overflow?.bounds(self.plan?, plan, self.outside.totals.packets)
+        self.outside.overflow?.bounds(self.plan?, plan.summary.as_ref()?, self.outside.totals.packets)
     }
 }
 

@@ -10,11 +10,12 @@ use super::partitioned::{HeldRows, can_be_partitioned};
 use super::plan::Plan;
 use super::plan_set::PlanSet;
 use super::refusal::Refusal;
+use super::scratch::RowScratch;
 use super::site::Site;
 use super::state::QueryState;
 use crate::query::{Over, Query};
 use crate::{Generation, OtherGeneration};
-use flow::{RowBatch, RowValue, Rows};
+use flow::{RowBatch, Rows};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Span};
 use std::sync::Arc;
@@ -65,7 +66,7 @@ impl RowQueries {
             LongPlans::new(every_ns, over_ns, plans)
         });
         let long: Arc<[LongPlans]> = long.collect();
-        let summarised = window.plans.iter().chain(&run.plans);
+        let summarised = window.plans.iter().chain(&run.plans).filter_map(|plan| plan.summary.as_ref());
         let overflow = Arc::new(OverflowPlan::new(generation, summarised));
         match refusals.is_empty() {
             true => Ok(Self { generation, site: site.clone(), window, run, long, overflow }),
@@ -175,21 +176,6 @@ impl RowQueries {
 pub struct RowPartials {
     generation: Generation,
     states: Vec<QueryState>,
-}
-
-/// Memory that windows have in common, for rows in columns.
-#[derive(Debug, Default)]
-pub struct RowScratch {
-    pub(crate) v4: RowBatch<KeyV4>,
-    pub(crate) v6: RowBatch<KeyV6>,
-}
-
-impl RowScratch {
-    /// Fills it with rows of both families, and with these columns of them.
-    pub(crate) fn fill(&mut self, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>, columns: &[RowValue]) {
-        self.v4.fill(v4, columns);
-        self.v6.fill(v6, columns);
-    }
 }
 
 impl RowPartials {

@@ -3,11 +3,11 @@
 //! Time is cut into panes of the length `every`, one after the other. An answer that covers more (`over`) merges the last panes.
 
 use super::answer::Covered;
-use super::executor::RowScratch;
 use super::merged::MergedRows;
 use super::outside::{Outside, Unplaced};
 use super::plan_set::PlanSet;
 use super::refusal::Refusal;
+use super::scratch::RowScratch;
 use super::site::Site;
 use super::state::QueryState;
 use flow::{RowBatch, RowValue, Rows};

@@ -16,7 +16,6 @@ pub(crate) use amounts::Amounts;
 pub(crate) use bounds::{GroupBounds, SpilledValue, unbounded};
 
 use super::grouping::{Parts, PlannedGrouping};
-use super::plan::Plan;
 use super::program::{NodeId, Program};
 use super::site::Site;
 use crate::Generation;
@@ -70,9 +69,10 @@ pub(crate) struct OverflowPlan {
 }
 
 impl OverflowPlan {
-    pub(crate) fn new<'a>(generation: Generation, plans: impl Iterator<Item = &'a Plan>) -> Self {
+    /// Of queries that group and filter in these ways.
+    pub(crate) fn new<'a>(generation: Generation, ways: impl Iterator<Item = &'a SummaryPlan>) -> Self {
         let mut summaries: Vec<SummaryPlan> = Vec::new();
-        for summary in plans.filter_map(|plan| plan.summary.as_ref()) {
+        for summary in ways {
             if !summaries.contains(summary) {
                 summaries.push(summary.clone());
             }
@@ -86,8 +86,7 @@ impl OverflowPlan {
     }
 
     /// The number of a query's summary.
-    fn number(&self, plan: &Plan) -> Option<usize> {
-        let summary = plan.summary.as_ref()?;
+    fn number(&self, summary: &SummaryPlan) -> Option<usize> {
         self.summaries.iter().position(|known| known == summary)
     }
 }
@@ -185,10 +184,15 @@ impl Overflow {
     }
 
     /// The bounds for a query's groups, if all `packets` are in it.
-    pub(crate) fn bounds(&self, overflow: &OverflowPlan, plan: &Plan, packets: u64) -> Option<GroupBounds> {
+    pub(crate) fn bounds(
+        &self,
+        overflow: &OverflowPlan,
+        way: &SummaryPlan,
+        packets: u64,
+    ) -> Option<GroupBounds> {
         if self.generation != overflow.generation || self.packets != packets {
             return None;
         }
-        overflow.number(plan).map(|number| GroupBounds::new(&self.summaries[number]))
+        overflow.number(way).map(|number| GroupBounds::new(&self.summaries[number]))
     }
 }

@@ -3,7 +3,7 @@
 use super::super::columns::{Columns, NO_NODE, Place};
 use super::super::name::Name;
 use super::super::{Addresses, text};
-use super::schema::{Encoding, Known};
+use super::column::{Encoding, Known};
 use flow::{NULL, float_bits};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType, FixedLenByteArray};

@@ -4,6 +4,7 @@ use super::super::Range;
 use super::super::contents::{Contents, Part};
 use super::super::name::Name;
 use super::super::schema;
+use super::column::{Encoding, Stored};
 use super::statistics;
 use packet::KeySpec;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
@@ -12,33 +13,6 @@ use parquet::schema::types::ColumnDescriptor;
 
 /// The columns that are known.
 pub(crate) type Schema = schema::Schema<Stored>;
-/// A column of the file that has a meaning.
-pub(crate) type Known = schema::Known<Stored>;
-
-/// How a column is stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stored {
-    pub(crate) encoding: Encoding,
-    pub(crate) is_optional: bool,
-}
-
-/// How values are made of what is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Encoding {
-    /// An integer; a negative one is refused.
-    Integer,
-    /// An integer, all of whose bits are the number.
-    Unsigned,
-    /// A time: nanoseconds in a unit.
-    Time(u64),
-    /// A floating point number.
-    Float,
-    /// Text.
-    Text,
-    /// An address of 4 or 16 bytes.
-    Address,
-}
-
 /// The columns that are known, and what the file contains.
 pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
     let entry = |name: &str| {

@@ -1,7 +1,7 @@
 //! The range of a column in a row group, by the statistics of the file.
 
 use super::super::Range;
-use super::schema::{Encoding, Known};
+use super::column::{Encoding, Known};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
 
