@@ -84,15 +84,7 @@ fn conditions_read_places() {
 fn groups_and_sets_are_of_places() {
     let by = Query {
         order: vec![Order { by: Expression::field("src_asn"), descending: false }],
-        ..query(
-            &["src_asn", "src_country"],
-            vec![
-                Item::new("src_asn", Expression::field("src_asn")),
-                Item::new("src_country", Expression::field("src_country")),
-                Item::sum("total_count"),
-            ],
-            None,
-        )
+        ..query(&["src_asn", "src_country"], vec![Item::sum("total_count")], None)
     };
     let row = |asn: u64, country: &str, packets: u64| vec![asn.into(), country.into(), packets.into()];
     let mut rows = answered(&by);
