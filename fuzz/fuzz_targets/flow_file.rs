@@ -43,14 +43,14 @@ fn read(file: &mut FlowFile, wanted: &Wanted) -> (u64, u64, u64, Option<String>)
     for part in 0..file.contents().parts.len() {
         let mut take = |block: &mut RowBlock| {
             let taken = block.v4.len() + block.v6.len();
-            assert!(taken + block.without_key.rows as usize <= BLOCK);
+            assert!(taken + block.without_key.len() <= BLOCK);
             for column in &wanted.columns {
                 let (v4, v6) = (block.v4.column(*column), block.v6.column(*column));
                 assert_eq!((v4.len(), v6.len()), (block.v4.len(), block.v6.len()));
                 sum = v4.iter().chain(v6).fold(sum, |sum, value| sum.rotate_left(1).wrapping_add(*value));
             }
             rows += taken as u64;
-            without_key += block.without_key.rows;
+            without_key += block.without_key.len() as u64;
             rows + without_key < MOST_ROWS
         };
         if let Err(error) = file.read_part(part, wanted, &mut take) {
