@@ -9,7 +9,7 @@ mod questions;
 
 use crate::asked::{self, Texts};
 use crate::cli::QueryOptions;
-use crate::exit::{EARLY, FAULT, Failure, say, say_error};
+use crate::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
 use crate::machine;
 use crate::query_text::NamedText;
 use diff::Sides;
@@ -112,6 +112,15 @@ impl Command<'_> {
                 "{without_key} rows are of no flow: packets without a place in a table, or rows without addresses"
             ));
         }
+        let idle: Vec<_> = outcomes
+            .iter()
+            .flat_map(|outcome| outcome.without_node.iter().map(move |query| (query, &outcome.nodes)))
+            .map(|(query, nodes)| {
+                let nodes: Vec<_> = nodes.iter().map(String::as_str).collect();
+                format!("{query} runs on no node of the files, which are of {}", nodes.join(", "))
+            })
+            .collect();
+        idle.iter().for_each(|line| say_error(line));
         let is_stopped = outcomes.iter().any(|outcome| outcome.stopped) && !printer.is_over();
         if is_stopped {
             say_error("stopped before the end");
@@ -124,6 +133,7 @@ impl Command<'_> {
                 ExitCode::from(FAULT)
             }
             None if is_stopped || !said.is_empty() => ExitCode::from(EARLY),
+            None if !idle.is_empty() => ExitCode::from(USAGE),
             None => ExitCode::SUCCESS,
         }
     }

@@ -368,3 +368,82 @@ fn packets_without_a_place_are_named() {
     assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains("no place")), "{answer}");
     assert_eq!(sum(&query(&[text(&flows)], "select sum(total_count)"), "sum(total_count)"), 20_000);
 }
+
+#[test]
+fn values_that_a_file_lacks_are_null_and_not_numbers() {
+    let scratch = Scratch::new();
+    let csv = scratch.file("holes.csv", b"ltime,dst_port,total_byte,ip_ttl\n1,80,,\n2,80,100,7\n3,81,,\n");
+    let asked = "select dst_port, sum(total_byte) as b, max(ip_ttl) as t groupby dst_port order by dst_port";
+    let read = query(&[text(&csv)], asked);
+    let rows: Vec<_> =
+        output::rows(&read[0]).iter().map(|row| (row["b"].clone(), row["t"].clone())).collect();
+    assert_eq!(rows, [(100.into(), 7.into()), (0.into(), Value::Null)]);
+    // Rows without a time are in no window, and the file is named.
+    let untimed = scratch.file("untimed.csv", b"ltime,dst_port,total_byte\n1,80,5\n,80,7\n");
+    let ended = call(&["query", text(&untimed), "--json", "--per", "1s", "-q", "select sum(total_byte)"]);
+    ended.says(3, &["untimed.csv", "no time"]);
+    assert_eq!(sum(&query(&[text(&untimed)], "select sum(total_byte)"), "sum(total_byte)"), 12);
+    // A file without the time of the first packet has windows too.
+    let ended = scratch.file("ended.csv", b"ltime,total_byte\n1000000000,5\n2500000000,7\n");
+    let windows = answers(
+        &call(&["query", text(&ended), "--json", "--per", "1s", "-q", "select sum(total_byte)"]).expect(0),
+    );
+    assert_eq!((windows.len(), sum(&windows, "sum(total_byte)")), (2, 12), "{windows:?}");
+}
+
+#[test]
+fn files_with_nothing_in_common_have_no_groups() {
+    let scratch = Scratch::new();
+    let one = scratch.file("one.csv", b"ltime,total_byte\n1,5\n");
+    let other = scratch.file("other.csv", b"ltime,dst_addr,total_byte\n1,10.0.0.1,7\n");
+    let asked = "select dst_addr, sum(total_byte) groupby dst_addr";
+    for files in [[&one, &other], [&other, &one]] {
+        let ended = call(&["query", text(files[0]), text(files[1]), asked]).expect(2);
+        assert!(ended.stderr.contains("no column dst_addr"), "{ended:?}");
+        let all = query(&[text(files[0]), text(files[1])], "select sum(total_byte)");
+        assert_eq!(sum(&all, "sum(total_byte)"), 12);
+    }
+}
+
+/// Whatever the order in which parts come: no row is lost.
+#[test]
+fn windows_of_a_period_and_of_several_nodes_are_whole() {
+    let scratch = Scratch::new();
+    let seconds = |name: &str, node: &str, seconds: &[u64]| {
+        let rows = seconds.iter().map(|at| format!("{at}000000000,{at},{node}\n")).collect::<String>();
+        let csv = scratch.file(&format!("{name}.csv"), format!("ltime,total_byte,node_id\n{rows}"));
+        text(&csv).to_owned()
+    };
+    let files =
+        [seconds("a", "n1", &[1, 30]), seconds("b", "n1", &[5, 12]), seconds("c", "n2", &[30, 12, 3])];
+    let asked = [
+        "query",
+        &files[0],
+        &files[1],
+        &files[2],
+        "--json",
+        "--per",
+        "1s",
+        "-q",
+        "select sum(total_byte) as b",
+    ];
+    let all = answers(&call(&asked).expect(0));
+    assert_eq!(sum(&all, "b"), 1 + 30 + 5 + 12 + 30 + 12 + 3);
+    let later = answers(&call(&[&asked[..], &["--from", "1970-01-01 00:00:10"]].concat()).expect(0));
+    assert_eq!(sum(&later, "b"), 30 + 12 + 30 + 12);
+    let unknown = call(&["query", &files[0], "select sum(total_byte) where node_id = n9"]);
+    unknown.says(2, &["runs on no node of the files, which are of n1"]);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let scratch = Scratch::new();
+    let csv = scratch.file("a.csv", b"ltime,dst_port,src_addr,total_byte\n1,80,10.0.0.1,5\n");
+    for (asked, words) in [
+        ("select sum(total_byte) groupby dst_port", "select dst_port too"),
+        ("select src_addr, total_byte", "add 'groupby'"),
+        ("select dst_port, sum(total_byte) as b groupby dst_port having b > 3", "leave out 'having'"),
+    ] {
+        call(&["query", "--diff", text(&csv), text(&csv), "-q", asked]).says(2, &["--diff", words]);
+    }
+}

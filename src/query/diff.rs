@@ -8,7 +8,7 @@ use history::{FlowFiles, Period, Question};
 use report::{Answer, Column, ColumnKind, Rest, Value};
 use std::collections::HashMap;
 use std::process::ExitCode;
-use task::query::{Expression, Over, Query};
+use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Over, Query};
 
 /// What is read.
 pub(super) enum Sides {
@@ -67,6 +67,7 @@ pub(super) fn compare(command: &Command<'_>, sides: Box<[Side; 2]>) -> Result<Ex
             let wrong = "--diff compares all of both sides: leave out 'every', 'over' and --per";
             return Err(Failure::usage(format!("{}: {wrong}", query.name)));
         }
+        asked.iter().try_for_each(refuse_uncomparable)?;
         // All groups of both sides are compared, before the first are chosen.
         let all = |question: Question| Question {
             query: Query { limit: Some(usize::MAX), order: Vec::new(), ..question.query },
@@ -82,9 +83,13 @@ pub(super) fn compare(command: &Command<'_>, sides: Box<[Side; 2]>) -> Result<Ex
             answers.iter().filter(|answer| answer.query == query.name).cloned().collect()
         };
         let (before, mut after) = (of(&before), of(&after));
+        // A side without rows does not name its node.
+        let of_one_node =
+            before.len() == 1 && [&before, &after].into_iter().flatten().any(|answer| answer.node.is_none());
         for answer in before {
             // A node that is on one side only is compared with nothing.
-            let same = after.iter().position(|other| other.node == answer.node || answer.rows.is_empty());
+            let are_all = of_one_node && after.len() == 1;
+            let same = after.iter().position(|other| other.node == answer.node || are_all);
             let other = same.map(|at| after.swap_remove(at));
             printer.print(change(query, command.options.top, Some(answer), other));
         }
@@ -97,6 +102,41 @@ pub(super) fn compare(command: &Command<'_>, sides: Box<[Side; 2]>) -> Result<Ex
     let code_of_second = command.verdict(&second.files, &outcomes[1..], &printer);
     crate::exit::say(&format!("a is {}, b is {}", first.name, second.name));
     Ok(if code == ExitCode::SUCCESS { code_of_second } else { code })
+}
+
+/// Refuses queries whose groups are not known on both sides.
+fn refuse_uncomparable(query: &Query) -> Result<(), Failure> {
+    let wrong =
+        |reason: String| Err(Failure::usage(format!("{}: --diff compares groups: {reason}", query.name)));
+    let is_shown = |field: &GroupField| {
+        let shows = |item: &Item| matches!(&item.value, Expression::Field(name) if name.eq_ignore_ascii_case(&field.field));
+        query.columns.iter().any(shows)
+    };
+    match &query.group {
+        _ if query.having.is_some() => wrong("leave out 'having', which judges each side".to_owned()),
+        Grouping::Flows => wrong("add 'groupby'".to_owned()),
+        Grouping::All => Ok(()),
+        Grouping::By(fields) => match fields.iter().find(|field| !is_shown(field)) {
+            Some(hidden) => wrong(format!("select {} too", hidden.field)),
+            None => Ok(()),
+        },
+    }
+}
+
+/// Whether a group that is not there has 0 of a column.
+fn is_count(query: &Query, column: &Column) -> bool {
+    let of = query.columns.iter().find(|item| item.name == column.name).map(|item| &item.value);
+    matches!(
+        of,
+        Some(Expression::Aggregate(Aggregate::Count | Aggregate::CountDistinct(_) | Aggregate::Sum(_)))
+    )
+}
+
+/// Whether a column's values of several groups add up.
+fn is_total(query: &Query, column: &Column) -> bool {
+    let of = query.columns.iter().find(|item| item.name == column.name).map(|item| &item.value);
+    matches!(of, Some(Expression::Aggregate(Aggregate::Count | Aggregate::Sum(_))))
+        && matches!(column.kind, ColumnKind::Unsigned | ColumnKind::Signed)
 }
 
 /// The answer of a comparison: the groups, and of each number what it was (`_a`), what it is (`_b`), and the change.
@@ -146,8 +186,10 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
     }
     // What a group lacks on one side is nothing, unless what is counted there has no least value.
     let missing = |at: usize| match known.columns[at].kind {
+        _ if !is_count(query, &known.columns[at]) => Value::Null,
         ColumnKind::Unsigned => Value::Unsigned(0),
-        _ => Value::Null,
+        ColumnKind::Signed => Value::Signed(0),
+        _ => Value::Float(0.0),
     };
     let mut rows: Vec<(f64, Vec<Value>)> = order
         .iter()
@@ -178,7 +220,7 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
     result.rows = rows.into_iter().map(|(_, row)| row).collect();
     if !keys.is_empty() {
         let totals = numbers.iter().enumerate().flat_map(|(number, at)| {
-            let is_total = known.columns[*at].kind == ColumnKind::Unsigned;
+            let is_total = is_total(query, &known.columns[*at]);
             let first = keys.len() + 3 * number;
             (first..first + 3).filter(move |_| is_total)
         });
@@ -192,18 +234,25 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
 }
 
 fn difference(a: &Value, b: &Value) -> Value {
-    match (as_integer(a), as_integer(b)) {
-        (Some(a), Some(b)) => i64::try_from(b - a).map_or(Value::Null, Value::Signed),
-        _ => match (a, b) {
-            (
-                Value::Estimate { value: a, lower: a_lower, upper: a_upper },
-                Value::Estimate { value: b, lower: b_lower, upper: b_upper },
-            ) => Value::Estimate { value: b - a, lower: b_lower - a_upper, upper: b_upper - a_lower },
-            _ => match (as_float(a), as_float(b)) {
-                (Some(a), Some(b)) => Value::Float(b - a),
-                _ => Value::Null,
-            },
-        },
+    if let (Some(a), Some(b)) = (as_integer(a), as_integer(b)) {
+        return i64::try_from(b - a).map_or(Value::Null, Value::Signed);
+    }
+    let is_estimate = |value: &Value| matches!(value, Value::Estimate { .. });
+    let are_exact = !is_estimate(a) && !is_estimate(b);
+    match (bounds(a), bounds(b)) {
+        (Some([a, ..]), Some([b, ..])) if are_exact => Value::Float(b - a),
+        (Some([a, a_lower, a_upper]), Some([b, b_lower, b_upper])) => {
+            Value::Estimate { value: b - a, lower: b_lower - a_upper, upper: b_upper - a_lower }
+        }
+        _ => Value::Null,
+    }
+}
+
+/// The value, and what it is not less and not more than.
+fn bounds(value: &Value) -> Option<[f64; 3]> {
+    match value {
+        Value::Estimate { value, lower, upper } => Some([*value, *lower, *upper]),
+        value => as_float(value).map(|number| [number; 3]),
     }
 }
 

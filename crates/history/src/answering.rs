@@ -1,16 +1,16 @@
 //! Reads rows once for all questions.
 
-use crate::files::{FlowFiles, union};
+use crate::files::{FlowFiles, span_of, union};
 use crate::prune::may_pass;
 use crate::question::{Period, Question, Refused, Setting};
 use flow::{Aggregation, FIELDS, Field, NULL, RowBatch, RowValue};
 use packet::{KeyV4, KeyV6};
 use record::read::{Contents, Part, ReadError, RowBlock, Wanted, WithoutKey};
 use report::{Answer, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use task::Generation;
-use task::query::Query;
+use task::query::{Over, Query};
 use task::rows::{RecordedNeeds, RecordedRows, RowQueries, Site, Unplaced};
 
 /// How far reading is.
@@ -33,6 +33,10 @@ pub struct Outcome {
     pub without_key: u64,
     /// Parts that need not be read: no row of theirs is asked for.
     pub skipped_parts: u64,
+    /// The nodes of the rows.
+    pub nodes: BTreeSet<String>,
+    /// Queries that run on none of them.
+    pub without_node: Vec<String>,
     /// Files that are damaged, or could not be opened: the first error of each.
     pub errors: Vec<ReadError>,
     /// Reading was stopped before the end.
@@ -82,6 +86,7 @@ impl FlowFiles {
         let site = self.site(setting);
         let needs = needs(&groups, &site)?;
         self.refuse_lacking_columns(&needs)?;
+        let counts_by_time = needs.columns.contains(&RowValue::Time);
         let known_span = self.span();
         let wanted = wanted(&groups, needs, &site, known_span.is_none());
         let places = self.places();
@@ -92,6 +97,7 @@ impl FlowFiles {
             groups,
             outcome: Outcome { errors: self.errors.clone(), span: known_span, ..Outcome::default() },
             is_span_known: known_span.is_some(),
+            counts_by_time,
             totals: vec![0; wanted.columns.len()],
             scratch: Scratch::default(),
         };
@@ -100,8 +106,9 @@ impl FlowFiles {
             let part = &file.contents().parts[place.part];
             let (done, rows_of_part) = (progressed.done_bytes, part.rows);
             progressed.done_bytes += place.bytes;
-            if !work.asks_for(part) {
+            if !work.asks_for(part, file.contents().node.as_deref()) {
                 work.outcome.skipped_parts += 1;
+                work.pass_over(part, file.contents().node.as_deref());
                 continue;
             }
             // Parts are in the order of their first times.
@@ -215,6 +222,7 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
                 let needs = queries.needs_of_recorded();
                 all.members.extend(needs.members);
                 all.columns.extend(needs.columns);
+                all.order.extend(needs.order);
             }
             Err(refusals) => {
                 refused.extend(refusals.into_iter().map(|(query, refusal)| (query, refusal.to_string())));
@@ -236,12 +244,13 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
 
 /// What is read: what is needed, and what rows without a key and the time that rows cover are told by.
 fn wanted(groups: &[Group<'_>], needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
-    let RecordedNeeds { members, mut columns } = needs;
+    let RecordedNeeds { members, mut columns, order } = needs;
+    columns.extend(order);
     if !members.is_empty() {
         columns.push(RowValue::Packets);
     }
     if reads_span || groups.iter().any(|group| group.period.is_some()) {
-        columns.extend([RowValue::First, RowValue::Last]);
+        columns.extend([RowValue::First, RowValue::Last, RowValue::Time]);
     }
     columns.sort_unstable();
     columns.dedup();
@@ -255,6 +264,8 @@ struct Work<'a> {
     outcome: Outcome,
     /// Before all rows are read.
     is_span_known: bool,
+    /// The answers depend on the times of rows.
+    counts_by_time: bool,
     /// The totals of the columns that add up, of all rows.
     totals: Vec<u64>,
     scratch: Scratch,
@@ -284,21 +295,37 @@ impl Group<'_> {
         self.nodes.get_mut(node)
     }
 
-    /// Whether rows of a part may be asked for.
-    fn asks_for(&self, part: &Part) -> bool {
+    /// Whether rows of a part, of this node if it is known, may be asked for.
+    fn asks_for(&self, part: &Part, node: Option<&str>) -> bool {
         let is_in_period = match (self.period, part.times) {
             (Some(period), Some([first, last])) => first < period.to_ns && last >= period.from_ns,
             _ => true,
         };
-        let may_pass =
-            |question: &&Question| question.query.filter.as_ref().is_none_or(|filter| may_pass(filter, part));
+        let may_pass = |question: &&Question| {
+            // Rows that do not pass show which windows and nodes there are.
+            let is_of_all = node.is_none() || question.query.over != Over::Run;
+            is_of_all || question.query.filter.as_ref().is_none_or(|filter| may_pass(filter, part))
+        };
         is_in_period && self.questions.iter().any(may_pass)
     }
 }
 
 impl Work<'_> {
-    fn asks_for(&self, part: &Part) -> bool {
-        self.groups.iter().any(|group| group.asks_for(part))
+    fn asks_for(&self, part: &Part, node: Option<&str>) -> bool {
+        self.groups.iter().any(|group| group.asks_for(part, node))
+    }
+
+    /// Remembers what a part that is not read shows: its node, and its time.
+    fn pass_over(&mut self, part: &Part, node: Option<&str>) {
+        if let Some(node) = node {
+            let node = Some(Arc::from(node));
+            self.groups.iter_mut().for_each(|group| {
+                let _ = group.node(&node, &self.site);
+            });
+        }
+        if let Some(span) = span_of(part).filter(|_| !self.is_span_known) {
+            self.outcome.span = Some(self.outcome.span.map_or(span, |known| union(known, span)));
+        }
     }
 
     /// No sum of any rows is greater than the total of all: it must be a number of 64 bits.
@@ -329,20 +356,16 @@ impl Work<'_> {
 
     /// Takes a block of rows; refuses one whose numbers cannot be added up.
     fn take(&mut self, block: &RowBlock, wanted: &Wanted) -> Result<(), String> {
+        let times = [block.v4.column(RowValue::Time), block.v6.column(RowValue::Time)];
+        if self.counts_by_time && times.iter().any(|times| times.contains(&NULL)) {
+            return Err("a row has no time at which it counts".to_owned());
+        }
         self.add_totals(block, wanted)?;
         let Self { site, groups, outcome, scratch, .. } = self;
         outcome.rows += (block.v4.len() + block.v6.len() + block.without_key.len()) as u64;
         outcome.without_key += block.without_key.len() as u64;
         if !self.is_span_known {
-            let times = |first: &[u64], last: &[u64]| {
-                let known = |time: &&u64| **time != NULL;
-                let (first, last) = (first.iter().filter(known).min()?, last.iter().filter(known).max()?);
-                Some(Span { start_ns: *first, end_ns: last.saturating_add(1) })
-            };
-            let spans = [
-                times(block.v4.column(RowValue::First), block.v4.column(RowValue::Last)),
-                times(block.v6.column(RowValue::First), block.v6.column(RowValue::Last)),
-            ];
+            let spans = [span_of_rows(&block.v4), span_of_rows(&block.v6)];
             for span in spans.into_iter().flatten() {
                 outcome.span = Some(outcome.span.map_or(span, |known| union(known, span)));
             }
@@ -388,6 +411,11 @@ impl Work<'_> {
                 // Without rows there is the answer of none.
                 let _ = group.node(&None, &self.site);
             }
+            self.outcome.nodes.extend(group.nodes.keys().flatten().map(|node| node.to_string()));
+            let runs =
+                |question: &&Question| group.nodes.keys().any(|node| (question.runs_on)(node.as_deref()));
+            let idle = group.questions.iter().filter(|question| !runs(question));
+            self.outcome.without_node.extend(idle.map(|question| question.query.name.clone()));
             let span = self.outcome.span.map(|span| watched(span, group.period));
             for (node, Answered { queries, rows }) in std::mem::take(&mut group.nodes) {
                 let answers = rows.finish(&queries, span);
@@ -396,6 +424,15 @@ impl Work<'_> {
         }
         self.outcome
     }
+}
+
+/// The time of rows, as far as they have times.
+fn span_of_rows<K: Copy>(rows: &RowBatch<K>) -> Option<Span> {
+    let of = |column: RowValue| rows.column(column).iter().copied().filter(|time| *time != NULL);
+    let first =
+        [RowValue::First, RowValue::Last, RowValue::Time].into_iter().filter_map(|column| of(column).min());
+    let last = [RowValue::Last, RowValue::Time].into_iter().filter_map(|column| of(column).max());
+    Some(Span { start_ns: first.min()?, end_ns: last.max()?.saturating_add(1) })
 }
 
 /// The part of the time that rows cover which a period has.

@@ -137,7 +137,7 @@ fn common_key(files: &[FlowFile]) -> Result<KeySpec, String> {
             .filter(|part| shared.contains(&part.split('/').next().unwrap_or(part)))
             .collect();
         // Without a member in common there is nothing to group by, and totals are left.
-        key = Some((KeySpec::parse(&parts.join(",")).unwrap_or(own), first));
+        key = Some((KeySpec::parse(&parts.join(",")).unwrap_or(KeySpec::NOTHING), first));
     }
     Ok(key.map_or(KeySpec::FIVE_TUPLE, |(key, _)| key))
 }

@@ -100,6 +100,15 @@ impl<S> Schema<S> {
                 found.extend(shared.map(|(at, _)| (Place::Reverse(at), known)));
             }
         }
+        // Where records have no times of the other direction, it counts when the record does.
+        let time = wanted.columns.iter().position(|column| *column == RowValue::Time).filter(|_| has_reverse);
+        if let Some(at) = time
+            && !found.iter().any(|(place, _)| *place == Place::Reverse(at))
+            && let Some(known) =
+                found.iter().find_map(|(place, known)| (*place == Place::Value(at)).then_some(*known))
+        {
+            found.push((Place::Reverse(at), known));
+        }
         found
     }
 

@@ -123,7 +123,10 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
             Node::Member(Member::DestinationPort) => each(&|key| key.ports()[1].into()),
             Node::Duration => {
                 let times = batch.column(RowValue::First).iter().zip(batch.column(RowValue::Last));
-                unsigned(times.map(|(first, last)| last.saturating_sub(*first)).collect())
+                let duration = |(first, last): (&u64, &u64)| {
+                    (*first != NULL && *last != NULL).then(|| last.saturating_sub(*first))
+                };
+                Values::Array(Arc::new(times.map(duration).collect::<UInt64Array>()))
             }
             // Between an endpoint and itself there is one direction.
             Node::Forward => each(&|key| (lesser(*key) == *key).into()),
@@ -255,8 +258,8 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
     fn column(&self, column: RowValue) -> UInt64Array {
         let values = self.batch.column(column);
         let is_loss = is_loss(column);
-        let is_nullable =
-            is_loss || matches!(column, RowValue::Vlan | RowValue::SourceMac | RowValue::DestinationMac);
+        // Rows of files may lack any value.
+        let is_nullable = is_loss || values.contains(&NULL);
         let nulls = is_nullable.then(|| {
             let present = values.iter().zip(&self.batch.keys);
             NullBuffer::from_iter(

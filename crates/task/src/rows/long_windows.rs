@@ -213,6 +213,10 @@ impl LongWindows {
         let mut answers = Vec::new();
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let Some(&first) = length.panes.keys().next() else { continue };
+            // Rows of an earlier pane may still come, unless this one is over.
+            if length.next.is_none() && first.saturating_add(plans.every_ns) > until_ns {
+                continue;
+            }
             length.next.get_or_insert(first);
             length.answer_until(until_ns, plans, site, watched, &mut answers);
         }
@@ -356,8 +360,13 @@ impl Length {
             [rows] => add(set, &mut states, rows),
             [first, more @ ..] => {
                 let mut rows = first.empty(site);
-                rows.add_merged(first);
-                more.iter().for_each(|more| rows.add_merged(more));
+                for of_pane in [first].into_iter().chain(more) {
+                    // What has no memory counts as flows of its own here too.
+                    rows.add_merged(of_pane, &mut |v4, v6| {
+                        set.add(&mut states, v4, |at| set.plans[at].merges);
+                        set.add(&mut states, v6, |at| set.plans[at].merges);
+                    });
+                }
                 add(set, &mut states, &rows)
             }
         };

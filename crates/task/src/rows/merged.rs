@@ -101,16 +101,23 @@ impl MergedRows {
         *unplaced += add(v6, (columns, rules, *times), &scratch.v6, &mut scratch.found);
     }
 
-    /// Adds rows that were merged before, of an earlier time than what follows.
-    pub(crate) fn add_merged(&mut self, earlier: &Self) {
-        let Self { columns, rules, times, v4, v6, unplaced, scratch } = self;
-        let how = (columns.as_slice(), rules.as_slice(), *times);
-        *unplaced += earlier.unplaced;
-        each(&earlier.v4, columns, &mut |batch: &RowBatch<KeyV4>| {
-            *unplaced += add(v4, how, batch, &mut scratch.found)
+    /// Adds rows that were merged before, of an earlier time than what follows. Those whose keys have no memory go to `without_place`.
+    pub(crate) fn add_merged(
+        &mut self,
+        earlier: &Self,
+        without_place: &mut dyn FnMut(&RowBatch<KeyV4>, &RowBatch<KeyV6>),
+    ) {
+        self.unplaced += earlier.unplaced;
+        let columns = self.columns.clone();
+        each(&earlier.v4, &columns, &mut |batch: &RowBatch<KeyV4>| {
+            if let Some(rows) = self.add_batch_v4(batch) {
+                without_place(&rows, &RowBatch::default());
+            }
         });
-        each(&earlier.v6, columns, &mut |batch: &RowBatch<KeyV6>| {
-            *unplaced += add(v6, how, batch, &mut scratch.found)
+        each(&earlier.v6, &columns, &mut |batch: &RowBatch<KeyV6>| {
+            if let Some(rows) = self.add_batch_v6(batch) {
+                without_place(&RowBatch::default(), &rows);
+            }
         });
     }
 

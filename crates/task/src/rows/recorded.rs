@@ -22,6 +22,8 @@ pub struct RecordedNeeds {
     pub members: Vec<&'static str>,
     /// Columns; among them [`RowValue::Time`] where windows are asked about.
     pub columns: Vec<RowValue>,
+    /// Columns that tell which rows are earlier. Without them rows are in the order in which they come.
+    pub order: Vec<RowValue>,
 }
 
 /// The state of all queries of a set over recorded rows of one node.
@@ -41,14 +43,11 @@ impl RowQueries {
         let mut needs = RecordedNeeds::default();
         let mut members = Needed::default();
         let mut add = |set: &PlanSet| {
-            let columns = match set.plans.iter().any(|plan| plan.merges) {
-                true => {
-                    members.add_key(&self.site().key);
-                    columns_of_any_order(&set.columns)
-                }
-                false => set.columns.clone(),
-            };
-            needs.columns.extend(columns);
+            if set.plans.iter().any(|plan| plan.merges) {
+                members.add_key(&self.site().key);
+                needs.order.extend(columns_of_any_order(&set.columns));
+            }
+            needs.columns.extend(&set.columns);
             set.plans.iter().for_each(|plan| members.add_plan(plan));
             members.add_program(&set.program);
         };
@@ -58,8 +57,10 @@ impl RowQueries {
             needs.columns.push(RowValue::Time);
         }
         needs.members = members.names(&self.site().key);
-        needs.columns.sort_unstable();
-        needs.columns.dedup();
+        for columns in [&mut needs.columns, &mut needs.order] {
+            columns.sort_unstable();
+            columns.dedup();
+        }
         needs
     }
 

@@ -15,7 +15,12 @@ pub(crate) fn range(column: &ColumnChunkMetaData, known: &Known) -> Option<Range
         _ => None,
     };
     let is_address = known.stored.encoding == Encoding::Address;
-    match column.statistics()? {
+    let statistics = column.statistics()?;
+    // A null is in no range, though in keys it is a 0.
+    if known.stored.is_optional && statistics.null_count_opt() != Some(0) {
+        return None;
+    }
+    match statistics {
         Statistics::Int32(values) if !is_v4_number(known) => {
             let of = |value: &i32| number(i64::from(*value), 32);
             ordered(of(values.min_opt()?)?, of(values.max_opt()?)?)
