@@ -36,7 +36,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use summary::{Limits, Timeouts};
-use task::rows::Site;
+use task::rows::{Site, Unplaced};
 use task::{Generation, TaskSet, Tasks};
 
 /// Measures what the options say.
@@ -314,7 +314,9 @@ impl RowOutput for RowFile {
     fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> std::io::Result<()> {
         self.writer.write(self.window(start_ns), rows)
     }
-    fn finish(self: Box<Self>) -> std::io::Result<()> {
+    fn finish(mut self: Box<Self>, without_place: &Unplaced) -> std::io::Result<()> {
+        let Unplaced { packets, bytes, wire_bytes } = *without_place;
+        self.writer.describe_without_place(packets, bytes, wire_bytes);
         self.writer.finish().map(|_| ())
     }
 }

@@ -348,25 +348,25 @@ fn a_million_groups_in_little_memory_have_an_exact_rest() {
     }
 }
 
-/// Rows of packets without a place in the table are in no group, and their packets are counted.
+/// Packets without a place in the table are in no group, and are counted: in the record `other`, and in what files of rows say of them.
 #[test]
 fn packets_without_a_place_are_named() {
     let scratch = Scratch::new();
     let Generated { path, .. } = capture::generate(&scratch, "packets=20k,flows=5k");
-    let flows = scratch.path("flows.parquet");
-    call(&["run", text(&path), "--flows", text(&flows), "--max-flows", "100"]).expect(0);
-    let ended = call(&[
-        "query",
-        text(&flows),
-        "--json",
-        "select src_addr, sum(total_count) as packets groupby src_addr",
-    ])
-    .expect(0);
-    let answer = &answers(&ended)[0];
-    let shown = sum(std::slice::from_ref(answer), "packets");
-    assert_eq!(shown + output::number(&answer["rest"]["packets"]), 20_000, "{answer}");
-    assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains("no place")), "{answer}");
-    assert_eq!(sum(&query(&[text(&flows)], "select sum(total_count)"), "sum(total_count)"), 20_000);
+    let (flows, rows) = (scratch.path("flows.parquet"), scratch.path("rows.parquet"));
+    let few = ["run", text(&path), "--flows", text(&flows), "--rows", text(&rows), "--max-flows", "100"];
+    call(&few).expect(0);
+    let asked = "select src_addr, sum(total_count) as packets groupby src_addr";
+    for file in [&flows, &rows] {
+        let answer = &query(&[text(file)], asked)[0];
+        let shown = sum(std::slice::from_ref(answer), "packets");
+        assert_eq!(shown + output::number(&answer["rest"]["packets"]), 20_000, "{answer}");
+        assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains("no place")), "{answer}");
+        assert_eq!(sum(&query(&[text(file)], "select sum(total_count)"), "sum(total_count)"), 20_000);
+    }
+    // In which window they were is not known.
+    let windows = query(&[text(&rows)], "select sum(total_count) every 10s");
+    assert!(windows.iter().all(|answer| answer["status"] == "partial"), "{windows:?}");
 }
 
 #[test]

@@ -258,7 +258,7 @@ impl RowOutput for Arrivals {
         self.0.arrived.fetch_add(rows.len() as u64, Relaxed);
         Ok(())
     }
-    fn finish(self: Box<Self>) -> std::io::Result<()> {
+    fn finish(self: Box<Self>, _: &Unplaced) -> std::io::Result<()> {
         Ok(())
     }
 }

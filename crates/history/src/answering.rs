@@ -55,6 +55,8 @@ struct Answered {
 struct Group<'a> {
     period: Option<Period>,
     questions: Vec<&'a Question>,
+    /// What all its answers lack.
+    lacks: Vec<String>,
     /// The answers of each node, once it has rows.
     nodes: BTreeMap<Option<Arc<str>>, Answered>,
 }
@@ -79,6 +81,7 @@ impl FlowFiles {
                 None => groups.push(Group {
                     period: question.period,
                     questions: vec![question],
+                    lacks: Vec::new(),
                     nodes: BTreeMap::new(),
                 }),
             }
@@ -98,9 +101,16 @@ impl FlowFiles {
             outcome: Outcome { errors: self.errors.clone(), span: known_span, ..Outcome::default() },
             is_span_known: known_span.is_some(),
             counts_by_time,
+            windows_lack: Vec::new(),
             totals: vec![0; wanted.columns.len()],
             scratch: Scratch::default(),
         };
+        for (path, contents) in self.contents() {
+            if let Some(without_place) = &contents.without_place {
+                let node = contents.node.as_deref().map(Arc::from);
+                work.take_without_place(&path.display().to_string(), without_place, &node);
+            }
+        }
         for place in places {
             let file = &mut self.files[place.file];
             let part = &file.contents().parts[place.part];
@@ -266,6 +276,8 @@ struct Work<'a> {
     is_span_known: bool,
     /// The answers depend on the times of rows.
     counts_by_time: bool,
+    /// What all answers of windows lack.
+    windows_lack: Vec<String>,
     /// The totals of the columns that add up, of all rows.
     totals: Vec<u64>,
     scratch: Scratch,
@@ -326,6 +338,20 @@ impl Work<'_> {
         if let Some(span) = span_of(part).filter(|_| !self.is_span_known) {
             self.outcome.span = Some(self.outcome.span.map_or(span, |known| union(known, span)));
         }
+    }
+
+    /// Takes packets of a file that are in no row. When they came is not known: answers about a part of the time lack them.
+    fn take_without_place(&mut self, file: &str, packets: &WithoutKey, node: &Option<Arc<str>>) {
+        let WithoutKey { packets, bytes, wire_bytes, .. } = *packets;
+        let lacking =
+            format!("{file}: {packets} packets had no place in the table, at times that are not known");
+        for group in &mut self.groups {
+            group.lacks.extend(group.period.is_some().then(|| lacking.clone()));
+            if let Some(Answered { rows, .. }) = group.node(node, &self.site) {
+                rows.add_outside_windows(&Unplaced { packets, bytes, wire_bytes });
+            }
+        }
+        self.windows_lack.push(lacking);
     }
 
     /// No sum of any rows is greater than the total of all: it must be a number of 64 bits.
@@ -399,7 +425,13 @@ impl Work<'_> {
             let watched = watched(span, group.period);
             for (node, Answered { rows, .. }) in &mut group.nodes {
                 let answers = rows.answers_until(until_ns, watched);
-                answers.into_iter().for_each(|answer| give(complete(answer, node, &self.outcome)));
+                for mut answer in answers {
+                    if group.period.is_none() {
+                        lack(&mut answer, &self.windows_lack);
+                    }
+                    lack(&mut answer, &group.lacks);
+                    give(complete(answer, node, &self.outcome));
+                }
             }
         }
     }
@@ -419,7 +451,18 @@ impl Work<'_> {
             let span = self.outcome.span.map(|span| watched(span, group.period));
             for (node, Answered { queries, rows }) in std::mem::take(&mut group.nodes) {
                 let answers = rows.finish(&queries, span);
-                answers.into_iter().for_each(|answer| give(complete(answer, &node, &self.outcome)));
+                let is_of_windows = |answer: &Answer| {
+                    let of_windows =
+                        group.questions.iter().filter(|question| question.query.over != Over::Run);
+                    of_windows.map(|question| &question.query.name).any(|name| *name == answer.query)
+                };
+                for mut answer in answers {
+                    if group.period.is_none() && is_of_windows(&answer) {
+                        lack(&mut answer, &self.windows_lack);
+                    }
+                    lack(&mut answer, &group.lacks);
+                    give(complete(answer, &node, &self.outcome));
+                }
             }
         }
         self.outcome
@@ -444,6 +487,10 @@ fn watched(span: Span, period: Option<Period>) -> Span {
             Span { start_ns, end_ns: span.end_ns.clamp(start_ns, to_ns) }
         }
     }
+}
+
+fn lack(answer: &mut Answer, reasons: &[String]) {
+    reasons.iter().for_each(|reason| answer.lacks(reason));
 }
 
 /// An answer with its node, and with what keeps it from being complete.

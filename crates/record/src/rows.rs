@@ -151,6 +151,14 @@ impl RowWriter {
         self.rows
     }
 
+    /// Says in the file's metadata how many packets are in no row, because they found no place in the table, and their layer-3 bytes and
+    /// bytes on the wire.
+    pub fn describe_without_place(&mut self, packets: u64, bytes: u64, wire_bytes: u64) {
+        if packets != 0 && !self.failed {
+            self.file.describe("without_place", format!("{packets},{bytes},{wire_bytes}"));
+        }
+    }
+
     /// Writes what is buffered, ends the file and renames it. Returns its number of rows.
     ///
     /// # Errors

@@ -10,7 +10,9 @@ use record::Anonymizer;
 use report::{Account, Answer, Class, Column, ColumnKind, Counters, Span, Status, Value, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use task::rows::{LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, WindowAccount};
+use task::rows::{
+    LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount,
+};
 use task::{Generation, Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
 
 /// See the module's documentation.
@@ -29,6 +31,8 @@ pub(super) struct Answers {
     run: Option<RunPartials>,
     run_rows: RunRows,
     run_lacking: Lacking,
+    /// Packets of all windows that are in no row.
+    without_place: Unplaced,
     run_overflow: Option<Overflow>,
     /// When the run was watched.
     watched: Option<Span>,
@@ -87,6 +91,7 @@ impl Answers {
             scratch: RowScratch::default(),
             desk: RowDesk::default(),
             run_lacking: Lacking::default(),
+            without_place: Unplaced::default(),
             run_overflow: None,
             watched: None,
             long: BTreeMap::new(),
@@ -135,6 +140,7 @@ impl Answers {
         self.control.forget_before(window);
         let open = own.unwrap_or_else(|| OpenWindow::new(self.control.set(window)));
         self.run_lacking.add(&self.run_rows.lacking(&closed));
+        self.without_place.add(&closed.unplaced);
         let mut answers = vec![totals(Some(closed.span), &closed.totals, closed.unplaced.packets)];
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
@@ -223,6 +229,11 @@ impl Answers {
     fn signed(&self, mut answers: Vec<Answer>) -> Vec<Answer> {
         answers.iter_mut().for_each(|answer| answer.node = Some(self.node.clone()));
         answers
+    }
+
+    /// Packets of all windows that are in no row, because they found no place in the table.
+    pub(super) fn without_place(&self) -> Unplaced {
+        self.without_place
     }
 
     /// Takes what the run's answers lack in addition to what windows report.

@@ -164,7 +164,8 @@ impl Consumer {
             let Output { name, exported, .. } = output;
             self.result.outputs.push(OutputCounts { output: name, exported, dropped: 0 });
         }
-        if let Some(Err(error)) = self.rows.map(RowOutput::finish) {
+        let without_place = self.answers.without_place();
+        if let Some(Err(error)) = self.rows.map(|rows| rows.finish(&without_place)) {
             self.result.faults.push(error.to_string());
         }
         self.result.longer = self.answers.end_long();

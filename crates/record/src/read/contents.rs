@@ -1,5 +1,6 @@
 //! What a flow file contains.
 
+use super::WithoutKey;
 use packet::KeySpec;
 use std::collections::BTreeSet;
 
@@ -11,6 +12,8 @@ pub struct Contents {
     pub has_windows: bool,
     /// Length of the windows, nanoseconds, where the file tells it.
     pub window_ns: Option<u64>,
+    /// Packets that are in no row, because they found no place in the table, if there are any. When they came is not known.
+    pub without_place: Option<WithoutKey>,
     /// What the keys consist of.
     pub key: KeySpec,
     /// Names of the fields that rows have, other than members of the key.

@@ -123,6 +123,11 @@ impl RecordedRows {
         self.windows.add_outside(time_ns, outside);
     }
 
+    /// Adds packets that are in no row, of times that are not known: only answers over all rows have them.
+    pub fn add_outside_windows(&mut self, outside: &Unplaced) {
+        self.outside.add(outside);
+    }
+
     /// The answers of the windows that end by then, of which no more rows come. `watched`: the time that rows cover.
     pub fn answers_until(&mut self, until_ns: u64, watched: Span) -> Vec<Answer> {
         self.windows.answer_recorded(until_ns, watched)

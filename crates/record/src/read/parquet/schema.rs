@@ -1,9 +1,9 @@
 //! How a Parquet file stores its columns.
 
-use super::super::Range;
 use super::super::contents::{Contents, Part};
 use super::super::name::Name;
 use super::super::schema;
+use super::super::{Range, WithoutKey};
 use super::column::{Encoding, Stored};
 use super::statistics;
 use packet::KeySpec;
@@ -29,6 +29,11 @@ pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
     let key = entry("edison.key").and_then(|key| KeySpec::parse(&key).ok());
     let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), stored, key);
     contents.window_ns = entry("edison.window_ns").and_then(|length| length.parse().ok());
+    contents.without_place = entry("edison.without_place").and_then(|text| {
+        let mut numbers = text.split(',').map(str::parse);
+        let mut next = || numbers.next()?.ok();
+        Some(WithoutKey { time_ns: 0, packets: next()?, bytes: next()?, wire_bytes: next()? })
+    });
     contents.node =
         entry("edison.node").filter(|_| schema.columns.iter().any(|known| known.name.is_field("node_id")));
     (schema, contents)
