@@ -60,6 +60,10 @@ impl Addresses {
         self.families.push(Family::V4);
     }
 
+    pub(crate) fn are_all_v4(&self) -> bool {
+        self.families.iter().all(|family| *family == Family::V4)
+    }
+
     #[inline(always)]
     pub(crate) fn get(&self, row: usize) -> (u128, Family) {
         (self.bits[row], self.families[row])

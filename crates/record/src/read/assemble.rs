@@ -30,6 +30,7 @@ struct Direction<'a> {
 }
 
 impl Direction<'_> {
+    #[inline(always)]
     fn parts(&self, row: usize) -> KeyParts {
         let of = |values: &[u64]| values.get(row).copied().filter(|value| *value != NULL).unwrap_or(0);
         KeyParts {
@@ -61,6 +62,14 @@ impl Direction<'_> {
         }
     }
 
+    /// Whether each row has all of its key, and all addresses are of IPv4.
+    fn are_all_v4(&self) -> bool {
+        let numbers = [self.source_port, self.destination_port, self.protocol, self.tos];
+        [self.source, self.destination].iter().all(|addresses| addresses.are_all_v4())
+            && numbers.iter().all(|numbers| !numbers.contains(&NULL))
+    }
+
+    #[inline(always)]
     fn v4(&self, row: usize) -> KeyV4 {
         let of = |addresses: &Addresses| match addresses.len() {
             0 => [0; 4],
@@ -98,7 +107,7 @@ impl Assembler {
                 key_has_vlan,
             };
             let is_there = |row: &u32| !matches!(has_reverse[*row as usize], 0 | NULL);
-            if !self.each_node(&direction, reverse, wanted, node, nodes, rows, &is_there, sink) {
+            if !self.each_node(&direction, reverse, wanted, node, nodes, rows, Some(&is_there), sink) {
                 return false;
             }
         }
@@ -114,7 +123,7 @@ impl Assembler {
             tos,
             key_has_vlan,
         };
-        self.each_node(&direction, values, wanted, node, nodes, rows, &|_| true, sink)
+        self.each_node(&direction, values, wanted, node, nodes, rows, None, sink)
     }
 
     /// Gives the rows of each node.
@@ -127,18 +136,27 @@ impl Assembler {
         node: &[u32],
         nodes: &[std::sync::Arc<str>],
         rows: usize,
-        is_there: &dyn Fn(&u32) -> bool,
+        is_there: Option<&dyn Fn(&u32) -> bool>,
         sink: &mut Sink<'_>,
     ) -> bool {
-        let mut all = mem::take(&mut self.rows);
         let of_several = node.windows(2).any(|pair| pair[0] != pair[1]);
+        if !of_several && is_there.is_none() && direction.are_all_v4() {
+            // Most files: row by row, sorting by family and node takes as long as reading.
+            self.block.node = nodes.get(node.first().map_or(0, |number| *number as usize)).cloned();
+            self.fill_all_v4(direction, values, wanted, rows);
+            return sink(&mut self.block);
+        }
+        let mut all = mem::take(&mut self.rows);
         let mut continues = true;
         let numbers = if of_several { 0..nodes.len() as u32 } else { 0..1 };
         let unknown = of_several.then_some(NO_NODE);
         for number in numbers.chain(unknown) {
             all.clear();
             let is_of_node = |row: &u32| !of_several || node[*row as usize] == number;
-            all.extend((0..rows as u32).filter(|row| is_of_node(row) && is_there(row)));
+            all.extend(
+                (0..rows as u32)
+                    .filter(|row| is_of_node(row) && is_there.is_none_or(|is_there| is_there(row))),
+            );
             if all.is_empty() {
                 continue;
             }
@@ -152,6 +170,27 @@ impl Assembler {
         }
         self.rows = all;
         continues
+    }
+
+    /// Fills the block with all rows, which have keys of IPv4.
+    fn fill_all_v4(
+        &mut self,
+        direction: &Direction<'_>,
+        values: &mut [Vec<u64>],
+        wanted: &Wanted,
+        rows: usize,
+    ) {
+        let block = &mut self.block;
+        block.v4.clear();
+        block.v6.clear();
+        block.without_key.clear();
+        block.v4.keys.extend((0..rows).map(|row| direction.v4(row)));
+        for (column, values) in wanted.columns.iter().zip(values) {
+            // A column that the file lacks.
+            values.resize(rows, NULL);
+            mem::swap(block.v4.column_mut(*column), values);
+            block.v6.column_mut(*column).clear();
+        }
     }
 
     /// Fills the block with these rows. `are_all`: no row is left, so that columns may be taken.

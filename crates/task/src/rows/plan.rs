@@ -46,6 +46,8 @@ pub(crate) struct Plan {
     pub(crate) lists: usize,
     /// Rows of one key must be merged before they are read: the answer depends on which packets are in one row.
     pub(crate) merges: bool,
+    /// Parts of the filter that rows must pass before they are merged too.
+    pub(crate) key_filters: Vec<NodeId>,
     /// How packets without a place are summarised; `None` if they do not tell the query's groups.
     pub(crate) summary: Option<SummaryPlan>,
     /// How they change each aggregate.
@@ -171,6 +173,7 @@ impl Plan {
             return Err(refusals);
         }
         let merges = merging::is_needed(filter, &grouping, &aggregates, program);
+        let key_filters = merging::key_filters(filter, program);
         let initial = aggregates.iter().flat_map(|aggregate| aggregate.kind.initial()).copied().collect();
         Ok(Self {
             query: query.clone(),
@@ -189,6 +192,7 @@ impl Plan {
             sets,
             lists,
             merges,
+            key_filters,
             summary,
             spilled,
         })

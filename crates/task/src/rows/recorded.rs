@@ -2,6 +2,7 @@
 
 use super::aggregate::{Kind, PlannedAggregate};
 use super::answer::Covered;
+use super::evaluate::Evaluation;
 use super::executor::{Reads, RowQueries, WholeRows};
 use super::long_windows::{LongWindows, Order, unmerged};
 use super::merged::{MergedRows, columns_of_any_order};
@@ -9,9 +10,10 @@ use super::outside::{Outside, Unplaced};
 use super::partitioned::{HeldRows, can_be_partitioned};
 use super::plan::Plan;
 use super::plan_set::PlanSet;
-use super::program::Needed;
+use super::program::{Needed, NodeId};
+use super::scratch::RowScratch;
 use flow::{RowBatch, RowValue};
-use packet::{KeyV4, KeyV6};
+use packet::{KeyV4, KeyV6, MaskedKey};
 use report::{Answer, Span};
 use std::sync::Arc;
 
@@ -31,6 +33,9 @@ pub struct RecordedNeeds {
 pub struct RecordedRows {
     /// For queries over all rows that read merged rows, if there are any.
     merged: Option<(MergedRows, WholeRows)>,
+    /// The one query that reads merged rows, if it is one alone: rows that it does not read need not be merged.
+    only_merged: Option<usize>,
+    part: RowScratch,
     /// For the others.
     single: WholeRows,
     windows: LongWindows,
@@ -84,7 +89,12 @@ impl RowQueries {
             false if is_held(plan) => Reads::Held,
             false => Reads::Rows,
         };
+        let mut of_merged_rows =
+            (0..).zip(&set.plans).filter(|(_, plan)| reads_merged(plan)).map(|(at, _)| at);
+        let only_merged = of_merged_rows.next().filter(|_| of_merged_rows.next().is_none());
         RecordedRows {
+            only_merged,
+            part: RowScratch::default(),
             merged: merges.then(|| {
                 let merged = MergedRows::of_any_order(&set.columns, site);
                 (merged, WholeRows::new(set, site, of_merged))
@@ -99,10 +109,13 @@ impl RowQueries {
 impl RecordedRows {
     /// Adds rows, which have what [`RowQueries::needs_of_recorded`] says.
     pub fn add(&mut self, queries: &RowQueries, v4: &RowBatch<KeyV4>, v6: &RowBatch<KeyV6>) {
-        let Self { merged, single, windows, .. } = self;
+        let Self { merged, single, windows, only_merged, part, .. } = self;
         let set = queries.run_plans();
         if !set.plans.is_empty() {
             if let Some((merged, whole)) = merged {
+                let filters = only_merged.map_or(&[][..], |at| &set.plans[at].key_filters);
+                let v4 = passing(v4, filters, set, &mut part.v4);
+                let v6 = passing(v6, filters, set, &mut part.v6);
                 // What has no memory counts as flows of its own: totals stay right.
                 if let Some(rows) = merged.add_batch_v4(v4) {
                     whole.add(set, &rows, HeldRows::push_v4);
@@ -135,7 +148,7 @@ impl RecordedRows {
 
     /// The answers of all windows that are left, then those over all rows.
     pub fn finish(self, queries: &RowQueries, watched: Option<Span>) -> Vec<Answer> {
-        let Self { merged, single, windows, outside } = self;
+        let Self { merged, single, windows, outside, .. } = self;
         let (set, site) = (queries.run_plans(), queries.site());
         let mut answers = watched.map_or_else(Vec::new, |watched| windows.end_recorded(watched));
         let mut states = single.states(set, site);
@@ -164,4 +177,29 @@ impl RecordedRows {
         answers.extend(of_all);
         answers
     }
+}
+
+/// The rows that pass filters which read keys alone.
+fn passing<'a, K: MaskedKey>(
+    rows: &'a RowBatch<K>,
+    filters: &[NodeId],
+    set: &PlanSet,
+    part: &'a mut RowBatch<K>,
+) -> &'a RowBatch<K> {
+    if filters.is_empty() || rows.is_empty() {
+        return rows;
+    }
+    let mut evaluation = Evaluation::new(&set.program, rows);
+    let mut selected = Vec::new();
+    for (number, filter) in filters.iter().enumerate() {
+        let mut passing = Vec::new();
+        evaluation.select(*filter, &mut passing);
+        match number {
+            0 => selected = passing,
+            // Both are in order.
+            _ => selected.retain(|row| passing.binary_search(row).is_ok()),
+        }
+    }
+    part.fill_from(rows, &selected);
+    part
 }

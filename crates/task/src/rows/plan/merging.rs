@@ -36,6 +36,16 @@ pub(super) fn is_needed(
     !(groups_by_keys && filter.is_none_or(reads_keys) && aggregates.iter().all(is_of_any_rows))
 }
 
+/// The parts of a filter, all of which rows must pass, that keys alone decide: merging does not change them.
+pub(super) fn key_filters(filter: Option<NodeId>, program: &Program) -> Vec<NodeId> {
+    let parts = match filter.map(|filter| (filter, program.node(filter))) {
+        None => Vec::new(),
+        Some((_, Node::And(parts))) => parts.clone(),
+        Some((filter, _)) => vec![filter],
+    };
+    parts.into_iter().filter(|part| reads_keys(*part, program)).collect()
+}
+
 fn of_keys(of: &ValueOf, program: &Program) -> bool {
     match of {
         ValueOf::Key(_) | ValueOf::Conversation => true,
