@@ -103,6 +103,7 @@ impl Command<'_> {
         }
         let mut said: Vec<String> =
             outcomes.iter().flat_map(|outcome| &outcome.errors).map(ToString::to_string).collect();
+        said.extend(outcomes.iter().flat_map(|outcome| outcome.passed_over.iter().cloned()));
         said.sort();
         said.dedup();
         said.iter().for_each(|error| say_error(error));

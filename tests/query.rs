@@ -327,6 +327,29 @@ fn one_damaged_file_among_many_is_named_and_the_rest_is_answered() {
 }
 
 #[test]
+fn ipfix_records_without_a_template_are_named() {
+    let scratch = Scratch::new();
+    let Generated { path, .. } = capture::generate(&scratch, SPEC);
+    let flows = scratch.path("flows.ipfix");
+    call(&["run", text(&path), "--flows", text(&flows)]).expect(0);
+    let whole = std::fs::read(&flows).expect("a file");
+    // A message's length is its second pair of octets. The first messages have templates, the last one has none.
+    let mut starts = vec![0];
+    while let Some(octets) = whole.get(starts[starts.len() - 1] + 2..).filter(|left| left.len() > 2) {
+        let length = usize::from(u16::from_be_bytes([octets[0], octets[1]]));
+        starts.push(starts[starts.len() - 1] + length);
+    }
+    let last = &whole[starts[starts.len() - 2]..];
+    let file = scratch.file("late.ipfix", [last, &whole].concat());
+    let asked = "select sum(total_count)";
+    let ended = call(&["query", text(&file), "--json", asked]).says(3, &[text(&file), "no template"]);
+    let answer = &answers(&ended)[0];
+    assert_eq!(answer["status"], "partial");
+    assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains("no template")), "{answer}");
+    assert_eq!(sum(std::slice::from_ref(answer), "sum(total_count)"), 60_000, "{answer}");
+}
+
+#[test]
 fn a_million_groups_in_little_memory_have_an_exact_rest() {
     let scratch = Scratch::new();
     let Generated { path, .. } = capture::generate(&scratch, "packets=400k,flows=300k,zipf=0.1");

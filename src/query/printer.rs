@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 
-/// Prints answers until nobody reads them.
+/// Prints answers until the reader of standard output leaves.
 pub(super) struct Printer {
     is_json: bool,
     /// Where addresses get names.

@@ -97,7 +97,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Adds a column, which is so many bytes of the text; false if there is one of this name.
+    /// Adds a column whose text has this length in bytes; false if the query has a column of this name.
     pub(crate) fn add(&mut self, name: String, value: Typed, size: usize) -> bool {
         self.sizes.push(size);
         let is_new = self.index.insert(name.clone(), self.list.len()).is_none();

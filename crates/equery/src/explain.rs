@@ -4,7 +4,6 @@ mod drawing;
 
 use crate::checked::{Checked, CheckedQuery, NotRun};
 use crate::literal::duration_text;
-use crate::plan_parts;
 use crate::sketch::Sketch;
 use crate::sql::{RowTable, SqlStep, sql_steps};
 use serde::Serialize;
@@ -149,7 +148,7 @@ fn probe(query: &CheckedQuery) -> Vec<String> {
             format!("group by {}", groups.join(", "))
         }
     });
-    let partials: Vec<_> = plan_parts::aggregates(plan).into_iter().map(partial).collect();
+    let partials: Vec<_> = plan.aggregates().into_iter().map(partial).collect();
     if !partials.is_empty() {
         steps.push(format!("for each group keep {}", partials.join("; ")));
     }
@@ -221,7 +220,7 @@ fn exactness(query: &CheckedQuery) -> Vec<String> {
         _ => None,
     };
     let mut found: Vec<String> = Vec::new();
-    for text in plan_parts::aggregates(&query.plan).iter().filter_map(of) {
+    for text in query.plan.aggregates().iter().filter_map(of) {
         if !found.iter().any(|known| known == text) {
             found.push(text.to_owned());
         }

@@ -2,7 +2,6 @@
 
 use crate::fields;
 use crate::kind::Kind;
-use crate::plan_parts;
 use task::query::{Aggregate, GroupField, Grouping, Query};
 
 /// Flows in a window where nothing else is known.
@@ -20,7 +19,7 @@ pub(crate) fn estimate(plan: &Query, flows: u64) -> u64 {
         Grouping::Flows => (flows.max(limit), 6),
         Grouping::By(fields) => (flows.max(limit), fields.iter().map(words).sum()),
     };
-    let state = plan_parts::aggregates(plan);
+    let state = plan.aggregates();
     let of_groups = state.iter().map(|aggregate| state_words(aggregate)).fold(key, u64::saturating_add);
     let of_values = state.iter().map(|aggregate| value_words(aggregate, flows)).fold(0, u64::saturating_add);
     let answer = limit.saturating_mul(plan.columns.len() as u64);

@@ -71,38 +71,3 @@ fn of_condition(condition: &Condition, read: &mut BTreeSet<String>) {
         Condition::In(value, _) | Condition::IsNull(value) => of_value(value, read),
     }
 }
-
-/// The aggregates of columns, of the order and of `having`, each once.
-pub(crate) fn aggregates(query: &Query) -> Vec<&Aggregate> {
-    let mut found = Vec::new();
-    query.columns.iter().for_each(|column| collect(&column.value, &mut found));
-    query.order.iter().for_each(|order| collect(&order.by, &mut found));
-    query.having.iter().for_each(|having| collect_of(having, &mut found));
-    found
-}
-
-fn collect<'a>(value: &'a Expression, found: &mut Vec<&'a Aggregate>) {
-    match value {
-        Expression::Aggregate(aggregate) if !found.contains(&aggregate) => found.push(aggregate),
-        Expression::Arithmetic(left, _, right) => {
-            collect(left, found);
-            collect(right, found);
-        }
-        _ => {}
-    }
-}
-
-fn collect_of<'a>(condition: &'a Condition, found: &mut Vec<&'a Aggregate>) {
-    match condition {
-        Condition::And(of) | Condition::Or(of) => {
-            of.iter().for_each(|condition| collect_of(condition, found))
-        }
-        Condition::Not(of) => collect_of(of, found),
-        Condition::Compare(left, _, right) => {
-            collect(left, found);
-            collect(right, found);
-        }
-        Condition::In(value, _) | Condition::IsNull(value) => collect(value, found),
-        Condition::InPrefixes(..) | Condition::Like(..) => {}
-    }
-}

@@ -212,7 +212,7 @@ impl<'a> Statement<'a> {
             Aggregate::CountDistinct(of) => matches!(of.field.as_str(), "addr" | "port"),
             _ => false,
         };
-        plan_parts::aggregates(self.query).into_iter().filter(is_side).collect()
+        self.query.aggregates().into_iter().filter(is_side).collect()
     }
 
     fn side_steps(&self, steps: &mut Vec<SqlStep>) {

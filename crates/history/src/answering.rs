@@ -39,6 +39,8 @@ pub struct Outcome {
     pub without_node: Vec<String>,
     /// Files that are damaged, or could not be opened: the first error of each.
     pub errors: Vec<ReadError>,
+    /// What files have that could not be read, though they are whole: a line each.
+    pub passed_over: Vec<String>,
     /// Reading was stopped before the end.
     pub stopped: bool,
     /// The time from the first packet to the last of what was read.
@@ -139,6 +141,8 @@ impl FlowFiles {
                 });
                 !work.outcome.stopped
             });
+            let passed_over = file.passed_over().map(|what| format!("{}: {what}", file.path().display()));
+            work.outcome.passed_over.extend(passed_over);
             let refused = refused.map(|reason| ReadError::damaged(file.path(), reason));
             let error = result.err().or(refused);
             // One line for each file; its other parts are read.
@@ -382,7 +386,9 @@ impl Work<'_> {
     /// Takes a block of rows; refuses one whose numbers cannot be added up.
     fn take(&mut self, block: &RowBlock, wanted: &Wanted) -> Result<(), String> {
         let times = [block.v4.column(RowValue::Time), block.v6.column(RowValue::Time)];
-        if self.counts_by_time && times.iter().any(|times| times.contains(&NULL)) {
+        let has_none = times.iter().any(|times| times.contains(&NULL))
+            || block.without_key.iter().any(|row| row.time_ns.is_none());
+        if self.counts_by_time && has_none {
             return Err("a row has no time at which it counts".to_owned());
         }
         self.add_totals(block, wanted)?;
@@ -408,16 +414,18 @@ impl Work<'_> {
                 }
             }
             for row in &block.without_key {
-                if period.is_none_or(|period| period.contains(row.time_ns)) {
+                // Where it matters, all have times.
+                let time_ns = row.time_ns.unwrap_or(0);
+                if period.is_none_or(|period| period.contains(time_ns)) {
                     let WithoutKey { packets, bytes, wire_bytes, .. } = *row;
-                    rows.add_outside(row.time_ns, &Unplaced { packets, bytes, wire_bytes });
+                    rows.add_outside(time_ns, &Unplaced { packets, bytes, wire_bytes });
                 }
             }
         }
         Ok(())
     }
 
-    /// Gives the answers of windows that end by then: rows that were not read yet are later.
+    /// Gives the answers of windows that end by this time. All rows that are not read yet are later.
     fn answer_until(&mut self, until_ns: u64, give: &mut dyn FnMut(Answer)) {
         let Some(span) = self.outcome.span.filter(|_| self.is_span_known) else { return };
         for group in &mut self.groups {
@@ -509,6 +517,7 @@ fn complete(mut answer: Answer, node: &Option<Arc<str>>, outcome: &Outcome) -> A
     for error in &outcome.errors {
         answer.lacks(&error.to_string());
     }
+    lack(&mut answer, &outcome.passed_over);
     if outcome.stopped {
         answer.lacks("reading was stopped before the end");
     }

@@ -42,6 +42,11 @@ trait FormatReader: Send {
 
     /// Reads the rows of a part.
     fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError>;
+
+    /// What the part that was read last has and did not give.
+    fn passed_over(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A flow file that is open.
@@ -94,6 +99,11 @@ impl FlowFile {
     /// The file is damaged, or has changed since it was opened. Blocks that were given before are right.
     pub fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
         self.reader.read_part(part, wanted, sink)
+    }
+
+    /// What the part that was read last has and could not be read, in words; `None` if nothing.
+    pub fn passed_over(&self) -> Option<String> {
+        self.reader.passed_over()
     }
 }
 

@@ -47,6 +47,17 @@ impl Query {
     }
 }
 
+impl Query {
+    /// The aggregates of columns, of the order and of `having`, each once.
+    pub fn aggregates(&self) -> Vec<&Aggregate> {
+        let mut found = Vec::new();
+        self.columns.iter().for_each(|column| column.value.add_aggregates(&mut found));
+        self.order.iter().for_each(|order| order.by.add_aggregates(&mut found));
+        self.having.iter().for_each(|having| having.add_aggregates(&mut found));
+        found
+    }
+}
+
 /// Groups in an answer without an explicit limit.
 pub const MOST_GROUPS: usize = 10_000;
 
@@ -135,6 +146,17 @@ pub enum Expression {
 }
 
 impl Expression {
+    fn add_aggregates<'a>(&'a self, found: &mut Vec<&'a Aggregate>) {
+        match self {
+            Self::Aggregate(aggregate) if !found.contains(&aggregate) => found.push(aggregate),
+            Self::Arithmetic(left, _, right) => {
+                left.add_aggregates(found);
+                right.add_aggregates(found);
+            }
+            _ => {}
+        }
+    }
+
     /// A field.
     pub fn field(field: impl Into<String>) -> Self {
         Self::Field(field.into())
@@ -241,6 +263,19 @@ pub enum Condition {
 }
 
 impl Condition {
+    fn add_aggregates<'a>(&'a self, found: &mut Vec<&'a Aggregate>) {
+        match self {
+            Self::And(of) | Self::Or(of) => of.iter().for_each(|condition| condition.add_aggregates(found)),
+            Self::Not(of) => of.add_aggregates(found),
+            Self::Compare(left, _, right) => {
+                left.add_aggregates(found);
+                right.add_aggregates(found);
+            }
+            Self::In(value, _) | Self::IsNull(value) => value.add_aggregates(found),
+            Self::InPrefixes(..) | Self::Like(..) => {}
+        }
+    }
+
     /// A field, compared with an integer.
     pub fn compare(field: &str, comparison: Comparison, value: i64) -> Self {
         Self::Compare(Expression::field(field), comparison, Expression::Integer(value))

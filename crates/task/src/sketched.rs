@@ -111,45 +111,13 @@ impl Counting {
 
 /// The one aggregate of a query.
 fn the_figure(query: &Query) -> Result<&Aggregate, NotSketched> {
-    let mut found = Vec::new();
-    query.columns.iter().for_each(|item| aggregates_of(&item.value, &mut found));
-    query.having.iter().for_each(|having| aggregates_of_condition(having, &mut found));
-    query.order.iter().for_each(|order| aggregates_of(&order.by, &mut found));
-    let Some(first) = found.first().copied() else {
-        return refused(Part::Columns, "a structure counts one aggregate, and the query has none");
-    };
-    match found.iter().all(|other| *other == first) {
-        true => Ok(first),
-        false => refused(
+    match query.aggregates()[..] {
+        [one] => Ok(one),
+        [] => refused(Part::Columns, "a structure counts one aggregate, and the query has none"),
+        _ => refused(
             Part::Columns,
             "a structure counts one aggregate, and the query has several: make each a query of its own",
         ),
-    }
-}
-
-fn aggregates_of<'a>(value: &'a Expression, found: &mut Vec<&'a Aggregate>) {
-    match value {
-        Expression::Aggregate(aggregate) => found.push(aggregate),
-        Expression::Arithmetic(left, _, right) => {
-            aggregates_of(left, found);
-            aggregates_of(right, found);
-        }
-        _ => {}
-    }
-}
-
-fn aggregates_of_condition<'a>(condition: &'a Condition, found: &mut Vec<&'a Aggregate>) {
-    match condition {
-        Condition::And(of) | Condition::Or(of) => {
-            of.iter().for_each(|condition| aggregates_of_condition(condition, found))
-        }
-        Condition::Not(of) => aggregates_of_condition(of, found),
-        Condition::Compare(left, _, right) => {
-            aggregates_of(left, found);
-            aggregates_of(right, found);
-        }
-        Condition::In(value, _) | Condition::IsNull(value) => aggregates_of(value, found),
-        Condition::InPrefixes(..) | Condition::Like(..) => {}
     }
 }
 

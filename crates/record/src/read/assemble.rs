@@ -214,15 +214,14 @@ impl Assembler {
                 Some(_) => v4.push(row),
                 None => {
                     let of = |column: RowValue| {
-                        let at = wanted.columns.iter().position(|known| *known == column);
-                        let value = at.map_or(NULL, |at| Columns::number(&values[at], row as usize));
-                        if value == NULL { 0 } else { value }
+                        let at = wanted.columns.iter().position(|known| *known == column)?;
+                        Some(Columns::number(&values[at], row as usize)).filter(|value| *value != NULL)
                     };
                     block.without_key.push(WithoutKey {
                         time_ns: of(RowValue::Time),
-                        packets: of(RowValue::Packets),
-                        bytes: of(RowValue::Bytes),
-                        wire_bytes: of(RowValue::WireBytes),
+                        packets: of(RowValue::Packets).unwrap_or(0),
+                        bytes: of(RowValue::Bytes).unwrap_or(0),
+                        wire_bytes: of(RowValue::WireBytes).unwrap_or(0),
                     });
                 }
             }

@@ -19,8 +19,8 @@ pub struct Wanted {
 /// address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WithoutKey {
-    /// When it counts, nanoseconds since the epoch, where that is wanted.
-    pub time_ns: u64,
+    /// When it counts, nanoseconds since the epoch, where that is wanted and the row has it.
+    pub time_ns: Option<u64>,
     /// Its packets.
     pub packets: u64,
     /// Layer-3 bytes.

@@ -2,11 +2,11 @@
 
 use super::gather::Gatherer;
 use super::schema::Schema;
-use super::source::Bytes;
+use super::source::{Bytes, size};
 use super::text_column::{Kind, TextColumn};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use csv_core::{ReadRecordResult, Reader};
-use std::io::{BufRead, Seek, SeekFrom};
+use std::io::{BufRead, Seek};
 use std::path::{Path, PathBuf};
 
 /// The longest line, its quotes removed. A quotation mark that is never closed would take the whole file into one.
@@ -26,8 +26,7 @@ pub(crate) struct CsvReader {
 impl CsvReader {
     pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
         let refused = |reason: &dyn std::fmt::Display| ReadError::not_flows(path, reason);
-        let size = bytes.seek(SeekFrom::End(0)).and_then(|size| bytes.rewind().map(|()| size));
-        let size = size.map_err(|error| refused(&error))?;
+        let size = size(&mut bytes).map_err(|error| refused(&error))?;
         let mut lines = Lines::new(&mut bytes);
         let has_header = lines.next().map_err(|error| refused(&format!("line 1: {error}")))?;
         if !has_header {

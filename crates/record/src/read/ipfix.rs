@@ -7,14 +7,14 @@ mod template;
 
 use super::gather::Gatherer;
 use super::schema::Schema;
-use super::source::Bytes;
+use super::source::{Bytes, size};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::ipfix::HEADER;
 use meaning::meaning;
 use plan::{Plan, places};
 use session::{Record, Session, VERSION};
 use std::collections::HashMap;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use template::Template;
@@ -35,13 +35,14 @@ pub(crate) struct IpfixReader {
     scanned: Session,
     /// No record has another direction.
     is_one_way: bool,
+    /// Sets that had no template before them, in what was read last.
+    without_template: u64,
 }
 
 impl IpfixReader {
     pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
         let refused = |reason: &dyn std::fmt::Display| ReadError::not_flows(path, reason);
-        let size = bytes.seek(SeekFrom::End(0)).and_then(|size| bytes.rewind().map(|()| size));
-        let size = size.map_err(|error| refused(&error))?;
+        let size = size(&mut bytes).map_err(|error| refused(&error))?;
         let mut messages = Messages::new(&mut bytes);
         let mut session = Session::default();
         let mut is_whole = false;
@@ -65,7 +66,7 @@ impl IpfixReader {
         }
         let (contents, has_reverse) = contents(&session, size, is_whole);
         let is_one_way = is_whole && !has_reverse;
-        Ok(Self { path: path.to_owned(), bytes, contents, scanned: session, is_one_way })
+        Ok(Self { path: path.to_owned(), bytes, contents, scanned: session, is_one_way, without_template: 0 })
     }
 }
 
@@ -103,7 +104,7 @@ impl FormatReader for IpfixReader {
     }
 
     fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        let Self { path, bytes, scanned, is_one_way, .. } = self;
+        let Self { path, bytes, scanned, is_one_way, without_template, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let places = places(wanted, !*is_one_way);
         let mut plans = Plans::default();
@@ -123,10 +124,16 @@ impl FormatReader for IpfixReader {
             Ok(true)
         };
         let read = read();
+        *without_template = session.without_template();
         let (number, start) = (messages.number, messages.start);
         gatherer
             .finish(read)
             .map_err(|error| ReadError::damaged(path, format!("message {number}, at octet {start}: {error}")))
+    }
+
+    fn passed_over(&self) -> Option<String> {
+        let sets = self.without_template;
+        (sets != 0).then(|| format!("{sets} sets have no template before them: their records are not read"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::gather::Gatherer;
 use super::schema::Schema;
-use super::source::Bytes;
+use super::source::{Bytes, size};
 use super::text_column::{Kind, TextColumn};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::io::{BufRead, Read, Seek, SeekFrom};
+use std::io::{BufRead, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// The longest line.
@@ -31,8 +31,7 @@ pub(crate) struct JsonLinesReader {
 impl JsonLinesReader {
     pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
         let refused = |reason: &dyn fmt::Display| ReadError::not_flows(path, reason);
-        let size = bytes.seek(SeekFrom::End(0)).and_then(|size| bytes.rewind().map(|()| size));
-        let size = size.map_err(|error| refused(&error))?;
+        let size = size(&mut bytes).map_err(|error| refused(&error))?;
         let names = names(&mut bytes).map_err(|error| refused(&error))?;
         let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), Kind::of, None);
         if schema.columns.is_empty() && !names.is_empty() {

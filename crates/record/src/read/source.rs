@@ -1,6 +1,6 @@
 //! The bytes of a file.
 
-use std::io::{BufReader, Read, Seek};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 /// What can be read more than once.
 pub(crate) trait Source: Read + Seek + Send {}
@@ -16,4 +16,11 @@ pub(crate) type Bytes = BufReader<Box<dyn Source>>;
 /// Buffers a source.
 pub(crate) fn buffered(source: Box<dyn Source>) -> Bytes {
     BufReader::with_capacity(BUFFER, source)
+}
+
+/// The number of bytes, the first of which are read next.
+pub(crate) fn size(bytes: &mut Bytes) -> io::Result<u64> {
+    let size = bytes.seek(SeekFrom::End(0))?;
+    bytes.rewind()?;
+    Ok(size)
 }

@@ -207,7 +207,7 @@ impl LongWindows {
         }
     }
 
-    /// The answers of the windows that end by then: no more rows of them come. `watched`: the time that the rows cover.
+    /// The answers of the windows that end by this time and whose rows are complete. `watched`: the time that the rows cover.
     pub(crate) fn answer_recorded(&mut self, until_ns: u64, watched: Span) -> Vec<Answer> {
         let Self { plans, site, lengths, .. } = self;
         let mut answers = Vec::new();

@@ -141,7 +141,7 @@ impl RecordedRows {
         self.outside.add(outside);
     }
 
-    /// The answers of the windows that end by then, of which no more rows come. `watched`: the time that rows cover.
+    /// The answers of the windows that end by this time and whose rows are complete. `watched`: the time that the rows cover.
     pub fn answers_until(&mut self, until_ns: u64, watched: Span) -> Vec<Answer> {
         self.windows.answer_recorded(until_ns, watched)
     }

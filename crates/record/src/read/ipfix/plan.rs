@@ -157,8 +157,8 @@ impl Source {
     }
 }
 
-/// Nanoseconds since 1970 of an NTP timestamp whose fraction is rounded to a unit, of which a second has so many. Seconds before 1968
-/// are of the second era, which begins in 2036.
+/// Nanoseconds since 1970 of an NTP timestamp whose fraction is rounded to a unit; `units` of them are a second. Seconds before 1968 are
+/// of the second era, which begins in 2036.
 fn ntp(timestamp: u64, units: u64) -> Option<u64> {
     const ERA: u64 = 1 << 32;
     let (seconds, fraction) = (timestamp >> 32, timestamp & (ERA - 1));

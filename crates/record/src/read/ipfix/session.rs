@@ -3,7 +3,7 @@
 use super::template::{Element, Octets, Template, Told};
 use crate::ipfix::{OPTIONS_TEMPLATE_SET, SET_HEADER, TEMPLATE_SET, element};
 use flow::InformationElement;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -35,7 +35,9 @@ pub(crate) struct Session {
     names: HashMap<Element, String>,
     changes: u32,
     /// Sets whose template is not known, by domain and number.
-    unknown: BTreeMap<(u32, u16), u64>,
+    unknown: BTreeSet<(u32, u16)>,
+    /// Their number.
+    without_template: u64,
 }
 
 /// An observation domain.
@@ -119,7 +121,12 @@ impl Session {
 
     /// Sets whose template was not known, by domain and number of the template.
     pub(crate) fn unknown(&self) -> impl Iterator<Item = (u32, u16)> + '_ {
-        self.unknown.keys().copied()
+        self.unknown.iter().copied()
+    }
+
+    /// How many sets had no template before them.
+    pub(crate) fn without_template(&self) -> u64 {
+        self.without_template
     }
 
     /// The name that an element says it has.
@@ -219,8 +226,9 @@ impl Session {
     ) -> Result<bool, String> {
         let Some(template) = self.domains.get(&number).and_then(|domain| domain.templates.get(&id)).cloned()
         else {
-            if self.unknown.len() < MOST_DOMAINS || self.unknown.contains_key(&(number, id)) {
-                *self.unknown.entry((number, id)).or_default() += 1;
+            self.without_template += 1;
+            if self.unknown.len() < MOST_DOMAINS {
+                self.unknown.insert((number, id));
             }
             return Ok(true);
         };
