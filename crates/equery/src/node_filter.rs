@@ -36,7 +36,7 @@ impl NodeFilter {
         match self {
             Self::Every => true,
             Self::In(names) => names.iter().any(|name| name == node),
-            Self::Like(pattern) => task::is_like(node, pattern),
+            Self::Like(pattern) => notation::is_like(node, pattern),
             Self::Not(of) => !of.matches(node),
             Self::All(of) => of.iter().all(|filter| filter.matches(node)),
             Self::Any(of) => of.iter().any(|filter| filter.matches(node)),

@@ -17,6 +17,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod like;
 mod moment;
 mod name;
 mod quantity;
@@ -24,6 +25,7 @@ mod rate;
 mod spec;
 mod text;
 
+pub use like::is_like;
 pub use moment::{MOMENTS, moment_ns};
 pub use name::nearest;
 pub use quantity::{QuantityError, bytes, count, duration, share_ppm, time_ns, timeout_ns};

@@ -4,7 +4,7 @@ use super::input::Input;
 use super::keyed::lesser;
 use super::member::conversation;
 use super::program::{Constant, Member, Network, Node, NodeId, Program, Type};
-use crate::like::is_like;
+use notation::is_like;
 use crate::query::{Comparison, Operator};
 use arrow_arith::{boolean, numeric};
 use arrow_array::cast::AsArray;

@@ -1,7 +1,7 @@
 //! Conditions on rows.
 
 use super::{BOTH, Constant, Network, Node, NodeId, Program, Type};
-use crate::like::is_like;
+use notation::is_like;
 use crate::query::{Comparison, Condition, Expression};
 use crate::rows::grouping::KEY_MEMBERS;
 use crate::rows::refusal::Refusal;

@@ -1,0 +1,241 @@
+//! What is asked of an answer.
+
+use crate::figure::Figure;
+use crate::interval::Interval;
+use crate::truth::Truth;
+use report::Value;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    /// As it is written.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+}
+
+/// An operator of arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Operator {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+}
+
+/// A value in a condition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Operand {
+    /// The parent's column of this number.
+    Item(usize),
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// Arithmetic.
+    Arithmetic(Box<Operand>, Operator, Box<Operand>),
+}
+
+/// A condition on a group of the parent's answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Condition {
+    /// All of them.
+    And(Vec<Condition>),
+    /// Any of them.
+    Or(Vec<Condition>),
+    /// The opposite.
+    Not(Box<Condition>),
+    /// Two values compared.
+    Compare(Operand, Comparison, Operand),
+    /// The address of this column is in any of these prefixes.
+    InPrefixes(usize, Vec<(IpAddr, u8)>),
+    /// A value is one of these.
+    In(Operand, Vec<Operand>),
+    /// The text of this column matches a pattern of SQL.
+    Like(usize, String),
+    /// There is no value.
+    IsNull(Operand),
+}
+
+impl Operand {
+    fn figure(&self, figures: &[Figure]) -> Figure {
+        match self {
+            Self::Item(column) => figures.get(*column).cloned().unwrap_or(Figure::Null),
+            Self::Number(number) => Figure::Number(Interval::exact(*number)),
+            Self::Text(text) => Figure::Other(Value::Text(text.clone())),
+            Self::Arithmetic(left, operator, right) => match (left.figure(figures), right.figure(figures)) {
+                (Figure::Number(a), Figure::Number(b)) => {
+                    a.calculate(*operator, b).map_or(Figure::Unknown, Figure::Number)
+                }
+                (Figure::Null, _) | (_, Figure::Null) => Figure::Null,
+                _ => Figure::Unknown,
+            },
+        }
+    }
+
+    fn add_items(&self, items: &mut Vec<usize>) {
+        match self {
+            Self::Item(column) if !items.contains(column) => items.push(*column),
+            Self::Arithmetic(left, _, right) => {
+                left.add_items(items);
+                right.add_items(items);
+            }
+            Self::Item(_) | Self::Number(_) | Self::Text(_) => {}
+        }
+    }
+}
+
+impl Condition {
+    /// Whether a group with these figures, one for each column, fulfils the condition.
+    pub fn holds(&self, figures: &[Figure]) -> Truth {
+        match self {
+            Self::And(of) => of.iter().fold(Truth::True, |truth, one| truth.and(one.holds(figures))),
+            Self::Or(of) => of.iter().fold(Truth::False, |truth, one| truth.or(one.holds(figures))),
+            Self::Not(of) => of.holds(figures).negated(),
+            Self::Compare(left, comparison, right) => {
+                compare(&left.figure(figures), *comparison, &right.figure(figures))
+            }
+            Self::In(value, list) => {
+                let value = value.figure(figures);
+                let is_it = |one: &Operand| compare(&value, Comparison::Equal, &one.figure(figures));
+                list.iter().fold(Truth::False, |truth, one| truth.or(is_it(one)))
+            }
+            Self::InPrefixes(column, prefixes) => match figures.get(*column).and_then(Figure::address) {
+                Some(own) => prefixes.iter().any(|prefix| contains(*prefix, own)).into(),
+                None => Truth::Unknown,
+            },
+            Self::Like(column, pattern) => match figures.get(*column) {
+                Some(Figure::Other(Value::Text(text))) => notation::is_like(text, pattern).into(),
+                _ => Truth::Unknown,
+            },
+            Self::IsNull(value) => match value.figure(figures) {
+                Figure::Null => Truth::True,
+                Figure::Unknown => Truth::Unknown,
+                _ => Truth::False,
+            },
+        }
+    }
+
+    /// The columns that it reads, each once, in the order of the text.
+    pub fn items(&self) -> Vec<usize> {
+        let mut items = Vec::new();
+        self.add_items(&mut items);
+        items
+    }
+
+    fn add_items(&self, items: &mut Vec<usize>) {
+        match self {
+            Self::And(of) | Self::Or(of) => of.iter().for_each(|one| one.add_items(items)),
+            Self::Not(of) => of.add_items(items),
+            Self::Compare(left, _, right) => {
+                left.add_items(items);
+                right.add_items(items);
+            }
+            Self::In(value, list) => {
+                value.add_items(items);
+                list.iter().for_each(|one| one.add_items(items));
+            }
+            Self::InPrefixes(column, _) | Self::Like(column, _) => Operand::Item(*column).add_items(items),
+            Self::IsNull(value) => value.add_items(items),
+        }
+    }
+
+    /// The number that one column is compared with, if the condition is no more than that.
+    pub fn threshold(&self) -> Option<f64> {
+        match self {
+            Self::Compare(Operand::Item(_), _, Operand::Number(number))
+            | Self::Compare(Operand::Number(number), _, Operand::Item(_)) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+fn compare(left: &Figure, comparison: Comparison, right: &Figure) -> Truth {
+    match (left, right) {
+        (Figure::Number(a), Figure::Number(b)) => a.compare(comparison, *b),
+        (Figure::Other(a), Figure::Other(b)) => match comparison {
+            Comparison::Equal => (a == b).into(),
+            Comparison::NotEqual => (a != b).into(),
+            _ => Truth::Unknown,
+        },
+        _ => Truth::Unknown,
+    }
+}
+
+/// Whether an address, or all addresses of a prefix, are in a prefix.
+fn contains((network, length): (IpAddr, u8), (address, own): (IpAddr, u8)) -> bool {
+    network.is_ipv4() == address.is_ipv4()
+        && own >= length
+        && report::network(address, length) == report::network(network, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(lower: f64, upper: f64) -> Figure {
+        Figure::Number(Interval { lower, upper })
+    }
+
+    #[test]
+    fn null_is_unknown_and_so_is_a_division_by_what_may_be_zero() {
+        let more = |left, right| Condition::Compare(left, Comparison::Greater, right);
+        let quotient =
+            Operand::Arithmetic(Operand::Item(0).into(), Operator::Divide, Operand::Item(1).into());
+        let condition = more(quotient.clone(), Operand::Number(0.5));
+        assert_eq!(condition.holds(&[number(3.0, 3.0), number(4.0, 4.0)]), Truth::True);
+        assert_eq!(condition.holds(&[number(3.0, 3.0), number(0.0, 4.0)]), Truth::Unknown);
+        assert_eq!(condition.holds(&[Figure::Null, number(4.0, 4.0)]), Truth::Unknown);
+        assert_eq!(Condition::IsNull(Operand::Item(0)).holds(&[Figure::Null]), Truth::True);
+        assert_eq!(Condition::IsNull(quotient).holds(&[number(1.0, 1.0), number(0.0, 0.0)]), Truth::Unknown);
+        assert_eq!(condition.items(), [0, 1]);
+        assert_eq!(condition.threshold(), None);
+        assert_eq!(more(Operand::Item(3), Operand::Number(7.0)).threshold(), Some(7.0));
+    }
+
+    #[test]
+    fn texts_and_addresses_are_equal_or_in_a_list() {
+        let text = |text: &str| Figure::Other(Value::from(text));
+        let of = |condition: Condition, figure| condition.holds(&[figure]);
+        let list = ["tcp", "udp"].map(|name| Operand::Text(name.to_owned()));
+        let member = Condition::In(Operand::Item(0), list.to_vec());
+        assert_eq!(of(member.clone(), text("udp")), Truth::True);
+        assert_eq!(of(member.clone(), text("icmp")), Truth::False);
+        assert_eq!(of(member, Figure::Unknown), Truth::Unknown);
+        assert_eq!(of(Condition::Like(0, "ht%".to_owned()), text("https")), Truth::True);
+        let prefix = ("10.0.0.0".parse().expect("an address"), 8);
+        let inside = Condition::InPrefixes(0, vec![prefix]);
+        let address = |text: &str| Figure::Other(Value::Address(text.parse().expect("an address")));
+        assert_eq!(of(inside.clone(), address("10.9.8.7")), Truth::True);
+        assert_eq!(of(inside.clone(), address("11.9.8.7")), Truth::False);
+        assert_eq!(of(inside, address("::a00:1")), Truth::False);
+    }
+}

@@ -1,0 +1,126 @@
+//! What is known of one column of one group.
+
+use crate::interval::Interval;
+use report::Value;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// What is known of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    /// A number between bounds.
+    Number(Interval),
+    /// Something else, exactly.
+    Other(Value),
+    /// There is none.
+    Null,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// What a column is, which decides what absence and incomplete windows say of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// A member of the group's key: always exact.
+    Key,
+    /// A sum or a count: 0 of a group that is absent, and not less in the whole of a window that was watched in part.
+    Total,
+    /// A total per second of the time watched: 0 of a group that is absent.
+    Rate,
+    /// A least value.
+    Least,
+    /// A greatest value.
+    Greatest,
+    /// Anything else.
+    Other,
+}
+
+/// How much of a window the figures of a group cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Certainty {
+    /// All of it.
+    Whole,
+    /// It was watched in part, and all that was watched is counted.
+    Cut,
+    /// Something that was watched is not counted.
+    Partial,
+}
+
+impl Figure {
+    /// A value of an answer.
+    pub fn of(value: &Value, role: Role, certainty: Certainty) -> Self {
+        let number = match value {
+            Value::Null => return Self::Null,
+            Value::Unsigned(number) => Interval::integer((*number).into()),
+            Value::Signed(number) => Interval::integer((*number).into()),
+            Value::Time(ns) => Interval::integer((*ns).into()),
+            Value::Float(number) => Interval::exact(*number),
+            Value::Estimate { lower, upper, .. } => Interval { lower: *lower, upper: *upper },
+            other => {
+                return match (role, certainty) {
+                    (Role::Key, _) | (_, Certainty::Whole) => Self::Other(other.clone()),
+                    _ => Self::Unknown,
+                };
+            }
+        };
+        Self::Number(match (role, certainty) {
+            (Role::Key, _) | (_, Certainty::Whole) | (Role::Rate, Certainty::Cut) => number,
+            (Role::Total | Role::Greatest | Role::Rate, _) => number.or_more(),
+            (Role::Least, _) => number.or_less(),
+            (Role::Other, _) => return Self::Unknown,
+        })
+    }
+
+    /// Of a group that is not in an answer that is certain to have it if it had packets.
+    pub fn absent(role: Role) -> Self {
+        match role {
+            Role::Total | Role::Rate => Self::Number(Interval::exact(0.0)),
+            _ => Self::Null,
+        }
+    }
+
+    /// Of a group that is not in the answer and may have had packets, at most `most`.
+    pub fn unlisted(role: Role, most: f64) -> Self {
+        match role {
+            Role::Total | Role::Rate => Self::Number(Interval { lower: 0.0, upper: most }),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The address, or the prefix and its length.
+    pub(crate) fn address(&self) -> Option<(IpAddr, u8)> {
+        match self {
+            Self::Other(Value::Address(address)) => {
+                Some((*address, if address.is_ipv4() { 32 } else { 128 }))
+            }
+            Self::Other(Value::Prefix { address, length }) => Some((*address, *length)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_watched_in_part_is_a_bound() {
+        let of = |role, certainty| Figure::of(&Value::Unsigned(5), role, certainty);
+        let number = |lower, upper| Figure::Number(Interval { lower, upper });
+        let (none, all) = (f64::NEG_INFINITY, f64::INFINITY);
+        for (role, cut, partial) in [
+            (Role::Key, number(5.0, 5.0), number(5.0, 5.0)),
+            (Role::Total, number(5.0, all), number(5.0, all)),
+            (Role::Rate, number(5.0, 5.0), number(5.0, all)),
+            (Role::Least, number(none, 5.0), number(none, 5.0)),
+            (Role::Greatest, number(5.0, all), number(5.0, all)),
+            (Role::Other, Figure::Unknown, Figure::Unknown),
+        ] {
+            assert_eq!(of(role, Certainty::Whole), number(5.0, 5.0));
+            assert_eq!((of(role, Certainty::Cut), of(role, Certainty::Partial)), (cut, partial), "{role:?}");
+        }
+        let estimate = Value::Estimate { value: 5.0, lower: 4.0, upper: 9.0 };
+        assert_eq!(Figure::of(&estimate, Role::Total, Certainty::Whole), number(4.0, 9.0));
+        assert_eq!(Figure::of(&Value::Null, Role::Total, Certainty::Cut), Figure::Null);
+    }
+}

@@ -1,0 +1,39 @@
+//! The event machine: which queries are started by the answers of others.
+//!
+//! A [`Graph`] has queries and, of each that others trigger, the condition on its parent's answers. A [`Machine`] is given the answers
+//! of windows, in the order in which these end, and says which events they are and which queries run when ([`Step`]). It is a pure function of
+//! closed windows: it reads no clock, starts nothing and knows no query text, so that a live run, a replay and a dry run agree. Its
+//! [`State`] can be saved and restored. [`Stories`] puts what happened into sentences.
+//!
+//! ```text
+//! answers of a window ─▶ figures of each key ─▶ condition: true, false, unknown ─▶ Idle → Pending → Active → Recovering ─▶ events, runs
+//! ```
+//!
+//! The meaning of each rule is that of `docs/equery.md`, section "Events".
+#![forbid(unsafe_code)]
+
+mod condition;
+mod figure;
+mod graph;
+mod id;
+mod interval;
+mod judged;
+mod key;
+mod machine;
+mod rows;
+mod run;
+mod state;
+mod story;
+mod truth;
+mod words;
+
+pub use condition::{Comparison, Condition, Operand, Operator};
+pub use figure::{Certainty, Figure, Role};
+pub use graph::{Column, Graph, Query, Settings, Trigger};
+pub use interval::Interval;
+pub use key::{Key, Member};
+pub use machine::{Find, Machine, NotRestored, Report, Seen, Started, Step};
+pub use run::Run;
+pub use state::{Edge, Phase, Progress, State};
+pub use story::{Stories, Story};
+pub use truth::Truth;

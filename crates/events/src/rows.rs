@@ -1,0 +1,117 @@
+//! The groups of a window, as a condition sees them.
+
+use crate::figure::{Certainty, Figure, Role};
+use crate::graph::{Query, Settings};
+use crate::key::{Key, Member};
+use report::{Answer, Status, Value};
+
+/// The answer of a window, or its absence of packets.
+pub(crate) struct Rows<'a> {
+    query: &'a Query,
+    answer: Option<&'a Answer>,
+    certainty: Certainty,
+    /// By column, the most that a group has that is not in the answer; `None` if such a group has no packets.
+    most: Option<Vec<f64>>,
+}
+
+impl<'a> Rows<'a> {
+    /// A window without packets.
+    pub(crate) fn none(query: &'a Query) -> Self {
+        Self { query, answer: None, certainty: Certainty::Whole, most: None }
+    }
+
+    /// The rows of an answer; `None` if it is not one of the query.
+    pub(crate) fn of(query: &'a Query, answer: &'a Answer) -> Option<Self> {
+        if answer.columns.len() != query.columns.len() {
+            return None;
+        }
+        let certainty = match answer.status {
+            Status::Complete => Certainty::Whole,
+            Status::Cut => Certainty::Cut,
+            Status::Partial => Certainty::Partial,
+        };
+        let most = (certainty != Certainty::Whole || answer.rest.groups != 0).then(|| {
+            let of = |column| match certainty {
+                Certainty::Whole => most_unlisted(query, answer, column),
+                _ => f64::INFINITY,
+            };
+            (0..query.columns.len()).map(of).collect()
+        });
+        Some(Self { query, answer: Some(answer), certainty, most })
+    }
+
+    /// Whether so much was lost that nothing is certain.
+    pub(crate) fn is_uncovered(&self, settings: &Settings) -> bool {
+        self.answer.and_then(|answer| answer.coverage).is_some_and(|coverage| coverage < settings.coverage)
+    }
+
+    /// The share of packets that were received, where that is known.
+    pub(crate) fn coverage(&self) -> Option<f64> {
+        self.answer.and_then(|answer| answer.coverage)
+    }
+
+    /// The rows of the answer.
+    pub(crate) fn rows(&self) -> &'a [Vec<Value>] {
+        self.answer.map_or(&[], |answer| &answer.rows)
+    }
+
+    /// The key of a row.
+    pub(crate) fn key(&self, row: &[Value]) -> Key {
+        self.query.key.iter().map(|column| row.get(*column).map_or(Member::Null, Member::from)).collect()
+    }
+
+    /// What is known of a row, by column.
+    pub(crate) fn figures(&self, row: &[Value]) -> Vec<Figure> {
+        let columns = self.query.columns.iter().zip(row);
+        columns.map(|(column, value)| Figure::of(value, column.role, self.certainty)).collect()
+    }
+
+    /// What is known of a group that has no row.
+    pub(crate) fn absent(&self, key: &Key) -> Vec<Figure> {
+        absent(self.query, key, |column, role| match &self.most {
+            None => Figure::absent(role),
+            Some(most) => Figure::unlisted(role, most[column]),
+        })
+    }
+
+    /// The values of these columns of a group that has no row.
+    pub(crate) fn absent_values(&self, key: &Key, columns: &[usize]) -> Vec<Value> {
+        let of = |figure: &Figure| match figure {
+            Figure::Number(it) if it.lower == it.upper => Value::Unsigned(0),
+            Figure::Number(it) => Value::Estimate { value: it.lower, lower: it.lower, upper: it.upper },
+            Figure::Other(value) => value.clone(),
+            Figure::Null | Figure::Unknown => Value::Null,
+        };
+        let figures = self.absent(key);
+        columns.iter().map(|column| figures.get(*column).map_or(Value::Null, of)).collect()
+    }
+}
+
+/// What is known of a group without packets in a window of which everything is known.
+pub(crate) fn without_packets(query: &Query, key: &Key) -> Vec<Figure> {
+    absent(query, key, |_, role| Figure::absent(role))
+}
+
+fn absent(query: &Query, key: &Key, of: impl Fn(usize, Role) -> Figure) -> Vec<Figure> {
+    let member = |column: usize| query.key.iter().position(|own| *own == column).and_then(|at| key.get(at));
+    let figure = |(at, column): (usize, &crate::graph::Column)| match member(at) {
+        Some(member) => Figure::of(&member.into(), Role::Key, Certainty::Whole),
+        None => of(at, column.role),
+    };
+    query.columns.iter().enumerate().map(figure).collect()
+}
+
+/// The most that a group beyond the limit has in a column: no more than all of them together, and where rows are ordered by it no
+/// more than the last row.
+fn most_unlisted(query: &Query, answer: &Answer, column: usize) -> f64 {
+    let upper = |value: &Value| match Figure::of(value, Role::Total, Certainty::Whole) {
+        Figure::Number(interval) => interval.upper,
+        _ => f64::INFINITY,
+    };
+    let name = &answer.columns[column].name;
+    let total = answer.rest.totals.iter().find(|(total, _)| total == name);
+    let together = total.map_or(f64::INFINITY, |(_, total)| upper(total));
+    let last = answer.rows.last().and_then(|row| row.get(column));
+    let least = last.filter(|_| query.largest_first == Some(column)).map_or(f64::INFINITY, upper);
+    together.min(least)
+}

@@ -1,0 +1,93 @@
+//! What a machine remembers.
+
+use crate::key::Key;
+use crate::run::Run;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// All that a machine remembers, as data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// All windows that end by then were taken.
+    pub until_ns: Option<u64>,
+    /// Runs that have not ended, in the order in which they were started.
+    pub runs: Vec<Run>,
+    /// The edges of the graph, each for a node, and for the run of the parent whose answers it judges.
+    pub edges: Vec<Edge>,
+}
+
+/// An edge of the graph: its condition is judged for each key of the parent's answers on one node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Edge {
+    /// The query that is started, by number.
+    pub query: usize,
+    /// The node, by number.
+    pub node: usize,
+    /// The event that started the parent; `None` if it always runs.
+    pub run: Option<String>,
+    /// The end of the last window.
+    pub last_end_ns: Option<u64>,
+    /// Windows in a row that were missing up to then.
+    pub missing: u64,
+    /// How long was watched altogether, nanoseconds.
+    pub watched_ns: u64,
+    /// Keys that could not be remembered, as there are too many.
+    pub forgotten: u64,
+    /// The keys.
+    #[serde(with = "by_key")]
+    pub keys: BTreeMap<Key, Progress>,
+}
+
+/// What is known of a key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The phase.
+    pub phase: Phase,
+    /// [`Edge::watched_ns`] when it was last seen.
+    pub seen_ns: u64,
+    /// The event that fired last.
+    pub fired: Option<String>,
+}
+
+/// The phase of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Phase {
+    /// The condition has not been true.
+    Idle,
+    /// It is true, but not for long enough.
+    Pending {
+        /// For how long it was true, nanoseconds.
+        held_ns: u64,
+        /// The last window decided it.
+        is_true: bool,
+    },
+    /// It fired at this time, and has not been re-armed.
+    Active {
+        /// When.
+        fired_ns: u64,
+    },
+    /// It was re-armed, but fires again only from this time on.
+    Recovering {
+        /// When.
+        until_ns: u64,
+    },
+}
+
+/// Keys are no texts: the map is a list of pairs.
+mod by_key {
+    use super::{BTreeMap, Key, Progress};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        keys: &BTreeMap<Key, Progress>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(keys)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<Key, Progress>, D::Error> {
+        Ok(Vec::<(Key, Progress)>::deserialize(deserializer)?.into_iter().collect())
+    }
+}

@@ -1,0 +1,146 @@
+//! What happened, in sentences.
+
+use crate::graph::Graph;
+use crate::machine::{Report, Started, Step};
+use crate::words;
+use report::{Event, EventKind};
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, VecDeque};
+
+/// Stories that are kept.
+const MOST_STORIES: usize = 1_000;
+/// Sentences of one story.
+const MOST_SENTENCES: usize = 1_000;
+
+/// A chain from its first event on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Story {
+    /// The event that it began with.
+    pub id: String,
+    /// A line for each step.
+    pub text: String,
+    /// All its events, in order.
+    pub events: Vec<String>,
+}
+
+/// All stories.
+#[derive(Clone, Debug, Default)]
+pub struct Stories {
+    kept: VecDeque<Story>,
+    /// The story of an event or a run, by their identifiers.
+    story_of: HashMap<String, String>,
+    dropped: u64,
+}
+
+impl Stories {
+    /// Continues the stories with what happened in a step, and returns the sentences that are new.
+    pub fn take(&mut self, graph: &Graph, step: &Step) -> Vec<String> {
+        let mut said = Vec::new();
+        for report in &step.reports {
+            let sentence = ran(graph, report);
+            self.add(&report.cause, &sentence);
+            said.push(sentence);
+        }
+        for event in step.events.iter().filter(|event| event.kind != EventKind::Fired) {
+            said.push(words::sentence(event));
+        }
+        for started in &step.started {
+            let sentences = self.start(graph, started, &step.events);
+            said.extend(sentences);
+        }
+        for event in step.events.iter().filter(|event| event.kind != EventKind::Fired) {
+            if let Some(parent) = &event.parent {
+                self.add(parent, &words::sentence(event));
+                self.tell(parent, event);
+            }
+        }
+        said
+    }
+
+    /// The stories, the oldest first.
+    pub fn stories(&self) -> impl Iterator<Item = &Story> {
+        self.kept.iter()
+    }
+
+    /// Stories that are kept no more.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Firings of one query: a story begins, or the one of the run that they are part of continues.
+    fn start(&mut self, graph: &Graph, started: &Started, events: &[Event]) -> Vec<String> {
+        let fired: Vec<&Event> =
+            started.events.iter().filter_map(|id| events.iter().find(|event| event.event == *id)).collect();
+        let Some(first) = fired.first() else { return Vec::new() };
+        let known =
+            first.parent.as_ref().or(Some(&started.run.cause)).and_then(|of| self.story_of.get(of)).cloned();
+        let story = known.unwrap_or_else(|| self.begin(&first.event));
+        self.story_of.insert(started.run.cause.clone(), story.clone());
+        let mut sentences: Vec<String> =
+            fired.iter().take(words::MOST_KEYS).map(|event| fired_because(graph, event)).collect();
+        let more = fired.len() - sentences.len();
+        if more != 0 {
+            sentences.push(format!("{} fired for {more} more keys in this window.", first.query));
+        }
+        for event in &fired {
+            self.story_of.insert(event.event.clone(), story.clone());
+            self.tell(&event.event, event);
+        }
+        sentences.iter().for_each(|sentence| self.add(&first.event, sentence));
+        sentences
+    }
+
+    fn begin(&mut self, event: &str) -> String {
+        self.kept.push_back(Story { id: event.to_owned(), text: String::new(), events: Vec::new() });
+        if self.kept.len() > MOST_STORIES {
+            let gone = self.kept.pop_front();
+            self.dropped += 1;
+            self.story_of.retain(|_, story| gone.as_ref().is_none_or(|gone| gone.id != *story));
+        }
+        event.to_owned()
+    }
+
+    fn story(&mut self, of: &str) -> Option<&mut Story> {
+        let id = self.story_of.get(of)?;
+        self.kept.iter_mut().rev().find(|story| story.id == *id)
+    }
+
+    /// Adds a sentence to the story of an event or a run.
+    fn add(&mut self, of: &str, sentence: &str) {
+        let Some(story) = self.story(of) else { return };
+        let lines = story.text.lines().count();
+        if lines < MOST_SENTENCES {
+            story.text.push_str(sentence);
+            story.text.push('\n');
+        } else if lines == MOST_SENTENCES {
+            story.text.push_str("More happened: the events have it all.\n");
+        }
+    }
+
+    /// Adds an event to the story of another one.
+    fn tell(&mut self, of: &str, event: &Event) {
+        let Some(story) = self.story(of) else { return };
+        if story.events.len() < MOST_SENTENCES {
+            story.events.push(event.event.clone());
+        }
+    }
+}
+
+fn fired_because(graph: &Graph, event: &Event) -> String {
+    let trigger = || {
+        let query = graph.queries.iter().find(|query| query.name == event.query)?;
+        let trigger = query.trigger.as_ref()?;
+        Some((trigger, &graph.queries[trigger.parent]))
+    };
+    let Some((trigger, parent)) = trigger() else { return words::sentence(event) };
+    let reason = words::reason(trigger, &parent.columns, &event.values);
+    let (key, at) = (words::key(&event.key), words::time(event.at_ns));
+    let window = event.window.map(words::window).unwrap_or_default();
+    let node = event.node.as_deref().unwrap_or("all nodes");
+    format!("{} fired{key} at {at} because {} on {node} had {reason} in {window}.", event.query, parent.name)
+}
+
+fn ran(graph: &Graph, report: &Report) -> String {
+    let (query, node) = (&graph.queries[report.query].name, &graph.nodes[report.node]);
+    format!("Therefore {query} ran on {node} in {}: {}.", words::window(report.window), report.text)
+}

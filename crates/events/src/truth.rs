@@ -1,0 +1,57 @@
+//! Logic of three values.
+
+/// Whether a condition holds (S. C. Kleene's strong logic, as SQL has it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truth {
+    /// It holds.
+    True,
+    /// It does not.
+    False,
+    /// What is known does not decide it.
+    Unknown,
+}
+
+impl Truth {
+    /// Both hold.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::False, _) | (_, Self::False) => Self::False,
+            (Self::True, Self::True) => Self::True,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// One of them holds.
+    pub fn or(self, other: Self) -> Self {
+        self.negated().and(other.negated()).negated()
+    }
+
+    /// The opposite.
+    pub fn negated(self) -> Self {
+        match self {
+            Self::True => Self::False,
+            Self::False => Self::True,
+            Self::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl From<bool> for Truth {
+    fn from(holds: bool) -> Self {
+        if holds { Self::True } else { Self::False }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Truth::{self, False, True, Unknown};
+
+    #[test]
+    fn what_is_unknown_decides_nothing() {
+        let all = [True, False, Unknown];
+        let table = |of: fn(Truth, Truth) -> Truth| all.map(|one| all.map(|other| of(one, other)));
+        assert_eq!(table(Truth::and), [[True, False, Unknown], [False; 3], [Unknown, False, Unknown]]);
+        assert_eq!(table(Truth::or), [[True; 3], [True, False, Unknown], [True, Unknown, Unknown]]);
+        assert_eq!(all.map(Truth::negated), [False, True, Unknown]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Values, conditions and answers in words.
+
+use crate::condition::{Condition, Operand};
+use crate::graph::{Column, Query, Trigger};
+use crate::machine::Seen;
+use report::{Event, EventKind, Item, Span, Status, Value};
+
+/// Columns of an answer's first row that a sentence has.
+const MOST_COLUMNS: usize = 8;
+/// Keys that fired together and that a sentence names.
+pub(crate) const MOST_KEYS: usize = 3;
+
+/// A number: whole ones in groups of three digits.
+fn number(number: f64) -> String {
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        let sign = if number < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", notation::grouped(number.abs() as u64));
+    }
+    let short = format!("{number:.4}");
+    if number.abs() < 1e-3 || number.abs() >= 1e12 {
+        return format!("{number:.3e}");
+    }
+    short.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A time without digits that say nothing.
+pub(crate) fn time(ns: u64) -> String {
+    let text = report::format_time(ns);
+    let text = text.trim_end_matches('Z').trim_end_matches('0').trim_end_matches('.');
+    format!("{}Z", text.replacen('T', " ", 1))
+}
+
+/// A window: its second time is short where both are of one day.
+pub(crate) fn window(span: Span) -> String {
+    let (start, end) = (time(span.start_ns), time(span.end_ns));
+    let is_one_day = start.len() > 11 && end.len() > 11 && start[..11] == end[..11];
+    format!("[{start}, {})", if is_one_day { &end[11..] } else { &end })
+}
+
+/// A value with its unit.
+fn value(value: &Value, unit: &str) -> String {
+    let text = match value {
+        Value::Null => return "nothing".to_owned(),
+        Value::Unsigned(whole) => notation::grouped(*whole),
+        Value::Signed(whole) => number(*whole as f64),
+        Value::Float(float) => number(*float),
+        Value::Text(text) => return format!("'{}'", plain(text)),
+        Value::Conversation(conversation) => conversation.to_string(),
+        Value::Address(address) => address.to_string(),
+        Value::Prefix { address, length } => format!("{address}/{length}"),
+        Value::Time(ns) => time(*ns),
+        Value::Estimate { lower, upper, .. } if upper.is_infinite() => format!("at least {}", number(*lower)),
+        Value::Estimate { value, lower, upper } => {
+            format!("{} (between {} and {})", number(*value), number(*lower), number(*upper))
+        }
+        Value::Heaviest(heaviest) => format!("{} values", heaviest.values.len()),
+    };
+    if unit.is_empty() { text } else { format!("{text} {unit}") }
+}
+
+/// A text of a stranger on one line.
+fn plain(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '·' } else { letter }).take(80).collect()
+}
+
+fn named(column: &report::Column, of: &Value) -> String {
+    format!("{} = {}", plain(&column.name), value(of, &column.unit))
+}
+
+/// A key: ` for dst_addr 192.0.2.7`; nothing where all is one group.
+pub(crate) fn key(key: &[Item]) -> String {
+    if key.is_empty() {
+        return String::new();
+    }
+    let members = key.iter().map(|item| format!("{} {}", plain(&item.column.name), value(&item.value, "")));
+    format!(" for {}", members.collect::<Vec<_>>().join(", "))
+}
+
+/// What fired, as a reason: `count(src_addr) = 40,000 > 1,000`.
+pub(crate) fn reason(trigger: &Trigger, columns: &[Column], values: &[Item]) -> String {
+    let of = |condition: &Condition| comparison(condition, columns, values);
+    let reasons: Option<Vec<String>> = match &trigger.condition {
+        Condition::And(all) => all.iter().map(of).collect(),
+        one => of(one).map(|reason| vec![reason]),
+    };
+    reasons.map_or_else(
+        || {
+            let values: Vec<_> = values.iter().map(|item| named(&item.column, &item.value)).collect();
+            format!("{} with {}", trigger.text, values.join(", "))
+        },
+        |reasons| reasons.join(" and "),
+    )
+}
+
+/// A comparison of an item with a number; `None` of other conditions.
+fn comparison(condition: &Condition, columns: &[Column], values: &[Item]) -> Option<String> {
+    let Condition::Compare(Operand::Item(item), comparison, Operand::Number(threshold)) = condition else {
+        return None;
+    };
+    let name = &columns.get(*item)?.column.name;
+    let item = values.iter().find(|own| own.column.name == *name)?;
+    Some(format!("{} {} {}", named(&item.column, &item.value), comparison.text(), number(*threshold)))
+}
+
+/// What a run found in a window.
+pub(crate) fn found(query: &Query, seen: Seen<'_>) -> String {
+    let answer = match seen {
+        Seen::Missing => return "nothing is known, as the node has no answer".to_owned(),
+        Seen::Empty => return "the window had no packets".to_owned(),
+        Seen::Answer(answer) => answer,
+    };
+    let first = answer.rows.first().map(|row| {
+        let columns = query.columns.iter().map(|column| &column.column);
+        let values = columns.zip(row).take(MOST_COLUMNS).map(|(column, value)| named(column, value));
+        values.collect::<Vec<_>>().join(", ")
+    });
+    let groups = answer.rows.len() as u64 + answer.rest.groups;
+    let text = match (first, groups) {
+        (None, _) => "nothing fitted the query".to_owned(),
+        (Some(first), 1) => first,
+        (Some(first), groups) => format!("{} groups, the first with {first}", notation::grouped(groups)),
+    };
+    match answer.status {
+        Status::Complete => text,
+        Status::Cut => format!("{text} (the window was watched in part)"),
+        Status::Partial => format!("{text} (the answer is incomplete)"),
+    }
+}
+
+/// Why an event that did not fire anything happened.
+pub(crate) fn sentence(event: &Event) -> String {
+    let (query, node) = (&event.query, event.node.as_deref().unwrap_or("all nodes"));
+    let (key, at) = (key(&event.key), time(event.at_ns));
+    let window = event.window.map(window).unwrap_or_default();
+    let parent = event.fired_by.as_deref().unwrap_or(query);
+    let values: Vec<_> = event.values.iter().map(|item| named(&item.column, &item.value)).collect();
+    let values = values.join(", ");
+    match event.kind {
+        EventKind::Fired => {
+            format!("{query} fired{key} at {at} because {parent} on {node} had {values} in {window}.")
+        }
+        EventKind::Resolved => {
+            format!("{query} was resolved{key} at {at}: {parent} on {node} had {values} in {window}.")
+        }
+        EventKind::NoData => {
+            format!("{query} waits for data at {at}: {parent} has had no answer of {node} for three windows.")
+        }
+        EventKind::Timeout => format!("{query} did not end in time at {at}."),
+        EventKind::Expired => {
+            format!("{query} expired{key} at {at}: {parent} on {node} has not seen it for long.")
+        }
+        EventKind::Suppressed => {
+            format!("{query} started for no more keys at {at}: {parent} on {node} had too many, {values}.")
+        }
+        EventKind::Missed => {
+            format!("{query} could not run on {node} in {window}: the node has no packets of this time.")
+        }
+    }
+}
