@@ -8,7 +8,7 @@
 //! A replay has no clock: how many windows it is ahead of what is answered differs from run to run. A paced
 //! control makes receivers wait, before they enter the window after the next one, until a window is answered.
 //! A set that is installed in answer to a window then answers from the next window but one at the latest, in
-//! every run.
+//! every run. Where several runs wait for one another, a [`Gate`] decides when a receiver may enter a window.
 
 use crate::counting::{Counting, HubHalf, WorkerHalf};
 use crate::ids::{WindowId, WorkerId};
@@ -23,12 +23,20 @@ use task::{Generation, TaskSet};
 /// How often a receiver that waits for answers checks whether the user has ended the run.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 
+/// Decides when receivers of a replay enter windows.
+pub trait Gate: fmt::Debug + Send + Sync {
+    /// A receiver is about to enter this window; what it turned away from is sealed, and is answered without its help. The call
+    /// returns when it may enter.
+    fn enter(&self, window: WindowId);
+}
+
 /// Installs task sets in a run. Cloning gives another handle to the same run. Several runs in sequence may
 /// use it: each begins with the set that was installed last.
 #[derive(Clone, Debug)]
 pub struct Control {
     schedule: Arc<(Mutex<Schedule>, Condvar)>,
     is_paced: bool,
+    gate: Option<Arc<dyn Gate>>,
 }
 
 #[derive(Debug)]
@@ -116,7 +124,7 @@ impl Control {
     pub fn new(first: Arc<TaskSet>) -> Self {
         let sets = vec![(WindowId::default(), first)];
         let schedule = Schedule { entered: None, sets, answered: None, run: None };
-        Self { schedule: Arc::new((Mutex::new(schedule), Condvar::new())), is_paced: false }
+        Self { schedule: Arc::new((Mutex::new(schedule), Condvar::new())), is_paced: false, gate: None }
     }
 
     /// The same, and a replay waits for answers, which [`crate::Outputs`] must give: no receiver enters the second window after one
@@ -125,8 +133,18 @@ impl Control {
         Self { is_paced: true, ..Self::new(first) }
     }
 
-    pub(crate) fn is_paced(&self) -> bool {
-        self.is_paced
+    /// The same, and a replay enters no window before the gate lets it. The run must have one receiver.
+    pub fn gated(first: Arc<TaskSet>, gate: Arc<dyn Gate>) -> Self {
+        Self { gate: Some(gate), ..Self::new(first) }
+    }
+
+    /// Whether a replay stops at the end of each window.
+    pub(crate) fn stops(&self) -> bool {
+        self.is_paced || self.gate.is_some()
+    }
+
+    pub(crate) fn is_gated(&self) -> bool {
+        self.gate.is_some()
     }
 
     fn schedule(&self) -> MutexGuard<'_, Schedule> {
@@ -140,6 +158,15 @@ impl Control {
     /// # Errors
     /// If the set is not a later one, or its memory cannot be allocated.
     pub fn install(&self, set: Arc<TaskSet>) -> Result<WindowId, NotInstalled> {
+        self.install_at(WindowId::default(), set)
+    }
+
+    /// The same from this window on, or from the first one that no receiver has entered, if that is later. Sets that were to answer
+    /// from then on are dropped.
+    ///
+    /// # Errors
+    /// As [`Control::install`].
+    pub fn install_at(&self, window: WindowId, set: Arc<TaskSet>) -> Result<WindowId, NotInstalled> {
         let attached = {
             let schedule = self.schedule();
             let last = schedule.last().generation();
@@ -162,7 +189,7 @@ impl Control {
         if set.generation() <= last {
             return Err(NotInstalled::OldGeneration { given: set.generation(), last });
         }
-        let first = schedule.next();
+        let first = schedule.next().max(window);
         if let Some(run) = &mut schedule.run {
             run.countings.retain(|counting| counting.first < first);
             let counts = run.countings.last().is_some_and(Counting::counts);
@@ -172,7 +199,6 @@ impl Control {
                 None => {}
             }
         }
-        // A set that no window was entered with answers none.
         schedule.sets.retain(|(window, _)| *window < first);
         schedule.sets.push((first, set));
         Ok(first)
@@ -214,6 +240,7 @@ impl Control {
 
     /// A receiver enters this window. Returns the set by which workers count in it; `None` if no run is attached.
     pub(crate) fn enter(&self, window: WindowId) -> Option<Generation> {
+        self.gate.iter().for_each(|gate| gate.enter(window));
         let mut schedule = self.schedule();
         schedule.entered = schedule.entered.max(Some(window));
         schedule.run.as_ref()?;
@@ -308,5 +335,24 @@ mod tests {
         assert_eq!([of(8), of(9)], [3, 4].map(Generation::new));
         let [given, last] = [4, 4].map(Generation::new);
         assert_eq!(install(4), Err(NotInstalled::OldGeneration { given, last }));
+    }
+
+    #[test]
+    fn sets_are_installed_ahead() {
+        let control = Control::new(set(0));
+        let of = |window| control.set(WindowId::new(window)).generation();
+        let install_at =
+            |window, number| control.install_at(WindowId::new(window), set(number)).map(WindowId::number);
+        control.enter(WindowId::new(3));
+        assert_eq!(install_at(6, 1), Ok(6));
+        assert_eq!(install_at(8, 2), Ok(8));
+        assert_eq!([of(4), of(5), of(6), of(7), of(8)], [0, 0, 1, 1, 2].map(Generation::new));
+        // What was to follow is dropped.
+        assert_eq!(install_at(7, 3), Ok(7));
+        assert_eq!([of(6), of(7), of(8)], [1, 3, 3].map(Generation::new));
+        // A window that was entered keeps its set.
+        control.enter(WindowId::new(9));
+        assert_eq!(install_at(2, 4), Ok(10));
+        assert_eq!([of(9), of(10)], [3, 4].map(Generation::new));
     }
 }

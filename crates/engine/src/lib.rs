@@ -81,7 +81,7 @@ mod worker_tasks;
 pub use closed::{ClosedWindow, Totals};
 pub use collector::RecordSink;
 pub use config::{Config, Every, HAND_OVER_PACKETS};
-pub use control::{Control, NotInstalled};
+pub use control::{Control, Gate, NotInstalled};
 pub use cores::{Nearness, Topology, allowed as allowed_cores};
 pub use design::{Cores, Design, Split, State};
 pub use hardware::{HardwareCounts, hardware_counters};

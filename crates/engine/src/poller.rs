@@ -239,11 +239,22 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         }
     }
 
-    /// Waits until the window before the one that was turned away from last is answered, and with it all
-    /// earlier ones.
+    /// Has all windows turned away from sealed: others wait for their answers before this receiver may enter the next one.
     #[cold]
-    fn await_answers(&self) {
-        if let (Some(control), [Some(window), _]) = (&self.config.control, self.last_turned) {
+    fn settle(&mut self) {
+        self.down.idle();
+        self.down.settle();
+        self.pass_on();
+    }
+
+    /// Waits until the window before the one that was turned away from last is answered, and with it all
+    /// earlier ones. A gate waits by itself.
+    #[cold]
+    fn await_answers(&mut self) {
+        let Some(control) = &self.config.control else { return };
+        if control.is_gated() {
+            self.settle();
+        } else if let [Some(window), _] = self.last_turned {
             control.await_answers(window, self.ends.stop);
         }
     }

@@ -167,7 +167,7 @@ impl<'a> Receiver<'a> {
             follows: false,
             room: config.burst,
             is_past_end: false,
-            stops: time_base == TimeBase::Packets && config.control.as_ref().is_some_and(Control::is_paced),
+            stops: time_base == TimeBase::Packets && config.control.as_ref().is_some_and(Control::stops),
             has_stopped: false,
             before: PacketCounts::default(),
             loss_before: None,

@@ -1,7 +1,9 @@
 //! From a text to checked queries.
 
 use crate::ast::{QueryText, Spanned};
-use crate::checked::{Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun};
+use crate::checked::{
+    Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, NotRun, Trigger,
+};
 use crate::checker::{Checker, Links, Outline, Used, derived, finish, outline, sources};
 use crate::diagnostic::Diagnostics;
 use crate::graph::{cycles, ordered};
@@ -275,6 +277,7 @@ impl Session<'_> {
         let mut not_run = outline.used.not_run;
         not_run.extend(links.not_run);
         not_run.extend(other_not_run(text, is_of_traffic));
+        not_run.extend(self.parents_not_run(text, links.trigger.as_ref()));
         not_run.sort_by_key(|found| found.span.start);
         let columns =
             outline.columns.list.into_iter().map(|(name, typed)| Column { name, kind: typed.kind }).collect();
@@ -298,6 +301,24 @@ impl Session<'_> {
             sketch,
             not_run,
         })
+    }
+}
+
+impl Session<'_> {
+    /// Parents whose answers this version does not judge.
+    fn parents_not_run(&self, text: &QueryText, trigger: Option<&Trigger>) -> Vec<NotRun> {
+        let (Some(clause), Some(trigger)) = (&text.trigger, trigger) else { return Vec::new() };
+        let of = |name: &String| {
+            let parent = &self.texts[self.labels.iter().position(|label| label == name)?];
+            let reason = match sources(parent) {
+                [] if sketch::is_asked(parent) => "which counts packets in a sketch",
+                [] => return None,
+                _ => "which reads other queries",
+            };
+            let reason = format!("answers of {name}, {reason}, start no query yet");
+            Some(NotRun { clause: "when".to_owned(), reason, span: clause.span.clone() })
+        };
+        trigger.parents.iter().filter_map(of).collect()
     }
 }
 
@@ -347,14 +368,12 @@ fn other_not_run(text: &QueryText, is_of_traffic: bool) -> Vec<NotRun> {
         true => (&None, &None),
         false => (&text.using, &text.error),
     };
-    let events = "queries that others trigger are not run yet";
     let all = [
         found("across nodes", "answers of several nodes are not merged yet", &text.across),
         found("using", other_sources, using),
         found("error", other_sources, error),
-        found("in same window", events, &text.same_window),
-        found("run", events, &text.run),
-        found("within", events, &text.within),
+        found("in same window", "answers of earlier windows are not kept yet", &text.same_window),
+        found("within", "chains have no time limit yet", &text.within),
         found("capture", "packets are not stored yet", &text.capture),
         found("export", "answers are not exported as metrics yet", &text.export),
     ];

@@ -7,7 +7,7 @@ use crate::node_filter::NodeFilter;
 use crate::sketch::Sketch;
 use serde::Serialize;
 use std::ops::Range;
-use task::query::Query;
+use task::query::{Condition, Query};
 
 /// All of a text: its queries as far as they have no errors, and what was found in it.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -133,6 +133,12 @@ pub struct Trigger {
     pub kind: EdgeKind,
     /// The condition.
     pub condition: String,
+    /// The same on fields `QUERY.ITEM`; `None` where it is not run.
+    #[serde(skip)]
+    pub when: Option<Condition>,
+    /// What re-arms it, likewise.
+    #[serde(skip)]
+    pub rearm: Option<Condition>,
     /// The queries that it is about.
     pub parents: Vec<String>,
     /// How long the condition must have been true.

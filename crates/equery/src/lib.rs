@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod ast;
+mod chain;
 mod check;
 mod checked;
 mod checker;
@@ -47,12 +48,14 @@ mod sql;
 mod variables;
 
 pub use ast::Across;
+pub use chain::{Chain, ChainSite};
 pub use check::check;
 pub use checked::{
     Bound, Checked, CheckedQuery, Class, Column, EdgeKind, EventEdge, EventGraph, History, Moment, NotRun,
     Trigger,
 };
 pub use diagnostic::{Diagnostic, Severity};
+pub use events;
 pub use explain::{ExplainOptions, Explanation, QueryExplanation, explain};
 pub use kind::{Kind, Unit};
 pub use node_filter::NodeFilter;

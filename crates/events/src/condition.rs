@@ -58,6 +58,8 @@ pub enum Operand {
     Item(usize),
     /// A number.
     Number(f64),
+    /// An integer, exactly.
+    Integer(i64),
     /// A text.
     Text(String),
     /// Arithmetic.
@@ -90,6 +92,7 @@ impl Operand {
         match self {
             Self::Item(column) => figures.get(*column).cloned().unwrap_or(Figure::Null),
             Self::Number(number) => Figure::Number(Interval::exact(*number)),
+            Self::Integer(number) => Figure::Number(Interval::integer((*number).into())),
             Self::Text(text) => Figure::Other(Value::Text(text.clone())),
             Self::Arithmetic(left, operator, right) => match (left.figure(figures), right.figure(figures)) {
                 (Figure::Number(a), Figure::Number(b)) => {
@@ -101,6 +104,15 @@ impl Operand {
         }
     }
 
+    /// The number, if it is one.
+    pub(crate) fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Integer(number) => Some(*number as f64),
+            _ => None,
+        }
+    }
+
     fn add_items(&self, items: &mut Vec<usize>) {
         match self {
             Self::Item(column) if !items.contains(column) => items.push(*column),
@@ -108,7 +120,7 @@ impl Operand {
                 left.add_items(items);
                 right.add_items(items);
             }
-            Self::Item(_) | Self::Number(_) | Self::Text(_) => {}
+            Self::Item(_) | Self::Number(_) | Self::Integer(_) | Self::Text(_) => {}
         }
     }
 }
@@ -171,8 +183,7 @@ impl Condition {
     /// The number that one column is compared with, if the condition is no more than that.
     pub fn threshold(&self) -> Option<f64> {
         match self {
-            Self::Compare(Operand::Item(_), _, Operand::Number(number))
-            | Self::Compare(Operand::Number(number), _, Operand::Item(_)) => Some(*number),
+            Self::Compare(Operand::Item(_), _, threshold) => threshold.number(),
             _ => None,
         }
     }

@@ -25,6 +25,8 @@ pub enum Role {
     Key,
     /// A sum or a count: 0 of a group that is absent, and not less in the whole of a window that was watched in part.
     Total,
+    /// A sum of what may be negative: 0 of a group that is absent.
+    Net,
     /// A total per second of the time watched: 0 of a group that is absent.
     Rate,
     /// A least value.
@@ -67,14 +69,14 @@ impl Figure {
             (Role::Key, _) | (_, Certainty::Whole) | (Role::Rate, Certainty::Cut) => number,
             (Role::Total | Role::Greatest | Role::Rate, _) => number.or_more(),
             (Role::Least, _) => number.or_less(),
-            (Role::Other, _) => return Self::Unknown,
+            (Role::Net | Role::Other, _) => return Self::Unknown,
         })
     }
 
     /// Of a group that is not in an answer that is certain to have it if it had packets.
     pub fn absent(role: Role) -> Self {
         match role {
-            Role::Total | Role::Rate => Self::Number(Interval::exact(0.0)),
+            Role::Total | Role::Net | Role::Rate => Self::Number(Interval::exact(0.0)),
             _ => Self::Null,
         }
     }
@@ -114,6 +116,7 @@ mod tests {
             (Role::Rate, number(5.0, 5.0), number(5.0, all)),
             (Role::Least, number(none, 5.0), number(none, 5.0)),
             (Role::Greatest, number(5.0, all), number(5.0, all)),
+            (Role::Net, Figure::Unknown, Figure::Unknown),
             (Role::Other, Figure::Unknown, Figure::Unknown),
         ] {
             assert_eq!(of(role, Certainty::Whole), number(5.0, 5.0));

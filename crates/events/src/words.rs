@@ -94,12 +94,11 @@ pub(crate) fn reason(trigger: &Trigger, columns: &[Column], values: &[Item]) -> 
 
 /// A comparison of an item with a number; `None` of other conditions.
 fn comparison(condition: &Condition, columns: &[Column], values: &[Item]) -> Option<String> {
-    let Condition::Compare(Operand::Item(item), comparison, Operand::Number(threshold)) = condition else {
-        return None;
-    };
+    let Condition::Compare(Operand::Item(item), comparison, threshold) = condition else { return None };
+    let threshold = threshold.number()?;
     let name = &columns.get(*item)?.column.name;
     let item = values.iter().find(|own| own.column.name == *name)?;
-    Some(format!("{} {} {}", named(&item.column, &item.value), comparison.text(), number(*threshold)))
+    Some(format!("{} {} {}", named(&item.column, &item.value), comparison.text(), number(threshold)))
 }
 
 /// What a run found in a window.

@@ -25,9 +25,24 @@ impl TaskSet {
         tasks: Option<Tasks>,
         site: &Site,
     ) -> Result<Self, Vec<(String, Refusal)>> {
+        Self::plan_with(generation, queries, &[], tasks, site)
+    }
+
+    /// The same with `others` that later sets may lack ([`RowQueries::plan_with`]).
+    ///
+    /// # Errors
+    /// All refusals, each with the name of its query.
+    pub fn plan_with(
+        generation: Generation,
+        queries: &[Query],
+        others: &[Query],
+        tasks: Option<Tasks>,
+        site: &Site,
+    ) -> Result<Self, Vec<(String, Refusal)>> {
         let apart = tasks.map(|tasks| tasks.apart(generation, &site.limits));
         let (packets, row_tasks) = apart.unwrap_or_default();
-        Ok(Self { rows: RowQueries::plan(generation, queries, site)?, row_tasks, packets })
+        let rows = RowQueries::plan_with(generation, queries, others, site)?;
+        Ok(Self { rows, row_tasks, packets })
     }
 
     /// The number of this set.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use task::rows::{
     LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, WindowAccount,
 };
-use task::{Generation, Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
+use task::{Reported, RowDesk, RowTaskStates, TaskSet, Tasks};
 
 /// See the module's documentation.
 pub(super) struct Answers {
@@ -36,8 +36,8 @@ pub(super) struct Answers {
     run_overflow: Option<Overflow>,
     /// When the run was watched.
     watched: Option<Span>,
-    /// Windows of other lengths, of the sets that some rows have come for, the oldest first.
-    long: BTreeMap<Generation, LongWindows>,
+    /// Windows of other lengths, from set to set as long as these have their queries.
+    long: Vec<LongWindows>,
 }
 
 /// What the rows of a window gave so far.
@@ -94,7 +94,7 @@ impl Answers {
             without_place: Unplaced::default(),
             run_overflow: None,
             watched: None,
-            long: BTreeMap::new(),
+            long: Vec::new(),
         }
     }
 
@@ -105,9 +105,9 @@ impl Answers {
         open.partials.add_v4(open.set.rows(), v4, scratch);
         open.partials.add_v6(open.set.rows(), v6, scratch);
         open.count(desk, v4, v6);
-        if let Some(windows) = long_windows(long, &open.set) {
-            windows.add(start_ns, v4, v6);
-        }
+        open.set.rows().begin_long_windows(long);
+        let continued = long.iter_mut().filter(|windows| open.set.rows().continues(windows));
+        continued.for_each(|windows| windows.add(start_ns, v4, v6));
         if let (Some(run), RunRows::OfWindows) = (run, run_rows) {
             run.add_v4(v4);
             run.add_v6(v6);
@@ -198,28 +198,33 @@ impl Answers {
         let begun = self.watched.map_or(closed.watched.start_ns, |watched| watched.start_ns);
         self.watched = Some(Span { start_ns: begun, end_ns: closed.watched.end_ns });
         let mut answers = Vec::new();
-        let later = self.long.split_off(&set.generation());
-        for mut windows in std::mem::replace(&mut self.long, later).into_values() {
+        set.rows().begin_long_windows(&mut self.long);
+        let account = WindowAccount {
+            span: closed.span,
+            watched: closed.watched,
+            received: closed.packets.received,
+            lost,
+            refused_rows: closed.refused_rows,
+            outside: closed.unplaced,
+        };
+        self.long.retain_mut(|windows| {
+            if set.rows().continues(windows) {
+                answers.extend(windows.close(&account));
+                return true;
+            }
+            // Rows of a later window may have come before this one is closed.
+            if !windows.has_begun() {
+                return true;
+            }
             answers.extend(windows.end());
-        }
-        if let Some(windows) = long_windows(&mut self.long, set) {
-            let account = WindowAccount {
-                span: closed.span,
-                watched: closed.watched,
-                received: closed.packets.received,
-                lost,
-                refused_rows: closed.refused_rows,
-                outside: closed.unplaced,
-            };
-            answers.extend(windows.close(&account));
-        }
+            false
+        });
         self.signed(answers)
     }
 
     /// The answers of windows of other lengths that the end of the run cuts.
     pub(super) fn end_long(&mut self) -> Vec<Answer> {
-        let sets = std::mem::take(&mut self.long).into_values();
-        let answers = sets.flat_map(|mut windows| windows.end()).collect();
+        let answers = std::mem::take(&mut self.long).iter_mut().flat_map(LongWindows::end).collect();
         let mut answers = self.signed(answers);
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
         answers
@@ -297,15 +302,6 @@ impl Answers {
             map(&mut |address| anonymizer.address(address));
         }
     }
-}
-
-/// The state of a set's windows of other lengths; `None` if it has none.
-fn long_windows<'a>(
-    long: &'a mut BTreeMap<Generation, LongWindows>,
-    set: &Arc<TaskSet>,
-) -> Option<&'a mut LongWindows> {
-    let begin = || set.rows().long_windows();
-    set.rows().has_long_windows().then(|| long.entry(set.generation()).or_insert_with(begin))
 }
 
 /// However this thread ends, receivers stop waiting for its answers.

@@ -1,5 +1,6 @@
 //! `when`: what triggers a query, and what a firing pins.
 
+use super::conditions::negation;
 use super::queries::Outline;
 use super::values::no_columns;
 use super::{Checker, Context, Scope, Typed};
@@ -11,7 +12,7 @@ use crate::literal::Literal;
 use crate::names::field_name;
 use crate::parser::shortened;
 use std::collections::BTreeSet;
-use task::query::Expression;
+use task::query::{Condition, Expression};
 
 /// Queries in one `when`.
 const MOST_PARENTS: usize = 64;
@@ -33,6 +34,7 @@ pub(crate) fn finish(checker: &mut Checker<'_, '_>, query: &QueryText, outline: 
     let mut bindings = Vec::new();
     for node in outline.iter().flat_map(|outline| &outline.bindings) {
         bindings.extend(checker.binding(node, query, &parents));
+        checker.not_run("a pinned field", "keys and items of a firing are not bound yet", node);
     }
     checker.needs_trigger(query);
     checker.known_structure(query);
@@ -48,9 +50,10 @@ impl Checker<'_, '_> {
         let scope = Scope { context: Context::Events, groups: &[], columns: &columns };
         let mut parents = BTreeSet::new();
         for condition in std::iter::once(&text.condition).chain(&text.until) {
-            self.event_condition(condition, scope);
             parents_of(condition, &mut parents);
         }
+        let when = self.event_condition(&text.condition, scope);
+        let rearm = text.until.as_ref().map(|until| self.event_condition(until, scope));
         if parents.len() > MOST_PARENTS {
             let message = format!("when is about {} queries: at most {MOST_PARENTS}", parents.len());
             self.diagnostics.error("too_many_parents", &clause.span, message);
@@ -61,10 +64,17 @@ impl Checker<'_, '_> {
             TriggerKind::WhenEach => EdgeKind::WhenEach,
             TriggerKind::While => EdgeKind::While,
         };
-        self.not_run(kind.name(), "queries that others trigger are not run yet", clause);
+        if kind != EdgeKind::When {
+            self.not_run(kind.name(), "only 'when' is run so far", clause);
+        }
+        if parents.len() > 1 {
+            self.not_run("when", "a condition on several queries is not run yet", clause);
+        }
         Some(Trigger {
             kind,
             condition: text.condition.value.to_string(),
+            when,
+            rearm: rearm.flatten(),
             parents: parents.into_iter().collect(),
             for_ns: text.lasting,
             until: text.until.as_ref().map(|until| until.value.to_string()),
@@ -78,14 +88,16 @@ impl Checker<'_, '_> {
         })
     }
 
-    /// Checks a condition in which `QUERY is missing` may stand.
-    fn event_condition(&mut self, node: &Node, scope: Scope<'_>) {
+    /// Checks a condition in which `QUERY is missing` may stand. `None` where it has an error or is not run.
+    fn event_condition(&mut self, node: &Node, scope: Scope<'_>) -> Option<Condition> {
         match &*node.value {
-            Expr::And(of) | Expr::Or(of) => of.iter().for_each(|node| self.event_condition(node, scope)),
-            Expr::Not(of) => self.event_condition(of, scope),
+            Expr::And(of) => self.event_conditions(of, scope).map(Condition::And),
+            Expr::Or(of) => self.event_conditions(of, scope).map(Condition::Or),
+            Expr::Not(of) => self.event_condition(of, scope).map(negation),
             Expr::IsMissing(of) => {
                 if let Expr::Name(name) = &*of.value {
                     self.parent(&Spanned::new(name.clone(), of.span.clone()));
+                    self.not_run("is missing", "absence of answers is not judged yet", node);
                 } else {
                     self.diagnostics.error(
                         "is_missing",
@@ -93,11 +105,16 @@ impl Checker<'_, '_> {
                         "expected the name of a query before 'is missing'",
                     );
                 }
+                None
             }
-            _ => {
-                self.condition(node, scope);
-            }
+            _ => self.condition(node, scope),
         }
+    }
+
+    fn event_conditions(&mut self, of: &[Node], scope: Scope<'_>) -> Option<Vec<Condition>> {
+        // Each is checked, so that each reports its errors.
+        let conditions: Vec<_> = of.iter().map(|node| self.event_condition(node, scope)).collect();
+        conditions.into_iter().collect()
     }
 
     /// `q1.item`, where another query's answer may be read.

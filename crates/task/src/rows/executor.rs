@@ -41,6 +41,20 @@ impl RowQueries {
         queries: &[Query],
         site: &Site,
     ) -> Result<Self, Vec<(String, Refusal)>> {
+        Self::plan_with(generation, queries, &[], site)
+    }
+
+    /// Plans queries, and `others` that later sets may have without them or they without the others: windows of other lengths than the
+    /// run's are kept from one set to the next, those of `queries` together, those of each other one by themselves.
+    ///
+    /// # Errors
+    /// All refusals, each with the name of its query.
+    pub fn plan_with(
+        generation: Generation,
+        queries: &[Query],
+        others: &[Query],
+        site: &Site,
+    ) -> Result<Self, Vec<(String, Refusal)>> {
         let mut refusals = Vec::new();
         // A window of the run's own length needs no merging.
         let over = |query: &Query| match (query.over, site.window_ns) {
@@ -49,20 +63,26 @@ impl RowQueries {
             }
             (over, _) => over,
         };
-        let of = |wanted: Over| queries.iter().filter(move |query| over(query) == wanted);
+        let all = || queries.iter().chain(others);
+        let of = |wanted: Over| all().filter(move |query| over(query) == wanted);
         let window = PlanSet::new(of(Over::Window), site, &mut refusals);
         let run = PlanSet::new(of(Over::Run), site, &mut refusals);
-        let mut lengths = Vec::new();
-        for query in queries {
+        // Queries of one length that stay together.
+        let mut lengths: Vec<((u64, u64), Vec<&Query>)> = Vec::new();
+        for (at, query) in all().enumerate() {
             let Over::Windows { every_ns, over_ns } = over(query) else { continue };
             if let Err(refusal) = LongPlans::check(every_ns, over_ns, site) {
                 refusals.push((query.name.clone(), refusal));
-            } else if !lengths.contains(&(every_ns, over_ns)) {
-                lengths.push((every_ns, over_ns));
+                continue;
+            }
+            let length = (every_ns, over_ns);
+            match lengths.iter_mut().find(|(known, _)| *known == length && at < queries.len()) {
+                Some((_, together)) => together.push(query),
+                None => lengths.push((length, vec![query])),
             }
         }
-        let long = lengths.into_iter().map(|(every_ns, over_ns)| {
-            let plans = PlanSet::new(of(Over::Windows { every_ns, over_ns }), site, &mut refusals);
+        let long = lengths.into_iter().map(|((every_ns, over_ns), together)| {
+            let plans = PlanSet::new(together.into_iter(), site, &mut refusals);
             LongPlans::new(every_ns, over_ns, plans)
         });
         let long: Arc<[LongPlans]> = long.collect();
@@ -104,9 +124,18 @@ impl RowQueries {
         !self.long.is_empty()
     }
 
-    /// The state of windows of other lengths than the run's, before the first one.
-    pub fn long_windows(&self) -> LongWindows {
-        LongWindows::new(Arc::clone(&self.long), self.site.clone(), Order::ByTime)
+    /// Adds the states of windows of other lengths than the run's that are not there yet: one for queries that stay together.
+    pub fn begin_long_windows(&self, states: &mut Vec<LongWindows>) {
+        for plans in self.long.iter() {
+            if !states.iter().any(|state| state.plans().iter().any(|own| own.is_same(plans))) {
+                states.push(LongWindows::new(Arc::from([plans.clone()]), self.site.clone(), Order::ByTime));
+            }
+        }
+    }
+
+    /// Whether the set has the queries of this state.
+    pub fn continues(&self, windows: &LongWindows) -> bool {
+        windows.plans().iter().all(|plans| self.long.iter().any(|own| own.is_same(plans)))
     }
 
     /// The answers of windows without a packet, one for each query of single windows.

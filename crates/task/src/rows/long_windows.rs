@@ -34,6 +34,13 @@ impl LongPlans {
         &self.plans
     }
 
+    /// Whether these are the same queries over windows of the same length.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let (own, others) = (&self.plans.plans, &other.plans.plans);
+        (self.every_ns, self.over_ns) == (other.every_ns, other.over_ns)
+            && own.iter().map(|plan| &plan.query).eq(others.iter().map(|plan| &plan.query))
+    }
+
     /// Refuses lengths that are no multiples of the run's windows.
     pub(crate) fn check(every_ns: u64, over_ns: u64, site: &Site) -> Result<(), Refusal> {
         let is_multiple = |of: u64, by: u64| of != 0 && by != 0 && of.is_multiple_of(by);
@@ -157,6 +164,16 @@ impl LongWindows {
         let lengths = plans.iter().map(|_| Length::default()).collect();
         let (scratch, part) = Default::default();
         Self { plans, site, order, lengths, scratch, part, begun: None, watched_until: 0 }
+    }
+
+    /// The queries.
+    pub(crate) fn plans(&self) -> &[LongPlans] {
+        &self.plans
+    }
+
+    /// Whether a window was closed: otherwise there are at most rows of later ones.
+    pub fn has_begun(&self) -> bool {
+        self.begun.is_some()
     }
 
     /// Takes rows of a window of the run, which begins at this time.

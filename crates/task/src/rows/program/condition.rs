@@ -1,11 +1,11 @@
 //! Conditions on rows.
 
 use super::{BOTH, Constant, Network, Node, NodeId, Program, Type};
-use notation::is_like;
 use crate::query::{Comparison, Condition, Expression};
 use crate::rows::grouping::KEY_MEMBERS;
 use crate::rows::refusal::Refusal;
 use crate::rows::site::Site;
+use notation::is_like;
 
 /// A comparison with the sides of a field that is of either end.
 const ENDS_OF_PORT: [&str; 2] = ["src_port", "dst_port"];

@@ -22,6 +22,12 @@ fn account(number: u64, lost: u64) -> WindowAccount {
     }
 }
 
+fn begin(planned: &RowQueries) -> Vec<LongWindows> {
+    let mut states = Vec::new();
+    planned.begin_long_windows(&mut states);
+    states
+}
+
 /// The sums of flows over some windows.
 fn expected(windows: &BTreeMap<u64, Vec<Plain>>, from: u64, to: u64) -> Groups {
     let mut flows: BTreeMap<FlowKey, Plain> = BTreeMap::new();
@@ -44,14 +50,16 @@ proptest! {
         let over = every * times;
         let queries = [long(every, over), long(every, every)];
         let planned = RowQueries::plan(Generation::default(), &queries, &site(1 << 30)).expect("queries");
-        let mut state = planned.long_windows();
+        let mut states = begin(&planned);
         let mut answers = Vec::new();
         for (number, rows) in &windows {
             let (v4, v6) = blocks(rows);
-            state.add(number * BASE, &v4, &v6);
-            answers.extend(state.close(&account(*number, 0)));
+            for state in &mut states {
+                state.add(number * BASE, &v4, &v6);
+                answers.extend(state.close(&account(*number, 0)));
+            }
         }
-        answers.extend(state.end());
+        answers.extend(states.iter_mut().flat_map(LongWindows::end));
         let (first, last) = (*windows.keys().next().expect("a window"), *windows.keys().last().expect("a window"));
         for query in &queries {
             let Over::Windows { over_ns, .. } = query.over else { unreachable!("all are") };
@@ -98,7 +106,7 @@ proptest! {
 #[test]
 fn what_a_window_lacks_is_in_the_longer_ones() {
     let planned = RowQueries::plan(Generation::default(), &[long(2, 2)], &site(1 << 30)).expect("a query");
-    let mut state = planned.long_windows();
+    let [mut state] = <[_; 1]>::try_from(begin(&planned)).expect("one length");
     assert!(state.close(&account(4, 0)).is_empty());
     let lacking = WindowAccount {
         refused_rows: 7,
@@ -114,6 +122,30 @@ fn what_a_window_lacks_is_in_the_longer_ones() {
     let answers = state.close(&account(4_000_000_000_000, 0));
     assert_eq!(answers.len(), 1);
     assert_eq!((answers[0].empty, answers[0].rows.len()), (Some(1_999_999_999_997), 0));
+}
+
+#[test]
+fn windows_outlive_the_sets_that_have_their_queries() {
+    let (standing, other) = ([long(2, 4), long(2, 2)], Query { name: "other".to_owned(), ..long(2, 4) });
+    let plan = |others: &[Query]| {
+        RowQueries::plan_with(Generation::default(), &standing, others, &site(1 << 30)).expect("queries")
+    };
+    let (without, with) = (plan(&[]), plan(std::slice::from_ref(&other)));
+    let mut states = begin(&without);
+    with.begin_long_windows(&mut states);
+    // The other query is of the same length, and leaves those of the standing ones as they are.
+    assert_eq!(states.len(), 3);
+    without.begin_long_windows(&mut states);
+    assert_eq!(states.len(), 3);
+    let continued = |set: &RowQueries| states.iter().map(|state| set.continues(state)).collect::<Vec<_>>();
+    assert_eq!(continued(&without), [true, true, false]);
+    assert_eq!(continued(&with), [true; 3]);
+    let renamed = Query { name: "else".to_owned(), ..long(2, 4) };
+    let changed = RowQueries::plan(Generation::default(), &[renamed], &site(1 << 30)).expect("a query");
+    assert_eq!(continued(&changed), [false; 3]);
+    assert!(states.iter().all(|state| !state.has_begun()));
+    states[0].close(&account(4, 0));
+    assert!(states[0].has_begun());
 }
 
 #[test]

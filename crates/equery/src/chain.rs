@@ -1,0 +1,156 @@
+//! From checked queries to the graph that the event machine runs, and to the tasks that nodes answer.
+
+mod columns;
+mod conditions;
+mod pinned;
+
+use crate::checked::{CheckedQuery, EdgeKind};
+use crate::graph::ordered;
+use columns::Planned;
+use events::{Graph, Settings, Trigger};
+use std::collections::HashMap;
+use task::query::{Over, Query};
+
+/// Queries whose answers may start others, each after those that start it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chain {
+    /// As the event machine sees them.
+    pub graph: Graph,
+    /// What nodes compute for each: its columns, then those of its key that it does not select.
+    pub tasks: Vec<Query>,
+    /// How many columns of each are shown.
+    pub shown: Vec<usize>,
+}
+
+/// What is known of the nodes.
+#[derive(Clone, Debug)]
+pub struct ChainSite<'a> {
+    /// Their names.
+    pub nodes: &'a [String],
+    /// The fields of the flow key, as `--key` has them (`src_addr/24`).
+    pub key: &'a [String],
+    /// The length of windows of queries that do not say it, nanoseconds.
+    pub window_ns: u64,
+    /// What is configured for events.
+    pub settings: Settings,
+}
+
+impl Chain {
+    /// Puts checked queries together, which nothing of must be in [`CheckedQuery::not_run`].
+    ///
+    /// # Errors
+    /// A line for each query that the executor refuses, or that is started by one that is not there.
+    pub fn new(queries: &[CheckedQuery], site: &ChainSite<'_>) -> Result<Self, Vec<String>> {
+        let labels: HashMap<&str, usize> =
+            queries.iter().enumerate().map(|(at, query)| (query.label.as_str(), at)).collect();
+        let parents = |query: &CheckedQuery| -> Vec<usize> {
+            let parents = query.trigger.iter().flat_map(|trigger| &trigger.parents);
+            parents.filter_map(|name| labels.get(name.as_str()).copied()).collect()
+        };
+        let dependencies: Vec<_> = queries.iter().map(parents).collect();
+        let order = ordered(&dependencies);
+        let mut place = vec![0; queries.len()];
+        order.iter().enumerate().for_each(|(at, query)| place[*query] = at);
+        let mut chain = Self {
+            graph: Graph { queries: Vec::new(), nodes: site.nodes.to_vec(), settings: site.settings },
+            tasks: Vec::new(),
+            shown: Vec::new(),
+        };
+        let mut refused = Vec::new();
+        for at in order {
+            let query = &queries[at];
+            let parent = dependencies[at].first().map(|parent| place[*parent]);
+            if let Err(reason) = chain.add(query, parent, site) {
+                refused.push(format!("{}: {reason}", query.label));
+                // Those after it keep their places.
+                chain.skip(query, site);
+            }
+        }
+        if refused.is_empty() { Ok(chain) } else { Err(refused) }
+    }
+
+    /// True if any query starts another one.
+    pub fn has_events(&self) -> bool {
+        self.graph.queries.iter().any(|query| query.trigger.is_some())
+    }
+
+    fn add(
+        &mut self,
+        query: &CheckedQuery,
+        parent: Option<usize>,
+        site: &ChainSite<'_>,
+    ) -> Result<(), String> {
+        let Planned { task, shown, columns, key } = columns::planned(&query.plan, site.key)?;
+        let trigger = match (&query.trigger, parent) {
+            (None, _) => None,
+            (Some(trigger), Some(parent)) => Some(self.trigger(trigger, parent)?),
+            (Some(trigger), None) => {
+                return Err(format!("there is no query {}", trigger.parents.join(", ")));
+            }
+        };
+        let (every_ns, over_ns) = lengths(&query.plan, site);
+        let nodes = site.nodes.iter().enumerate().filter(|(_, name)| query.nodes.matches(name));
+        let pinned = pinned::keys(&task, &key);
+        // Keys that are pinned are answered beyond the limit.
+        let limit = task.limit.map(|limit| limit.max(pinned.len()));
+        self.graph.queries.push(events::Query {
+            name: query.label.clone(),
+            text: query.text.clone(),
+            largest_first: columns::largest_first(&task),
+            columns,
+            key,
+            every_ns,
+            over_ns,
+            nodes: nodes.map(|(at, _)| at).collect(),
+            pinned,
+            trigger,
+        });
+        self.tasks.push(Query { limit, ..task });
+        self.shown.push(shown);
+        Ok(())
+    }
+
+    /// Takes the place of a query that is refused.
+    fn skip(&mut self, query: &CheckedQuery, site: &ChainSite<'_>) {
+        let (every_ns, over_ns) = lengths(&query.plan, site);
+        self.graph.queries.push(events::Query {
+            name: query.label.clone(),
+            text: query.text.clone(),
+            columns: Vec::new(),
+            key: Vec::new(),
+            every_ns,
+            over_ns,
+            nodes: Vec::new(),
+            pinned: Default::default(),
+            largest_first: None,
+            trigger: None,
+        });
+        self.tasks.push(query.plan.clone());
+        self.shown.push(query.plan.columns.len());
+    }
+
+    fn trigger(&self, trigger: &crate::Trigger, parent: usize) -> Result<Trigger, String> {
+        let when = trigger.when.as_ref().filter(|_| trigger.kind == EdgeKind::When);
+        let when = when.ok_or_else(|| format!("{} {} is not run", trigger.kind.name(), trigger.condition))?;
+        let (of, name) = (&self.graph.queries[parent], &trigger.parents[0]);
+        let task = &self.tasks[parent];
+        let condition = |condition| conditions::of_parent(condition, name, of, task);
+        Ok(Trigger {
+            parent,
+            condition: condition(when)?,
+            text: trigger.condition.clone(),
+            hold_ns: trigger.for_ns.unwrap_or(0),
+            until: trigger.rearm.as_ref().map(condition).transpose()?,
+            cooldown_ns: trigger.cooldown_ns.unwrap_or(0),
+            run_ns: trigger.run_ns.unwrap_or(0),
+        })
+    }
+}
+
+/// Time from answer to answer, and the time that one covers.
+fn lengths(plan: &Query, site: &ChainSite<'_>) -> (u64, u64) {
+    match plan.over {
+        Over::Windows { every_ns, over_ns } => (every_ns, over_ns),
+        Over::Window | Over::Run => (site.window_ns, site.window_ns),
+    }
+}

@@ -1,0 +1,148 @@
+//! The columns of a task, and what they are for events.
+
+use crate::checker::group_text;
+use events::{Column, Role};
+use flow::{Aggregation, Field};
+use geo::Databases;
+use packet::{KeySpec, Seed};
+use std::sync::Arc;
+use summary::Limits;
+use task::Generation;
+use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Operator, Over, Query};
+use task::rows::{RowQueries, Site};
+
+/// A query with the columns of its key.
+pub(super) struct Planned {
+    pub(super) task: Query,
+    /// Columns that the query selects itself.
+    pub(super) shown: usize,
+    pub(super) columns: Vec<Column>,
+    /// Those of the key.
+    pub(super) key: Vec<usize>,
+}
+
+/// Adds the members of the key that a query does not select. `flow_key`: the fields of the flow key.
+pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, String> {
+    let mut task = plan.clone();
+    let groups: Vec<GroupField> = match &plan.group {
+        Grouping::All => Vec::new(),
+        Grouping::By(groups) => groups.clone(),
+        Grouping::Flows => {
+            let field = |part: &String| GroupField::of(part.split('/').next().unwrap_or(part));
+            flow_key.iter().map(field).collect()
+        }
+    };
+    let shown = task.columns.len();
+    let mut key = Vec::new();
+    for group in &groups {
+        let value = Expression::field(&group.field);
+        let own = task.columns.iter().position(|column| column.value == value);
+        key.push(own.unwrap_or_else(|| {
+            let mut name = group_text(group);
+            while task.columns.iter().any(|column| column.name == name) {
+                name.push('\'');
+            }
+            task.columns.push(Item::new(name, value));
+            task.columns.len() - 1
+        }));
+    }
+    let kinds = kinds(&task, flow_key)?;
+    let columns = task.columns.iter().zip(kinds).enumerate();
+    let columns = columns.map(|(at, (item, column))| {
+        let role = if key.contains(&at) { Role::Key } else { role(&item.value) };
+        Column { column, role }
+    });
+    let columns = columns.collect();
+    Ok(Planned { task, shown, columns, key })
+}
+
+/// Names, kinds and units of the answer's columns, as the executor has them.
+fn kinds(task: &Query, flow_key: &[String]) -> Result<Vec<report::Column>, String> {
+    let key = KeySpec::parse(&flow_key.join(",")).unwrap_or(KeySpec::FIVE_TUPLE);
+    let site = Site {
+        tracks_loss: true,
+        geo: Some(Arc::<Databases>::default()),
+        ..Site::new(key, Seed::new(0), Limits::new(0, 0))
+    };
+    let plan = Query { over: Over::Window, ..task.clone() };
+    let planned = RowQueries::plan(Generation::default(), &[plan], &site);
+    let planned = planned.map_err(|refused| {
+        let refused = refused.iter().map(|(_, refusal)| refusal.to_string());
+        refused.collect::<Vec<_>>().join("; ")
+    })?;
+    Ok(planned.empty_answers().next().map(|answer| answer.columns).unwrap_or_default())
+}
+
+/// The column by which the rows of an answer are ordered, the largest first.
+pub(super) fn largest_first(task: &Query) -> Option<usize> {
+    let column_of = |value: &Expression| task.columns.iter().position(|column| column.value == *value);
+    match &task.order[..] {
+        [first, ..] => column_of(&first.by).filter(|_| first.descending),
+        [] => match task.group {
+            Grouping::Flows => task.columns.iter().position(|column| role(&column.value) == Role::Total),
+            _ => {
+                let first = task.aggregates().first().map(|first| Expression::Aggregate((*first).clone()))?;
+                column_of(&first)
+            }
+        },
+    }
+}
+
+/// What a value is that is no member of the key.
+fn role(value: &Expression) -> Role {
+    match value {
+        Expression::Field(name) => match Field::named(name).map(|field| field.aggregation) {
+            Some(Aggregation::Sum) => Role::Total,
+            Some(Aggregation::Min) => Role::Least,
+            Some(Aggregation::Max) => Role::Greatest,
+            _ => Role::Other,
+        },
+        Expression::Aggregate(aggregate) => match aggregate {
+            Aggregate::Count | Aggregate::CountDistinct(_) => Role::Total,
+            Aggregate::Sum(of) if is_never_negative(of) => Role::Total,
+            Aggregate::Sum(_) => Role::Net,
+            Aggregate::Rate(of) if is_never_negative(of) => Role::Rate,
+            Aggregate::Min(_) => Role::Least,
+            Aggregate::Max(_) => Role::Greatest,
+            _ => Role::Other,
+        },
+        Expression::Arithmetic(left, operator, right) => match operator {
+            Operator::Add | Operator::Multiply if is_total(left) && is_total(right) => Role::Total,
+            Operator::Add | Operator::Subtract | Operator::Multiply if is_sum(left) && is_sum(right) => {
+                Role::Net
+            }
+            _ => Role::Other,
+        },
+        Expression::Integer(_) | Expression::Float(_) | Expression::Text(_) => Role::Other,
+    }
+}
+
+/// Whether a value of a row is at least 0.
+fn is_never_negative(value: &Expression) -> bool {
+    match value {
+        Expression::Field(_) => true,
+        Expression::Integer(number) => *number >= 0,
+        Expression::Float(number) => *number >= 0.0,
+        Expression::Arithmetic(left, operator, right) => {
+            *operator != Operator::Subtract && is_never_negative(left) && is_never_negative(right)
+        }
+        Expression::Text(_) | Expression::Aggregate(_) => false,
+    }
+}
+
+/// Whether a factor or a summand is a total, or a number that is not negative.
+fn is_total(value: &Expression) -> bool {
+    match value {
+        Expression::Integer(number) => *number >= 0,
+        Expression::Float(number) => *number >= 0.0,
+        value => role(value) == Role::Total,
+    }
+}
+
+/// Whether it is 0 without rows, or a number.
+fn is_sum(value: &Expression) -> bool {
+    match value {
+        Expression::Integer(_) | Expression::Float(_) => true,
+        value => matches!(role(value), Role::Total | Role::Net),
+    }
+}

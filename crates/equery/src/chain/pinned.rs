@@ -1,0 +1,64 @@
+//! Keys that the constants of a query pin.
+
+use events::{Key, Member};
+use std::collections::BTreeSet;
+use task::query::{Comparison, Condition, Expression, Grouping, Query};
+
+/// The most keys that constants pin.
+const MOST_PINNED: usize = 4096;
+
+/// The keys of a query's groups, if its filter names each member of them. `key`: the columns of the key.
+pub(super) fn keys(task: &Query, key: &[usize]) -> BTreeSet<Key> {
+    let has_prefix = match &task.group {
+        Grouping::By(groups) => groups.iter().any(|group| group.prefix.is_some()),
+        Grouping::All | Grouping::Flows => false,
+    };
+    let conjuncts: Vec<&Condition> = match &task.filter {
+        Some(Condition::And(all)) => all.iter().collect(),
+        other => other.iter().collect(),
+    };
+    let mut keys: Vec<Key> = vec![Vec::new()];
+    for column in key {
+        let Expression::Field(field) = &task.columns[*column].value else { return BTreeSet::new() };
+        let members = conjuncts.iter().find_map(|conjunct| members(conjunct, field));
+        let Some(members) = members.filter(|_| !has_prefix) else { return BTreeSet::new() };
+        if keys.len().saturating_mul(members.len()) > MOST_PINNED {
+            return BTreeSet::new();
+        }
+        let with = |key: &Key| {
+            let key = key.clone();
+            members.iter().map(move |member| [&key[..], std::slice::from_ref(member)].concat())
+        };
+        keys = keys.iter().flat_map(with).collect();
+    }
+    keys.into_iter().collect()
+}
+
+/// The values of a field that a condition leaves.
+fn members(condition: &Condition, field: &str) -> Option<Vec<Member>> {
+    let is_field = |value: &Expression| matches!(value, Expression::Field(name) if name == field);
+    match condition {
+        Condition::Compare(value, Comparison::Equal, constant) if is_field(value) => {
+            Some(vec![number(constant)?])
+        }
+        Condition::In(value, list) if is_field(value) => list.iter().map(number).collect(),
+        Condition::InPrefixes(name, prefixes)
+            if name == field && ["src_addr", "dst_addr"].contains(&field) =>
+        {
+            let whole = |(address, length): &(std::net::IpAddr, u8)| {
+                let is_whole = *length == if address.is_ipv4() { 32 } else { 128 };
+                is_whole.then_some(Member::Address(*address))
+            };
+            prefixes.iter().map(whole).collect()
+        }
+        _ => None,
+    }
+}
+
+/// A number of the flow key.
+fn number(value: &Expression) -> Option<Member> {
+    match value {
+        Expression::Integer(number) => u64::try_from(*number).ok().map(Member::Unsigned),
+        _ => None,
+    }
+}
