@@ -436,7 +436,7 @@ pub(crate) struct GenerateOptions {
     /// Print the truth as one line of JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Instead, TCP connections along a path of hops, one of which loses packets, as taps between the hops see them
+    /// Instead, TCP connections along a path of hops, at most one of which loses packets, as taps between the hops see them
     #[arg(long = "path", value_name = "SPEC")]
     pub(crate) path_of: Option<String>,
 }

@@ -1,4 +1,5 @@
-//! TCP connections along a path of hops, one of which loses packets, as taps between the hops see them.
+//! TCP connections along a path of hops, at most one of which loses packets, as taps between the hops see
+//! them.
 //!
 //! Every loss is drawn beforehand, only first transmissions are lost, and the last segments of a connection
 //! never are. So each lost segment leaves a hole and is repaired exactly once, and what a tap must find is
@@ -19,9 +20,10 @@ use serde::Serialize;
 /// What was lost, and what each tap must find of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PathTruth {
-    /// The specification in full.
+    /// The specification, as `Display` of [`PathSpec`] shows it.
     pub spec: String,
-    /// Number of the hop that loses packets, from 1 on; tap `n` lies before hop `n`.
+    /// Number of the hop that loses packets, from 1 on; 0 where none does. Tap `n`, counted from 0, lies
+    /// before hop `n` + 1.
     pub lossy_hop: u32,
     /// Segments that it lost.
     pub lost_count: u64,

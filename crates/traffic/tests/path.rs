@@ -1,6 +1,8 @@
 //! A path's frames against its truth, counted from the bytes of the frames.
 
+use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 use traffic::{LossTruth, Path, PathSpec, TapFrame};
 
 fn frames(text: &str) -> (Vec<TapFrame>, Path) {
@@ -24,6 +26,40 @@ fn syn(frame: &TapFrame) -> Option<(u16, u32)> {
     (frame.data[47] == 2).then_some((port, seq))
 }
 
+/// What these frames of one tap show, and how many different segments they have.
+fn count<'a>(here: impl Iterator<Item = &'a TapFrame> + Clone) -> (LossTruth, u32) {
+    // Sent again and seen before; and first seen although later ones were.
+    let (mut seen, mut highest) = (HashSet::new(), HashMap::new());
+    let (mut again, mut late, mut overtaken) = (0, 0, 0);
+    // Nothing is repaired before the rest of the window and the way there and back have gone by.
+    let mut skipped: HashMap<(u16, u32), u64> = HashMap::new();
+    let syns: HashMap<u16, u32> = here.clone().filter_map(syn).collect();
+    for (time_ns, (port, seq, payload)) in here.filter_map(|it| Some((it.time_ns, data(it)?))) {
+        assert_eq!(payload, 1460);
+        let offset = seq.wrapping_sub(syns[&port]);
+        let highest = highest.entry(port).or_insert(1 - 1460_i64);
+        let offset = i64::from(offset);
+        let missing = (*highest + 1460..offset).step_by(1460);
+        skipped.extend(missing.map(|offset| ((port, offset as u32), time_ns)));
+        if !seen.insert((port, seq)) {
+            again += 1;
+        } else if offset < *highest {
+            let since = time_ns - skipped[&(port, offset as u32)];
+            late += u64::from(since > 5_000_000);
+            overtaken += u64::from(since <= 100_000);
+        }
+        *highest = offset.max(*highest);
+    }
+    let found = LossTruth {
+        ploss_byte: late * 1460,
+        ploss_count: late,
+        reorder_count: overtaken,
+        retrans_byte: again * 1460,
+        retrans_count: again,
+    };
+    (found, seen.len() as u32)
+}
+
 #[test]
 fn taps_see_what_the_truth_says() {
     for text in [
@@ -41,42 +77,13 @@ fn taps_see_what_the_truth_says() {
         for (tap, expected) in (0..).zip(&truth.taps) {
             let here = || frames.iter().filter(|frame| frame.tap == tap);
             assert_eq!(here().count() as u64, expected.packets);
-            // Sent again and seen before; and first seen although later ones were.
-            let (mut seen, mut highest) = (HashSet::new(), HashMap::new());
-            let (mut again, mut late, mut overtaken) = (0, 0, 0);
-            // Nothing is repaired before the rest of the window and the way there and back have gone by.
-            let mut skipped: HashMap<(u16, u32), u64> = HashMap::new();
-            let syns: HashMap<u16, u32> = here().filter_map(syn).collect();
-            for (time_ns, (port, seq, payload)) in here().filter_map(|it| Some((it.time_ns, data(it)?))) {
-                assert_eq!(payload, 1460);
-                let offset = seq.wrapping_sub(syns[&port]);
-                let highest = highest.entry(port).or_insert(1 - 1460_i64);
-                let offset = i64::from(offset);
-                let missing = (*highest + 1460..offset).step_by(1460);
-                skipped.extend(missing.map(|offset| ((port, offset as u32), time_ns)));
-                if !seen.insert((port, seq)) {
-                    again += 1;
-                } else if offset < *highest {
-                    let since = time_ns - skipped[&(port, offset as u32)];
-                    late += u64::from(since > 5_000_000);
-                    overtaken += u64::from(since <= 100_000);
-                }
-                *highest = offset.max(*highest);
-            }
-            let expected = LossTruth { ..expected.loss };
-            let found = LossTruth {
-                ploss_byte: late * 1460,
-                ploss_count: late,
-                reorder_count: overtaken,
-                retrans_byte: again * 1460,
-                retrans_count: again,
-            };
-            assert_eq!(found, expected, "{text} tap {tap}");
+            let (found, segments) = count(here());
+            assert_eq!(found, expected.loss, "{text} tap {tap}");
             let delays = tap >= spec.lossy && spec.reorder_ppm != 0;
-            assert_eq!(overtaken > 0, delays, "{text} tap {tap}");
+            assert_eq!(found.reorder_count > 0, delays, "{text} tap {tap}");
             // Everything arrives at every tap in the end.
-            assert_eq!(seen.len() as u32, spec.connections * spec.segments);
-            lost = lost.max(late);
+            assert_eq!(segments, spec.connections * spec.segments);
+            lost = lost.max(found.ploss_count);
         }
         assert_eq!((truth.lost_count, truth.lost_byte), (lost, lost * 1460));
         assert!(lost > 0);
@@ -84,22 +91,119 @@ fn taps_see_what_the_truth_says() {
 }
 
 #[test]
+fn without_a_lossy_hop_every_tap_sees_every_packet_once() {
+    for text in
+        ["lossy=0,connections=8", "hops=5,lossy=none,loss=20%,reorder=20%,segments=300", "hops=1,lossy=0"]
+    {
+        let (frames, path) = frames(text);
+        let spec: PathSpec = text.parse().unwrap();
+        let truth = path.truth();
+        assert_eq!((truth.lossy_hop, truth.lost_count, truth.lost_byte), (0, 0, 0), "{text}");
+        // Handshake and end have three packets each; each segment has an acknowledgement.
+        let expected = u64::from(spec.connections) * (6 + 2 * u64::from(spec.segments));
+        for (tap, told) in (0..).zip(&truth.taps) {
+            let here = frames.iter().filter(|frame| frame.tap == tap);
+            assert_eq!((told.packets, told.loss), (expected, LossTruth::default()), "{text} tap {tap}");
+            assert_eq!(here.clone().count() as u64, expected, "{text} tap {tap}");
+            let segments = spec.connections * spec.segments;
+            assert_eq!(count(here), (LossTruth::default(), segments), "{text} tap {tap}");
+        }
+    }
+}
+
+#[test]
+fn the_seed_gives_the_same_connections_with_and_without_losses() {
+    let syns = |text| -> Vec<_> { frames(text).0.iter().filter_map(syn).collect() };
+    assert_eq!(syns("loss=5%,reorder=5%"), syns("loss=5%,reorder=5%,lossy=0"));
+}
+
+#[test]
+fn connections_start_evenly_over_the_time_that_is_given() {
+    for (text, over_ns) in [
+        ("seed=2", 1_000_000_000),
+        ("over=5s", 5_000_000_000),
+        ("over=1ms,connections=7", 1_000_000),
+        ("over=1h,lossy=0,connections=3", 3_600_000_000_000),
+    ] {
+        let (frames, _) = frames(&format!("segments=50,{text}"));
+        let starts: Vec<u64> =
+            frames.iter().filter(|it| it.tap == 0 && syn(it).is_some()).map(|it| it.time_ns).collect();
+        let connections = text.parse::<PathSpec>().unwrap().connections;
+        let expected: Vec<u64> =
+            (0..u64::from(connections)).map(|number| number * over_ns / u64::from(connections)).collect();
+        let found: Vec<u64> = starts.iter().map(|start| start - frames[0].time_ns).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
+fn default_frames_and_truth_stay_the_same() {
+    // FNV-1a over taps, times, lengths, bytes and the truth. The number was taken before `over` and `lossy=0`
+    // existed and must not change: kept captures and truths are compared with new ones.
+    let (frames, path) = frames("");
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |bytes: &[u8]| {
+        hash = bytes.iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    };
+    for frame in &frames {
+        add(&frame.tap.to_be_bytes());
+        add(&frame.time_ns.to_be_bytes());
+        add(&frame.wire_len.to_be_bytes());
+        add(&frame.data);
+    }
+    add(serde_json::to_string(path.truth()).unwrap().as_bytes());
+    assert_eq!(hash, 0xfdef_0f5e_81e6_1939, "{hash:#x}");
+}
+
+#[test]
 fn bad_specifications_say_what_is_wrong() {
     let cases = [
         ("hops=2,lossy=3", "lossy=3: there are only 2 hops"),
+        ("lossy=17", "lossy=17: not the number of a hop, from 1 to 16, or 0 or none"),
+        ("lossy=all", "lossy=all: not the number of a hop, from 1 to 16, or 0 or none"),
+        ("over=0s", "over=0s: not a duration from 1ms to 1h, such as 500ms or 30s"),
+        ("over=999us", "over=999us: not a duration from 1ms to 1h, such as 500ms or 30s"),
+        ("over=61min", "over=61min: not a duration from 1ms to 1h, such as 500ms or 30s"),
+        ("over=5", "over=5: not a duration from 1ms to 1h, such as 500ms or 30s"),
+        ("over", "over=: not a duration from 1ms to 1h, such as 500ms or 30s"),
         ("hops=0", "hops=0: must be from 1 to 16"),
         ("hops=2, loss=1%,hops=2", "hops is given twice"),
         ("reorder=30%", "reorder: at most 20%"),
         ("loss=30%", "loss: at most 20%: more stalls every connection"),
         (
             "lossyhop=1",
-            "unknown key \"lossyhop\". There are: connections, segments, hops, lossy, loss, reorder, rtt, seed",
+            "unknown key \"lossyhop\". There are: connections, over, segments, hops, lossy, loss, reorder, rtt, seed",
         ),
     ];
     for (text, expected) in cases {
         assert_eq!(text.parse::<PathSpec>().unwrap_err().to_string(), expected);
     }
-    let spec: PathSpec =
-        "connections=7,segments=300,hops=4,lossy=3,loss=2.5%,reorder=0.5%,rtt=30k,seed=5".parse().unwrap();
-    assert_eq!(spec.to_string().parse::<PathSpec>().unwrap(), spec);
+}
+
+#[test]
+fn specifications_are_shown_as_they_are_read() {
+    for (text, shown) in [
+        ("", "connections=20,segments=1000,hops=3,lossy=2,loss=0.01,reorder=0,rtt=20000,seed=1"),
+        (
+            "connections=7,segments=300,hops=4,lossy=3,loss=2.5%,reorder=0.5%,rtt=30k,seed=5,over=2min",
+            "connections=7,segments=300,hops=4,lossy=3,loss=0.025,reorder=0.005,rtt=30000,seed=5,over=120s",
+        ),
+        (
+            "lossy=none,over=1.5ms",
+            "connections=20,segments=1000,hops=3,lossy=0,loss=0.01,reorder=0,rtt=20000,seed=1,over=0.0015s",
+        ),
+    ] {
+        let spec: PathSpec = text.parse().unwrap();
+        assert_eq!(spec.to_string(), shown);
+        assert_eq!(shown.parse(), Ok(spec));
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_time_over_which_connections_start_is_shown_exactly(ns in 1_000_000..=3_600_000_000_000_u64) {
+        let spec: PathSpec = format!("over={ns}ns").parse().unwrap();
+        prop_assert_eq!(spec.over, Duration::from_nanos(ns));
+        prop_assert_eq!(spec.to_string().parse(), Ok(spec));
+    }
 }

@@ -73,7 +73,8 @@ enum Event {
     Tap(u32, Packet),
 }
 
-/// What the lossy hop does with the first transmission of a segment.
+/// What the lossy hop does with the first transmission of a segment. It is drawn also where no hop is lossy:
+/// a seed gives the same connections with losses and without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Passed,
@@ -149,8 +150,9 @@ impl Path {
             PathTruth { spec: spec.to_string(), lossy_hop: spec.lossy, lost_count: 0, lost_byte: 0, taps };
         let mut path =
             Self { spec: spec.clone(), connections: Vec::new(), events: BinaryHeap::new(), made: 0, truth };
+        let over_ns = spec.over.as_nanos();
         for number in 0..spec.connections {
-            let at = start_ns + u64::from(number) * 1_000_000_000 / u64::from(spec.connections);
+            let at = start_ns + (u128::from(number) * over_ns / u128::from(spec.connections)) as u64;
             path.connections.push(Connection::new(number, &spec, server, &mut random));
             path.schedule(at, number, Event::Tap(0, Packet::Syn));
         }

@@ -2,18 +2,23 @@
 
 use notation::{SpecError, pairs, unknown_key};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
+use std::time::Duration;
 
-/// What to simulate. Made from text by [`str::parse`]; shown in full by `Display`, which parses to itself.
+/// What to simulate. Made from text by [`str::parse`]; shown by `Display`, which parses to itself: in full,
+/// but for an `over` that is the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathSpec {
-    /// Connections, started evenly over the first second.
+    /// Connections, started evenly over [`PathSpec::over`].
     pub connections: u32,
+    /// The time over which the connections are started, from 1 ms to 1 h.
+    pub over: Duration,
     /// Segments of payload that each client sends.
     pub segments: u32,
     /// Hops between client and server.
     pub hops: u32,
-    /// The hop that loses packets, from 1 on.
+    /// The hop that loses and delays packets, from 1 on; 0 where none does.
     pub lossy: u32,
     /// Share of data segments that it loses, parts per million.
     pub loss_ppm: u32,
@@ -25,12 +30,17 @@ pub struct PathSpec {
     pub seed: u64,
 }
 
-const KEYS: [&str; 8] = ["connections", "segments", "hops", "lossy", "loss", "reorder", "rtt", "seed"];
+const KEYS: [&str; 9] =
+    ["connections", "over", "segments", "hops", "lossy", "loss", "reorder", "rtt", "seed"];
+
+const USUAL_OVER: Duration = Duration::from_secs(1);
+const OVER: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 
 impl Default for PathSpec {
     fn default() -> Self {
         Self {
             connections: 20,
+            over: USUAL_OVER,
             segments: 1000,
             hops: 3,
             lossy: 2,
@@ -52,9 +62,17 @@ impl PathSpec {
         };
         match key {
             "connections" => self.connections = whole(1, 10_000)?,
+            "over" => {
+                let over = notation::duration(text).ok().filter(|over| OVER.contains(over));
+                self.over = over.ok_or_else(|| bad("a duration from 1ms to 1h, such as 500ms or 30s"))?;
+            }
             "segments" => self.segments = whole(1, 1_000_000)?,
             "hops" => self.hops = whole(1, 16)?,
-            "lossy" => self.lossy = whole(1, 16)?,
+            "lossy" if text == "none" => self.lossy = 0,
+            "lossy" => {
+                let expected = "the number of a hop, from 1 to 16, or 0 or none";
+                self.lossy = whole(0, 16).map_err(|_| bad(expected))?;
+            }
             "loss" => self.loss_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?,
             "reorder" => {
                 self.reorder_ppm = notation::share_ppm(text).map_err(|error| bad(error.expected()))?
@@ -99,11 +117,13 @@ impl FromStr for PathSpec {
 
 impl fmt::Display for PathSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { connections, segments, hops, lossy, loss_ppm, reorder_ppm, rtt_us, seed } = self;
+        let Self { connections, over, segments, hops, lossy, loss_ppm, reorder_ppm, rtt_us, seed } = self;
         let [loss, reorder] = [loss_ppm, reorder_ppm].map(|ppm| f64::from(*ppm) / 1e6);
         write!(
             f,
             "connections={connections},segments={segments},hops={hops},lossy={lossy},loss={loss},reorder={reorder},rtt={rtt_us},seed={seed}"
-        )
+        )?;
+        // Truths that were written before this key existed stay the same.
+        if *over == USUAL_OVER { Ok(()) } else { write!(f, ",over={}s", over.as_secs_f64()) }
     }
 }
