@@ -8,7 +8,7 @@ use crate::origin::Origins;
 use crate::query_text::{self, NamedText};
 use crate::sketches::Sketches;
 use engine::Every;
-use equery::{Checked, Options, Standing};
+use equery::{Checked, CheckedQuery, Options, Standing};
 use report::terminal::is_own_query;
 use std::path::PathBuf;
 use task::query::{Grouping, Over, Query};
@@ -24,15 +24,21 @@ pub(crate) struct Asked {
     pub(crate) timeless: Vec<Query>,
     /// Those that count packets, each as a task.
     pub(crate) sketches: Sketches,
+    /// All queries that rows answer, as they were checked.
+    pub(crate) checked: Vec<CheckedQuery>,
+    /// Some start others.
+    pub(crate) has_events: bool,
     /// Some read losses.
     pub(crate) needs_loss: bool,
     /// The length of the run's windows that they need, where the user does not set it.
     pub(crate) every: Option<Every>,
+    /// The length of the windows of queries that say nothing of time, where it is another one.
+    pub(crate) usual_every: Option<Every>,
 }
 
 impl Asked {
     /// Reads and checks what the options ask.
-    pub(crate) fn of(options: &RunOptions, origins: &Origins, node: &str) -> Result<Self, Failure> {
+    pub(crate) fn of(options: &RunOptions, origins: &Origins, nodes: &[String]) -> Result<Self, Failure> {
         let texts = texts(&Texts {
             query: &options.query,
             file: &options.file,
@@ -48,7 +54,7 @@ impl Asked {
         let is_set = origins.has("every");
         let mut checking = Options {
             set: options.set.clone(),
-            known_nodes: Some(vec![node.to_owned()]),
+            known_nodes: Some(nodes.to_vec()),
             base_window_ns: window_ns.filter(|_| is_set),
             window_packets: query_text::window_packets(&options.every),
             key: Some(options.key.parts()),
@@ -60,7 +66,7 @@ impl Asked {
             let checked = equery::check(&text.source(), &checking);
             query_text::show(text, &checked);
             query_text::outcome(std::slice::from_ref(text), std::slice::from_ref(&checked))?;
-            asked.take(&checked, node, &options.enrich)?;
+            asked.take(&checked, nodes, &options.enrich)?;
             checking.standing.extend(checked.queries.iter().map(standing));
         }
         asked.set_interval(options, is_set)?;
@@ -72,10 +78,10 @@ impl Asked {
         !self.has_texts
     }
 
-    fn take(&mut self, checked: &Checked, node: &str, enrich: &EnrichOptions) -> Result<(), Failure> {
+    fn take(&mut self, checked: &Checked, nodes: &[String], enrich: &EnrichOptions) -> Result<(), Failure> {
         let known = |name: &str| {
-            let of_rows = self.windows.iter().chain(&self.timeless);
-            of_rows.map(|query| query.name.as_str()).chain(self.sketches.names()).any(|known| known == name)
+            let of_rows = self.checked.iter().map(|query| query.label.as_str());
+            of_rows.chain(self.sketches.names()).any(|known| known == name)
         };
         let mut refused = Vec::new();
         for query in &checked.queries {
@@ -95,7 +101,8 @@ impl Asked {
             return Err(Failure::usages(refused));
         }
         for query in &checked.queries {
-            if !query.nodes.matches(node) {
+            if !nodes.iter().any(|node| query.nodes.matches(node)) {
+                let node = nodes.join(", ");
                 say(&format!("{} runs on no node of this run: its name is {node} (--node)", query.label));
                 continue;
             }
@@ -104,6 +111,8 @@ impl Asked {
                 self.sketches.add(&query.plan, &sketch.task);
                 continue;
             }
+            self.has_events |= query.trigger.is_some();
+            self.checked.push(query.clone());
             match query.plan.over {
                 Over::Windows { .. } => self.windows.push(query.plan.clone()),
                 Over::Window | Over::Run => self.timeless.push(query.plan.clone()),
@@ -139,6 +148,7 @@ impl Asked {
         // Queries that say nothing of time keep the usual windows.
         let over = Over::Windows { every_ns: usual, over_ns: usual };
         self.every = Some(Every::Time(common));
+        self.usual_every = Some(Every::Time(usual));
         self.timeless.iter_mut().for_each(|query| query.over = over);
         Ok(())
     }

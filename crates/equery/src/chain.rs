@@ -90,7 +90,7 @@ impl Chain {
         };
         let (every_ns, over_ns) = lengths(&query.plan, site);
         let nodes = site.nodes.iter().enumerate().filter(|(_, name)| query.nodes.matches(name));
-        let pinned = pinned::keys(&task, &key);
+        let pinned = pinned::keys(&task, &key, site.key);
         // Keys that are pinned are answered beyond the limit.
         let limit = task.limit.map(|limit| limit.max(pinned.len()));
         self.graph.queries.push(events::Query {

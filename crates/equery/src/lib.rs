@@ -55,7 +55,6 @@ pub use checked::{
     Trigger,
 };
 pub use diagnostic::{Diagnostic, Severity};
-pub use events;
 pub use explain::{ExplainOptions, Explanation, QueryExplanation, explain};
 pub use kind::{Kind, Unit};
 pub use node_filter::NodeFilter;

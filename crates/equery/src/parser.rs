@@ -126,21 +126,28 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         Failed
     }
 
-    /// A name that the user chooses.
-    fn name(&mut self, what: &str) -> Parsed<Spanned<String>> {
+    /// A word that may be a keyword elsewhere: what follows it tells that it is a name.
+    fn any_word(&mut self, what: &str) -> Parsed<Spanned<String>> {
         match *self.peek() {
-            Token::Word(word) if !is_reserved(word) => {
+            Token::Word(word) => {
                 let name = Spanned::new(word.to_owned(), self.span());
                 self.advance();
                 Ok(name)
             }
-            Token::Word(word) => {
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    /// A name that the user chooses.
+    fn name(&mut self, what: &str) -> Parsed<Spanned<String>> {
+        match *self.peek() {
+            Token::Word(word) if is_reserved(word) => {
                 let (message, span) =
                     (format!("'{}' is a keyword and cannot be {what}", shortened(word)), self.span());
                 self.diagnostics.error_with_help("keyword", &span, message, "choose another name");
                 Err(Failed)
             }
-            _ => Err(self.expected(what)),
+            _ => self.any_word(what),
         }
     }
 
@@ -213,7 +220,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         let start = self.span().start;
         let mut query = QueryText::default();
         if self.is_label(0) {
-            match self.name("a label") {
+            match self.any_word("a label") {
                 Ok(label) => query.label = Some(label),
                 Err(Failed) => {
                     query.is_broken = true;

@@ -35,5 +35,5 @@ pub use key::{Key, Member};
 pub use machine::{Find, Machine, NotRestored, Report, Seen, Started, Step};
 pub use run::Run;
 pub use state::{Edge, Phase, Progress, State};
-pub use story::{Stories, Story};
+pub use story::Stories;
 pub use truth::Truth;

@@ -3,25 +3,13 @@
 use crate::graph::Graph;
 use crate::machine::{Report, Started, Step};
 use crate::words;
-use report::{Event, EventKind};
-use serde::{Deserialize, Serialize};
+use report::{Event, EventKind, Story};
 use std::collections::{HashMap, VecDeque};
 
 /// Stories that are kept.
 const MOST_STORIES: usize = 1_000;
 /// Sentences of one story.
 const MOST_SENTENCES: usize = 1_000;
-
-/// A chain from its first event on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Story {
-    /// The event that it began with.
-    pub id: String,
-    /// A line for each step.
-    pub text: String,
-    /// All its events, in order.
-    pub events: Vec<String>,
-}
 
 /// All stories.
 #[derive(Clone, Debug, Default)]

@@ -11,8 +11,9 @@ pub use flows::{FlowCounts, OutputCounts};
 pub use rates::Rates;
 pub use wire::WireReport;
 
-use crate::{Answer, Counters, Event, PacketCounts, Span, WindowCounts, integer, rfc3339};
+use crate::{Answer, Counters, Event, PacketCounts, Span, Story, WindowCounts, integer, rfc3339};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// The whole run: what `--report` writes.
@@ -46,6 +47,12 @@ pub struct RunReport {
     pub answers: Vec<Answer>,
     /// The events, oldest first.
     pub events: Vec<Event>,
+    /// What became of the events, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stories: Vec<Story>,
+    /// Of a run with several nodes: the report of each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<String, RunReport>,
     /// Edison's version.
     pub version: String,
     /// The command line.
@@ -82,5 +89,40 @@ impl RunReport {
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
         self.answers.iter_mut().for_each(|answer| answer.map_addresses(f));
         self.events.iter_mut().for_each(|event| event.map_addresses(f));
+    }
+
+    /// Adds the report of a node: counts add up, and what one of them does not know is not known.
+    pub fn add_node(&mut self, node: Self) {
+        let is_first = self.nodes.is_empty();
+        self.source.extend(node.source.iter().cloned());
+        let times = |own: Option<u64>, other: Option<u64>, of: fn(u64, u64) -> u64| match (own, other) {
+            (Some(own), Some(other)) => Some(of(own, other)),
+            (own, other) => own.or(other),
+        };
+        self.started_ns = times(self.started_ns, node.started_ns, u64::min);
+        self.ended_ns = times(self.ended_ns, node.ended_ns, u64::max);
+        self.windows.add_all(&node.windows);
+        self.packets.add(&node.packets);
+        self.loss = match (self.loss.take(), &node.loss) {
+            _ if is_first => node.loss.clone(),
+            (Some(mut own), Some(other)) => {
+                own.add(other);
+                Some(own)
+            }
+            _ => None,
+        };
+        self.flows.add(&node.flows);
+        self.memory_bytes += node.memory_bytes;
+        self.elapsed_seconds = self.elapsed_seconds.max(node.elapsed_seconds);
+        self.answers.extend(node.answers.iter().cloned());
+        self.answers_unlisted += node.answers_unlisted;
+        self.faults.extend(node.faults.iter().map(|fault| format!("{}: {fault}", node.node)));
+        self.nodes.insert(node.node.clone(), node);
+        let wire_bytes = self.nodes.values().filter_map(|node| {
+            let totals = node.answer("totals")?;
+            totals.value(0, "wire_byte")?.as_unsigned()
+        });
+        let (received, bytes) = (self.packets.received, wire_bytes.sum());
+        self.rates = Rates::new(received, bytes, self.span(), self.elapsed_seconds);
     }
 }

@@ -80,6 +80,15 @@ pub struct WindowCounts {
 }
 
 impl WindowCounts {
+    /// Adds those of another node.
+    pub(crate) fn add_all(&mut self, more: &Self) {
+        self.count += more.count;
+        self.full += more.full;
+        self.jump += more.jump;
+        self.run_end += more.run_end;
+        self.unreported += more.unreported;
+    }
+
     /// Counts one more.
     pub fn add(&mut self, ended_by: WindowEnd) {
         self.count += 1;

@@ -7,11 +7,13 @@ use task::query::{Comparison, Condition, Expression, Grouping, Query};
 /// The most keys that constants pin.
 const MOST_PINNED: usize = 4096;
 
-/// The keys of a query's groups, if its filter names each member of them. `key`: the columns of the key.
-pub(super) fn keys(task: &Query, key: &[usize]) -> BTreeSet<Key> {
+/// The keys of a query's groups, if its filter names each member of them. `key`: the columns of the key; `flow_key`: the fields of the
+/// flow key.
+pub(super) fn keys(task: &Query, key: &[usize], flow_key: &[String]) -> BTreeSet<Key> {
     let has_prefix = match &task.group {
+        Grouping::All => false,
         Grouping::By(groups) => groups.iter().any(|group| group.prefix.is_some()),
-        Grouping::All | Grouping::Flows => false,
+        Grouping::Flows => flow_key.iter().any(|part| part.contains('/')),
     };
     let conjuncts: Vec<&Condition> = match &task.filter {
         Some(Condition::And(all)) => all.iter().collect(),

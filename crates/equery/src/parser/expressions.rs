@@ -253,7 +253,9 @@ impl Parser<'_, '_, '_> {
                 self.expect_symbol(")", "to match the '(' before")?;
                 Ok(inner)
             }
-            Token::Word(word) if is_reserved(word) => Err(self.expected("a field or a value")),
+            Token::Word(word) if is_reserved(word) && *self.ahead(1) != Token::Symbol(".") => {
+                Err(self.expected("a field or a value"))
+            }
             Token::Word(word) => {
                 let name = Spanned::new(word.to_owned(), self.span());
                 self.advance();

@@ -25,6 +25,18 @@ pub struct FlowCounts {
     pub outputs: Vec<OutputCounts>,
 }
 
+impl FlowCounts {
+    /// Adds those of another node.
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.seen += more.seen;
+        self.active += more.active;
+        self.exported += more.exported;
+        self.dropped += more.dropped;
+        self.table_full += more.table_full;
+        self.outputs.extend(more.outputs.iter().cloned());
+    }
+}
+
 /// The records of one output. A reader finds as many there as it has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputCounts {

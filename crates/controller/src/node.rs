@@ -1,0 +1,106 @@
+//! What is known of a node.
+
+use protocol::{TaskList, WindowResult};
+use report::{Answer, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A node and what has come of it.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    /// The begins of windows that it entered or is about to enter and has not answered.
+    open: BTreeSet<u64>,
+    /// Results that are not settled, by the begin of their windows.
+    results: BTreeMap<u64, WindowResult>,
+    /// The begin of the window that it waits to enter.
+    pub(crate) waits_ns: Option<u64>,
+    /// The begin of its first window.
+    begun_ns: Option<u64>,
+    /// The end of its last window that is settled.
+    pub(crate) settled_ns: Option<u64>,
+    /// Up to when a live node is known to have answered.
+    answered_ns: Option<u64>,
+    /// Answers of windows that the end cut, until they are settled.
+    cut: Vec<Answer>,
+    has_ended: bool,
+    /// The last list that was sent.
+    pub(crate) tasks: Option<TaskList>,
+}
+
+impl Node {
+    /// It is about to enter the window that begins then.
+    pub(crate) fn reach(&mut self, at_ns: u64) {
+        self.open.insert(at_ns);
+        self.waits_ns = Some(at_ns);
+        self.begun_ns.get_or_insert(at_ns);
+    }
+
+    /// It has answered a window. False if that is of a time that is settled.
+    pub(crate) fn answer(&mut self, result: WindowResult) -> bool {
+        let Span { start_ns, end_ns } = result.window;
+        self.open.remove(&start_ns);
+        self.begun_ns.get_or_insert(start_ns);
+        self.answered_ns = self.answered_ns.max(Some(end_ns));
+        if self.settled_ns.is_some_and(|settled| start_ns < settled) {
+            return false;
+        }
+        self.results.insert(start_ns, result);
+        true
+    }
+
+    /// Nothing more comes of it.
+    pub(crate) fn end(&mut self, cut: Vec<Answer>) {
+        self.has_ended = true;
+        self.cut = cut;
+        self.waits_ns = None;
+        self.open.clear();
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Up to when all is known of it; `None` if nothing is. `is_replay`: it says which windows it enters.
+    pub(crate) fn known_until(&self, is_replay: bool) -> Option<u64> {
+        match (self.has_ended, is_replay) {
+            (true, _) => Some(u64::MAX),
+            (false, false) => self.answered_ns,
+            (false, true) => self.open.first().copied(),
+        }
+    }
+
+    /// The begin of its first window.
+    pub(crate) fn begun_ns(&self) -> Option<u64> {
+        self.begun_ns
+    }
+
+    /// The begin of the next window that it answered.
+    pub(crate) fn next_result_ns(&self) -> Option<u64> {
+        self.results.keys().next().copied()
+    }
+
+    /// The end of the last window of which anything is known.
+    pub(crate) fn last_end_ns(&self) -> u64 {
+        let of_results = self.results.values().map(|result| result.window.end_ns).max();
+        let of_cut = self.cut.iter().filter_map(|answer| answer.window).map(|window| window.end_ns).max();
+        of_results.into_iter().chain(of_cut).max().unwrap_or(0)
+    }
+
+    /// Takes the result of the window that begins then, if there is one.
+    pub(crate) fn take_result(&mut self, start_ns: u64) -> Option<WindowResult> {
+        self.results.remove(&start_ns)
+    }
+
+    /// Takes the answers of cut windows that end then.
+    pub(crate) fn take_cut(&mut self, end_ns: u64) -> Vec<Answer> {
+        let ends = |answer: &mut Answer| answer.window.is_some_and(|window| window.end_ns == end_ns);
+        self.cut.extract_if(.., ends).collect()
+    }
+
+    /// Whether it was watched in all of this time and had no packet. All its windows that end by then are settled.
+    pub(crate) fn had_no_packets(&self, window: Span) -> bool {
+        let has_begun = self.begun_ns.is_some_and(|begun| begun <= window.start_ns);
+        let is_over = self.has_ended && self.results.is_empty();
+        let answered_none = self.settled_ns.is_none_or(|settled| settled <= window.start_ns);
+        has_begun && !is_over && answered_none
+    }
+}

@@ -1,0 +1,164 @@
+//! Windows are settled one after the other, over all nodes.
+
+use crate::controller::{Actions, Controller, Output};
+use crate::node::Node;
+use events::{Seen, Step};
+use report::{Answer, Span};
+use std::collections::HashMap;
+
+/// Answers by query, node and window.
+pub(crate) type Answers = HashMap<(usize, usize), Vec<Answer>>;
+
+impl Controller {
+    /// Settles all windows that all nodes have passed.
+    pub(crate) fn settle(&mut self, actions: &mut Actions) {
+        let is_replay = self.setting.is_replay;
+        // Nothing is settled before all nodes have said when they begin.
+        let Some(known_ns) = self.nodes.iter().map(|node| node.known_until(is_replay)).min().flatten() else {
+            return;
+        };
+        // Where all have ended, up to the last window of which anything is known.
+        let last_ns = self.nodes.iter().map(Node::last_end_ns).max().unwrap_or(0);
+        let until_ns = if known_ns == u64::MAX { last_ns } else { known_ns };
+        let Some(first_ns) = self.nodes.iter().filter_map(Node::begun_ns).min() else { return };
+        let mut settled_ns = self.settled_ns.unwrap_or(first_ns);
+        while settled_ns < until_ns {
+            let next = self.nodes.iter().filter_map(Node::next_result_ns).min().unwrap_or(u64::MAX);
+            settled_ns = if next <= settled_ns {
+                let end_ns = settled_ns.saturating_add(self.setting.window_ns);
+                if end_ns > until_ns {
+                    break;
+                }
+                self.settle_window(settled_ns, end_ns, actions);
+                end_ns
+            } else {
+                let end_ns = next.min(until_ns);
+                self.pass(settled_ns, end_ns, actions);
+                end_ns
+            };
+            self.settled_ns = Some(settled_ns);
+        }
+        self.settled_ns = Some(settled_ns);
+    }
+
+    /// Settles a window that some nodes answered.
+    fn settle_window(&mut self, start_ns: u64, end_ns: u64, actions: &mut Actions) {
+        for number in 0..self.nodes.len() {
+            if let Some(result) = self.nodes[number].take_result(start_ns) {
+                self.show_empty(number, start_ns, actions);
+                self.nodes[number].settled_ns = Some(end_ns);
+                self.take_answers(number, result.answers, actions);
+            }
+        }
+        self.step(end_ns, actions);
+    }
+
+    /// Passes windows that no node answered: each had no packet, or was not there, in all of them.
+    fn pass(&mut self, since_ns: u64, until_ns: u64, actions: &mut Actions) {
+        let mut end_ns = since_ns.saturating_add(self.setting.window_ns);
+        while end_ns <= until_ns {
+            let is_quiet = self.step(end_ns, actions);
+            end_ns = match is_quiet {
+                false => end_ns.saturating_add(self.setting.window_ns),
+                true => match self.next_change(since_ns, end_ns) {
+                    Some(next) => next,
+                    None => return,
+                },
+            };
+        }
+    }
+
+    /// When anything happens next although all goes on like this.
+    fn next_change(&self, since_ns: u64, now_ns: u64) -> Option<u64> {
+        let ends = self.nodes.iter().filter(|node| node.has_ended()).map(Node::last_end_ns);
+        let cut = ends.filter(|end| *end > now_ns);
+        cut.chain(self.machine.next_change(since_ns)).min()
+    }
+
+    /// Takes the windows that end then. Returns whether others like them change nothing.
+    fn step(&mut self, end_ns: u64, actions: &mut Actions) -> bool {
+        for number in 0..self.nodes.len() {
+            let cut = self.nodes[number].take_cut(end_ns);
+            self.take_answers(number, cut, actions);
+        }
+        let Self { machine, nodes, settling, .. } = self;
+        let find = |query: usize, node: usize, window: Span| -> Seen<'_> {
+            let answers = settling.get(&(query, node)).into_iter().flatten();
+            match answers.into_iter().find(|answer| answer.window == Some(window)) {
+                Some(answer) => Seen::Answer(answer),
+                None if nodes[node].had_no_packets(window) => Seen::Empty,
+                None => Seen::Missing,
+            }
+        };
+        let step = machine.step(end_ns, &find);
+        self.show_step(&step, actions);
+        // What ended is not asked for any more.
+        self.settling.clear();
+        step.is_quiet
+    }
+
+    /// Shows answers, and keeps them for the event machine.
+    fn take_answers(&mut self, node: usize, answers: Vec<Answer>, actions: &mut Actions) {
+        for answer in answers {
+            let query = self.chain.graph.queries.iter().position(|query| query.name == answer.query);
+            let shown = match query {
+                Some(query) => self.shown(query, answer.clone()),
+                None => answer.clone(),
+            };
+            actions.show.push(Output::Answer(Box::new(shown)));
+            if let Some(query) = query.filter(|_| answer.empty.is_none()) {
+                self.settling.entry((query, node)).or_default().push(answer);
+            }
+        }
+    }
+
+    /// An answer without the columns that the query does not select.
+    fn shown(&self, query: usize, mut answer: Answer) -> Answer {
+        let columns = self.chain.shown[query];
+        answer.columns.truncate(columns);
+        answer.rows.iter_mut().for_each(|row| row.truncate(columns));
+        answer
+    }
+
+    /// Shows that a node had no packets from its last window on until this one.
+    fn show_empty(&mut self, node: usize, until_ns: u64, actions: &mut Actions) {
+        let Some(since_ns) = self.nodes[node].settled_ns.filter(|since| *since < until_ns) else { return };
+        let window_ns = self.setting.window_ns;
+        let window = Span { start_ns: since_ns, end_ns: until_ns };
+        for query in 0..self.chain.tasks.len() {
+            let of = &self.chain.graph.queries[query];
+            let is_of_windows = of.trigger.is_none() && [of.every_ns, of.over_ns] == [window_ns; 2];
+            if is_of_windows && of.nodes.contains(&node) {
+                let empty = self.empty_answer(query, node, window, window.length_ns() / window_ns);
+                actions.show.push(empty);
+            }
+        }
+    }
+
+    fn empty_answer(&self, query: usize, node: usize, window: Span, windows: u64) -> Output {
+        let answer = Answer {
+            window: Some(window),
+            node: Some(self.chain.graph.nodes[node].clone()),
+            empty: Some(windows),
+            ..self.shown(query, self.empty[query].clone())
+        };
+        Output::Answer(Box::new(answer))
+    }
+
+    /// Shows what happened.
+    pub(crate) fn show_step(&mut self, step: &Step, actions: &mut Actions) {
+        for report in &step.reports {
+            let answers = self.settling.get(&(report.query, report.node)).into_iter().flatten();
+            let is_answered = answers.into_iter().any(|answer| answer.window == Some(report.window));
+            let node = &self.nodes[report.node];
+            if !is_answered && node.had_no_packets(report.window) {
+                let windows = 1;
+                actions.show.push(self.empty_answer(report.query, report.node, report.window, windows));
+            }
+        }
+        let sentences = self.stories.take(&self.chain.graph, step);
+        let events = step.events.iter().map(|event| Output::Event(Box::new(event.clone())));
+        actions.show.extend(events);
+        actions.show.extend(sentences.into_iter().map(Output::Sentence));
+    }
+}

@@ -1,0 +1,48 @@
+//! What nodes are told.
+
+use crate::controller::{Actions, Controller};
+use protocol::{Task, TaskList, ToProbe};
+use report::Span;
+
+impl Controller {
+    /// Sends each node the list of what it is to answer, where that has changed.
+    pub(crate) fn send_tasks(&mut self, actions: &mut Actions) {
+        let Self { chain, machine, nodes, generation, .. } = self;
+        for (number, node) in nodes.iter_mut().enumerate() {
+            if node.has_ended() {
+                continue;
+            }
+            let queries = || chain.graph.queries.iter().zip(&chain.tasks);
+            let standing = queries()
+                .filter(|(query, _)| query.trigger.is_none() && query.nodes.contains(&number))
+                .map(|(_, task)| Task { query: task.clone(), time: None });
+            let runs =
+                machine.runs().iter().filter(|run| chain.graph.queries[run.query].nodes.contains(&number));
+            let triggered = runs.map(|run| Task {
+                query: chain.tasks[run.query].clone(),
+                time: Some(Span { start_ns: run.start_ns, end_ns: run.end_ns }),
+            });
+            let tasks: Vec<Task> = standing.chain(triggered).collect();
+            if node.tasks.as_ref().is_some_and(|last| last.tasks == tasks) {
+                continue;
+            }
+            *generation += 1;
+            let list = TaskList { generation: *generation, tasks };
+            node.tasks = Some(list.clone());
+            actions.send.push((number, ToProbe::Tasks(list)));
+        }
+    }
+
+    /// Lets replays enter windows. What fires in a window that is not settled runs in the next but one at the earliest
+    /// (`docs/equery.md`, rule 3), so all windows but the one before must be settled.
+    pub(crate) fn let_enter(&mut self, actions: &mut Actions) {
+        let Some(settled_ns) = self.settled_ns else { return };
+        let until_ns = settled_ns.saturating_add(self.setting.window_ns);
+        for (number, node) in self.nodes.iter_mut().enumerate() {
+            if node.waits_ns.is_some_and(|waits| waits <= until_ns) {
+                node.waits_ns = None;
+                actions.send.push((number, ToProbe::Enter { until_ns }));
+            }
+        }
+    }
+}

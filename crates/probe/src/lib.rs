@@ -1,0 +1,14 @@
+//! A probe: the engine of one node, driven by the task list of a controller.
+//!
+//! A [`Probe`] receives lists ([`protocol::TaskList`]) on a thread of its own and installs each task for the windows of its time
+//! ([`engine::Control::install_at`]). It sends the answers of each window, and in a replay enters no window before the controller lets it, so
+//! that the answers of all nodes decide what each measures next. It knows no query text.
+#![forbid(unsafe_code)]
+
+mod gate;
+mod planner;
+mod probe;
+
+pub use gate::ReplayGate;
+pub use planner::Planner;
+pub use probe::Probe;

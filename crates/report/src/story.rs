@@ -1,0 +1,14 @@
+//! Chains of events in words.
+
+use serde::{Deserialize, Serialize};
+
+/// A chain of events from its first one on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Story {
+    /// The event that it began with.
+    pub id: String,
+    /// A line for each step.
+    pub text: String,
+    /// The identifiers of all its events, in order.
+    pub events: Vec<String>,
+}

@@ -1,0 +1,281 @@
+//! One node, ready to be measured: its options checked, its sources open, its outputs created.
+
+use crate::cli::{RunOptions, TunnelChoice};
+use crate::exit::{Failure, say};
+use crate::machine;
+use crate::needs;
+use crate::parallel;
+use crate::parts;
+use crate::refusal;
+use crate::signals;
+use crate::sources::{self, Sources};
+use crate::standard_output::{self, Reader};
+use crate::watched::{Lost, Watched};
+use crate::wording;
+use engine::admission::Admission;
+use engine::{
+    Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs, Plan, RowOutput,
+    WindowOutlet,
+};
+use flow::Rows;
+use geo::Databases;
+use packet::{KeyV4, KeyV6, Seed, Tunnel};
+use port::wire::Wire;
+use port::TimeBase;
+use record::{Anonymizer, Patience, RecordWriter, RowWindow, RowWriter, Selection};
+use signal_hook::consts::SIGHUP;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use summary::{Lease, Limits, Timeouts};
+use task::rows::{Site, Unplaced};
+use task::{TaskSpec, Tasks};
+
+/// One node, ready to be measured.
+pub(crate) struct Measurement {
+    pub(crate) node: String,
+    pub(crate) config: Config,
+    pub(crate) plan: Plan,
+    pub(crate) time_base: TimeBase,
+    /// All sources are capture files.
+    pub(crate) are_captures: bool,
+    /// The tasks that were asked for.
+    pub(crate) tasks: Option<Tasks>,
+    /// The names of its sources.
+    names: Vec<String>,
+    sources: Sources,
+    rows: Option<Box<dyn RowOutput>>,
+    writers: Vec<Box<dyn RecordWriter>>,
+    anonymizer: Option<Anonymizer>,
+    geo: Option<Arc<Databases>>,
+    /// SIGHUP begins the next file.
+    rotates: bool,
+    /// Memory of the exporter's queue, of tasks and frames.
+    _memory: (Option<Lease>, Lease),
+}
+
+/// What was measured.
+pub(crate) struct Measured {
+    pub(crate) outcome: Outcome<Outputs>,
+    pub(crate) node: String,
+    pub(crate) names: Vec<String>,
+    pub(crate) plan: Plan,
+    pub(crate) wire: Option<Wire>,
+    pub(crate) are_captures: bool,
+}
+
+impl Measurement {
+    /// Checks what the options ask of a node and opens its sources. `specs`: its tasks.
+    pub(crate) fn prepare(
+        options: &RunOptions,
+        node: &str,
+        specs: &[TaskSpec],
+        (reader, lost): (&Reader, &Lost),
+    ) -> Result<Self, Failure> {
+        let config = config(options);
+        // The exporter's queue; the least of the memory has room for it.
+        let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
+        let export_queue = options.export.is_some().then(queue).flatten();
+        let record_parts = parts::of_records(options, &config.parts);
+        let selection = match &options.fields {
+            Some(list) => Selection::parse(list, &record_parts)
+                .map_err(|error| Failure::usage(wording::of_selection(&error)))?,
+            None => Selection::new(&record_parts),
+        };
+        let anonymizer = options.anonymize.as_deref().map(anonymizer).transpose()?;
+        // Before a source is opened: a mistake in it must not start a port.
+        let plan = parallel::plan(options, &config)?;
+        refusal::admit(&config, &plan, specs, &parallel::site(options))?;
+        needs::check(options)?;
+        let geo = options.enrich.databases()?;
+        let sources = sources::open(options, &config, plan, specs)?;
+        // A port may have had fewer queues than were requested, or spread flows over them in its own way.
+        let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs, &sources.site)?;
+        let rows = row_output(options, &config, node, anonymizer.as_ref())?;
+        let writers = writers(options, node, &selection, sources.time_base, reader, lost)?;
+        // The queues of a wire have one name.
+        let mut names: Vec<String> = sources.sources.iter().map(|source| source.name().to_owned()).collect();
+        names.dedup();
+        if names.is_empty() {
+            // A capture that is damaged from its first byte on, so that nothing came onto the wire.
+            names = [&options.read[..], &options.words[..]].concat();
+        }
+        Ok(Self {
+            node: node.to_owned(),
+            plan: sources.plan.clone(),
+            time_base: sources.time_base,
+            are_captures: sources.are_captures,
+            config,
+            tasks,
+            names,
+            sources,
+            rows,
+            writers,
+            anonymizer,
+            geo,
+            rotates: options.rotate.is_some(),
+            _memory: (export_queue, memory),
+        })
+    }
+
+    /// The names of its sources.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// What its rows are like.
+    pub(crate) fn site(&self) -> Site {
+        Site {
+            key: self.config.key,
+            node: self.node.clone(),
+            window_ns: match self.config.every {
+                Every::Time(length) => Some(length),
+                Every::Packets(_) => None,
+            },
+            tracks_loss: self.config.parts.loss,
+            statistics: Vec::new(),
+            geo: self.geo.clone(),
+            seed: self.config.seed,
+            limits: self.config.limits.clone(),
+        }
+    }
+
+    /// Measures until the sources end or `stop` is set. Answers go to `windows`.
+    pub(crate) fn measure(
+        self,
+        control: &Control,
+        windows: WindowOutlet,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Measured, Failure> {
+        let Self {
+            node, mut config, plan, time_base, are_captures, names, rows, writers, anonymizer, ..
+        } = self;
+        let Sources { mut sources, filter, wire, damage, .. } = self.sources;
+        config.control = Some(control.clone());
+        let destinations = Destinations { writers, rows, anonymizer, windows, node: node.clone() };
+        let outputs = Outputs::start(destinations, &config, control, time_base).map_err(no_thread)?;
+        // With several files, SIGHUP begins the next one.
+        if self.rotates {
+            signals::set_on(SIGHUP, outputs.rotation())?;
+        }
+        let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, stop, outputs, observer)
+            .map_err(|error| refusal::not_begun(&error))?;
+        outcome.errors.extend(damage);
+        Ok(Measured { outcome, node, names, plan, wire, are_captures })
+    }
+}
+
+pub(crate) fn no_thread(error: std::io::Error) -> Failure {
+    Failure::fault(format!("cannot start a thread: {error}"))
+}
+
+fn config(options: &RunOptions) -> Config {
+    let memory = options.memory.unwrap_or_else(machine::half_of_memory);
+    let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let flows = options.max_flows.map_or(usize::MAX, fits);
+    let limits = Limits::new(fits(memory), flows);
+    Config {
+        every: options.every,
+        timeouts: Timeouts { idle_ns: options.idle_timeout, active_ns: options.active_timeout },
+        limits,
+        tunnel: match options.tunnel {
+            TunnelChoice::Outer => Tunnel::Outer,
+            TunnelChoice::Inner => Tunnel::Inner,
+        },
+        key: options.key,
+        parts: parts::of(options),
+        seed: Seed::new(options.seed.unwrap_or_else(machine::random)),
+        control: None,
+        burst: usize::from(options.burst),
+        hand_over_parcels: options
+            .ring
+            .map_or(HAND_OVER_PACKETS, usize::from)
+            .div_ceil(usize::from(options.burst))
+            .max(2),
+        timed: false,
+        duration: options.duration,
+        packets: options.packets,
+        idle_exit: options.idle_exit,
+    }
+}
+
+fn writers(
+    options: &RunOptions,
+    node: &str,
+    selection: &Selection,
+    time_base: TimeBase,
+    reader: &Reader,
+    lost: &Lost,
+) -> Result<Vec<Box<dyn RecordWriter>>, Failure> {
+    let watched = |name: String, writer: Box<dyn RecordWriter>| {
+        let reader = standard_output::is_meant(Path::new(&name)).then(|| reader.clone());
+        Box::new(Watched::new(writer, name, reader, lost)) as Box<dyn RecordWriter>
+    };
+    let file = options.flows.as_deref().map(|path| {
+        let writer = match options.rotate {
+            Some(rotation) => record::create_rotating(path, rotation, node, selection),
+            None => record::create(path, node, selection),
+        };
+        writer.map(|writer| watched(path.display().to_string(), writer))
+    });
+    let patience = match time_base {
+        TimeBase::Packets => Patience::ForPace,
+        TimeBase::Clock => Patience::None,
+    };
+    let export = options.export.as_ref().map(|collector| {
+        let writer = record::export(collector, node, selection, patience);
+        writer.map(|writer| watched(collector.to_string(), writer))
+    });
+    file.into_iter().chain(export).map(|writer| writer.map_err(Failure::usage)).collect()
+}
+
+/// The file of `--rows`.
+fn row_output(
+    options: &RunOptions,
+    config: &Config,
+    node: &str,
+    anonymizer: Option<&Anonymizer>,
+) -> Result<Option<Box<dyn RowOutput>>, Failure> {
+    let Some(path) = &options.rows else { return Ok(None) };
+    let Every::Time(window_ns) = options.every else {
+        return Err(Failure::usage(
+            "--rows needs windows of time, which its column window_start names: give --every a time, as 10s",
+        ));
+    };
+    let writer = RowWriter::create(path, node, config.key, config.parts.loss).map_err(Failure::usage)?;
+    Ok(Some(Box::new(RowFile { writer: writer.with_anonymizer(anonymizer.cloned()), window_ns })))
+}
+
+/// `--rows`.
+struct RowFile {
+    writer: RowWriter,
+    window_ns: u64,
+}
+
+impl RowFile {
+    fn window(&self, start_ns: u64) -> RowWindow {
+        RowWindow { start_ns, end_ns: start_ns.saturating_add(self.window_ns) }
+    }
+}
+
+impl RowOutput for RowFile {
+    fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> std::io::Result<()> {
+        self.writer.write(self.window(start_ns), rows)
+    }
+    fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> std::io::Result<()> {
+        self.writer.write(self.window(start_ns), rows)
+    }
+    fn finish(mut self: Box<Self>, without_place: &Unplaced) -> std::io::Result<()> {
+        let Unplaced { packets, bytes, wire_bytes } = *without_place;
+        self.writer.describe_without_place(packets, bytes, wire_bytes);
+        self.writer.finish().map(|_| ())
+    }
+}
+
+/// Reads the key of `--anonymize`, and warns if others could read it too.
+fn anonymizer(path: &Path) -> Result<Anonymizer, Failure> {
+    let (anonymizer, warning) = Anonymizer::from_file(path).map_err(Failure::usage)?;
+    warning.iter().for_each(|line| say(line));
+    Ok(anonymizer)
+}

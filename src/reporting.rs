@@ -1,0 +1,167 @@
+//! From what was measured to the report, the exit code, and what is shown at the end.
+
+use crate::cli::RunOptions;
+use crate::exit::{self, EARLY, FAULT, Failure, USAGE, say_error};
+use crate::measurement::Measured;
+use crate::parallel;
+use crate::report_file::ReportFile;
+use crate::standard_output::StandardOutput;
+use crate::watched::Lost;
+use crate::wording;
+use engine::{Outcome, Outputs, OutputsResult};
+use port::wire::WireCounters;
+use report::{Answer, DesignReport, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+/// Shows and writes the report, and returns the exit code.
+pub(crate) fn finish(
+    options: &RunOptions,
+    mut report: RunReport,
+    file: Option<ReportFile>,
+    verdict: &Verdict,
+) -> Result<ExitCode, Failure> {
+    let have_outputs_failed = !report.faults.is_empty();
+    report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
+    if StandardOutput::of(options)?.has_tables && !options.json {
+        exit::print(&terminal::run_report(&report))?;
+    }
+    if let Some(file) = file {
+        file.write(&report, options.json)?;
+    }
+    for line in &report.faults {
+        say_error(line);
+    }
+    let code = if have_outputs_failed { FAULT } else { verdict.code };
+    Ok(ExitCode::from(code))
+}
+
+/// How the sources ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict {
+    pub(crate) code: u8,
+    pub(crate) lines: Vec<String>,
+}
+
+impl Verdict {
+    fn of(outcome: &Outcome<Outputs>, are_captures: bool) -> Self {
+        let mut code = outcome.errors.iter().map(exit::code_of).max().unwrap_or(0);
+        let mut lines: Vec<String> = outcome.errors.iter().map(wording::of_source).collect();
+        // A port that has vanished has vanished for all its queues.
+        lines.dedup();
+        if !outcome.faults.is_empty() {
+            code = FAULT;
+            lines.extend(outcome.faults.iter().cloned());
+        }
+        if outcome.errors.iter().any(|error| exit::code_of(error) == FAULT) {
+            code = FAULT;
+        }
+        if outcome.stopped && are_captures {
+            code = code.max(EARLY);
+            lines.push("stopped before the end of the capture".to_owned());
+        }
+        let packets = &outcome.ended.packets;
+        if packets.received != packets.measured + packets.not_measured.total() {
+            code = FAULT;
+            lines
+                .push("the frames received are not all accounted for: this is an error in Edison".to_owned());
+        }
+        Self { code, lines }
+    }
+
+    /// Adds what outputs lost.
+    pub(crate) fn lose(&mut self, lost: &Lost) {
+        let lost = lost.lines();
+        if !lost.is_empty() {
+            self.code = self.code.max(EARLY);
+            self.lines.extend(lost);
+        }
+    }
+
+    /// Adds that of another node.
+    pub(crate) fn add(&mut self, node: &str, other: &Self) {
+        // A fault is worse than an early end, and that than nothing.
+        let worst = |code: u8| [0, EARLY, USAGE, FAULT].iter().position(|known| *known == code);
+        if worst(other.code) > worst(self.code) {
+            self.code = other.code;
+        }
+        self.lines.extend(other.lines.iter().map(|line| format!("{node}: {line}")));
+    }
+}
+
+/// The report of one node, what the user should know of outputs, and how the sources ended.
+pub(crate) struct Reported {
+    pub(crate) report: RunReport,
+    /// Answers of windows that the end of the run cut.
+    pub(crate) longer: Vec<Answer>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) verdict: Verdict,
+}
+
+impl Reported {
+    /// `is_unread`: all that was asked for went to a reader that has left.
+    pub(crate) fn of(measured: Measured, is_unread: bool) -> Self {
+        let Measured { outcome, node, names, plan, wire, are_captures } = measured;
+        let verdict = Verdict::of(&outcome, are_captures && !is_unread);
+        let OutputsEnd { mut report, longer, warnings } = outputs_end(outcome, names, node);
+        report.design = parallel::report(&plan);
+        report.wire = wire.map(|wire| wire_report(wire.total()));
+        Self { report, longer, warnings, verdict }
+    }
+}
+
+/// What is known once the outputs are finished.
+struct OutputsEnd {
+    report: RunReport,
+    longer: Vec<Answer>,
+    warnings: Vec<String>,
+}
+
+fn outputs_end(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> OutputsEnd {
+    let ended = outcome.ended;
+    let finished = outcome.records.finish();
+    let OutputsResult { exported, dropped, outputs, answers, longer, unreported, warnings, faults } =
+        finished;
+    let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full);
+    totals.node = Some(node.clone());
+    let elapsed_seconds = outcome.elapsed.as_secs_f64();
+    let report = RunReport {
+        source,
+        node,
+        started_ns: ended.span.map(|span| span.start_ns),
+        ended_ns: ended.span.map(|span| span.end_ns),
+        windows: WindowCounts { unreported: outcome.unreported + unreported, ..ended.windows },
+        rates: Rates::new(ended.packets.received, ended.totals.wire_bytes, ended.span, elapsed_seconds),
+        packets: ended.packets,
+        loss: outcome.loss,
+        flows: FlowCounts { exported, dropped, outputs, ..ended.flows },
+        memory_bytes: ended.memory_bytes,
+        answers: [totals].into_iter().chain(answers).collect(),
+        events: Vec::new(),
+        stories: Vec::new(),
+        nodes: BTreeMap::new(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: std::env::args().collect(),
+        elapsed_seconds,
+        link_down: outcome.link_downs,
+        design: DesignReport::default(),
+        wire: None,
+        faults,
+        answers_unlisted: 0,
+    };
+    OutputsEnd { report, longer, warnings }
+}
+
+fn wire_report(counters: WireCounters) -> WireReport {
+    WireReport {
+        offered: counters.offered,
+        delivered: counters.delivered,
+        imissed: counters.imissed,
+        offered_clock_stopped: counters.offered_clock_stopped,
+        imissed_clock_stopped: counters.imissed_clock_stopped,
+        gaps: counters.gaps,
+        gap_ns: counters.gap_ns,
+        longest_gap_ns: counters.longest_gap_ns,
+        rx_nombuf: counters.rx_nombuf,
+    }
+}

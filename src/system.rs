@@ -1,0 +1,227 @@
+//! Several nodes, or queries that start others: probes under a controller, in one process.
+
+mod printer;
+mod progress;
+
+use crate::asked::Asked;
+use crate::cli::RunOptions;
+use crate::exit::{Failure, say};
+use crate::measurement::{Measurement, no_thread};
+use crate::nodes::Node;
+use crate::queries::{self, StandingOptions};
+use crate::report_file::ReportFile;
+use crate::reporting::{self, Reported, Verdict};
+use crate::signals;
+use crate::standard_output::{self, Reader, StandardOutput};
+use crate::watched::Lost;
+use controller::{Controller, Output, Setting};
+use engine::{Control, Every, Gate};
+use equery::{Chain, ChainSite, CheckedQuery};
+use port::TimeBase;
+use printer::Printer;
+use probe::{Planner, Probe, ReplayGate};
+use progress::Progress;
+use protocol::{ProbeLink, memory};
+use report::{Event, RunReport};
+use signal_hook::consts::SIGHUP;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use task::query::{Over, Query};
+
+/// A node under the controller, ready to be measured.
+struct Ready {
+    measurement: Measurement,
+    control: Control,
+    probe: Probe,
+}
+
+/// Measures the nodes, drives what their answers start, and shows it.
+pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Result<ExitCode, Failure> {
+    let Every::Time(window_ns) = options.every else {
+        return Err(Failure::usage(
+            "--every: several nodes, and queries that start others, need windows of time, as 1s",
+        ));
+    };
+    check(options, asked)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let (reader, lost) = (Reader::new(&stop), Lost::default());
+    let has_tables = StandardOutput::of(options)?.has_tables;
+    let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+    let chain = chain(options, asked, &names)?;
+    let mut measurements = Vec::new();
+    let memory = options.memory.unwrap_or_else(crate::machine::half_of_memory) / nodes.len() as u64;
+    for Node { name, options: own } in &nodes {
+        let loss =
+            own.loss || asked.checked.iter().any(|query| query.needs_loss && query.nodes.matches(name));
+        let own = RunOptions { loss, every: options.every, memory: Some(memory), ..own.clone() };
+        measurements.push(Measurement::prepare(&own, name, &[], (&reader, &lost))?);
+    }
+    let report_file = options.report.as_deref().map(ReportFile::create).transpose()?;
+    let is_replay = measurements.iter().all(|one| one.time_base == TimeBase::Packets);
+    if measurements.iter().any(|one| is_replay && one.plan.receivers > 1) {
+        return Err(Failure::usage(
+            "--cores or --design: a replay whose queries start others has one receiver for each node",
+        ));
+    }
+    let site = measurements[0].site();
+    let setting = Setting { window_ns, is_replay, site };
+    let mut controller = Controller::new(chain, setting).map_err(Failure::usages)?;
+    let (link, probes) = memory::links(&names);
+    let mut ready = Vec::new();
+    for (measurement, link) in measurements.into_iter().zip(probes) {
+        let own = own_queries(options, asked, &measurement.node);
+        ready.push(Ready::new(measurement, link, own, window_ns, is_replay, &stop)?);
+    }
+    signals::stop_on(&signals::ENDS, &stop, &stop)?;
+    if options.rotate.is_none() {
+        signals::stop_on(&[SIGHUP], &stop, &stop)?;
+    }
+    let mut printer = Printer::new(options, has_tables, is_replay, reader.clone());
+    let progress = Progress::new(names.len());
+    let mut events: Vec<Event> = Vec::new();
+    let measured = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (number, ready) in ready.into_iter().enumerate() {
+            let (observer, stop) = (progress.observer(number), &*stop);
+            let is_unread = reader.clone();
+            let work = move || ready.measure(observer, stop, &is_unread, options);
+            threads.push(thread::Builder::new().name(format!("node{number}")).spawn_scoped(scope, work));
+        }
+        controller::drive(&mut controller, &link, &mut |output| {
+            if let Output::Event(event) = &output {
+                events.push((**event).clone());
+            }
+            progress.clear();
+            printer.show(output);
+        });
+        let joined = threads.into_iter().map(|thread| {
+            let thread = thread.map_err(no_thread)?;
+            thread.join().unwrap_or_else(|_| Err(Failure::fault("the thread of a node failed")))
+        });
+        joined.collect::<Result<Vec<_>, Failure>>()
+    });
+    progress.clear();
+    let fault = printer.finish();
+    let mut verdict = Verdict::default();
+    let mut report = RunReport { version: env!("CARGO_PKG_VERSION").to_owned(), ..RunReport::default() };
+    for Reported { report: own, warnings, verdict: of_node, .. } in measured? {
+        warnings.iter().for_each(|line| say(&format!("{}: {line}", own.node)));
+        verdict.add(&own.node, &of_node);
+        report.add_node(own);
+    }
+    report.node = names.join(", ");
+    report.command_line = std::env::args().collect();
+    report.events = events;
+    report.stories = controller.stories().cloned().collect();
+    report.faults.extend(fault);
+    verdict.lose(&lost);
+    reporting::finish(options, report, report_file, &verdict)
+}
+
+/// Refuses options that do not go with several nodes and events.
+fn check(options: &RunOptions, asked: &Asked) -> Result<(), Failure> {
+    let mut refused = Vec::new();
+    let mut refuse = |is_given: bool, what: &str| {
+        if is_given {
+            refused.push(format!("{what} is not possible with several nodes or queries that start others"));
+        }
+    };
+    refuse(!options.task.is_empty(), "--task");
+    refuse(asked.sketches.names().next().is_some(), "'using' or 'error' in a query");
+    refuse(options.per.is_some(), "--per");
+    refuse(options.anonymize.is_some(), "--anonymize");
+    refuse(options.wire.is_some(), "--wire");
+    if refused.is_empty() { Ok(()) } else { Err(Failure::usages(refused)) }
+}
+
+/// Whether a query starts another one or is started.
+fn is_connected(query: &CheckedQuery, asked: &Asked) -> bool {
+    let is_parent =
+        |other: &CheckedQuery| other.trigger.iter().any(|trigger| trigger.parents.contains(&query.label));
+    query.trigger.is_some() || asked.checked.iter().any(is_parent)
+}
+
+/// The queries of windows. On screen, those that say nothing of time and start nothing answer over the run alone.
+fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Result<Chain, Failure> {
+    let usual_ns = match asked.usual_every.unwrap_or(options.every) {
+        Every::Time(length) => length,
+        Every::Packets(_) => 0,
+    };
+    let has_windows =
+        |query: &&CheckedQuery| options.json || query.plan.over != Over::Window || is_connected(query, asked);
+    let queries: Vec<CheckedQuery> = asked.checked.iter().filter(has_windows).cloned().collect();
+    let queries = queries.into_iter().map(|mut query| {
+        if query.plan.over == Over::Window {
+            query.plan.over = Over::Windows { every_ns: usual_ns, over_ns: usual_ns };
+        }
+        query
+    });
+    let site = ChainSite {
+        nodes,
+        key: &options.key.parts(),
+        window_ns: usual_ns,
+        settings: events::Settings::default(),
+    };
+    Chain::new(&queries.collect::<Vec<_>>(), &site).map_err(Failure::usages)
+}
+
+/// What a node answers over the run.
+fn own_queries(options: &RunOptions, asked: &Asked, node: &str) -> Vec<Query> {
+    if options.json && options.report.is_none() {
+        return Vec::new();
+    }
+    if asked.is_empty() {
+        return queries::standing(&StandingOptions {
+            key: options.key,
+            tracks_loss: options.loss,
+            biflow: options.biflow,
+            top: options.top,
+            of_windows: false,
+            of_run: true,
+        });
+    }
+    let timeless = asked.checked.iter().filter(|query| query.plan.over == Over::Window);
+    let own = timeless.filter(|query| query.nodes.matches(node) && !is_connected(query, asked));
+    own.map(|query| Query { over: Over::Run, ..query.plan.clone() }).collect()
+}
+
+impl Ready {
+    fn new(
+        measurement: Measurement,
+        link: memory::MemoryProbeLink,
+        own: Vec<Query>,
+        window_ns: u64,
+        is_replay: bool,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
+        let link: Arc<dyn ProbeLink> = Arc::new(link);
+        let planner = Planner::new(measurement.site(), own);
+        let first = planner.first().map_err(Failure::usage)?;
+        let gate = is_replay.then(|| ReplayGate::new(window_ns, Arc::clone(&link), Arc::clone(stop)));
+        let control = match &gate {
+            Some(gate) => Control::gated(first, Arc::clone(gate) as Arc<dyn Gate>),
+            None => Control::new(first),
+        };
+        let probe = Probe::start(link, planner, control.clone(), gate).map_err(no_thread)?;
+        Ok(Self { measurement, control, probe })
+    }
+
+    fn measure(
+        self,
+        mut observer: progress::NodeProgress,
+        stop: &AtomicBool,
+        reader: &Reader,
+        options: &RunOptions,
+    ) -> Result<Reported, Failure> {
+        let Self { measurement, control, probe } = self;
+        // A live source would be measured without its tasks at first.
+        probe.await_tasks();
+        let measured = measurement.measure(&control, probe.outlet(), stop, &mut observer)?;
+        let is_unread = reader.has_left() && !standard_output::writes_files(options);
+        let mut reported = Reported::of(measured, is_unread);
+        probe.end(std::mem::take(&mut reported.longer));
+        Ok(reported)
+    }
+}
