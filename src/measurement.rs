@@ -20,8 +20,8 @@ use engine::{
 use flow::Rows;
 use geo::Databases;
 use packet::{KeyV4, KeyV6, Seed, Tunnel};
-use port::wire::Wire;
 use port::TimeBase;
+use port::wire::Wire;
 use record::{Anonymizer, Patience, RecordWriter, RowWindow, RowWriter, Selection};
 use signal_hook::consts::SIGHUP;
 use std::path::Path;

@@ -24,7 +24,10 @@ pub(crate) fn finish(
     let have_outputs_failed = !report.faults.is_empty();
     report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
     if StandardOutput::of(options)?.has_tables && !options.json {
-        exit::print(&terminal::run_report(&report))?;
+        exit::print(&match report.nodes.is_empty() {
+            true => terminal::run_report(&report),
+            false => terminal::nodes_report(&report) + &terminal::stories(&report.stories),
+        })?;
     }
     if let Some(file) = file {
         file.write(&report, options.json)?;

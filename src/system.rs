@@ -78,7 +78,14 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     if options.rotate.is_none() {
         signals::stop_on(&[SIGHUP], &stop, &stop)?;
     }
-    let mut printer = Printer::new(options, has_tables, is_replay, reader.clone());
+    let mut printer = Printer::new(
+        options,
+        has_tables,
+        is_replay,
+        reader.clone(),
+        (!asked.is_empty()).then(|| steps(asked)),
+    );
+    printer.has_several_nodes = names.len() > 1;
     let progress = Progress::new(names.len());
     let mut events: Vec<Event> = Vec::new();
     let measured = thread::scope(|scope| {
@@ -143,6 +150,14 @@ fn is_connected(query: &CheckedQuery, asked: &Asked) -> bool {
     query.trigger.is_some() || asked.checked.iter().any(is_parent)
 }
 
+/// The queries that start others: what they found is in the stories.
+fn steps(asked: &Asked) -> Vec<String> {
+    let parents = |query: &CheckedQuery| {
+        query.trigger.iter().flat_map(|trigger| trigger.parents.clone()).collect::<Vec<_>>()
+    };
+    asked.checked.iter().flat_map(parents).collect()
+}
+
 /// The queries of windows. On screen, those that say nothing of time and start nothing answer over the run alone.
 fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Result<Chain, Failure> {
     let usual_ns = match asked.usual_every.unwrap_or(options.every) {
@@ -167,23 +182,21 @@ fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Result<Chain,
     Chain::new(&queries.collect::<Vec<_>>(), &site).map_err(Failure::usages)
 }
 
-/// What a node answers over the run.
+/// What a node answers whatever the controller asks: queries over the run, and without the user's those of the program.
 fn own_queries(options: &RunOptions, asked: &Asked, node: &str) -> Vec<Query> {
-    if options.json && options.report.is_none() {
-        return Vec::new();
-    }
+    let of_run = !options.json || options.report.is_some();
     if asked.is_empty() {
         return queries::standing(&StandingOptions {
             key: options.key,
             tracks_loss: options.loss,
             biflow: options.biflow,
             top: options.top,
-            of_windows: false,
-            of_run: true,
+            of_windows: options.json,
+            of_run,
         });
     }
     let timeless = asked.checked.iter().filter(|query| query.plan.over == Over::Window);
-    let own = timeless.filter(|query| query.nodes.matches(node) && !is_connected(query, asked));
+    let own = timeless.filter(|query| of_run && query.nodes.matches(node) && !is_connected(query, asked));
     own.map(|query| Query { over: Over::Run, ..query.plan.clone() }).collect()
 }
 

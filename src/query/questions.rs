@@ -53,6 +53,10 @@ pub(super) fn of(
         .flat_map(|query| &query.not_run)
         .map(|not_run| format!("{} cannot be answered: {}", not_run.clause, not_run.reason))
         .collect();
+    let events = queries.iter().filter(|query| query.trigger.is_some());
+    refused.extend(events.map(|query| {
+        format!("{}: 'when' cannot be answered: recorded flows start no queries yet", query.label)
+    }));
     refused.extend(queries.iter().filter_map(|query| options.enrich.check(query).err()));
     let of_packets = queries.iter().filter(|query| query.sketch.is_some());
     refused.extend(of_packets.map(|query| {

@@ -16,15 +16,31 @@ pub(super) struct Printer {
     is_json: bool,
     /// Sentences are printed as they come; of a replay they are in the stories at the end.
     is_live: bool,
+    /// The user's queries take the place of those that the program asks by itself.
+    is_asked: bool,
+    /// Tables say of which node they are.
+    pub(super) has_several_nodes: bool,
+    /// Queries whose answers are not shown as tables.
+    steps: Vec<String>,
     reader: Reader,
     resolver: Option<Arc<Resolver>>,
     fault: Option<String>,
 }
 
 impl Printer {
-    pub(super) fn new(options: &RunOptions, has_tables: bool, is_replay: bool, reader: Reader) -> Self {
+    /// `steps`: the user's queries that start others; `None` if there are no queries of the user.
+    pub(super) fn new(
+        options: &RunOptions,
+        has_tables: bool,
+        is_replay: bool,
+        reader: Reader,
+        steps: Option<Vec<String>>,
+    ) -> Self {
         Self {
+            is_asked: steps.is_some(),
+            steps: steps.unwrap_or_default(),
             is_silent: !has_tables,
+            has_several_nodes: false,
             is_json: options.json,
             is_live: !is_replay,
             reader,
@@ -45,13 +61,27 @@ impl Printer {
     }
 
     fn answer(&mut self, mut answer: Answer) -> String {
-        if answer.query == "totals" {
+        let is_shown = match answer.query.as_str() {
+            // Of windows without a packet, one answer of the program's own queries is that of all.
+            "totals" => self.is_json && !self.is_asked,
+            query => {
+                (self.is_json || !self.steps.iter().any(|step| step == query))
+                    && (self.is_asked || answer.empty.is_none())
+            }
+        };
+        if !is_shown {
             return String::new();
         }
         if let Some(resolver) = &self.resolver {
             resolver.enrich(std::slice::from_mut(&mut answer));
         }
-        if self.is_json { self.line(&answer) } else { terminal::answers([&answer]) }
+        if self.is_json {
+            return self.line(&answer);
+        }
+        if let (true, Some(node)) = (self.has_several_nodes, &answer.node) {
+            answer.query = format!("{} on {node}", answer.query);
+        }
+        terminal::answers([&answer])
     }
 
     fn line(&mut self, value: &impl serde::Serialize) -> String {

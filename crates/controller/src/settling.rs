@@ -45,7 +45,6 @@ impl Controller {
     fn settle_window(&mut self, start_ns: u64, end_ns: u64, actions: &mut Actions) {
         for number in 0..self.nodes.len() {
             if let Some(result) = self.nodes[number].take_result(start_ns) {
-                self.show_empty(number, start_ns, actions);
                 self.nodes[number].settled_ns = Some(end_ns);
                 self.take_answers(number, result.answers, actions);
             }
@@ -100,7 +99,12 @@ impl Controller {
     /// Shows answers, and keeps them for the event machine.
     fn take_answers(&mut self, node: usize, answers: Vec<Answer>, actions: &mut Actions) {
         for answer in answers {
-            let query = self.chain.graph.queries.iter().position(|query| query.name == answer.query);
+            let queries = &self.chain.graph.queries;
+            let query = queries.iter().position(|query| query.name == answer.query);
+            // A query that is started later was not asked in windows without packets before.
+            if answer.empty.is_some() && query.is_some_and(|query| queries[query].trigger.is_some()) {
+                continue;
+            }
             let shown = match query {
                 Some(query) => self.shown(query, answer.clone()),
                 None => answer.clone(),
@@ -120,26 +124,12 @@ impl Controller {
         answer
     }
 
-    /// Shows that a node had no packets from its last window on until this one.
-    fn show_empty(&mut self, node: usize, until_ns: u64, actions: &mut Actions) {
-        let Some(since_ns) = self.nodes[node].settled_ns.filter(|since| *since < until_ns) else { return };
-        let window_ns = self.setting.window_ns;
-        let window = Span { start_ns: since_ns, end_ns: until_ns };
-        for query in 0..self.chain.tasks.len() {
-            let of = &self.chain.graph.queries[query];
-            let is_of_windows = of.trigger.is_none() && [of.every_ns, of.over_ns] == [window_ns; 2];
-            if is_of_windows && of.nodes.contains(&node) {
-                let empty = self.empty_answer(query, node, window, window.length_ns() / window_ns);
-                actions.show.push(empty);
-            }
-        }
-    }
-
-    fn empty_answer(&self, query: usize, node: usize, window: Span, windows: u64) -> Output {
+    /// The answer of a window without packets.
+    fn empty_answer(&self, query: usize, node: usize, window: Span) -> Output {
         let answer = Answer {
             window: Some(window),
             node: Some(self.chain.graph.nodes[node].clone()),
-            empty: Some(windows),
+            empty: Some(1),
             ..self.shown(query, self.empty[query].clone())
         };
         Output::Answer(Box::new(answer))
@@ -152,8 +142,7 @@ impl Controller {
             let is_answered = answers.into_iter().any(|answer| answer.window == Some(report.window));
             let node = &self.nodes[report.node];
             if !is_answered && node.had_no_packets(report.window) {
-                let windows = 1;
-                actions.show.push(self.empty_answer(report.query, report.node, report.window, windows));
+                actions.show.push(self.empty_answer(report.query, report.node, report.window));
             }
         }
         let sentences = self.stories.take(&self.chain.graph, step);

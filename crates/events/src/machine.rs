@@ -57,6 +57,8 @@ pub struct Report {
     pub node: usize,
     /// The window.
     pub window: Span,
+    /// It is the first one of the run.
+    pub is_first: bool,
     /// In words.
     pub text: String,
 }
@@ -141,7 +143,9 @@ impl Machine {
             for &node in &query.nodes {
                 let seen = find(run.query, node, window);
                 let text = crate::words::found(query, seen);
-                let report = Report { cause: run.cause.clone(), query: run.query, node, window, text };
+                let is_first = window.start_ns == run.start_ns;
+                let report =
+                    Report { cause: run.cause.clone(), query: run.query, node, window, is_first, text };
                 step.reports.push(report);
                 if matches!(seen, Seen::Missing) && !run.missing.contains(&node) {
                     run.missing.push(node);

@@ -130,5 +130,9 @@ fn fired_because(graph: &Graph, event: &Event) -> String {
 
 fn ran(graph: &Graph, report: &Report) -> String {
     let (query, node) = (&graph.queries[report.query].name, &graph.nodes[report.node]);
-    format!("Therefore {query} ran on {node} in {}: {}.", words::window(report.window), report.text)
+    let window = words::window(report.window);
+    match report.is_first {
+        true => format!("Therefore {query} ran on {node} in {window}: {}.", report.text),
+        false => format!("{query} ran on {node} in {window} too: {}.", report.text),
+    }
 }

@@ -73,12 +73,15 @@ impl Probe {
     /// The destination of the engine's windows.
     pub fn outlet(&self) -> WindowOutlet {
         let link = Arc::clone(&self.link);
+        let mut empty = Vec::new();
         Box::new(move |window| {
-            // A controller knows which windows had no packets.
+            // A run of windows without packets is told with the window that ends it.
             if window.empty.is_some() {
+                empty = window.answers;
                 return true;
             }
-            let answers = window.answers.into_iter().chain(window.longer).collect();
+            let answers = std::mem::take(&mut empty).into_iter();
+            let answers = answers.chain(window.answers).chain(window.longer).collect();
             let result = WindowResult { window: window.span, answers };
             link.send(FromProbe::Window(Box::new(result))).is_ok()
         })

@@ -20,7 +20,7 @@ pub use flow::protocol_name;
 pub use layout::is_own_query;
 pub use live::{FirstWindow, Now, live_view};
 pub use notation::grouped;
-pub use report::{BY_FLOW, answers, run_report, window_answers, window_report};
+pub use report::{BY_FLOW, answers, nodes_report, run_report, stories, window_answers, window_report};
 pub use series::Series;
 pub use table::text_table;
 pub use totals::Totals;

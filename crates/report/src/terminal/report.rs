@@ -5,7 +5,7 @@ use super::head;
 use super::layout::{self, HEAD};
 use super::time::{how_long, when};
 use super::totals::Totals;
-use crate::{Answer, OutputCounts, RunReport, Status, Window};
+use crate::{Answer, OutputCounts, RunReport, Status, Story, Window};
 use notation::{grouped, scaled};
 
 /// Rows of an answer that are shown. The rankings of every run have their own limit and are shown whole; JSON
@@ -54,6 +54,21 @@ pub fn run_report(report: &RunReport) -> String {
     let is_shown = |answer: &&Answer| !(has_conversations && BY_FLOW.contains(&answer.query.as_str()));
     let of_run = report.answers.iter().filter(|answer| answer.window.is_none()).filter(is_shown);
     text(lines) + &tables(of_run, totals.as_ref())
+}
+
+/// Each node of a run with several, one after the other.
+pub fn nodes_report(report: &RunReport) -> String {
+    let node = |(name, node): (&String, &RunReport)| format!("node      {name}\n{}\n", run_report(node));
+    report.nodes.iter().map(node).collect()
+}
+
+/// Stories, each with the identifier of its first event.
+pub fn stories(stories: &[Story]) -> String {
+    let line = |line: &str| format!("  {line}\n");
+    let story = |story: &Story| {
+        format!("story     {}\n{}\n", story.id, story.text.lines().map(line).collect::<String>())
+    };
+    stories.iter().map(story).collect()
 }
 
 /// One window on a terminal: lines, and all its answers as tables.
