@@ -117,6 +117,10 @@ fn shown(ended: &Ended) -> String {
     said.for_each(|line| writeln!(text, "! {line}").expect("a text"));
     for line in ended.stdout.lines() {
         let answer: Value = serde_json::from_str(line).expect("JSON");
+        if answer.get("kind").is_some() {
+            writeln!(text, "{}", event(&answer)).expect("a text");
+            continue;
+        }
         let span = |value: &Value| {
             let at = |end: &str| (output::time(&value[end]) as f64 - (START * SECOND) as f64) / 1e9;
             format!("{} to {} s", at("start"), at("end"))
@@ -147,6 +151,25 @@ fn shown(ended: &Ended) -> String {
         }
     }
     text
+}
+
+/// An event as a readable line.
+fn event(event: &Value) -> String {
+    let at = (output::time(&event["at"]) as f64 - (START * SECOND) as f64) / 1e9;
+    let members = |of: &str| {
+        let members = event[of].as_object().expect("an object").iter();
+        members.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+    };
+    let text = |member: &str| event[member].as_str().unwrap_or("nothing").to_owned();
+    let key = members("key");
+    let key = if key.is_empty() { key } else { format!(" for {key}") };
+    let (values, parent) = (members("values"), if event["parent"].is_null() { "" } else { ", in a chain" });
+    let cause = if event["fired_by"].is_null() {
+        String::new()
+    } else {
+        format!(" by {}: {values}", text("fired_by"))
+    };
+    format!("* {at} s: {} {}{key}{cause}{parent}", text("query"), text("kind"))
 }
 
 /// Runs the queries of a file; its text with the answers that the program gives.

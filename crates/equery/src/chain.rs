@@ -48,7 +48,13 @@ impl Chain {
             parents.filter_map(|name| labels.get(name.as_str()).copied()).collect()
         };
         let dependencies: Vec<_> = queries.iter().map(parents).collect();
-        let order = ordered(&dependencies);
+        // Parents first, otherwise as in the text.
+        let mut order = ordered(&dependencies);
+        let mut depth = vec![0; queries.len()];
+        for at in &order {
+            depth[*at] = dependencies[*at].iter().map(|parent| depth[*parent] + 1).max().unwrap_or(0);
+        }
+        order.sort_by_key(|at| (depth[*at], *at));
         let mut place = vec![0; queries.len()];
         order.iter().enumerate().for_each(|(at, query)| place[*query] = at);
         let mut chain = Self {

@@ -94,6 +94,9 @@ impl RunReport {
     /// Adds the report of a node: counts add up, and what one of them does not know is not known.
     pub fn add_node(&mut self, node: Self) {
         let is_first = self.nodes.is_empty();
+        if is_first {
+            self.design = node.design.clone();
+        }
         self.source.extend(node.source.iter().cloned());
         let times = |own: Option<u64>, other: Option<u64>, of: fn(u64, u64) -> u64| match (own, other) {
             (Some(own), Some(other)) => Some(of(own, other)),

@@ -6,7 +6,7 @@ use proptest::option;
 use proptest::prelude::*;
 use report::{
     Account, Answer, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind, FlowCounts,
-    Heaviest, Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, Status, TaskNote, Value,
+    Heaviest, Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, Status, Story, TaskNote, Value,
     Window, WindowCounts, WireReport,
 };
 use std::net::IpAddr;
@@ -288,21 +288,38 @@ fn outputs() -> impl Strategy<Value = OutputCounts> {
     })
 }
 
-/// A report.
+fn story() -> impl Strategy<Value = Story> {
+    (text(), text(), vec(text(), 0..3)).prop_map(|(id, text, events)| Story { id, text, events })
+}
+
+/// A report, perhaps of several nodes.
 pub(crate) fn run_report() -> impl Strategy<Value = RunReport> {
+    // Boxed: trees of values this large do not fit the stack together.
+    let one = one_report().boxed();
+    let nodes = proptest::collection::btree_map(text(), one.clone(), 0..3).boxed();
+    (one, nodes).prop_map(|(report, nodes)| RunReport { nodes, ..report }).boxed()
+}
+
+fn one_report() -> impl Strategy<Value = RunReport> {
     let rate = || option::of(0.0..1e15);
     let head = (vec(text(), 0..3), text(), option::of(integer()), option::of(integer()), packets());
     let counts = proptest::array::uniform10(integer());
     let rates = (rate(), rate(), rate(), 0.0..1e9);
-    let lists =
-        (vec(answer(), 0..3), vec(event(), 0..3), vec(text(), 0..3), vec(text(), 0..3), vec(outputs(), 0..3));
+    let lists = (
+        vec(answer(), 0..3),
+        vec(event(), 0..3),
+        vec(text(), 0..3),
+        vec(text(), 0..3),
+        vec(outputs(), 0..3),
+        vec(story(), 0..2),
+    );
     let parts =
         (option::of(counters()), integer(), integer(), option::of(integer()), design(), option::of(wire()));
     (head, counts, rates, lists, parts).prop_map(|(head, counts, rates, lists, parts)| {
         let (source, node, started_ns, ended_ns, packets) = head;
         let [count, full, jump, run_end, unreported, seen, active, exported, dropped, table_full] = counts;
         let (packets_per_second, bits_per_second, processed_per_second, elapsed_seconds) = rates;
-        let (answers, events, command_line, faults, outputs) = lists;
+        let (answers, events, command_line, faults, outputs, stories) = lists;
         let (loss, memory_bytes, answers_unlisted, link_down, design, wire) = parts;
         RunReport {
             source,
@@ -317,6 +334,8 @@ pub(crate) fn run_report() -> impl Strategy<Value = RunReport> {
             memory_bytes,
             answers,
             events,
+            stories,
+            nodes: std::collections::BTreeMap::new(),
             version: "0.1.0".to_owned(),
             command_line,
             elapsed_seconds,
