@@ -14,25 +14,34 @@ SOAK_RATE = 50kpps
 SOAK_SEEDS = 300
 
 EDISON = $(or $(CARGO_TARGET_DIR),target)/release/edison
+# What `make run` measures: traffic with a flood and a scan at NodeX, and the taps of a path whose second hop loses packets.
 DEMO = run/demo.pcap
 DEMO_TRAFFIC = packets=2M,flows=300k,zipf=1.0,size=64:7/594:4/1518:1,snap=96,plant=flood/scan/elephant
+DEMO_PATH = run/path.pcap
+DEMO_PATH_TRAFFIC = connections=400,segments=200,over=28s,hops=3,lossy=2,loss=1%
+DEMO_NODES = NodeX=$(DEMO) Node1=run/path.tap1.pcap Node2=run/path.tap2.pcap
+DEMO_QUERIES = -f examples/example1.eq -f examples/locate.eq
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-run: build ## measure a demo capture, or your own: make run SOURCE=my.pcap
+run: build ## who is flooded and where packets are lost, in a demo; or your own capture: make run SOURCE=my.pcap
 	@if [ -n "$$SOURCE" ]; then $(EDISON) run "$$SOURCE"; else $(MAKE) --no-print-directory demo; fi
 
 .PHONY: demo
-demo: $(DEMO)
-	@echo '$$ $(EDISON) run $(DEMO)'
-	@$(EDISON) run $(DEMO)
-	@scripts/explain $(DEMO).truth.json
+demo: $(DEMO) $(DEMO_PATH).truth.json
+	@echo '$$ $(EDISON) run $(DEMO_NODES) $(DEMO_QUERIES)'
+	@$(EDISON) run $(DEMO_NODES) $(DEMO_QUERIES)
+	@scripts/explain $(DEMO).truth.json $(DEMO_PATH).truth.json
 	@scripts/next $(EDISON) $(DEMO)
 
 $(DEMO):
 	@mkdir -p $(@D)
 	@$(EDISON) generate $@ $(DEMO_TRAFFIC)
+
+$(DEMO_PATH).truth.json:
+	@mkdir -p $(@D)
+	@$(EDISON) generate $(DEMO_PATH) --path $(DEMO_PATH_TRAFFIC)
 
 build: ## the program, optimised: target/release/edison
 	@scripts/install build

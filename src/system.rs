@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use task::query::{Over, Query};
+use task::rows::Site;
 
 /// A node under the controller, ready to be measured.
 struct Ready {
@@ -65,7 +66,8 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
             "--cores or --design: a replay whose queries start others has one receiver for each node",
         ));
     }
-    let site = measurements[0].site();
+    // Some node tracks losses where a query needs them.
+    let site = Site { tracks_loss: true, ..measurements[0].site() };
     let setting = Setting { window_ns, is_replay, site };
     let mut controller = Controller::new(chain, setting).map_err(Failure::usages)?;
     let (link, probes) = memory::links(&names);
