@@ -186,6 +186,7 @@ Examples:
   edison run trace.pcap --per 1min                   a row of figures per minute
   edison run trace.pcap -q 'select dst_addr, count(src_addr) groupby dst_addr having count(src_addr) > 100'
   edison run -i eth0 -f questions.eq --set K1=10K    a file of queries
+  edison run Node1=a.pcap Node2=b.pcap -f chain.eq   two nodes, and queries that start others
   edison run trace.pcap --report - --json            the answers of each window, then the report
   edison run trace.pcap --task heavy-hitters:key=src_addr,share=0.2% --task entropy:memory=256KiB
   edison run trace.pcap --cores 2                    two cores: one reads, one counts
@@ -202,9 +203,10 @@ lost everything.";
 #[derive(Clone, Debug, Args)]
 #[command(disable_help_flag = true, override_usage = RUN_USAGE, after_help = RUN_SHORT_EXAMPLES, after_long_help = RUN_EXAMPLES)]
 pub(crate) struct RunOptions {
-    /// Capture files ('-' is standard input), then a filter as tcpdump takes it
+    /// Capture files ('-' is standard input; NAME=FILE is a node), then a filter as tcpdump takes it
     ///
-    /// Files are pcap or pcapng, also in gzip or zstd. Words that are no files begin the filter.
+    /// Files are pcap or pcapng, also in gzip or zstd. NAME=FILE is the node of this name; several are measured at once. Words that are no
+    /// files begin the filter.
     #[arg(help_heading = SOURCE, display_order = 0, value_name = "SOURCE")]
     pub(crate) words: Vec<String>,
     /// Measure this capture file, as tcpdump names it; may be given several times

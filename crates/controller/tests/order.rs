@@ -1,0 +1,246 @@
+//! What a controller shows depends on what nodes answer, never on the order in which their messages arrive.
+
+use controller::{Controller, Output, Setting};
+use equery::{Chain, ChainSite, Options, Source, check};
+use packet::{KeySpec, Seed};
+use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
+use report::{Answer, Column, ColumnKind, Span, Value};
+use std::collections::{BTreeMap, VecDeque};
+use summary::Limits;
+use task::rows::Site;
+
+const SECOND: u64 = 1_000_000_000;
+const CHAIN: &str = "a: select sum(total_count) as n where node_id = A every 1s;\n\
+    b: select sum(total_count) as n where node_id = B every 1s when a.n > 5;\n\
+    both: select sum(total_count) as n every 1s when b.n < 3 run 2s;\n\
+    last: select sum(total_count) as n where node_id = A every 1s when both.n > 8 cooldown 4s;";
+
+/// Numbers that look random (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+}
+
+/// A node that replays a capture: what it counts in each of its windows, by their begins in seconds.
+struct Node {
+    counts: VecDeque<(u64, u64)>,
+    /// The window that it waits to enter.
+    waits: Option<(u64, u64)>,
+    may_enter_ns: Option<u64>,
+    tasks: TaskList,
+    /// Answers that are under way.
+    sent: VecDeque<FromProbe>,
+    has_ended: bool,
+}
+
+impl Node {
+    fn new(counts: &BTreeMap<u64, u64>) -> Self {
+        let counts = counts.iter().map(|(at, count)| (*at, *count)).collect();
+        Self {
+            counts,
+            waits: None,
+            may_enter_ns: None,
+            tasks: TaskList::default(),
+            sent: VecDeque::new(),
+            has_ended: false,
+        }
+    }
+
+    fn take(&mut self, message: ToProbe) {
+        match message {
+            ToProbe::Tasks(list) => {
+                assert!(list.generation > self.tasks.generation);
+                self.tasks = list;
+            }
+            ToProbe::Enter { until_ns } => self.may_enter_ns = self.may_enter_ns.max(Some(until_ns)),
+        }
+    }
+
+    /// Goes on by one step, if it can.
+    fn step(&mut self) {
+        match self.waits {
+            None => match self.counts.pop_front() {
+                Some((at, count)) => {
+                    self.waits = Some((at, count));
+                    self.sent.push_back(FromProbe::Reached { at_ns: at * SECOND });
+                }
+                None if !self.has_ended => {
+                    self.has_ended = true;
+                    self.sent.push_back(FromProbe::Ended { answers: Vec::new() });
+                }
+                None => {}
+            },
+            Some((at, count)) if Some(at * SECOND) <= self.may_enter_ns => {
+                self.waits = None;
+                let window = Span { start_ns: at * SECOND, end_ns: (at + 1) * SECOND };
+                let is_answered = |time: &Option<Span>| {
+                    time.is_none_or(|time| time.start_ns <= window.start_ns && window.end_ns <= time.end_ns)
+                };
+                let asked = self.tasks.tasks.iter().filter(|task| is_answered(&task.time));
+                let answer = |task: &protocol::Task| {
+                    let column = Column::new("n", ColumnKind::Unsigned, "packets");
+                    Answer::new(
+                        task.query.name.clone(),
+                        Some(window),
+                        vec![column],
+                        vec![vec![Value::Unsigned(count)]],
+                    )
+                };
+                let answers = asked.map(answer).collect();
+                self.sent.push_back(FromProbe::Window(Box::new(WindowResult { window, answers })));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Everything that is shown, where the nodes and their messages take turns as `random` says.
+fn shown(counts: &[BTreeMap<u64, u64>; 2], random: &mut Random) -> Vec<Output> {
+    let names = ["A".to_owned(), "B".to_owned()];
+    let options = Options { known_nodes: Some(names.to_vec()), ..Options::default() };
+    let checked = check(&Source { name: "chain", text: CHAIN }, &options);
+    assert!(!checked.has_errors(), "{:?}", checked.diagnostics);
+    let site = ChainSite {
+        nodes: &names,
+        key: &KeySpec::FIVE_TUPLE.parts(),
+        window_ns: SECOND,
+        settings: events::Settings::default(),
+    };
+    let chain = Chain::new(&checked.queries, &site).expect("a chain");
+    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1));
+    let setting = Setting { window_ns: SECOND, is_replay: true, site };
+    let mut controller = Controller::new(chain, setting).expect("queries");
+    let mut nodes = counts.each_ref().map(Node::new);
+    let mut shown = Vec::new();
+    let begin = controller.begin();
+    begin.send.into_iter().for_each(|(node, message)| nodes[node].take(message));
+    let mut idle = 0;
+    while !controller.has_ended() {
+        let at = random.below(2) as usize;
+        if random.below(2) == 0 {
+            nodes[at].step();
+        } else if let Some(message) = nodes[at].sent.pop_front() {
+            let actions = controller.take(at, message);
+            shown.extend(actions.show);
+            actions.send.into_iter().for_each(|(node, message)| nodes[node].take(message));
+            idle = 0;
+        }
+        idle += 1;
+        assert!(idle < 10_000, "everybody waits: {:?}", nodes.each_ref().map(|node| node.waits));
+    }
+    shown.extend(controller.finish().show);
+    shown
+}
+
+#[test]
+fn the_order_of_messages_changes_nothing() {
+    let mut random = Random(7);
+    let (mut fired, mut missed, mut empty) = (0, 0, 0);
+    for _ in 0..300 {
+        let counts: [BTreeMap<u64, u64>; 2] = std::array::from_fn(|_| {
+            let begin = 100 + random.below(8) * random.below(2);
+            let windows = random.below(30);
+            (begin..begin + windows)
+                .filter_map(|at| (random.below(4) != 0).then(|| (at, random.below(12))))
+                .collect()
+        });
+        let first = shown(&counts, &mut random);
+        for _ in 0..3 {
+            assert_eq!(shown(&counts, &mut random), first, "{counts:?}");
+        }
+        for output in &first {
+            match output {
+                Output::Event(event) if event.kind == report::EventKind::Fired => fired += 1,
+                Output::Event(event) if event.kind == report::EventKind::Missed => missed += 1,
+                Output::Answer(answer) if answer.empty.is_some() => empty += 1,
+                Output::Warning(line) => panic!("{line}"),
+                _ => {}
+            }
+        }
+    }
+    assert!(fired > 300 && missed > 30 && empty > 30, "{fired} {missed} {empty}");
+}
+
+/// The windows that triggered queries answer are those that the firings say: nothing is asked too late, nothing twice.
+#[test]
+fn what_fires_is_answered_in_its_window() {
+    let mut random = Random(11);
+    for _ in 0..200 {
+        let counts: [BTreeMap<u64, u64>; 2] =
+            std::array::from_fn(|_| (50..80).map(|at| (at, random.next() % 12)).collect());
+        let shown = shown(&counts, &mut random);
+        let answered = |query: &str, node: &str, window: Span| {
+            shown.iter().any(|output| {
+                matches!(output, Output::Answer(answer) if answer.query == query
+                    && answer.node.as_deref().unwrap_or(node) == node && answer.window == Some(window))
+            })
+        };
+        let mut last_b = 0;
+        for output in &shown {
+            let Output::Event(event) = output else { continue };
+            if event.kind != report::EventKind::Fired || event.query != "b" {
+                continue;
+            }
+            // The third window after the one that fired: 2 s lie between.
+            let start_ns = event.at_ns + 2 * SECOND;
+            let window = Span { start_ns, end_ns: start_ns + SECOND };
+            assert!(event.at_ns > last_b, "{event:?}");
+            last_b = event.at_ns;
+            if window.end_ns <= 80 * SECOND {
+                assert!(answered("b", "B", window), "{event:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_time_without_packets_takes_no_longer() {
+    // Years of windows of a second: one by one they would take hours.
+    for gap in [2, 145_000_000] {
+        let counts = [
+            [(10, 9), (11, 9), (12 + gap, 9)].into_iter().collect(),
+            [(10, 1), (11, 1), (12 + gap, 1)].into_iter().collect::<BTreeMap<_, _>>(),
+        ];
+        let shown = shown(&counts, &mut Random(3));
+        let events: Vec<_> = shown
+            .iter()
+            .filter_map(|output| match output {
+                Output::Event(event) => Some((event.query.clone(), event.kind, event.at_ns / SECOND)),
+                _ => None,
+            })
+            .collect();
+        let event = |query: &str, kind, at| (query.to_owned(), kind, at);
+        use report::EventKind::{Fired, Missed, Resolved};
+        // b is resolved in the first empty window, and runs in one; both runs in two of them, or where these are over.
+        let expected = match gap {
+            2 => vec![
+                event("b", Fired, 11),
+                event("b", Resolved, 13),
+                event("both", Fired, 14),
+                event("b", Fired, 15),
+                event("both", Missed, 17),
+                event("both", Missed, 17),
+                event("b", Missed, 18),
+            ],
+            _ => vec![
+                event("b", Fired, 11),
+                event("b", Resolved, 13),
+                event("both", Fired, 14),
+                event("b", Fired, 145_000_013),
+                event("b", Missed, 145_000_016),
+            ],
+        };
+        assert_eq!(events, expected);
+    }
+}
