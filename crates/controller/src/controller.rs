@@ -5,6 +5,7 @@ use equery::Chain;
 use events::{Machine, Stories};
 use protocol::{FromProbe, ToProbe};
 use report::{Answer, Event, Story};
+use std::collections::HashMap;
 use task::Generation;
 use task::rows::{RowQueries, Site};
 
@@ -55,7 +56,7 @@ pub struct Controller {
     pub(crate) settled_ns: Option<u64>,
     pub(crate) generation: u64,
     /// Answers of the windows that are being settled and of longer ones, by query and node.
-    pub(crate) settling: crate::settling::Answers,
+    pub(crate) settling: HashMap<(usize, usize), Vec<Answer>>,
 }
 
 impl Controller {
@@ -82,7 +83,7 @@ impl Controller {
             empty,
             settled_ns: None,
             generation: 0,
-            settling: Default::default(),
+            settling: HashMap::new(),
         })
     }
 

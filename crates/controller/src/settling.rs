@@ -4,10 +4,6 @@ use crate::controller::{Actions, Controller, Output};
 use crate::node::Node;
 use events::{Seen, Step};
 use report::{Answer, Span};
-use std::collections::HashMap;
-
-/// Answers by query, node and window.
-pub(crate) type Answers = HashMap<(usize, usize), Vec<Answer>>;
 
 impl Controller {
     /// Settles all windows that all nodes have passed.
