@@ -1,0 +1,63 @@
+//! Histories of a few windows in which one rule decides.
+
+use events::{
+    Column, Comparison, Condition, Graph, Key, Machine, Member, Operand, Query, Role, Seen, Settings, Trigger,
+};
+use report::{ColumnKind, Value};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A query on one node, every so many seconds, of a key and its total and rate.
+fn query(name: &str, every: u64, trigger: Option<Trigger>) -> Query {
+    let column =
+        |name: &str, kind, role| Column { column: report::Column::new(name, kind, String::new()), role };
+    Query {
+        name: name.to_owned(),
+        text: String::new(),
+        columns: vec![
+            column("key", ColumnKind::Unsigned, Role::Key),
+            column("total", ColumnKind::Unsigned, Role::Total),
+            column("rate", ColumnKind::Float, Role::Rate),
+        ],
+        key: vec![0],
+        every_ns: every * SECOND,
+        over_ns: every * SECOND,
+        nodes: vec![0],
+        pinned: [].into(),
+        largest_first: None,
+        trigger,
+    }
+}
+
+fn when(condition: Condition) -> Option<Trigger> {
+    let (hold_ns, cooldown_ns, run_ns) = (0, 0, 0);
+    Some(Trigger { parent: 0, condition, text: String::new(), hold_ns, until: None, cooldown_ns, run_ns })
+}
+
+fn compare(column: usize, comparison: Comparison, number: f64) -> Condition {
+    Condition::Compare(Operand::Item(column), comparison, Operand::Number(number))
+}
+
+fn machine(queries: Vec<Query>, most_firings: usize) -> Machine {
+    let settings = Settings { most_firings, ..Settings::default() };
+    Machine::new(Graph { queries, nodes: vec!["A".to_owned()], settings })
+}
+
+fn key(number: u64) -> Key {
+    vec![Member::Unsigned(number)]
+}
+
+#[test]
+fn events_of_absent_groups_show_their_key_and_zeros_of_their_columns() {
+    let condition = Condition::And(vec![
+        compare(1, Comparison::Less, 1.0),
+        compare(0, Comparison::Equal, 7.0),
+        compare(2, Comparison::Less, 1.0),
+    ]);
+    let mut parent = query("parent", 1, None);
+    parent.pinned = [key(7)].into();
+    let mut machine = machine(vec![parent, query("child", 1, when(condition))], 64);
+    let events = machine.step(SECOND, &|_, _, _| Seen::Empty).events;
+    let values: Vec<_> = events[0].values.iter().map(|item| item.value.clone()).collect();
+    assert_eq!(values, [Value::Unsigned(0), Value::Unsigned(7), Value::Float(0.0)]);
+}
