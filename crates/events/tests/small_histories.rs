@@ -3,7 +3,7 @@
 use events::{
     Column, Comparison, Condition, Graph, Key, Machine, Member, Operand, Query, Role, Seen, Settings, Trigger,
 };
-use report::{ColumnKind, Value};
+use report::{Answer, ColumnKind, EventKind, Value};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -60,4 +60,26 @@ fn events_of_absent_groups_show_their_key_and_zeros_of_their_columns() {
     let events = machine.step(SECOND, &|_, _, _| Seen::Empty).events;
     let values: Vec<_> = events[0].values.iter().map(|item| item.value.clone()).collect();
     assert_eq!(values, [Value::Unsigned(0), Value::Unsigned(7), Value::Float(0.0)]);
+}
+
+#[test]
+fn what_follows_a_suppressed_firing_is_not_due_to_the_firing_before() {
+    let mut child = query("child", 1, when(compare(1, Comparison::Greater, 0.0)));
+    child.trigger.as_mut().expect("it has one").cooldown_ns = 3 * SECOND;
+    let mut machine = machine(vec![query("parent", 1, None), child], 1);
+    let row = |key: u64, total: u64| vec![Value::Unsigned(key), Value::Unsigned(total), Value::Null];
+    let mut step = |end, rows: Vec<Vec<Value>>| {
+        let columns = query("parent", 1, None).columns.into_iter().map(|column| column.column).collect();
+        let answer = Answer::new("parent", None, columns, rows);
+        machine.step(end * SECOND, &|_, _, _| Seen::Answer(&answer)).events
+    };
+    let first = step(1, vec![row(1, 1)]);
+    let resolved = step(2, Vec::new());
+    assert_eq!(resolved[0].parent.as_ref(), Some(&first[0].event));
+    assert_eq!(step(3, Vec::new()), []);
+    let second = step(4, vec![row(1, 1), row(2, 2)]);
+    assert_eq!([second[0].kind, second[1].kind], [EventKind::Fired, EventKind::Suppressed]);
+    let resolved = step(5, Vec::new());
+    let parents: Vec<_> = resolved.iter().map(|event| event.parent.clone()).collect();
+    assert_eq!(parents, [None, Some(second[0].event.clone())]);
 }

@@ -222,6 +222,8 @@ impl Judging<'_> {
         // An idle key is worth remembering only if it would fire without packets.
         let is_kept = phase != Phase::Idle || !is_pinned && self.fires_without_packets(&key);
         if is_kept && !is_expired {
+            // A firing that is suppressed has no event: the one before is not what a later event is due to.
+            let fired = fired.filter(|_| change != Some(Change::Fired));
             self.edge.keys.insert(key, Progress { phase, seen_ns, fired });
         } else {
             self.changed |= self.edge.keys.remove(&key).is_some();
