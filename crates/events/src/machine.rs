@@ -219,6 +219,9 @@ impl Machine {
         for edge in &self.state.edges {
             let Some(trigger) = &self.graph.queries[edge.query].trigger else { continue };
             let parent = &self.graph.queries[trigger.parent];
+            if !edge.is_settled {
+                consider(now, parent.every_ns);
+            }
             let expires = parent.every_ns.saturating_mul(self.graph.settings.expire_windows);
             for (key, progress) in &edge.keys {
                 match progress.phase {

@@ -1,9 +1,10 @@
 //! Histories of a few windows in which one rule decides.
 
 use events::{
-    Column, Comparison, Condition, Graph, Key, Machine, Member, Operand, Query, Role, Seen, Settings, Trigger,
+    Column, Comparison, Condition, Find, Graph, Key, Machine, Member, Operand, Query, Role, Seen, Settings,
+    Trigger,
 };
-use report::{Answer, ColumnKind, EventKind, Value};
+use report::{Answer, ColumnKind, Event, EventKind, Value};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -47,6 +48,21 @@ fn key(number: u64) -> Key {
     vec![Member::Unsigned(number)]
 }
 
+/// The events of all windows until then, with jumps where the machine says that nothing changes.
+fn jump(machine: &mut Machine, seen: Seen<'static>, until: u64) -> Vec<Event> {
+    let find: &Find<'_> = &|_, _, _| seen;
+    let (mut events, mut end_ns) = (Vec::new(), SECOND);
+    while end_ns <= until * SECOND {
+        let step = machine.step(end_ns, find);
+        events.extend(step.events);
+        end_ns = match step.is_quiet {
+            true => machine.next_change(0).unwrap_or(u64::MAX),
+            false => end_ns + SECOND,
+        };
+    }
+    events
+}
+
 #[test]
 fn events_of_absent_groups_show_their_key_and_zeros_of_their_columns() {
     let condition = Condition::And(vec![
@@ -82,4 +98,12 @@ fn what_follows_a_suppressed_firing_is_not_due_to_the_firing_before() {
     let resolved = step(5, Vec::new());
     let parents: Vec<_> = resolved.iter().map(|event| event.parent.clone()).collect();
     assert_eq!(parents, [None, Some(second[0].event.clone())]);
+}
+
+#[test]
+fn a_jump_waits_for_what_longer_windows_change() {
+    let never = compare(1, Comparison::Less, 0.0);
+    let mut machine = machine(vec![query("parent", 3, None), query("child", 3, when(never))], 64);
+    let ends: Vec<_> = jump(&mut machine, Seen::Missing, 100).iter().map(|event| event.at_ns).collect();
+    assert_eq!(ends, [9 * SECOND], "no data after three windows");
 }
