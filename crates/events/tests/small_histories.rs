@@ -107,3 +107,16 @@ fn a_jump_waits_for_what_longer_windows_change() {
     let ends: Vec<_> = jump(&mut machine, Seen::Missing, 100).iter().map(|event| event.at_ns).collect();
     assert_eq!(ends, [9 * SECOND], "no data after three windows");
 }
+
+#[test]
+fn a_jump_counts_from_the_last_window_of_each_query() {
+    let mut parent = query("parent", 3, None);
+    parent.pinned = [key(7)].into();
+    let mut child = query("child", 3, when(compare(1, Comparison::Less, 1.0)));
+    child.trigger.as_mut().expect("it has one").hold_ns = 30 * SECOND;
+    let mut other = query("other", 2, None);
+    other.over_ns = 8 * SECOND;
+    let mut machine = machine(vec![parent, child, other], 64);
+    let first = jump(&mut machine, Seen::Empty, 40).into_iter().next().map(|event| event.at_ns);
+    assert_eq!(first, Some(30 * SECOND));
+}
