@@ -95,7 +95,6 @@ fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>) -> V
         }
         return events;
     };
-    let was_missing = edge.missing != 0;
     edge.missing = 0;
     edge.watched_ns += time.length_ns;
     let reads_key = trigger.condition.items().iter().any(|item| parent.key.contains(item));
@@ -114,7 +113,7 @@ fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>) -> V
     let coverage = rows.coverage();
     judging.all(&rows);
     let Judging { happened, items: columns, changed, edge, .. } = judging;
-    edge.is_settled = !was_missing && !changed;
+    edge.is_settled = !changed;
     let about = Told { graph, child, parent, trigger, node, window, coverage, run, columns };
     about.events(happened, edge)
 }
