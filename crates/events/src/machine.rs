@@ -223,19 +223,24 @@ impl Machine {
         for edge in &self.state.edges {
             let Some(trigger) = &self.graph.queries[edge.query].trigger else { continue };
             let parent = &self.graph.queries[trigger.parent];
+            // Windows of others may have ended since.
+            let Some(last_ns) = edge.last_end_ns else { continue };
+            if !edge.is_settled {
+                consider(now, parent.every_ns);
+            }
             let expires = parent.every_ns.saturating_mul(self.graph.settings.expire_windows);
             for (key, progress) in &edge.keys {
                 match progress.phase {
                     Phase::Pending { held_ns, is_true: true } => {
                         let left = trigger.hold_ns.saturating_sub(held_ns);
-                        consider(now.saturating_add(left), parent.every_ns);
+                        consider(last_ns.saturating_add(left), parent.every_ns);
                     }
                     Phase::Recovering { until_ns } => consider(until_ns, parent.every_ns),
                     _ => {}
                 }
                 if edge.missing == 0 && !parent.pinned.contains(key) {
                     let unseen = edge.watched_ns.saturating_sub(progress.seen_ns);
-                    consider(now.saturating_add(expires.saturating_sub(unseen)), parent.every_ns);
+                    consider(last_ns.saturating_add(expires.saturating_sub(unseen)), parent.every_ns);
                 }
             }
         }

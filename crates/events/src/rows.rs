@@ -3,7 +3,7 @@
 use crate::figure::{Certainty, Figure, Role};
 use crate::graph::{Query, Settings};
 use crate::key::{Key, Member};
-use report::{Answer, Status, Value};
+use report::{Answer, ColumnKind, Status, Value};
 
 /// The answer of a window, or its absence of packets.
 pub(crate) struct Rows<'a> {
@@ -76,14 +76,16 @@ impl<'a> Rows<'a> {
 
     /// The values of these columns of a group that has no row.
     pub(crate) fn absent_values(&self, key: &Key, columns: &[usize]) -> Vec<Value> {
-        let of = |figure: &Figure| match figure {
-            Figure::Number(it) if it.lower == it.upper => Value::Unsigned(0),
-            Figure::Number(it) => Value::Estimate { value: it.lower, lower: it.lower, upper: it.upper },
-            Figure::Other(value) => value.clone(),
-            Figure::Null | Figure::Unknown => Value::Null,
-        };
         let figures = self.absent(key);
-        columns.iter().map(|column| figures.get(*column).map_or(Value::Null, of)).collect()
+        let of = |column: &usize| match (member(self.query, key, *column), figures.get(*column)) {
+            (Some(member), _) => member.into(),
+            (None, Some(Figure::Number(it))) if it.lower == it.upper => zero(self.query, *column),
+            (None, Some(Figure::Number(it))) => {
+                Value::Estimate { value: it.lower, lower: it.lower, upper: it.upper }
+            }
+            (None, _) => Value::Null,
+        };
+        columns.iter().map(of).collect()
     }
 }
 
@@ -92,9 +94,22 @@ pub(crate) fn without_packets(query: &Query, key: &Key) -> Vec<Figure> {
     absent(query, key, |_, role| Figure::absent(role))
 }
 
+/// The member of a key that a column holds, if it holds one.
+fn member<'k>(query: &Query, key: &'k Key, column: usize) -> Option<&'k Member> {
+    query.key.iter().position(|own| *own == column).and_then(|at| key.get(at))
+}
+
+/// The zero of a column, of its kind.
+fn zero(query: &Query, column: usize) -> Value {
+    match query.columns[column].column.kind {
+        ColumnKind::Float => Value::Float(0.0),
+        ColumnKind::Signed => Value::Signed(0),
+        _ => Value::Unsigned(0),
+    }
+}
+
 fn absent(query: &Query, key: &Key, of: impl Fn(usize, Role) -> Figure) -> Vec<Figure> {
-    let member = |column: usize| query.key.iter().position(|own| *own == column).and_then(|at| key.get(at));
-    let figure = |(at, column): (usize, &crate::graph::Column)| match member(at) {
+    let figure = |(at, column): (usize, &crate::graph::Column)| match member(query, key, at) {
         Some(member) => Figure::of(&member.into(), Role::Key, Certainty::Whole),
         None => of(at, column.role),
     };

@@ -31,6 +31,8 @@ pub struct Edge {
     pub missing: u64,
     /// How long was watched altogether, nanoseconds.
     pub watched_ns: u64,
+    /// Another window like the last one changes nothing but what time brings about.
+    pub is_settled: bool,
     /// Keys that could not be remembered, as there are too many.
     pub forgotten: u64,
     /// The keys.

@@ -19,6 +19,7 @@ impl Machine {
                 last_end_ns: None,
                 missing: 0,
                 watched_ns: 0,
+                is_settled: false,
                 forgotten: 0,
                 keys: BTreeMap::new(),
             });

@@ -56,16 +56,11 @@ impl Machine {
         for (run, window) in &runs {
             for &node in &nodes {
                 let edge = self.edge(child, node, run.as_deref());
-                let events = judge_edge(
-                    &self.graph,
-                    &mut self.state.edges[edge],
-                    *window,
-                    find(asked, node, *window),
-                    step,
-                );
+                let edge = &mut self.state.edges[edge];
+                let events = judge_edge(&self.graph, edge, *window, find(asked, node, *window));
                 let causes = events.iter().filter(|event| event.kind == EventKind::Fired);
                 fired.extend(causes.map(|event| event.event.clone()));
-                step.is_quiet &= events.is_empty();
+                step.is_quiet &= edge.is_settled && events.is_empty();
                 step.events.extend(events);
             }
         }
@@ -76,7 +71,7 @@ impl Machine {
 }
 
 /// Judges a window of one edge.
-fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>, step: &mut Step) -> Vec<Event> {
+fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>) -> Vec<Event> {
     let child = &graph.queries[edge.query];
     let Some(trigger) = &child.trigger else { return Vec::new() };
     let parent = &graph.queries[trigger.parent];
@@ -90,7 +85,7 @@ fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>, step
     };
     let Some(rows) = rows else {
         edge.missing += 1;
-        step.is_quiet &= edge.missing > MISSING;
+        edge.is_settled = edge.missing > MISSING;
         edge.keys.values_mut().for_each(|progress| progress.phase.wait(time));
         let mut events = Vec::new();
         if edge.missing == MISSING {
@@ -100,7 +95,6 @@ fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>, step
         }
         return events;
     };
-    step.is_quiet &= edge.missing == 0;
     edge.missing = 0;
     edge.watched_ns += time.length_ns;
     let reads_key = trigger.condition.items().iter().any(|item| parent.key.contains(item));
@@ -118,8 +112,8 @@ fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>, step
     };
     let coverage = rows.coverage();
     judging.all(&rows);
-    step.is_quiet &= !judging.changed;
-    let Judging { happened, items: columns, .. } = judging;
+    let Judging { happened, items: columns, changed, edge, .. } = judging;
+    edge.is_settled = !changed;
     let about = Told { graph, child, parent, trigger, node, window, coverage, run, columns };
     about.events(happened, edge)
 }
@@ -222,6 +216,8 @@ impl Judging<'_> {
         // An idle key is worth remembering only if it would fire without packets.
         let is_kept = phase != Phase::Idle || !is_pinned && self.fires_without_packets(&key);
         if is_kept && !is_expired {
+            // A firing that is suppressed has no event: the one before is not what a later event is due to.
+            let fired = fired.filter(|_| change != Some(Change::Fired));
             self.edge.keys.insert(key, Progress { phase, seen_ns, fired });
         } else {
             self.changed |= self.edge.keys.remove(&key).is_some();

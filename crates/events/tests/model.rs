@@ -1,0 +1,117 @@
+//! The machine against a naive one that is written from the rules alone, over random histories.
+//!
+//! Where the rules leave a choice, the naive machine makes that of the machine; `model/naive.rs` names these choices.
+
+mod model {
+    pub(crate) mod compare;
+    pub(crate) mod draw;
+    pub(crate) mod edge;
+    pub(crate) mod graphs;
+    pub(crate) mod jump;
+    pub(crate) mod known;
+    pub(crate) mod naive;
+    pub(crate) mod windows;
+}
+
+use events::{Find, Machine, Step};
+use model::compare::agree;
+use model::draw::Draw;
+use model::jump::{jump, walk};
+use model::windows::History;
+use report::EventKind;
+use std::collections::BTreeMap;
+
+/// Runs a test over histories, and says which one fails.
+fn over(
+    histories: std::ops::Range<u64>,
+    draw: fn(u64) -> History,
+    mut test: impl FnMut(&History) -> Result<(), String>,
+) {
+    for number in histories {
+        let history = draw(number);
+        if let Err(error) = test(&history) {
+            panic!("history {number}: {error}\n{:#?}", history.graph);
+        }
+    }
+}
+
+#[test]
+fn both_machines_tell_the_same() {
+    let histories = match std::env::var("EDISON_HISTORIES") {
+        Ok(number) => number.parse().expect("EDISON_HISTORIES is the number of histories"),
+        Err(_) => 100_000,
+    };
+    over(0..histories, History::of, |history| agree(history, |_| {}));
+}
+
+#[test]
+fn both_machines_tell_the_same_of_long_quiet_times() {
+    over(0..500, History::with_quiet_times, |history| agree(history, |_| {}));
+}
+
+#[test]
+fn histories_have_all_kinds_of_events() {
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    let mut count = |what: String| *kinds.entry(what).or_default() += 1;
+    over(0..2_000, History::of, |history| {
+        agree(history, |step| {
+            step.events.iter().for_each(|event| count(format!("{:?}", event.kind)));
+            let is_new = |started: &&events::Started| started.events[0] == started.run.cause;
+            step.started.iter().for_each(|started| {
+                count(if is_new(&started) { "start" } else { "extension" }.to_owned());
+            });
+        })
+    });
+    for kind in [
+        EventKind::Fired,
+        EventKind::Resolved,
+        EventKind::NoData,
+        EventKind::Expired,
+        EventKind::Suppressed,
+        EventKind::Missed,
+    ] {
+        let number = kinds.get(&format!("{kind:?}")).copied().unwrap_or(0);
+        assert!(number >= 100, "{number} events are {kind:?}: {kinds:?}");
+    }
+    assert!(kinds["start"] >= 100 && kinds["extension"] >= 100, "{kinds:?}");
+}
+
+#[test]
+fn a_restored_machine_continues_as_the_one_that_was_saved() {
+    over(0..2_000, History::of, |history| {
+        let restored_at = Draw::of(&[history.first_ns, history.steps]).below(history.steps);
+        let mut machine = Machine::new(history.graph.clone());
+        let mut saved: Option<Machine> = None;
+        for (number, end_ns) in (0..).zip(history.ends()) {
+            let windows = history.windows(end_ns);
+            let find: &Find<'_> = &|query, node, window| windows.find(query, node, window);
+            let step = machine.step(end_ns, find);
+            if let Some(saved) = &mut saved {
+                let own: Step = saved.step(end_ns, find);
+                if own != step {
+                    return Err(format!("the step to {end_ns}:\n saved:    {own:?}\n original: {step:?}"));
+                }
+            }
+            if number == restored_at {
+                let json = serde_json::to_string(machine.state()).map_err(|error| error.to_string())?;
+                let state = serde_json::from_str(&json).map_err(|error| error.to_string())?;
+                saved =
+                    Some(Machine::restore(history.graph.clone(), state).map_err(|error| error.to_string())?);
+            }
+        }
+        let saved = saved.ok_or("it is not saved")?;
+        if saved.state() == machine.state() { Ok(()) } else { Err("the states differ".to_owned()) }
+    });
+}
+
+#[test]
+fn a_jump_over_quiet_windows_is_a_walk_through_them() {
+    let (mut walked, mut jumped) = (0, 0);
+    over(0..4_000, History::with_quiet_times, |history| {
+        let (walk, jump) = (walk(history), jump(history)?);
+        walked += walk.steps;
+        jumped += jump.steps;
+        walk.compare(&jump)
+    });
+    assert!(jumped * 2 < walked, "{jumped} steps of {walked} are taken");
+}

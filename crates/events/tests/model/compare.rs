@@ -1,0 +1,142 @@
+//! Both machines over one history.
+
+use super::edge::Phase;
+use super::known::Known;
+use super::naive::{Naive, Of, Running, Taken, Told};
+use super::windows::{History, Windows};
+use events::{Edge, Find, Graph, Key, Machine, Member, Progress, Run, Step};
+use report::Event;
+use std::collections::{BTreeMap, HashMap};
+
+/// Both machines, and what they call the same event.
+pub(crate) struct Pair {
+    pub(crate) machine: Machine,
+    naive: Naive,
+    graph: Graph,
+    numbers: HashMap<String, usize>,
+}
+
+impl Pair {
+    pub(crate) fn new(graph: &Graph) -> Self {
+        Self {
+            machine: Machine::new(graph.clone()),
+            naive: Naive::new(graph.clone()),
+            graph: graph.clone(),
+            numbers: HashMap::new(),
+        }
+    }
+
+    /// Takes a step of both.
+    ///
+    /// # Errors
+    /// If they do not agree.
+    pub(crate) fn step(&mut self, windows: &Windows<'_>, end_ns: u64) -> Result<Step, String> {
+        let find: &Find<'_> = &|query, node, window| windows.find(query, node, window);
+        let step = self.machine.step(end_ns, find);
+        let taken = self.naive.step(end_ns, find);
+        self.compare(&step, &taken).map(|()| step).map_err(|error| format!("the step to {end_ns}: {error}"))
+    }
+
+    fn compare(&mut self, step: &Step, taken: &Taken) -> Result<(), String> {
+        for event in &step.events {
+            if let Some(item) =
+                event.key.iter().chain(&event.values).find(|it| !it.value.fits(it.column.kind))
+            {
+                return Err(format!("{item:?} is not of its column's kind"));
+            }
+            let number = self.numbers.len();
+            if self.numbers.insert(event.event.clone(), number).is_some() {
+                return Err(format!("two events are called {}", event.event));
+            }
+        }
+        let told: Vec<_> = step.events.iter().map(|event| self.told(event)).collect();
+        same("events", &told, &taken.events.iter().map(|told| Ok(told.clone())).collect::<Vec<_>>())?;
+        let started: Vec<_> = step
+            .started
+            .iter()
+            .map(|started| {
+                let events: Vec<_> = started.events.iter().map(|event| self.numbers[event]).collect();
+                (self.run(&started.run), events)
+            })
+            .collect();
+        let naive: Vec<_> = taken.started.iter().map(|(run, events)| (of_run(run), events.clone())).collect();
+        same("what starts", &started, &naive)?;
+        let reports: Vec<_> = step
+            .reports
+            .iter()
+            .map(|report| (self.numbers[&report.cause], report.query, report.node, report.window))
+            .collect();
+        same("reports", &reports, &taken.reports)?;
+        let runs: Vec<_> = self.machine.runs().iter().map(|run| self.run(run)).collect();
+        same("runs", &runs, &self.naive.runs.iter().map(of_run).collect::<Vec<_>>())?;
+        let edges: BTreeMap<_, _> = self.machine.state().edges.iter().map(|edge| self.edge(edge)).collect();
+        let naive = self.naive.edges.iter().map(|(of, edge)| (*of, edge.remembered()));
+        same("keys", &edges.into_iter().collect::<Vec<_>>(), &naive.collect::<Vec<_>>())
+    }
+
+    /// An event of the machine as the naive one tells it.
+    fn told(&self, event: &Event) -> Result<Told, String> {
+        let query = |name: &str| self.graph.queries.iter().position(|query| query.name == name);
+        let node = |name: &str| self.graph.nodes.iter().position(|node| node == name);
+        let numbered = |event: &String| self.numbers.get(event).copied();
+        Ok(Told {
+            kind: event.kind,
+            query: query(&event.query).ok_or("its query is unknown")?,
+            fired_by: event
+                .fired_by
+                .as_deref()
+                .map(|name| query(name).ok_or("its parent is unknown"))
+                .transpose()?,
+            key: event.key.iter().map(|item| Member::from(&item.value)).collect(),
+            node: event.node.as_deref().and_then(node).ok_or("its node is unknown")?,
+            window: event.window.ok_or("it has no window")?,
+            values: event.values.iter().map(|item| Known::from(&item.value)).collect(),
+            parent: event
+                .parent
+                .as_ref()
+                .map(|parent| numbered(parent).ok_or("its parent is untold"))
+                .transpose()?,
+        })
+    }
+
+    /// An edge, and the keys that it remembers.
+    fn edge<'a>(&self, edge: &'a Edge) -> (Of, Vec<(&'a Key, Phase)>) {
+        let phase = |progress: &Progress| match progress.phase {
+            events::Phase::Idle => Phase::Idle,
+            events::Phase::Pending { held_ns, .. } => Phase::Pending { held_ns },
+            events::Phase::Active { fired_ns } => Phase::Active { fired_ns },
+            events::Phase::Recovering { until_ns } => Phase::Recovering { until_ns },
+        };
+        let of = (edge.query, edge.node, edge.run.as_ref().map(|cause| self.numbers[cause]));
+        (of, edge.keys.iter().map(|(key, progress)| (key, phase(progress))).collect())
+    }
+
+    fn run(&self, run: &Run) -> (usize, u64, u64, usize) {
+        (run.query, run.start_ns, run.end_ns, self.numbers[&run.cause])
+    }
+}
+
+fn of_run(run: &Running) -> (usize, u64, u64, usize) {
+    (run.query, run.start_ns, run.end_ns, run.cause)
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, machine: &[T], naive: &[T]) -> Result<(), String> {
+    if machine == naive {
+        return Ok(());
+    }
+    let at = machine.iter().zip(naive).take_while(|(a, b)| a == b).count();
+    let (machine, naive) = (machine.get(at), naive.get(at));
+    Err(format!("{what} differ at {at}\n machine: {machine:?}\n naive:   {naive:?}"))
+}
+
+/// Runs both over a history; `each` sees each step.
+///
+/// # Errors
+/// If they do not agree.
+pub(crate) fn agree(history: &History, mut each: impl FnMut(&Step)) -> Result<(), String> {
+    let mut pair = Pair::new(&history.graph);
+    for end_ns in history.ends() {
+        each(&pair.step(&history.windows(end_ns), end_ns)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! Random graphs of queries.
+
+use super::draw::Draw;
+use events::{
+    Column, Comparison, Condition, Graph, Key, Member, Operand, Operator, Query, Role, Settings, Trigger,
+};
+use report::ColumnKind;
+use std::net::IpAddr;
+
+/// The base of all windows.
+pub(crate) const SECOND: u64 = 1_000_000_000;
+
+/// A graph of 2 to 5 queries on 1 to 3 nodes.
+pub(crate) fn draw_graph(draw: &mut Draw) -> Graph {
+    let nodes = (0..draw.between(1, 3)).map(|node| format!("n{node}")).collect();
+    let mut graph = Graph { queries: Vec::new(), nodes, settings: draw_settings(draw) };
+    let number = draw.between(2, 5) as usize;
+    // Chains are deep, trees are broad.
+    let of_chain = draw.pick(&[20, 50, 90]);
+    for query in 0..number {
+        let trigger = (query > 0 && (query == 1 || draw.chance(85))).then(|| {
+            let parent = if draw.chance(of_chain) { query - 1 } else { draw.below(query as u64) as usize };
+            draw_trigger(draw, parent, &graph.queries[parent])
+        });
+        let query = draw_query(draw, query, graph.nodes.len(), trigger);
+        graph.queries.push(query);
+    }
+    graph
+}
+
+fn draw_settings(draw: &mut Draw) -> Settings {
+    let is_narrow = draw.chance(30);
+    Settings {
+        grace_ns: draw.pick(&[0, SECOND / 2, SECOND, 3 * SECOND]),
+        expire_windows: if draw.chance(70) { draw.between(3, 6) } else { 60 },
+        coverage: 0.999,
+        most_firings: if draw.chance(50) { draw.between(1, 4) as usize } else { 64 },
+        most_keys: if is_narrow { draw.between(2, 6) as usize } else { 65_536 },
+    }
+}
+
+fn draw_query(draw: &mut Draw, number: usize, nodes: usize, trigger: Option<Trigger>) -> Query {
+    let mut columns = Vec::new();
+    for _ in 0..draw.between(0, 2) {
+        let of = [ColumnKind::Unsigned, ColumnKind::Text, ColumnKind::Address, ColumnKind::Prefix];
+        let kind = if draw.chance(40) { ColumnKind::Unsigned } else { draw.pick(&of) };
+        columns.push((Role::Key, kind));
+    }
+    // The first one, which conditions read most, is a total mostly.
+    for value in 0..draw.between(1, 3) {
+        let others = [Role::Total, Role::Rate, Role::Least, Role::Greatest, Role::Other];
+        let role = if value == 0 && draw.chance(70) { Role::Total } else { draw.pick(&others) };
+        let kind = match role {
+            Role::Rate => ColumnKind::Float,
+            _ if draw.chance(15) => ColumnKind::Signed,
+            _ => ColumnKind::Unsigned,
+        };
+        columns.push((role, kind));
+    }
+    if draw.chance(30) {
+        let last = columns.len() as u64 - 1;
+        columns.swap(draw.between(0, last) as usize, draw.between(0, last) as usize);
+    }
+    let columns: Vec<Column> = columns
+        .into_iter()
+        .enumerate()
+        .map(|(at, (role, kind))| Column { column: report::Column::new(format!("c{at}"), kind, ""), role })
+        .collect();
+    let of_role = |roles: &[Role]| -> Vec<usize> {
+        (0..columns.len()).filter(|column| roles.contains(&columns[*column].role)).collect()
+    };
+    let key = of_role(&[Role::Key]);
+    let counted = of_role(&[Role::Total, Role::Rate]);
+    let alphabet = alphabet(&columns, &key);
+    let every_ns = draw.between(1, 3) * SECOND;
+    Query {
+        name: format!("q{number}"),
+        text: format!("text of q{number}"),
+        every_ns,
+        over_ns: if draw.chance(70) { every_ns } else { every_ns * draw.between(2, 3) },
+        nodes: draw.some(&(0..nodes).collect::<Vec<_>>()),
+        pinned: if draw.chance(30) { draw.some(&alphabet).into_iter().collect() } else { [].into() },
+        largest_first: (draw.chance(40) && !counted.is_empty()).then(|| draw.pick(&counted)),
+        columns,
+        key,
+        trigger,
+    }
+}
+
+/// The keys that its groups may have.
+pub(crate) fn alphabet(columns: &[Column], key: &[usize]) -> Vec<Key> {
+    let mut keys = vec![Key::new()];
+    for column in key {
+        let members = match columns[*column].column.kind {
+            ColumnKind::Text => ["a", "b", "ba"].map(|text| Member::Text(text.to_owned())),
+            ColumnKind::Address => [0, 3, 200].map(|last| Member::Address(IpAddr::from([192, 0, 2, last]))),
+            ColumnKind::Prefix => {
+                let prefix = |(last, length)| Member::Prefix(IpAddr::from([192, 0, 2, last]), length);
+                [(0, 24), (0, 28), (128, 25)].map(prefix)
+            }
+            _ => [Member::Null, Member::Unsigned(1), Member::Unsigned(2)],
+        };
+        let extended = |key: &Key| members.clone().map(|member| [key.as_slice(), &[member]].concat());
+        keys = keys.iter().flat_map(extended).collect();
+    }
+    keys
+}
+
+fn draw_trigger(draw: &mut Draw, parent: usize, query: &Query) -> Trigger {
+    let condition = draw_condition(draw, &query.columns, 2);
+    Trigger {
+        parent,
+        text: format!("{condition:?}"),
+        condition,
+        hold_ns: draw.pick(&[0, 0, SECOND, 2 * SECOND, 5 * SECOND / 2, 4 * SECOND]),
+        until: draw.chance(25).then(|| draw_condition(draw, &query.columns, 1)),
+        cooldown_ns: draw.pick(&[0, 0, SECOND, 7 * SECOND / 2, 6 * SECOND, 12 * SECOND]),
+        run_ns: draw.pick(&[0, 0, SECOND, 2 * SECOND, 9 * SECOND / 2, 8 * SECOND]),
+    }
+}
+
+/// A condition on one or two columns.
+fn draw_condition(draw: &mut Draw, columns: &[Column], depth: u64) -> Condition {
+    let deeper = |draw: &mut Draw| draw_condition(draw, columns, depth - 1);
+    match draw.below(20) {
+        0 | 1 if depth > 0 => Condition::And(vec![deeper(draw), deeper(draw)]),
+        2 | 3 if depth > 0 => Condition::Or(vec![deeper(draw), deeper(draw)]),
+        4 if depth > 0 => Condition::Not(Box::new(deeper(draw))),
+        5 | 6 => draw_test(draw, columns),
+        _ => {
+            let left = draw_number(draw, columns, 1);
+            let right = match draw.below(10) {
+                0 => draw_number(draw, columns, 1),
+                _ => Operand::Number(draw.between(0, 6) as f64),
+            };
+            let (left, right) = if draw.chance(10) { (right, left) } else { (left, right) };
+            Condition::Compare(left, draw_comparison(draw), right)
+        }
+    }
+}
+
+fn draw_comparison(draw: &mut Draw) -> Comparison {
+    use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+    draw.pick(&[Greater, Greater, GreaterOrEqual, GreaterOrEqual, Less, Less, LessOrEqual, Equal, NotEqual])
+}
+
+/// A number: a column mostly.
+fn draw_number(draw: &mut Draw, columns: &[Column], depth: u64) -> Operand {
+    let is_number = |column: &usize| {
+        matches!(columns[*column].column.kind, ColumnKind::Unsigned | ColumnKind::Signed | ColumnKind::Float)
+    };
+    let is_value = |column: &usize| columns[*column].role != Role::Key;
+    let numbers: Vec<usize> = (0..columns.len()).filter(is_number).collect();
+    let values: Vec<usize> = (0..columns.len()).filter(is_value).collect();
+    if depth > 0 && draw.chance(12) {
+        let operator = draw.pick(&[Operator::Add, Operator::Subtract, Operator::Multiply, Operator::Divide]);
+        let left = draw_number(draw, columns, depth - 1);
+        let right = if draw.chance(50) {
+            Operand::Number(draw.between(0, 3) as f64)
+        } else {
+            draw_number(draw, columns, depth - 1)
+        };
+        return Operand::Arithmetic(Box::new(left), operator, Box::new(right));
+    }
+    Operand::Item(if draw.chance(10) { draw.pick(&numbers) } else { draw.pick(&values) })
+}
+
+/// A condition that is no comparison of numbers: on a member of the key if there is one.
+fn draw_test(draw: &mut Draw, columns: &[Column]) -> Condition {
+    let column = draw.below(columns.len() as u64) as usize;
+    let is_equal = |draw: &mut Draw| draw.pick(&[Comparison::Equal, Comparison::NotEqual]);
+    match columns[column].column.kind {
+        ColumnKind::Text if draw.chance(50) => {
+            Condition::Like(column, draw.pick(&["a", "%a", "b_", "%"]).to_owned())
+        }
+        ColumnKind::Text => {
+            let text = Operand::Text(draw.pick(&["a", "b"]).to_owned());
+            Condition::Compare(Operand::Item(column), is_equal(draw), text)
+        }
+        ColumnKind::Address | ColumnKind::Prefix => {
+            let length = draw.between(24, 32) as u8;
+            Condition::InPrefixes(column, vec![(IpAddr::from([192, 0, 2, 0]), length)])
+        }
+        _ if draw.chance(50) => Condition::IsNull(Operand::Item(column)),
+        _ => {
+            let of = (0..draw.between(1, 2)).map(|_| Operand::Number(draw.between(0, 6) as f64)).collect();
+            Condition::In(Operand::Item(column), of)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Histories of a few windows in which one rule decides.
+
+use events::{
+    Column, Comparison, Condition, Find, Graph, Key, Machine, Member, Operand, Query, Role, Seen, Settings,
+    Trigger,
+};
+use report::{Answer, ColumnKind, Event, EventKind, Value};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A query on one node, every so many seconds, of a key and its total and rate.
+fn query(name: &str, every: u64, trigger: Option<Trigger>) -> Query {
+    let column =
+        |name: &str, kind, role| Column { column: report::Column::new(name, kind, String::new()), role };
+    Query {
+        name: name.to_owned(),
+        text: String::new(),
+        columns: vec![
+            column("key", ColumnKind::Unsigned, Role::Key),
+            column("total", ColumnKind::Unsigned, Role::Total),
+            column("rate", ColumnKind::Float, Role::Rate),
+        ],
+        key: vec![0],
+        every_ns: every * SECOND,
+        over_ns: every * SECOND,
+        nodes: vec![0],
+        pinned: [].into(),
+        largest_first: None,
+        trigger,
+    }
+}
+
+fn when(condition: Condition) -> Option<Trigger> {
+    let (hold_ns, cooldown_ns, run_ns) = (0, 0, 0);
+    Some(Trigger { parent: 0, condition, text: String::new(), hold_ns, until: None, cooldown_ns, run_ns })
+}
+
+fn compare(column: usize, comparison: Comparison, number: f64) -> Condition {
+    Condition::Compare(Operand::Item(column), comparison, Operand::Number(number))
+}
+
+fn machine(queries: Vec<Query>, most_firings: usize) -> Machine {
+    let settings = Settings { most_firings, ..Settings::default() };
+    Machine::new(Graph { queries, nodes: vec!["A".to_owned()], settings })
+}
+
+fn key(number: u64) -> Key {
+    vec![Member::Unsigned(number)]
+}
+
+/// The events of all windows until then, with jumps where the machine says that nothing changes.
+fn jump(machine: &mut Machine, seen: Seen<'static>, until: u64) -> Vec<Event> {
+    let find: &Find<'_> = &|_, _, _| seen;
+    let (mut events, mut end_ns) = (Vec::new(), SECOND);
+    while end_ns <= until * SECOND {
+        let step = machine.step(end_ns, find);
+        events.extend(step.events);
+        end_ns = match step.is_quiet {
+            true => machine.next_change(0).unwrap_or(u64::MAX),
+            false => end_ns + SECOND,
+        };
+    }
+    events
+}
+
+#[test]
+fn events_of_absent_groups_show_their_key_and_zeros_of_their_columns() {
+    let condition = Condition::And(vec![
+        compare(1, Comparison::Less, 1.0),
+        compare(0, Comparison::Equal, 7.0),
+        compare(2, Comparison::Less, 1.0),
+    ]);
+    let mut parent = query("parent", 1, None);
+    parent.pinned = [key(7)].into();
+    let mut machine = machine(vec![parent, query("child", 1, when(condition))], 64);
+    let events = machine.step(SECOND, &|_, _, _| Seen::Empty).events;
+    let values: Vec<_> = events[0].values.iter().map(|item| item.value.clone()).collect();
+    assert_eq!(values, [Value::Unsigned(0), Value::Unsigned(7), Value::Float(0.0)]);
+}
+
+#[test]
+fn what_follows_a_suppressed_firing_is_not_due_to_the_firing_before() {
+    let mut child = query("child", 1, when(compare(1, Comparison::Greater, 0.0)));
+    child.trigger.as_mut().expect("it has one").cooldown_ns = 3 * SECOND;
+    let mut machine = machine(vec![query("parent", 1, None), child], 1);
+    let row = |key: u64, total: u64| vec![Value::Unsigned(key), Value::Unsigned(total), Value::Null];
+    let mut step = |end, rows: Vec<Vec<Value>>| {
+        let columns = query("parent", 1, None).columns.into_iter().map(|column| column.column).collect();
+        let answer = Answer::new("parent", None, columns, rows);
+        machine.step(end * SECOND, &|_, _, _| Seen::Answer(&answer)).events
+    };
+    let first = step(1, vec![row(1, 1)]);
+    let resolved = step(2, Vec::new());
+    assert_eq!(resolved[0].parent.as_ref(), Some(&first[0].event));
+    assert_eq!(step(3, Vec::new()), []);
+    let second = step(4, vec![row(1, 1), row(2, 2)]);
+    assert_eq!([second[0].kind, second[1].kind], [EventKind::Fired, EventKind::Suppressed]);
+    let resolved = step(5, Vec::new());
+    let parents: Vec<_> = resolved.iter().map(|event| event.parent.clone()).collect();
+    assert_eq!(parents, [None, Some(second[0].event.clone())]);
+}
+
+#[test]
+fn a_jump_waits_for_what_longer_windows_change() {
+    let never = compare(1, Comparison::Less, 0.0);
+    let mut machine = machine(vec![query("parent", 3, None), query("child", 3, when(never))], 64);
+    let ends: Vec<_> = jump(&mut machine, Seen::Missing, 100).iter().map(|event| event.at_ns).collect();
+    assert_eq!(ends, [9 * SECOND], "no data after three windows");
+}
+
+#[test]
+fn a_jump_counts_from_the_last_window_of_each_query() {
+    let mut parent = query("parent", 3, None);
+    parent.pinned = [key(7)].into();
+    let mut child = query("child", 3, when(compare(1, Comparison::Less, 1.0)));
+    child.trigger.as_mut().expect("it has one").hold_ns = 30 * SECOND;
+    let mut other = query("other", 2, None);
+    other.over_ns = 8 * SECOND;
+    let mut machine = machine(vec![parent, child, other], 64);
+    let first = jump(&mut machine, Seen::Empty, 40).into_iter().next().map(|event| event.at_ns);
+    assert_eq!(first, Some(30 * SECOND));
+}
