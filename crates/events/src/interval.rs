@@ -1,6 +1,6 @@
 //! Numbers of which bounds are known.
 
-use crate::condition::{Comparison, Operator};
+use crate::operator::{Comparison, Operator};
 use crate::truth::Truth;
 
 /// The truth is at least `lower` and at most `upper`.

@@ -6,23 +6,10 @@ mod judging;
 use crate::graph::{Graph, Query};
 use crate::id::{About, identifier};
 use crate::run::Run;
+use crate::seen::{Find, Seen};
 use crate::state::{Phase, State};
-use report::{Answer, Event, EventKind, Span};
+use report::{Event, EventKind, Span};
 use std::fmt;
-
-/// What is known of a query's window on one node.
-#[derive(Clone, Copy, Debug)]
-pub enum Seen<'a> {
-    /// Nothing: the node was not there, or its answer did not come.
-    Missing,
-    /// The window was watched, and had no packets.
-    Empty,
-    /// The answer.
-    Answer(&'a Answer),
-}
-
-/// Where answers are found: of a query, on a node, of a window.
-pub type Find<'a> = dyn Fn(usize, usize, Span) -> Seen<'a> + 'a;
 
 /// What happened in the windows that end at one time.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::condition::{Condition, Operand};
 use crate::graph::{Column, Query, Trigger};
-use crate::machine::Seen;
+use crate::seen::Seen;
 use report::{Event, EventKind, Item, Span, Status, Value};
 
 /// Columns of an answer's first row that a sentence has.

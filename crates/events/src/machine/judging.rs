@@ -1,12 +1,13 @@
 //! The conditions of one query, judged for each key of its parent's answers.
 
-use super::{Find, MISSING, Machine, Seen, Step, plain_event, run_window, window};
+use super::{MISSING, Machine, Step, plain_event, run_window, window};
 use crate::figure::Figure;
 use crate::graph::{Graph, Query, Settings, Trigger};
 use crate::id::{About, identifier};
 use crate::judged::{Change, Judged, Time};
 use crate::key::{Key, items};
 use crate::rows::{Rows, without_packets};
+use crate::seen::{Find, Seen};
 use crate::state::{Edge, Phase, Progress};
 use crate::truth::Truth;
 use report::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
@@ -187,7 +188,8 @@ impl Judging<'_> {
             Some(until) => truth(until.holds(figures)),
         };
         let known = self.edge.keys.get(&key);
-        if known.is_none() && self.edge.keys.len() >= settings.most_keys {
+        let is_pinned = self.parent.pinned.contains(&key);
+        if known.is_none() && !is_pinned && self.edge.keys.len() >= settings.most_keys {
             self.edge.forgotten += 1;
             return;
         }
@@ -200,7 +202,6 @@ impl Judging<'_> {
         let unseen_ns = self.edge.watched_ns - seen_ns;
         let (phase, change) = before.after(Judged { truth: own, rearms }, time, trigger);
         self.changed |= change.is_some() || is_other(before, phase);
-        let is_pinned = self.parent.pinned.contains(&key);
         let expires = self.parent.every_ns.saturating_mul(settings.expire_windows);
         let is_expired = !is_pinned && unseen_ns >= expires && change != Some(Change::Fired);
         let kind = match change {

@@ -77,7 +77,8 @@ impl Edge {
         let mut changes = Vec::new();
         for Judged { key, figures, told, .. } in judged {
             let known = self.keys.get(&key).copied();
-            if known.is_none() && self.keys.len() >= settings.most_keys {
+            let is_pinned = parent.pinned.contains(&key);
+            if known.is_none() && !is_pinned && self.keys.len() >= settings.most_keys {
                 continue;
             }
             let before = known.unwrap_or(Memory { phase: Phase::Idle, fired: None });
@@ -85,7 +86,7 @@ impl Edge {
             let is_true = decide(&trigger.condition);
             let is_over = trigger.until.as_ref().map_or(is_true.map(|is_true| !is_true), decide);
             let (phase, kind) = follow(before.phase, is_true, is_over, trigger, parent.every_ns, end_ns);
-            let is_old = !parent.pinned.contains(&key)
+            let is_old = !is_pinned
                 && kind != Some(EventKind::Fired)
                 && self.windows_without(&key) >= settings.expire_windows;
             let is_forgotten = phase == Phase::Idle

@@ -184,6 +184,7 @@ fn value(operand: &Operand, figures: &[Known]) -> Known {
     match operand {
         Operand::Item(column) => figures[*column].clone(),
         Operand::Number(number) => Within(*number, *number),
+        Operand::Integer(number) => Within(*number as f64, *number as f64),
         Operand::Text(text) => Known::Text(text.clone()),
         Operand::Arithmetic(left, operator, right) => match (value(left, figures), value(right, figures)) {
             (Null, _) | (_, Null) => Null,

@@ -5,7 +5,7 @@
 //! - Resolved and expired events show the columns of the condition, not those of `until`.
 //! - Firings are ordered by the least value that is possible; what is no number counts as 0.
 //! - A key that may fire again and about which a window decides nothing is idle, so that it does not expire later.
-//! - An idle pinned key is not remembered; it comes after all known keys, and counts as unknown when no more can be remembered.
+//! - An idle pinned key is not remembered; it comes after all known keys, and is judged also when no more can be remembered.
 //! - What is due to a firing that was suppressed is due to the parent's run.
 //! - A node whose answer has other columns than the query has not missed the window of a run.
 
