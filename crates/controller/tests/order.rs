@@ -152,7 +152,9 @@ fn the_order_of_messages_changes_nothing() {
             let begin = 100 + random.below(8) * random.below(2);
             let windows = random.below(30);
             (begin..begin + windows)
-                .filter_map(|at| (random.below(4) != 0).then(|| (at, random.below(12))))
+                .map(|at| (at, random.below(4), random.below(12)))
+                .filter(|(_, draw, _)| *draw != 0)
+                .map(|(at, _, count)| (at, count))
                 .collect()
         });
         let first = shown(&counts, &mut random);

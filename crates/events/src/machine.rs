@@ -46,6 +46,8 @@ pub struct Report {
     pub window: Span,
     /// It is the first one of the run.
     pub is_first: bool,
+    /// There is no answer.
+    pub is_missing: bool,
     /// In words.
     pub text: String,
 }
@@ -131,10 +133,11 @@ impl Machine {
                 let seen = find(run.query, node, window);
                 let text = crate::words::found(query, seen);
                 let is_first = window.start_ns == run.start_ns;
-                let report =
-                    Report { cause: run.cause.clone(), query: run.query, node, window, is_first, text };
+                let is_missing = matches!(seen, Seen::Missing);
+                let cause = run.cause.clone();
+                let report = Report { cause, query: run.query, node, window, is_first, is_missing, text };
                 step.reports.push(report);
-                if matches!(seen, Seen::Missing) && !run.missing.contains(&node) {
+                if is_missing && !run.missing.contains(&node) {
                     run.missing.push(node);
                     step.events.push(missed(query, &graph.nodes[node], window, run));
                 }

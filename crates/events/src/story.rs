@@ -24,7 +24,8 @@ impl Stories {
     /// Continues the stories with what happened in a step, and returns the sentences that are new.
     pub fn take(&mut self, graph: &Graph, step: &Step) -> Vec<String> {
         let mut said = Vec::new();
-        for report in &step.reports {
+        // What is missing is an event.
+        for report in step.reports.iter().filter(|report| !report.is_missing) {
             let sentence = ran(graph, report);
             self.add(&report.cause, &sentence);
             said.push(sentence);

@@ -104,7 +104,7 @@ fn comparison(condition: &Condition, columns: &[Column], values: &[Item]) -> Opt
 /// What a run found in a window.
 pub(crate) fn found(query: &Query, seen: Seen<'_>) -> String {
     let answer = match seen {
-        Seen::Missing => return "nothing is known, as the node has no answer".to_owned(),
+        Seen::Missing => return "there is no answer".to_owned(),
         Seen::Empty => return "the window had no packets".to_owned(),
         Seen::Answer(answer) => answer,
     };
@@ -152,7 +152,9 @@ pub(crate) fn sentence(event: &Event) -> String {
             format!("{query} started for no more keys at {at}: {parent} on {node} had too many, {values}.")
         }
         EventKind::Missed => {
-            format!("{query} could not run on {node} in {window}: the node has no packets of this time.")
+            format!(
+                "{query} could not run on {node} in {window}: {node} was not watched then, or the task came too late."
+            )
         }
     }
 }
