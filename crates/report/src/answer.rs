@@ -160,6 +160,16 @@ impl Answer {
         });
     }
 
+    /// Adds the values of another answer's first row, which has the same columns of counts, to its own.
+    pub(crate) fn add_values(&mut self, more: &Self) {
+        if more.bounds != "exact" {
+            self.bounds.clone_from(&more.bounds);
+        }
+        for (own, more) in self.rows.iter_mut().flatten().zip(more.rows.iter().flatten()) {
+            *own = own.plus(more);
+        }
+    }
+
     /// Replaces addresses: of a prefix those bits that it has. Estimates stay. Addresses that are bounds (the columns `lower` and
     /// `upper`) become null, because their order does not survive.
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {

@@ -91,7 +91,8 @@ impl RunReport {
         self.events.iter_mut().for_each(|event| event.map_addresses(f));
     }
 
-    /// Adds the report of a node: counts add up, and what one of them does not know is not known.
+    /// Adds the report of a node: counts add up, and what one of them does not know is not known. The first answer is the sum of
+    /// the nodes' `totals`.
     pub fn add_node(&mut self, node: Self) {
         let is_first = self.nodes.is_empty();
         if is_first {
@@ -117,15 +118,18 @@ impl RunReport {
         self.flows.add(&node.flows);
         self.memory_bytes += node.memory_bytes;
         self.elapsed_seconds = self.elapsed_seconds.max(node.elapsed_seconds);
+        if let Some(totals) = node.answer("totals") {
+            match self.answers.first_mut().filter(|_| !is_first) {
+                Some(sum) => sum.add_values(totals),
+                None => self.answers.push(Answer { node: None, ..totals.clone() }),
+            }
+        }
         self.answers.extend(node.answers.iter().cloned());
         self.answers_unlisted += node.answers_unlisted;
         self.faults.extend(node.faults.iter().map(|fault| format!("{}: {fault}", node.node)));
         self.nodes.insert(node.node.clone(), node);
-        let wire_bytes = self.nodes.values().filter_map(|node| {
-            let totals = node.answer("totals")?;
-            totals.value(0, "wire_byte")?.as_unsigned()
-        });
-        let (received, bytes) = (self.packets.received, wire_bytes.sum());
+        let bytes = self.answer("totals").and_then(|totals| totals.value(0, "wire_byte")?.as_unsigned());
+        let (received, bytes) = (self.packets.received, bytes.unwrap_or(0));
         self.rates = Rates::new(received, bytes, self.span(), self.elapsed_seconds);
     }
 }

@@ -118,6 +118,24 @@ impl Value {
         if let Self::Unsigned(number) = self { Some(*number) } else { None }
     }
 
+    /// The sum of two counts, between bounds where one of them is.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let estimate = |value: &Self| match value {
+            Self::Unsigned(number) => Some((*number as f64, *number as f64, *number as f64)),
+            Self::Estimate { value, lower, upper } => Some((*value, *lower, *upper)),
+            _ => None,
+        };
+        match (self, other) {
+            (Self::Unsigned(own), Self::Unsigned(other)) => Self::Unsigned(own.saturating_add(*other)),
+            _ => match (estimate(self), estimate(other)) {
+                (Some(own), Some(other)) => {
+                    Self::Estimate { value: own.0 + other.0, lower: own.1 + other.1, upper: own.2 + other.2 }
+                }
+                _ => Self::Null,
+            },
+        }
+    }
+
     /// Replaces addresses. A prefix keeps its length.
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
         match self {
