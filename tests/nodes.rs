@@ -190,7 +190,7 @@ fn each_node_has_its_files_and_its_report() {
     let answers = lines(&ended);
     let sum = |node: &str| -> u64 {
         let own = answers.iter().filter(|answer| answer["node"] == node);
-        own.flat_map(|answer| output::rows(answer)).map(|row| output::number(&row["sum(total_count)"])).sum()
+        own.flat_map(output::rows).map(|row| output::number(&row["sum(total_count)"])).sum()
     };
     assert_eq!(sum("A"), 5000);
     assert!((2000..3000).contains(&sum("B")), "{}", sum("B"));

@@ -2,7 +2,7 @@
 //! and tells nodes what to measure next.
 //!
 //! [`Controller`] is a state machine of its own: it takes messages of nodes and returns messages to them and what is to be shown, so
-//! that the same controller serves any transport. [`drive`] connects it with one. It knows neither packets nor engines.
+//! that the same controller serves any transport. [`drive()`] connects it with one. It knows neither packets nor engines.
 //!
 //! A window is **settled** when all nodes have passed it. Settling goes window by window, over all nodes, so that answers, events and
 //! stories have the same order in every run; a run of windows without a packet is passed in a few steps, however long it is.

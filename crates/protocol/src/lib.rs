@@ -1,7 +1,7 @@
 //! What a controller and its probes say to each other, and how it gets there.
 //!
 //! A controller sends each node the whole list of what it is to answer, and when a replay may go on; a probe sends the answers of each
-//! window. [`Messages`](message) are data that can be written and read; a [`transport`] carries them: in one process, over channels of
+//! window. Messages ([`ToProbe`], [`FromProbe`]) are data that can be written and read; a transport ([`ProbeLink`], [`ControllerLink`]) carries them: in one process, over channels of
 //! memory.
 //!
 //! ```
