@@ -24,12 +24,16 @@ use progress::Progress;
 use protocol::{ProbeLink, memory};
 use report::{Event, RunReport};
 use signal_hook::consts::SIGHUP;
+use std::collections::VecDeque;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use task::query::{Over, Query};
 use task::rows::Site;
+
+/// Events that are kept for the report.
+const MOST_EVENTS: usize = 10_000;
 
 /// A node under the controller, ready to be measured.
 struct Ready {
@@ -89,7 +93,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     );
     printer.has_several_nodes = names.len() > 1;
     let progress = Progress::new(names.len());
-    let mut events: Vec<Event> = Vec::new();
+    let (mut events, mut events_unlisted) = (VecDeque::<Event>::new(), 0);
     let measured = thread::scope(|scope| {
         let mut threads = Vec::new();
         for (number, ready) in ready.into_iter().enumerate() {
@@ -100,7 +104,11 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
         }
         controller::drive(&mut controller, &link, &mut |output| {
             if let Output::Event(event) = &output {
-                events.push((**event).clone());
+                events.push_back((**event).clone());
+                if events.len() > MOST_EVENTS {
+                    events.pop_front();
+                    events_unlisted += 1;
+                }
             }
             progress.clear();
             printer.show(output);
@@ -122,8 +130,10 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     }
     report.node = names.join(", ");
     report.command_line = std::env::args().collect();
-    report.events = events;
+    report.events = events.into();
+    report.events_unlisted = events_unlisted;
     report.stories = controller.stories().cloned().collect();
+    report.stories_unlisted = controller.stories_dropped();
     report.faults.extend(fault);
     verdict.lose(&lost);
     reporting::finish(options, report, report_file, &verdict)

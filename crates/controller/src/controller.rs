@@ -145,8 +145,8 @@ impl Controller {
         self.stories.stories()
     }
 
-    /// The queries.
-    pub fn chain(&self) -> &Chain {
-        &self.chain
+    /// Earlier stories, which are not kept.
+    pub fn stories_dropped(&self) -> u64 {
+        self.stories.dropped()
     }
 }

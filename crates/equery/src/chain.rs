@@ -103,6 +103,7 @@ impl Chain {
             name: query.label.clone(),
             text: query.text.clone(),
             largest_first: columns::largest_first(&task),
+            left_out: columns::left_out(&task),
             columns,
             key,
             every_ns,
@@ -129,6 +130,7 @@ impl Chain {
             nodes: Vec::new(),
             pinned: Default::default(),
             largest_first: None,
+            left_out: None,
             trigger: None,
         });
         self.tasks.push(query.plan.clone());

@@ -65,6 +65,8 @@ pub struct Query {
     pub pinned: BTreeSet<Key>,
     /// The column by which rows are ordered, the largest first, if they are.
     pub largest_first: Option<usize>,
+    /// By column, the most that a group has that `having` leaves out of the answer; `None` if there is no `having`.
+    pub left_out: Option<Vec<f64>>,
     /// What starts it; `None` if it always runs.
     pub trigger: Option<Trigger>,
 }

@@ -30,10 +30,14 @@ impl<'a> Rows<'a> {
             Status::Cut => Certainty::Cut,
             Status::Partial => Certainty::Partial,
         };
-        let most = (certainty != Certainty::Whole || answer.rest.groups != 0).then(|| {
-            let of = |column| match certainty {
-                Certainty::Whole => most_unlisted(query, answer, column),
-                _ => f64::INFINITY,
+        let is_whole = certainty == Certainty::Whole;
+        let is_known = is_whole && answer.rest.groups == 0 && query.left_out.is_none();
+        let most = (!is_known).then(|| {
+            let of = |column: usize| {
+                let unlisted =
+                    if answer.rest.groups == 0 { 0.0 } else { most_unlisted(query, answer, column) };
+                let left_out = query.left_out.as_ref().map_or(0.0, |most| most[column]);
+                if is_whole { unlisted.max(left_out) } else { f64::INFINITY }
             };
             (0..query.columns.len()).map(of).collect()
         });

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 /// Stories that are kept.
 const MOST_STORIES: usize = 1_000;
 /// Sentences of one story.
-const MOST_SENTENCES: usize = 1_000;
+const MOST_SENTENCES: usize = 200;
 
 /// All stories.
 #[derive(Clone, Debug, Default)]

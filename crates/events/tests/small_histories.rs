@@ -26,6 +26,7 @@ fn query(name: &str, every: u64, trigger: Option<Trigger>) -> Query {
         nodes: vec![0],
         pinned: [].into(),
         largest_first: None,
+        left_out: None,
         trigger,
     }
 }

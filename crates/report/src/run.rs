@@ -47,9 +47,15 @@ pub struct RunReport {
     pub answers: Vec<Answer>,
     /// The events, oldest first.
     pub events: Vec<Event>,
+    /// Earlier events, which were not kept for `events`.
+    #[serde(default, skip_serializing_if = "is_none", with = "integer")]
+    pub events_unlisted: u64,
     /// What became of the events, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stories: Vec<Story>,
+    /// Earlier stories, which were not kept for `stories`.
+    #[serde(default, skip_serializing_if = "is_none", with = "integer")]
+    pub stories_unlisted: u64,
     /// Of a run with several nodes: the report of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nodes: BTreeMap<String, RunReport>,
@@ -72,6 +78,11 @@ pub struct RunReport {
     /// Windows whose answers were not kept for `answers`.
     #[serde(with = "integer")]
     pub answers_unlisted: u64,
+}
+
+/// Whether nothing is missing.
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 impl RunReport {

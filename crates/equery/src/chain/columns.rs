@@ -8,7 +8,9 @@ use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use summary::Limits;
 use task::Generation;
-use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Operator, Over, Query};
+use task::query::{
+    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Over, Query,
+};
 use task::rows::{RowQueries, Site};
 
 /// A query with the columns of its key.
@@ -86,6 +88,25 @@ pub(super) fn largest_first(task: &Query) -> Option<usize> {
             }
         },
     }
+}
+
+/// By column, the most that a group has that `having` leaves out: known where that is one comparison with a number.
+pub(super) fn left_out(task: &Query) -> Option<Vec<f64>> {
+    let having = task.having.as_ref()?;
+    let most = |value: &Expression| {
+        let Condition::Compare(compared, comparison, bound) = having else { return f64::INFINITY };
+        let bound = match bound {
+            Expression::Integer(number) => *number as f64,
+            Expression::Float(number) => *number,
+            _ => return f64::INFINITY,
+        };
+        match comparison {
+            Comparison::Greater if compared == value => bound,
+            Comparison::GreaterOrEqual if compared == value => bound.next_down(),
+            _ => f64::INFINITY,
+        }
+    };
+    Some(task.columns.iter().map(|column| most(&column.value)).collect())
 }
 
 /// What a value is that is no member of the key.

@@ -81,6 +81,7 @@ fn draw_query(draw: &mut Draw, number: usize, nodes: usize, trigger: Option<Trig
         nodes: draw.some(&(0..nodes).collect::<Vec<_>>()),
         pinned: if draw.chance(30) { draw.some(&alphabet).into_iter().collect() } else { [].into() },
         largest_first: (draw.chance(40) && !counted.is_empty()).then(|| draw.pick(&counted)),
+        left_out: None,
         columns,
         key,
         trigger,
