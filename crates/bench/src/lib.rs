@@ -12,6 +12,7 @@
 //! ```
 
 mod accuracy;
+mod callgrind;
 mod capture;
 mod compare;
 mod cuckoo;
