@@ -18,8 +18,8 @@ use traffic::{Generator, Spec};
 const ETHERNET: u16 = 1;
 /// Packets per second of the traffic, as in `edison bench query`.
 const RATE: u64 = 1_000_000;
-/// A query of each window.
-const STANDING: &str = "q1: select dst_addr, count(src_addr) as n groupby dst_addr every 1s";
+/// A query of each window, which answers all groups.
+const STANDING: &str = "q1: select dst_addr, count(src_addr) as n groupby dst_addr limit 1M every 1s";
 /// One that it never starts.
 const TRIGGERED: &str = "q2: select count(*) when q1.n > 1000G";
 
