@@ -12,9 +12,11 @@
 //! ```
 
 mod accuracy;
+mod callgrind;
 mod capture;
 mod compare;
 mod cuckoo;
+mod events;
 mod flow_record;
 mod huge;
 mod line;
@@ -154,6 +156,14 @@ pub const BENCHES: &[Bench] = &[
         takes_capture: false,
         tables: None,
         run: query::run,
+    },
+    Bench {
+        name: "events",
+        about: "the event machine with many keys, windows without packets, what a controller costs the measuring core",
+        takes_preset: false,
+        takes_capture: false,
+        tables: None,
+        run: events::run,
     },
     Bench {
         name: "records",

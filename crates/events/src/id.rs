@@ -27,8 +27,8 @@ pub(crate) fn identifier(about: &About<'_>) -> String {
     about.key.iter().for_each(|member| add(text(member).as_bytes()));
     add(&about.window.start_ns.to_be_bytes());
     add(&about.window.end_ns.to_be_bytes());
-    let digest = digest.finalize();
-    digest[..8].iter().map(|octet| format!("{octet:02x}")).collect()
+    let first = digest.finalize()[..8].iter().fold(0, |first, octet| first << 8 | u64::from(*octet));
+    format!("{first:016x}")
 }
 
 fn kind(kind: EventKind) -> &'static str {

@@ -1,7 +1,7 @@
 //! The conditions of one query, judged for each key of its parent's answers.
 
 use super::{MISSING, Machine, Step, plain_event, run_window, window};
-use crate::figure::Figure;
+use crate::figure::{Certainty, Figure, Role};
 use crate::graph::{Graph, Query, Settings, Trigger};
 use crate::id::{About, identifier};
 use crate::judged::{Change, Judged, Time};
@@ -18,8 +18,16 @@ struct Happened {
     kind: EventKind,
     key: Key,
     values: Vec<Value>,
+    /// Of what fired, the value by which the largest is first.
+    size: f64,
     /// The event that fired before.
     fired: Option<String>,
+}
+
+impl Happened {
+    fn has_fired(&self) -> bool {
+        self.kind == EventKind::Fired
+    }
 }
 
 /// An edge and a window of it.
@@ -153,7 +161,7 @@ impl Judging<'_> {
                 rows_of_pinned.insert(key.clone());
             }
             let figures = rows.figures(row);
-            let values = |items: &[usize]| {
+            let values = |_: &Key, items: &[usize]| {
                 items.iter().map(|column| row.get(*column).cloned().unwrap_or_default()).collect()
             };
             self.key(key, true, is_uncovered, &figures, values);
@@ -166,8 +174,7 @@ impl Judging<'_> {
         absent.extend(pinned.filter(|key| !rows_of_pinned.contains(*key)).cloned());
         for key in absent {
             let figures = rows.absent(&key);
-            let named = key.clone();
-            self.key(key, false, is_uncovered, &figures, |items| rows.absent_values(&named, items));
+            self.key(key, false, is_uncovered, &figures, |key, items| rows.absent_values(key, items));
         }
     }
 
@@ -178,7 +185,7 @@ impl Judging<'_> {
         is_seen: bool,
         is_uncovered: bool,
         figures: &[Figure],
-        values: impl FnOnce(&[usize]) -> Vec<Value>,
+        values: impl FnOnce(&Key, &[usize]) -> Vec<Value>,
     ) {
         let Self { trigger, settings, time, .. } = *self;
         let truth = |holds: Truth| if is_uncovered { Truth::Unknown } else { holds };
@@ -194,7 +201,6 @@ impl Judging<'_> {
             return;
         }
         let before = known.map_or(Phase::Idle, |progress| progress.phase);
-        let fired = known.and_then(|progress| progress.fired.clone());
         let seen_ns = match known {
             Some(progress) if !is_seen => progress.seen_ns,
             _ => self.edge.watched_ns,
@@ -211,17 +217,23 @@ impl Judging<'_> {
             None => None,
         };
         if let Some(kind) = kind {
-            let values = values(&self.items);
-            self.happened.push(Happened { kind, key: key.clone(), values, fired: fired.clone() });
+            let values = values(&key, &self.items);
+            let size = if kind == EventKind::Fired { size(&values) } else { 0.0 };
+            let fired = known.and_then(|progress| progress.fired.clone());
+            self.happened.push(Happened { kind, key: key.clone(), values, size, fired });
         }
         // An idle key is worth remembering only if it would fire without packets.
         let is_kept = phase != Phase::Idle || !is_pinned && self.fires_without_packets(&key);
-        if is_kept && !is_expired {
-            // A firing that is suppressed has no event: the one before is not what a later event is due to.
-            let fired = fired.filter(|_| change != Some(Change::Fired));
-            self.edge.keys.insert(key, Progress { phase, seen_ns, fired });
-        } else {
+        if !is_kept || is_expired {
             self.changed |= self.edge.keys.remove(&key).is_some();
+        } else if let Some(progress) = self.edge.keys.get_mut(&key) {
+            (progress.phase, progress.seen_ns) = (phase, seen_ns);
+            // A firing that is suppressed has no event: the one before is not what a later event is due to.
+            if change == Some(Change::Fired) {
+                progress.fired = None;
+            }
+        } else {
+            self.edge.keys.insert(key, Progress { phase, seen_ns, fired: None });
         }
     }
 
@@ -230,6 +242,14 @@ impl Judging<'_> {
             .without_packets
             .unwrap_or_else(|| self.trigger.condition.holds(&without_packets(self.parent, key)));
         truth == Truth::True
+    }
+}
+
+/// How large a group is, by the first value of the condition.
+fn size(values: &[Value]) -> f64 {
+    match values.first().map(|value| Figure::of(value, Role::Total, Certainty::Whole)) {
+        Some(Figure::Number(interval)) => interval.lower,
+        _ => 0.0,
     }
 }
 
@@ -257,49 +277,39 @@ struct Told<'a> {
 impl Told<'_> {
     /// The events: what ended in the order of keys, then what fired, the largest first.
     fn events(&self, mut happened: Vec<Happened>, edge: &mut Edge) -> Vec<Event> {
-        let size = |one: &Happened| match one.values.first() {
-            Some(value) => match Figure::of(value, crate::Role::Total, crate::Certainty::Whole) {
-                Figure::Number(interval) => interval.lower,
-                _ => 0.0,
-            },
-            None => 0.0,
-        };
-        let has_fired = |one: &Happened| one.kind == EventKind::Fired;
         happened.sort_by(|a, b| {
-            let by_size =
-                || if has_fired(a) { size(b).total_cmp(&size(a)) } else { std::cmp::Ordering::Equal };
-            has_fired(a).cmp(&has_fired(b)).then_with(by_size).then_with(|| a.key.cmp(&b.key))
+            let by_size = || b.size.total_cmp(&a.size);
+            a.has_fired().cmp(&b.has_fired()).then_with(by_size).then_with(|| a.key.cmp(&b.key))
         });
-        let most = self.graph.settings.most_firings;
-        let mut fired = 0;
-        let mut events = Vec::new();
+        // What fired is last, the smallest at the end.
+        let fired = happened.iter().filter(|one| one.has_fired()).count();
+        let suppressed = fired.saturating_sub(self.graph.settings.most_firings);
+        happened.truncate(happened.len() - suppressed);
+        let mut events = Vec::with_capacity(happened.len() + usize::from(suppressed != 0));
         for one in happened {
-            fired += usize::from(has_fired(&one));
-            if has_fired(&one) && fired > most {
-                continue;
-            }
-            let event = self.event(&one);
-            if let (true, Some(progress)) = (has_fired(&one), edge.keys.get_mut(&one.key)) {
+            let known = if one.has_fired() { edge.keys.get_mut(&one.key) } else { None };
+            let event = self.event(one);
+            if let Some(progress) = known {
                 progress.fired = Some(event.event.clone());
             }
             events.push(event);
         }
-        if fired > most {
+        if suppressed != 0 {
             let mut event = plain_event(EventKind::Suppressed, self.child, self.node, self.window);
             let column = Column::new("suppressed", ColumnKind::Unsigned, "keys");
-            event.values = vec![Item { column, value: Value::Unsigned((fired - most) as u64) }];
+            event.values = vec![Item { column, value: Value::Unsigned(suppressed as u64) }];
             (event.fired_by, event.parent) = (Some(self.parent.name.clone()), self.run.clone());
             events.push(event);
         }
         events
     }
 
-    fn event(&self, one: &Happened) -> Event {
+    fn event(&self, one: Happened) -> Event {
         let Self { child, parent, node, window, .. } = *self;
         let about =
             About { kind: one.kind, query: &child.name, version: &child.text, key: &one.key, node, window };
         let column = |column: &usize| &parent.columns[*column].column;
-        let named = self.columns.iter().map(column).zip(&one.values);
+        let named = self.columns.iter().map(column).zip(one.values);
         Event {
             event: identifier(&about),
             kind: one.kind,
@@ -309,15 +319,13 @@ impl Told<'_> {
             node: Some(node.to_owned()),
             at_ns: window.end_ns,
             window: Some(window),
-            values: named
-                .map(|(column, value)| Item { column: column.clone(), value: value.clone() })
-                .collect(),
+            values: named.map(|(column, value)| Item { column: column.clone(), value }).collect(),
             threshold: self.trigger.condition.threshold(),
             late: false,
             coverage: self.coverage,
             parent: match one.kind {
                 EventKind::Fired => self.run.clone(),
-                _ => one.fired.clone().or_else(|| self.run.clone()),
+                _ => one.fired.or_else(|| self.run.clone()),
             },
         }
     }

@@ -1,0 +1,41 @@
+//! `edison bench events`: a step of the event machine for many keys, windows without packets that a controller passes, and what a controller
+//! costs the measuring core.
+
+mod empty_windows;
+mod machines;
+mod transport;
+
+use crate::line::to_digits;
+use crate::{Line, Points};
+use equery::{Chain, ChainSite, Options, Source};
+use serde_json::Value;
+
+/// The length of windows.
+const WINDOW_NS: u64 = 1_000_000_000;
+/// The begin of the first one.
+const BEGIN_NS: u64 = 1_800_000_000 * WINDOW_NS;
+
+/// Runs it.
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    machines::run(points, out)?;
+    empty_windows::run(points, out)?;
+    transport::run(points, out)
+}
+
+/// The queries of a text. `most_firings`: keys of one query and window that fire.
+fn chain(text: &str, nodes: &[&str], most_firings: usize) -> Result<Chain, String> {
+    let checked = equery::check(&Source { name: "bench", text }, &Options::default());
+    if checked.has_errors() {
+        return Err(format!("{text}: {:?}", checked.diagnostics));
+    }
+    let nodes: Vec<String> = nodes.iter().map(|&node| node.to_owned()).collect();
+    let key: Vec<String> = packet::KeySpec::FIVE_TUPLE.columns().map(str::to_owned).collect();
+    let settings = events::Settings { most_firings, ..events::Settings::default() };
+    let site = ChainSite { nodes: &nodes, key: &key, window_ns: WINDOW_NS, settings };
+    Chain::new(&checked.queries, &site).map_err(|refused| refused.join("; "))
+}
+
+/// Milliseconds of one of several equal parts of a round.
+fn milliseconds(round_ns: f64, parts: usize) -> Value {
+    to_digits(round_ns / parts as f64 / 1e6, 5).into()
+}
