@@ -89,6 +89,8 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     );
     printer.has_several_nodes = names.len() > 1;
     let progress = Progress::new(names.len());
+    // Of a long run there may be many: they are kept for the report alone.
+    let keeps_events = options.report.is_some();
     let mut events: Vec<Event> = Vec::new();
     let measured = thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -99,7 +101,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
             threads.push(thread::Builder::new().name(format!("node{number}")).spawn_scoped(scope, work));
         }
         controller::drive(&mut controller, &link, &mut |output| {
-            if let Output::Event(event) = &output {
+            if let (Output::Event(event), true) = (&output, keeps_events) {
                 events.push((**event).clone());
             }
             progress.clear();
