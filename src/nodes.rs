@@ -35,6 +35,9 @@ pub(crate) fn split(options: &RunOptions) -> Result<Vec<Node>, Failure> {
                 "{name}={source}: no such file; the source of a node is a capture file or '-'"
             )));
         }
+        if source == "-" && nodes.iter().any(|node| node.options.read.iter().any(|read| read == "-")) {
+            return Err(Failure::usage(format!("{name}=-: standard input is read once: name a file")));
+        }
         match nodes.iter_mut().find(|node| node.name == name) {
             Some(node) => node.options.read.push(source.to_owned()),
             None => {

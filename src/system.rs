@@ -27,7 +27,7 @@ use signal_hook::consts::SIGHUP;
 use std::collections::VecDeque;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use task::query::{Over, Query};
 use task::rows::Site;
@@ -102,6 +102,8 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
             let work = move || ready.measure(observer, stop, &is_unread, options);
             threads.push(thread::Builder::new().name(format!("node{number}")).spawn_scoped(scope, work));
         }
+        // Whatever ends this thread, no node waits for it.
+        let _ends = StopOnPanic(&stop);
         controller::drive(&mut controller, &link, &mut |output| {
             if let Output::Event(event) = &output {
                 events.push_back((**event).clone());
@@ -137,6 +139,17 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.faults.extend(fault);
     verdict.lose(&lost);
     reporting::finish(options, report, report_file, &verdict)
+}
+
+/// Ends the measurement where the thread that drives it fails.
+struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Relaxed);
+        }
+    }
 }
 
 /// Refuses options that do not go with several nodes and events.

@@ -206,6 +206,7 @@ fn what_cannot_be_run_is_refused_in_words() {
     for (arguments, words) in [
         (vec![named.as_str(), "B=missing.pcap"], vec!["B=missing.pcap: no such file"]),
         (vec![&named, path], vec![path, "NAME=SOURCE"]),
+        (vec!["A=-", "B=-"], vec!["B=-", "standard input"]),
         (vec![&named, "--node", "B"], vec!["--node B"]),
         (vec![&named, "--synthetic", "packets=1k"], vec!["--synthetic"]),
         (vec![&named, "-r", path], vec!["--read"]),
@@ -249,4 +250,42 @@ fn what_cannot_be_run_is_refused_in_words() {
     let flows = scratch.path("f.csv");
     call(&["run", path, "--flows", text(&flows)]).expect(0);
     call(&["query", text(&flows), chain]).says(2, &["q2: 'when' cannot be answered"]);
+}
+
+/// Windows of 5 s in which a packet comes and then none for a while: their answers are there in time, and watched from their begin.
+#[test]
+fn packets_that_are_far_apart_change_no_longer_window() {
+    let scratch = Scratch::new();
+    let times = (0..8).map(f64::from).chain([17.0]).chain((22..45).map(f64::from));
+    let frames: Vec<Frame> = times.map(|at| segment(at + 0.5, 1, 100, 33)).collect();
+    let path = scratch.file("a.pcap", capture::pcap(ETHERNET, &frames));
+    for over in ["", "over 10s"] {
+        let query = format!(
+            "p: select sum(total_count) as n {over} every 5s; \
+             c: select sum(total_count) as n {over} every 5s when p.n < 2 until p.n < 5; \
+             d: select sum(total_count) as n every 5s when c.n < 5;"
+        );
+        let run = |every: &str| {
+            let source = format!("A={}", text(&path));
+            let ended = call(&["run", &source, "--every", every, "-q", &query, "--json"]).expect(0);
+            let lines = lines(&ended);
+            let of_child = |line: &&Value| line["query"] == "c" && line.get("kind").is_none();
+            let answers: Vec<Value> = lines.iter().filter(of_child).cloned().collect();
+            (events(&lines), answers)
+        };
+        let (found, answers) = run("5s");
+        let expected = match over {
+            // The window of the packet at 17.5 s is over at 20 s, although the next packet comes at 22.5 s.
+            "" => vec![
+                event("fired", "c", "A", 15),
+                event("resolved", "c", "A", 20),
+                event("fired", "d", "A", 25),
+            ],
+            _ => vec![event("fired", "c", "A", 20), event("resolved", "c", "A", 25)],
+        };
+        assert_eq!(found, expected, "{over}");
+        assert_eq!(answers[0]["status"], "complete", "{over}");
+        // The base window changes nothing.
+        assert_eq!(run("1s"), (found, answers), "{over}");
+    }
 }

@@ -19,8 +19,9 @@ pub(crate) struct Node {
     pub(crate) settled_ns: Option<u64>,
     /// Up to when a live node is known to have answered.
     answered_ns: Option<u64>,
-    /// Answers of windows that the end cut, until they are settled.
-    cut: Vec<Answer>,
+    /// Answers that came with a window that ends before theirs, until they are settled: those of longer windows before a time
+    /// without packets, and of windows that the end cut.
+    later: Vec<Answer>,
     has_ended: bool,
     /// The last list that was sent.
     pub(crate) tasks: Option<TaskList>,
@@ -35,7 +36,7 @@ impl Node {
     }
 
     /// It has answered a window. False if that is of a time that is settled.
-    pub(crate) fn answer(&mut self, result: WindowResult) -> bool {
+    pub(crate) fn answer(&mut self, mut result: WindowResult) -> bool {
         let Span { start_ns, end_ns } = result.window;
         self.open.remove(&start_ns);
         self.begun_ns.get_or_insert(start_ns);
@@ -43,6 +44,8 @@ impl Node {
         if self.settled_ns.is_some_and(|settled| start_ns < settled) {
             return false;
         }
+        let is_later = |answer: &mut Answer| answer.window.is_some_and(|window| window.end_ns > end_ns);
+        self.later.extend(result.answers.extract_if(.., is_later));
         self.results.insert(start_ns, result);
         true
     }
@@ -50,7 +53,7 @@ impl Node {
     /// Nothing more comes of it.
     pub(crate) fn end(&mut self, cut: Vec<Answer>) {
         self.has_ended = true;
-        self.cut = cut;
+        self.later.extend(cut);
         self.waits_ns = None;
         self.open.clear();
     }
@@ -81,8 +84,7 @@ impl Node {
     /// The end of the last window of which anything is known.
     pub(crate) fn last_end_ns(&self) -> u64 {
         let of_results = self.results.values().map(|result| result.window.end_ns).max();
-        let of_cut = self.cut.iter().filter_map(|answer| answer.window).map(|window| window.end_ns).max();
-        of_results.into_iter().chain(of_cut).max().unwrap_or(0)
+        of_results.into_iter().chain(self.later_ends()).max().unwrap_or(0)
     }
 
     /// Takes the result of the window that begins then, if there is one.
@@ -90,10 +92,15 @@ impl Node {
         self.results.remove(&start_ns)
     }
 
-    /// Takes the answers of cut windows that end then.
-    pub(crate) fn take_cut(&mut self, end_ns: u64) -> Vec<Answer> {
+    /// The ends of the windows of [`Node::take_later`].
+    pub(crate) fn later_ends(&self) -> impl Iterator<Item = u64> {
+        self.later.iter().filter_map(|answer| answer.window).map(|window| window.end_ns)
+    }
+
+    /// Takes the answers of windows that end then and came with an earlier one.
+    pub(crate) fn take_later(&mut self, end_ns: u64) -> Vec<Answer> {
         let ends = |answer: &mut Answer| answer.window.is_some_and(|window| window.end_ns == end_ns);
-        self.cut.extract_if(.., ends).collect()
+        self.later.extract_if(.., ends).collect()
     }
 
     /// Whether it was watched in all of this time and had no packet. All its windows that end by then are settled.

@@ -66,15 +66,15 @@ impl Controller {
     /// When anything happens next although all goes on like this.
     fn next_change(&self, since_ns: u64, now_ns: u64) -> Option<u64> {
         let ends = self.nodes.iter().filter(|node| node.has_ended()).map(Node::last_end_ns);
-        let cut = ends.filter(|end| *end > now_ns);
-        cut.chain(self.machine.next_change(since_ns)).min()
+        let ends = ends.chain(self.nodes.iter().flat_map(Node::later_ends)).filter(|end| *end > now_ns);
+        ends.chain(self.machine.next_change(since_ns)).min()
     }
 
     /// Takes the windows that end then. Returns whether others like them change nothing.
     fn step(&mut self, end_ns: u64, actions: &mut Actions) -> bool {
         for number in 0..self.nodes.len() {
-            let cut = self.nodes[number].take_cut(end_ns);
-            self.take_answers(number, cut, actions);
+            let later = self.nodes[number].take_later(end_ns);
+            self.take_answers(number, later, actions);
         }
         let Self { machine, nodes, settling, .. } = self;
         let find = |query: usize, node: usize, window: Span| -> Seen<'_> {
@@ -92,13 +92,24 @@ impl Controller {
         step.is_quiet
     }
 
+    /// Whether an answer is of a query that starts by itself, or of a run of one that is started. A node answers windows too that
+    /// began before the run, and those up to its next packet, whenever the run ends.
+    fn is_asked(&self, query: usize, answer: &Answer) -> bool {
+        let (of, Some(Span { end_ns, .. })) = (&self.chain.graph.queries[query], answer.window) else {
+            return true;
+        };
+        let begins = |start_ns: u64| start_ns.saturating_add(of.over_ns) <= end_ns;
+        let is_in = |run: &events::Run| run.query == query && begins(run.start_ns) && end_ns <= run.end_ns;
+        // It was not asked in windows without packets before it was started.
+        of.trigger.is_none() || answer.empty.is_none() && self.machine.runs().iter().any(is_in)
+    }
+
     /// Shows answers, and keeps them for the event machine.
     fn take_answers(&mut self, node: usize, answers: Vec<Answer>, actions: &mut Actions) {
         for answer in answers {
             let queries = &self.chain.graph.queries;
             let query = queries.iter().position(|query| query.name == answer.query);
-            // A query that is started later was not asked in windows without packets before.
-            if answer.empty.is_some() && query.is_some_and(|query| queries[query].trigger.is_some()) {
+            if query.is_some_and(|query| !self.is_asked(query, &answer)) {
                 continue;
             }
             let shown = match query {

@@ -44,6 +44,8 @@ pub struct ClosedWindow {
     pub ended_by: WindowEnd,
     /// Windows of time without a frame between the previous window and this one.
     pub empty_before: u64,
+    /// The begin of the next window with a frame, where that is known.
+    pub next_ns: Option<u64>,
     /// Its frames.
     pub packets: PacketCounts,
     /// What the source lost in it; `None` if the source cannot know.

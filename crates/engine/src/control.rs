@@ -287,6 +287,27 @@ impl Control {
         Arc::clone(self.schedule().set(window))
     }
 
+    /// The first window, not before `since`, from which on all sets up to that of `window` fulfil a condition.
+    pub(crate) fn first_since(
+        &self,
+        since: WindowId,
+        window: WindowId,
+        fulfils: impl Fn(&TaskSet) -> bool,
+    ) -> Option<WindowId> {
+        let schedule = self.schedule();
+        let mut found = None;
+        for (first, set) in schedule.sets.iter().rev().filter(|(first, _)| *first <= window) {
+            if !fulfils(set) {
+                break;
+            }
+            found = Some((*first).max(since));
+            if *first <= since {
+                break;
+            }
+        }
+        found
+    }
+
     /// No window before this one is queried any more.
     pub(crate) fn forget_before(&self, window: WindowId) {
         let mut schedule = self.schedule();

@@ -207,6 +207,8 @@ impl Merger {
             watched: watched(&header.span, &header.watched, index == 0, ended_by),
             ended_by,
             empty_before: last.map_or(0, |last| window.windows_between(last)),
+            // Another receiver may have frames before that.
+            next_ns: header.next_ns.filter(|_| self.receivers.len() == 1),
             packets,
             loss: header.loss,
             totals,
@@ -382,6 +384,7 @@ mod tests {
             number: at(number),
             span: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
             ended_by,
+            next_ns: None,
             packets: PacketCounts { received, ..PacketCounts::default() },
             watched: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
             loss: Some(Counters(vec![("imissed".to_owned(), 1)])),

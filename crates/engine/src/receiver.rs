@@ -233,7 +233,7 @@ impl<'a> Receiver<'a> {
         self.now = self.now.max(clock_ns);
         let before = self.passing_on();
         match self.open {
-            Some(open) if self.now >= open.end_ns => self.turn(open.ended_by(self.now), down),
+            Some(open) if self.now >= open.end_ns => self.turn(open.ended_by(self.now), None, down),
             Some(_) => self.flush_unless_more(down),
             None => self.open_window(down),
         }
@@ -474,7 +474,8 @@ impl<'a> Receiver<'a> {
             return false;
         }
         if let Some(open) = self.open {
-            self.turn(open.ended_by(time_ns), down);
+            let next = OpenWindow::at(self.turned + 1, time_ns, self.every);
+            self.turn(open.ended_by(time_ns), Some(next.start_ns), down);
             if self.stops {
                 self.has_stopped = true;
                 return false;
@@ -491,7 +492,7 @@ impl<'a> Receiver<'a> {
         if open.frames_left != u64::MAX {
             open.frames_left -= frames;
             if open.frames_left == 0 {
-                self.turn(WindowEnd::Full, down);
+                self.turn(WindowEnd::Full, None, down);
                 self.has_stopped = self.stops;
             }
         }
@@ -516,8 +517,8 @@ impl<'a> Receiver<'a> {
         self.open = Some(open);
     }
 
-    /// Turns away from the open window. A live source's next window opens at once.
-    fn turn(&mut self, ended_by: WindowEnd, down: &mut impl Downstream) {
+    /// Turns away from the open window. A live source's next window opens at once. `next_ns`: the begin of the next one of a replay.
+    fn turn(&mut self, ended_by: WindowEnd, next_ns: Option<u64>, down: &mut impl Downstream) {
         self.pass_on(|parser, now| down.count_last(parser, now));
         self.now = self.now.max(self.latest_ns);
         let Some(open) = self.open.take() else { return };
@@ -542,6 +543,7 @@ impl<'a> Receiver<'a> {
             span,
             watched: self.watched(span, ended_by),
             ended_by,
+            next_ns,
             packets,
             loss: loss.as_ref().map(|loss| match &self.loss_before {
                 Some(before) => loss.since(before),
@@ -611,7 +613,7 @@ impl<'a> Receiver<'a> {
         if let Some(held) = self.held.take() {
             self.count_ahead(held.burst(), filter, down);
         }
-        self.turn(WindowEnd::RunEnd, down);
+        self.turn(WindowEnd::RunEnd, None, down);
         self.seat = None;
         self.refused = down.refused();
         ReceiverEnd {

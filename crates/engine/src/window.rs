@@ -51,6 +51,8 @@ pub(crate) struct WindowHeader {
     /// The part of it that was observed.
     pub(crate) watched: Span,
     pub(crate) ended_by: WindowEnd,
+    /// The begin of the next window with a frame, where that frame ended this one.
+    pub(crate) next_ns: Option<u64>,
     /// Its frames; `measured` comes from the tables.
     pub(crate) packets: PacketCounts,
     pub(crate) loss: Option<Counters>,

@@ -37,6 +37,7 @@ fn closed(number: u64, empty_before: u64, refused_rows: u64) -> ClosedWindow {
         watched: span,
         ended_by: WindowEnd::Full,
         empty_before,
+        next_ns: None,
         packets: PacketCounts { received: 2, measured: 2, ..PacketCounts::default() },
         loss: Some(Counters::default()),
         totals: Totals { packets: 2, bytes: 80, wire_bytes: 108, flows: 1 },

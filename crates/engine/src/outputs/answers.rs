@@ -134,6 +134,7 @@ impl Answers {
         let window = closed.window;
         let empty = (closed.empty_before != 0).then(|| self.empty(&closed));
         let empty_passed = empty.is_none_or(|empty| (self.outlet)(empty));
+        self.begin_long(&closed);
         // Windows of a receiver that failed are in no report: their rows are dropped.
         let later = self.open.split_off(&window.next());
         let own = std::mem::replace(&mut self.open, later).remove(&window);
@@ -193,12 +194,31 @@ impl Answers {
         passed
     }
 
-    /// The answers of windows of other lengths that end with this window, or with the last window of their set.
+    /// Begins windows of other lengths whose queries are new. They were watched from the first window on whose set has them, although
+    /// the first packets may be in a later one.
+    fn begin_long(&mut self, closed: &ClosedWindow) {
+        let Self { control, long, .. } = self;
+        control.set(closed.window).rows().begin_long_windows(long);
+        if closed.empty_before == 0 {
+            return;
+        }
+        let length = closed.span.end_ns - closed.span.start_ns;
+        let since = WindowId::new(closed.window.number().saturating_sub(closed.empty_before));
+        for windows in long.iter_mut().filter(|windows| !windows.has_begun()) {
+            let first = control.first_since(since, closed.window, |set| set.rows().continues(windows));
+            if let Some(first) = first {
+                windows.begin(first.number().saturating_mul(length));
+            }
+        }
+    }
+
+    /// The answers of windows of other lengths that end with this window, or with the last window of their set, and under a gate of
+    /// those that end before the next window with a packet: others may wait for them.
     fn close_long(&mut self, set: &Arc<TaskSet>, closed: &ClosedWindow, lost: Option<u64>) -> Vec<Answer> {
         let begun = self.watched.map_or(closed.watched.start_ns, |watched| watched.start_ns);
         self.watched = Some(Span { start_ns: begun, end_ns: closed.watched.end_ns });
         let mut answers = Vec::new();
-        set.rows().begin_long_windows(&mut self.long);
+        let next_ns = closed.next_ns.filter(|_| self.control.is_gated());
         let account = WindowAccount {
             span: closed.span,
             watched: closed.watched,
@@ -210,14 +230,12 @@ impl Answers {
         self.long.retain_mut(|windows| {
             if set.rows().continues(windows) {
                 answers.extend(windows.close(&account));
-                return true;
-            }
-            // Rows of a later window may have come before this one is closed.
-            if !windows.has_begun() {
+                answers.extend(next_ns.into_iter().flat_map(|next| windows.pass(next)));
                 return true;
             }
             answers.extend(windows.end());
-            false
+            // Rows of a later window, whose set has the queries again, may have come before this one is closed.
+            windows.has_rows()
         });
         self.signed(answers)
     }

@@ -176,6 +176,16 @@ impl LongWindows {
         self.begun.is_some()
     }
 
+    /// Watching begins at this time, if it has not begun.
+    pub fn begin(&mut self, start_ns: u64) {
+        if self.begun.is_none() {
+            self.begun = Some(start_ns);
+            for (length, plans) in self.lengths.iter_mut().zip(self.plans.iter()) {
+                length.next.get_or_insert(start_ns / plans.every_ns * plans.every_ns);
+            }
+        }
+    }
+
     /// Takes rows of a window of the run, which begins at this time.
     pub fn add(&mut self, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         let Self { plans, site, order, lengths, scratch, .. } = self;
@@ -284,7 +294,25 @@ impl LongWindows {
         answers
     }
 
-    /// The answers of the windows that have not ended, and no state.
+    /// No packet follows before this time: returns the answers of the windows that end by then. A run of windows without a packet is
+    /// returned with what ends it.
+    pub fn pass(&mut self, until_ns: u64) -> Vec<Answer> {
+        let Self { plans, site, lengths, begun, .. } = self;
+        let mut answers = Vec::new();
+        let Some(start_ns) = *begun else { return answers };
+        for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
+            let watched = Span { start_ns, end_ns: until_ns };
+            length.answer_until(until_ns, plans, site, watched, &mut answers);
+        }
+        answers
+    }
+
+    /// Whether rows have come that no answer has yet.
+    pub fn has_rows(&self) -> bool {
+        self.lengths.iter().any(|length| !length.panes.is_empty())
+    }
+
+    /// The answers of the windows that have not ended. Of the state nothing is left but rows of later windows that have come already.
     pub fn end(&mut self) -> Vec<Answer> {
         let Self { plans, site, lengths, begun, watched_until, .. } = self;
         let mut answers = Vec::new();
@@ -295,7 +323,8 @@ impl LongWindows {
                 length.answer_until(last.saturating_add(plans.every_ns), plans, site, watched, &mut answers);
             }
             length.pass_empty(plans, &mut answers);
-            *length = Length::default();
+            length.panes.retain(|_, pane| pane.account.is_none());
+            length.next = None;
         }
         answers
     }

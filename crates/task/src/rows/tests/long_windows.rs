@@ -149,6 +149,31 @@ fn windows_outlive_the_sets_that_have_their_queries() {
 }
 
 #[test]
+fn rows_of_a_later_window_outlive_the_end() {
+    let planned = RowQueries::plan(Generation::default(), &[long(2, 2)], &site(1 << 30)).expect("a query");
+    let [mut state] = <[_; 1]>::try_from(begin(&planned)).expect("one length");
+    let rows = |packets: u64| {
+        let address = |last: u8| IpAddr::from([10, 0, 0, last]);
+        let (src, dst, ports, bytes) = (address(1), address(2), [1, 2], packets * 100);
+        blocks(&[Plain { src, dst, ports, protocol: 6, packets, bytes, vlan: None, rtt: None, lost: 0 }])
+    };
+    let (first, later) = (rows(5), rows(7));
+    state.add(4 * BASE, &first.0, &first.1);
+    assert!(state.close(&account(4, 0)).is_empty());
+    // A set has the query no more, and the next one has it again: its rows come before the window between is closed.
+    state.add(8 * BASE, &later.0, &later.1);
+    let answers = state.end();
+    assert_eq!(answers.len(), 1);
+    assert!(state.has_rows() && !state.has_begun());
+    assert!(state.close(&account(8, 0)).is_empty());
+    // Nothing follows in this pane, and so it is over.
+    let found = state.pass(10 * BASE);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].rows.len(), found[0].status), (1, Status::Complete));
+    assert!(state.end().is_empty() && !state.has_rows());
+}
+
+#[test]
 fn lengths_that_do_not_fit_are_refused() {
     for (every, over) in [(0, 0), (15, 30), (20, 30), (20, 0)] {
         let query = Query { over: Over::Windows { every_ns: every, over_ns: over }, ..long(1, 1) };
