@@ -66,11 +66,12 @@ impl Machine {
             for &node in &nodes {
                 let edge = self.edge(child, node, run.as_deref());
                 let edge = &mut self.state.edges[edge];
-                let events = judge_edge(&self.graph, edge, *window, find(asked, node, *window));
+                let before = step.events.len();
+                judge_edge(&self.graph, edge, *window, find(asked, node, *window), &mut step.events);
+                let events = &step.events[before..];
                 let causes = events.iter().filter(|event| event.kind == EventKind::Fired);
                 fired.extend(causes.map(|event| event.event.clone()));
                 step.is_quiet &= edge.is_settled && events.is_empty();
-                step.events.extend(events);
             }
         }
         if !fired.is_empty() {
@@ -79,10 +80,10 @@ impl Machine {
     }
 }
 
-/// Judges a window of one edge.
-fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>) -> Vec<Event> {
+/// Judges a window of one edge, and adds its events.
+fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>, events: &mut Vec<Event>) {
     let child = &graph.queries[edge.query];
-    let Some(trigger) = &child.trigger else { return Vec::new() };
+    let Some(trigger) = &child.trigger else { return };
     let parent = &graph.queries[trigger.parent];
     let node = &graph.nodes[edge.node];
     let time = pass_time(edge, parent, window);
@@ -96,13 +97,12 @@ fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>) -> V
         edge.missing += 1;
         edge.is_settled = edge.missing > MISSING;
         edge.keys.values_mut().for_each(|progress| progress.phase.wait(time));
-        let mut events = Vec::new();
         if edge.missing == MISSING {
             let mut event = plain_event(EventKind::NoData, child, node, window);
             (event.fired_by, event.parent) = (Some(parent.name.clone()), run);
             events.push(event);
         }
-        return events;
+        return;
     };
     edge.missing = 0;
     edge.watched_ns += time.length_ns;
@@ -124,7 +124,7 @@ fn judge_edge(graph: &Graph, edge: &mut Edge, window: Span, seen: Seen<'_>) -> V
     let Judging { happened, items: columns, changed, edge, .. } = judging;
     edge.is_settled = !changed;
     let about = Told { graph, child, parent, trigger, node, window, coverage, run, columns };
-    about.events(happened, edge)
+    about.add_events(happened, edge, events);
 }
 
 /// Counts the windows that were skipped, in which all was as in the last one.
@@ -275,8 +275,8 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// The events: what ended in the order of keys, then what fired, the largest first.
-    fn events(&self, mut happened: Vec<Happened>, edge: &mut Edge) -> Vec<Event> {
+    /// Adds the events: what ended in the order of keys, then what fired, the largest first.
+    fn add_events(&self, mut happened: Vec<Happened>, edge: &mut Edge, events: &mut Vec<Event>) {
         happened.sort_by(|a, b| {
             let by_size = || b.size.total_cmp(&a.size);
             a.has_fired().cmp(&b.has_fired()).then_with(by_size).then_with(|| a.key.cmp(&b.key))
@@ -285,7 +285,7 @@ impl Told<'_> {
         let fired = happened.iter().filter(|one| one.has_fired()).count();
         let suppressed = fired.saturating_sub(self.graph.settings.most_firings);
         happened.truncate(happened.len() - suppressed);
-        let mut events = Vec::with_capacity(happened.len() + usize::from(suppressed != 0));
+        events.reserve(happened.len() + usize::from(suppressed != 0));
         for one in happened {
             let known = if one.has_fired() { edge.keys.get_mut(&one.key) } else { None };
             let event = self.event(one);
@@ -301,7 +301,6 @@ impl Told<'_> {
             (event.fired_by, event.parent) = (Some(self.parent.name.clone()), self.run.clone());
             events.push(event);
         }
-        events
     }
 
     fn event(&self, one: Happened) -> Event {
