@@ -122,7 +122,6 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
         joined.collect::<Result<Vec<_>, Failure>>()
     });
     progress.clear();
-    let fault = printer.finish();
     let mut verdict = Verdict::default();
     let mut report = RunReport { version: env!("CARGO_PKG_VERSION").to_owned(), ..RunReport::default() };
     for Reported { report: own, warnings, verdict: of_node, .. } in measured? {
@@ -136,7 +135,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.events_unlisted = events_unlisted;
     report.stories = controller.stories().cloned().collect();
     report.stories_unlisted = controller.stories_dropped();
-    report.faults.extend(fault);
+    report.faults.extend(printer.finish(&mut report.answers));
     verdict.lose(&lost);
     reporting::finish(options, report, report_file, &verdict)
 }

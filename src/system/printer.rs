@@ -109,8 +109,11 @@ impl Printer {
         }
     }
 
-    /// What the user should know at the end: why standard output took nothing more.
-    pub(super) fn finish(self) -> Option<String> {
+    /// Puts names into the answers of the report. Returns what the user should know: why standard output took nothing more.
+    pub(super) fn finish(self, answers: &mut [Answer]) -> Option<String> {
+        if let Some(resolver) = &self.resolver {
+            resolver.enrich(answers);
+        }
         let withheld = self.resolver.as_ref().and_then(|resolver| resolver.withheld());
         withheld.iter().for_each(|line| say(line));
         self.fault

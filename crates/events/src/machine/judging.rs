@@ -216,10 +216,11 @@ impl Judging<'_> {
             None if is_expired && phase != Phase::Idle => Some(EventKind::Expired),
             None => None,
         };
-        if let Some(kind) = kind {
+        let fired = known.and_then(|progress| progress.fired.clone());
+        // The end of a firing that was suppressed is suppressed too.
+        if let Some(kind) = kind.filter(|kind| *kind == EventKind::Fired || fired.is_some()) {
             let values = values(&key, &self.items);
             let size = if kind == EventKind::Fired { size(&values) } else { 0.0 };
-            let fired = known.and_then(|progress| progress.fired.clone());
             self.happened.push(Happened { kind, key: key.clone(), values, size, fired });
         }
         // An idle key is worth remembering only if it would fire without packets.

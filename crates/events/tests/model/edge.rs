@@ -98,7 +98,8 @@ impl Edge {
             } else {
                 self.keys.insert(key.clone(), Memory { phase, fired: before.fired });
             }
-            if let Some(kind) = kind {
+            // What has not been told to begin is not told to end.
+            if let Some(kind) = kind.filter(|kind| *kind == EventKind::Fired || before.fired.is_some()) {
                 let values: Vec<_> =
                     trigger.condition.items().into_iter().map(|item| told[item].clone()).collect();
                 let size = values.first().map_or(0.0, size);
