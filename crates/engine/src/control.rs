@@ -113,6 +113,34 @@ impl Schedule {
         &self.sets[after.saturating_sub(1)].1
     }
 
+    /// Refuses sets that are not later ones, each than the one before.
+    fn check(&self, sets: &[(WindowId, Arc<TaskSet>)]) -> Result<(), NotInstalled> {
+        let mut last = self.last().generation();
+        for (_, set) in sets {
+            let given = set.generation();
+            if given <= last {
+                return Err(NotInstalled::OldGeneration { given, last });
+            }
+            last = given;
+        }
+        Ok(())
+    }
+
+    /// From this window on, which no receiver has entered, this set answers.
+    fn install(&mut self, first: WindowId, set: Arc<TaskSet>, counting: Option<Counting>) {
+        if let Some(run) = &mut self.run {
+            run.countings.retain(|counting| counting.first < first);
+            let counts = run.countings.last().is_some_and(Counting::counts);
+            match counting {
+                Some(counting) => run.countings.push(Counting { first, ..counting }),
+                None if counts => run.countings.push(Counting::of_nothing(first, set.generation())),
+                None => {}
+            }
+        }
+        self.sets.retain(|(window, _)| *window < first);
+        self.sets.push((first, set));
+    }
+
     /// The set that was installed last.
     fn last(&self) -> &Arc<TaskSet> {
         &self.sets[self.sets.len() - 1].1
@@ -167,40 +195,37 @@ impl Control {
     /// # Errors
     /// As [`Control::install`].
     pub fn install_at(&self, window: WindowId, set: Arc<TaskSet>) -> Result<WindowId, NotInstalled> {
+        self.install_all(vec![(window, set)])
+    }
+
+    /// The same with several sets, each from its window on, in the order of their windows: no receiver enters a window in which one of
+    /// them is installed and another one is not. Returns from when on the first one answers, unless another one replaces it.
+    ///
+    /// # Errors
+    /// As [`Control::install`]; then none is installed.
+    pub fn install_all(&self, sets: Vec<(WindowId, Arc<TaskSet>)>) -> Result<WindowId, NotInstalled> {
         let attached = {
             let schedule = self.schedule();
-            let last = schedule.last().generation();
-            if set.generation() <= last {
-                return Err(NotInstalled::OldGeneration { given: set.generation(), last });
-            }
+            schedule.check(&sets)?;
             schedule.run.as_ref().map(|run| (run.workers, run.limits.clone()))
         };
         // Without the lock: allocation may take long.
-        let counting = match (&attached, set.packets()) {
+        let counting = |set: &TaskSet| match (&attached, set.packets()) {
             (Some((workers, limits)), Some(tasks)) => {
                 let (workers, bytes) = (*workers, tasks.bytes(*workers));
                 let lease = limits.lease(bytes).ok_or(NotInstalled::TasksTooLarge { bytes, workers })?;
-                Some(Counting::new(tasks, workers, Some(lease)).map_err(NotInstalled::OutOfMemory)?)
+                Counting::new(tasks, workers, Some(lease)).map(Some).map_err(NotInstalled::OutOfMemory)
             }
-            _ => None,
+            _ => Ok(None),
         };
+        let countings: Vec<_> = sets.iter().map(|(_, set)| counting(set)).collect::<Result<_, _>>()?;
         let mut schedule = self.schedule();
-        let last = schedule.last().generation();
-        if set.generation() <= last {
-            return Err(NotInstalled::OldGeneration { given: set.generation(), last });
+        schedule.check(&sets)?;
+        let next = schedule.next();
+        let first = sets.first().map_or(next, |(window, _)| next.max(*window));
+        for ((window, set), counting) in sets.into_iter().zip(countings) {
+            schedule.install(next.max(window), set, counting);
         }
-        let first = schedule.next().max(window);
-        if let Some(run) = &mut schedule.run {
-            run.countings.retain(|counting| counting.first < first);
-            let counts = run.countings.last().is_some_and(Counting::counts);
-            match counting {
-                Some(counting) => run.countings.push(Counting { first, ..counting }),
-                None if counts => run.countings.push(Counting::of_nothing(first, set.generation())),
-                None => {}
-            }
-        }
-        schedule.sets.retain(|(window, _)| *window < first);
-        schedule.sets.push((first, set));
         Ok(first)
     }
 
@@ -371,9 +396,17 @@ mod tests {
         // What was to follow is dropped.
         assert_eq!(install_at(7, 3), Ok(7));
         assert_eq!([of(6), of(7), of(8)], [1, 3, 3].map(Generation::new));
+        // Several at once: of those that begin too late, the last.
+        let several = [(0, 5), (3, 6), (9, 7)].map(|(window, number)| (WindowId::new(window), set(number)));
+        let install_all = |several| control.install_all(several).map(WindowId::number);
+        assert_eq!(install_all(several.to_vec()), Ok(4));
+        assert_eq!([of(4), of(8), of(9)], [6, 6, 7].map(Generation::new));
+        let [given, last] = [8, 9].map(Generation::new);
+        let unordered = [(5, 9), (6, 8)].map(|(window, number)| (WindowId::new(window), set(number)));
+        assert_eq!(install_all(unordered.to_vec()), Err(NotInstalled::OldGeneration { given, last }));
         // A window that was entered keeps its set.
         control.enter(WindowId::new(9));
-        assert_eq!(install_at(2, 4), Ok(10));
-        assert_eq!([of(9), of(10)], [3, 4].map(Generation::new));
+        assert_eq!(install_at(2, 8), Ok(10));
+        assert_eq!([of(9), of(10)], [7, 8].map(Generation::new));
     }
 }
