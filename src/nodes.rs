@@ -18,15 +18,18 @@ pub(crate) fn split(options: &RunOptions) -> Result<Vec<Node>, Failure> {
     let words: Vec<&String> = options.words.iter().take_while(named).collect();
     let of_read = read.iter().filter(|word| named(word)).count();
     if words.is_empty() && of_read == 0 {
+        let mut sources = options.words.iter().filter_map(|word| name_and_source(word));
+        if let (Some(file), true) = (options.words.first(), sources.any(|(_, file)| Path::new(file).exists()))
+        {
+            return Err(unnamed(file));
+        }
         let name = options.node.clone().unwrap_or_else(machine::host_name);
         return Ok(vec![Node { name, options: options.clone() }]);
     }
     check(options, of_read != read.len())?;
     let filter = &options.words[words.len()..];
     if let Some(file) = filter.first().filter(|word| Path::new(word.as_str()).exists()) {
-        return Err(Failure::usage(format!(
-            "{file} is of no node: where sources are named (NAME=SOURCE), all of them are"
-        )));
+        return Err(unnamed(file));
     }
     let mut nodes: Vec<Node> = Vec::new();
     for (name, source) in read.iter().chain(&words).filter_map(|word| name_and_source(word)) {
@@ -58,6 +61,10 @@ pub(crate) fn split(options: &RunOptions) -> Result<Vec<Node>, Failure> {
         }
     }
     Ok(nodes)
+}
+
+fn unnamed(file: &str) -> Failure {
+    Failure::usage(format!("{file} is of no node: where sources are named (NAME=SOURCE), all of them are"))
 }
 
 /// Refuses what does not go with named sources.

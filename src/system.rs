@@ -127,7 +127,12 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     for Reported { report: own, warnings, verdict: of_node, .. } in measured? {
         warnings.iter().for_each(|line| say(&format!("{}: {line}", own.node)));
         verdict.add(&own.node, &of_node);
+        let name = own.node.clone();
         report.add_node(own);
+        // The report of all has them from the verdict.
+        if let Some(own) = report.nodes.get_mut(&name) {
+            own.faults.splice(..0, of_node.lines);
+        }
     }
     report.node = names.join(", ");
     report.command_line = std::env::args().collect();
