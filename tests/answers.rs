@@ -4,7 +4,6 @@
 #[allow(dead_code, reason = "each test program uses a part")]
 mod support;
 
-use jsonschema::{Registry, Validator};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use report::{Answer, RunReport};
@@ -12,10 +11,10 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use support::capture::{self, ETHERNET, Frame, Generated, Key};
 use support::output::{self, number, time};
 use support::program::{edison, run};
+use support::schema;
 use support::scratch::{Scratch, text};
 
 const SECOND: u64 = 1_000_000_000;
@@ -25,37 +24,19 @@ const START: u64 = 1_700_000_000 * SECOND;
 const MIXED: &str = "packets=6000,flows=700,size=64:7/594:4/1518:1,ipv6=30%,rate=1k,start=1704067203.5,\
                      plant=flood:sources=150/scan/elephant";
 
-/// The validators of a line of `--json` and of a report.
-static VALIDATORS: LazyLock<[Validator; 2]> = LazyLock::new(|| {
-    let schemas = [include_str!("../docs/schema/answer.json"), include_str!("../docs/schema/report.json")];
-    let [answer, report] = schemas.map(|text| serde_json::from_str::<Value>(text).expect("JSON"));
-    let registry = Registry::new().add("urn:edison:answer", &answer).expect("a schema");
-    let registry = registry.prepare().expect("a registry");
-    [&answer, &report]
-        .map(|schema| jsonschema::options().with_registry(&registry).build(schema).expect("a schema"))
-});
-
-#[track_caller]
-fn has_schema(validator: &Validator, text: &str) {
-    let json: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    if let Err(error) = validator.validate(&json) {
-        panic!("{error} at {}: {json:#}", error.instance_path());
-    }
-}
-
 /// Runs `edison run` with `--json` and `--report`, and checks the form of both. The lines and the report.
 fn checked(scratch: &Scratch, arguments: &[&str], code: i32) -> (Vec<String>, Value) {
     let path = scratch.path("report.json");
     let ended = run(edison().args(["run", "--json", "--report"]).arg(&path).args(arguments)).expect(code);
     let lines: Vec<String> = ended.stdout.lines().map(str::to_owned).collect();
     for line in &lines {
-        has_schema(&VALIDATORS[0], line);
+        schema::of_line(line);
         let answer: Answer = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(serde_json::to_string(&answer).expect("JSON"), *line);
     }
     output::windows(lines.iter().map(String::as_str));
     let text = std::fs::read_to_string(&path).expect("written");
-    has_schema(&VALIDATORS[1], &text);
+    schema::of_report(&text);
     let report: RunReport = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!(serde_json::to_string_pretty(&report).expect("JSON") + "\n", text);
     (lines, output::report(&path))
@@ -457,7 +438,7 @@ fn answers_of_sketches_have_the_schema_also_where_there_is_nothing_to_count() {
     let ended = run(edison().args(["run", text(&path), "--json", "--every", "1s", "-q", queries])).expect(0);
     let mut of_bits = Vec::new();
     for line in ended.stdout.lines() {
-        has_schema(&VALIDATORS[0], line);
+        schema::of_line(line);
         let answer: Answer = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(serde_json::to_string(&answer).expect("JSON"), line);
         assert_eq!(answer.class, report::Class::Sketch, "{line}");

@@ -40,22 +40,10 @@ fn answers(ended: &Ended) -> Vec<Value> {
     let answer = |line: &str| {
         let mut answer: Value = serde_json::from_str(line).expect("JSON");
         answer["coverage"] = Value::Null;
-        round(&mut answer);
+        output::round(&mut answer);
         answer
     };
     ended.stdout.lines().map(answer).collect()
-}
-
-/// Sums of floating point numbers depend on the order of rows in their last digits.
-fn round(value: &mut Value) {
-    match value {
-        Value::Array(values) => values.iter_mut().for_each(round),
-        Value::Object(members) => members.values_mut().for_each(round),
-        Value::Number(number) if number.is_f64() => {
-            *value = Value::String(format!("{:.10e}", number.as_f64().expect("a number")));
-        }
-        _ => {}
-    }
 }
 
 fn query(files: &[&str], asked: &str) -> Vec<Value> {
@@ -74,7 +62,7 @@ fn measured(path: &Path, file: &str, options: &[&str], report: &Path, asked: &st
     arguments.extend(options);
     call(&arguments).expect(0);
     let mut report = output::report(report);
-    round(&mut report);
+    output::round(&mut report);
     report
 }
 

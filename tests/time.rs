@@ -5,7 +5,7 @@ mod support;
 
 use std::path::PathBuf;
 use std::process::Command;
-use support::capture::{ETHERNET, Frame, layer3, pcap, pcapng, udp, udp_frames, udp6};
+use support::capture::{self, ETHERNET, Frame, Segment, layer3, pcap, pcapng, udp, udp_frames, udp6};
 use support::output::{Record, list, number, of_run, records, report, windows};
 use support::program::{edison, run};
 use support::scratch::Scratch;
@@ -177,23 +177,13 @@ fn places_go_by_arrival() {
     }
 }
 
-fn tcp(from_a: bool, seq: u32, ack: u32, payload: usize) -> Vec<u8> {
-    let (a, b) = ([192, 0, 2, 1], [198, 51, 100, 1]);
-    let (source, destination, ports) =
-        if from_a { (a, b, [0x9c, 0x40, 0, 80]) } else { (b, a, [0, 80, 0x9c, 0x40]) };
-    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
-    let length = (40 + payload) as u16;
-    frame.extend([0x45, 0]);
-    frame.extend(length.to_be_bytes());
-    frame.extend([0, 0, 0, 0, 64, 6, 0, 0]);
-    frame.extend(source);
-    frame.extend(destination);
-    frame.extend(ports);
-    frame.extend(seq.to_be_bytes());
-    frame.extend(ack.to_be_bytes());
-    frame.extend([0x50, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
-    frame.resize(14 + usize::from(length), 0);
-    frame
+/// A segment between two fixed hosts.
+fn tcp(from_a: bool, seq: u32, ack: u32, payload: u16) -> Vec<u8> {
+    let mut ends = [([192, 0, 2, 1], 40_000), ([198, 51, 100, 1], 80)];
+    if !from_a {
+        ends.reverse();
+    }
+    capture::tcp(&Segment { ends, seq, ack, win: u16::MAX, payload })
 }
 
 /// A sender falls silent while its peer continues: what the peer acknowledges later is in no record of the sender's, whenever records

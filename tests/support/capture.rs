@@ -79,6 +79,25 @@ pub(crate) fn pcap(link_type: u32, frames: &[Frame]) -> Vec<u8> {
     bytes
 }
 
+/// The pcap file with other times: `time` maps each frame's, and leaves out those that it gives none.
+pub(crate) fn retimed(path: &Path, time: impl Fn(u64) -> Option<u64>) -> Vec<u8> {
+    let bytes = std::fs::read(path).expect("it was written");
+    let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    assert_eq!(word(0), 0xa1b2_3c4d);
+    let (mut written, mut at) = (bytes[..HEADER].to_vec(), HEADER);
+    while at < bytes.len() {
+        let end = at + RECORD_HEADER + word(at + 8) as usize;
+        if let Some(time_ns) = time(u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4))) {
+            for part in [time_ns / 1_000_000_000, time_ns % 1_000_000_000] {
+                written.extend(u32::try_from(part).expect("a field of 32 bits").to_ne_bytes());
+            }
+            written.extend(&bytes[at + 8..end]);
+        }
+        at = end;
+    }
+    written
+}
+
 /// A pcapng file of one section and one interface with nanoseconds.
 pub(crate) fn pcapng(frames: &[Frame]) -> Vec<u8> {
     fn block(kind: u32, body: &[u8]) -> Vec<u8> {
@@ -155,6 +174,34 @@ pub(crate) fn udp6(port: u16) -> Vec<u8> {
     frame.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
     frame.extend(port.to_be_bytes());
     frame.extend([0, 53, 0, 8, 0, 0]);
+    frame
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// Address and port of the sender, then of the receiver.
+    pub(crate) ends: [([u8; 4], u16); 2],
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
+    pub(crate) win: u16,
+    /// Bytes of payload.
+    pub(crate) payload: u16,
+}
+
+/// A frame with a TCP segment over IPv4.
+pub(crate) fn tcp(segment: &Segment) -> Vec<u8> {
+    let Segment { ends: [from, to], seq, ack, win, payload } = *segment;
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0];
+    let length = 40 + payload;
+    frame.extend(length.to_be_bytes());
+    frame.extend([0, 0, 0, 0, 64, 6, 0, 0]);
+    frame.extend([from.0, to.0].concat());
+    frame.extend([from.1, to.1].map(u16::to_be_bytes).concat());
+    frame.extend([seq, ack].map(u32::to_be_bytes).concat());
+    frame.extend([0x50, 0x10]);
+    frame.extend(win.to_be_bytes());
+    frame.resize(14 + usize::from(length), 0);
     frame
 }
 

@@ -4,5 +4,6 @@ pub(crate) mod capture;
 pub(crate) mod ipfix;
 pub(crate) mod output;
 pub(crate) mod program;
+pub(crate) mod schema;
 pub(crate) mod scratch;
 pub(crate) mod terminal;
