@@ -1,0 +1,16 @@
+//! Queries that start others (`when`), over one node and over several (`NAME=SOURCE`): events, the windows in which queries run,
+//! stories and reports (`docs/equery.md`, "Events").
+#![allow(clippy::single_range_in_vec_init, reason = "windows are ranges of seconds")]
+
+mod chained;
+mod conditions;
+mod empty_windows;
+mod locate;
+mod nodes;
+mod papers;
+mod refusals;
+mod second_reading;
+mod standing;
+#[allow(dead_code, reason = "each test program uses a part")]
+#[path = "../support/mod.rs"]
+mod support;
