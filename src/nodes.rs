@@ -3,6 +3,7 @@
 use crate::cli::RunOptions;
 use crate::exit::Failure;
 use crate::machine;
+use crate::positional;
 use std::path::{Path, PathBuf};
 
 /// A node and the options by which it is measured.
@@ -88,8 +89,9 @@ fn name_and_source(word: &str) -> Option<(&str, &str)> {
     let (name, source) = word.split_once('=')?;
     let is_letter = |letter: char| letter.is_alphanumeric() || ['-', '_', '.', ':'].contains(&letter);
     let is_name = name.starts_with(char::is_alphanumeric) && name.chars().all(is_letter);
-    (is_name && !source.is_empty() && !source.starts_with('=') && !Path::new(word).exists())
-        .then_some((name, source))
+    // A filter may have '=' too: len=60.
+    let is_source = source == "-" || Path::new(source).exists() || positional::looks_like_path(source);
+    (is_name && is_source && !Path::new(word).exists()).then_some((name, source))
 }
 
 /// The path of one node's file: `flows.parquet` becomes `flows.Node1.parquet`.
@@ -117,7 +119,9 @@ mod tests {
             Some(("probe-1.example.net", "x=y.pcap"))
         );
         assert_eq!(name_and_source("A=-"), Some(("A", "-")));
-        for other in ["a.pcap", "tcp[13]=2", "=a.pcap", "x=", "ether[0] = 1", "a==b", "-i=a", "dir/a=b"] {
+        for other in
+            ["a.pcap", "tcp[13]=2", "=a.pcap", "x=", "ether[0] = 1", "a==b", "-i=a", "dir/a=b", "len=60"]
+        {
             assert_eq!(name_and_source(other), None, "{other}");
         }
         let path = |path: &str| path_of(Path::new(path), "N").map(|path| path.display().to_string());

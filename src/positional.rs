@@ -38,7 +38,8 @@ pub(crate) fn split(words: &[String], read: &[String], has_other_source: bool) -
     Ok(Words { files, filter: (!filter.is_empty()).then(|| filter.join(" ")) })
 }
 
-fn looks_like_path(word: &str) -> bool {
+/// Whether a word that names no file ends like the name of a capture.
+pub(crate) fn looks_like_path(word: &str) -> bool {
     const SUFFIXES: [&str; 6] = [".pcap", ".pcapng", ".cap", ".gz", ".zst", ".trace"];
     !word.contains(' ') && SUFFIXES.iter().any(|suffix| word.ends_with(suffix))
 }

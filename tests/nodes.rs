@@ -161,6 +161,56 @@ fn longer_windows_are_those_of_a_run_without_events() {
     assert_eq!(answers(&format!("{others} {chain}")), alone);
 }
 
+/// Numbers that look random (splitmix64).
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// The length of the run's windows changes no answer and no event of queries with windows of their own.
+#[test]
+fn events_do_not_depend_on_the_length_of_the_runs_windows() {
+    let scratch = Scratch::new();
+    let chain = "p: select sum(total_count) as n every 5s; \
+                 c: select sum(total_count) as n, count(*) every 5s when p.n > 4; \
+                 d: select dst_port, sum(total_count) as n groupby dst_port every 5s when p.n < 3 run 10s; \
+                 e: select sum(total_byte) as b every 10s when d.n > 1 cooldown 20s; \
+                 f: select count(*) over 10s every 5s when c.n < 2;";
+    let mut state = 5;
+    let mut fired = 0;
+    for round in 0..12 {
+        let sources = ["A", "B"].map(|name| {
+            let mut at = (random(&mut state) % 20) as f64 / 2.0;
+            let frames: Vec<Frame> = (0..random(&mut state) % 60)
+                .map(|_| {
+                    // Bursts, and gaps of several windows.
+                    at += [0.1, 0.4, 0.9, 2.5, 14.0][(random(&mut state) % 5) as usize];
+                    segment(at, 1, 100, 33 + (random(&mut state) % 2) as u16)
+                })
+                .collect();
+            let path = scratch.file(&format!("{name}.pcap"), capture::pcap(ETHERNET, &frames));
+            format!("{name}={}", text(&path))
+        });
+        let [one, two] = &sources;
+        let told = |every: &str| {
+            let ended = call(&["run", one, two, "--json", "--every", every, "-q", chain]).expect(0);
+            // Runs of windows without packets are told with what ends them, which may be another window.
+            let is_told = |line: &Value| line.get("kind").is_some() || line.get("empty").is_none();
+            let mut lines: Vec<String> =
+                lines(&ended).iter().filter(|line| is_told(line)).map(Value::to_string).collect();
+            lines.sort();
+            lines
+        };
+        let (short, long) = (told("1s"), told("5s"));
+        fired += short.iter().filter(|line| line.contains("\"fired\"")).count();
+        assert_eq!(short, long, "round {round}");
+    }
+    assert!(fired > 50, "{fired}");
+}
+
 #[test]
 fn each_node_has_its_files_and_its_report() {
     let scratch = Scratch::new();
