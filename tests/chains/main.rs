@@ -2,6 +2,7 @@
 //! stories and reports (`docs/equery.md`, "Events").
 #![allow(clippy::single_range_in_vec_init, reason = "windows are ranges of seconds")]
 
+mod base_windows;
 mod chained;
 mod conditions;
 mod empty_windows;

@@ -107,9 +107,10 @@ fn sources_of_nodes_are_captures_with_a_name_each() {
     let capture = capture(&scratch);
     let named = format!("Node1={capture}");
     let missing = format!("Node2={}", text(&scratch.path("missing.pcap")));
-    let cases: [(&[&str], &[&str]); 8] = [
+    let cases: [(&[&str], &[&str]); 9] = [
         (&[&missing], &[&missing, "no such file", "a capture file or '-'"]),
         (&[&named, &missing], &[&missing, "no such file"]),
+        (&["A=-", "B=-"], &["B=-", "standard input"]),
         (&[&named, &capture], &[&capture, "where sources are named (NAME=SOURCE), all of them are"]),
         (&[&capture, &named], &[&capture, "where sources are named (NAME=SOURCE), all of them are"]),
         (&["-r", &capture, &named], &["--read", "where sources are named (NAME=SOURCE), all of them are"]),

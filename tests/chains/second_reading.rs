@@ -143,7 +143,7 @@ fn rules() -> Vec<Rule> {
 }
 
 /// Packets in each second: numbers that last for some time, and long pauses.
-fn random_packets(mut seed: u64) -> Vec<u64> {
+pub(crate) fn random_packets(mut seed: u64) -> Vec<u64> {
     let mut next = |below: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) % below
@@ -162,7 +162,7 @@ fn random_packets(mut seed: u64) -> Vec<u64> {
     packets
 }
 
-fn frames(packets: &[u64]) -> Vec<Frame> {
+pub(crate) fn frames(packets: &[u64]) -> Vec<Frame> {
     let of_second = |(second, n): (usize, &u64)| {
         let time = START + second as u64 * SECOND + SECOND / 10;
         let frame =
