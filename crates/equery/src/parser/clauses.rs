@@ -267,7 +267,8 @@ impl Parser<'_, '_, '_> {
     fn trigger(&mut self, query: &mut QueryText, keyword: &str, start: &Range<usize>) -> Parsed<()> {
         let kind = match keyword {
             "while" => TriggerKind::While,
-            _ if self.takes_word("each") => TriggerKind::WhenEach,
+            // A query may have this name.
+            _ if *self.ahead(1) != Token::Symbol(".") && self.takes_word("each") => TriggerKind::WhenEach,
             _ => TriggerKind::When,
         };
         let condition = self.condition()?;
