@@ -8,7 +8,7 @@ use crate::ast::{Definition, File};
 use crate::literal::{Literal, duration_text};
 use crate::names::field_name;
 use std::fmt::{self, Display, Formatter, Write};
-use task::query::{Comparison, Operator};
+use task::query::Operator;
 
 /// How tightly an expression binds; what binds less is written in parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,26 +63,6 @@ impl Display for At<'_> {
     }
 }
 
-pub(crate) const fn operator_text(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Add => "+",
-        Operator::Subtract => "-",
-        Operator::Multiply => "*",
-        Operator::Divide => "/",
-    }
-}
-
-pub(crate) const fn comparison_text(comparison: Comparison) -> &'static str {
-    match comparison {
-        Comparison::Equal => "=",
-        Comparison::NotEqual => "!=",
-        Comparison::Less => "<",
-        Comparison::LessOrEqual => "<=",
-        Comparison::Greater => ">",
-        Comparison::GreaterOrEqual => ">=",
-    }
-}
-
 fn list(f: &mut Formatter<'_>, items: &[impl Display], separator: &str) -> fmt::Result {
     for (at, item) in items.iter().enumerate() {
         f.write_str(if at == 0 { "" } else { separator })?;
@@ -121,11 +101,11 @@ impl Display for Expr {
             Self::Arithmetic(left, operator, right) => {
                 let own = self.binding();
                 let above = if own == Sum { Product } else { Offset };
-                write!(f, "{} {} {}", At(left, own), operator_text(*operator), At(right, above))
+                write!(f, "{} {} {}", At(left, own), operator.text(), At(right, above))
             }
             Self::Offset(of, ns) => write!(f, "{} offset {}", At(of, Sign), duration_text(*ns)),
             Self::Compare(left, comparison, right) => {
-                write!(f, "{} {} {}", At(left, Sum), comparison_text(*comparison), At(right, Sum))
+                write!(f, "{} {} {}", At(left, Sum), comparison.text(), At(right, Sum))
             }
             Self::And(of) => bound(f, of, Not, " and "),
             Self::Or(of) => bound(f, of, Binding::And, " or "),

@@ -2,8 +2,8 @@
 
 use crate::figure::Figure;
 use crate::interval::Interval;
-use crate::operator::{Comparison, Operator};
 use crate::truth::Truth;
+use notation::{Comparison, Operator};
 use report::Value;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;

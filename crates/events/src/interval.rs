@@ -1,7 +1,7 @@
 //! Numbers of which bounds are known.
 
-use crate::operator::{Comparison, Operator};
 use crate::truth::Truth;
+use notation::{Comparison, Operator};
 
 /// The truth is at least `lower` and at most `upper`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,8 +15,6 @@ pub struct Interval {
 impl Interval {
     /// Nothing is known.
     pub const ANY: Self = Self { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
-    /// No less than 0.
-    pub const NOT_NEGATIVE: Self = Self { lower: 0.0, upper: f64::INFINITY };
 
     /// A number that is known; one that is none is not.
     pub fn exact(number: f64) -> Self {

@@ -1,14 +1,14 @@
 //! Histories of a few windows in which one rule decides.
 
 use events::{
-    Column, Comparison, Condition, Find, Graph, Key, Machine, Member, Operand, Query, Role, Seen, Settings,
-    Trigger,
+    Column, Condition, Find, Graph, Key, Machine, Member, Operand, Query, Role, Seen, Settings, Trigger,
 };
+use notation::Comparison;
 use report::{Answer, ColumnKind, Event, EventKind, Value};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A query on one node, every so many seconds, of a key and its total and rate.
+/// A query on one node that answers every `seconds` with a key, its total and its rate.
 fn query(name: &str, every: u64, trigger: Option<Trigger>) -> Query {
     let column =
         |name: &str, kind, role| Column { column: report::Column::new(name, kind, String::new()), role };

@@ -1,4 +1,5 @@
-//! Parsing and printing of quantities, rates, durations, moments and specifications, and the search for the nearest name.
+//! Parsing and printing of quantities, rates, durations, moments, specifications, comparisons and operators, and the search for
+//! the nearest name.
 //!
 //! Every option, specification and report writes a quantity in the same way, because all of them call this crate.
 //! A leaf: it must not know what a quantity measures, which keys a specification has, or which option it belongs to,
@@ -20,6 +21,7 @@
 mod like;
 mod moment;
 mod name;
+mod operator;
 mod quantity;
 mod rate;
 mod spec;
@@ -28,6 +30,7 @@ mod text;
 pub use like::is_like;
 pub use moment::{MOMENTS, moment_ns};
 pub use name::nearest;
+pub use operator::{Comparison, Operator};
 pub use quantity::{QuantityError, bytes, count, duration, share_ppm, time_ns, timeout_ns};
 pub use rate::Rate;
 pub use spec::{SpecError, pairs, unknown_key};

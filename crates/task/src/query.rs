@@ -1,6 +1,7 @@
 //! What a query over window rows requests, as data: the meaning is `docs/equery.md`'s, without names that the user defined, units
 //! and nodes, which the checker of query text resolves before.
 
+pub use notation::{Comparison, Operator};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -168,20 +169,6 @@ impl Expression {
     }
 }
 
-/// An operator of arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Operator {
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`, of floating point numbers; null where the divisor is 0.
-    Divide,
-}
-
 /// What is computed of the rows of a group. Nulls are ignored; without any value, counts and sums are 0 and the others null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -280,24 +267,6 @@ impl Condition {
     pub fn compare(field: &str, comparison: Comparison, value: i64) -> Self {
         Self::Compare(Expression::field(field), comparison, Expression::Integer(value))
     }
-}
-
-/// How values are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Comparison {
-    /// `=`
-    Equal,
-    /// `!=`
-    NotEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
 }
 
 /// The time that one answer covers.

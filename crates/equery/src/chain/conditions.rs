@@ -28,7 +28,7 @@ impl Columns<'_> {
             query::Condition::Or(of) => Condition::Or(all(of)?),
             query::Condition::Not(of) => Condition::Not(Box::new(self.condition(of)?)),
             query::Condition::Compare(left, by, right) => {
-                Condition::Compare(self.operand(left)?, comparison(*by), self.operand(right)?)
+                Condition::Compare(self.operand(left)?, *by, self.operand(right)?)
             }
             query::Condition::InPrefixes(field, prefixes) => {
                 Condition::InPrefixes(self.column(field)?, prefixes.clone())
@@ -49,7 +49,7 @@ impl Columns<'_> {
             query::Expression::Float(number) => Operand::Number(*number),
             query::Expression::Text(text) => Operand::Text(text.clone()),
             query::Expression::Arithmetic(left, by, right) => {
-                Operand::Arithmetic(self.operand(left)?.into(), operator(*by), self.operand(right)?.into())
+                Operand::Arithmetic(self.operand(left)?.into(), *by, self.operand(right)?.into())
             }
             query::Expression::Aggregate(_) => return Err("when has no aggregates of its own".to_owned()),
         })
@@ -64,25 +64,5 @@ impl Columns<'_> {
             self.parent.key.iter().copied().find(|column| self.task.columns[*column].value == value)
         };
         named.or_else(of_field).ok_or_else(|| format!("{} has no item {item}", self.name))
-    }
-}
-
-const fn comparison(comparison: query::Comparison) -> events::Comparison {
-    match comparison {
-        query::Comparison::Equal => events::Comparison::Equal,
-        query::Comparison::NotEqual => events::Comparison::NotEqual,
-        query::Comparison::Less => events::Comparison::Less,
-        query::Comparison::LessOrEqual => events::Comparison::LessOrEqual,
-        query::Comparison::Greater => events::Comparison::Greater,
-        query::Comparison::GreaterOrEqual => events::Comparison::GreaterOrEqual,
-    }
-}
-
-const fn operator(operator: query::Operator) -> events::Operator {
-    match operator {
-        query::Operator::Add => events::Operator::Add,
-        query::Operator::Subtract => events::Operator::Subtract,
-        query::Operator::Multiply => events::Operator::Multiply,
-        query::Operator::Divide => events::Operator::Divide,
     }
 }

@@ -1,6 +1,5 @@
 //! Values and conditions as SQL.
 
-use crate::display::{comparison_text, operator_text};
 use std::net::IpAddr;
 use task::query::{Aggregate, Comparison, Condition, Expression, GroupField, Operator};
 
@@ -98,7 +97,7 @@ pub(super) fn value_with(
             format!("({} / nullif({}, 0))", side(left), side(right))
         }
         Expression::Arithmetic(left, operator, right) => {
-            format!("({} {} {})", side(left), operator_text(*operator), side(right))
+            format!("({} {} {})", side(left), operator.text(), side(right))
         }
         Expression::Aggregate(aggregate) => aggregate_of(aggregate),
     }
@@ -148,7 +147,7 @@ fn compare(
     right: &Expression,
     value_of: &dyn Fn(&Expression) -> String,
 ) -> String {
-    let symbol = comparison_text(comparison);
+    let symbol = comparison.text();
     // The port of either end, of a row.
     let is_end = *left == Expression::field("port") && value_of(left) == column("port");
     if is_end {

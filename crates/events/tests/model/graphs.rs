@@ -1,9 +1,8 @@
 //! Random graphs of queries.
 
 use super::draw::Draw;
-use events::{
-    Column, Comparison, Condition, Graph, Key, Member, Operand, Operator, Query, Role, Settings, Trigger,
-};
+use events::{Column, Condition, Graph, Key, Member, Operand, Query, Role, Settings, Trigger};
+use notation::{Comparison, Operator};
 use report::ColumnKind;
 use std::net::IpAddr;
 

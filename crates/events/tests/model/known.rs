@@ -1,6 +1,7 @@
 //! What is known of a value, and whether a condition is true: the naive evaluation.
 
-use events::{Comparison, Condition, Member, Operand, Operator, Query, Role, Seen};
+use events::{Condition, Member, Operand, Query, Role, Seen};
+use notation::{Comparison, Operator};
 use report::{Answer, Status, Value};
 use std::net::IpAddr;
 

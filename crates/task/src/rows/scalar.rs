@@ -124,20 +124,6 @@ impl Scalar {
     }
 }
 
-impl Comparison {
-    /// Whether it holds of two values in this order.
-    pub(crate) fn holds(self, ordering: Ordering) -> bool {
-        match self {
-            Self::Equal => ordering.is_eq(),
-            Self::NotEqual => ordering.is_ne(),
-            Self::Less => ordering.is_lt(),
-            Self::LessOrEqual => ordering.is_le(),
-            Self::Greater => ordering.is_gt(),
-            Self::GreaterOrEqual => ordering.is_ge(),
-        }
-    }
-}
-
 /// As a column of unsigned integers, of signed ones, or of floating point numbers holds it.
 impl Scalar {
     pub(crate) fn unsigned(self) -> Value {
