@@ -14,14 +14,8 @@ use crate::parents::{Parent, Parents};
 use crate::sketch::{self, sketch};
 use crate::source::Source;
 use crate::variables::{Variables, constants};
-use crate::{lexer, parser};
-use packet::{KeySpec, Seed};
+use crate::{executor, lexer, parser};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-use summary::Limits;
-use task::Generation;
-use task::query::{Over, Query};
-use task::rows::{RowQueries, Site};
 
 /// The largest text that is read.
 const LARGEST: usize = 1 << 20;
@@ -55,21 +49,6 @@ pub fn check(source: &Source<'_>, options: &Options) -> Checked {
     let graph = session.graph(&links, &mut diagnostics);
     let queries = session.planned(links, &mut diagnostics);
     Checked { queries, diagnostics: diagnostics.finish(), graph }
-}
-
-/// Why the executor cannot answer a plan at a site like the one that is known.
-fn refusals(plan: &Query, options: &Options) -> Vec<String> {
-    let key = options.key.as_ref().and_then(|key| KeySpec::parse(&key.join(",")).ok());
-    let site = Site {
-        tracks_loss: true,
-        statistics: options.statistics.clone(),
-        // That the run has databases is its own affair.
-        geo: Some(Arc::default()),
-        ..Site::new(key.unwrap_or(KeySpec::FIVE_TUPLE), Seed::new(0), Limits::new(0, 0))
-    };
-    let plan = Query { over: Over::Window, ..plan.clone() };
-    let refused = RowQueries::plan(Generation::default(), &[plan], &site).err().unwrap_or_default();
-    refused.into_iter().map(|(_, refusal)| refusal.to_string()).collect()
 }
 
 /// Names of queries: their labels, and `q1`, `q2`, … as far as these are free.
@@ -265,7 +244,9 @@ impl Session<'_> {
         // What the executor refuses of it, anywhere: not on the day that it runs.
         let is_of_rows = sketch.is_none() && sources(text).is_empty() && outline.bindings.is_empty();
         if is_of_rows && outline.used.not_run.is_empty() {
-            let refusals = refusals(&outline.plan, self.options);
+            let Options { key, statistics, .. } = self.options;
+            let columns = executor::columns(&outline.plan, key.as_deref(), statistics);
+            let refusals = columns.err().unwrap_or_default();
             for refusal in &refusals {
                 diagnostics.error("refused", &text.span.0, refusal.clone());
             }

@@ -28,6 +28,7 @@ mod checker;
 mod constant;
 mod diagnostic;
 mod display;
+mod executor;
 mod explain;
 mod fields;
 mod graph;

@@ -1,17 +1,12 @@
 //! The columns of a task, and what they are for events.
 
 use crate::checker::group_text;
+use crate::executor;
 use events::{Column, Role};
 use flow::{Aggregation, Field};
-use geo::Databases;
-use packet::{KeySpec, Seed};
-use std::sync::Arc;
-use summary::Limits;
-use task::Generation;
 use task::query::{
-    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Over, Query,
+    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query,
 };
-use task::rows::{RowQueries, Site};
 
 /// A query with the columns of its key.
 pub(super) struct Planned {
@@ -48,31 +43,14 @@ pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, Stri
             task.columns.len() - 1
         }));
     }
-    let kinds = kinds(&task, flow_key)?;
-    let columns = task.columns.iter().zip(kinds).enumerate();
+    let columns = executor::columns(&task, Some(flow_key), &[]).map_err(|refusals| refusals.join("; "))?;
+    let columns = task.columns.iter().zip(columns).enumerate();
     let columns = columns.map(|(at, (item, column))| {
         let role = if key.contains(&at) { Role::Key } else { role(&item.value) };
         Column { column, role }
     });
     let columns = columns.collect();
     Ok(Planned { task, shown, columns, key })
-}
-
-/// Names, kinds and units of the answer's columns, as the executor has them.
-fn kinds(task: &Query, flow_key: &[String]) -> Result<Vec<report::Column>, String> {
-    let key = KeySpec::parse(&flow_key.join(",")).unwrap_or(KeySpec::FIVE_TUPLE);
-    let site = Site {
-        tracks_loss: true,
-        geo: Some(Arc::<Databases>::default()),
-        ..Site::new(key, Seed::new(0), Limits::new(0, 0))
-    };
-    let plan = Query { over: Over::Window, ..task.clone() };
-    let planned = RowQueries::plan(Generation::default(), &[plan], &site);
-    let planned = planned.map_err(|refused| {
-        let refused = refused.iter().map(|(_, refusal)| refusal.to_string());
-        refused.collect::<Vec<_>>().join("; ")
-    })?;
-    Ok(planned.empty_answers().next().map(|answer| answer.columns).unwrap_or_default())
 }
 
 /// The column by which the rows of an answer are ordered, the largest first.
