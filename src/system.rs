@@ -30,7 +30,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use task::query::{Over, Query};
-use task::rows::Site;
 
 /// Events that are kept for the report.
 const MOST_EVENTS: usize = 10_000;
@@ -70,10 +69,7 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
             "--cores or --design: a replay whose queries start others has one receiver for each node",
         ));
     }
-    // Some node tracks losses where a query needs them.
-    let site = Site { tracks_loss: true, ..measurements[0].site() };
-    let setting = Setting { window_ns, is_replay, site };
-    let mut controller = Controller::new(chain, setting).map_err(Failure::usages)?;
+    let mut controller = Controller::new(chain, Setting { window_ns, is_replay });
     let (link, probes) = memory::links(&names);
     let mut ready = Vec::new();
     for (measurement, link) in measurements.into_iter().zip(probes) {

@@ -6,8 +6,6 @@ use events::{Machine, Stories};
 use protocol::{FromProbe, ToProbe};
 use report::{Answer, Event, Story};
 use std::collections::HashMap;
-use task::Generation;
-use task::rows::{RowQueries, Site};
 
 /// What does not depend on queries.
 #[derive(Clone, Debug)]
@@ -16,8 +14,6 @@ pub struct Setting {
     pub window_ns: u64,
     /// Nodes replay captures, and wait for one another.
     pub is_replay: bool,
-    /// What nodes' rows are like, as far as the columns of answers depend on it.
-    pub site: Site,
 }
 
 /// What is to be shown.
@@ -50,9 +46,7 @@ pub struct Controller {
     pub(crate) machine: Machine,
     pub(crate) stories: Stories,
     pub(crate) nodes: Vec<Node>,
-    /// The answers of queries without packets, by query.
-    pub(crate) empty: Vec<Answer>,
-    /// All windows that end by then are settled; `None` before the first one.
+    /// End of the last settled window, nanoseconds: every earlier window is settled. `None` before the first one.
     pub(crate) settled_ns: Option<u64>,
     pub(crate) generation: u64,
     /// Answers of the windows that are being settled and of longer ones, by query and node.
@@ -61,30 +55,17 @@ pub struct Controller {
 
 impl Controller {
     /// A controller of nodes that have said nothing.
-    ///
-    /// # Errors
-    /// What the executor refuses, a line for each query.
-    pub fn new(chain: Chain, setting: Setting) -> Result<Self, Vec<String>> {
-        let mut empty = Vec::new();
-        for query in &chain.tasks {
-            let query = task::query::Query { over: task::query::Over::Window, ..query.clone() };
-            let planned = RowQueries::plan(Generation::default(), &[query], &setting.site);
-            let planned = planned.map_err(|refused| {
-                refused.iter().map(|(query, refusal)| format!("{query}: {refusal}")).collect::<Vec<_>>()
-            })?;
-            empty.extend(planned.empty_answers().take(1));
-        }
-        Ok(Self {
+    pub fn new(chain: Chain, setting: Setting) -> Self {
+        Self {
             machine: Machine::new(chain.graph.clone()),
             nodes: chain.graph.nodes.iter().map(|_| Node::default()).collect(),
             stories: Stories::default(),
             chain,
             setting,
-            empty,
             settled_ns: None,
             generation: 0,
             settling: HashMap::new(),
-        })
+        }
     }
 
     /// The first messages.

@@ -133,11 +133,13 @@ impl Controller {
 
     /// The answer of a window without packets.
     fn empty_answer(&self, query: usize, node: usize, window: Span) -> Output {
+        let graph = &self.chain.graph;
+        let of = &graph.queries[query];
+        let columns = of.columns[..self.chain.shown[query]].iter().map(|column| column.column.clone());
         let answer = Answer {
-            window: Some(window),
-            node: Some(self.chain.graph.nodes[node].clone()),
+            node: Some(graph.nodes[node].clone()),
             empty: Some(1),
-            ..self.shown(query, self.empty[query].clone())
+            ..Answer::new(of.name.clone(), Some(window), columns.collect(), Vec::new())
         };
         Output::Answer(Box::new(answer))
     }

@@ -2,12 +2,10 @@
 
 use controller::{Controller, Output, Setting};
 use equery::{Chain, ChainSite, Options, Source, check};
-use packet::{KeySpec, Seed};
+use packet::KeySpec;
 use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
 use report::{Answer, Column, ColumnKind, Span, Value};
 use std::collections::{BTreeMap, VecDeque};
-use summary::Limits;
-use task::rows::Site;
 
 const SECOND: u64 = 1_000_000_000;
 const CHAIN: &str = "a: select sum(total_count) as n where node_id = A every 1s;\n\
@@ -118,9 +116,7 @@ fn shown(counts: &[BTreeMap<u64, u64>; 2], random: &mut Random) -> Vec<Output> {
         settings: events::Settings::default(),
     };
     let chain = Chain::new(&checked.queries, &site).expect("a chain");
-    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1));
-    let setting = Setting { window_ns: SECOND, is_replay: true, site };
-    let mut controller = Controller::new(chain, setting).expect("queries");
+    let mut controller = Controller::new(chain, Setting { window_ns: SECOND, is_replay: true });
     let mut nodes = counts.each_ref().map(Node::new);
     let mut shown = Vec::new();
     let begin = controller.begin();

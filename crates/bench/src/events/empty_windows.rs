@@ -6,13 +6,10 @@ use crate::line::to_digits;
 use crate::{Line, Points};
 use controller::{Actions, Controller, Output, Setting};
 use equery::Chain;
-use packet::{KeySpec, Seed};
 use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
 use report::{Answer, Column, Event, EventKind, Span, Value};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
-use summary::Limits;
-use task::rows::Site;
 
 /// More than four years of windows of a second.
 const MANY: u64 = 145_000_000;
@@ -63,15 +60,7 @@ struct Job<'a> {
 impl Job<'_> {
     /// Passes the gap with many controllers; returns the processor time of the messages that end it.
     fn round(&mut self) -> f64 {
-        let systems = (0..GAPS).map(|_| System::new(self.chain));
-        let systems: Result<Vec<System>, String> = systems.collect();
-        let mut systems = match systems {
-            Ok(systems) => systems,
-            Err(refused) => {
-                self.events = Err(refused);
-                return f64::NAN;
-            }
-        };
+        let mut systems: Vec<System> = (0..GAPS).map(|_| System::new(self.chain)).collect();
         let after_ns = BEGIN_NS + (BUSY + self.windows) * WINDOW_NS;
         systems.iter_mut().for_each(|system| system.measure(BEGIN_NS));
         let began = thread_time();
@@ -101,17 +90,12 @@ struct System<'a> {
 }
 
 impl<'a> System<'a> {
-    fn new(chain: &'a Chain) -> Result<Self, String> {
-        let site = Site {
-            window_ns: Some(WINDOW_NS),
-            ..Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, usize::MAX))
-        };
-        let setting = Setting { window_ns: WINDOW_NS, is_replay: true, site };
-        let controller = Controller::new(chain.clone(), setting).map_err(|refused| refused.join("; "))?;
+    fn new(chain: &'a Chain) -> Self {
+        let controller = Controller::new(chain.clone(), Setting { window_ns: WINDOW_NS, is_replay: true });
         let mut system = Self { chain, controller, told: Default::default(), events: Vec::new() };
         let actions = system.controller.begin();
         system.carry_out(actions);
-        Ok(system)
+        system
     }
 
     fn carry_out(&mut self, actions: Actions) {
@@ -202,7 +186,7 @@ fn without_names(mut events: Vec<Event>) -> Vec<Event> {
     events
 }
 
-/// Events of which those after the gap are moved by so many windows.
+/// The events, with those after the gap moved `windows` windows later.
 fn moved(events: Vec<Event>, windows: u64) -> Vec<Event> {
     let mut events = without_names(events);
     let by_ns = windows * WINDOW_NS;
