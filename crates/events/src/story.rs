@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// Stories that are kept.
 const MOST_STORIES: usize = 1_000;
-/// Sentences of one story.
+/// Sentences of one story, and events.
 const MOST_SENTENCES: usize = 200;
 
 /// All stories.
@@ -30,16 +30,16 @@ impl Stories {
             self.add(&report.cause, &sentence);
             said.push(sentence);
         }
-        for event in step.events.iter().filter(|event| event.kind != EventKind::Fired) {
-            said.push(words::sentence(event));
-        }
+        let other = step.events.iter().filter(|event| event.kind != EventKind::Fired);
+        let other: Vec<(&Event, String)> = other.map(|event| (event, words::sentence(event))).collect();
+        said.extend(other.iter().map(|(_, sentence)| sentence.clone()));
         for started in &step.started {
             let sentences = self.start(graph, started, &step.events);
             said.extend(sentences);
         }
-        for event in step.events.iter().filter(|event| event.kind != EventKind::Fired) {
+        for (event, sentence) in &other {
             if let Some(parent) = &event.parent {
-                self.add(parent, &words::sentence(event));
+                self.add(parent, sentence);
                 self.tell(parent, event);
             }
         }
@@ -80,7 +80,7 @@ impl Stories {
     }
 
     fn begin(&mut self, event: &str) -> String {
-        self.kept.push_back(Story { id: event.to_owned(), text: String::new(), events: Vec::new() });
+        self.kept.push_back(Story { id: event.to_owned(), ..Story::default() });
         if self.kept.len() > MOST_STORIES {
             let gone = self.kept.pop_front();
             self.dropped += 1;
@@ -111,6 +111,8 @@ impl Stories {
         let Some(story) = self.story(of) else { return };
         if story.events.len() < MOST_SENTENCES {
             story.events.push(event.event.clone());
+        } else {
+            story.events_unlisted += 1;
         }
     }
 }
@@ -135,5 +137,48 @@ fn ran(graph: &Graph, report: &Report) -> String {
     match report.is_first {
         true => format!("Therefore {query} ran on {node} in {window}: {}.", report.text),
         false => format!("{query} ran on {node} in {window} too: {}.", report.text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Run;
+
+    fn event(number: u64) -> Event {
+        Event {
+            event: number.to_string(),
+            kind: if number == 0 { EventKind::Fired } else { EventKind::Resolved },
+            query: "q".to_owned(),
+            fired_by: None,
+            key: Vec::new(),
+            node: None,
+            at_ns: number,
+            window: None,
+            values: Vec::new(),
+            threshold: None,
+            late: false,
+            coverage: None,
+            parent: (number != 0).then(|| "0".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_long_story_counts_what_is_left_out() {
+        let graph = Graph { queries: Vec::new(), nodes: Vec::new(), settings: crate::Settings::default() };
+        let run = Run { query: 0, start_ns: 0, end_ns: 1, cause: "0".to_owned(), missing: Vec::new() };
+        let started = vec![Started { run, events: vec!["0".to_owned()] }];
+        let mut stories = Stories::default();
+        stories.take(&graph, &Step { events: vec![event(0)], started, ..Step::default() });
+        let later = (1..=250).map(event).collect();
+        let said = stories.take(&graph, &Step { events: later, ..Step::default() });
+        assert_eq!(said.len(), 250);
+        let story = stories.stories().next().expect("a story");
+        let lines: Vec<&str> = story.text.lines().collect();
+        assert_eq!((lines.len(), story.events.len(), story.events_unlisted), (201, 200, 51));
+        assert!(lines[0].starts_with("q fired at "), "{}", lines[0]);
+        assert_eq!(lines[1], said[0]);
+        assert_eq!(lines[200], "More happened: the events have it all.");
+        assert_eq!(story.events[..3], ["0", "1", "2"]);
     }
 }

@@ -25,6 +25,11 @@ impl<'de> Deserialize<'de> for Integer {
     }
 }
 
+/// Whether a member is left out that stands only where it is not 0.
+pub(crate) fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// Writes an integer.
 pub(crate) fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     if *number <= EXACT { serializer.serialize_u64(*number) } else { serializer.collect_str(number) }

@@ -48,13 +48,13 @@ pub struct RunReport {
     /// The events, oldest first.
     pub events: Vec<Event>,
     /// Earlier events, which were not kept for `events`.
-    #[serde(default, skip_serializing_if = "is_none", with = "integer")]
+    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
     pub events_unlisted: u64,
     /// What became of the events, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stories: Vec<Story>,
     /// Earlier stories, which were not kept for `stories`.
-    #[serde(default, skip_serializing_if = "is_none", with = "integer")]
+    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
     pub stories_unlisted: u64,
     /// Of a run with several nodes: the report of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -78,11 +78,6 @@ pub struct RunReport {
     /// Windows whose answers were not kept for `answers`.
     #[serde(with = "integer")]
     pub answers_unlisted: u64,
-}
-
-/// Whether nothing is missing.
-fn is_none(number: &u64) -> bool {
-    *number == 0
 }
 
 impl RunReport {

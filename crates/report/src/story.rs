@@ -1,5 +1,6 @@
 //! Chains of events in words.
 
+use crate::integer;
 use serde::{Deserialize, Serialize};
 
 /// A chain of events from its first one on.
@@ -9,6 +10,9 @@ pub struct Story {
     pub id: String,
     /// A line for each step.
     pub text: String,
-    /// The identifiers of all its events, in order.
+    /// The identifiers of its events, in order.
     pub events: Vec<String>,
+    /// Later events, which are not in `events`.
+    #[serde(default, skip_serializing_if = "integer::is_zero", with = "integer")]
+    pub events_unlisted: u64,
 }

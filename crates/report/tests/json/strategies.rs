@@ -289,7 +289,12 @@ fn outputs() -> impl Strategy<Value = OutputCounts> {
 }
 
 fn story() -> impl Strategy<Value = Story> {
-    (text(), text(), vec(text(), 0..3)).prop_map(|(id, text, events)| Story { id, text, events })
+    (text(), text(), vec(text(), 0..3), integer()).prop_map(|(id, text, events, events_unlisted)| Story {
+        id,
+        text,
+        events,
+        events_unlisted,
+    })
 }
 
 /// A report, perhaps of several nodes.
