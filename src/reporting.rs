@@ -10,7 +10,7 @@ use crate::watched::Lost;
 use crate::wording;
 use engine::{Outcome, Outputs, OutputsResult};
 use port::wire::WireCounters;
-use report::{Answer, DesignReport, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
+use report::{Answer, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -106,55 +106,41 @@ impl Reported {
     pub(crate) fn of(measured: Measured, is_unread: bool) -> Self {
         let Measured { outcome, node, names, plan, wire, are_captures } = measured;
         let verdict = Verdict::of(&outcome, are_captures && !is_unread);
-        let OutputsEnd { mut report, longer, warnings } = outputs_end(outcome, names, node);
-        report.design = parallel::report(&plan);
-        report.wire = wire.map(|wire| wire_report(wire.total()));
+        let ended = outcome.ended;
+        let finished = outcome.records.finish();
+        let OutputsResult { exported, dropped, outputs, answers, longer, unreported, warnings, faults } =
+            finished;
+        let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full);
+        totals.node = Some(node.clone());
+        let elapsed_seconds = outcome.elapsed.as_secs_f64();
+        let report = RunReport {
+            source: names,
+            node,
+            started_ns: ended.span.map(|span| span.start_ns),
+            ended_ns: ended.span.map(|span| span.end_ns),
+            windows: WindowCounts { unreported: outcome.unreported + unreported, ..ended.windows },
+            rates: Rates::new(ended.packets.received, ended.totals.wire_bytes, ended.span, elapsed_seconds),
+            packets: ended.packets,
+            loss: outcome.loss,
+            flows: FlowCounts { exported, dropped, outputs, ..ended.flows },
+            memory_bytes: ended.memory_bytes,
+            answers: [totals].into_iter().chain(answers).collect(),
+            events: Vec::new(),
+            events_unlisted: 0,
+            stories: Vec::new(),
+            stories_unlisted: 0,
+            nodes: BTreeMap::new(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: std::env::args().collect(),
+            elapsed_seconds,
+            link_down: outcome.link_downs,
+            design: parallel::report(&plan),
+            wire: wire.map(|wire| wire_report(wire.total())),
+            faults,
+            answers_unlisted: 0,
+        };
         Self { report, longer, warnings, verdict }
     }
-}
-
-/// What is known once the outputs are finished.
-struct OutputsEnd {
-    report: RunReport,
-    longer: Vec<Answer>,
-    warnings: Vec<String>,
-}
-
-fn outputs_end(outcome: Outcome<Outputs>, source: Vec<String>, node: String) -> OutputsEnd {
-    let ended = outcome.ended;
-    let finished = outcome.records.finish();
-    let OutputsResult { exported, dropped, outputs, answers, longer, unreported, warnings, faults } =
-        finished;
-    let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full);
-    totals.node = Some(node.clone());
-    let elapsed_seconds = outcome.elapsed.as_secs_f64();
-    let report = RunReport {
-        source,
-        node,
-        started_ns: ended.span.map(|span| span.start_ns),
-        ended_ns: ended.span.map(|span| span.end_ns),
-        windows: WindowCounts { unreported: outcome.unreported + unreported, ..ended.windows },
-        rates: Rates::new(ended.packets.received, ended.totals.wire_bytes, ended.span, elapsed_seconds),
-        packets: ended.packets,
-        loss: outcome.loss,
-        flows: FlowCounts { exported, dropped, outputs, ..ended.flows },
-        memory_bytes: ended.memory_bytes,
-        answers: [totals].into_iter().chain(answers).collect(),
-        events: Vec::new(),
-        events_unlisted: 0,
-        stories: Vec::new(),
-        stories_unlisted: 0,
-        nodes: BTreeMap::new(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args().collect(),
-        elapsed_seconds,
-        link_down: outcome.link_downs,
-        design: DesignReport::default(),
-        wire: None,
-        faults,
-        answers_unlisted: 0,
-    };
-    OutputsEnd { report, longer, warnings }
 }
 
 fn wire_report(counters: WireCounters) -> WireReport {
