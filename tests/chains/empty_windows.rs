@@ -8,7 +8,7 @@ use crate::support::scratch::{Scratch, text};
 /// More than four years.
 const EMPTY: u64 = 145_000_000;
 
-/// Two bursts of five seconds, with so many windows of a second between them.
+/// Two bursts of five seconds, with `windows` windows of one second between them.
 fn far_apart(scratch: &Scratch) -> String {
     let frames: Vec<_> = udp(1000, 0..5).chain(udp(1000, EMPTY + 5..EMPTY + 10)).collect();
     text(&scratch.file("far.pcap", capture::pcap(ETHERNET, &frames))).to_owned()

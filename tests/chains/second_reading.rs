@@ -37,7 +37,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds of a window with so many packets; where it was watched in part, there may have been more.
+    /// The truth of the condition in a window where `packets` packets were counted. A window watched in part may have had more.
     fn holds(self, packets: u64, is_cut: bool) -> Option<bool> {
         match self {
             Self::Above(n) if packets > n => Some(true),
@@ -79,7 +79,7 @@ impl Rule {
         text + ";"
     }
 
-    /// What happens on a node that had so many packets in each second.
+    /// The events of a node that had `packets[second]` packets in each second.
     fn expected(&self, packets: &[u64]) -> Vec<(&'static str, Span)> {
         let Parent { every, over, .. } = self.parent;
         let (mut happened, mut held, mut active, mut quiet_until) = (Vec::new(), 0, None, 0);

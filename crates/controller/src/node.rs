@@ -4,7 +4,7 @@ use protocol::{TaskList, WindowResult};
 use report::{Answer, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A node and what has come of it.
+/// A node's tasks, and the answers it has sent.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
     /// The begins of windows that it entered or is about to enter and has not answered.
@@ -103,7 +103,7 @@ impl Node {
         self.later.extract_if(.., ends).collect()
     }
 
-    /// Whether it was watched in all of this time and had no packet. All its windows that end by then are settled.
+    /// Whether the node was watched for the whole span and had no packet. Its windows that end by the end of the span must be settled.
     pub(crate) fn had_no_packets(&self, window: Span) -> bool {
         let has_begun = self.begun_ns.is_some_and(|begun| begun <= window.start_ns);
         let is_over = self.has_ended && self.results.is_empty();

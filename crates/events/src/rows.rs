@@ -44,7 +44,7 @@ impl<'a> Rows<'a> {
         Some(Self { query, answer: Some(answer), certainty, most })
     }
 
-    /// Whether so much was lost that nothing is certain.
+    /// Whether the loss leaves every value without bounds.
     pub(crate) fn is_uncovered(&self, settings: &Settings) -> bool {
         self.answer.and_then(|answer| answer.coverage).is_some_and(|coverage| coverage < settings.coverage)
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// All that a machine remembers, as data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// All windows that end by then were taken.
+    /// End of the last window that was judged: every window that ends at or before it has been.
     pub until_ns: Option<u64>,
     /// Runs that have not ended, in the order in which they were started.
     pub runs: Vec<Run>,

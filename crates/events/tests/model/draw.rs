@@ -32,7 +32,7 @@ impl Draw {
         least + self.below(most - least + 1)
     }
 
-    /// True in so many of a hundred cases.
+    /// True with a probability of `percent` / 100.
     pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

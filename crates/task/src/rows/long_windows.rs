@@ -294,8 +294,8 @@ impl LongWindows {
         answers
     }
 
-    /// No packet follows before this time: returns the answers of the windows that end by then. A run of windows without a packet is
-    /// returned with what ends it.
+    /// Returns the answers of the windows that end by `until_ns`, where no packet follows before that time. Consecutive windows
+    /// without packets are one answer, which is returned together with the next answer.
     pub fn pass(&mut self, until_ns: u64) -> Vec<Answer> {
         let Self { plans, site, lengths, begun, .. } = self;
         let mut answers = Vec::new();
