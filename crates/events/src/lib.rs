@@ -3,7 +3,7 @@
 //! A [`Graph`] has queries and, of each that others trigger, the condition on its parent's answers. A [`Machine`] is given the answers
 //! of windows, in the order in which these end, and says which events they are and which queries run when ([`Step`]). It is a pure function of
 //! closed windows: it reads no clock, starts nothing and knows no query text, so that a live run, a replay and a dry run agree. Its
-//! [`State`] can be saved and restored. [`Stories`] puts what happened into sentences.
+//! state can be saved ([`Saved`]) and continued by a machine of other queries. [`Stories`] puts what happened into sentences.
 //!
 //! ```text
 //! answers of a window ─▶ figures of each key ─▶ condition: true, false, unknown ─▶ Idle → Pending → Active → Recovering ─▶ events, runs
@@ -22,6 +22,7 @@ mod key;
 mod machine;
 mod rows;
 mod run;
+mod saved;
 mod seen;
 mod state;
 mod story;
@@ -33,8 +34,9 @@ pub use figure::{Certainty, Figure, Role};
 pub use graph::{Column, Graph, Query, Settings, Trigger};
 pub use interval::Interval;
 pub use key::{Key, Member};
-pub use machine::{Machine, NotRestored, Report, Started, Step};
+pub use machine::{Machine, Report, Started, Step};
 pub use run::Run;
+pub use saved::Saved;
 pub use seen::{Find, Seen};
 pub use state::{Edge, Phase, Progress, State};
 pub use story::Stories;

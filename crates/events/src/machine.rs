@@ -6,10 +6,10 @@ mod judging;
 use crate::graph::{Graph, Query};
 use crate::id::{About, identifier};
 use crate::run::Run;
+use crate::saved::Saved;
 use crate::seen::{Find, Seen};
 use crate::state::{Phase, State};
 use report::{Event, EventKind, Span};
-use std::fmt;
 
 /// What happened in the windows that end at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,18 +52,6 @@ pub struct Report {
     pub text: String,
 }
 
-/// Why a state is not that of a machine of this graph.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotRestored;
-
-impl fmt::Display for NotRestored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the saved state is of other queries or nodes: events begin anew")
-    }
-}
-
-impl std::error::Error for NotRestored {}
-
 /// Windows in a row that are missing before nothing is known of a node.
 const MISSING: u64 = 3;
 
@@ -80,19 +68,15 @@ impl Machine {
         Self { graph, state: State::default() }
     }
 
-    /// A machine that continues with what another one remembered.
-    ///
-    /// # Errors
-    /// If the state speaks of queries or nodes that the graph does not have.
-    pub fn restore(graph: Graph, state: State) -> Result<Self, NotRestored> {
-        let triggered = |query: usize| graph.queries.get(query).is_some_and(|query| query.trigger.is_some());
-        let is_node = |node: usize| node < graph.nodes.len();
-        let runs = state
-            .runs
-            .iter()
-            .all(|run| triggered(run.query) && run.missing.iter().all(|node| is_node(*node)));
-        let edges = state.edges.iter().all(|edge| triggered(edge.query) && is_node(edge.node));
-        if runs && edges { Ok(Self { graph, state }) } else { Err(NotRestored) }
+    /// A machine that continues with what another one remembered of the queries and nodes that both have.
+    pub fn restore(graph: Graph, saved: Saved) -> Self {
+        let state = saved.into_state(&graph);
+        Self { graph, state }
+    }
+
+    /// What it remembers, to be continued by another machine.
+    pub fn save(&self) -> Saved {
+        Saved::new(&self.graph, &self.state)
     }
 
     /// The queries.

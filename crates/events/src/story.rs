@@ -4,7 +4,7 @@ use crate::graph::Graph;
 use crate::machine::{Report, Started, Step};
 use crate::words;
 use report::{Event, EventKind, Story};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// Stories that are kept.
 const MOST_STORIES: usize = 1_000;
@@ -18,9 +18,36 @@ pub struct Stories {
     /// The story of an event or a run, by their identifiers.
     story_of: HashMap<String, String>,
     dropped: u64,
+    /// Those that were changed since they were asked for.
+    changed: BTreeSet<String>,
 }
 
 impl Stories {
+    /// Stories that were told before, the oldest first: they are continued.
+    pub fn restore(stories: impl IntoIterator<Item = Story>) -> Self {
+        let mut restored = Self::default();
+        for story in stories {
+            restored.begin(&story.id);
+            let events = story.events.iter().map(|event| (event.clone(), story.id.clone()));
+            restored.story_of.extend(events);
+            if let Some(last) = restored.kept.back_mut() {
+                *last = story;
+            }
+        }
+        restored.changed.clear();
+        restored
+    }
+
+    /// The stories that have changed since the last call, in the order of their identifiers.
+    pub fn take_changed(&mut self) -> Vec<Story> {
+        let changed = std::mem::take(&mut self.changed);
+        changed
+            .iter()
+            .filter_map(|id| self.kept.iter().rev().find(|story| story.id == *id))
+            .cloned()
+            .collect()
+    }
+
     /// Continues the stories with what happened in a step, and returns the sentences that are new.
     pub fn take(&mut self, graph: &Graph, step: &Step) -> Vec<String> {
         let mut said = Vec::new();
@@ -85,12 +112,17 @@ impl Stories {
             let gone = self.kept.pop_front();
             self.dropped += 1;
             self.story_of.retain(|_, story| gone.as_ref().is_none_or(|gone| gone.id != *story));
+            if let Some(gone) = gone {
+                self.changed.remove(&gone.id);
+            }
         }
+        self.changed.insert(event.to_owned());
         event.to_owned()
     }
 
     fn story(&mut self, of: &str) -> Option<&mut Story> {
         let id = self.story_of.get(of)?;
+        self.changed.insert(id.clone());
         self.kept.iter_mut().rev().find(|story| story.id == *id)
     }
 
@@ -161,6 +193,26 @@ mod tests {
             coverage: None,
             parent: (number != 0).then(|| "0".to_owned()),
         }
+    }
+
+    #[test]
+    fn restored_stories_are_continued() {
+        let graph = Graph { queries: Vec::new(), nodes: Vec::new(), settings: crate::Settings::default() };
+        let run = Run { query: 0, start_ns: 0, end_ns: 1, cause: "0".to_owned(), missing: Vec::new() };
+        let started = vec![Started { run, events: vec!["0".to_owned()] }];
+        let mut stories = Stories::default();
+        stories.take(&graph, &Step { events: vec![event(0)], started, ..Step::default() });
+        assert_eq!(stories.take_changed().len(), 1);
+        assert_eq!(stories.take_changed(), []);
+        let mut restored = Stories::restore(stories.stories().cloned());
+        assert_eq!(restored.take_changed(), []);
+        let next = Step { events: vec![event(1)], ..Step::default() };
+        stories.take(&graph, &next);
+        restored.take(&graph, &next);
+        assert!(stories.stories().eq(restored.stories()));
+        assert_eq!(restored.take_changed(), stories.take_changed());
+        let story = restored.stories().next().expect("a story");
+        assert_eq!(story.events, ["0", "1"]);
     }
 
     #[test]

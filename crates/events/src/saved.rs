@@ -1,0 +1,64 @@
+//! What a machine remembers, in a form that outlives its graph.
+
+use crate::graph::Graph;
+use crate::state::{Edge, State};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// The state of a machine, and what its numbers stand for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Saved {
+    /// The queries, by number: each with its text and those of the queries before it. Any other one is another query.
+    queries: Vec<String>,
+    /// The names of the nodes, by number.
+    nodes: Vec<String>,
+    state: State,
+}
+
+impl Saved {
+    /// The state of a machine of this graph.
+    pub(crate) fn new(graph: &Graph, state: &State) -> Self {
+        Self { queries: identities(graph), nodes: graph.nodes.clone(), state: state.clone() }
+    }
+
+    /// The state for a machine of another graph: of the queries and nodes that both have.
+    pub(crate) fn into_state(self, graph: &Graph) -> State {
+        let queries = numbers(&identities(graph));
+        let nodes = numbers(&graph.nodes);
+        let triggered = |query: &usize| graph.queries[*query].trigger.is_some();
+        let query = |number: usize| queries.get(self.queries.get(number)?).copied().filter(triggered);
+        let node = |number: usize| nodes.get(self.nodes.get(number)?).copied();
+        let State { until_ns, runs, edges } = self.state;
+        let runs: Vec<_> = runs
+            .into_iter()
+            .filter_map(|mut run| {
+                run.query = query(run.query)?;
+                run.missing = run.missing.into_iter().filter_map(node).collect();
+                Some(run)
+            })
+            .collect();
+        let is_run =
+            |edge: &Edge| edge.run.as_ref().is_none_or(|cause| runs.iter().any(|run| run.cause == *cause));
+        let edges = edges
+            .into_iter()
+            .filter_map(|edge| Some(Edge { query: query(edge.query)?, node: node(edge.node)?, ..edge }))
+            .filter(is_run)
+            .collect();
+        State { until_ns, runs, edges }
+    }
+}
+
+/// What tells the queries of a graph from others: parents come before their children.
+fn identities(graph: &Graph) -> Vec<String> {
+    let mut identities: Vec<String> = Vec::new();
+    for query in &graph.queries {
+        let parent = query.trigger.as_ref().and_then(|trigger| identities.get(trigger.parent));
+        let parent = parent.map(|parent| format!("\n{parent}")).unwrap_or_default();
+        identities.push(format!("{}\n{}{parent}", query.name, query.text));
+    }
+    identities
+}
+
+fn numbers(names: &[String]) -> HashMap<String, usize> {
+    names.iter().enumerate().map(|(number, name)| (name.clone(), number)).collect()
+}
