@@ -95,6 +95,7 @@ impl Controller {
                     .show
                     .push(Output::Warning(format!("{name} cannot answer what is asked next: {reason}")));
             }
+            FromProbe::Heartbeat(_) => {}
             FromProbe::Ended { answers } => known.end(answers),
         }
         self.settle(&mut actions);

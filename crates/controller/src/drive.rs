@@ -19,7 +19,7 @@ pub fn drive(controller: &mut Controller, link: &dyn ControllerLink, show: &mut 
     carry_out(controller.begin());
     while !controller.has_ended() {
         match link.receive(WAIT) {
-            Ok(Some((node, message))) => carry_out(controller.take(node, message)),
+            Ok(Some(received)) => carry_out(controller.take(received.node, received.message)),
             Ok(None) => {}
             Err(_) => break,
         }

@@ -27,7 +27,7 @@ impl Controller {
                 continue;
             }
             *generation += 1;
-            let list = TaskList { generation: *generation, tasks };
+            let list = TaskList { epoch: 0, generation: *generation, tasks };
             node.tasks = Some(list.clone());
             actions.send.push((number, ToProbe::Tasks(list)));
         }

@@ -58,7 +58,7 @@ impl Node {
     fn take(&mut self, message: ToProbe) {
         match message {
             ToProbe::Tasks(list) => {
-                assert!(list.generation > self.tasks.generation);
+                assert!(list.is_newer_than(&self.tasks));
                 self.tasks = list;
             }
             ToProbe::Enter { until_ns } => self.may_enter_ns = self.may_enter_ns.max(Some(until_ns)),
@@ -96,7 +96,7 @@ impl Node {
                     )
                 };
                 let answers = asked.map(answer).collect();
-                self.sent.push_back(FromProbe::Window(Box::new(WindowResult { window, answers })));
+                self.sent.push_back(FromProbe::Window(Box::new(WindowResult::new(window, answers))));
             }
             Some(_) => {}
         }

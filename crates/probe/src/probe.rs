@@ -42,9 +42,9 @@ impl Probe {
                 match own.receive(END_LOOK) {
                     Ok(Some(ToProbe::Tasks(list))) => {
                         if let Err(reason) = planner.install(&control, &list) {
-                            let generation = list.generation;
+                            let id = list.id();
                             // Where the controller has left, there is nothing to tell it.
-                            let _ = own.send(FromProbe::Refused { generation, reason });
+                            let _ = own.send(FromProbe::Refused { list: id, reason });
                         }
                         tell(&first);
                     }
@@ -82,7 +82,7 @@ impl Probe {
             }
             let answers = std::mem::take(&mut empty).into_iter();
             let answers = answers.chain(window.answers).chain(window.longer).collect();
-            let result = WindowResult { window: window.span, answers };
+            let result = WindowResult::new(window.span, answers);
             link.send(FromProbe::Window(Box::new(result))).is_ok()
         })
     }

@@ -1,8 +1,9 @@
 //! What a controller and its probes say to each other, and how it gets there.
 //!
 //! A controller sends each node the whole list of what it is to answer, and when a replay may go on; a probe sends the answers of each
-//! window. Messages ([`ToProbe`], [`FromProbe`]) are data that can be written and read; a transport ([`ProbeLink`], [`ControllerLink`]) carries them: in one process, over channels of
-//! memory.
+//! window. Messages ([`ToProbe`], [`FromProbe`]) are data that can be written and read; a transport ([`ProbeLink`], [`ControllerLink`])
+//! carries them: in one process, over channels of memory. Between processes a message is bytes in an envelope
+//! ([`envelope`]).
 //!
 //! ```
 //! use protocol::{ControllerLink, FromProbe, ProbeLink, memory};
@@ -11,15 +12,26 @@
 //! let (controller, mut probes) = memory::links(&["Node1".to_owned()]);
 //! let probe = probes.remove(0);
 //! probe.send(FromProbe::Reached { at_ns: 5 })?;
-//! let received = controller.receive(Duration::from_secs(1))?;
-//! assert_eq!(received, Some((0, FromProbe::Reached { at_ns: 5 })));
+//! let received = controller.receive(Duration::from_secs(1))?.expect("a message");
+//! assert_eq!((received.node, received.message), (0, FromProbe::Reached { at_ns: 5 }));
+//! controller.acknowledge();
 //! # Ok::<(), protocol::Disconnected>(())
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod envelope;
+mod heartbeat;
+mod link_state;
 pub mod memory;
 mod message;
+mod message_id;
+mod refusal;
 mod transport;
 
-pub use message::{FromProbe, Task, TaskList, ToProbe, WindowResult};
-pub use transport::{ControllerLink, Disconnected, ProbeLink};
+pub use envelope::Envelope;
+pub use heartbeat::{Clock, Heartbeat, RefusedList, Spool};
+pub use link_state::{LinkState, LinkWatch};
+pub use message::{FromProbe, ListId, Task, TaskList, ToProbe, WindowResult};
+pub use message_id::{Boot, MessageId, NotAnId};
+pub use refusal::Refusal;
+pub use transport::{ControllerLink, Disconnected, ProbeLink, Received};

@@ -1,5 +1,6 @@
 //! The messages.
 
+use crate::heartbeat::Heartbeat;
 use report::{Answer, Span};
 use serde::{Deserialize, Serialize};
 use task::query::Query;
@@ -17,13 +18,38 @@ pub enum ToProbe {
     },
 }
 
+/// Which task list it is. A later one is larger: one of a controller that started later is, whatever its generation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ListId {
+    /// When the controller started, nanoseconds since the epoch.
+    #[serde(default)]
+    pub epoch: u64,
+    /// Later lists of one controller have larger numbers.
+    pub generation: u64,
+}
+
 /// All that a probe is to answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskList {
-    /// Later lists have larger numbers.
+    /// When the controller that made it started, nanoseconds since the epoch.
+    #[serde(default)]
+    pub epoch: u64,
+    /// Later lists of this controller have larger numbers.
     pub generation: u64,
     /// The tasks.
     pub tasks: Vec<Task>,
+}
+
+impl TaskList {
+    /// Which list it is.
+    pub fn id(&self) -> ListId {
+        ListId { epoch: self.epoch, generation: self.generation }
+    }
+
+    /// Whether it replaces the other one. Transports may deliver an old list after a newer one.
+    pub fn is_newer_than(&self, other: &Self) -> bool {
+        self.id() > other.id()
+    }
 }
 
 /// A query, and when it is to be answered.
@@ -48,11 +74,13 @@ pub enum FromProbe {
     Window(Box<WindowResult>),
     /// A list cannot be carried out: what it had before it still answers.
     Refused {
-        /// Of the list.
-        generation: u64,
+        /// The list.
+        list: ListId,
         /// Why.
         reason: String,
     },
+    /// How it does. It is worth nothing once the next one is there, so it is neither kept nor sent again.
+    Heartbeat(Box<Heartbeat>),
     /// Nothing follows.
     Ended {
         /// Answers of windows that the end cut.
@@ -67,4 +95,88 @@ pub struct WindowResult {
     pub window: Span,
     /// The answers; those of other windows are of longer ones that end with it.
     pub answers: Vec<Answer>,
+    /// Where it is of a run of windows without packets: their number. `window` spans them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty: Option<u64>,
+    /// Results that the probe has dropped unsent since it started, all of them of windows before this one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl WindowResult {
+    /// The result of a window with packets, before which none was dropped.
+    pub fn new(window: Span, answers: Vec<Answer>) -> Self {
+        Self { window, answers, empty: None, lost: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heartbeat::{Clock, RefusedList, Spool};
+    use report::{Column, ColumnKind, Value};
+    use serde::de::DeserializeOwned;
+    use std::fmt::Debug;
+    use task::query::{GroupField, Item};
+
+    fn is_read_back<M: Serialize + DeserializeOwned + PartialEq + Debug>(message: &M) {
+        let text = serde_json::to_string(message).expect("JSON");
+        assert_eq!(&serde_json::from_str::<M>(&text).expect("a message"), message, "{text}");
+    }
+
+    #[test]
+    fn messages_are_what_was_written() {
+        let window = Span { start_ns: 1_000_000_000, end_ns: 2_000_000_000 };
+        let query = Query::new("q1", [GroupField::of("src_addr")], [Item::sum("total_byte")]);
+        let list =
+            TaskList { epoch: u64::MAX, generation: 3, tasks: vec![Task { query, time: Some(window) }] };
+        let column = Column::new("total_byte", ColumnKind::Unsigned, "bytes");
+        let answer = Answer::new("q1", Some(window), vec![column], vec![vec![Value::Unsigned(u64::MAX)]]);
+        let result = WindowResult::new(window, vec![answer.clone()]);
+        let id = list.id();
+        [ToProbe::Tasks(list), ToProbe::Enter { until_ns: 9 }].iter().for_each(is_read_back);
+        let heartbeat = Heartbeat {
+            list: Some(id),
+            refused: Some(RefusedList { list: id, reason: "no memory".to_owned() }),
+            version: "0.1.0".to_owned(),
+            sources: vec!["eth0".to_owned()],
+            spool: Spool { messages: 1, bytes: 2, dropped: 3 },
+            clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(4) }),
+            started_ns: 1_795_534_800_000_000_001,
+        };
+        let messages = [
+            FromProbe::Reached { at_ns: 7 },
+            FromProbe::Window(Box::new(result.clone())),
+            FromProbe::Window(Box::new(WindowResult { empty: Some(8), lost: 9, ..result })),
+            FromProbe::Refused { list: id, reason: "no memory".to_owned() },
+            FromProbe::Heartbeat(Box::new(heartbeat)),
+            FromProbe::Heartbeat(Box::default()),
+            FromProbe::Ended { answers: vec![answer] },
+        ];
+        messages.iter().for_each(is_read_back);
+    }
+
+    #[test]
+    fn a_message_without_what_is_new_is_read() {
+        let text = r#"{"window":{"window":{"start":"2026-11-24T15:40:00.000000000Z","end":"2026-11-24T15:40:10.000000000Z"},"answers":[]}}"#;
+        let FromProbe::Window(result) = serde_json::from_str(text).expect("a message") else {
+            panic!("another message")
+        };
+        assert_eq!((result.empty, result.lost), (None, 0));
+        let list: TaskList = serde_json::from_str(r#"{"generation":1,"tasks":[]}"#).expect("a list");
+        assert_eq!(list.id(), ListId { epoch: 0, generation: 1 });
+    }
+
+    #[test]
+    fn a_list_of_a_later_controller_is_newer() {
+        let list = |epoch, generation| TaskList { epoch, generation, tasks: Vec::new() };
+        assert!(list(2, 1).is_newer_than(&list(1, 9)));
+        assert!(list(1, 2).is_newer_than(&list(1, 1)));
+        assert!(!list(1, 1).is_newer_than(&list(1, 1)));
+        assert!(!list(1, 9).is_newer_than(&list(2, 1)));
+    }
 }

@@ -1,6 +1,10 @@
 //! What carries messages.
 
+use crate::heartbeat::Spool;
+use crate::link_state::LinkState;
 use crate::message::{FromProbe, ToProbe};
+use crate::message_id::MessageId;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -16,9 +20,9 @@ impl fmt::Display for Disconnected {
 
 impl std::error::Error for Disconnected {}
 
-/// A probe's connection to its controller. Messages arrive in the order in which they were sent.
+/// A probe's connection to its controller. Messages arrive in the order in which they were sent, each once.
 pub trait ProbeLink: fmt::Debug + Send + Sync {
-    /// Sends a message.
+    /// Sends a message, or keeps it until it can be sent. Does not wait for either.
     ///
     /// # Errors
     /// If it can never arrive.
@@ -29,19 +33,50 @@ pub trait ProbeLink: fmt::Debug + Send + Sync {
     /// # Errors
     /// If none can come any more.
     fn receive(&self, wait: Duration) -> Result<Option<ToProbe>, Disconnected>;
+
+    /// Waits until all that was sent has been delivered, for so long at most. Returns whether it has.
+    fn flush(&self, wait: Duration) -> bool;
+
+    /// Whether it carries messages now.
+    fn state(&self) -> LinkState;
+
+    /// What has not been delivered.
+    fn spool(&self) -> Spool;
+}
+
+/// A message of a probe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Received {
+    /// The probe's number.
+    pub node: usize,
+    /// Which message it is; `None` where none comes twice or a second one does no harm.
+    pub id: Option<MessageId>,
+    /// The message.
+    pub message: FromProbe,
 }
 
 /// A controller's connections to its probes, which have numbers.
 pub trait ControllerLink: fmt::Debug + Send {
-    /// Sends a message to a probe.
+    /// Sends a message to a probe, or keeps it until it can be sent. Does not wait for either. A task list takes the place of an
+    /// earlier one that is kept.
     ///
     /// # Errors
     /// If it can never arrive.
     fn send(&self, node: usize, message: ToProbe) -> Result<(), Disconnected>;
 
-    /// The next message and its sender, or `None` if none comes for so long.
+    /// The next message, or `None` if none comes for so long.
     ///
     /// # Errors
     /// If none can come any more.
-    fn receive(&self, wait: Duration) -> Result<Option<(usize, FromProbe)>, Disconnected>;
+    fn receive(&self, wait: Duration) -> Result<Option<Received>, Disconnected>;
+
+    /// All that was received so far is stored. Until then a transport that keeps messages delivers them again, to a controller
+    /// that takes over.
+    fn acknowledge(&self);
+
+    /// How many messages were not handed out, by the name of the reason. Reasons are those of [`crate::Refusal`], and `doubled`.
+    fn refused(&self) -> BTreeMap<&'static str, u64>;
+
+    /// Whether it carries messages now.
+    fn state(&self) -> LinkState;
 }

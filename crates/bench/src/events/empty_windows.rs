@@ -148,7 +148,7 @@ impl<'a> System<'a> {
                 ..Answer::new(&task.query.name, Some(window), columns, vec![row])
             }
         });
-        WindowResult { window, answers: answers.collect() }
+        WindowResult::new(window, answers.collect())
     }
 
     /// All nodes end; returns all events.

@@ -1,0 +1,52 @@
+//! How a probe does.
+
+use crate::message::ListId;
+use serde::{Deserialize, Serialize};
+
+/// What a probe says of itself every few seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Heartbeat {
+    /// The list that it carries out; `None` before the first one. A controller sends its list again while this is another one.
+    pub list: Option<ListId>,
+    /// The newest list, if it cannot be carried out.
+    pub refused: Option<RefusedList>,
+    /// The version of the program.
+    pub version: String,
+    /// What it measures, as the user named it.
+    pub sources: Vec<String>,
+    /// What it has not delivered.
+    pub spool: Spool,
+    /// The state of its clock; `None` if the system does not tell.
+    pub clock: Option<Clock>,
+    /// When it started, nanoseconds since the epoch.
+    pub started_ns: u64,
+}
+
+/// A list that a probe cannot carry out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedList {
+    /// Which one.
+    pub list: ListId,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a probe keeps until it is delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spool {
+    /// Messages.
+    pub messages: u64,
+    /// Their size.
+    pub bytes: u64,
+    /// Window results that were dropped since the probe started, because the spool was full.
+    pub dropped: u64,
+}
+
+/// What the system says of its clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Whether something keeps it right.
+    pub synchronised: Option<bool>,
+    /// The most that it is off, nanoseconds.
+    pub max_error_ns: Option<u64>,
+}

@@ -1,0 +1,85 @@
+//! Whether a connection carries messages, in words.
+
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Whether a connection carries messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// Messages are carried.
+    pub connected: bool,
+    /// Since when it is so, nanoseconds since the epoch.
+    pub since_ns: u64,
+    /// What is at the other end: `the broker at HOST:PORT`, or in one process `the controller`.
+    pub peer: String,
+    /// Why it carries nothing. Never a password.
+    pub reason: Option<String>,
+}
+
+impl LinkState {
+    /// A connection that carries messages from now on.
+    pub fn up(peer: impl Into<String>) -> Self {
+        Self { connected: true, since_ns: now_ns(), peer: peer.into(), reason: None }
+    }
+
+    /// A connection that carries nothing from now on.
+    pub fn down(peer: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { connected: false, since_ns: now_ns(), peer: peer.into(), reason: Some(reason.into()) }
+    }
+}
+
+impl fmt::Display for LinkState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.reason, self.connected) {
+            (_, true) => write!(f, "{} is there", self.peer),
+            (Some(reason), false) => write!(f, "{} is away: {reason}; trying again", self.peer),
+            (None, false) => write!(f, "{} is away; trying again", self.peer),
+        }
+    }
+}
+
+/// Says a connection's state once for each time that it changes, however often the connection is tried.
+#[derive(Clone, Debug, Default)]
+pub struct LinkWatch {
+    last: Option<(bool, Option<String>)>,
+}
+
+impl LinkWatch {
+    /// A line for the user, if there is anything new: that it is away and why, or is back. A connection that carries messages from
+    /// the start is not worth a line.
+    pub fn line(&mut self, state: &LinkState) -> Option<String> {
+        let now = (state.connected, state.reason.clone());
+        let last = self.last.replace(now.clone());
+        match last {
+            Some(last) if last == now => None,
+            None if state.connected => None,
+            Some(_) if state.connected => Some(format!("{} is back", state.peer)),
+            _ => Some(state.to_string()),
+        }
+    }
+}
+
+/// Now, nanoseconds since the epoch.
+pub(crate) fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_for_each_change() {
+        let mut watch = LinkWatch::default();
+        let peer = "the broker at a:1";
+        assert_eq!(watch.line(&LinkState::up(peer)), None);
+        let away = Some("the broker at a:1 is away: refused; trying again".to_owned());
+        assert_eq!(watch.line(&LinkState::down(peer, "refused")), away);
+        assert_eq!(watch.line(&LinkState::down(peer, "refused")), None);
+        assert!(watch.line(&LinkState::down(peer, "no such user")).is_some());
+        assert_eq!(watch.line(&LinkState::up(peer)), Some("the broker at a:1 is back".to_owned()));
+        assert_eq!(watch.line(&LinkState::up(peer)), None);
+        assert_eq!(LinkWatch::default().line(&LinkState::down(peer, "refused")), away);
+    }
+}
