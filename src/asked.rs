@@ -11,7 +11,7 @@ use engine::Every;
 use equery::{Checked, CheckedQuery, Options, Standing};
 use report::terminal::is_own_query;
 use std::path::PathBuf;
-use task::query::{Grouping, Over, Query};
+use task::query::{Over, Query};
 
 /// The user's queries.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +67,7 @@ impl Asked {
             query_text::show(text, &checked);
             query_text::outcome(std::slice::from_ref(text), std::slice::from_ref(&checked))?;
             asked.take(&checked, nodes, &options.enrich)?;
-            checking.standing.extend(checked.queries.iter().map(standing));
+            checking.standing.extend(checked.queries.iter().map(Standing::of));
         }
         asked.set_interval(options, is_set)?;
         Ok(asked)
@@ -240,16 +240,6 @@ fn ranking(fields: &str, sort: Option<&str>, top: usize) -> String {
         _ => (format!("{sort}, "), sort.to_owned()),
     };
     format!("by: select {fields}, {column}{SUMS} groupby {fields} order by {order} desc limit {top};")
-}
-
-/// What later texts may know of a query.
-fn standing(query: &equery::CheckedQuery) -> Standing {
-    let keys = match &query.plan.group {
-        Grouping::By(fields) => fields.iter().map(|field| field.field.clone()).collect(),
-        Grouping::All | Grouping::Flows => Vec::new(),
-    };
-    let columns = query.columns.iter().map(|column| column.name.clone()).collect();
-    Standing { name: query.label.clone(), columns, keys }
 }
 
 fn greatest_divisor(one: u64, other: u64) -> u64 {

@@ -4,8 +4,13 @@
 
 use crate::bench;
 use crate::cli::Cli;
+#[cfg(feature = "amqp")]
+use crate::cli::RunOptions;
 use crate::exit::Failure;
 use crate::origin::Origins;
+use crate::toml_file;
+#[cfg(feature = "amqp")]
+use clap::FromArgMatches;
 use clap::builder::OsStr;
 use clap::{Command, CommandFactory, Id};
 use std::ffi::OsString;
@@ -38,12 +43,7 @@ pub(crate) fn configured_command(arguments: &[OsString]) -> Result<(Command, Ori
     let run = command.find_subcommand("run").expect("the command line has `run`");
     let origins = Origins::of(run, arguments, &set);
     let preset = preset.into_iter().map(|(option, value)| (Id::from(option), vec![value]));
-    let configured = command.mut_subcommand("run", |run| {
-        preset.chain(file).fold(run, |run, (id, values)| {
-            run.mut_arg(id, |argument| argument.default_values(values.into_iter().map(OsStr::from)))
-        })
-    });
-    Ok((configured, origins))
+    Ok((with_defaults(command, preset.chain(file)), origins))
 }
 
 /// The value of an option of `run`, found before the command line is parsed for good.
@@ -70,45 +70,55 @@ fn named(arguments: &[OsString], option: &str) -> Option<OsString> {
 
 /// What a file sets.
 fn of_file(command: &Command, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Failure> {
-    let fail = |reason: String| Failure::usage(format!("{}: {reason}", path.display()));
-    let text = match path == Path::new("-") {
-        true => std::io::read_to_string(std::io::stdin()),
-        false => std::fs::read_to_string(path),
-    };
-    let text = text.map_err(|error| fail(error.to_string()))?;
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
-        fail(format!("line {line}: {}", error.message().replace('\n', " ")))
-    })?;
+    defaults(command, toml_file::read(path)?, path)
+}
+
+/// The values of options of `run` that a table sets.
+fn defaults(command: &Command, table: toml::Table, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Failure> {
+    let run = command.find_subcommand("run").expect("the command line has `run`");
+    let names: Vec<&str> = run
+        .get_arguments()
+        .filter_map(|argument| argument.get_long())
+        .filter(|name| !["config", "help"].contains(name))
+        .collect();
     let mut defaults = Vec::new();
     for (key, value) in table {
-        let run = command.find_subcommand("run").expect("the command line has `run`");
-        let names = || {
-            run.get_arguments().filter_map(|a| a.get_long()).filter(|name| !["config", "help"].contains(name))
-        };
-        if !names().any(|name| name == key) {
-            let hint = match notation::nearest(&key, names()) {
-                Some(nearest) => format!("did you mean '{nearest}'?"),
-                None => "`edison run --help` lists all options".to_owned(),
-            };
-            return Err(fail(format!("unknown key '{key}'; {hint}")));
+        if !names.contains(&&*key) {
+            return Err(toml_file::unknown(path, &key, &names, "`edison run --help` lists all options"));
         }
         let argument = run.get_arguments().find(|a| a.get_long() == Some(&key)).expect("its name was found");
-        let values = texts(&value)
-            .ok_or_else(|| fail(format!("'{key}' must be a text, a number, true or false, or a list")))?;
-        defaults.push((argument.get_id().clone(), values));
+        defaults.push((argument.get_id().clone(), toml_file::texts(path, &key, &value)?));
     }
     Ok(defaults)
 }
 
-/// A value in its command-line form.
-fn texts(value: &toml::Value) -> Option<Vec<String>> {
-    Some(match value {
-        toml::Value::String(text) => vec![text.clone()],
-        toml::Value::Integer(number) => vec![number.to_string()],
-        toml::Value::Float(number) => vec![number.to_string()],
-        toml::Value::Boolean(flag) => vec![flag.to_string()],
-        toml::Value::Array(list) => list.iter().map(texts).collect::<Option<Vec<_>>>()?.concat(),
-        toml::Value::Datetime(_) | toml::Value::Table(_) => return None,
+/// The options of `run` as a table sets them, and where they come from.
+#[cfg(feature = "amqp")]
+pub(crate) fn run_options(table: toml::Table, path: &Path) -> Result<(RunOptions, Origins), Failure> {
+    let command = Cli::command();
+    let defaults = defaults(&command, table, path)?;
+    let names = defaults.iter().map(|(id, _)| id.as_str().replace('_', "-")).collect();
+    let words = ["edison", "run"].map(OsString::from);
+    let run = command.find_subcommand("run").expect("the command line has `run`");
+    let origins = Origins::of(run, &words, &[(path.display().to_string(), names)]);
+    let command = with_defaults(command, defaults);
+    let matches = command.try_get_matches_from(&words);
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        Failure::usage(format!("{}: {}", path.display(), line.strip_prefix("error: ").unwrap_or(line)))
+    })?;
+    match parsed.command {
+        crate::cli::Command::Run(options) => Ok((*options, origins)),
+        _ => Err(Failure::fault("the options of run are not read")),
+    }
+}
+
+/// The command line with other defaults of `run`.
+fn with_defaults(command: Command, defaults: impl IntoIterator<Item = (Id, Vec<String>)>) -> Command {
+    command.mut_subcommand("run", |run| {
+        defaults.into_iter().fold(run, |run, (id, values)| {
+            run.mut_arg(id, |argument| argument.default_values(values.into_iter().map(OsStr::from)))
+        })
     })
 }

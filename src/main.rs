@@ -8,6 +8,8 @@ mod check;
 mod choices;
 mod cli;
 mod config_file;
+#[cfg(feature = "amqp")]
+mod deployment;
 #[cfg(feature = "dpdk")]
 mod eal;
 mod enrich;
@@ -42,6 +44,7 @@ mod sources;
 mod standard_output;
 mod system;
 mod tasks;
+mod toml_file;
 mod usage;
 mod variable;
 mod watched;

@@ -242,7 +242,7 @@ impl Ready {
             Some(gate) => Control::gated(first, Arc::clone(gate) as Arc<dyn Gate>),
             None => Control::new(first),
         };
-        let probe = Probe::start(link, planner, control.clone(), gate).map_err(no_thread)?;
+        let probe = Probe::start(link, planner, control.clone(), gate, None).map_err(no_thread)?;
         Ok(Self { measurement, control, probe })
     }
 

@@ -8,11 +8,20 @@
 //! stories have the same order in every run; a run of windows without a packet is passed in a few steps, however long it is.
 #![forbid(unsafe_code)]
 
+mod clock;
 mod controller;
 mod drive;
+mod health;
 mod node;
+mod saved;
 mod settling;
+mod standing;
 mod tasks;
 
 pub use controller::{Actions, Controller, Output, Setting};
 pub use drive::drive;
+pub use health::{Health, Windows};
+pub use saved::Saved;
+pub use standing::{
+    Installed, InstalledText, NotInstalled, NotRemoved, Site, StandingQueries, StandingQuery,
+};

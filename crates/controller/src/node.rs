@@ -1,16 +1,22 @@
 //! What is known of a node.
 
+use crate::health::Health;
 use protocol::{TaskList, WindowResult};
 use report::{Answer, Span};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Answers that came with an earlier window and wait for theirs: more are dropped, as only a probe that is wrong sends so many.
+const MOST_LATER: usize = 100_000;
 
 /// A node's tasks, and the answers it has sent.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// The begins of windows that it entered or is about to enter and has not answered.
+    /// The begins of windows that a replay entered or is about to enter and has not answered.
     open: BTreeSet<u64>,
     /// Results that are not settled, by the begin of their windows.
     results: BTreeMap<u64, WindowResult>,
+    /// Windows that a live node watched and in which nothing was received, where it did not answer each.
+    empty: VecDeque<Span>,
     /// The begin of the window that it waits to enter.
     pub(crate) waits_ns: Option<u64>,
     /// The begin of its first window.
@@ -25,6 +31,8 @@ pub(crate) struct Node {
     has_ended: bool,
     /// The last list that was sent.
     pub(crate) tasks: Option<TaskList>,
+    /// What it says of itself.
+    pub(crate) health: Health,
 }
 
 impl Node {
@@ -35,22 +43,26 @@ impl Node {
         self.begun_ns.get_or_insert(at_ns);
     }
 
-    /// It has answered a window. False if that is of a time that is settled.
-    pub(crate) fn answer(&mut self, mut result: WindowResult) -> bool {
+    /// It has answered a window, of a time that is not settled.
+    pub(crate) fn answer(&mut self, mut result: WindowResult) {
         let Span { start_ns, end_ns } = result.window;
+        self.has_ended = false;
         self.open.remove(&start_ns);
         self.begun_ns.get_or_insert(start_ns);
         self.answered_ns = self.answered_ns.max(Some(end_ns));
-        if self.settled_ns.is_some_and(|settled| start_ns < settled) {
-            return false;
-        }
         let is_later = |answer: &mut Answer| answer.window.is_some_and(|window| window.end_ns > end_ns);
-        self.later.extend(result.answers.extract_if(.., is_later));
-        self.results.insert(start_ns, result);
-        true
+        let later = result.answers.extract_if(.., is_later);
+        let room = MOST_LATER.saturating_sub(self.later.len());
+        self.later.extend(later.take(room));
+        if result.empty.is_some() {
+            self.empty.push_back(result.window);
+            self.later.extend(result.answers);
+        } else {
+            self.results.insert(start_ns, result);
+        }
     }
 
-    /// Nothing more comes of it.
+    /// Nothing more comes of it, unless it begins anew.
     pub(crate) fn end(&mut self, cut: Vec<Answer>) {
         self.has_ended = true;
         self.later.extend(cut);
@@ -62,13 +74,14 @@ impl Node {
         self.has_ended
     }
 
-    /// Up to when all is known of it; `None` if nothing is. `is_replay`: it says which windows it enters.
-    pub(crate) fn known_until(&self, is_replay: bool) -> Option<u64> {
-        match (self.has_ended, is_replay) {
-            (true, _) => Some(u64::MAX),
-            (false, false) => self.answered_ns,
-            (false, true) => self.open.first().copied(),
-        }
+    /// Up to when all is known of a node that replays: it says which windows it enters. `None` if nothing is.
+    pub(crate) fn replayed_until(&self) -> Option<u64> {
+        if self.has_ended { Some(u64::MAX) } else { self.open.first().copied() }
+    }
+
+    /// Up to when a live node has answered, or has nothing more to answer.
+    pub(crate) fn answered_until(&self) -> Option<u64> {
+        if self.has_ended { Some(u64::MAX) } else { self.answered_ns }
     }
 
     /// The begin of its first window.
@@ -84,7 +97,8 @@ impl Node {
     /// The end of the last window of which anything is known.
     pub(crate) fn last_end_ns(&self) -> u64 {
         let of_results = self.results.values().map(|result| result.window.end_ns).max();
-        of_results.into_iter().chain(self.later_ends()).max().unwrap_or(0)
+        let of_empty = self.empty.back().map(|window| window.end_ns);
+        of_results.into_iter().chain(of_empty).chain(self.later_ends()).max().unwrap_or(0)
     }
 
     /// Takes the result of the window that begins then, if there is one.
@@ -103,11 +117,26 @@ impl Node {
         self.later.extract_if(.., ends).collect()
     }
 
-    /// Whether the node was watched for the whole span and had no packet. Its windows that end by the end of the span must be settled.
+    /// Whether a node that replays was watched for the whole span and had no packet. Its windows that end by the end of the span must be
+    /// settled.
     pub(crate) fn had_no_packets(&self, window: Span) -> bool {
         let has_begun = self.begun_ns.is_some_and(|begun| begun <= window.start_ns);
         let is_over = self.has_ended && self.results.is_empty();
         let answered_none = self.settled_ns.is_none_or(|settled| settled <= window.start_ns);
         has_begun && !is_over && answered_none
+    }
+
+    /// The same of a live node, which says so: what it does not answer is missing.
+    pub(crate) fn was_empty(&self, window: Span) -> bool {
+        let covers = |empty: &Span| empty.start_ns <= window.start_ns && window.end_ns <= empty.end_ns;
+        self.empty.iter().any(covers)
+    }
+
+    /// Forgets what nobody asks for once all windows that begin before this time are settled.
+    pub(crate) fn forget_before(&mut self, start_ns: u64) {
+        while self.empty.front().is_some_and(|empty| empty.end_ns < start_ns) {
+            self.empty.pop_front();
+        }
+        self.later.retain(|answer| answer.window.is_some_and(|window| window.end_ns > start_ns));
     }
 }

@@ -8,9 +8,8 @@ use report::{Answer, Span};
 impl Controller {
     /// Settles all windows that all nodes have passed.
     pub(crate) fn settle(&mut self, actions: &mut Actions) {
-        let is_replay = self.setting.is_replay;
         // Nothing is settled before all nodes have said when they begin.
-        let Some(known_ns) = self.nodes.iter().map(|node| node.known_until(is_replay)).min().flatten() else {
+        let Some(known_ns) = self.nodes.iter().map(|node| self.known_until(node)).min().flatten() else {
             return;
         };
         // Where all have ended, up to the last window of which anything is known.
@@ -18,6 +17,8 @@ impl Controller {
         let until_ns = if known_ns == u64::MAX { last_ns } else { known_ns };
         let Some(first_ns) = self.nodes.iter().filter_map(Node::begun_ns).min() else { return };
         let mut settled_ns = self.settled_ns.unwrap_or(first_ns);
+        // Time that is not a whole window is awaited no less than one that is.
+        let until_ns = until_ns - until_ns % self.setting.window_ns.max(1);
         while settled_ns < until_ns {
             let next = self.nodes.iter().filter_map(Node::next_result_ns).min().unwrap_or(u64::MAX);
             settled_ns = if next <= settled_ns {
@@ -35,6 +36,21 @@ impl Controller {
             self.settled_ns = Some(settled_ns);
         }
         self.settled_ns = Some(settled_ns);
+        if !self.setting.is_replay {
+            let longest_ns = self.chain.graph.queries.iter().map(|query| query.over_ns).max().unwrap_or(0);
+            let since_ns = settled_ns.saturating_sub(longest_ns);
+            self.nodes.iter_mut().for_each(|node| node.forget_before(since_ns));
+        }
+    }
+
+    /// Up to when all is known of a node, or is not awaited; `None` if nothing is.
+    fn known_until(&self, node: &Node) -> Option<u64> {
+        if self.setting.is_replay {
+            return node.replayed_until();
+        }
+        let grace_ns = self.chain.graph.settings.grace_ns;
+        let awaited = self.clock.and_then(|clock| clock.waits_until(node.health.heard_ns, grace_ns));
+        node.answered_until().max(awaited)
     }
 
     /// Settles a window that some nodes answered.
@@ -76,12 +92,12 @@ impl Controller {
             let later = self.nodes[number].take_later(end_ns);
             self.take_answers(number, later, actions);
         }
-        let Self { machine, nodes, settling, .. } = self;
+        let Self { machine, nodes, settling, setting, .. } = self;
         let find = |query: usize, node: usize, window: Span| -> Seen<'_> {
             let answers = settling.get(&(query, node)).into_iter().flatten();
             match answers.into_iter().find(|answer| answer.window == Some(window)) {
                 Some(answer) => Seen::Answer(answer),
-                None if nodes[node].had_no_packets(window) => Seen::Empty,
+                None if was_empty(&nodes[node], window, setting.is_replay) => Seen::Empty,
                 None => Seen::Missing,
             }
         };
@@ -112,19 +128,17 @@ impl Controller {
             if query.is_some_and(|query| !self.is_asked(query, &answer)) {
                 continue;
             }
-            let shown = match query {
-                Some(query) => self.shown(query, answer.clone()),
-                None => answer.clone(),
-            };
-            actions.show.push(Output::Answer(Box::new(shown)));
+            actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
             if let Some(query) = query.filter(|_| answer.empty.is_none()) {
                 self.settling.entry((query, node)).or_default().push(answer);
             }
         }
     }
 
-    /// An answer without the columns that the query does not select.
-    fn shown(&self, query: usize, mut answer: Answer) -> Answer {
+    /// An answer without the columns that its query does not select.
+    pub(crate) fn as_shown(&self, mut answer: Answer) -> Answer {
+        let query = self.chain.graph.queries.iter().position(|query| query.name == answer.query);
+        let Some(query) = query else { return answer };
         let columns = self.chain.shown[query];
         answer.columns.truncate(columns);
         answer.rows.iter_mut().for_each(|row| row.truncate(columns));
@@ -150,7 +164,7 @@ impl Controller {
             let answers = self.settling.get(&(report.query, report.node)).into_iter().flatten();
             let is_answered = answers.into_iter().any(|answer| answer.window == Some(report.window));
             let node = &self.nodes[report.node];
-            if !is_answered && node.had_no_packets(report.window) {
+            if !is_answered && was_empty(node, report.window, self.setting.is_replay) {
                 actions.show.push(self.empty_answer(report.query, report.node, report.window));
             }
         }
@@ -159,4 +173,9 @@ impl Controller {
         actions.show.extend(events);
         actions.show.extend(sentences.into_iter().map(Output::Sentence));
     }
+}
+
+/// Whether a node watched the whole window and received nothing.
+fn was_empty(node: &Node, window: Span, is_replay: bool) -> bool {
+    if is_replay { node.had_no_packets(window) } else { node.was_empty(window) }
 }

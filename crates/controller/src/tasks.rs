@@ -7,7 +7,7 @@ use report::Span;
 impl Controller {
     /// Sends each node the list of what it is to answer, where that has changed.
     pub(crate) fn send_tasks(&mut self, actions: &mut Actions) {
-        let Self { chain, machine, nodes, generation, .. } = self;
+        let Self { chain, machine, nodes, list: last, .. } = self;
         for (number, node) in nodes.iter_mut().enumerate() {
             if node.has_ended() {
                 continue;
@@ -26,8 +26,10 @@ impl Controller {
             if node.tasks.as_ref().is_some_and(|last| last.tasks == tasks) {
                 continue;
             }
-            *generation += 1;
-            let list = TaskList { epoch: 0, generation: *generation, tasks };
+            last.generation += 1;
+            let list = TaskList { epoch: last.epoch, generation: last.generation, tasks };
+            node.health.wanted = Some(list.id());
+            node.health.refused = None;
             node.tasks = Some(list.clone());
             actions.send.push((number, ToProbe::Tasks(list)));
         }

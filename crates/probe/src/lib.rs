@@ -8,7 +8,9 @@
 mod gate;
 mod planner;
 mod probe;
+mod reporter;
 
 pub use gate::ReplayGate;
 pub use planner::Planner;
 pub use probe::Probe;
+pub use reporter::Reporter;

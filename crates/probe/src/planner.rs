@@ -30,20 +30,48 @@ impl Planner {
     /// # Errors
     /// All refusals of the node's own queries, in one line.
     pub fn first(&self) -> Result<Arc<TaskSet>, String> {
-        self.plan(&[], &[], self.generation)
+        self.plan(&[], &[]).map_err(|refused| in_words(&refused))
     }
 
-    fn plan(&self, standing: &[Query], others: &[Query], generation: u64) -> Result<Arc<TaskSet>, String> {
+    /// A set of these queries; or those that the node refuses, each with the reason.
+    fn plan(&self, standing: &[Query], others: &[Query]) -> Result<Arc<TaskSet>, Vec<(String, String)>> {
         let queries = [&self.own[..], standing].concat();
-        let set = TaskSet::plan_with(Generation::new(generation), &queries, others, None, &self.site);
+        let generation = Generation::new(self.generation);
+        let set = TaskSet::plan_with(generation, &queries, others, None, &self.site);
         set.map(Arc::new).map_err(|refused| {
-            let lines = refused.iter().map(|(query, refusal)| format!("{query}: {refusal}"));
-            lines.collect::<Vec<_>>().join("; ")
+            refused.into_iter().map(|(query, refusal)| (query, refusal.to_string())).collect()
         })
     }
 
-    /// Installs a list: a set for each time in which the same tasks are answered, from the first window on that may still be.
-    pub(crate) fn install(&mut self, control: &Control, list: &TaskList) -> Result<(), String> {
+    /// The same without the queries that the node refuses, which are added to `refused`.
+    fn plan_possible(
+        &self,
+        mut standing: Vec<Query>,
+        mut others: Vec<Query>,
+        refused: &mut BTreeSet<(String, String)>,
+    ) -> Result<Arc<TaskSet>, String> {
+        loop {
+            let reasons = match self.plan(&standing, &others) {
+                Ok(set) => return Ok(set),
+                Err(reasons) => reasons,
+            };
+            let before = standing.len() + others.len();
+            for queries in [&mut standing, &mut others] {
+                queries.retain(|query| !reasons.iter().any(|(name, _)| *name == query.name));
+            }
+            if standing.len() + others.len() == before {
+                return Err(in_words(&reasons));
+            }
+            refused.extend(reasons);
+        }
+    }
+
+    /// Installs a list: a set for each time in which the same tasks are answered, from the first window on that may still be. Returns why
+    /// some of its queries are not answered here, in one line, if there are any; the others are.
+    ///
+    /// # Errors
+    /// If nothing of it can be installed: what was answered before still is.
+    pub(crate) fn install(&mut self, control: &Control, list: &TaskList) -> Result<Option<String>, String> {
         let Some(window_ns) = self.site.window_ns.filter(|length| *length != 0) else {
             return Err("tasks need windows of time".to_owned());
         };
@@ -52,15 +80,24 @@ impl Planner {
         let times = list.tasks.iter().filter_map(|task| task.time);
         let changes: BTreeSet<u64> =
             times.flat_map(|Span { start_ns, end_ns }| [start_ns, end_ns]).chain([0]).collect();
+        let mut refused = BTreeSet::new();
         let mut sets = Vec::new();
         for at_ns in changes {
             let is_answered = |time: &Span| (time.start_ns..time.end_ns).contains(&at_ns);
             let others = list.tasks.iter().filter(|task| task.time.as_ref().is_some_and(is_answered));
             let others: Vec<Query> = others.map(|task| task.query.clone()).collect();
             self.generation += 1;
-            sets.push((WindowId::new(at_ns / window_ns), self.plan(&standing, &others, self.generation)?));
+            let set = self.plan_possible(standing.clone(), others, &mut refused)?;
+            sets.push((WindowId::new(at_ns / window_ns), set));
         }
         // At once: the run goes on meanwhile, and must not enter a window between two of them.
-        control.install_all(sets).map(drop).map_err(|refused| refused.to_string())
+        control.install_all(sets).map_err(|refused| refused.to_string())?;
+        let refused: Vec<_> = refused.into_iter().collect();
+        Ok((!refused.is_empty()).then(|| in_words(&refused)))
     }
+}
+
+fn in_words(refused: &[(String, String)]) -> String {
+    let lines = refused.iter().map(|(query, reason)| format!("{query}: {reason}"));
+    lines.collect::<Vec<_>>().join("; ")
 }

@@ -2,8 +2,9 @@
 
 use crate::gate::ReplayGate;
 use crate::planner::Planner;
+use crate::reporter::Reporter;
 use engine::{Control, WindowOutlet};
-use protocol::{FromProbe, ProbeLink, ToProbe, WindowResult};
+use protocol::{FromProbe, ProbeLink, TaskList, ToProbe, WindowResult};
 use report::Answer;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -17,50 +18,56 @@ const END_LOOK: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Probe {
     link: Arc<dyn ProbeLink>,
+    is_replay: bool,
     is_over: Arc<AtomicBool>,
     /// The first list is installed, or none comes.
     has_tasks: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
+/// What the thread has.
+struct Worker {
+    link: Arc<dyn ProbeLink>,
+    planner: Planner,
+    control: Control,
+    gate: Option<Arc<ReplayGate>>,
+    /// The newest list.
+    list: Option<TaskList>,
+    reporter: Option<Reporter>,
+}
+
 impl Probe {
-    /// Starts the thread. `gate`: that of `control`, if the run is a replay.
+    /// Starts the thread. `gate`: that of `control`, if the run is a replay. `reporter`: makes the heartbeats, if the controller needs any.
     ///
     /// # Errors
     /// If the thread cannot be started.
     pub fn start(
         link: Arc<dyn ProbeLink>,
-        mut planner: Planner,
+        planner: Planner,
         control: Control,
         gate: Option<Arc<ReplayGate>>,
+        reporter: Option<Reporter>,
     ) -> std::io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let has_tasks: Arc<(Mutex<bool>, Condvar)> = Arc::default();
-        let (own, over, first) = (Arc::clone(&link), Arc::clone(&is_over), Arc::clone(&has_tasks));
+        let (over, first) = (Arc::clone(&is_over), Arc::clone(&has_tasks));
+        let is_replay = gate.is_some();
+        let mut worker = Worker { link: Arc::clone(&link), planner, control, gate, list: None, reporter };
         let work = move || {
             while !over.load(Relaxed) {
-                match own.receive(END_LOOK) {
-                    Ok(Some(ToProbe::Tasks(list))) => {
-                        if let Err(reason) = planner.install(&control, &list) {
-                            let id = list.id();
-                            // Where the controller has left, there is nothing to tell it.
-                            let _ = own.send(FromProbe::Refused { list: id, reason });
-                        }
-                        tell(&first);
-                    }
-                    Ok(Some(ToProbe::Enter { until_ns })) => {
-                        gate.iter().for_each(|gate| gate.open(until_ns));
-                    }
+                match worker.link.receive(END_LOOK) {
+                    Ok(Some(message)) => worker.take(message, &first),
                     Ok(None) => {}
                     Err(_) => break,
                 }
+                worker.beat();
             }
             // Without a controller a replay waits for none.
-            gate.iter().for_each(|gate| gate.open(u64::MAX));
+            worker.gate.iter().for_each(|gate| gate.open(u64::MAX));
             tell(&first);
         };
         let thread = std::thread::Builder::new().name("probe".to_owned()).spawn(work)?;
-        Ok(Self { link, is_over, has_tasks, thread: Some(thread) })
+        Ok(Self { link, is_replay, is_over, has_tasks, thread: Some(thread) })
     }
 
     /// Waits until the first list is carried out, or none can come.
@@ -72,32 +79,71 @@ impl Probe {
 
     /// The destination of the engine's windows.
     pub fn outlet(&self) -> WindowOutlet {
-        let link = Arc::clone(&self.link);
+        let (link, is_replay) = (Arc::clone(&self.link), self.is_replay);
         let mut empty = Vec::new();
         Box::new(move |window| {
-            // A run of windows without packets is told with the window that ends it.
-            if window.empty.is_some() {
+            // A replay tells which windows it enters: a run of windows without packets is told with the window that ends it.
+            if window.empty.is_some() && is_replay {
                 empty = window.answers;
                 return true;
             }
             let answers = std::mem::take(&mut empty).into_iter();
             let answers = answers.chain(window.answers).chain(window.longer).collect();
-            let result = WindowResult::new(window.span, answers);
+            let result = WindowResult { empty: window.empty, ..WindowResult::new(window.span, answers) };
             link.send(FromProbe::Window(Box::new(result))).is_ok()
         })
     }
 
     /// The run is over. `answers`: those of windows that its end cut.
     pub fn end(mut self, answers: Vec<Answer>) {
+        self.stop();
         // Where the controller has left, there is nothing to tell it.
         let _ = self.link.send(FromProbe::Ended { answers });
-        self.stop();
     }
 
     fn stop(&mut self) {
         self.is_over.store(true, Relaxed);
         // A thread that panicked has ended too.
         self.thread.take().map(JoinHandle::join);
+    }
+}
+
+impl Worker {
+    fn take(&mut self, message: ToProbe, first: &(Mutex<bool>, Condvar)) {
+        match message {
+            ToProbe::Tasks(list) => {
+                self.install(list);
+                tell(first);
+            }
+            ToProbe::Enter { until_ns } => self.gate.iter().for_each(|gate| gate.open(until_ns)),
+        }
+    }
+
+    fn install(&mut self, list: TaskList) {
+        if self.list.as_ref().is_some_and(|last| !list.is_newer_than(last)) {
+            return;
+        }
+        let id = list.id();
+        let installed = self.planner.install(&self.control, &list);
+        self.list = Some(list);
+        if let Some(reporter) = &mut self.reporter {
+            reporter.installed(id, &installed);
+        }
+        let refused = match installed {
+            Ok(refused) => refused,
+            Err(reason) => Some(reason),
+        };
+        if let Some(reason) = refused {
+            // Where the controller has left, there is nothing to tell it.
+            let _ = self.link.send(FromProbe::Refused { list: id, reason });
+        }
+    }
+
+    fn beat(&mut self) {
+        let heartbeat = self.reporter.as_mut().and_then(|reporter| reporter.heartbeat(self.link.spool()));
+        if let Some(heartbeat) = heartbeat {
+            let _ = self.link.send(FromProbe::Heartbeat(Box::new(heartbeat)));
+        }
     }
 }
 
@@ -110,8 +156,8 @@ fn tell(has_tasks: &(Mutex<bool>, Condvar)) {
 impl Drop for Probe {
     fn drop(&mut self) {
         if self.thread.is_some() {
-            let _ = self.link.send(FromProbe::Ended { answers: Vec::new() });
             self.stop();
+            let _ = self.link.send(FromProbe::Ended { answers: Vec::new() });
         }
     }
 }

@@ -32,7 +32,7 @@ impl Counters {
     pub fn add(&mut self, more: &Self) {
         for (name, count) in &more.0 {
             match self.0.iter_mut().find(|(own, _)| own == name) {
-                Some((_, total)) => *total += count,
+                Some((_, total)) => *total = total.saturating_add(*count),
                 None => self.0.push((name.clone(), *count)),
             }
         }
@@ -113,8 +113,8 @@ pub struct PacketCounts {
 impl PacketCounts {
     /// Adds others.
     pub fn add(&mut self, more: &Self) {
-        self.received += more.received;
-        self.measured += more.measured;
+        self.received = self.received.saturating_add(more.received);
+        self.measured = self.measured.saturating_add(more.measured);
         self.not_measured.add(&more.not_measured);
         self.remarks.add(&more.remarks);
     }

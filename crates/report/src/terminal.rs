@@ -23,4 +23,5 @@ pub use notation::grouped;
 pub use report::{BY_FLOW, answers, nodes_report, run_report, stories, window_answers, window_report};
 pub use series::Series;
 pub use table::text_table;
+pub use time::how_long;
 pub use totals::Totals;

@@ -30,7 +30,7 @@ fn date_and_clock(ns: u64) -> [String; 2] {
 }
 
 /// How long it was: `250.00 ms`, `30.029 s`, `12 min 5 s`, `3 h 12 min`, `1,528 d 16 h`.
-pub(super) fn how_long(ns: u64) -> String {
+pub fn how_long(ns: u64) -> String {
     const SECOND: u64 = 1_000_000_000;
     if ns < SECOND {
         return if ns == 0 { "0 s".to_owned() } else { time_text(ns) };

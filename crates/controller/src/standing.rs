@@ -1,0 +1,308 @@
+//! The queries that a controller answers: installed text by text, removed one by one, while others run.
+
+use equery::{Chain, ChainSite, CheckedQuery, Diagnostic, Severity, Source};
+use events::Settings;
+use report::terminal::is_own_query;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use task::query::Over;
+
+/// What queries are checked for.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The names of all nodes.
+    pub nodes: Vec<String>,
+    /// The fields of the flow key, as `--key` has them (`src_addr/24`).
+    pub key: Vec<String>,
+    /// The length of windows of probes, and of queries that do not say it, nanoseconds.
+    pub window_ns: u64,
+    /// Variables: name and value. They replace those of `let`.
+    pub set: Vec<(String, String)>,
+    /// What is configured for events.
+    pub settings: Settings,
+}
+
+/// A text that was installed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstalledText {
+    /// The name of its file.
+    pub file: String,
+    /// The text.
+    pub text: String,
+    /// Queries of it that were removed since.
+    pub removed: BTreeSet<String>,
+}
+
+/// A query and where it comes from.
+#[derive(Clone, Debug)]
+pub struct StandingQuery {
+    /// The name of its file.
+    pub file: String,
+    /// The query.
+    pub query: CheckedQuery,
+    /// The number of its text.
+    text: u64,
+}
+
+/// What was installed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Installed {
+    /// The names of the queries.
+    pub queries: Vec<String>,
+    /// What their author may not expect, a line each.
+    pub warnings: Vec<String>,
+}
+
+/// Why a text is not installed. Nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotInstalled {
+    /// All reasons in one line.
+    pub reason: String,
+    /// What is wrong with the text itself.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl fmt::Display for NotInstalled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for NotInstalled {}
+
+/// Why a query is not removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotRemoved {
+    /// There is none of this name. The nearest one, if any is near.
+    Unknown(Option<String>),
+    /// It starts these.
+    Starts(Vec<String>),
+}
+
+/// All queries.
+#[derive(Clone, Debug)]
+pub struct StandingQueries {
+    site: Site,
+    /// By number, which no later one has again.
+    texts: BTreeMap<u64, InstalledText>,
+    next_text: u64,
+    queries: Vec<StandingQuery>,
+    chain: Chain,
+}
+
+impl StandingQueries {
+    /// None so far.
+    pub fn new(site: Site) -> Self {
+        let graph = events::Graph { queries: Vec::new(), nodes: site.nodes.clone(), settings: site.settings };
+        let chain = Chain { graph, tasks: Vec::new(), shown: Vec::new() };
+        Self { site, texts: BTreeMap::new(), next_text: 0, queries: Vec::new(), chain }
+    }
+
+    /// The queries, in the order in which they were installed.
+    pub fn queries(&self) -> &[StandingQuery] {
+        &self.queries
+    }
+
+    /// The same as a chain, parents first.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// The texts, from which they can be installed again.
+    pub fn texts(&self) -> impl Iterator<Item = &InstalledText> {
+        self.texts.values()
+    }
+
+    /// Installs all queries of a text, or none. A text that is installed already is installed once.
+    ///
+    /// # Errors
+    /// If the text has errors, something in it is not run here, or a name is taken.
+    pub fn install(&mut self, text: InstalledText) -> Result<Installed, NotInstalled> {
+        let source = Source { name: &text.file, text: &text.text };
+        let checked = equery::check(&source, &self.options());
+        let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
+        let lines = |found: &mut dyn Iterator<Item = &Diagnostic>| -> Vec<String> {
+            found.map(|found| equery::one_line(&source, found)).collect()
+        };
+        let errors = lines(&mut checked.diagnostics.iter().filter(is_error));
+        if !errors.is_empty() {
+            return Err(NotInstalled { reason: errors.join("; "), diagnostics: checked.diagnostics });
+        }
+        let warnings = lines(&mut checked.diagnostics.iter().filter(|found| !is_error(found)));
+        let queries: Vec<CheckedQuery> =
+            checked.queries.into_iter().filter(|query| !text.removed.contains(&query.label)).collect();
+        let refused: Vec<String> = queries.iter().flat_map(|query| self.refused(query)).collect();
+        let refuse =
+            |reasons: Vec<String>| NotInstalled { reason: reasons.join("; "), diagnostics: Vec::new() };
+        if !refused.is_empty() {
+            return Err(refuse(refused));
+        }
+        if queries.is_empty() {
+            return Err(refuse(vec![format!("{}: there is no query in it", text.file)]));
+        }
+        let names = queries.iter().map(|query| query.label.clone()).collect();
+        let new = queries.into_iter().map(|query| StandingQuery {
+            file: text.file.clone(),
+            query,
+            text: self.next_text,
+        });
+        let queries: Vec<StandingQuery> = self.queries.iter().cloned().chain(new).collect();
+        self.chain = self.planned(&queries).map_err(refuse)?;
+        self.queries = queries;
+        self.texts.insert(self.next_text, text);
+        self.next_text += 1;
+        Ok(Installed { queries: names, warnings })
+    }
+
+    /// Removes a query.
+    ///
+    /// # Errors
+    /// If there is none of this name, or it starts others.
+    pub fn remove(&mut self, name: &str) -> Result<(), NotRemoved> {
+        let Some(at) = self.queries.iter().position(|known| known.query.label == name) else {
+            let names = self.queries.iter().map(|known| known.query.label.as_str());
+            return Err(NotRemoved::Unknown(notation::nearest(name, names).map(str::to_owned)));
+        };
+        let is_started = |known: &&StandingQuery| {
+            known.query.trigger.iter().any(|trigger| trigger.parents.iter().any(|parent| parent == name))
+        };
+        let started: Vec<String> =
+            self.queries.iter().filter(is_started).map(|known| known.query.label.clone()).collect();
+        if !started.is_empty() {
+            return Err(NotRemoved::Starts(started));
+        }
+        let removed = self.queries.remove(at);
+        if self.queries.iter().any(|known| known.text == removed.text) {
+            if let Some(text) = self.texts.get_mut(&removed.text) {
+                text.removed.insert(name.to_owned());
+            }
+        } else {
+            self.texts.remove(&removed.text);
+        }
+        if let Ok(chain) = self.planned(&self.queries) {
+            self.chain = chain;
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> equery::Options {
+        equery::Options {
+            set: self.site.set.clone(),
+            known_nodes: Some(self.site.nodes.clone()),
+            standing: self.queries.iter().map(|known| equery::Standing::of(&known.query)).collect(),
+            base_window_ns: Some(self.site.window_ns),
+            key: Some(self.site.key.clone()),
+            ..equery::Options::default()
+        }
+    }
+
+    /// Why a query cannot stand.
+    fn refused(&self, query: &CheckedQuery) -> Vec<String> {
+        let label = &query.label;
+        let mut reasons: Vec<String> = query
+            .not_run
+            .iter()
+            .map(|not_run| format!("{label}: {} cannot be run: {}", not_run.clause, not_run.reason))
+            .collect();
+        if is_own_query(label) || self.queries.iter().any(|known| known.query.label == *label) {
+            reasons.push(format!("the name {label} is taken; give the query another one"));
+        }
+        if query.sketch.is_some() {
+            reasons.push(format!("{label}: 'using' and 'error' are not possible under a controller"));
+        }
+        reasons
+    }
+
+    fn planned(&self, queries: &[StandingQuery]) -> Result<Chain, Vec<String>> {
+        let usual_ns = self.site.window_ns;
+        let queries = queries.iter().map(|known| {
+            let mut query = known.query.clone();
+            if query.plan.over == Over::Window {
+                query.plan.over = Over::Windows { every_ns: usual_ns, over_ns: usual_ns };
+            }
+            query
+        });
+        let site = ChainSite {
+            nodes: &self.site.nodes,
+            key: &self.site.key,
+            window_ns: usual_ns,
+            settings: self.site.settings,
+        };
+        Chain::new(&queries.collect::<Vec<_>>(), &site)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site() -> Site {
+        Site {
+            nodes: vec!["Node1".to_owned(), "Node2".to_owned()],
+            key: ["src_addr", "dst_addr", "src_port", "dst_port", "protocol"].map(str::to_owned).into(),
+            window_ns: 1_000_000_000,
+            set: Vec::new(),
+            settings: Settings::default(),
+        }
+    }
+
+    fn text(file: &str, text: &str) -> InstalledText {
+        InstalledText { file: file.to_owned(), text: text.to_owned(), removed: BTreeSet::new() }
+    }
+
+    const ONE: &str = "one: select sum(total_byte) as b where node_id = Node1;";
+    const TWO: &str = "two: select sum(total_byte) as b where node_id = Node2 when one.b > 5;";
+
+    fn names(queries: &StandingQueries) -> Vec<&str> {
+        queries.chain().graph.queries.iter().map(|query| query.name.as_str()).collect()
+    }
+
+    #[test]
+    fn queries_come_and_go() {
+        let mut queries = StandingQueries::new(site());
+        // A query of another text is known; one that is not there is not.
+        assert!(queries.install(text("two.eq", TWO)).is_err());
+        assert_eq!(queries.install(text("one.eq", ONE)).expect("installed").queries, ["one"]);
+        assert_eq!(queries.install(text("two.eq", TWO)).expect("installed").queries, ["two"]);
+        assert_eq!(names(&queries), ["one", "two"]);
+        assert_eq!(queries.remove("one"), Err(NotRemoved::Starts(vec!["two".to_owned()])));
+        assert_eq!(queries.remove("tvo"), Err(NotRemoved::Unknown(Some("two".to_owned()))));
+        assert_eq!(queries.remove("two"), Ok(()));
+        assert_eq!((names(&queries), queries.texts().count()), (vec!["one"], 1));
+        assert_eq!(queries.remove("one"), Ok(()));
+        assert_eq!((names(&queries).len(), queries.texts().count()), (0, 0));
+    }
+
+    #[test]
+    fn what_is_left_of_a_text_is_installed_again() {
+        let mut queries = StandingQueries::new(site());
+        queries.install(text("both.eq", &format!("{ONE}\n{TWO}"))).expect("installed");
+        queries.remove("two").expect("removed");
+        let mut again = StandingQueries::new(site());
+        for text in queries.texts() {
+            again.install(text.clone()).expect("installed");
+        }
+        assert_eq!(names(&again), ["one"]);
+    }
+
+    #[test]
+    fn a_text_is_refused_whole_and_changes_nothing() {
+        let mut queries = StandingQueries::new(site());
+        queries.install(text("one.eq", ONE)).expect("installed");
+        for (wrong, part) in [
+            ("a: select sum(total_byte);\nb: select sum(nothing);", "nothing"),
+            ("one: select count(*);", "the name one is taken"),
+            ("totals: select count(*);", "the name totals is taken"),
+            ("a: select count(*) where node_id = Node3;", "Node3"),
+            ("a: select count(*) every 1500ms;", "every"),
+            ("a: select src_addr, count(*) groupby src_addr using space_saving;", "using"),
+            ("-- nothing", "no query"),
+        ] {
+            let refused = queries.install(text("wrong.eq", wrong)).expect_err("it is wrong");
+            assert!(refused.reason.contains(part), "{wrong}: {}", refused.reason);
+            assert!(!refused.reason.contains('\n'), "{}", refused.reason);
+            assert_eq!((names(&queries), queries.texts().count()), (vec!["one"], 1));
+        }
+    }
+}

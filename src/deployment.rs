@@ -1,0 +1,7 @@
+//! Probes and controllers of their own, which a broker connects: `edison probe` and `edison controller`.
+
+mod broker;
+pub(crate) mod controller;
+mod kernel_clock;
+pub(crate) mod probe;
+mod settings;

@@ -1,0 +1,132 @@
+//! `edison probe`: a node of a deployment.
+
+use crate::cli::ProbeOptions;
+use crate::config_file;
+use crate::deployment::broker::Broker;
+use crate::deployment::kernel_clock::kernel_clock;
+use crate::deployment::settings::Settings;
+use crate::exit::{Failure, say, say_error};
+use crate::measurement::{Measurement, no_thread};
+use crate::reporting::Reported;
+use crate::signals;
+use crate::standard_output::Reader;
+use crate::watched::Lost;
+use engine::{Control, Every, Observer, Snapshot};
+use port::TimeBase;
+use probe::{Planner, Probe, Reporter};
+use protocol::{Heartbeat, LinkWatch, ProbeLink};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long the end of a probe waits until what it measured is delivered.
+const DELIVERY: Duration = Duration::from_secs(5);
+/// How often the connection is looked at.
+const LINK_LOOK: Duration = Duration::from_millis(200);
+/// The usual size of the spool.
+const SPOOL_BYTES: u64 = 64 << 20;
+
+/// Measures until a signal, and answers what the controller asks.
+pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
+    let mut settings = Settings::read(&options.config)?;
+    let broker = Broker::take(&mut settings)?;
+    let spool_bytes = settings.value("spool", SPOOL_BYTES, notation::bytes)?;
+    let (path, table) = settings.rest();
+    let (run, origins) = config_file::run_options(table, &path)?;
+    let node = run.node.clone().unwrap_or_else(crate::machine::host_name);
+    let wrong = |reason: &str| Err(crate::toml_file::wrong(&path, reason));
+    if let Some(key) = NOT_OF_PROBES.iter().find(|key| origins.has(key)) {
+        return wrong(&format!("'{key}' is not possible: the controller says what a probe answers"));
+    }
+    let Every::Time(_) = run.every else {
+        return wrong("'every': the windows of a probe are a time, as \"1s\", the same as the controller's");
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let (reader, lost) = (Reader::new(&stop), Lost::default());
+    let measurement = Measurement::prepare(&run, &node, &[], (&reader, &lost))?;
+    if measurement.time_base != TimeBase::Clock {
+        return wrong("a probe measures interfaces and ports: name one with 'interface' or 'port'");
+    }
+    let names = measurement.names().to_vec();
+    let planner = Planner::new(measurement.site(), Vec::new());
+    let control = Control::new(planner.first().map_err(Failure::fault)?);
+    let link: Arc<dyn ProbeLink> = Arc::new(broker.probe_link(&node, spool_bytes)?);
+    let usual = Heartbeat {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        sources: names.clone(),
+        started_ns: now_ns(),
+        ..Heartbeat::default()
+    };
+    let reporter = Reporter::new(usual, kernel_clock);
+    let probe =
+        Probe::start(Arc::clone(&link), planner, control.clone(), None, Some(reporter)).map_err(no_thread)?;
+    signals::stop_on(&signals::ENDS, &stop, &stop)?;
+    say(&format!("{node} measures {}, controlled through {}", names.join(", "), broker.place()));
+    let mut watcher = Watcher { link: Arc::clone(&link), watch: LinkWatch::default(), looked: None };
+    let measured = measurement.measure(&control, probe.outlet(), &stop, &mut watcher)?;
+    let mut reported = Reported::of(measured, false);
+    reported.verdict.lose(&lost);
+    probe.end(std::mem::take(&mut reported.longer));
+    let is_delivered = link.flush(DELIVERY);
+    reported.warnings.iter().for_each(|line| say(line));
+    let packets = &reported.report.packets;
+    say(&format!(
+        "{node} ended: {} packets received, {} measured, {} not measured",
+        notation::grouped(packets.received),
+        notation::grouped(packets.measured),
+        notation::grouped(packets.not_measured.total())
+    ));
+    let spool = link.spool();
+    if !is_delivered || spool.dropped != 0 {
+        let (messages, dropped) = (notation::grouped(spool.messages), notation::grouped(spool.dropped));
+        say(&format!(
+            "{messages} messages are not delivered and lost, {dropped} windows were dropped before"
+        ));
+    }
+    reported.verdict.lines.iter().for_each(|line| say_error(line));
+    Ok(ExitCode::from(reported.verdict.code))
+}
+
+/// Options of `run` that say what is asked or shown.
+const NOT_OF_PROBES: [&str; 14] = [
+    "query",
+    "file",
+    "by",
+    "sort",
+    "per",
+    "set",
+    "task",
+    "json",
+    "report",
+    "top",
+    "read",
+    "synthetic",
+    "wire",
+    "web",
+];
+
+pub(super) fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Says when the broker is away and when it is back.
+struct Watcher {
+    link: Arc<dyn ProbeLink>,
+    watch: LinkWatch,
+    looked: Option<Instant>,
+}
+
+impl Observer for Watcher {
+    fn progress(&mut self, _: Snapshot) {
+        if self.looked.is_none_or(|looked| looked.elapsed() >= LINK_LOOK) {
+            self.looked = Some(Instant::now());
+            self.watch.line(&self.link.state()).iter().for_each(|line| say(line));
+        }
+    }
+
+    fn warning(&mut self, line: String) {
+        say(&line);
+    }
+}
