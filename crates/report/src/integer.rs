@@ -31,7 +31,7 @@ pub(crate) fn is_zero(number: &u64) -> bool {
 }
 
 /// Writes an integer.
-pub(crate) fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     if *number <= EXACT { serializer.serialize_u64(*number) } else { serializer.collect_str(number) }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn serialize_signed<S: Serializer>(number: i64, serializer: S) -> Res
 }
 
 /// Reads an integer, as a number or as a string.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     deserializer.deserialize_any(IntegerVisitor)
 }
 
@@ -72,16 +72,16 @@ impl Visitor<'_> for IntegerVisitor {
 }
 
 /// The same of a member that may be null.
-pub(crate) mod option {
+pub mod option {
     use super::{Deserialize, Deserializer, Integer, Serialize, Serializer};
 
     /// Writes an integer or null.
-    pub(crate) fn serialize<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
         number.map(Integer).serialize(serializer)
     }
 
     /// Reads an integer or null.
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
         Ok(Option::<Integer>::deserialize(deserializer)?.map(|Integer(number)| number))
     }
 }

@@ -62,12 +62,12 @@ fn days(year: u64, month: u64, day: u64) -> Option<u64> {
 }
 
 /// Writes a time.
-pub(crate) fn serialize<S: Serializer>(ns: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+pub fn serialize<S: Serializer>(ns: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&format_time(*ns))
 }
 
 /// Reads a time.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     parse::<D::Error>(&Cow::<str>::deserialize(deserializer)?)
 }
 
@@ -77,11 +77,11 @@ fn parse<E: Error>(text: &str) -> Result<u64, E> {
 }
 
 /// The same of a member that may be null.
-pub(crate) mod option {
+pub mod option {
     use super::{Cow, Deserialize, Deserializer, Serializer};
 
     /// Writes a time or null.
-    pub(crate) fn serialize<S: Serializer>(ns: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(ns: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
         match ns {
             Some(ns) => super::serialize(ns, serializer),
             None => serializer.serialize_none(),
@@ -89,7 +89,7 @@ pub(crate) mod option {
     }
 
     /// Reads a time or null.
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
         let text = Option::<Cow<'_, str>>::deserialize(deserializer)?;
         text.map(|text| super::parse(&text)).transpose()
     }

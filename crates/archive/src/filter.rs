@@ -1,0 +1,47 @@
+//! What is asked for.
+
+use report::EventKind;
+
+/// Which answers are asked for: of all that pass, the newest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerFilter {
+    /// Of this query.
+    pub query: Option<String>,
+    /// Of this node.
+    pub node: Option<String>,
+    /// Of windows that end after this time, nanoseconds since the epoch. No answer of a whole run passes.
+    pub since_ns: Option<u64>,
+    /// Of windows that begin before this time. No answer of a whole run passes.
+    pub until_ns: Option<u64>,
+    /// At most so many.
+    pub limit: u64,
+}
+
+/// Which events are asked for: of all that pass, the newest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventFilter {
+    /// Of this query.
+    pub query: Option<String>,
+    /// Of this node.
+    pub node: Option<String>,
+    /// Of this kind.
+    pub kind: Option<EventKind>,
+    /// At this time or later, nanoseconds since the epoch.
+    pub since_ns: Option<u64>,
+    /// Before this time.
+    pub until_ns: Option<u64>,
+    /// At most so many.
+    pub limit: u64,
+}
+
+impl Default for AnswerFilter {
+    fn default() -> Self {
+        Self { query: None, node: None, since_ns: None, until_ns: None, limit: 100 }
+    }
+}
+
+impl Default for EventFilter {
+    fn default() -> Self {
+        Self { query: None, node: None, kind: None, since_ns: None, until_ns: None, limit: 100 }
+    }
+}

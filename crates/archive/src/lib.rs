@@ -1,0 +1,65 @@
+//! What a controller remembers: answers, events, stories, its state, and which messages it has taken, in one SQLite file.
+//!
+//! All that follows from a message changes in one transaction ([`Archive::commit`]): after a crash the archive has all of it or
+//! nothing. What was committed is on the disk. The archive keeps as much as [`Keep`] says, and drops what was stored first.
+//!
+//! One process has the file open at a time. The crate knows neither HTTP nor who asks.
+//!
+//! ```
+//! use archive::{AnswerFilter, Archive, Changes, Keep};
+//! use report::{Answer, Column, ColumnKind, Span, Value};
+//!
+//! let mut archive = Archive::in_memory(Keep { answers: 1_000, events: 100 })?;
+//! let window = Span { start_ns: 0, end_ns: 10_000_000_000 };
+//! let columns = vec![Column::new("total_count", ColumnKind::Unsigned, "packets")];
+//! let answer = Answer::new("q1", Some(window), columns, vec![vec![Value::Unsigned(7)]]);
+//! archive.commit(&Changes { answers: vec![answer.clone()], ..Changes::default() })?;
+//!
+//! let filter = AnswerFilter { query: Some("q1".to_owned()), ..AnswerFilter::default() };
+//! assert_eq!(archive.answers(&filter)?.items, [answer]);
+//! # Ok::<(), archive::ArchiveError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod changes;
+mod error;
+mod filter;
+mod listing;
+mod open;
+mod read;
+mod retention;
+mod stories;
+mod write;
+
+pub use changes::{Changes, Keep, Mark};
+pub use error::ArchiveError;
+pub use filter::{AnswerFilter, EventFilter};
+pub use listing::{Listing, StoredEvent, StoryEntry};
+
+use retention::Held;
+use rusqlite::Connection;
+use std::cell::Cell;
+use std::path::PathBuf;
+
+/// What a controller remembers. Its owner shares it between threads behind a mutex.
+#[derive(Debug)]
+pub struct Archive {
+    connection: Connection,
+    /// The file, for messages.
+    path: PathBuf,
+    keep: Keep,
+    held: Held,
+    /// Rows that could not be read.
+    damaged: Cell<u64>,
+}
+
+impl Archive {
+    /// How often a row was left out of a result since the archive was opened because it is damaged.
+    pub fn damaged(&self) -> u64 {
+        self.damaged.get()
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> ArchiveError {
+        ArchiveError::of(&self.path, error)
+    }
+}

@@ -1,0 +1,156 @@
+//! Opening: whose file it is, and its tables.
+
+use crate::retention::{self, Held};
+use crate::{Archive, ArchiveError, Keep};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Marks the file as an archive of Edison: `EdAr`.
+const APPLICATION: u32 = 0x4564_4172;
+/// Version of the tables.
+pub(crate) const VERSION: u32 = 1;
+/// A process that just ended may still hold the file.
+const WAIT: Duration = Duration::from_millis(500);
+const STATEMENTS: usize = 64;
+
+/// Times are text as in JSON: its order is that of time, and all of them fit. `window_start` and `window_end` of a whole run are
+/// `run`, which is after all times. Identifiers of rows tell what was stored first.
+const TABLES: &str = "
+CREATE TABLE answers (
+    id INTEGER PRIMARY KEY,
+    query TEXT NOT NULL,
+    node TEXT,
+    window_start TEXT NOT NULL,
+    window_end TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+CREATE INDEX answers_key ON answers (query, node, window_end, window_start, revision);
+CREATE INDEX answers_query ON answers (query, window_end);
+CREATE INDEX answers_node ON answers (node, window_end);
+CREATE INDEX answers_end ON answers (window_end);
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    event TEXT NOT NULL UNIQUE,
+    query TEXT NOT NULL,
+    node TEXT,
+    kind TEXT NOT NULL,
+    at TEXT NOT NULL,
+    story TEXT,
+    body TEXT NOT NULL
+) STRICT;
+CREATE INDEX events_query ON events (query, at);
+CREATE INDEX events_node ON events (node, at);
+CREATE INDEX events_kind ON events (kind, at);
+CREATE INDEX events_at ON events (at);
+CREATE INDEX events_story ON events (story) WHERE story IS NOT NULL;
+CREATE TABLE stories (
+    id INTEGER PRIMARY KEY,
+    story TEXT NOT NULL UNIQUE,
+    at TEXT,
+    query TEXT,
+    node TEXT,
+    body TEXT NOT NULL
+) STRICT;
+CREATE INDEX stories_at ON stories (at);
+CREATE TABLE states (
+    name TEXT PRIMARY KEY,
+    text TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE marks (
+    id INTEGER PRIMARY KEY,
+    node TEXT NOT NULL,
+    boot TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    UNIQUE (node, boot)
+) STRICT;
+";
+
+impl Archive {
+    /// Opens the archive in this file, or begins one there if there is no file. Drops what is more than is to be kept.
+    ///
+    /// # Errors
+    /// If the file is something else, of a later version, damaged, open elsewhere, or cannot be written.
+    pub fn open(path: impl AsRef<Path>, keep: Keep) -> Result<Self, ArchiveError> {
+        let path = path.as_ref();
+        let not_opened = |why: &str| ArchiveError::NotOpened { path: path.to_owned(), why: why.to_owned() };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            return Err(not_opened("its folder does not exist: make it first"));
+        }
+        if path.is_dir() {
+            return Err(not_opened("it is a folder: name a file in it"));
+        }
+        // No URI: a name is a name, whatever it looks like.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_EXRESCODE;
+        let connection =
+            Connection::open_with_flags(path, flags).map_err(|error| ArchiveError::of(path, error))?;
+        Self::begin(connection, path.to_owned(), keep)
+    }
+
+    /// An archive that ends with the process.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn in_memory(keep: Keep) -> Result<Self, ArchiveError> {
+        let path = PathBuf::from("in memory");
+        let connection = Connection::open_in_memory().map_err(|error| ArchiveError::of(&path, error))?;
+        Self::begin(connection, path, keep)
+    }
+
+    fn begin(mut connection: Connection, path: PathBuf, keep: Keep) -> Result<Self, ArchiveError> {
+        let held = prepare(&mut connection, &path, keep)?;
+        Ok(Self { connection, path, keep, held, damaged: Cell::new(0) })
+    }
+}
+
+/// Checks whose file it is before anything in it changes.
+fn prepare(connection: &mut Connection, path: &Path, keep: Keep) -> Result<Held, ArchiveError> {
+    let failed = |error| ArchiveError::of(path, error);
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.busy_timeout(WAIT).map_err(failed)?;
+    // Held until the end of the process: what is counted in memory stays true.
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE").map_err(failed)?;
+    connection.pragma_update(None, "trusted_schema", false).map_err(failed)?;
+    let has_tables = check(connection, path)?;
+    if connection.is_readonly("main").map_err(failed)? {
+        let why = "it may only be read: make it and its folder writable".to_owned();
+        return Err(ArchiveError::NotOpened { path: path.to_owned(), why });
+    }
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+    // What is acknowledged to a broker survives a power failure, too.
+    connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    // A burst leaves no large file behind.
+    connection.pragma_update(None, "journal_size_limit", 64 << 20).map_err(failed)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    if !has_tables {
+        transaction.execute_batch(TABLES).map_err(failed)?;
+        transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
+        transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
+    }
+    let mut held = Held::count(&transaction).map_err(failed)?;
+    retention::trim(&transaction, keep, &mut held).map_err(failed)?;
+    transaction.commit().map_err(failed)?;
+    Ok(held)
+}
+
+/// Whether the file is an archive that has its tables; false if it is empty.
+fn check(connection: &Connection, path: &Path) -> Result<bool, ArchiveError> {
+    let failed = |error| ArchiveError::of(path, error);
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0)).map_err(failed);
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+    match (application, version, tables.map_err(failed)?) {
+        (0, 0, 0) => Ok(false),
+        (APPLICATION, VERSION, _) => Ok(true),
+        (APPLICATION, version, _) if version > VERSION => {
+            Err(ArchiveError::Newer { path: path.to_owned(), version })
+        }
+        _ => Err(ArchiveError::Foreign(path.to_owned())),
+    }
+}

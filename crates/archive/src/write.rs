@@ -1,0 +1,186 @@
+//! Storing: one transaction for all that belongs together.
+
+use crate::retention;
+use crate::{Archive, ArchiveError, Changes, Mark};
+use report::{Answer, Event, EventKind, Story, format_time};
+use rusqlite::{Connection, OptionalExtension, Result, params};
+use serde::Serialize;
+
+/// Start and end of the window of a whole run, after all times.
+pub(crate) const WHOLE_RUN: &str = "run";
+/// Boots of one probe whose marks are kept: no probe resends messages of earlier ones.
+const MOST_BOOTS: u32 = 256;
+
+impl Archive {
+    /// Stores all of it, or, where that fails, nothing.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or a row of an answer does not fit its columns.
+    pub fn commit(&mut self, changes: &Changes) -> std::result::Result<(), ArchiveError> {
+        let answers = bodies(&changes.answers, |answer| &answer.query)?;
+        let events = bodies(&changes.events, |event| &event.event)?;
+        let stories = bodies(&changes.stories, |story| &story.id)?;
+        let mut held = self.held;
+        let keep = self.keep;
+        let mut write = |connection: &mut Connection| {
+            let transaction = connection.transaction()?;
+            for (answer, body) in &answers {
+                held.answers += u64::from(put_answer(&transaction, answer, body)?);
+            }
+            for (event, body) in &events {
+                held.events += u64::from(put_event(&transaction, event, body)?);
+            }
+            for (story, body) in &stories {
+                held.stories += u64::from(put_story(&transaction, story, body)?);
+            }
+            // After the stories: those of events that a long story does not list are found by the events before.
+            for (event, _) in &events {
+                follow_parent(&transaction, event)?;
+            }
+            for (name, text) in &changes.states {
+                let statement = "INSERT INTO states (name, text) VALUES (?, ?)
+                                 ON CONFLICT (name) DO UPDATE SET text = excluded.text";
+                transaction.prepare_cached(statement)?.execute([name, text])?;
+            }
+            for mark in &changes.marks {
+                put_mark(&transaction, mark)?;
+            }
+            retention::trim(&transaction, keep, &mut held)?;
+            transaction.commit()?;
+            Ok(held)
+        };
+        match write(&mut self.connection) {
+            Ok(held) => {
+                self.held = held;
+                Ok(())
+            }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+}
+
+fn bodies<T: Serialize>(
+    items: &[T],
+    name: fn(&T) -> &str,
+) -> std::result::Result<Vec<(&T, String)>, ArchiveError> {
+    let body = |item| match serde_json::to_string(item) {
+        Ok(body) => Ok((item, body)),
+        Err(error) => Err(ArchiveError::NoJson(format!("{}: {error}", name(item)))),
+    };
+    items.iter().map(body).collect()
+}
+
+/// True if it is there for the first time. A row that is replaced keeps its place.
+fn put_answer(connection: &Connection, answer: &Answer, body: &str) -> Result<bool> {
+    let (start, end) = answer.window.map_or((WHOLE_RUN.to_owned(), WHOLE_RUN.to_owned()), |window| {
+        (format_time(window.start_ns), format_time(window.end_ns))
+    });
+    let revision = answer.revision.cast_signed();
+    // `IS`: the node may be NULL.
+    let replaced = connection
+        .prepare_cached(
+            "UPDATE answers SET body = ?6
+             WHERE query = ?1 AND node IS ?2 AND window_start = ?3 AND window_end = ?4 AND revision = ?5",
+        )?
+        .execute(params![answer.query, answer.node, start, end, revision, body])?;
+    if replaced == 0 {
+        connection
+            .prepare_cached(
+                "INSERT INTO answers (query, node, window_start, window_end, revision, body)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![answer.query, answer.node, start, end, revision, body])?;
+    }
+    Ok(replaced == 0)
+}
+
+fn put_event(connection: &Connection, event: &Event, body: &str) -> Result<bool> {
+    let at = format_time(event.at_ns);
+    let kind = kind_name(event.kind);
+    let replaced = connection
+        .prepare_cached(
+            "UPDATE events SET query = ?2, node = ?3, kind = ?4, at = ?5, body = ?6 WHERE event = ?1",
+        )?
+        .execute(params![event.event, event.query, event.node, kind, at, body])?;
+    if replaced == 0 {
+        connection
+            .prepare_cached(
+                "INSERT INTO events (event, query, node, kind, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![event.event, event.query, event.node, kind, at, body])?;
+    }
+    Ok(replaced == 0)
+}
+
+/// The name of a kind, as in JSON.
+pub(crate) fn kind_name(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Fired => "fired",
+        EventKind::Resolved => "resolved",
+        EventKind::NoData => "nodata",
+        EventKind::Timeout => "timeout",
+        EventKind::Expired => "expired",
+        EventKind::Suppressed => "suppressed",
+        EventKind::Missed => "missed",
+    }
+}
+
+/// Stores a story with what is known of its first event, which may be dropped before it.
+fn put_story(connection: &Connection, story: &Story, body: &str) -> Result<bool> {
+    let replaced = connection
+        .prepare_cached("UPDATE stories SET body = ?2 WHERE story = ?1")?
+        .execute([&*story.id, body])?;
+    if replaced == 0 {
+        connection
+            .prepare_cached(
+                "INSERT INTO stories (story, at, query, node, body)
+                 SELECT ?1, first.at, first.query, first.node, ?2
+                 FROM (SELECT 1) LEFT JOIN events AS first ON first.event = ?1",
+            )?
+            .execute([&*story.id, body])?;
+    }
+    let mut belongs =
+        connection.prepare_cached("UPDATE events SET story = ?2 WHERE event = ?1 AND story IS NOT ?2")?;
+    for event in &story.events {
+        belongs.execute([event, &story.id])?;
+    }
+    Ok(replaced == 0)
+}
+
+/// An event without a story is part of that of the event that started its query.
+fn follow_parent(connection: &Connection, event: &Event) -> Result<()> {
+    let Some(parent) = &event.parent else { return Ok(()) };
+    connection
+        .prepare_cached(
+            "UPDATE events SET story = (SELECT of.story FROM events AS of WHERE of.event = ?2)
+             WHERE event = ?1 AND story IS NULL",
+        )?
+        .execute([&event.event, parent])?;
+    Ok(())
+}
+
+fn put_mark(connection: &Connection, mark: &Mark) -> Result<()> {
+    let sequence = connection
+        .prepare_cached("SELECT sequence FROM marks WHERE node = ? AND boot = ?")?
+        .query_row([&mark.node, &mark.boot], |row| row.get(0))
+        .optional()?;
+    let Some(sequence) = sequence.map(i64::cast_unsigned) else {
+        connection
+            .prepare_cached("INSERT INTO marks (node, boot, sequence) VALUES (?, ?, ?)")?
+            .execute(params![mark.node, mark.boot, mark.sequence.cast_signed()])?;
+        connection
+            .prepare_cached(
+                "DELETE FROM marks WHERE node = ?1
+                 AND id NOT IN (SELECT id FROM marks WHERE node = ?1 ORDER BY id DESC LIMIT ?2)",
+            )?
+            .execute(params![mark.node, MOST_BOOTS])?;
+        return Ok(());
+    };
+    // Compared here: SQLite has no unsigned integers.
+    if mark.sequence > sequence {
+        connection
+            .prepare_cached("UPDATE marks SET sequence = ?3 WHERE node = ?1 AND boot = ?2")?
+            .execute(params![mark.node, mark.boot, mark.sequence.cast_signed()])?;
+    }
+    Ok(())
+}

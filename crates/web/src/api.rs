@@ -1,0 +1,92 @@
+//! What is at which address.
+
+mod answers;
+mod csv;
+mod events;
+mod queries;
+mod state;
+mod stories;
+mod stream;
+
+use crate::failure::Failure;
+use crate::{Hub, Request, assets, guard};
+use archive::{Archive, ArchiveError};
+use axum::Router;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{DefaultBodyLimit, Path};
+use axum::http::{Method, StatusCode, Uri};
+use axum::middleware::from_fn;
+use axum::routing::{MethodRouter, delete, get};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use tokio::sync::watch;
+
+/// The addresses begin with this.
+pub(crate) const PREFIX: &str = "/api/v1";
+/// The largest text of queries, bytes.
+const MOST_BODY: usize = 1 << 20;
+
+/// What requests need.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    pub(crate) hub: Hub,
+    /// Where requests that change something go; `None` where nothing can be changed.
+    pub(crate) requests: Option<Sender<Request>>,
+    /// True once the server stops.
+    pub(crate) stops: watch::Receiver<bool>,
+}
+
+/// All addresses. What `openapi.json` says is held against it.
+pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
+    vec![
+        ("/status", get(state::status)),
+        ("/nodes", get(state::nodes)),
+        ("/queries", get(queries::list).post(queries::install)),
+        ("/queries/{name}", delete(queries::remove)),
+        ("/answers", get(answers::list)),
+        ("/events", get(events::list)),
+        ("/stories", get(stories::list)),
+        ("/stories/{id}", get(stories::one)),
+        ("/stream", get(stream::follow)),
+        ("/openapi.json", get(state::description)),
+    ]
+}
+
+/// Everything that is served.
+pub(crate) fn router(app: App) -> Router {
+    let mut router = Router::new();
+    for (path, methods) in routes() {
+        router = router.route(&format!("{PREFIX}{path}"), methods);
+    }
+    router
+        .method_not_allowed_fallback(not_allowed)
+        .fallback(assets::serve)
+        .layer(DefaultBodyLimit::max(MOST_BODY))
+        .layer(from_fn(guard::guard))
+        .with_state(Arc::new(app))
+}
+
+async fn not_allowed(method: Method, uri: Uri) -> Failure {
+    let error = format!("{method} does not go with {}: /api/v1/openapi.json has what does", uri.path());
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, error)
+}
+
+/// Asks the archive on a thread of its own: it may have to wait for the disk, and streams do not.
+async fn ask<T: Send + 'static>(
+    app: &Arc<App>,
+    question: impl FnOnce(&Archive) -> Result<T, ArchiveError> + Send + 'static,
+) -> Result<T, Failure> {
+    let app = Arc::clone(app);
+    match tokio::task::spawn_blocking(move || question(&app.hub.archive())).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(Failure::internal("this failed: its standard error says where")),
+    }
+}
+
+/// The last part of an address.
+fn name(part: Result<Path<String>, PathRejection>) -> Result<String, Failure> {
+    match part {
+        Ok(Path(name)) => Ok(name),
+        Err(_) => Err(Failure::bad("the last part of the address is not UTF-8: write it percent-encoded")),
+    }
+}

@@ -1,0 +1,50 @@
+//! Answers.
+
+use super::{App, ask, csv};
+use crate::failure::{Failure, json_response};
+use crate::parameters::Parameters;
+use archive::Listing;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use report::Answer;
+use serde::Serialize;
+use std::ops::Not;
+use std::sync::Arc;
+
+#[derive(Serialize)]
+struct Answers {
+    answers: Vec<Answer>,
+    /// There are fewer than were asked for, because together they are too large.
+    #[serde(skip_serializing_if = "<&bool>::not")]
+    cut: bool,
+}
+
+pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+    let parameters = Parameters::read(&uri, &["query", "node", "since", "until", "limit", "format"])?;
+    let filter = parameters.answer_filter()?;
+    let is_csv = match parameters.text("format") {
+        None | Some("json") => false,
+        Some("csv") => true,
+        Some(other) => return Err(Failure::bad(format!("format: {other:?} is not json or csv"))),
+    };
+    if is_csv && filter.query.is_none() {
+        return Err(Failure::bad("query: a table has the columns of one query, name it"));
+    }
+    // Written on the same thread: answers may be large.
+    let written = ask(&app, move |archive| {
+        let Listing { items: answers, is_cut: cut } = archive.answers(&filter)?;
+        Ok(match is_csv {
+            true => csv::write(&answers).map_err(Failure::internal),
+            false => serde_json::to_vec(&Answers { answers, cut }).map_err(Failure::from),
+        })
+    });
+    let body = written.await??;
+    Ok(match is_csv {
+        true => {
+            let kind = HeaderValue::from_static("text/csv; charset=utf-8; header=present");
+            ([(header::CONTENT_TYPE, kind)], body).into_response()
+        }
+        false => json_response(StatusCode::OK, body),
+    })
+}

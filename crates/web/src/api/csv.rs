@@ -1,0 +1,111 @@
+//! Answers of one query as a table.
+
+use report::{Answer, ColumnKind, Value, format_time};
+use serde_json::Value as Json;
+
+/// What each row begins with.
+const BEGIN: [&str; 5] = ["node", "window_start", "window_end", "status", "coverage"];
+
+/// A column, which other answers may have at another place.
+struct Column<'a> {
+    name: &'a str,
+    /// It has bounds, in columns of their own.
+    is_estimate: bool,
+}
+
+/// Writes the rows of answers. The columns are those of all answers, in the order in which they first come.
+pub(super) fn write(answers: &[Answer]) -> Result<Vec<u8>, String> {
+    write_all(answers).map_err(|error| error.to_string())
+}
+
+fn write_all(answers: &[Answer]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let columns = columns(answers);
+    let mut table = csv::Writer::from_writer(Vec::new());
+    for name in BEGIN {
+        table.write_field(name)?;
+    }
+    for column in &columns {
+        table.write_field(column.name)?;
+        if column.is_estimate {
+            table.write_field(format!("{}_lower", column.name))?;
+            table.write_field(format!("{}_upper", column.name))?;
+        }
+    }
+    end_row(&mut table)?;
+    for answer in answers {
+        let begin = begin(answer)?;
+        for row in 0..answer.rows.len() {
+            for cell in &begin {
+                table.write_field(cell)?;
+            }
+            for column in &columns {
+                write_value(&mut table, answer.value(row, column.name), column.is_estimate)?;
+            }
+            end_row(&mut table)?;
+        }
+    }
+    Ok(table.into_inner()?)
+}
+
+fn columns(answers: &[Answer]) -> Vec<Column<'_>> {
+    let mut columns: Vec<Column<'_>> = Vec::new();
+    for answer in answers {
+        for (at, column) in answer.columns.iter().enumerate() {
+            let is_estimate = column.kind == ColumnKind::Estimate
+                || answer.rows.iter().any(|row| matches!(row.get(at), Some(Value::Estimate { .. })));
+            match columns.iter_mut().find(|known| known.name == column.name) {
+                Some(known) => known.is_estimate |= is_estimate,
+                None => columns.push(Column { name: &column.name, is_estimate }),
+            }
+        }
+    }
+    columns
+}
+
+/// The same cells for each row of an answer.
+fn begin(answer: &Answer) -> serde_json::Result<[String; 5]> {
+    let time = |ns: Option<u64>| ns.map(format_time).unwrap_or_default();
+    Ok([
+        answer.node.clone().unwrap_or_default(),
+        time(answer.window.map(|window| window.start_ns)),
+        time(answer.window.map(|window| window.end_ns)),
+        cell(&serde_json::to_value(answer.status)?),
+        cell(&serde_json::to_value(answer.coverage)?),
+    ])
+}
+
+fn write_value(
+    table: &mut csv::Writer<Vec<u8>>,
+    value: Option<&Value>,
+    has_bounds: bool,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let json = serde_json::to_value(value)?;
+    match (has_bounds, value) {
+        (false, _) => table.write_field(cell(&json))?,
+        (true, Some(Value::Estimate { .. })) => {
+            for member in ["value", "lower", "upper"] {
+                table.write_field(cell(&json[member]))?;
+            }
+        }
+        // What is no estimate is its own bounds.
+        (true, _) => {
+            for _ in 0..3 {
+                table.write_field(cell(&json))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value as JSON has it; of a text what it says.
+fn cell(json: &Json) -> String {
+    match json {
+        Json::Null => String::new(),
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn end_row(table: &mut csv::Writer<Vec<u8>>) -> csv::Result<()> {
+    table.write_record(None::<&[u8]>)
+}

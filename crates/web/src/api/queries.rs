@@ -1,0 +1,77 @@
+//! Queries: which there are, installing and removing them.
+
+use super::{App, name};
+use crate::failure::{Failure, json_response};
+use crate::parameters::Parameters;
+use crate::request::{self, Refusal, Reply, Request};
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, PathRejection};
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a controller may take for a request: nodes are not waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+const MOST_NAME: usize = 255;
+
+pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+    Parameters::read(&uri, &[])?;
+    Ok(json_response(StatusCode::OK, app.hub.queries()?))
+}
+
+pub(super) async fn install(
+    State(app): State<Arc<App>>,
+    uri: Uri,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Failure> {
+    let parameters = Parameters::read(&uri, &["file"])?;
+    let file = parameters.text("file").ok_or_else(|| Failure::bad("file: name the file of these queries"))?;
+    if file.len() > MOST_NAME || file.contains('/') || file.contains(char::is_control) {
+        return Err(Failure::bad("file: a name has no /, no control characters and at most 255 bytes"));
+    }
+    let body = body.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            Failure::new(rejection.status(), "the text has more than 1 MiB: install it in parts")
+        }
+        status => Failure::new(status, "the text did not arrive: send it again"),
+    })?;
+    let text = String::from_utf8(body.into()).map_err(|error| {
+        Failure::bad(format!("the text is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
+    })?;
+    let file = file.to_owned();
+    let installed = carry_out(&app, |reply| Request::Install { file, text, reply }).await?;
+    let body = json!({ "queries": installed.queries, "warnings": installed.warnings });
+    Ok(json_response(StatusCode::CREATED, body.to_string()))
+}
+
+pub(super) async fn remove(
+    State(app): State<Arc<App>>,
+    query: Result<Path<String>, PathRejection>,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    Parameters::read(&uri, &[])?;
+    let name = name(query)?;
+    let removed = carry_out(&app, |reply| Request::Remove { name, reply }).await?;
+    Ok(json_response(StatusCode::OK, json!({ "removed": removed.removed }).to_string()))
+}
+
+/// Hands a request to who carries it out, and waits for what becomes of it.
+async fn carry_out<T>(app: &App, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, Failure> {
+    let gone = || Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the controller has ended: start it again");
+    let Some(requests) = &app.requests else {
+        let error = "queries of a run stay as they are: give them with -f, or use a controller";
+        return Err(Refusal::Conflict(error.to_owned()).into());
+    };
+    let answer = request::send(requests, request).ok_or_else(gone)?;
+    match tokio::time::timeout(PATIENCE, answer).await {
+        Ok(Ok(result)) => Ok(result?),
+        Ok(Err(_)) => Err(gone()),
+        Err(_) => {
+            let error = "the controller did not answer in 30 s and may still do it: look at /api/v1/queries";
+            Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, error))
+        }
+    }
+}

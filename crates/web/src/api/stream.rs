@@ -1,0 +1,67 @@
+//! The stream of what is published.
+
+use super::App;
+use crate::failure::Failure;
+use crate::feed::{Next, Subscription};
+use crate::message::{Lagged, message};
+use crate::parameters::Parameters;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// A stream without a message for so long has a comment, so that a client that is gone is found out.
+const PAUSE: Duration = Duration::from_secs(15);
+
+/// What one stream is told.
+struct Teller {
+    /// What it is told first.
+    first: Option<Bytes>,
+    subscription: Subscription,
+    stops: watch::Receiver<bool>,
+}
+
+pub(super) async fn follow(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+    Parameters::read(&uri, &[])?;
+    let Some((first, subscription)) = app.hub.subscribe()? else {
+        let error = "there are too many streams: close a page or another client, and try again";
+        return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, error));
+    };
+    let teller = Teller { first: Some(first), subscription, stops: app.stops.clone() };
+    let told = stream::unfold(teller, |mut teller| async {
+        let part = teller.next().await?;
+        Some((Ok::<_, Infallible>(part), teller))
+    });
+    let kind = HeaderValue::from_static("text/event-stream");
+    Ok(([(header::CONTENT_TYPE, kind)], Body::from_stream(told)).into_response())
+}
+
+impl Teller {
+    /// What comes next; `None` when the server stops.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        loop {
+            if *self.stops.borrow() {
+                return None;
+            }
+            match self.subscription.take() {
+                Next::Message(told) => return Some(told),
+                Next::Missed(missed) => return message("lagged", &Lagged { missed }).ok(),
+                Next::Nothing => {}
+            }
+            tokio::select! {
+                () = self.subscription.wait() => {}
+                // The sender lives as long as the server: an error is its end.
+                stops = self.stops.changed() => stops.ok()?,
+                () = tokio::time::sleep(PAUSE) => return Some(Bytes::from_static(b":\n\n")),
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! All that is shown.
+
+use crate::feed::{Feed, Limits, Subscription};
+use crate::message::{StoryText, message};
+use crate::view::{QueryView, Status};
+use archive::{Archive, ArchiveError, Changes, StoredEvent};
+use axum::body::Bytes;
+use report::Answer;
+use serde::Serialize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// All that is shown: an archive, and the state of the moment. Clones are the same hub.
+#[derive(Clone, Debug)]
+pub struct Hub(Arc<Shown>);
+
+#[derive(Debug)]
+struct Shown {
+    archive: Mutex<Archive>,
+    status: Mutex<Status>,
+    queries: Mutex<Vec<QueryView>>,
+    feed: Arc<Feed>,
+}
+
+/// As `GET /queries` has them.
+#[derive(Serialize)]
+pub(crate) struct Queries<'a> {
+    pub(crate) queries: &'a [QueryView],
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Hub {
+    /// A hub that shows this archive, of a run that starts now.
+    pub fn new(archive: Archive) -> Self {
+        Self::with_limits(archive, Limits::default())
+    }
+
+    pub(crate) fn with_limits(archive: Archive, limits: Limits) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let status = Status { version, started_ns: now_ns(), ..Status::default() };
+        Self(Arc::new(Shown {
+            archive: Mutex::new(archive),
+            status: Mutex::new(status),
+            queries: Mutex::default(),
+            feed: Feed::new(limits),
+        }))
+    }
+
+    /// The archive. Nothing is stored and nobody is answered from it until the guard is dropped.
+    pub fn archive(&self) -> MutexGuard<'_, Archive> {
+        locked(&self.0.archive)
+    }
+
+    /// Stores all of it, then tells all streams: answers, events, stories, each in their order.
+    ///
+    /// # Errors
+    /// If it cannot be stored: then nothing of it is, and nobody is told.
+    pub fn publish(&self, changes: &Changes) -> Result<(), ArchiveError> {
+        let mut archive = self.archive();
+        archive.commit(changes)?;
+        self.remember_latest(&changes.answers);
+        if !self.0.feed.has_streams() {
+            return Ok(());
+        }
+        // The archive stays locked, so that streams are told in the order in which it was stored.
+        for answer in &changes.answers {
+            self.tell("answer", answer);
+        }
+        for event in &changes.events {
+            // It is stored: that its story cannot be read is no reason to say otherwise.
+            let story = archive.story_of(&event.event).unwrap_or_default();
+            self.tell("event", &StoredEvent { event: event.clone(), story });
+        }
+        for story in &changes.stories {
+            self.tell("story", &StoryText::with_names(story));
+        }
+        Ok(())
+    }
+
+    /// Replaces the status. Streams are told where it changed in more than its time, `now_ns`, which is filled in when it is served.
+    pub fn set_status(&self, status: Status) {
+        let mut own = locked(&self.0.status);
+        let status = Status { now_ns: own.now_ns, ..status };
+        if *own == status {
+            return;
+        }
+        *own = status;
+        self.tell("status", &Status { now_ns: now_ns(), ..own.clone() });
+    }
+
+    /// Replaces the queries. Streams are told where they changed in more than their latest answers, which streams are told as they
+    /// are published. Where a query comes without latest answers, it has those that were published under its name with its columns.
+    pub fn set_queries(&self, mut queries: Vec<QueryView>) {
+        let known: Vec<String> = locked(&self.0.queries).iter().map(|query| query.name.clone()).collect();
+        for query in
+            queries.iter_mut().filter(|query| query.latest.is_empty() && !known.contains(&query.name))
+        {
+            // What cannot be read is not shown; the next answer is.
+            query.latest = self.archive().newest(&query.name).unwrap_or_default();
+        }
+        let mut own = locked(&self.0.queries);
+        for query in &mut queries {
+            if query.latest.is_empty()
+                && let Some(before) = own.iter_mut().find(|before| before.name == query.name)
+            {
+                query.latest = std::mem::take(&mut before.latest);
+            }
+            query.latest.retain(|answer| answer.columns == query.columns);
+        }
+        let is_same = own.len() == queries.len() && own.iter().zip(&queries).all(|(own, new)| own.is_as(new));
+        *own = queries;
+        if !is_same {
+            self.tell("queries", &Queries { queries: &own });
+        }
+    }
+
+    fn remember_latest(&self, answers: &[Answer]) {
+        let mut queries = locked(&self.0.queries);
+        for answer in answers {
+            if let Some(query) = queries.iter_mut().find(|query| query.name == answer.query) {
+                query.remember(answer);
+            }
+        }
+    }
+
+    fn tell(&self, name: &str, data: &impl Serialize) {
+        if self.0.feed.has_streams()
+            && let Ok(message) = message(name, data)
+        {
+            self.0.feed.tell(message);
+        }
+    }
+
+    /// The status, now.
+    pub(crate) fn status(&self) -> Status {
+        Status { now_ns: now_ns(), ..locked(&self.0.status).clone() }
+    }
+
+    /// The queries as JSON.
+    pub(crate) fn queries(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&Queries { queries: &locked(&self.0.queries) })
+    }
+
+    /// A new stream: what it is told first, and its place; `None` if there are too many.
+    pub(crate) fn subscribe(&self) -> serde_json::Result<Option<(Bytes, Subscription)>> {
+        // The place first: what changes in between is told again, not missed.
+        let Some(subscription) = self.0.feed.subscribe() else { return Ok(None) };
+        let status = message("status", &self.status())?;
+        let queries = message("queries", &Queries { queries: &locked(&self.0.queries) })?;
+        Ok(Some((Bytes::from([status, queries].concat()), subscription)))
+    }
+}
+
+impl QueryView {
+    /// Whether all but the latest answers is the same.
+    fn is_as(&self, other: &Self) -> bool {
+        let Self {
+            name,
+            text,
+            file,
+            class,
+            nodes,
+            every_ns,
+            over_ns,
+            columns,
+            state,
+            runs,
+            trigger,
+            latest: _,
+        } = self;
+        (name, text, file, class, nodes)
+            == (&other.name, &other.text, &other.file, &other.class, &other.nodes)
+            && (every_ns, over_ns, columns) == (&other.every_ns, &other.over_ns, &other.columns)
+            && (state, runs, trigger) == (&other.state, &other.runs, &other.trigger)
+    }
+
+    /// Takes an answer that is not older than the one of its node.
+    fn remember(&mut self, answer: &Answer) {
+        // The end of a whole run is after all windows.
+        let end = |answer: &Answer| answer.window.map_or(u64::MAX, |window| window.end_ns);
+        match self.latest.iter_mut().find(|latest| latest.node == answer.node) {
+            Some(latest) if end(latest) > end(answer) => {}
+            Some(latest) => latest.clone_from(answer),
+            None => {
+                let at = self.latest.partition_point(|latest| latest.node < answer.node);
+                self.latest.insert(at, answer.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The HTTP interface of a controller or a run: what it measured, what happened, its state, and the page that shows them.
+//!
+//! A [`Hub`] has all that is shown. Its owner publishes what follows from each step of the controller, and replaces the state; the
+//! hub stores answers, events and stories in its archive and tells all streams. [`serve`] answers requests on a thread of its own, and
+//! hands those that change something ([`Request`]) to the owner, which answers them in its own time. `openapi.json` describes the
+//! interface.
+//!
+//! Nobody is asked who he is: only loopback addresses are listened on, and what a browser sends on behalf of another site is refused.
+//!
+//! ```
+//! use archive::{Archive, Changes, Keep};
+//! use std::io::{Read, Write};
+//!
+//! let hub = web::Hub::new(Archive::in_memory(Keep::default())?);
+//! let server = web::serve(hub.clone(), "127.0.0.1:0".parse()?, None)?;
+//! hub.publish(&Changes::default())?;
+//!
+//! let mut client = std::net::TcpStream::connect(server.address())?;
+//! client.write_all(b"GET /api/v1/answers HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+//! let mut response = String::new();
+//! client.read_to_string(&mut response)?;
+//! assert!(response.ends_with(r#"{"answers":[]}"#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod api;
+mod assets;
+mod failure;
+mod feed;
+mod guard;
+mod hub;
+mod message;
+mod parameters;
+mod request;
+mod server;
+pub mod view;
+
+pub use hub::Hub;
+pub use request::{Installed, Refusal, Removed, Reply, Request};
+pub use server::{Server, serve};

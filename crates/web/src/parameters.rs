@@ -1,0 +1,97 @@
+//! Parameters of an address.
+
+use crate::failure::Failure;
+use archive::{AnswerFilter, EventFilter};
+use axum::http::Uri;
+use report::{EventKind, parse_time};
+use std::borrow::Cow;
+
+const DEFAULT_LIMIT: u64 = 100;
+const MOST: u64 = 10_000;
+
+/// The parameters of one address. One without a text is as if it were not there.
+#[derive(Debug)]
+pub(crate) struct Parameters<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+impl<'a> Parameters<'a> {
+    /// Reads those of these names; another one is an error.
+    pub(crate) fn read(uri: &'a Uri, names: &[&str]) -> Result<Self, Failure> {
+        let mut read: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+        for (name, text) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
+            if !names.contains(&&*name) {
+                return Err(Failure::bad(unknown(&name, names)));
+            }
+            if read.iter().any(|(own, _)| *own == name) {
+                return Err(Failure::bad(format!("{name}: it is there twice, name one")));
+            }
+            read.push((name, text));
+        }
+        read.retain(|(_, text)| !text.is_empty());
+        Ok(Self(read))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(own, _)| own == name).map(|(_, text)| &**text)
+    }
+
+    fn owned(&self, name: &str) -> Option<String> {
+        self.text(name).map(str::to_owned)
+    }
+
+    fn time(&self, name: &str) -> Result<Option<u64>, Failure> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        // All times that answers may have, then other ways to write one; nothing is before the epoch.
+        let other = || notation::moment_ns(text).map(|ns| u64::try_from(ns).unwrap_or(0));
+        match parse_time(text).or_else(other) {
+            Some(ns) => Ok(Some(ns)),
+            None => Err(Failure::bad(format!("{name}: {text:?} is not {}", notation::MOMENTS))),
+        }
+    }
+
+    /// How many; never more than the most.
+    pub(crate) fn limit(&self) -> Result<u64, Failure> {
+        let Some(text) = self.text("limit") else { return Ok(DEFAULT_LIMIT) };
+        if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(Failure::bad(format!("limit: {text:?} is no number from 0 to {MOST}")));
+        }
+        // Digits that are no `u64` are too many.
+        Ok(text.parse().unwrap_or(MOST).min(MOST))
+    }
+
+    fn kind(&self) -> Result<Option<EventKind>, Failure> {
+        let Some(text) = self.text("kind") else { return Ok(None) };
+        serde_json::from_value(text.into()).map(Some).map_err(|_| {
+            let kinds = "fired, resolved, nodata, timeout, expired, suppressed or missed";
+            Failure::bad(format!("kind: {text:?} is not {kinds}"))
+        })
+    }
+
+    pub(crate) fn answer_filter(&self) -> Result<AnswerFilter, Failure> {
+        Ok(AnswerFilter {
+            query: self.owned("query"),
+            node: self.owned("node"),
+            since_ns: self.time("since")?,
+            until_ns: self.time("until")?,
+            limit: self.limit()?,
+        })
+    }
+
+    pub(crate) fn event_filter(&self) -> Result<EventFilter, Failure> {
+        Ok(EventFilter {
+            query: self.owned("query"),
+            node: self.owned("node"),
+            kind: self.kind()?,
+            since_ns: self.time("since")?,
+            until_ns: self.time("until")?,
+            limit: self.limit()?,
+        })
+    }
+}
+
+fn unknown(name: &str, names: &[&str]) -> String {
+    match (names, notation::nearest(name, names.iter().copied())) {
+        ([], _) => format!("{name}: nothing takes parameters here"),
+        (_, Some(nearest)) => format!("{name}: there is no such parameter, did you mean {nearest}?"),
+        (_, None) => format!("{name}: there is no such parameter, there are {}", names.join(", ")),
+    }
+}

@@ -1,0 +1,9 @@
+//! What is shown, as JSON has it.
+
+mod node;
+mod query;
+mod status;
+
+pub use node::{Account, Clock, NodeState, NodeView, Spool, TaskState};
+pub use query::{Edge, Phase, QueryState, QueryView, Run, Threshold, Trigger};
+pub use status::{Broker, BrokerState, Mode, Note, Status, WindowTotals};

@@ -1,0 +1,99 @@
+//! The state of a node.
+
+use report::{Counters, PacketCounts, Span, integer, rfc3339};
+use serde::{Deserialize, Serialize};
+
+/// Whether a node answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeState {
+    /// In time.
+    Up,
+    /// After its time.
+    Late,
+    /// No more.
+    Down,
+    /// It said that nothing follows.
+    Ended,
+    /// It was never seen.
+    #[default]
+    Never,
+}
+
+/// A node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeView {
+    /// Its name.
+    pub name: String,
+    /// Whether it answers.
+    pub state: NodeState,
+    /// When it was last heard of, nanoseconds since the epoch.
+    #[serde(rename = "seen", with = "rfc3339::option")]
+    pub seen_ns: Option<u64>,
+    /// The coverage of its last window; `None` where its source cannot count its loss.
+    pub coverage: Option<f64>,
+    /// The last window that it answered.
+    pub window: Option<Span>,
+    /// Frames since it started.
+    pub packets: PacketCounts,
+    /// Lost before the measurement since it started; `None` where its source cannot count it.
+    pub loss: Option<Counters>,
+    /// The last window's own account.
+    pub last: Option<Account>,
+    /// Messages that wait at the node.
+    pub spool: Spool,
+    /// Its clock, where that is known.
+    pub clock: Option<Clock>,
+    /// Its tasks.
+    pub tasks: TaskState,
+    /// Its version.
+    pub version: Option<String>,
+    /// What it measures.
+    pub sources: Vec<String>,
+}
+
+/// The frames of one window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// Received, measured and not measured.
+    pub packets: PacketCounts,
+    /// Lost before the measurement; `None` where the source cannot count it.
+    pub loss: Option<Counters>,
+}
+
+/// Messages that wait at a node for the broker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spool {
+    /// Their number.
+    #[serde(with = "integer")]
+    pub messages: u64,
+    /// Their size.
+    #[serde(with = "integer")]
+    pub bytes: u64,
+    /// Messages that found no room.
+    #[serde(with = "integer")]
+    pub dropped: u64,
+}
+
+/// A node's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Whether the kernel takes it for synchronised; `None` where that is unknown.
+    pub synchronised: Option<bool>,
+    /// Its largest error, nanoseconds.
+    #[serde(with = "integer::option")]
+    pub max_error_ns: Option<u64>,
+}
+
+/// The task lists of a node, by their generations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskState {
+    /// The one that it is to have.
+    #[serde(with = "integer")]
+    pub wanted: u64,
+    /// The one that it has.
+    #[serde(with = "integer::option")]
+    pub applied: Option<u64>,
+    /// Why it has not what it is to have.
+    pub refused: Option<String>,
+}

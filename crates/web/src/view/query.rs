@@ -1,0 +1,132 @@
+//! The state of a query.
+
+use report::{Answer, Class, Column, integer, rfc3339};
+use serde::{Deserialize, Serialize};
+
+/// Whether a query is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueryState {
+    /// Always.
+    #[default]
+    Standing,
+    /// When its trigger fires.
+    Waiting,
+    /// Because its trigger fired.
+    Running,
+}
+
+/// A query.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueryView {
+    /// Its name.
+    pub name: String,
+    /// As it was written.
+    pub text: String,
+    /// The file that it came in.
+    pub file: Option<String>,
+    /// How it is executed.
+    pub class: Class,
+    /// The nodes that it runs on.
+    pub nodes: Vec<String>,
+    /// Time from one answer to the next, nanoseconds.
+    #[serde(with = "integer::option")]
+    pub every_ns: Option<u64>,
+    /// The time that an answer covers, nanoseconds.
+    #[serde(with = "integer::option")]
+    pub over_ns: Option<u64>,
+    /// What its rows hold.
+    pub columns: Vec<Column>,
+    /// Whether it is answered.
+    pub state: QueryState,
+    /// The times in which it runs.
+    pub runs: Vec<Run>,
+    /// What starts it; `None` if it always runs.
+    pub trigger: Option<Trigger>,
+    /// The newest answer of each node. Where the list is empty, the hub fills in what was published.
+    pub latest: Vec<Answer>,
+}
+
+/// A time in which a triggered query runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its first instant, nanoseconds since the epoch.
+    #[serde(rename = "start", with = "rfc3339")]
+    pub start_ns: u64,
+    /// The first instant after it.
+    #[serde(rename = "end", with = "rfc3339")]
+    pub end_ns: u64,
+    /// The event that started it.
+    pub cause: String,
+}
+
+/// What starts a query.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trigger {
+    /// The query whose answers are judged.
+    pub parent: String,
+    /// When it fires, as it was written.
+    pub condition: String,
+    /// How long the condition must have held, nanoseconds.
+    #[serde(with = "integer")]
+    pub for_ns: u64,
+    /// How long the query runs; 0 for one window.
+    #[serde(with = "integer")]
+    pub run_ns: u64,
+    /// How long it stays quiet after it fired.
+    #[serde(with = "integer")]
+    pub cooldown_ns: u64,
+    /// What re-arms it, as it was written; `None` if that is the condition's end.
+    pub until: Option<String>,
+    /// Comparisons of one column of the parent with a number that are the condition or part of it.
+    pub thresholds: Vec<Threshold>,
+    /// How many keys are in which phase.
+    pub edges: Vec<Edge>,
+}
+
+/// A comparison of a column with a number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// The column of the parent.
+    pub column: String,
+    /// The operator as it was written.
+    pub comparison: String,
+    /// The number.
+    pub value: f64,
+}
+
+/// The keys of one node that are in one phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge {
+    /// The node; `None` for answers across nodes.
+    pub node: Option<String>,
+    /// The phase.
+    pub phase: Phase,
+    /// Their number.
+    #[serde(with = "integer")]
+    pub keys: u64,
+    /// Since when one of them is, stream time in nanoseconds since the epoch.
+    #[serde(rename = "since", with = "rfc3339::option")]
+    pub since_ns: Option<u64>,
+    /// When it may fire again.
+    #[serde(rename = "until", with = "rfc3339::option")]
+    pub until_ns: Option<u64>,
+    /// The event that brought it there.
+    pub event: Option<String>,
+}
+
+/// The state of a key of a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The condition is false.
+    Idle,
+    /// It is true, not yet for long enough.
+    Pending,
+    /// It fired.
+    Active,
+    /// It is quiet after it fired.
+    Recovering,
+    /// It is not known.
+    NoData,
+}

@@ -1,0 +1,99 @@
+//! The state of the whole.
+
+use super::NodeView;
+use report::{Counters, Span, integer, rfc3339};
+use serde::{Deserialize, Serialize};
+
+/// What serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// A controller of probes.
+    Controller,
+    /// A run, which has its probes in itself.
+    #[default]
+    Run,
+}
+
+/// The state of a controller or a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Which of them.
+    pub mode: Mode,
+    /// Its version.
+    pub version: String,
+    /// When this is told, nanoseconds since the epoch; the server fills it in.
+    #[serde(rename = "now", with = "rfc3339")]
+    pub now_ns: u64,
+    /// When it started.
+    #[serde(rename = "started", with = "rfc3339")]
+    pub started_ns: u64,
+    /// Nothing more is measured.
+    pub ended: bool,
+    /// What is measured.
+    pub sources: Vec<String>,
+    /// Stream time of what was measured so far, from the first to the last frame.
+    pub span: Option<Span>,
+    /// The connection to the broker; `None` where there is none.
+    pub broker: Option<Broker>,
+    /// The nodes.
+    pub nodes: Vec<NodeView>,
+    /// Messages that were refused, by reason.
+    pub refused: Counters,
+    /// Windows, over all nodes.
+    pub windows: WindowTotals,
+    /// The last warnings, the oldest first.
+    pub notes: Vec<Note>,
+}
+
+/// A connection to a broker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broker {
+    /// Whether it is there.
+    pub state: BrokerState,
+    /// Since when, nanoseconds since the epoch.
+    #[serde(rename = "since", with = "rfc3339")]
+    pub since_ns: u64,
+    /// Why it is away.
+    pub reason: Option<String>,
+}
+
+/// Whether a broker is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BrokerState {
+    /// Messages pass.
+    Connected,
+    /// It does not answer.
+    Away,
+}
+
+/// How windows were answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowTotals {
+    /// With all that was measured.
+    #[serde(with = "integer")]
+    pub complete: u64,
+    /// Without a part of it.
+    #[serde(with = "integer")]
+    pub partial: u64,
+    /// After the time for answers.
+    #[serde(with = "integer")]
+    pub late: u64,
+    /// Never.
+    #[serde(with = "integer")]
+    pub lost: u64,
+    /// Again; only the first one counts.
+    #[serde(with = "integer")]
+    pub doubled: u64,
+}
+
+/// A warning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When it was given, nanoseconds since the epoch.
+    #[serde(rename = "at", with = "rfc3339")]
+    pub at_ns: u64,
+    /// One line.
+    pub text: String,
+}
