@@ -1,0 +1,106 @@
+// Serves page/dist and answers as a controller would, from fixtures that play. For development and for the page's own checks.
+//
+//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty]
+
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { capture } from './capture.mjs';
+import { locate } from './locate.mjs';
+
+const DIST = fileURLToPath(new URL('../dist', import.meta.url));
+const CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
+
+const words = process.argv.slice(2);
+const option = (name, other) => (words.includes(name) ? Number(words[words.indexOf(name) + 1]) : other);
+const port = option('--port', 8090);
+
+const streams = new Set();
+const tell = (name, data) => streams.forEach((stream) => stream.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`));
+const played = words.includes('--run')
+  ? capture()
+  : locate({ tell, after: option('--after', 5), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
+
+const json = (response, status, body) => {
+  response.writeHead(status, { ...headers(), 'content-type': 'application/json', 'cache-control': 'no-store' });
+  response.end(JSON.stringify(body));
+};
+const headers = () => ({
+  'content-security-policy': CSP,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+});
+
+createServer(async (request, response) => {
+  const url = new URL(request.url, 'http://localhost');
+  if (!url.pathname.startsWith('/api/')) return page(url.pathname, response);
+  const path = url.pathname.replace('/api/v1', '');
+  const ask = (name) => url.searchParams.get(name);
+  const newest = (list, other) => list.slice(-Number(ask('limit') ?? other));
+  const fits = (one) => ['query', 'node', 'kind'].every((name) => !ask(name) || one[name] === ask(name));
+  if (path === '/stream') return stream(request, response);
+  if (path === '/status') return json(response, 200, played.status());
+  if (path === '/nodes') return json(response, 200, { nodes: played.status().nodes });
+  if (path === '/answers') return answers(newest(played.answers.filter(fits), 100), ask('format'), response);
+  if (path === '/events') return json(response, 200, { events: newest(played.events.filter(fits), 100) });
+  if (path === '/stories') return json(response, 200, { stories: newest(played.stories, 100).map(short).reverse() });
+  if (path.startsWith('/stories/')) return story(decodeURIComponent(path.slice(9)), response);
+  if (path === '/queries' && request.method === 'POST') return install(request, response);
+  if (path === '/queries') return json(response, 200, { queries: played.queries() });
+  if (path.startsWith('/queries/') && request.method === 'DELETE') {
+    const [status, body] = played.remove(decodeURIComponent(path.slice(9)));
+    if (status === 200) tell('queries', { queries: played.queries() });
+    return json(response, status, body);
+  }
+  json(response, 404, { error: `there is no ${path}` });
+}).listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${port}`));
+
+const short = ({ id, text, at, query, node }) => ({ id, text, at, query, node });
+
+function page(path, response) {
+  const file = normalize(join(DIST, path));
+  const isFile = file.startsWith(DIST) && existsSync(file) && statSync(file).isFile();
+  if (!isFile && extname(path)) return json(response, 404, { error: 'no such file' });
+  const found = isFile ? file : join(DIST, 'index.html');
+  response.writeHead(200, { ...headers(), 'content-type': TYPES[extname(found)] ?? 'application/octet-stream' });
+  createReadStream(found).pipe(response);
+}
+
+function stream(request, response) {
+  response.writeHead(200, { ...headers(), 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  streams.add(response);
+  request.on('close', () => streams.delete(response));
+  response.write(`event: status\ndata: ${JSON.stringify(played.status())}\n\n`);
+  response.write(`event: queries\ndata: ${JSON.stringify({ queries: played.queries() })}\n\n`);
+}
+
+function answers(found, format, response) {
+  if (format !== 'csv') return json(response, 200, { answers: found });
+  const columns = (found[0]?.columns ?? []).map(({ name }) => name);
+  const rows = found.flatMap((answer) =>
+    answer.rows.map((row) =>
+      [answer.node, answer.window?.start, answer.window?.end, answer.status, answer.coverage, ...columns.map((name) => row[name])].join(','),
+    ),
+  );
+  response.writeHead(200, { ...headers(), 'content-type': 'text/csv; charset=utf-8' });
+  response.end(['node,window_start,window_end,status,coverage,' + columns.join(','), ...rows, ''].join('\n'));
+}
+
+function story(id, response) {
+  const found = played.stories.find((one) => one.id === id || one.events.includes(id));
+  if (!found) return json(response, 404, { error: `there is no story ${id}` });
+  const events = found.events.map((event) => played.events.find((one) => one.event === event)).filter(Boolean);
+  json(response, 200, { id: found.id, text: found.text, events, events_unlisted: 0 });
+}
+
+async function install(request, response) {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  const [status, body] = played.install(text);
+  json(response, status, body);
+  if (status === 201) tell('queries', { queries: played.queries() });
+}

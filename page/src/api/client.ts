@@ -1,0 +1,49 @@
+// Calls of the controller's HTTP interface.
+
+import type { Diagnostic } from './types';
+
+export const API = '/api/v1';
+
+type Parameter = string | number | null | undefined;
+
+/** The address of a call; parameters that are null or empty are left out. */
+export function address(path: string, parameters: Record<string, Parameter> = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== null && value !== undefined && value !== '') query.set(name, String(value));
+  }
+  const text = query.toString();
+  return API + path + (text ? `?${text}` : '');
+}
+
+/** What the server refused, in one line. */
+export class Refused extends Error {
+  status: number;
+  diagnostics: Diagnostic[];
+
+  constructor(status: number, message: string, diagnostics: Diagnostic[] = []) {
+    super(message);
+    this.status = status;
+    this.diagnostics = diagnostics;
+  }
+}
+
+async function call<T>(method: string, url: string, body?: string): Promise<T> {
+  let response: Response;
+  try {
+    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'text/plain; charset=utf-8' };
+    response = await fetch(url, { method, body, headers, cache: 'no-store' });
+  } catch {
+    throw new Refused(0, 'Edison does not answer. Is it still running?');
+  }
+  const json = await response.json().catch(() => null);
+  if (!response.ok) {
+    throw new Refused(response.status, json?.error ?? `Edison answers ${response.status}.`, json?.diagnostics ?? []);
+  }
+  if (json === null) throw new Refused(response.status, 'Edison answers something that is not JSON.');
+  return json as T;
+}
+
+export const get = <T>(url: string) => call<T>('GET', url);
+export const post = <T>(url: string, body: string) => call<T>('POST', url, body);
+export const remove = <T>(url: string) => call<T>('DELETE', url);

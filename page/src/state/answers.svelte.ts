@@ -1,0 +1,107 @@
+// Answers: the newest of each query and node, and the history of the queries that are looked at.
+
+import { untrack } from 'svelte';
+import { SvelteMap } from 'svelte/reactivity';
+import { address, get } from '../api/client';
+import type { Answer } from '../api/types';
+
+/** Answers of a query and node that are kept. */
+const MOST_ANSWERS = 600;
+/** Queries, and nodes of each, whose newest answers are kept. */
+const MOST_QUERIES = 1000;
+const MOST_NODES = 256;
+/** Answers that a history begins with. */
+export const FIRST_ANSWERS = 300;
+
+const end = (answer: Answer) => answer.window?.end ?? '9999';
+
+const byNode = (a: Answer, b: Answer) => (a.node ?? '').localeCompare(b.node ?? '');
+
+/** A replaces B if it is of a later window, or a later answer of the same one. */
+const isNewer = (a: Answer, b: Answer | undefined) =>
+  !b || end(a) > end(b) || (end(a) === end(b) && Number(a.revision ?? 0) >= Number(b.revision ?? 0));
+
+class Answers {
+  /** By query: the newest answer of a window, of each node. */
+  #latest = new SvelteMap<string, Answer[]>();
+  /** By query: the answer of the whole run, of each node. */
+  #ofRun = new SvelteMap<string, Answer[]>();
+  /** By query: answers of windows, oldest first. */
+  #history = new SvelteMap<string, Answer[]>();
+
+  take(answer: Answer): void {
+    const newest = answer.window === null ? this.#ofRun : this.#latest;
+    const known = newest.get(answer.query) ?? [];
+    if (newest.size < MOST_QUERIES || newest.has(answer.query)) newest.set(answer.query, replaced(known, answer));
+    const history = this.#history.get(answer.query);
+    if (history && answer.window !== null) this.#history.set(answer.query, merged(history, [answer]));
+  }
+
+  /** The newest answer of each node; those of the whole run where no window has one. */
+  latest(query: string): Answer[] {
+    const found = this.#latest.get(query) ?? [];
+    const rest = (this.#ofRun.get(query) ?? []).filter((answer) => !found.some(({ node }) => node === answer.node));
+    return [...found, ...rest].sort(byNode);
+  }
+
+  ofRun(): Answer[] {
+    return [...this.#ofRun.values()].flat();
+  }
+
+  forget(): void {
+    this.#latest.clear();
+    this.#ofRun.clear();
+    this.#history.clear();
+  }
+
+  history(query: string): Answer[] {
+    return this.#history.get(query) ?? [];
+  }
+
+  /** Fetches what a query answered before, and keeps it up to date from then on. Who calls it in an effect does not depend on it. */
+  async watch(query: string): Promise<void> {
+    untrack(() => this.#history.has(query) || this.#history.set(query, []));
+    const { answers } = await get<{ answers: Answer[] }>(address('/answers', { query, limit: FIRST_ANSWERS }));
+    answers.filter((answer) => answer.window === null).forEach((answer) => this.take(answer));
+    const windows = answers.filter((answer) => answer.window !== null);
+    this.#history.set(query, merged(this.#history.get(query) ?? [], windows));
+  }
+
+  /** Fetches the answers of the whole run. */
+  async fetchRun(): Promise<void> {
+    const { answers } = await get<{ answers: Answer[] }>(address('/answers', { limit: 500 }));
+    answers.filter((answer) => answer.window === null).forEach((answer) => this.take(answer));
+  }
+}
+
+/** The list with an answer in the place of that of its node, if it is newer. */
+function replaced(known: Answer[], answer: Answer): Answer[] {
+  const own = known.find(({ node }) => node === answer.node);
+  if (!isNewer(answer, own)) return known;
+  return [...known.filter((other) => other !== own), answer].sort(byNode).slice(0, MOST_NODES);
+}
+
+/** Both lists in one, each window of a node once, the oldest left out beyond the most of a node. */
+function merged(kept: Answer[], more: Answer[]): Answer[] {
+  const last = kept.at(-1);
+  let all: Answer[];
+  if (more.length === 1 && (!last || end(more[0]) > end(last))) {
+    all = [...kept, more[0]];
+  } else {
+    const windows = new Map<string, Answer>();
+    for (const answer of [...kept, ...more]) {
+      const key = JSON.stringify([answer.node, answer.window?.start, answer.window?.end]);
+      if (isNewer(answer, windows.get(key))) windows.set(key, answer);
+    }
+    all = [...windows.values()].sort((a, b) => (end(a) < end(b) ? -1 : end(a) > end(b) ? 1 : 0));
+  }
+  const left = new Map<string | null, number>();
+  const counted = (answer: Answer) => {
+    const number = (left.get(answer.node) ?? 0) + 1;
+    left.set(answer.node, number);
+    return number <= MOST_ANSWERS;
+  };
+  return all.length > MOST_ANSWERS ? all.reverse().filter(counted).reverse() : all;
+}
+
+export const answers = new Answers();

@@ -1,0 +1,120 @@
+// What the page knows, kept up to date by the stream.
+
+import { address, get, Refused } from '../api/client';
+import { listen } from '../api/stream';
+import type { Answer, Event, Query, Status, Story } from '../api/types';
+import { answers } from './answers.svelte';
+
+const MOST_EVENTS = 500;
+const MOST_STORIES = 200;
+
+class Live {
+  connection = $state<'connecting' | 'open' | 'lost'>('connecting');
+  status = $state.raw<Status | null>(null);
+  queries = $state.raw<Query[] | null>(null);
+  /** The newest first. */
+  events = $state.raw<Event[]>([]);
+  /** The newest first. */
+  stories = $state.raw<Story[]>([]);
+  /** Changes whenever something may have been missed: what was fetched is fetched anew. */
+  epoch = $state(0);
+  problem = $state<string | null>(null);
+  /** Events and stories were fetched once. */
+  isComplete = $state(false);
+
+  isRun = $derived(this.status?.mode === 'run');
+
+  start(): void {
+    listen({
+      opened: () => {
+        this.connection = 'open';
+        void this.refresh();
+      },
+      lost: () => {
+        this.connection = 'lost';
+        if (!this.status) void this.refresh();
+      },
+      said: (name, data) => this.said(name, data),
+    });
+  }
+
+  said(name: string, data: unknown): void {
+    if (name === 'status') this.takeStatus(data as Status);
+    if (name === 'queries') this.takeQueries((data as { queries: Query[] }).queries);
+    if (name === 'answer') answers.take(data as Answer);
+    if (name === 'event') this.takeEvents([data as Event]);
+    if (name === 'story') this.takeStories([data as Story]);
+    if (name === 'lagged') void this.refresh();
+  }
+
+  /** Fetches everything anew. */
+  async refresh(): Promise<void> {
+    try {
+      const [status, queries, events, stories] = await Promise.all([
+        get<Status>(address('/status')),
+        get<{ queries: Query[] }>(address('/queries')),
+        get<{ events: Event[] }>(address('/events', { limit: MOST_EVENTS })),
+        get<{ stories: Story[] }>(address('/stories', { limit: MOST_STORIES })),
+      ]);
+      this.takeStatus(status);
+      this.takeQueries(queries.queries);
+      this.takeEvents(events.events);
+      this.takeStories(stories.stories);
+      if (status.mode === 'run') await answers.fetchRun();
+      this.problem = null;
+      this.isComplete = true;
+      this.epoch += 1;
+    } catch (error) {
+      this.problem = error instanceof Refused ? error.message : String(error);
+    }
+  }
+
+  takeStatus(status: Status): void {
+    const hasEnded = status.ended && this.status !== null && !this.status.ended;
+    if (this.status && this.status.started !== status.started) this.forget();
+    this.status = status;
+    if (hasEnded) void this.refresh();
+  }
+
+  /** Another Edison answers: what this one did not say is not shown. */
+  forget(): void {
+    [this.events, this.stories, this.queries] = [[], [], []];
+    answers.forget();
+  }
+
+  takeQueries(queries: Query[]): void {
+    this.queries = queries;
+    queries.forEach((query) => query.latest?.forEach((answer) => answers.take(answer)));
+  }
+
+  takeEvents(more: Event[]): void {
+    const new_ = new Map(more.map((event) => [event.event, event]));
+    const all = [...this.events.filter((event) => !new_.has(event.event)).reverse(), ...new_.values()];
+    all.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+    this.events = all.reverse().slice(0, MOST_EVENTS);
+  }
+
+  takeStories(more: Story[]): void {
+    const stories = new Map(this.stories.map((story) => [story.id, story]));
+    for (const story of more) {
+      const first = this.events.find((event) => event.event === story.id);
+      const known = stories.get(story.id);
+      stories.set(story.id, {
+        id: story.id,
+        text: story.text,
+        at: story.at ?? known?.at ?? first?.at,
+        query: story.query ?? known?.query ?? first?.query,
+        node: story.node ?? known?.node ?? first?.node,
+      });
+    }
+    const all = [...stories.values()];
+    all.sort((a, b) => ((a.at ?? '') < (b.at ?? '') ? 1 : (a.at ?? '') > (b.at ?? '') ? -1 : 0));
+    this.stories = all.slice(0, MOST_STORIES);
+  }
+
+  storyOf(event: Event): Story | undefined {
+    return this.stories.find((story) => story.id === event.story || story.id === event.event);
+  }
+}
+
+export const live = new Live();

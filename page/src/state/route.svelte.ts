@@ -1,0 +1,43 @@
+// Where the page is: real paths, and the rest of the state in the query string.
+
+class Route {
+  path = $state(location.pathname);
+  search = $state(location.search);
+
+  parameters = $derived(new URLSearchParams(this.search));
+
+  go(href: string, how: 'push' | 'replace' = 'push'): void {
+    const url = new URL(href, location.href);
+    history[how === 'push' ? 'pushState' : 'replaceState'](null, '', url);
+    this.read();
+    if (how === 'push') {
+      scrollTo(0, 0);
+      document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
+    }
+  }
+
+  read(): void {
+    this.path = location.pathname;
+    this.search = location.search;
+  }
+
+  /** Links within the page are followed without loading it anew. */
+  start(): void {
+    addEventListener('popstate', () => this.read());
+    document.addEventListener('click', (click) => {
+      const link = (click.target as Element | null)?.closest?.('a');
+      const isPlain = click.button === 0 && !click.metaKey && !click.ctrlKey && !click.shiftKey && !click.altKey;
+      if (!link || !isPlain || click.defaultPrevented || link.target || link.hasAttribute('download')) return;
+      const url = new URL(link.href);
+      if (url.origin !== location.origin || url.pathname.startsWith('/api/')) return;
+      if (url.pathname === location.pathname && url.search === location.search && url.hash) return;
+      click.preventDefault();
+      this.go(link.href);
+    });
+  }
+}
+
+export const route = new Route();
+
+export const storyHref = (id: string) => `/stories/${encodeURIComponent(id)}`;
+export const queryHref = (name: string) => `/queries?query=${encodeURIComponent(name)}`;
