@@ -1,6 +1,7 @@
 //! The words of the command line, with the command in its place: `edison trace.pcap` is short for `edison run trace.pcap`.
 
 use crate::exit::Failure;
+use crate::quantity::is_address;
 use clap::Command;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -20,7 +21,19 @@ pub(crate) fn with_command(
         First::OfUsual => arguments.insert(1, USUAL.into()),
         First::Unknown => return Err(unknown(&first.to_string_lossy(), &names)),
     }
+    attach_address(&mut arguments);
     Ok(arguments)
+}
+
+/// Makes the address behind `--web` its value. Any other word there is a source or a filter.
+fn attach_address(arguments: &mut Vec<OsString>) {
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let Some(at) = arguments[..end].iter().position(|word| word == "--web") else { return };
+    let address = arguments.get(at + 1).and_then(|word| word.to_str()).filter(|word| is_address(word));
+    if let Some(address) = address {
+        arguments[at] = format!("--web={address}").into();
+        arguments.remove(at + 1);
+    }
 }
 
 /// What the first word of a command line is.
@@ -57,6 +70,22 @@ fn unknown(word: &str, names: &[&str]) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_an_address_is_taken_for_one() {
+        let of = |line: &str| {
+            let mut words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            attach_address(&mut words);
+            words.join(OsStr::new(" ")).into_string().expect("text")
+        };
+        assert_eq!(of("edison run --web 127.0.0.1:90 a.pcap"), "edison run --web=127.0.0.1:90 a.pcap");
+        assert_eq!(of("edison run --web localhost:90"), "edison run --web=localhost:90");
+        for same in
+            ["edison run a.pcap --web", "edison run --web tcp port 80", "edison run -- --web [::1]:90"]
+        {
+            assert_eq!(of(same), same);
+        }
+    }
 
     #[test]
     fn the_first_word_tells_what_is_meant() {

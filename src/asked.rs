@@ -198,12 +198,7 @@ pub(crate) fn texts(options: &Texts<'_>) -> Result<Vec<NamedText>, Failure> {
     let named = |name: &str, text| NamedText { name: name.to_owned(), text };
     let mut texts = Vec::new();
     if !options.query.is_empty() {
-        // One text, so that the queries of several options have different names.
-        let ended = options.query.iter().map(|text| match text.trim_end().ends_with([';', ':']) {
-            true => text.clone(),
-            false => format!("{text} ;"),
-        });
-        texts.push(named("--query", ended.collect::<Vec<_>>().join("\n")));
+        texts.push(named("--query", joined(options.query)));
     }
     for path in options.file {
         let read = query_text::read(&path.display().to_string());
@@ -221,6 +216,15 @@ pub(crate) fn texts(options: &Texts<'_>) -> Result<Vec<NamedText>, Failure> {
         texts.push(named("--per", format!("per: select {SUMS};")));
     }
     Ok(texts)
+}
+
+/// The texts of several options as one, so that their queries have different names.
+pub(crate) fn joined(texts: &[String]) -> String {
+    let ended = texts.iter().map(|text| match text.trim_end().ends_with([';', ':']) {
+        true => text.clone(),
+        false => format!("{text} ;"),
+    });
+    ended.collect::<Vec<_>>().join("\n")
 }
 
 /// What is counted of each group.

@@ -13,6 +13,7 @@ use packet::KeySpec;
 use port::Pacing;
 use port::wire::WireSpec;
 use record::{Collector, Rotation};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use summary::StatisticSpec;
@@ -45,6 +46,37 @@ pub(crate) enum Command {
     /// Explain queries without traffic: class, place, cost, reaction time and SQL of each
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(QueryTextOptions),
+    /// Measure as a node of a deployment, and answer what its controller asks
+    #[cfg(feature = "amqp")]
+    #[command(after_help = PROBE_EXAMPLES)]
+    Probe(ProbeOptions),
+    /// Join many probes: queries, events, the page and the API
+    #[cfg(feature = "amqp")]
+    #[command(after_help = CONTROLLER_EXAMPLES)]
+    Controller(ControllerOptions),
+    /// List the nodes of a controller: state, packets, loss, coverage, tasks
+    #[cfg(feature = "web")]
+    Nodes(ClientOptions),
+    /// List the queries of a controller
+    #[cfg(feature = "web")]
+    Queries(ClientOptions),
+    /// List the newest events
+    #[cfg(feature = "web")]
+    Events(EventsOptions),
+    /// Tell the story of an event
+    #[cfg(feature = "web")]
+    Story(StoryOptions),
+    /// Add queries to those that a controller answers
+    #[cfg(feature = "web")]
+    #[command(after_help = ADD_EXAMPLES)]
+    Add(AddOptions),
+    /// Remove queries from those that a controller answers
+    #[cfg(feature = "web")]
+    Cancel(CancelOptions),
+    /// Show events as they happen, until Ctrl-C
+    #[cfg(feature = "web")]
+    #[command(after_help = WATCH_EXAMPLES)]
+    Watch(WatchOptions),
     /// List the fields of a flow record
     Fields {
         /// As a JSON array
@@ -64,6 +96,140 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+#[cfg(feature = "amqp")]
+const PROBE_EXAMPLES: &str = "\
+Example of a file:
+  broker = \"amqp://edison@127.0.0.1:5672\"    # the password: 'password-file', or EDISON_BROKER_PASSWORD
+  node = \"Node1\"
+  interface = [\"eth0\"]                       # or port = [\"0000:01:00.0\"]
+  every = \"1s\"                               # as the controller's
+  loss = true
+
+Further keys: spool (64MiB), and the options of edison run by their names. The probe measures while the broker is
+away, keeps as many windows as 'spool' has room for, and connects again by itself. SIGTERM or Ctrl-C ends it.
+Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
+
+#[cfg(feature = "amqp")]
+const CONTROLLER_EXAMPLES: &str = "\
+Example of a file:
+  broker = \"amqp://edison@127.0.0.1:5672\"    # the password: 'password-file', or EDISON_BROKER_PASSWORD
+  nodes = [\"Node1\", \"Node2\"]
+  every = \"1s\"                               # as the probes'
+  queries = [\"examples/locate.eq\"]
+  state = \"/var/lib/edison/controller.db\"
+
+Further keys: listen (127.0.0.1:8080), grace (1s), key, set, keep-answers, keep-events. docs/deployment.md has all.
+SIGTERM or Ctrl-C ends it; what it knows is in 'state', and it continues from there.
+Exit codes: 0 well, 1 a fault while running, 2 wrong settings.";
+
+#[cfg(feature = "web")]
+const ADD_EXAMPLES: &str = "\
+Examples:
+  edison add locate.eq
+  edison add -q 'syn: select dst_addr, count(*) where tcp_flags = 2 groupby dst_addr limit 10 every 10s'
+
+Exit codes: 0 well; 1 the controller cannot be reached; 2 errors in the queries, or a name that is taken.";
+
+#[cfg(feature = "web")]
+const WATCH_EXAMPLES: &str = "\
+Examples:
+  edison watch                        a line for each event
+  edison watch --answers              the answers too, as tables
+  edison watch --json | jq .query     events as JSON, one on a line";
+
+/// Where the controller is.
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ClientOptions {
+    /// The address of the controller, or of a run with --web
+    #[arg(long, value_name = "URL", env = "EDISON_CONTROLLER", default_value = "http://127.0.0.1:8080")]
+    pub(crate) controller: String,
+    /// Print JSON, as the API has it
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `edison events`.
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct EventsOptions {
+    /// Of this query only
+    #[arg(long, value_name = "NAME")]
+    pub(crate) query: Option<String>,
+    /// Of this node only
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node: Option<String>,
+    /// The newest so many
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    pub(crate) top: u64,
+    #[command(flatten)]
+    pub(crate) client: ClientOptions,
+}
+
+/// Options of `edison story`.
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StoryOptions {
+    /// The story, or any event of it
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) client: ClientOptions,
+}
+
+/// Options of `edison add`.
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AddOptions {
+    /// Equery files; '-' is standard input
+    #[arg(value_name = "FILE", required_unless_present = "query")]
+    pub(crate) files: Vec<String>,
+    /// Queries as text; may be given several times
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) query: Vec<String>,
+    #[command(flatten)]
+    pub(crate) client: ClientOptions,
+}
+
+/// Options of `edison cancel`.
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CancelOptions {
+    /// The queries; of a chain the last first
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) client: ClientOptions,
+}
+
+/// Options of `edison watch`.
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WatchOptions {
+    /// Show answers too
+    #[arg(long)]
+    pub(crate) answers: bool,
+    #[command(flatten)]
+    pub(crate) client: ClientOptions,
+}
+
+/// Options of `edison probe`.
+#[cfg(feature = "amqp")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ProbeOptions {
+    /// The settings, a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+}
+
+/// Options of `edison controller`.
+#[cfg(feature = "amqp")]
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ControllerOptions {
+    /// The settings, a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
 }
 
 const QUERY_USAGE: &str = "edison query [OPTIONS] FILE… [TEXT]";
@@ -291,6 +457,9 @@ pub(crate) struct RunOptions {
     /// Write the report of the run as JSON; '-' is standard output
     #[arg(help_heading = OUTPUT, long, value_name = "PATH", env = "EDISON_REPORT", hide_env = true)]
     pub(crate) report: Option<PathBuf>,
+    /// Serve the page and the API during the run and after it, until Ctrl-C [default: 127.0.0.1:8080]
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "HOST:PORT", env = "EDISON_WEB", hide_env = true, num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:8080", value_parser = quantity::address)]
+    pub(crate) web: Option<SocketAddr>,
     /// Print JSON, a line for each answer of a window, instead of tables
     #[arg(help_heading = OUTPUT, long, env = "EDISON_JSON", hide_env = true, value_parser = BoolishValueParser::new())]
     pub(crate) json: bool,

@@ -7,6 +7,8 @@ mod bench;
 mod check;
 mod choices;
 mod cli;
+#[cfg(feature = "web")]
+mod client;
 mod config_file;
 #[cfg(feature = "amqp")]
 mod deployment;
@@ -24,6 +26,8 @@ mod names;
 mod needs;
 mod nodes;
 mod origin;
+#[cfg_attr(not(feature = "web"), path = "no_page.rs")]
+mod page;
 mod parallel;
 mod parts;
 mod ports;
@@ -47,6 +51,8 @@ mod tasks;
 mod toml_file;
 mod usage;
 mod variable;
+#[cfg(feature = "web")]
+mod views;
 mod watched;
 mod wording;
 
@@ -84,6 +90,24 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Query(options) => query::query(&options),
         Command::Check(options) => check::check(&options),
         Command::Explain(options) => explain::explain(&options),
+        #[cfg(feature = "amqp")]
+        Command::Probe(options) => deployment::probe::run(&options),
+        #[cfg(feature = "amqp")]
+        Command::Controller(options) => deployment::controller::run(&options),
+        #[cfg(feature = "web")]
+        Command::Nodes(options) => client::nodes(&options),
+        #[cfg(feature = "web")]
+        Command::Queries(options) => client::queries(&options),
+        #[cfg(feature = "web")]
+        Command::Events(options) => client::events(&options),
+        #[cfg(feature = "web")]
+        Command::Story(options) => client::story(&options),
+        #[cfg(feature = "web")]
+        Command::Add(options) => client::add(&options),
+        #[cfg(feature = "web")]
+        Command::Cancel(options) => client::cancel(&options),
+        #[cfg(feature = "web")]
+        Command::Watch(options) => client::watch(&options),
         Command::Fields { json } => fields::print(json),
         Command::Ports => ports::print(),
         Command::Tasks => tasks::print(),

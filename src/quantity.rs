@@ -3,6 +3,7 @@
 use engine::Every;
 use notation::{bytes, count, duration};
 use record::Rotation;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 /// `10s`, or `1Mp` for packets.
@@ -15,6 +16,24 @@ pub(crate) fn every(text: &str) -> Result<Every, String> {
     }
     let duration = duration(text).map_err(|error| format!("{error}; or packets, 1Mp"))?;
     nanoseconds(text, duration).map(Every::Time)
+}
+
+/// `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; of a file of settings also `true`.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    let address = match text.strip_prefix("localhost:") {
+        _ if text == "true" => return Ok(USUAL_ADDRESS),
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    address.parse().map_err(|_| format!("'{text}' is not an address and a port, as {USUAL_ADDRESS}"))
+}
+
+/// Where the page and the API are by default.
+pub(crate) const USUAL_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
+
+/// Whether a word is an address rather than a source or a filter.
+pub(crate) fn is_address(text: &str) -> bool {
+    text.contains(':') && address(text).is_ok()
 }
 
 /// Lines of a ranking.

@@ -1,5 +1,6 @@
 //! The queries whose answers the screen, `--json` and `--report` contain without a request.
 
+use crate::cli::RunOptions;
 use packet::KeySpec;
 use task::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Item, Operator, Order, Over, Query,
@@ -37,6 +38,11 @@ const LOSSES: [&str; 9] = [
 
 /// The order of flows with losses: by all their bytes that were lost, sent again or not seen.
 const LOST: [&str; 3] = ["ploss_byte", "retrans_byte", "unseen_byte"];
+
+/// Whether answers over the run are shown anywhere.
+pub(crate) fn are_of_run(options: &RunOptions) -> bool {
+    !options.json || options.report.is_some() || options.web.is_some()
+}
 
 /// The queries.
 pub(crate) fn standing(asked: &StandingOptions) -> Vec<Query> {

@@ -3,6 +3,7 @@
 use crate::cli::RunOptions;
 use crate::exit::{self, EARLY, FAULT, Failure, USAGE, say_error};
 use crate::measurement::Measured;
+use crate::page::Page;
 use crate::parallel;
 use crate::report_file::ReportFile;
 use crate::standard_output::StandardOutput;
@@ -13,13 +14,15 @@ use port::wire::WireCounters;
 use report::{Answer, FlowCounts, Rates, RunReport, WindowCounts, WireReport, terminal};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
-/// Shows and writes the report, and returns the exit code.
+/// Shows and writes the report, and returns the exit code. With a page, once the flag is set.
 pub(crate) fn finish(
     options: &RunOptions,
     mut report: RunReport,
     file: Option<ReportFile>,
     verdict: &Verdict,
+    page: Option<(Page, &AtomicBool)>,
 ) -> Result<ExitCode, Failure> {
     let have_outputs_failed = !report.faults.is_empty();
     report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
@@ -34,6 +37,9 @@ pub(crate) fn finish(
     }
     for line in &report.faults {
         say_error(line);
+    }
+    if let Some((page, stop)) = page {
+        page.end(&report, stop);
     }
     let code = if have_outputs_failed { FAULT } else { verdict.code };
     Ok(ExitCode::from(code))

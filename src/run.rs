@@ -6,6 +6,7 @@ use crate::exit::{Failure, say};
 use crate::measurement::{Measurement, no_thread};
 use crate::nodes;
 use crate::origin::Origins;
+use crate::page::{News, Page};
 use crate::queries::{self, StandingOptions};
 use crate::report_file::ReportFile;
 use crate::reporting::{self, Reported};
@@ -85,8 +86,18 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
         given_back: Arc::clone(&given_back),
         resolver: resolver.clone(),
     };
+    let sources = vec![(node.to_owned(), measurement.names().to_vec())];
+    let page = Page::start(options, sources, asked.checked.clone())?;
     let mut screen = Screen::start(setting).map_err(no_thread)?;
-    let windows = screen.outlet();
+    let mut windows = screen.outlet();
+    if let Some(page) = &page {
+        let feed = page.feed(time_base == TimeBase::Packets);
+        // What the executor refuses was said before.
+        if let Ok(chain) = system::chain(options, asked, &[node.to_owned()]) {
+            feed.changed(News::of_queries(chain));
+        }
+        windows = feed.tee(windows);
+    }
     let measured = measurement.measure(&control, windows, &stop, &mut screen)?;
     // Nothing is lost to anybody where the one who read the answers has left.
     let is_unread = reader.has_left() && !standard_output::writes_files(options);
@@ -103,7 +114,7 @@ fn run_one(options: &RunOptions, origins: &Origins, node: &str, asked: &Asked) -
         resolver.enrich(&mut report.answers);
         resolver.withheld().iter().for_each(|line| say(line));
     }
-    reporting::finish(options, report, report_file, &verdict)
+    reporting::finish(options, report, report_file, &verdict, page.map(|page| (page, &*stop)))
 }
 
 /// The queries and tasks of each window and of the run.
@@ -115,8 +126,7 @@ fn task_set(
     tasks: Option<Tasks>,
 ) -> Result<TaskSet, Failure> {
     let config = &measurement.config;
-    let (of_windows, of_run) =
-        (matches!(show, Show::Json | Show::Tables), !options.json || options.report.is_some());
+    let (of_windows, of_run) = (matches!(show, Show::Json | Show::Tables), queries::are_of_run(options));
     let queries = match asked.is_empty() {
         true => queries::standing(&StandingOptions {
             key: config.key,

@@ -8,13 +8,14 @@ use crate::cli::RunOptions;
 use crate::exit::{Failure, say};
 use crate::measurement::{Measurement, no_thread};
 use crate::nodes::Node;
+use crate::page::{News, Page, PageFeed};
 use crate::queries::{self, StandingOptions};
 use crate::report_file::ReportFile;
 use crate::reporting::{self, Reported, Verdict};
 use crate::signals;
 use crate::standard_output::{self, Reader, StandardOutput};
 use crate::watched::Lost;
-use controller::{Controller, Output, Setting};
+use controller::{Controller, Outlet, Output, Setting};
 use engine::{Control, Every, Gate};
 use equery::{Chain, ChainSite, CheckedQuery};
 use port::TimeBase;
@@ -29,8 +30,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
+use std::time::{Duration, Instant};
 use task::query::{Over, Query};
 
+/// How often the page has the state of the controller.
+const REFRESH: Duration = Duration::from_millis(100);
 /// Events that are kept for the report.
 const MOST_EVENTS: usize = 10_000;
 
@@ -89,34 +93,32 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     );
     printer.has_several_nodes = names.len() > 1;
     let progress = Progress::new(names.len());
-    let (mut events, mut events_unlisted) = (VecDeque::<Event>::new(), 0);
+    let sources = ready.iter().map(|ready| {
+        let measurement = &ready.measurement;
+        (measurement.node.clone(), measurement.names().to_vec())
+    });
+    let page = Page::start(options, sources.collect(), asked.checked.clone())?;
+    let feed = page.as_ref().map(|page| page.feed(is_replay));
+    let mut shown =
+        Shown { events: VecDeque::new(), events_unlisted: 0, progress, printer, feed, refreshed: None };
     let measured = thread::scope(|scope| {
         let mut threads = Vec::new();
         for (number, ready) in ready.into_iter().enumerate() {
-            let (observer, stop) = (progress.observer(number), &*stop);
+            let (observer, stop) = (shown.progress.observer(number), &*stop);
             let is_unread = reader.clone();
             let work = move || ready.measure(observer, stop, &is_unread, options);
             threads.push(thread::Builder::new().name(format!("node{number}")).spawn_scoped(scope, work));
         }
         // Whatever ends this thread, no node waits for it.
         let _ends = StopOnPanic(&stop);
-        controller::drive(&mut controller, &link, &mut |output| {
-            if let Output::Event(event) = &output {
-                events.push_back((**event).clone());
-                if events.len() > MOST_EVENTS {
-                    events.pop_front();
-                    events_unlisted += 1;
-                }
-            }
-            progress.clear();
-            printer.show(output);
-        });
+        controller::drive(&mut controller, &link, &mut shown);
         let joined = threads.into_iter().map(|thread| {
             let thread = thread.map_err(no_thread)?;
             thread.join().unwrap_or_else(|_| Err(Failure::fault("the thread of a node failed")))
         });
         joined.collect::<Result<Vec<_>, Failure>>()
     });
+    let Shown { events, events_unlisted, progress, printer, .. } = shown;
     progress.clear();
     let mut verdict = Verdict::default();
     let mut report = RunReport { version: env!("CARGO_PKG_VERSION").to_owned(), ..RunReport::default() };
@@ -138,7 +140,41 @@ pub(crate) fn run(options: &RunOptions, nodes: Vec<Node>, asked: &Asked) -> Resu
     report.stories_unlisted = controller.stories_dropped();
     report.faults.extend(printer.finish(&mut report.answers));
     verdict.lose(&lost);
-    reporting::finish(options, report, report_file, &verdict)
+    reporting::finish(options, report, report_file, &verdict, page.map(|page| (page, &*stop)))
+}
+
+/// What a controller shows, on its way to standard output, the report and the page.
+struct Shown {
+    events: VecDeque<Event>,
+    events_unlisted: u64,
+    progress: Progress,
+    printer: Printer,
+    feed: Option<PageFeed>,
+    /// When the page had the state of the controller.
+    refreshed: Option<Instant>,
+}
+
+impl Outlet for Shown {
+    fn show(&mut self, output: Output) {
+        if let Output::Event(event) = &output {
+            self.events.push_back((**event).clone());
+            if self.events.len() > MOST_EVENTS {
+                self.events.pop_front();
+                self.events_unlisted += 1;
+            }
+        }
+        self.feed.iter().for_each(|feed| feed.shown(&output));
+        self.progress.clear();
+        self.printer.show(output);
+    }
+
+    fn is_shown(&mut self, controller: &mut Controller) {
+        let Some(feed) = &self.feed else { return };
+        if self.refreshed.is_none_or(|refreshed| refreshed.elapsed() >= REFRESH) || controller.has_ended() {
+            self.refreshed = Some(Instant::now());
+            feed.changed(News::of(controller));
+        }
+    }
 }
 
 /// Ends the measurement where the thread that drives it fails.
@@ -184,7 +220,7 @@ fn steps(asked: &Asked) -> Vec<String> {
 }
 
 /// The queries of windows. On screen, those that say nothing of time and start nothing answer over the run alone.
-fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Result<Chain, Failure> {
+pub(crate) fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Result<Chain, Failure> {
     let usual_ns = match asked.usual_every.unwrap_or(options.every) {
         Every::Time(length) => length,
         Every::Packets(_) => 0,
@@ -209,7 +245,7 @@ fn chain(options: &RunOptions, asked: &Asked, nodes: &[String]) -> Result<Chain,
 
 /// What a node answers whatever the controller asks: queries over the run, and without the user's those of the program.
 fn own_queries(options: &RunOptions, asked: &Asked, node: &str) -> Vec<Query> {
-    let of_run = !options.json || options.report.is_some();
+    let of_run = queries::are_of_run(options);
     if asked.is_empty() {
         return queries::standing(&StandingOptions {
             key: options.key,

@@ -2,7 +2,7 @@
 
 use crate::cli::ProbeOptions;
 use crate::config_file;
-use crate::deployment::broker::Broker;
+use crate::deployment::broker;
 use crate::deployment::kernel_clock::kernel_clock;
 use crate::deployment::settings::Settings;
 use crate::exit::{Failure, say, say_error};
@@ -10,6 +10,7 @@ use crate::measurement::{Measurement, no_thread};
 use crate::reporting::Reported;
 use crate::signals;
 use crate::standard_output::Reader;
+use crate::views::now_ns;
 use crate::watched::Lost;
 use engine::{Control, Every, Observer, Snapshot};
 use port::TimeBase;
@@ -18,7 +19,7 @@ use protocol::{Heartbeat, LinkWatch, ProbeLink};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How long the end of a probe waits until what it measured is delivered.
 const DELIVERY: Duration = Duration::from_secs(5);
@@ -30,7 +31,7 @@ const SPOOL_BYTES: u64 = 64 << 20;
 /// Measures until a signal, and answers what the controller asks.
 pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let mut settings = Settings::read(&options.config)?;
-    let broker = Broker::take(&mut settings)?;
+    let broker = broker::take(&mut settings)?;
     let spool_bytes = settings.value("spool", SPOOL_BYTES, notation::bytes)?;
     let (path, table) = settings.rest();
     let (run, origins) = config_file::run_options(table, &path)?;
@@ -105,11 +106,6 @@ const NOT_OF_PROBES: [&str; 14] = [
     "wire",
     "web",
 ];
-
-pub(super) fn now_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
-}
 
 /// Says when the broker is away and when it is back.
 struct Watcher {

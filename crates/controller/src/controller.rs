@@ -5,7 +5,7 @@ use crate::health::Health;
 use crate::node::Node;
 use crate::saved::Saved;
 use equery::Chain;
-use events::{Machine, Run, State, Stories};
+use events::{Machine, State, Stories};
 use protocol::{FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 use report::{Answer, Event, Story};
 use std::collections::HashMap;
@@ -238,14 +238,9 @@ impl Controller {
         &self.chain
     }
 
-    /// The state of events.
+    /// The state of events: the phases of keys, and the runs of triggered queries that have not ended.
     pub fn events(&self) -> &State {
         self.machine.state()
-    }
-
-    /// Runs of triggered queries that have not ended.
-    pub fn runs(&self) -> &[Run] {
-        self.machine.runs()
     }
 
     /// How the nodes fare, by their numbers.

@@ -7,22 +7,37 @@ use std::time::Duration;
 /// How long a message is awaited before the connection is looked at again.
 const WAIT: Duration = Duration::from_millis(200);
 
-/// Drives a controller until all nodes have ended, or all have left. What is to be shown is passed to `show`, in order.
-pub fn drive(controller: &mut Controller, link: &dyn ControllerLink, show: &mut dyn FnMut(Output)) {
-    let mut carry_out = |actions: Actions| {
+/// The destination of what a controller shows.
+pub trait Outlet {
+    /// Shows something. Calls come in order.
+    fn show(&mut self, output: Output);
+
+    /// All that follows from a message is shown; the controller is as it is after it.
+    fn is_shown(&mut self, _: &mut Controller) {}
+}
+
+/// Drives a controller until all nodes have ended, or all have left.
+pub fn drive(controller: &mut Controller, link: &dyn ControllerLink, outlet: &mut dyn Outlet) {
+    let mut carry_out = |controller: &mut Controller, actions: Actions| {
         for (node, message) in actions.send {
             // A node that has left says so, or its end of the connection does.
             let _ = link.send(node, message);
         }
-        actions.show.into_iter().for_each(&mut *show);
+        actions.show.into_iter().for_each(|output| outlet.show(output));
+        outlet.is_shown(controller);
     };
-    carry_out(controller.begin());
+    let actions = controller.begin();
+    carry_out(controller, actions);
     while !controller.has_ended() {
         match link.receive(WAIT) {
-            Ok(Some(received)) => carry_out(controller.take(received.node, received.message)),
+            Ok(Some(received)) => {
+                let actions = controller.take(received.node, received.message);
+                carry_out(controller, actions);
+            }
             Ok(None) => {}
             Err(_) => break,
         }
     }
-    carry_out(controller.finish());
+    let actions = controller.finish();
+    carry_out(controller, actions);
 }

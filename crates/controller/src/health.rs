@@ -60,7 +60,7 @@ impl Windows {
 
 impl Health {
     /// Takes a window that came.
-    pub(crate) fn count(&mut self, result: &WindowResult) {
+    pub fn count(&mut self, result: &WindowResult) {
         self.has_ended = false;
         self.window = Some(result.window);
         // A probe that has started anew has dropped nothing yet.

@@ -19,7 +19,7 @@ mod standing;
 mod tasks;
 
 pub use controller::{Actions, Controller, Output, Setting};
-pub use drive::drive;
+pub use drive::{Outlet, drive};
 pub use health::{Health, Windows};
 pub use saved::Saved;
 pub use standing::{

@@ -30,6 +30,9 @@ pub struct InstalledText {
     pub file: String,
     /// The text.
     pub text: String,
+    /// It comes from the controller's settings, not from a client.
+    #[serde(default)]
+    pub is_configured: bool,
     /// Queries of it that were removed since.
     pub removed: BTreeSet<String>,
 }
@@ -41,6 +44,8 @@ pub struct StandingQuery {
     pub file: String,
     /// The query.
     pub query: CheckedQuery,
+    /// It comes from the controller's settings, not from a client.
+    pub is_configured: bool,
     /// The number of its text.
     text: u64,
 }
@@ -138,13 +143,14 @@ impl StandingQueries {
         if !refused.is_empty() {
             return Err(refuse(refused));
         }
-        if queries.is_empty() {
+        if queries.is_empty() && text.removed.is_empty() {
             return Err(refuse(vec![format!("{}: there is no query in it", text.file)]));
         }
         let names = queries.iter().map(|query| query.label.clone()).collect();
         let new = queries.into_iter().map(|query| StandingQuery {
             file: text.file.clone(),
             query,
+            is_configured: text.is_configured,
             text: self.next_text,
         });
         let queries: Vec<StandingQuery> = self.queries.iter().cloned().chain(new).collect();
@@ -155,11 +161,11 @@ impl StandingQueries {
         Ok(Installed { queries: names, warnings })
     }
 
-    /// Removes a query.
+    /// Removes a query and returns it.
     ///
     /// # Errors
     /// If there is none of this name, or it starts others.
-    pub fn remove(&mut self, name: &str) -> Result<(), NotRemoved> {
+    pub fn remove(&mut self, name: &str) -> Result<StandingQuery, NotRemoved> {
         let Some(at) = self.queries.iter().position(|known| known.query.label == name) else {
             let names = self.queries.iter().map(|known| known.query.label.as_str());
             return Err(NotRemoved::Unknown(notation::nearest(name, names).map(str::to_owned)));
@@ -183,7 +189,7 @@ impl StandingQueries {
         if let Ok(chain) = self.planned(&self.queries) {
             self.chain = chain;
         }
-        Ok(())
+        Ok(removed)
     }
 
     fn options(&self) -> equery::Options {
@@ -248,7 +254,12 @@ mod tests {
     }
 
     fn text(file: &str, text: &str) -> InstalledText {
-        InstalledText { file: file.to_owned(), text: text.to_owned(), removed: BTreeSet::new() }
+        InstalledText {
+            file: file.to_owned(),
+            text: text.to_owned(),
+            is_configured: false,
+            removed: BTreeSet::new(),
+        }
     }
 
     const ONE: &str = "one: select sum(total_byte) as b where node_id = Node1;";
@@ -266,11 +277,11 @@ mod tests {
         assert_eq!(queries.install(text("one.eq", ONE)).expect("installed").queries, ["one"]);
         assert_eq!(queries.install(text("two.eq", TWO)).expect("installed").queries, ["two"]);
         assert_eq!(names(&queries), ["one", "two"]);
-        assert_eq!(queries.remove("one"), Err(NotRemoved::Starts(vec!["two".to_owned()])));
-        assert_eq!(queries.remove("tvo"), Err(NotRemoved::Unknown(Some("two".to_owned()))));
-        assert_eq!(queries.remove("two"), Ok(()));
+        assert_eq!(queries.remove("one").err(), Some(NotRemoved::Starts(vec!["two".to_owned()])));
+        assert_eq!(queries.remove("tvo").err(), Some(NotRemoved::Unknown(Some("two".to_owned()))));
+        assert_eq!(queries.remove("two").expect("removed").file, "two.eq");
         assert_eq!((names(&queries), queries.texts().count()), (vec!["one"], 1));
-        assert_eq!(queries.remove("one"), Ok(()));
+        assert!(queries.remove("one").is_ok());
         assert_eq!((names(&queries).len(), queries.texts().count()), (0, 0));
     }
 

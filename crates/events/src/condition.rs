@@ -83,6 +83,19 @@ impl Operand {
 }
 
 impl Condition {
+    /// Comparisons of one column of the parent with a number that are the condition or part of it: column, comparison and number.
+    pub fn thresholds(&self) -> Vec<(usize, Comparison, f64)> {
+        let of = |conditions: &[Self]| conditions.iter().flat_map(Self::thresholds).collect();
+        match self {
+            Self::And(conditions) | Self::Or(conditions) => of(conditions),
+            Self::Not(condition) => condition.thresholds(),
+            Self::Compare(Operand::Item(column), comparison, other) => {
+                other.number().map(|number| (*column, *comparison, number)).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether a group with these figures, one for each column, fulfils the condition.
     pub fn holds(&self, figures: &[Figure]) -> Truth {
         match self {

@@ -1,0 +1,117 @@
+//! Commands that ask a controller through its API: nodes, queries, events, stories; add, cancel and watch.
+
+mod http;
+mod show;
+mod watch;
+
+use crate::cli::{AddOptions, CancelOptions, ClientOptions, EventsOptions, StoryOptions, WatchOptions};
+use crate::exit::{self, Failure, say};
+use crate::query_text;
+use http::Api;
+use report::Event;
+use serde::Deserialize;
+use serde_json::Value as Json;
+use std::process::ExitCode;
+use web::view::{QueryView, Status};
+
+/// `edison nodes`.
+pub(crate) fn nodes(options: &ClientOptions) -> Result<ExitCode, Failure> {
+    let json = Api::new(options)?.get("/status")?;
+    print(options, &json, |status: &Status| show::nodes(status))
+}
+
+#[derive(Deserialize)]
+struct Queries {
+    queries: Vec<QueryView>,
+}
+
+/// `edison queries`.
+pub(crate) fn queries(options: &ClientOptions) -> Result<ExitCode, Failure> {
+    let json = Api::new(options)?.get("/queries")?;
+    print(options, &json, |read: &Queries| show::queries(&read.queries))
+}
+
+#[derive(Deserialize)]
+struct Events {
+    events: Vec<Event>,
+}
+
+/// `edison events`.
+pub(crate) fn events(options: &EventsOptions) -> Result<ExitCode, Failure> {
+    let mut parameters = vec![("limit", options.top.to_string())];
+    parameters.extend(options.query.clone().map(|query| ("query", query)));
+    parameters.extend(options.node.clone().map(|node| ("node", node)));
+    let json = Api::new(&options.client)?.get_with("/events", &parameters)?;
+    print(&options.client, &json, |read: &Events| match read.events.is_empty() {
+        true => "There are no events.\n".to_owned(),
+        false => read.events.iter().map(|event| show::event(event) + "\n").collect(),
+    })
+}
+
+#[derive(Deserialize)]
+struct Story {
+    text: String,
+}
+
+/// `edison story`.
+pub(crate) fn story(options: &StoryOptions) -> Result<ExitCode, Failure> {
+    let json = Api::new(&options.client)?.get(&format!("/stories/{}", http::encoded(&options.id)))?;
+    print(&options.client, &json, |story: &Story| story.text.clone())
+}
+
+/// `edison add`.
+pub(crate) fn add(options: &AddOptions) -> Result<ExitCode, Failure> {
+    let api = Api::new(&options.client)?;
+    let files = options.files.iter().map(|name| query_text::read(name).map_err(Failure::usage));
+    let mut texts = files.collect::<Result<Vec<_>, _>>()?;
+    if !options.query.is_empty() {
+        let text = crate::asked::joined(&options.query);
+        texts.push(query_text::NamedText { name: "query".to_owned(), text });
+    }
+    for text in texts {
+        let json = api.post("/queries", &[("file", text.name.clone())], &text.text)?;
+        if options.client.json {
+            exit::print(&format!("{json}\n"))?;
+            continue;
+        }
+        let lines = |member: &str| {
+            let list = json.get(member).and_then(Json::as_array).into_iter().flatten();
+            list.filter_map(Json::as_str).map(str::to_owned).collect::<Vec<_>>()
+        };
+        lines("warnings").iter().for_each(|line| say(line));
+        exit::print(&format!("added: {}\n", lines("queries").join(", ")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `edison cancel`.
+pub(crate) fn cancel(options: &CancelOptions) -> Result<ExitCode, Failure> {
+    let api = Api::new(&options.client)?;
+    for name in &options.names {
+        let json = api.delete(&format!("/queries/{}", http::encoded(name)))?;
+        let line = if options.client.json { json.to_string() } else { format!("removed: {name}") };
+        exit::print(&format!("{line}\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `edison watch`.
+pub(crate) fn watch(options: &WatchOptions) -> Result<ExitCode, Failure> {
+    watch::watch(options)
+}
+
+/// Prints what the API gave, as it is or in words.
+fn print<T: for<'de> Deserialize<'de>>(
+    options: &ClientOptions,
+    json: &Json,
+    words: impl FnOnce(&T) -> String,
+) -> Result<ExitCode, Failure> {
+    if options.json {
+        return exit::print(&format!("{json}\n"));
+    }
+    let read = T::deserialize(json);
+    let read = read.map_err(|error| {
+        Failure::fault(format!("{}: its answer is not understood: {error}", options.controller))
+    })?;
+    exit::print(&words(&read))
+}

@@ -1,0 +1,134 @@
+//! Requests to the API of a controller.
+
+use crate::cli::ClientOptions;
+use crate::exit::Failure;
+use serde_json::Value as Json;
+use std::fmt::Write;
+use std::io::Read;
+use std::time::Duration;
+use ureq::http::Response;
+use ureq::{Agent, Body};
+
+/// How long a controller may take to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The largest answer that is read, bytes.
+const MOST_READ: u64 = 256 << 20;
+
+/// The API of a controller.
+pub(super) struct Api {
+    address: String,
+    agent: Agent,
+}
+
+impl Api {
+    pub(super) fn new(options: &ClientOptions) -> Result<Self, Failure> {
+        let address = options.controller.trim_end_matches('/');
+        if !address.starts_with("http://") {
+            return Err(Failure::usage(format!(
+                "--controller {address}: the API is at http://HOST:PORT, as http://127.0.0.1:8080"
+            )));
+        }
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(PATIENCE))
+            .timeout_recv_response(Some(PATIENCE))
+            .build();
+        Ok(Self { address: address.to_owned(), agent: config.into() })
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}/api/v1{path}", self.address)
+    }
+
+    /// What the API has at this path.
+    pub(super) fn get(&self, path: &str) -> Result<Json, Failure> {
+        self.get_with(path, &[])
+    }
+
+    /// The same with parameters.
+    pub(super) fn get_with(&self, path: &str, parameters: &[(&str, String)]) -> Result<Json, Failure> {
+        let request = self.agent.get(self.url(path));
+        let parameters = parameters.iter().map(|(name, value)| (*name, value.as_str()));
+        self.read(request.query_pairs(parameters).call())
+    }
+
+    /// Sends a text.
+    pub(super) fn post(
+        &self,
+        path: &str,
+        parameters: &[(&str, String)],
+        text: &str,
+    ) -> Result<Json, Failure> {
+        let request = self.agent.post(self.url(path)).content_type("text/plain; charset=utf-8");
+        let parameters = parameters.iter().map(|(name, value)| (*name, value.as_str()));
+        self.read(request.query_pairs(parameters).send(text))
+    }
+
+    /// Removes what is at this path.
+    pub(super) fn delete(&self, path: &str) -> Result<Json, Failure> {
+        self.read(self.agent.delete(self.url(path)).call())
+    }
+
+    /// A stream of server-sent events.
+    pub(super) fn stream(&self) -> Result<impl Read + use<>, Failure> {
+        let response = self.agent.get(self.url("/stream")).call().map_err(|error| self.away(&error))?;
+        if !response.status().is_success() {
+            return Err(self.refused(response));
+        }
+        Ok(response.into_body().into_reader())
+    }
+
+    fn read(&self, called: Result<Response<Body>, ureq::Error>) -> Result<Json, Failure> {
+        let response = called.map_err(|error| self.away(&error))?;
+        if !response.status().is_success() {
+            return Err(self.refused(response));
+        }
+        let text = response.into_body().into_with_config().limit(MOST_READ).read_to_string();
+        let text = text.map_err(|error| self.away(&error))?;
+        serde_json::from_str(&text).map_err(|error| {
+            Failure::fault(format!("{}: this is not the API of a controller: {error}", self.address))
+        })
+    }
+
+    fn away(&self, error: &ureq::Error) -> Failure {
+        let reason = error.to_string().replace('\n', " ");
+        Failure::fault(format!("{}: the controller does not answer: {reason}; is it running?", self.address))
+    }
+
+    /// What the controller refuses: the fault of who asks, or its own.
+    fn refused(&self, response: Response<Body>) -> Failure {
+        let status = response.status();
+        let text = response.into_body().into_with_config().limit(MOST_READ).read_to_string();
+        let json: Option<Json> = text.ok().and_then(|text| serde_json::from_str(&text).ok());
+        let error = json.as_ref().and_then(|json| json.get("error")?.as_str());
+        let line = match error {
+            Some(error) => error.to_owned(),
+            None => format!("{}: this is not the API of a controller: it says {status}", self.address),
+        };
+        if status.is_client_error() { Failure::usage(line) } else { Failure::fault(line) }
+    }
+}
+
+/// A text as a part of a path.
+pub(super) fn encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte.into()),
+            // Writing to a text cannot fail.
+            _ => drop(write!(encoded, "%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_path_has_no_separators() {
+        assert_eq!(encoded("q1_x-~.Z"), "q1_x-~.Z");
+        assert_eq!(encoded("a/b?c ü"), "a%2Fb%3Fc%20%C3%BC");
+    }
+}

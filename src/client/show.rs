@@ -1,0 +1,154 @@
+//! What a controller says, in words and tables.
+
+use notation::grouped;
+use report::terminal::{how_long, text_table};
+use report::{Counters, Event, EventKind, Item};
+use web::view::{BrokerState, NodeState, NodeView, QueryState, QueryView, Status, TaskState};
+
+/// The nodes, and what the controller itself says.
+pub(super) fn nodes(status: &Status) -> String {
+    let columns = [
+        "node",
+        "state",
+        "received",
+        "measured",
+        "not measured",
+        "lost before",
+        "coverage",
+        "clock",
+        "spool",
+        "tasks",
+    ];
+    let rows = status.nodes.iter().map(node).collect();
+    let mut text = text_table(&columns, rows);
+    let windows = &status.windows;
+    let counts = [
+        ("complete", windows.complete),
+        ("partial", windows.partial),
+        ("late", windows.late),
+        ("lost", windows.lost),
+        ("doubled", windows.doubled),
+    ];
+    text.push_str(&format!("windows: {}\n", listed(counts.into_iter())));
+    let refused: Vec<(&str, u64)> = status.refused.nonzero().collect();
+    if !refused.is_empty() {
+        text.push_str(&format!("messages refused: {}\n", listed(refused.into_iter())));
+    }
+    if let Some(broker) = status.broker.as_ref().filter(|broker| broker.state == BrokerState::Away) {
+        let reason = broker.reason.as_deref().unwrap_or("no reason is known");
+        text.push_str(&format!("the broker is away: {reason}\n"));
+    }
+    text
+}
+
+fn node(node: &NodeView) -> Vec<String> {
+    let state = match node.state {
+        NodeState::Up => "up",
+        NodeState::Late => "late",
+        NodeState::Down => "down",
+        NodeState::Ended => "ended",
+        NodeState::Never => "never seen",
+    };
+    let clock = match node.clock {
+        None => "unknown".to_owned(),
+        Some(clock) => {
+            let error = clock.max_error_ns.map(|error| format!(" ±{}", how_long(error))).unwrap_or_default();
+            match clock.synchronised {
+                Some(true) => format!("kept{error}"),
+                Some(false) => "not kept".to_owned(),
+                None => "unknown".to_owned(),
+            }
+        }
+    };
+    let spool = match node.spool.dropped {
+        0 => grouped(node.spool.messages),
+        dropped => format!("{}, {} dropped", grouped(node.spool.messages), grouped(dropped)),
+    };
+    vec![
+        node.name.clone(),
+        state.to_owned(),
+        grouped(node.packets.received),
+        grouped(node.packets.measured),
+        named(&node.packets.not_measured),
+        node.loss.as_ref().map_or_else(|| "unknown".to_owned(), named),
+        node.coverage.map_or_else(|| "unknown".to_owned(), |coverage| format!("{:.2} %", coverage * 100.0)),
+        clock,
+        spool,
+        tasks(&node.tasks),
+    ]
+}
+
+fn tasks(tasks: &TaskState) -> String {
+    match (&tasks.refused, tasks.applied) {
+        (Some(reason), _) => format!("refused: {reason}"),
+        (None, Some(applied)) if applied == tasks.wanted => "applied".to_owned(),
+        _ => "not applied yet".to_owned(),
+    }
+}
+
+/// Counters by name; 0 if all are zero.
+fn named(counters: &Counters) -> String {
+    match counters.total() {
+        0 => "0".to_owned(),
+        _ => listed(counters.nonzero()),
+    }
+}
+
+fn listed<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
+    let counts: Vec<String> = counts.map(|(name, count)| format!("{} {name}", grouped(count))).collect();
+    counts.join(", ")
+}
+
+/// The queries.
+pub(super) fn queries(queries: &[QueryView]) -> String {
+    if queries.is_empty() {
+        return "There are no queries: edison add FILE adds some.\n".to_owned();
+    }
+    let row = |query: &QueryView| {
+        let state = match query.state {
+            QueryState::Standing => "standing",
+            QueryState::Waiting => "waiting",
+            QueryState::Running => "running",
+        };
+        let starts = query.trigger.as_ref().map(|trigger| format!("when {}", trigger.condition));
+        vec![
+            query.name.clone(),
+            state.to_owned(),
+            query.nodes.join(", "),
+            query.every_ns.map(|every| format!("every {}", how_long(every))).unwrap_or_default(),
+            query.file.clone().unwrap_or_default(),
+            starts.unwrap_or_default(),
+        ]
+    };
+    text_table(&["query", "state", "nodes", "window", "file", "started"], queries.iter().map(row).collect())
+}
+
+/// An event in one line.
+pub(super) fn event(event: &Event) -> String {
+    let kind = match event.kind {
+        EventKind::Fired => "fired",
+        EventKind::Resolved => "resolved",
+        EventKind::NoData => "has no data",
+        EventKind::Timeout => "timed out",
+        EventKind::Expired => "expired",
+        EventKind::Suppressed => "was suppressed",
+        EventKind::Missed => "was missed",
+    };
+    let items = |items: &[Item]| {
+        let items = items.iter().map(|item| format!("{} {}", item.column.name, value(item)));
+        items.collect::<Vec<_>>().join(", ")
+    };
+    let key = if event.key.is_empty() { String::new() } else { format!(" for {}", items(&event.key)) };
+    let node = event.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
+    let values = if event.values.is_empty() { String::new() } else { format!(": {}", items(&event.values)) };
+    let at = report::format_time(event.at_ns);
+    format!("{at}  {}  {} {kind}{key}{node}{values}", event.event, event.query)
+}
+
+fn value(item: &Item) -> String {
+    match serde_json::to_value(&item.value) {
+        Ok(serde_json::Value::String(text)) => text,
+        Ok(json) => json.to_string(),
+        Err(_) => "unknown".to_owned(),
+    }
+}

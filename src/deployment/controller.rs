@@ -1,0 +1,48 @@
+//! `edison controller`: the controller of a deployment.
+
+mod config;
+mod queries;
+mod service;
+
+use crate::cli::ControllerOptions;
+use crate::exit::{Failure, say};
+use crate::signals;
+use config::Config;
+use protocol::amqp;
+use queries::Queries;
+use service::Service;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+
+/// Joins the probes until a signal.
+pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
+    let config = Config::read(&options.config)?;
+    let archive = archive::Archive::open(&config.state, config.keep).map_err(Failure::usage)?;
+    let hub = web::Hub::new(archive);
+    let queries = Queries::restore(&config, &hub)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    signals::stop_on(&signals::ENDS, &stop, &stop)?;
+    let (requests, from_clients) = channel();
+    let server = web::serve(hub.clone(), config.listen, Some(requests)).map_err(Failure::usage)?;
+    let marks = hub.archive().marks().map_err(Failure::fault)?;
+    let settings = amqp::ControllerSettings {
+        broker: config.broker.clone(),
+        nodes: config.nodes.clone(),
+        ..service::link_settings(marks)
+    };
+    let link = amqp::controller_link(settings).map_err(Failure::usage)?;
+    say(&format!(
+        "the page and the API are at http://{}/; {} on {}, through the broker at {}",
+        server.address(),
+        counted(queries.standing().queries().len(), "query", "queries"),
+        counted(config.nodes.len(), "node", "nodes"),
+        config.broker.place()
+    ));
+    Service::new(&config, queries, hub, Box::new(link))?.run(&from_clients, &stop)
+}
+
+fn counted(number: usize, one: &str, several: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { several })
+}

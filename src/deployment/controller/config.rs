@@ -1,0 +1,84 @@
+//! The settings of a controller.
+
+use crate::deployment::broker;
+use crate::deployment::settings::Settings;
+use crate::exit::Failure;
+use crate::quantity;
+use archive::Keep;
+use controller::Site;
+use packet::KeySpec;
+use protocol::amqp::Broker;
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The longest name of a node, characters.
+const LONGEST_NAME: usize = 128;
+
+/// The settings of a controller.
+pub(super) struct Config {
+    pub(super) broker: Broker,
+    pub(super) listen: SocketAddr,
+    /// The file of the archive.
+    pub(super) state: PathBuf,
+    pub(super) keep: Keep,
+    pub(super) nodes: Vec<String>,
+    /// Files of queries.
+    pub(super) queries: Vec<String>,
+    pub(super) site: Site,
+}
+
+impl Config {
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let mut settings = Settings::read(path)?;
+        let usual = Keep::default();
+        let count = |text: &str| notation::count(text);
+        let nanoseconds = |text: &str| {
+            notation::duration(text).map(|length| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
+        };
+        let broker = broker::take(&mut settings)?;
+        let listen = settings.value("listen", quantity::USUAL_ADDRESS, quantity::address)?;
+        let state = settings.text("state")?.unwrap_or_else(|| "edison-controller.db".to_owned());
+        let keep = Keep {
+            answers: settings.value("keep-answers", usual.answers, count)?,
+            events: settings.value("keep-events", usual.events, count)?,
+        };
+        let nodes = settings.list("nodes")?;
+        check_nodes(&nodes, &settings)?;
+        let window_ns = settings.value("every", 10_000_000_000, nanoseconds)?;
+        let key = settings.value("key", KeySpec::FIVE_TUPLE, KeySpec::parse)?;
+        let mut events = events::Settings::default();
+        events.grace_ns = settings.value("grace", events.grace_ns, nanoseconds)?;
+        if window_ns < MOST_SHORT_NS {
+            return Err(settings.wrong("'every': windows of a deployment are 100 ms long at least"));
+        }
+        let queries = settings.list("queries")?;
+        let set = settings.pairs("set")?;
+        settings.finish("docs/deployment.md lists all keys")?;
+        let site = Site { nodes: nodes.clone(), key: key.parts(), window_ns, set, settings: events };
+        Ok(Self { broker, listen, state: PathBuf::from(state), keep, nodes, queries, site })
+    }
+}
+
+/// Windows that are shorter come faster than a broker should carry them.
+const MOST_SHORT_NS: u64 = Duration::from_millis(100).as_nanos() as u64;
+
+fn check_nodes(nodes: &[String], settings: &Settings) -> Result<(), Failure> {
+    if nodes.is_empty() {
+        return Err(settings.wrong("'nodes' is missing: the names of all probes, as [\"Node1\", \"Node2\"]"));
+    }
+    let mut seen = BTreeSet::new();
+    for name in nodes {
+        if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
+            let most = format!(
+                "'nodes': {name:?}: a name has 1 to {LONGEST_NAME} characters, no control characters"
+            );
+            return Err(settings.wrong(most));
+        }
+        if !seen.insert(name) {
+            return Err(settings.wrong(format!("'nodes': {name} is there twice")));
+        }
+    }
+    Ok(())
+}

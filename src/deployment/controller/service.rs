@@ -1,0 +1,283 @@
+//! The controller at work: messages, time and requests in; tasks, answers and events out.
+
+use super::Config;
+use super::queries::Queries;
+use crate::exit::{Failure, say, say_error};
+use crate::views::{self, now_ns};
+use archive::{Changes, Mark};
+use controller::{Actions, Controller, Output, Setting, Windows};
+use events::Stories;
+use protocol::{Boot, ControllerLink, LinkWatch, Received, ToProbe};
+use report::Counters;
+use std::collections::{BTreeMap, VecDeque};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+use web::view::{Broker, BrokerState, Mode, Note, Status, WindowTotals};
+use web::{Hub, Request};
+
+/// How long messages are awaited before time and requests are looked at.
+const WAIT: Duration = Duration::from_millis(50);
+/// Messages are stored together for so long at most, and so many.
+const GROUP: Duration = Duration::from_millis(100);
+const MOST_GROUPED: usize = 200;
+/// How often the state is shown.
+const SHOW: Duration = Duration::from_millis(250);
+/// Notes that are shown.
+const MOST_NOTES: usize = 20;
+/// Stories that are continued after a restart.
+const STORIES: u64 = 1_000;
+/// The name of the controller's state in the archive.
+const STATE: &str = "controller";
+
+/// The controller at work.
+pub(super) struct Service<'a> {
+    config: &'a Config,
+    queries: Queries,
+    controller: Controller,
+    link: Box<dyn ControllerLink>,
+    watch: LinkWatch,
+    hub: Hub,
+    /// What is to be stored.
+    changes: Changes,
+    /// The last message of each start of a node of which that is a part.
+    marks: BTreeMap<(String, Boot), u64>,
+    /// What is sent once that is stored.
+    send: Vec<(usize, ToProbe)>,
+    /// The state that was stored last.
+    stored: String,
+    /// Why nothing can be stored.
+    fault: Option<String>,
+    notes: VecDeque<Note>,
+    started_ns: u64,
+    shown: Option<Instant>,
+}
+
+impl<'a> Service<'a> {
+    /// Continues what the archive has of a controller before.
+    pub(super) fn new(
+        config: &'a Config,
+        queries: Queries,
+        hub: Hub,
+        link: Box<dyn ControllerLink>,
+    ) -> Result<Self, Failure> {
+        let setting = Setting { window_ns: config.site.window_ns, is_replay: false };
+        let mut controller = Controller::new(queries.standing().chain().clone(), setting);
+        let saved = hub.archive().state(STATE).map_err(Failure::fault)?;
+        if let Some(text) = &saved {
+            let saved = serde_json::from_str(text).map_err(|error| {
+                Failure::fault(format!("{}: the state of events is damaged: {error}", config.state.display()))
+            })?;
+            let stories = hub.archive().stories_oldest_first(STORIES).map_err(Failure::fault)?;
+            controller.restore(saved, Stories::restore(stories));
+        }
+        Ok(Self {
+            config,
+            queries,
+            controller,
+            link,
+            watch: LinkWatch::default(),
+            hub,
+            changes: Changes::default(),
+            marks: BTreeMap::new(),
+            send: Vec::new(),
+            stored: saved.unwrap_or_default(),
+            fault: None,
+            notes: VecDeque::new(),
+            started_ns: now_ns(),
+            shown: None,
+        })
+    }
+
+    /// Works until `stop` is set.
+    pub(super) fn run(
+        mut self,
+        requests: &Receiver<Request>,
+        stop: &AtomicBool,
+    ) -> Result<ExitCode, Failure> {
+        while !stop.load(Relaxed) {
+            self.look_at_link();
+            self.take_messages()?;
+            let state = self.link.state();
+            let listens_since_ns = state.connected.then_some(state.since_ns);
+            let actions = self.controller.tick(now_ns(), listens_since_ns);
+            self.take(actions);
+            self.store()?;
+            requests.try_iter().try_for_each(|request| self.answer(request))?;
+            self.show();
+        }
+        self.store()?;
+        say("ended; a controller that is started again continues");
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn look_at_link(&mut self) {
+        if let Some(line) = self.watch.line(&self.link.state()) {
+            self.note(line);
+        }
+    }
+
+    fn take_messages(&mut self) -> Result<(), Failure> {
+        // While nothing can be stored, messages wait at the broker.
+        if self.fault.is_some() {
+            std::thread::sleep(WAIT);
+            return Ok(());
+        }
+        let began = Instant::now();
+        let mut wait = WAIT;
+        for _ in 0..MOST_GROUPED {
+            let received = self.link.receive(wait);
+            let received = received.map_err(|_| Failure::fault("the connection to the broker has failed"))?;
+            let Some(Received { node, id, message }) = received else { break };
+            wait = Duration::ZERO;
+            if let Some(id) = id.filter(|id| id.sequence != 0) {
+                let last = self.marks.entry((id.node, id.boot)).or_default();
+                *last = (*last).max(id.sequence);
+            }
+            let actions = self.controller.take(node, message);
+            self.take(actions);
+            if began.elapsed() >= GROUP {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, actions: Actions) {
+        self.send.extend(actions.send);
+        for output in actions.show {
+            match output {
+                Output::Answer(answer) => self.changes.answers.push(*answer),
+                Output::Event(event) => self.changes.events.push(*event),
+                Output::Sentence(sentence) => say(&sentence),
+                Output::Warning(line) => self.note(line),
+            }
+        }
+    }
+
+    fn note(&mut self, text: String) {
+        say(&text);
+        self.notes.push_back(Note { at_ns: now_ns(), text });
+        if self.notes.len() > MOST_NOTES {
+            self.notes.pop_front();
+        }
+    }
+
+    /// Stores what follows from the messages so far, and then tells the broker and the nodes.
+    fn store(&mut self) -> Result<(), Failure> {
+        self.changes.stories.extend(self.controller.changed_stories());
+        let state = serde_json::to_string(&self.controller.save()).map_err(Failure::fault)?;
+        let Changes { answers, events, stories, .. } = &self.changes;
+        let is_same = answers.is_empty() && events.is_empty() && stories.is_empty() && state == self.stored;
+        if !is_same || !self.marks.is_empty() {
+            self.changes.states = vec![(STATE.to_owned(), state.clone())];
+            let mark = |((node, boot), sequence): (&(String, Boot), &u64)| Mark {
+                node: node.clone(),
+                boot: boot.to_string(),
+                sequence: *sequence,
+            };
+            self.changes.marks = self.marks.iter().map(mark).collect();
+            if let Err(error) = self.hub.publish(&self.changes) {
+                let reason = error.to_string();
+                if self.fault.as_ref() != Some(&reason) {
+                    say_error(&format!("{reason}; probes keep what they measure until it can be stored"));
+                }
+                self.fault = Some(reason);
+                return Ok(());
+            }
+            if self.fault.take().is_some() {
+                say("what happens is stored again");
+            }
+            self.changes = Changes::default();
+            self.marks.clear();
+            self.stored = state;
+        }
+        self.link.acknowledge();
+        for (node, message) in std::mem::take(&mut self.send) {
+            // A link over a broker keeps what cannot be sent yet.
+            let _ = self.link.send(node, message);
+        }
+        Ok(())
+    }
+
+    /// Carries out what a client asks.
+    fn answer(&mut self, request: Request) -> Result<(), Failure> {
+        match request {
+            Request::Install { file, text, reply } => {
+                let installed = self.queries.install(file, text);
+                let result = if installed.is_ok() { self.replace().and(installed) } else { installed };
+                reply.send(result);
+            }
+            Request::Remove { name, reply } => {
+                let removed = self.queries.remove(&name);
+                let result = if removed.is_ok() { self.replace().and(removed) } else { removed };
+                reply.send(result);
+            }
+        }
+        Ok(())
+    }
+
+    /// The queries have changed.
+    fn replace(&mut self) -> Result<(), web::Refusal> {
+        let actions = self.controller.replace(self.queries.standing().chain().clone());
+        self.take(actions);
+        let failed = |error: &dyn std::fmt::Display| web::Refusal::Failed(error.to_string());
+        let state = self.queries.state().map_err(|error| failed(&error))?;
+        self.hub
+            .publish(&Changes { states: vec![state], ..Changes::default() })
+            .map_err(|error| failed(&error))?;
+        self.store().map_err(|_| web::Refusal::Failed("the change is not stored".to_owned()))?;
+        self.shown = None;
+        self.show();
+        Ok(())
+    }
+
+    fn show(&mut self) {
+        if self.shown.is_some_and(|shown| shown.elapsed() < SHOW) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let texts = self.queries.standing().queries().iter();
+        let texts = texts.map(|known| (&known.query, Some(known.file.as_str())));
+        self.hub.set_queries(views::queries(self.controller.chain(), self.controller.events(), texts));
+        let status = self.status();
+        self.hub.set_status(status);
+    }
+
+    fn status(&self) -> Status {
+        let (now, window_ns) = (now_ns(), self.config.site.window_ns);
+        let grace_ns = self.config.site.settings.grace_ns;
+        let state = self.link.state();
+        let mut refused: Counters = self.link.refused().into_iter().collect();
+        let doubled = refused.get("doubled");
+        refused.0.retain(|(name, _)| name != "doubled");
+        let mut windows = Windows::default();
+        self.controller.health().for_each(|health| windows.add(&health.windows));
+        let nodes = self.config.nodes.iter().zip(self.controller.health());
+        Status {
+            mode: Mode::Controller,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            now_ns: now,
+            started_ns: self.started_ns,
+            ended: false,
+            sources: Vec::new(),
+            span: None,
+            broker: Some(Broker {
+                state: if state.connected { BrokerState::Connected } else { BrokerState::Away },
+                since_ns: state.since_ns,
+                reason: state.reason,
+            }),
+            nodes: nodes.map(|(name, health)| views::node(name, health, now, window_ns, grace_ns)).collect(),
+            refused,
+            windows: WindowTotals {
+                complete: windows.complete,
+                partial: windows.partial,
+                late: windows.late,
+                lost: windows.lost,
+                doubled,
+            },
+            notes: self.notes.iter().cloned().collect(),
+        }
+    }
+}

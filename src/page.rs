@@ -1,0 +1,279 @@
+//! `--web`: the page and the API of a run, while it measures and after it.
+
+use crate::cli::RunOptions;
+use crate::exit::{Failure, say};
+use crate::measurement::no_thread;
+use crate::views;
+use archive::{Archive, Changes, Keep};
+use controller::{Controller, Health, Output};
+use engine::WindowOutlet;
+use equery::{Chain, CheckedQuery};
+use events::State;
+use protocol::WindowResult;
+use report::{Answer, RunReport, Story};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use web::view::{Mode, NodeState, Note, Status};
+use web::{Hub, Server};
+
+/// What is kept of a run, in memory.
+const KEEP: Keep = Keep { answers: 100_000, events: 100_000 };
+/// Messages that wait for the page.
+const WAITING: usize = 1_024;
+/// How often what came is stored.
+const EVERY: Duration = Duration::from_millis(100);
+/// How often a run that has ended looks whether it is told to end.
+const STOP_LOOK: Duration = Duration::from_millis(50);
+
+/// The page of a run.
+pub(crate) struct Page {
+    hub: Hub,
+    server: Server,
+    messages: SyncSender<Message>,
+    missed: Arc<AtomicU64>,
+    thread: JoinHandle<()>,
+}
+
+/// The state of a controller.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    /// Stories that have changed.
+    stories: Vec<Story>,
+    queries: Option<(Chain, State)>,
+    /// The nodes, in their order; none where windows are counted here.
+    health: Vec<Health>,
+}
+
+impl News {
+    /// What is new since the last call.
+    pub(crate) fn of(controller: &mut Controller) -> Self {
+        Self {
+            stories: controller.changed_stories(),
+            queries: Some((controller.chain().clone(), controller.events().clone())),
+            health: controller.health().cloned().collect(),
+        }
+    }
+
+    /// Of a run without a controller: its queries.
+    pub(crate) fn of_queries(chain: Chain) -> Self {
+        Self { queries: Some((chain, State::default())), ..Self::default() }
+    }
+}
+
+/// What goes to the page.
+enum Message {
+    Shown(Box<Output>),
+    Window(Box<WindowResult>),
+    Changed(Box<News>),
+    Ended(Box<RunReport>),
+}
+
+/// The destination of what is new.
+#[derive(Clone)]
+pub(crate) struct PageFeed {
+    messages: SyncSender<Message>,
+    /// A live source never waits for the page.
+    may_wait: bool,
+    /// What the page lacks, because it came faster than it could be stored.
+    missed: Arc<AtomicU64>,
+}
+
+impl Page {
+    /// Serves the page where the options ask for it. `nodes`: each with its sources.
+    pub(crate) fn start(
+        options: &RunOptions,
+        nodes: Vec<(String, Vec<String>)>,
+        queries: Vec<CheckedQuery>,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(listen) = options.web else { return Ok(None) };
+        let hub = Hub::new(Archive::in_memory(KEEP).map_err(Failure::fault)?);
+        let server =
+            web::serve(hub.clone(), listen, None).map_err(|error| Failure::usage(error).of("--web"))?;
+        say(&format!("the page and the API are at http://{}/", server.address()));
+        let (messages, received) = sync_channel(WAITING);
+        let missed = Arc::default();
+        let mut presenter = Presenter::new(hub.clone(), nodes, queries, Arc::clone(&missed));
+        let work = move || presenter.present(&received);
+        let thread = std::thread::Builder::new().name("page".to_owned()).spawn(work).map_err(no_thread)?;
+        Ok(Some(Self { hub, server, messages, missed, thread }))
+    }
+
+    /// Where to send what is new.
+    pub(crate) fn feed(&self, is_replay: bool) -> PageFeed {
+        PageFeed { messages: self.messages.clone(), may_wait: is_replay, missed: Arc::clone(&self.missed) }
+    }
+
+    /// Shows the answers of the whole run, and serves until `stop` is set.
+    pub(crate) fn end(self, report: &RunReport, stop: &AtomicBool) {
+        let Self { hub, server, messages, thread, .. } = self;
+        // Where the thread has failed, it has said so.
+        let _ = messages.send(Message::Ended(Box::new(report.clone())));
+        drop(messages);
+        let _ = thread.join();
+        if !stop.load(Relaxed) {
+            say(&format!("the page stays at http://{}/ until Ctrl-C", server.address()));
+        }
+        while !stop.load(Relaxed) {
+            std::thread::sleep(STOP_LOOK);
+        }
+        drop((server, hub));
+    }
+}
+
+impl PageFeed {
+    fn send(&self, message: Message) {
+        if self.may_wait {
+            // Where the thread has failed, it has said so.
+            let _ = self.messages.send(message);
+        } else if let Err(TrySendError::Full(_)) = self.messages.try_send(message) {
+            self.missed.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Shows what a controller shows.
+    pub(crate) fn shown(&self, output: &Output) {
+        self.send(Message::Shown(Box::new(output.clone())));
+    }
+
+    /// Shows the state of a controller.
+    pub(crate) fn changed(&self, news: News) {
+        self.send(Message::Changed(Box::new(news)));
+    }
+
+    /// An outlet that shows each window of the one node of a run before it passes it on.
+    pub(crate) fn tee(self, mut outlet: WindowOutlet) -> WindowOutlet {
+        Box::new(move |window| {
+            let answers = window.answers.iter().chain(&window.longer).cloned().collect();
+            let result = WindowResult { empty: window.empty, ..WindowResult::new(window.span, answers) };
+            self.send(Message::Window(Box::new(result)));
+            outlet(window)
+        })
+    }
+}
+
+/// The thread that stores and shows what is new.
+struct Presenter {
+    hub: Hub,
+    queries: Vec<CheckedQuery>,
+    nodes: Vec<(String, Vec<String>, Health)>,
+    changes: Changes,
+    status: Status,
+    missed: Arc<AtomicU64>,
+    /// The queries and the state of events, where they have changed.
+    state: Option<(Chain, State)>,
+    shown: Instant,
+}
+
+impl Presenter {
+    fn new(
+        hub: Hub,
+        nodes: Vec<(String, Vec<String>)>,
+        queries: Vec<CheckedQuery>,
+        missed: Arc<AtomicU64>,
+    ) -> Self {
+        let status = Status {
+            mode: Mode::Run,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_ns: views::now_ns(),
+            sources: nodes.iter().flat_map(|(_, sources)| sources.clone()).collect(),
+            ..Status::default()
+        };
+        let nodes = nodes.into_iter().map(|(name, sources)| (name, sources, Health::default())).collect();
+        let mut presenter = Self {
+            hub,
+            queries,
+            nodes,
+            changes: Changes::default(),
+            status,
+            missed,
+            state: None,
+            shown: Instant::now(),
+        };
+        presenter.show();
+        presenter
+    }
+
+    fn present(&mut self, messages: &Receiver<Message>) {
+        loop {
+            match messages.recv_timeout(EVERY) {
+                Ok(message) => self.take(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.show(),
+            }
+            if self.shown.elapsed() >= EVERY {
+                self.show();
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Shown(output) => match *output {
+                Output::Answer(answer) => self.changes.answers.push(*answer),
+                Output::Event(event) => self.changes.events.push(*event),
+                Output::Sentence(_) | Output::Warning(_) => {}
+            },
+            Message::Window(result) => {
+                self.nodes.iter_mut().for_each(|(_, _, health)| health.count(&result));
+                self.changes.answers.extend(result.answers);
+            }
+            Message::Changed(news) => {
+                self.changes.stories.extend(news.stories);
+                self.state = news.queries.or(self.state.take());
+                for ((_, _, own), health) in self.nodes.iter_mut().zip(news.health) {
+                    *own = health;
+                }
+            }
+            Message::Ended(report) => self.end(*report),
+        }
+    }
+
+    /// What the report of the run says is exact, whatever windows the page lacks.
+    fn end(&mut self, report: RunReport) {
+        self.status.ended = true;
+        self.status.span = report
+            .started_ns
+            .zip(report.ended_ns)
+            .map(|(start_ns, end_ns)| report::Span { start_ns, end_ns });
+        let several = report.nodes.clone();
+        let own = |name: &str| several.get(name).unwrap_or(&report);
+        for (name, _, health) in &mut self.nodes {
+            let own = own(name);
+            health.packets = own.packets.clone();
+            health.loss.clone_from(&own.loss);
+        }
+        let of_nodes = several.values().flat_map(|own| own.answers.clone());
+        let answers: Vec<Answer> = report.answers.iter().cloned().chain(of_nodes).collect();
+        self.changes.answers.extend(answers);
+    }
+
+    fn show(&mut self) {
+        self.shown = Instant::now();
+        if let Some((chain, state)) = self.state.take() {
+            let texts = self.queries.iter().map(|query| (query, None));
+            self.hub.set_queries(views::queries(&chain, &state, texts));
+        }
+        if let Err(error) = self.hub.publish(&std::mem::take(&mut self.changes)) {
+            say(&format!("--web: {error}"));
+        }
+        let state = if self.status.ended { NodeState::Ended } else { NodeState::Up };
+        let windows = &mut self.status.windows;
+        (windows.complete, windows.partial) = (0, 0);
+        let nodes = self.nodes.iter().map(|(name, sources, health)| {
+            windows.complete += health.windows.complete;
+            windows.partial += health.windows.partial;
+            let node = views::node(name, health, 0, 0, 0);
+            web::view::NodeView { state, sources: sources.clone(), ..node }
+        });
+        self.status.nodes = nodes.collect();
+        let missed = self.missed.load(Relaxed);
+        if missed != 0 {
+            let text = format!("{missed} results came faster than the page takes them: it lacks these");
+            self.status.notes = vec![Note { at_ns: views::now_ns(), text }];
+        }
+        self.hub.set_status(self.status.clone());
+    }
+}
