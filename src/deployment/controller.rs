@@ -8,7 +8,8 @@ use crate::cli::ControllerOptions;
 use crate::exit::{Failure, say};
 use crate::signals;
 use config::Config;
-use protocol::amqp;
+use protocol::MessageId;
+use protocol::amqp::{self, ControllerSettings};
 use queries::Queries;
 use service::Service;
 use std::process::ExitCode;
@@ -27,10 +28,13 @@ pub(crate) fn run(options: &ControllerOptions) -> Result<ExitCode, Failure> {
     let (requests, from_clients) = channel();
     let server = web::serve(hub.clone(), config.listen, Some(requests)).map_err(Failure::usage)?;
     let marks = hub.archive().marks().map_err(Failure::fault)?;
-    let settings = amqp::ControllerSettings {
-        broker: config.broker.clone(),
-        nodes: config.nodes.clone(),
-        ..service::link_settings(marks)
+    let boots = marks.into_iter().filter_map(|mark| {
+        let boot = mark.boot.parse().ok()?;
+        Some(MessageId { node: mark.node, boot, sequence: mark.sequence })
+    });
+    let settings = ControllerSettings {
+        marks: boots.collect(),
+        ..ControllerSettings::new(config.broker.clone(), config.nodes.clone())
     };
     let link = amqp::controller_link(settings).map_err(Failure::usage)?;
     say(&format!(

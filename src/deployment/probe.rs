@@ -15,6 +15,7 @@ use crate::watched::Lost;
 use engine::{Control, Every, Observer, Snapshot};
 use port::TimeBase;
 use probe::{Planner, Probe, Reporter};
+use protocol::amqp::{self, ProbeSettings};
 use protocol::{Heartbeat, LinkWatch, ProbeLink};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,14 +26,13 @@ use std::time::{Duration, Instant};
 const DELIVERY: Duration = Duration::from_secs(5);
 /// How often the connection is looked at.
 const LINK_LOOK: Duration = Duration::from_millis(200);
-/// The usual size of the spool.
-const SPOOL_BYTES: u64 = 64 << 20;
 
 /// Measures until a signal, and answers what the controller asks.
 pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let mut settings = Settings::read(&options.config)?;
     let broker = broker::take(&mut settings)?;
-    let spool_bytes = settings.value("spool", SPOOL_BYTES, notation::bytes)?;
+    let spool_bytes = settings.value("spool", ProbeSettings::SPOOL_BYTES as u64, notation::bytes)?;
+    let spool_bytes = usize::try_from(spool_bytes).unwrap_or(usize::MAX);
     let (path, table) = settings.rest();
     let (run, origins) = config_file::run_options(table, &path)?;
     let node = run.node.clone().unwrap_or_else(crate::machine::host_name);
@@ -52,7 +52,9 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let names = measurement.names().to_vec();
     let planner = Planner::new(measurement.site(), Vec::new());
     let control = Control::new(planner.first().map_err(Failure::fault)?);
-    let link: Arc<dyn ProbeLink> = Arc::new(broker.probe_link(&node, spool_bytes)?);
+    let place = broker.place();
+    let link = amqp::probe_link(ProbeSettings { broker, node: node.clone(), spool_bytes });
+    let link: Arc<dyn ProbeLink> = Arc::new(link.map_err(Failure::usage)?);
     let usual = Heartbeat {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         sources: names.clone(),
@@ -63,7 +65,7 @@ pub(crate) fn run(options: &ProbeOptions) -> Result<ExitCode, Failure> {
     let probe =
         Probe::start(Arc::clone(&link), planner, control.clone(), None, Some(reporter)).map_err(no_thread)?;
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
-    say(&format!("{node} measures {}, controlled through {}", names.join(", "), broker.place()));
+    say(&format!("{node} measures {}, controlled through {}", names.join(", "), place));
     let mut watcher = Watcher { link: Arc::clone(&link), watch: LinkWatch::default(), looked: None };
     let measured = measurement.measure(&control, probe.outlet(), &stop, &mut watcher)?;
     let mut reported = Reported::of(measured, false);

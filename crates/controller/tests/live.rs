@@ -1,0 +1,309 @@
+//! A controller of live nodes: nobody waits for one that is silent, what is missing is never taken for zero, and what was saved goes on.
+
+mod nodes;
+
+use controller::{Controller, InstalledText, Output, Setting, Site, StandingQueries};
+use nodes::{SECOND, START, result};
+use protocol::{FromProbe, Heartbeat, ListId, RefusedList, Spool, ToProbe, WindowResult};
+use report::{EventKind, Span};
+
+const CHAIN: &str = "a: select sum(total_count) as n where node_id = A every 1s;\n\
+    b: select sum(total_count) as n where node_id = B every 1s when a.n > 5;";
+
+fn queries(text: &str) -> StandingQueries {
+    let site = Site {
+        nodes: vec!["A".to_owned(), "B".to_owned()],
+        key: packet::KeySpec::FIVE_TUPLE.parts(),
+        window_ns: SECOND,
+        set: Vec::new(),
+        settings: events::Settings::default(),
+    };
+    let mut queries = StandingQueries::new(site);
+    let text =
+        InstalledText { file: "test.eq".to_owned(), text: text.to_owned(), ..InstalledText::default() };
+    queries.install(text).expect("installed");
+    queries
+}
+
+/// A controller, and what it showed and sent.
+struct Test {
+    controller: Controller,
+    shown: Vec<Output>,
+    sent: Vec<(usize, ToProbe)>,
+}
+
+impl Test {
+    fn new(text: &str) -> Self {
+        let setting = Setting { window_ns: SECOND, is_replay: false };
+        let controller = Controller::new(queries(text).chain().clone(), setting);
+        Self { controller, shown: Vec::new(), sent: Vec::new() }
+    }
+
+    /// It is this second, and messages can come.
+    fn tick(&mut self, now: u64) {
+        let actions = self.controller.tick(START + now * SECOND, Some(START));
+        self.shown.extend(actions.show);
+        self.sent.extend(actions.send);
+    }
+
+    fn take(&mut self, node: usize, message: FromProbe) {
+        let actions = self.controller.take(node, message);
+        self.shown.extend(actions.show);
+        self.sent.extend(actions.send);
+    }
+
+    /// A node answers the window that begins at this second.
+    fn window(&mut self, node: usize, at: u64, counts: &[(&str, u64)]) {
+        self.take(node, FromProbe::Window(Box::new(result(node, at, counts))));
+    }
+
+    fn events(&self) -> Vec<(EventKind, &str, u64)> {
+        let events = self.shown.iter().filter_map(|output| match output {
+            Output::Event(event) => Some((event.kind, event.query.as_str(), (event.at_ns - START) / SECOND)),
+            _ => None,
+        });
+        events.collect()
+    }
+
+    fn warnings(&self) -> Vec<&str> {
+        let warnings = self.shown.iter().filter_map(|output| match output {
+            Output::Warning(line) => Some(line.as_str()),
+            _ => None,
+        });
+        warnings.collect()
+    }
+
+    /// The list that was sent last to a node: which one, its tasks' names and times.
+    fn list(&self, node: usize) -> Option<(ListId, Vec<(&str, Option<u64>)>)> {
+        let list = self.sent.iter().rev().find_map(|(to, message)| match message {
+            ToProbe::Tasks(list) if *to == node => Some(list),
+            _ => None,
+        })?;
+        let start = |span: Span| (span.start_ns - START) / SECOND;
+        let tasks = list.tasks.iter().map(|task| (task.query.name.as_str(), task.time.map(start)));
+        Some((list.id(), tasks.collect()))
+    }
+}
+
+#[test]
+fn a_chain_runs_over_two_live_nodes() {
+    let mut test = Test::new(CHAIN);
+    test.tick(0);
+    assert_eq!(test.list(0).expect("a list").1, [("a", None)]);
+    assert_eq!(test.list(1).expect("a list").1, []);
+    for at in 0..3 {
+        test.tick(at + 1);
+        test.window(0, at, &[("a", if at == 2 { 9 } else { 1 })]);
+        test.window(1, at, &[]);
+    }
+    assert_eq!(test.events(), [(EventKind::Fired, "b", 3)]);
+    // Two seconds later, for one window.
+    assert_eq!(test.list(1).expect("a list").1, [("b", Some(5))]);
+    for at in 3..6 {
+        test.tick(at + 1);
+        test.window(0, at, &[("a", 9)]);
+        test.window(1, at, if at == 5 { &[("b", 4)] } else { &[] });
+    }
+    assert_eq!(test.events().len(), 1, "{:?}", test.events());
+    let story = test.controller.stories().next().expect("a story");
+    assert!(story.text.contains("Therefore b ran on B"), "{}", story.text);
+    assert_eq!(test.list(1).expect("a list").1, []);
+}
+
+#[test]
+fn a_silent_node_is_not_awaited_and_its_windows_are_missing() {
+    let mut test =
+        Test::new("a: select sum(total_count) as n every 1s;\nb: select count(*) every 1s when a.n < 5;");
+    for at in 0..4 {
+        test.tick(at + 1);
+        test.window(0, at, &[("a", 9)]);
+        test.window(1, at, &[("a", 9)]);
+    }
+    // B says nothing more: that is not zero. A goes on, with the grace of a second.
+    for at in 4..12 {
+        test.tick(at + 1);
+        test.window(0, at, &[("a", if at == 10 { 1 } else { 9 })]);
+    }
+    test.tick(13);
+    let events = test.events();
+    assert!(events.contains(&(EventKind::NoData, "b", 7)), "{events:?}");
+    assert!(events.contains(&(EventKind::Fired, "b", 11)), "{events:?}");
+    assert_eq!(events.iter().filter(|event| event.0 == EventKind::Fired).count(), 1, "{events:?}");
+    // What it sends later is shown as late, and judged by nothing.
+    let before = events.len();
+    test.window(1, 5, &[("a", 0)]);
+    assert_eq!(test.events().len(), before);
+    let late = test
+        .shown
+        .iter()
+        .filter(|output| matches!(output, Output::Answer(answer) if answer.late && answer.query == "a"))
+        .count();
+    assert_eq!(late, 1);
+    assert_eq!(test.controller.health().map(|health| health.windows.late).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn a_backlog_is_taken_in_order_before_anything_is_missing() {
+    let mut test = Test::new(CHAIN);
+    test.tick(0);
+    // Nobody could speak for 30 seconds. Then both send what they kept.
+    let since = START + 30 * SECOND;
+    let mut sent = Vec::new();
+    for at in 0..30 {
+        for node in [1, 0] {
+            let actions = test.controller.tick(since + at, Some(since));
+            sent.extend(actions.show);
+            test.window(node, at, if node == 0 { &[("a", 1)] } else { &[] });
+        }
+    }
+    assert!(test.warnings().is_empty() && sent.is_empty(), "{:?}", test.warnings());
+    let answers =
+        test.shown.iter().filter(|output| matches!(output, Output::Answer(answer) if answer.query == "a"));
+    assert_eq!(answers.count(), 30);
+}
+
+#[test]
+fn while_the_broker_is_away_nothing_is_missing() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    test.window(0, 0, &[("a", 1)]);
+    test.window(1, 0, &[]);
+    for at in 2..60 {
+        let actions = test.controller.tick(START + at * SECOND, None);
+        assert!(actions.show.is_empty(), "{:?}", actions.show);
+    }
+    test.window(1, 1, &[]);
+    test.window(0, 1, &[("a", 1)]);
+    assert!(test.warnings().is_empty(), "{:?}", test.warnings());
+    assert_eq!(test.controller.health().map(|health| health.windows.late).sum::<u64>(), 0);
+}
+
+#[test]
+fn empty_windows_are_zero() {
+    let mut test = Test::new(
+        "a: select sum(total_count) as n where node_id = A every 1s;\nb: select count(*) where node_id = A every 1s when a.n < 5 run 3s;",
+    );
+    test.tick(1);
+    test.window(0, 0, &[("a", 9)]);
+    test.window(1, 0, &[]);
+    // The clock has jumped over ten windows, in which nothing was received.
+    let window = Span { start_ns: START + SECOND, end_ns: START + 11 * SECOND };
+    let empty = |window| WindowResult { empty: Some(10), ..WindowResult::new(window, Vec::new()) };
+    test.take(0, FromProbe::Window(Box::new(empty(window))));
+    test.take(1, FromProbe::Window(Box::new(empty(window))));
+    test.tick(12);
+    assert_eq!(test.events(), [(EventKind::Fired, "b", 2)]);
+    let story = test.controller.stories().next().expect("a story");
+    assert!(!story.text.contains("missed"), "{}", story.text);
+}
+
+#[test]
+fn windows_of_another_length_or_of_the_future_are_not_taken() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    for (start, length) in
+        [(0, 10 * SECOND), (SECOND / 2, SECOND), (1_000 * SECOND, SECOND), (u64::MAX - START - 5, 5)]
+    {
+        let window = Span { start_ns: START + start, end_ns: START + start + length };
+        test.take(0, FromProbe::Window(Box::new(WindowResult::new(window, Vec::new()))));
+    }
+    assert_eq!(test.warnings().len(), 4, "{:?}", test.warnings());
+    // What only replays say is not taken.
+    test.take(0, FromProbe::Reached { at_ns: 7 });
+    test.window(0, 0, &[("a", 1)]);
+    test.window(1, 0, &[]);
+    assert_eq!(test.shown.iter().filter(|output| matches!(output, Output::Answer(_))).count(), 3);
+}
+
+#[test]
+fn a_list_is_sent_until_the_heartbeat_has_it() {
+    let mut test = Test::new(CHAIN);
+    test.tick(0);
+    let (wanted, _) = test.list(0).expect("a list");
+    let heartbeat = |list, refused| {
+        FromProbe::Heartbeat(Box::new(Heartbeat {
+            list,
+            refused,
+            spool: Spool::default(),
+            ..Heartbeat::default()
+        }))
+    };
+    let sent = |test: &Test| test.sent.iter().filter(|(node, _)| *node == 0).count();
+    assert_eq!(sent(&test), 1);
+    test.take(0, heartbeat(None, None));
+    assert_eq!((sent(&test), test.list(0).expect("a list").0), (2, wanted));
+    test.take(0, heartbeat(Some(wanted), None));
+    assert_eq!(sent(&test), 2);
+    // One that cannot be carried out is not sent again, and said once.
+    let refused = Some(RefusedList { list: wanted, reason: "a: no memory".to_owned() });
+    test.take(0, heartbeat(None, refused.clone()));
+    test.take(0, heartbeat(None, refused));
+    assert_eq!(sent(&test), 2);
+    assert_eq!(test.warnings(), ["A cannot answer what is asked next: a: no memory"]);
+    // A list of a controller whose clock was ahead: this one's are newer from then on.
+    let ahead = ListId { epoch: wanted.epoch + 5, generation: 77 };
+    test.take(0, heartbeat(Some(ahead), None));
+    assert!(test.list(0).expect("a list").0 > ahead);
+}
+
+#[test]
+fn what_was_saved_goes_on_and_the_gap_is_unknown() {
+    let text = "a: select sum(total_count) as n where node_id = A every 1s;\n\
+        b: select count(*) where node_id = A every 1s when a.n < 5 cooldown 1h;";
+    let mut test = Test::new(text);
+    for at in 0..3 {
+        test.tick(at + 1);
+        test.window(0, at, &[("a", if at == 2 { 1 } else { 9 })]);
+        test.window(1, at, &[]);
+    }
+    assert_eq!(test.events().len(), 1);
+    let saved = serde_json::to_string(&test.controller.save()).expect("JSON");
+    let stories: Vec<_> = test.controller.stories().cloned().collect();
+    let mut again = Test::new(text);
+    again
+        .controller
+        .restore(serde_json::from_str(&saved).expect("a state"), events::Stories::restore(stories));
+    // Half a minute without a controller: its windows are missing, which neither fires nor resolves anything.
+    again.tick(33);
+    for at in 33..36 {
+        again.tick(at + 1);
+        again.window(0, at, &[("a", 1)]);
+        again.window(1, at, &[]);
+    }
+    let events = again.events();
+    assert!(
+        events.iter().all(|event| !matches!(event.0, EventKind::Fired | EventKind::Resolved)),
+        "{events:?}"
+    );
+    assert!(events.contains(&(EventKind::Missed, "b", 6)), "{events:?}");
+    let story = again.controller.stories().next().expect("the story");
+    assert!(story.text.contains("fired") && story.events.len() == 2, "{story:?}");
+}
+
+#[test]
+fn a_query_that_is_added_or_removed_leaves_the_others_alone() {
+    let text = "a: select sum(total_count) as n where node_id = A every 1s;\n\
+        b: select count(*) where node_id = A every 1s when a.n > 5;";
+    let mut queries = queries(text);
+    let mut test = Test::new(text);
+    test.controller.replace(queries.chain().clone());
+    for at in 0..20 {
+        if at == 5 {
+            let more = "c: select sum(total_count) as n where node_id = B every 1s;";
+            let more =
+                InstalledText { file: "c.eq".to_owned(), text: more.to_owned(), ..InstalledText::default() };
+            queries.install(more).expect("installed");
+            let actions = test.controller.replace(queries.chain().clone());
+            assert_eq!(actions.send.len(), 1, "B alone has another list");
+        }
+        if at == 9 {
+            queries.remove("c").expect("removed");
+            test.controller.replace(queries.chain().clone());
+        }
+        test.tick(at + 1);
+        // It is true from the third window on: it fires once.
+        test.window(0, at, &[("a", if at < 2 { 1 } else { 9 }), ("b", 1)]);
+        test.window(1, at, if (5..9).contains(&at) { &[("c", 1)] } else { &[] });
+    }
+    assert_eq!(test.events(), [(EventKind::Fired, "b", 3)]);
+}
