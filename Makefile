@@ -1,6 +1,6 @@
 # What there is to do here; CONTRIBUTING.md says more. `make` alone lists it.
 .DELETE_ON_ERROR:
-.PHONY: help run test bench fuzz loom sanitize lint build soak
+.PHONY: help run demo test bench fuzz loom sanitize lint build page soak
 
 # A capture of your own: make run SOURCE=my.pcap
 SOURCE =
@@ -25,11 +25,15 @@ DEMO_QUERIES = -f examples/example1.eq -f examples/locate.eq
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-run: build ## who is flooded and where packets are lost, in a demo; or your own capture: make run SOURCE=my.pcap
-	@if [ -n "$$SOURCE" ]; then $(EDISON) run "$$SOURCE"; else $(MAKE) --no-print-directory demo; fi
+# It needs no broker: the program is built without one, unless it is there with one already.
+LIGHT = $(shell $(EDISON) controller --help >/dev/null 2>&1 || echo --no-default-features --features dpdk,web)
+run: ## who is flooded and where packets are lost; or your own capture: make run SOURCE=my.pcap
+	@scripts/install build
+	cargo build --release $(LIGHT)
+	@if [ -n "$$SOURCE" ]; then $(EDISON) run "$$SOURCE"; else $(MAKE) --no-print-directory tour; fi
 
-.PHONY: demo
-demo: $(DEMO) $(DEMO_PATH).truth.json
+.PHONY: tour
+tour: $(DEMO) $(DEMO_PATH).truth.json
 	@echo '$$ $(EDISON) run $(DEMO_NODES) $(DEMO_QUERIES)'
 	@$(EDISON) run $(DEMO_NODES) $(DEMO_QUERIES)
 	@scripts/explain $(DEMO).truth.json $(DEMO_PATH).truth.json
@@ -42,6 +46,13 @@ $(DEMO):
 $(DEMO_PATH).truth.json:
 	@mkdir -p $(@D)
 	@$(EDISON) generate $(DEMO_PATH) --path $(DEMO_PATH_TRAFFIC)
+
+demo: build ## two probes, a broker, a controller and the page, on a path that loses packets; needs root
+	@scripts/install demo
+	@scripts/demo --hold
+
+page: ## the page anew: page/dist; needs Node 20.19 or later
+	cd page && npm ci --no-audit --no-fund && npm run build && npm run types
 
 build: ## the program, optimised: target/release/edison
 	@scripts/install build
