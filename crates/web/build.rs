@@ -6,11 +6,13 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let folder = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../../page/dist");
-    // A folder that is missing makes this run again each time, until it is there.
-    println!("cargo::rerun-if-changed={}", folder.display());
     let mut files = Vec::new();
     if folder.is_dir() {
+        println!("cargo::rerun-if-changed={}", folder.display());
         find(&folder.canonicalize()?, "", &mut files)?;
+    } else {
+        // What is never there makes this run again each time: once the folder is there, however old its files, it is seen.
+        println!("cargo::rerun-if-changed={}", Path::new(&variable("OUT_DIR")).join("none").display());
     }
     files.sort();
     let mut list = String::from("&[\n");

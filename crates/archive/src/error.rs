@@ -1,5 +1,6 @@
 //! What can be wrong with an archive.
 
+use crate::schema::VERSION;
 use rusqlite::ErrorCode;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -70,7 +71,7 @@ impl fmt::Display for ArchiveError {
                 write!(f, "{} is no archive of Edison: name another file", path.display())
             }
             Self::Newer { path, version } => {
-                let (path, own) = (path.display(), crate::open::VERSION);
+                let (path, own) = (path.display(), VERSION);
                 write!(
                     f,
                     "the archive {path} has schema {version}, this version knows {own}: use the version that wrote it, or name another file"

@@ -28,6 +28,7 @@ mod listing;
 mod open;
 mod read;
 mod retention;
+mod schema;
 mod stories;
 mod write;
 

@@ -1,72 +1,16 @@
-//! Opening: whose file it is, and its tables.
+//! Opening: whose file it is.
 
 use crate::retention::{self, Held};
+use crate::schema::{APPLICATION, TABLES, VERSION};
 use crate::{Archive, ArchiveError, Keep};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Marks the file as an archive of Edison: `EdAr`.
-const APPLICATION: u32 = 0x4564_4172;
-/// Version of the tables.
-pub(crate) const VERSION: u32 = 1;
 /// A process that just ended may still hold the file.
 const WAIT: Duration = Duration::from_millis(500);
 const STATEMENTS: usize = 64;
-
-/// Times are text as in JSON: its order is that of time, and all of them fit. `window_start` and `window_end` of a whole run are
-/// `run`, which is after all times. Identifiers of rows tell what was stored first.
-const TABLES: &str = "
-CREATE TABLE answers (
-    id INTEGER PRIMARY KEY,
-    query TEXT NOT NULL,
-    node TEXT,
-    window_start TEXT NOT NULL,
-    window_end TEXT NOT NULL,
-    revision INTEGER NOT NULL,
-    body TEXT NOT NULL
-) STRICT;
-CREATE INDEX answers_key ON answers (query, node, window_end, window_start, revision);
-CREATE INDEX answers_query ON answers (query, window_end);
-CREATE INDEX answers_node ON answers (node, window_end);
-CREATE INDEX answers_end ON answers (window_end);
-CREATE TABLE events (
-    id INTEGER PRIMARY KEY,
-    event TEXT NOT NULL UNIQUE,
-    query TEXT NOT NULL,
-    node TEXT,
-    kind TEXT NOT NULL,
-    at TEXT NOT NULL,
-    story TEXT,
-    body TEXT NOT NULL
-) STRICT;
-CREATE INDEX events_query ON events (query, at);
-CREATE INDEX events_node ON events (node, at);
-CREATE INDEX events_kind ON events (kind, at);
-CREATE INDEX events_at ON events (at);
-CREATE INDEX events_story ON events (story) WHERE story IS NOT NULL;
-CREATE TABLE stories (
-    id INTEGER PRIMARY KEY,
-    story TEXT NOT NULL UNIQUE,
-    at TEXT,
-    query TEXT,
-    node TEXT,
-    body TEXT NOT NULL
-) STRICT;
-CREATE INDEX stories_at ON stories (at);
-CREATE TABLE states (
-    name TEXT PRIMARY KEY,
-    text TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE marks (
-    id INTEGER PRIMARY KEY,
-    node TEXT NOT NULL,
-    boot TEXT NOT NULL,
-    sequence INTEGER NOT NULL,
-    UNIQUE (node, boot)
-) STRICT;
-";
 
 impl Archive {
     /// Opens the archive in this file, or begins one there if there is no file. Drops what is more than is to be kept.

@@ -71,7 +71,7 @@ impl Archive {
         let mut newest = Vec::new();
         let mut read = |node: Option<&str>| -> Result<()> {
             let mut statement = self.connection.prepare_cached(
-                "SELECT body FROM answers WHERE query = ? AND node IS ? ORDER BY window_end DESC, id DESC LIMIT 1",
+                "SELECT body FROM answers INDEXED BY answers_key WHERE query = ? AND node IS ? ORDER BY window_end DESC, id DESC LIMIT 1",
             )?;
             let mut rows = statement.query((query, node))?;
             while let Some(row) = rows.next()? {
@@ -82,13 +82,14 @@ impl Archive {
         let mut read_all = || -> Result<()> {
             read(None)?;
             // From one name to the next: the index has as many entries of each as there are windows.
-            let mut next = self.connection.prepare_cached(
-                "SELECT min(node) FROM answers WHERE query = ?1 AND (node > ?2 OR ?2 IS NULL)",
-            )?;
-            let mut node: Option<String> = next.query_row((query, None::<&str>), |row| row.get(0))?;
+            let first = "SELECT node FROM answers WHERE query = ? AND node IS NOT NULL ORDER BY node LIMIT 1";
+            let next = "SELECT node FROM answers WHERE query = ? AND node > ? ORDER BY node LIMIT 1";
+            let mut first = self.connection.prepare_cached(first)?;
+            let mut next = self.connection.prepare_cached(next)?;
+            let mut node: Option<String> = first.query_row([query], |row| row.get(0)).optional()?;
             while let Some(name) = node {
                 read(Some(&name))?;
-                node = next.query_row((query, &name), |row| row.get(0))?;
+                node = next.query_row([query, &name], |row| row.get(0)).optional()?;
             }
             Ok(())
         };

@@ -71,16 +71,20 @@ async fn not_allowed(method: Method, uri: Uri) -> Failure {
     Failure::new(StatusCode::METHOD_NOT_ALLOWED, error)
 }
 
-/// Asks the archive on a thread of its own: it may have to wait for the disk, and streams do not.
-async fn ask<T: Send + 'static>(
+/// Asks the archive on a thread of its own, and writes what it says: either may take long, and streams do not wait. The archive is
+/// free again before it is written.
+async fn ask<T, W: Send + 'static>(
     app: &Arc<App>,
     question: impl FnOnce(&Archive) -> Result<T, ArchiveError> + Send + 'static,
-) -> Result<T, Failure> {
+    write: impl FnOnce(T) -> Result<W, Failure> + Send + 'static,
+) -> Result<W, Failure> {
     let app = Arc::clone(app);
-    match tokio::task::spawn_blocking(move || question(&app.hub.archive())).await {
-        Ok(answer) => Ok(answer?),
-        Err(_) => Err(Failure::internal("this failed: its standard error says where")),
-    }
+    let work = move || {
+        let answer = question(&app.hub.archive())?;
+        write(answer)
+    };
+    let lost = |_| Failure::internal("this failed: its standard error says where");
+    tokio::task::spawn_blocking(work).await.map_err(lost)?
 }
 
 /// The last part of an address.
@@ -88,5 +92,21 @@ fn name(part: Result<Path<String>, PathRejection>) -> Result<String, Failure> {
     match part {
         Ok(Path(name)) => Ok(name),
         Err(_) => Err(Failure::bad("the last part of the address is not UTF-8: write it percent-encoded")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_address_is_described() {
+        let description: serde_json::Value =
+            serde_json::from_str(include_str!("../openapi.json")).expect("JSON");
+        let described = description["paths"].as_object().expect("paths").keys().map(String::as_str);
+        let served = routes().into_iter().map(|(path, _)| path);
+        assert_eq!(described.collect::<BTreeSet<_>>(), served.collect::<BTreeSet<_>>());
+        assert_eq!(description["servers"][0]["url"], PREFIX);
     }
 }

@@ -158,3 +158,63 @@ impl Drop for Subscription {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { messages: 4, bytes: 10, streams: 2 };
+
+    fn bytes(text: &str) -> Bytes {
+        Bytes::copy_from_slice(text.as_bytes())
+    }
+
+    #[test]
+    fn streams_read_at_their_own_pace_and_learn_what_they_missed() {
+        let feed = Feed::new(LIMITS);
+        feed.tell(bytes("before"));
+        let mut slow = feed.subscribe().expect("a stream");
+        let mut quick = feed.subscribe().expect("a stream");
+        for number in 0..7 {
+            feed.tell(bytes(&number.to_string()));
+            assert_eq!(quick.take(), Next::Message(bytes(&number.to_string())));
+            assert_eq!(quick.take(), Next::Nothing);
+        }
+        assert_eq!(slow.take(), Next::Missed(3));
+        for number in 3..7 {
+            assert_eq!(slow.take(), Next::Message(bytes(&number.to_string())));
+        }
+        assert_eq!(slow.take(), Next::Nothing);
+    }
+
+    #[test]
+    fn large_messages_push_out_others_and_the_newest_is_kept_however_large() {
+        let feed = Feed::new(LIMITS);
+        let mut slow = feed.subscribe().expect("a stream");
+        ["123456", "1234", "1"].iter().for_each(|text| feed.tell(bytes(text)));
+        assert_eq!(slow.take(), Next::Missed(1));
+        let huge = "x".repeat(1_000);
+        feed.tell(bytes(&huge));
+        assert_eq!(slow.take(), Next::Missed(2));
+        assert_eq!(slow.take(), Next::Message(bytes(&huge)));
+        assert_eq!(feed.kept().bytes, huge.len());
+        feed.tell(bytes("1"));
+        assert_eq!(feed.kept().bytes, 1);
+        assert_eq!(slow.take(), Next::Message(bytes("1")));
+    }
+
+    #[test]
+    fn places_are_given_back_and_nothing_is_kept_for_nobody() {
+        let feed = Feed::new(LIMITS);
+        let (first, second) = (feed.subscribe(), feed.subscribe().expect("a stream"));
+        assert!(first.is_some() && feed.subscribe().is_none());
+        drop(first);
+        feed.tell(bytes("1"));
+        let mut third = feed.subscribe().expect("there is room");
+        assert_eq!(third.take(), Next::Nothing);
+        drop((second, third));
+        assert!(!feed.has_streams() && feed.kept().messages.is_empty());
+        feed.tell(bytes("2"));
+        assert_eq!(feed.subscribe().expect("a stream").take(), Next::Nothing);
+    }
+}

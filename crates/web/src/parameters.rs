@@ -89,7 +89,10 @@ impl<'a> Parameters<'a> {
 }
 
 fn unknown(name: &str, names: &[&str]) -> String {
-    match (names, notation::nearest(name, names.iter().copied())) {
+    let nearest = notation::nearest(name, names.iter().copied());
+    // One line, whatever it has.
+    let name = name.escape_debug();
+    match (names, nearest) {
         ([], _) => format!("{name}: nothing takes parameters here"),
         (_, Some(nearest)) => format!("{name}: there is no such parameter, did you mean {nearest}?"),
         (_, None) => format!("{name}: there is no such parameter, there are {}", names.join(", ")),

@@ -31,15 +31,14 @@ pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Respon
     if is_csv && filter.query.is_none() {
         return Err(Failure::bad("query: a table has the columns of one query, name it"));
     }
-    // Written on the same thread: answers may be large.
-    let written = ask(&app, move |archive| {
-        let Listing { items: answers, is_cut: cut } = archive.answers(&filter)?;
-        Ok(match is_csv {
+    let write = move |listing: Listing<Answer>| {
+        let Listing { items: answers, is_cut: cut } = listing;
+        match is_csv {
             true => csv::write(&answers).map_err(Failure::internal),
-            false => serde_json::to_vec(&Answers { answers, cut }).map_err(Failure::from),
-        })
-    });
-    let body = written.await??;
+            false => Ok(serde_json::to_vec(&Answers { answers, cut })?),
+        }
+    };
+    let body = ask(&app, move |archive| archive.answers(&filter), write).await?;
     Ok(match is_csv {
         true => {
             let kind = HeaderValue::from_static("text/csv; charset=utf-8; header=present");

@@ -3,22 +3,22 @@
 use super::{App, ask};
 use crate::failure::{Failure, json_response};
 use crate::parameters::Parameters;
+use archive::{Listing, StoredEvent};
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
+use serde::Serialize;
 use std::sync::Arc;
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct Events {
-    events: Vec<archive::StoredEvent>,
+    events: Vec<StoredEvent>,
 }
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     let parameters = Parameters::read(&uri, &["query", "node", "kind", "since", "until", "limit"])?;
     let filter = parameters.event_filter()?;
-    let written = ask(&app, move |archive| {
-        let events = archive.events(&filter)?.items;
-        Ok(serde_json::to_vec(&Events { events }))
-    });
-    Ok(json_response(StatusCode::OK, written.await??))
+    let write = |listing: Listing<StoredEvent>| Ok(serde_json::to_vec(&Events { events: listing.items })?);
+    let body = ask(&app, move |archive| archive.events(&filter), write).await?;
+    Ok(json_response(StatusCode::OK, body))
 }

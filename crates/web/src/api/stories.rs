@@ -4,12 +4,12 @@ use super::{App, ask};
 use crate::failure::{Failure, json_response};
 use crate::message::StoryText;
 use crate::parameters::Parameters;
-use archive::StoryEntry;
+use archive::{Archive, StoryEntry};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use report::rfc3339;
+use report::{Event, Story, rfc3339};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -37,11 +37,12 @@ impl From<StoryEntry> for Entry {
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     let limit = Parameters::read(&uri, &["limit"])?.limit()?;
-    let written = ask(&app, move |archive| {
-        let stories = archive.stories(limit)?.into_iter().map(Entry::from).collect();
-        Ok(serde_json::to_vec(&Stories { stories }))
-    });
-    Ok(json_response(StatusCode::OK, written.await??))
+    let write = |stories: Vec<StoryEntry>| {
+        let stories = stories.into_iter().map(Entry::from).collect();
+        Ok(serde_json::to_vec(&Stories { stories })?)
+    };
+    let body = ask(&app, move |archive| archive.stories(limit), write).await?;
+    Ok(json_response(StatusCode::OK, body))
 }
 
 pub(super) async fn one(
@@ -52,17 +53,18 @@ pub(super) async fn one(
     Parameters::read(&uri, &[])?;
     let id = super::name(id)?;
     let asked = id.clone();
-    let written = ask(&app, move |archive| {
+    let question = move |archive: &Archive| {
         let Some(story) = archive.story(&asked)? else { return Ok(None) };
         let events = archive.story_events(&story)?;
-        Ok(Some(serde_json::to_vec(&StoryText::with_events(&story, &events))))
-    });
-    match written.await? {
-        Some(body) => Ok(json_response(StatusCode::OK, body?)),
+        Ok(Some((story, events)))
+    };
+    let write = move |found: Option<(Story, Vec<Event>)>| match found {
+        Some((story, events)) => Ok(serde_json::to_vec(&StoryText::with_events(&story, &events))?),
         None => {
             let error =
                 format!("there is no story of the event {id:?}: /api/v1/stories has those that are kept");
             Err(Failure::new(StatusCode::NOT_FOUND, error))
         }
-    }
+    };
+    Ok(json_response(StatusCode::OK, ask(&app, question, write).await?))
 }

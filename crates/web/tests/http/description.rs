@@ -1,0 +1,180 @@
+//! What is served is what `openapi.json` says.
+
+use crate::client::{Stream, get, json, send};
+use crate::sample::{changes, full, queries, serve};
+use jsonschema::Validator;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+use web::view::QueryView;
+use web::{Installed, Refusal, Removed, Request};
+
+fn description() -> Json {
+    serde_json::from_str(include_str!("../../openapi.json")).expect("JSON")
+}
+
+/// The schema of a component.
+fn schema(name: &str) -> Validator {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$ref": format!("#/components/schemas/{name}"),
+        "components": description()["components"],
+    });
+    jsonschema::validator_for(&schema).expect("a schema")
+}
+
+fn check(name: &str, data: &Json) {
+    let schema = schema(name);
+    let errors: Vec<String> =
+        schema.iter_errors(data).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{name} {data:#} {errors:#?}");
+}
+
+/// The schema that the description names for a response.
+fn named(path: &str, method: &str, status: u16) -> String {
+    let description = description();
+    let mut response = &description["paths"][path][method]["responses"][status.to_string()];
+    if let Some(reference) = response["$ref"].as_str() {
+        response = description.pointer(reference.trim_start_matches('#')).expect("it is there");
+    }
+    let reference = response["content"]["application/json"]["schema"]["$ref"].as_str();
+    let reference = reference.unwrap_or_else(|| panic!("{path} {method} {status} has no schema"));
+    reference.trim_start_matches("#/components/schemas/").to_owned()
+}
+
+#[test]
+fn methods_are_those_of_the_description() {
+    let server = serve(&full());
+    for (path, operations) in description()["paths"].as_object().expect("paths") {
+        let operations = operations.as_object().expect("operations").keys();
+        let mut described: BTreeSet<String> = operations.map(|method| method.to_uppercase()).collect();
+        if described.contains("GET") {
+            described.insert("HEAD".to_owned());
+        }
+        let path = format!("/api/v1{}", path.replace("{name}", "x").replace("{id}", "x"));
+        let refused = send(server.address(), &format!("PATCH {path}"), &[], b"");
+        assert_eq!(refused.status, 405, "{path}");
+        let allowed = refused.header("allow").expect("what is allowed").split(',');
+        assert_eq!(allowed.map(str::to_owned).collect::<BTreeSet<_>>(), described, "{path}");
+    }
+}
+
+#[test]
+fn responses_are_as_described() {
+    let hub = full();
+    let (requests, received) = std::sync::mpsc::channel();
+    let listen = "127.0.0.1:0".parse().expect("an address");
+    let server = web::serve(hub.clone(), listen, Some(requests)).expect("a server");
+    let address = server.address();
+    let owner = std::thread::spawn(move || {
+        for request in received {
+            match request {
+                Request::Install { file, reply, .. } if file == "wrong" => {
+                    reply.send(Err(Refusal::Invalid {
+                        error: "wrong".to_owned(),
+                        diagnostics: vec![
+                            json!({ "severity": "error", "message": "x", "line": 1, "column": 1 }),
+                        ],
+                    }))
+                }
+                Request::Install { reply, .. } => {
+                    reply.send(Ok(Installed {
+                        queries: vec!["q".to_owned()],
+                        warnings: vec!["w".to_owned()],
+                    }));
+                }
+                Request::Remove { name, reply } if name == "none" => {
+                    reply.send(Err(Refusal::Unknown("none".to_owned())));
+                }
+                Request::Remove { name, reply } if name == "q1" => {
+                    reply.send(Err(Refusal::Conflict("used".to_owned())));
+                }
+                Request::Remove { name, reply } => reply.send(Ok(Removed { removed: vec![name] })),
+            }
+        }
+    });
+    let calls: [(&str, &str, &str, u16); 17] = [
+        ("get", "/status", "", 200),
+        ("get", "/status", "?x=1", 400),
+        ("get", "/nodes", "", 200),
+        ("get", "/queries", "", 200),
+        ("get", "/answers", "", 200),
+        ("get", "/answers", "?limit=x", 400),
+        ("get", "/events", "", 200),
+        ("get", "/events", "?kind=x", 400),
+        ("get", "/stories", "", 200),
+        ("get", "/stories/{id}", "e1", 200),
+        ("get", "/stories/{id}", "none", 404),
+        ("post", "/queries", "?file=a", 201),
+        ("post", "/queries", "?file=wrong", 422),
+        ("post", "/queries", "", 400),
+        ("delete", "/queries/{name}", "other", 200),
+        ("delete", "/queries/{name}", "none", 404),
+        ("delete", "/queries/{name}", "q1", 409),
+    ];
+    for (method, path, more, status) in calls {
+        let asked = match path.split_once('{') {
+            Some((begin, _)) => format!("{begin}{more}"),
+            None => format!("{path}{more}"),
+        };
+        let response = send(address, &format!("{} /api/v1{asked}", method.to_uppercase()), &[], b"text");
+        assert_eq!(response.status, status, "{method} {asked}");
+        check(&named(path, method, status), &response.json());
+    }
+    let refused = send(address, "GET /api/v1/status", &[("Host", "other")], b"");
+    check(&named("/status", "get", refused.status), &refused.json());
+    // A hub that knows nothing yet.
+    let empty = serve(&crate::sample::hub());
+    for path in ["/status", "/nodes", "/queries", "/answers", "/events", "/stories"] {
+        check(&named(path, "get", 200), &json(empty.address(), &format!("/api/v1{path}")));
+    }
+    drop(server);
+    owner.join().expect("it ends");
+}
+
+#[test]
+fn messages_of_streams_are_as_described() {
+    let hub = full();
+    let server = serve(&hub);
+    let mut stream = Stream::connect(server.address());
+    hub.publish(&changes()).expect("it is stored");
+    hub.set_queries(queries().into_iter().chain([QueryView::default()]).collect());
+    let schemas = [
+        ("status", "Status"),
+        ("queries", "Queries"),
+        ("answer", "Answer"),
+        ("event", "StoredEvent"),
+        ("story", "StoryNames"),
+    ];
+    let mut seen = BTreeSet::new();
+    // Two first ones, five answers, three events, a story, and the queries.
+    for _ in 0..12 {
+        let (name, data) = stream.next().expect("a message");
+        let (_, schema) = schemas.iter().find(|(own, _)| *own == name).expect("a schema");
+        check(schema, &data);
+        seen.insert(name);
+    }
+    assert_eq!(seen.len(), schemas.len());
+}
+
+#[test]
+fn the_description_is_served() {
+    let server = serve(&full());
+    assert_eq!(get(server.address(), "/api/v1/openapi.json").json(), description());
+}
+
+#[test]
+fn the_schemas_tell_right_from_wrong() {
+    for (name, wrong) in [
+        ("Time", json!("2026-11-24T15:40:00Z")),
+        ("Integer", json!(-1)),
+        ("Integer", json!("0x7")),
+        ("Error", json!({ "error": "x", "more": 1 })),
+        ("Node", json!({ "name": "x" })),
+    ] {
+        assert!(!schema(name).is_valid(&wrong), "{name} {wrong}");
+    }
+    // All schemas are schemas, used or not.
+    for name in description()["components"]["schemas"].as_object().expect("schemas").keys() {
+        schema(name);
+    }
+}

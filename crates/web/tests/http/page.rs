@@ -1,0 +1,90 @@
+//! The page is the files of `page/dist`, if they are there.
+
+use crate::client::{get, send};
+use crate::sample::{hub, serve};
+use flate2::read::GzDecoder;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../page/dist")
+}
+
+fn files(folder: &Path, prefix: &str) -> Vec<(String, Vec<u8>)> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in entries.map(|entry| entry.expect("an entry")) {
+        let name = format!("{prefix}{}", entry.file_name().to_str().expect("UTF-8"));
+        match entry.path().is_dir() {
+            true => found.extend(files(&entry.path(), &format!("{name}/"))),
+            false => found.push((name, fs::read(entry.path()).expect("a file"))),
+        }
+    }
+    found
+}
+
+#[test]
+fn files_are_served_as_they_are_and_compressed_where_that_is_accepted() {
+    let server = serve(&hub());
+    for (name, content) in files(&folder(), "") {
+        let plain = get(server.address(), &format!("/{name}"));
+        assert_eq!((plain.status, &plain.body), (200, &content), "{name}");
+        assert_eq!(plain.header("content-encoding"), None);
+        let caching = plain.header("cache-control").expect("caching");
+        assert_eq!(caching.contains("immutable"), name.starts_with("assets/"), "{name}");
+        assert_eq!(caching == "no-cache", !name.starts_with("assets/"), "{name}");
+        let encodings = [
+            ("gzip", true),
+            ("deflate, GZIP;q=0.5", true),
+            ("*", true),
+            ("br", false),
+            ("*, gzip;q=0", false),
+            ("", false),
+        ];
+        for (accepted, is_accepted) in encodings {
+            // Twice: when it is made, and as it was made.
+            for _ in 0..2 {
+                let response =
+                    send(server.address(), &format!("GET /{name}"), &[("Accept-Encoding", accepted)], b"");
+                let is_text = response.header("vary") == Some("accept-encoding");
+                let is_compressed = response.header("content-encoding") == Some("gzip");
+                assert_eq!(is_compressed, is_accepted && is_text, "{name} {accepted}");
+                let mut read = Vec::new();
+                match is_compressed {
+                    true => drop(GzDecoder::new(&*response.body).read_to_end(&mut read).expect("gzip")),
+                    false => read.clone_from(&response.body),
+                }
+                assert_eq!(read, content, "{name} {accepted}");
+            }
+        }
+        let head = send(server.address(), &format!("HEAD /{name}"), &[], b"");
+        assert_eq!((head.status, head.body.len()), (200, 0));
+        assert_eq!(head.header("content-length"), Some(&*content.len().to_string()));
+    }
+}
+
+#[test]
+fn permanent_links_are_the_page() {
+    let server = serve(&hub());
+    let index = get(server.address(), "/");
+    assert_eq!(index.status, 200);
+    assert_eq!(index.header("content-type"), Some("text/html; charset=utf-8"));
+    assert_eq!(index.header("cache-control"), Some("no-cache"));
+    if let Ok(content) = fs::read(folder().join("index.html")) {
+        assert_eq!(index.body, content);
+    } else {
+        assert!(index.text().contains("built without its page"));
+    }
+    for path in ["/stories/5f1c2a9be01d7734", "/queries/q1?x=1", "/index.html", "/a.b/c", "//"] {
+        let link = get(server.address(), path);
+        assert_eq!((link.status, link.body == index.body), (200, true), "{path}");
+    }
+    for path in
+        ["/none.js", "/assets/none.css", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "/assets/../index.html"]
+    {
+        let none = get(server.address(), path);
+        assert_eq!(none.status, 404, "{path}");
+        none.error();
+    }
+}

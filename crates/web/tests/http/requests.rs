@@ -1,0 +1,110 @@
+//! Installing and removing queries.
+
+use crate::client::{Response, send};
+use crate::sample::{HOSTILE, hub};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use web::{Installed, Refusal, Removed, Request, Server};
+
+fn server() -> (Server, Receiver<Request>) {
+    let (requests, received) = channel();
+    let listen = "127.0.0.1:0".parse().expect("an address");
+    (web::serve(hub(), listen, Some(requests)).expect("a server"), received)
+}
+
+fn install(address: SocketAddr, file: &str, text: &[u8]) -> Response {
+    send(address, &format!("POST /api/v1/queries?file={file}"), &[("Content-Type", "text/plain")], text)
+}
+
+#[test]
+fn requests_reach_their_owner_and_are_answered_as_he_says() {
+    let (server, received) = server();
+    let owner = thread::spawn(move || {
+        for request in received {
+            match request {
+                // Nobody answers.
+                Request::Install { file, .. } if file == "ignored.eq" => {}
+                Request::Install { file, text, reply } => reply.send(match &*file {
+                    "wrong.eq" => Err(Refusal::Invalid {
+                        error: "one error".to_owned(),
+                        diagnostics: vec![
+                            json!({ "severity": "error", "message": HOSTILE, "line": 1, "column": 2 }),
+                        ],
+                    }),
+                    "taken.eq" => Err(Refusal::Conflict("there is one already".to_owned())),
+                    "broken.eq" => Err(Refusal::Failed("it failed".to_owned())),
+                    _ => Ok(Installed { queries: vec![file], warnings: vec![text] }),
+                }),
+                Request::Remove { name, reply } => reply.send(match &*name {
+                    "none" => Err(Refusal::Unknown("there is no such query".to_owned())),
+                    "parent" => Err(Refusal::Conflict("q2 is started by it".to_owned())),
+                    _ => Ok(Removed { removed: vec![name] }),
+                }),
+            }
+        }
+    });
+    let address = server.address();
+    let installed = install(address, "a%20b%22.eq", HOSTILE.as_bytes());
+    assert_eq!(installed.status, 201);
+    assert_eq!(installed.json(), json!({ "queries": ["a b\".eq"], "warnings": [HOSTILE] }));
+    let wrong = install(address, "wrong.eq", b"select");
+    assert_eq!((wrong.status, &*wrong.error()), (422, "one error"));
+    assert_eq!(wrong.json()["diagnostics"][0]["message"], HOSTILE);
+    for (file, status) in [("taken.eq", 409), ("broken.eq", 500), ("ignored.eq", 503)] {
+        let refused = install(address, file, b"");
+        assert_eq!(refused.status, status);
+        refused.error();
+    }
+    let removed = send(address, "DELETE /api/v1/queries/q%2F1", &[], b"");
+    assert_eq!((removed.status, removed.json()), (200, json!({ "removed": ["q/1"] })));
+    for (name, status) in [("none", 404), ("parent", 409), ("%ff", 400)] {
+        let refused = send(address, &format!("DELETE /api/v1/queries/{name}"), &[], b"");
+        assert_eq!(refused.status, status);
+        refused.error();
+    }
+    drop(server);
+    owner.join().expect("the owner is told that nothing more comes");
+}
+
+#[test]
+fn what_is_no_text_reaches_nobody() {
+    let (server, received) = server();
+    let address = server.address();
+    let most = 1 << 20;
+    let cases: [(&str, &[u8], u16); 6] = [
+        ("", b"", 400),
+        ("a%2Fb", b"", 400),
+        ("a%0Ab", b"", 400),
+        (&"x".repeat(256), b"", 400),
+        ("a", b"q1: \xff", 400),
+        ("a", &vec![b'x'; most + 1], 413),
+    ];
+    for (file, text, status) in cases {
+        let refused = install(address, file, text);
+        assert_eq!(refused.status, status, "{file}");
+        refused.error();
+    }
+    let nameless = send(address, "POST /api/v1/queries", &[], b"");
+    assert_eq!(nameless.status, 400);
+    assert!(nameless.error().starts_with("file: "));
+    assert!(received.try_recv().is_err());
+    // The largest one does.
+    let client = thread::spawn(move || install(address, "a", &vec![b'x'; most]).status);
+    let Ok(Request::Install { text, reply, .. }) = received.recv_timeout(crate::client::PATIENCE) else {
+        panic!("it comes");
+    };
+    assert_eq!(text.len(), most);
+    reply.send(Ok(Installed::default()));
+    assert_eq!(client.join().expect("an answer"), 201);
+}
+
+#[test]
+fn an_owner_that_has_left_is_reported() {
+    let (server, received) = server();
+    drop(received);
+    let refused = install(server.address(), "a", b"");
+    assert_eq!(refused.status, 503);
+    refused.error();
+}

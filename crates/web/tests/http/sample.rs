@@ -1,0 +1,204 @@
+//! Something to show, with texts that mean something in JSON, HTML, SQL and streams.
+
+use archive::{Archive, Changes, Keep};
+use report::{
+    Account, Answer, Column, ColumnKind, Counters, Event, EventKind, Item, PacketCounts, Span, Story, Value,
+};
+use web::view::{
+    Broker, BrokerState, Clock, Edge, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Run,
+    Spool, Status, TaskState, Threshold, Trigger, WindowTotals,
+};
+use web::{Hub, Server};
+
+pub(crate) const HOSTILE: &str =
+    "</script><img src=x onerror=alert(1)>\"'\\\n\r\ndata: x\n\nevent: y; DROP TABLE events--\0ü\u{2028}";
+pub(crate) const START: u64 = 1_795_534_800_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
+
+pub(crate) fn hub() -> Hub {
+    Hub::new(Archive::in_memory(Keep::default()).expect("an archive"))
+}
+
+pub(crate) fn serve(hub: &Hub) -> Server {
+    web::serve(hub.clone(), "127.0.0.1:0".parse().expect("an address"), None).expect("a server")
+}
+
+pub(crate) fn window(number: u64) -> Span {
+    let start_ns = START + number * 10 * SECOND;
+    Span { start_ns, end_ns: start_ns + 10 * SECOND }
+}
+
+pub(crate) fn columns() -> Vec<Column> {
+    vec![
+        Column::new("dst_addr", ColumnKind::Address, ""),
+        Column::new("total_byte", ColumnKind::Unsigned, "bytes"),
+        Column::new("sources", ColumnKind::Estimate, ""),
+        Column::new("text", ColumnKind::Text, ""),
+    ]
+}
+
+pub(crate) fn answer(number: u64, node: Option<&str>) -> Answer {
+    let row = vec![
+        Value::Address("192.0.2.7".parse().expect("an address")),
+        Value::Unsigned(u64::MAX - number),
+        Value::Estimate { value: 7.5, lower: 7.0, upper: f64::INFINITY },
+        Value::Text(HOSTILE.to_owned()),
+    ];
+    let node = node.map(str::to_owned);
+    Answer { node, coverage: Some(0.25), ..Answer::new("q1", Some(window(number)), columns(), vec![row]) }
+}
+
+/// With all members that an answer may have.
+pub(crate) fn totals() -> Answer {
+    let packets = packets();
+    let columns = vec![Column::new("total_count", ColumnKind::Unsigned, "packets")];
+    let mut answer = Answer::new("totals", Some(window(0)), columns, vec![vec![Value::Null]]);
+    answer.late = true;
+    answer.revision = 3;
+    answer.watched = Some(window(0));
+    answer.empty = Some(1);
+    answer.lacks("a reason");
+    answer.account = Some(Account { packets, loss: None });
+    answer.task = Some(report::TaskNote {
+        text: "entropy".to_owned(),
+        structure: "a sketch".to_owned(),
+        why: "memory".to_owned(),
+        memory_bytes: 1,
+        total: 2,
+        lost: None,
+    });
+    answer
+}
+
+pub(crate) fn event(id: &str, kind: EventKind, at_ns: u64) -> Event {
+    let item = |name: &str, kind, value| Item { column: Column::new(name, kind, ""), value };
+    Event {
+        event: id.to_owned(),
+        kind,
+        query: "q2".to_owned(),
+        fired_by: Some("q1".to_owned()),
+        key: vec![item("name", ColumnKind::Text, Value::Text(HOSTILE.to_owned()))],
+        node: Some("Node1".to_owned()),
+        at_ns,
+        window: Some(window(0)),
+        values: vec![item("count", ColumnKind::Unsigned, Value::Unsigned(u64::MAX))],
+        threshold: Some(1000.0),
+        late: false,
+        coverage: None,
+        parent: None,
+    }
+}
+
+pub(crate) fn story() -> Story {
+    let events = vec!["e1".to_owned(), "e2".to_owned(), "gone".to_owned()];
+    Story { id: "e1".to_owned(), text: HOSTILE.to_owned(), events, events_unlisted: 4 }
+}
+
+pub(crate) fn changes() -> Changes {
+    Changes {
+        answers: vec![
+            answer(0, Some("Node1")),
+            answer(1, Some("Node2")),
+            answer(2, None),
+            totals(),
+            Answer::new("hosts", None, columns(), Vec::new()),
+        ],
+        events: vec![
+            event("e1", EventKind::Fired, START + 10 * SECOND),
+            event("e2", EventKind::Resolved, START + 20 * SECOND),
+            event("e3", EventKind::Missed, START + 30 * SECOND),
+        ],
+        stories: vec![story()],
+        ..Changes::default()
+    }
+}
+
+fn packets() -> PacketCounts {
+    let not_measured: Counters = [("arp", 3)].into_iter().collect();
+    PacketCounts { received: 10, measured: 7, not_measured, remarks: Counters::default() }
+}
+
+pub(crate) fn status() -> Status {
+    let node = NodeView {
+        name: "Node1".to_owned(),
+        state: NodeState::Up,
+        seen_ns: Some(START),
+        coverage: Some(0.5),
+        window: Some(window(0)),
+        packets: packets(),
+        loss: Some([("imissed", u64::MAX)].into_iter().collect()),
+        last: Some(web::view::Account { packets: packets(), loss: None }),
+        spool: Spool { messages: 1, bytes: 2, dropped: 3 },
+        clock: Some(Clock { synchronised: Some(true), max_error_ns: Some(5) }),
+        tasks: TaskState { wanted: 2, applied: Some(1), refused: Some(HOSTILE.to_owned()) },
+        version: Some("0.1.0".to_owned()),
+        sources: vec!["eth0".to_owned()],
+    };
+    Status {
+        mode: Mode::Controller,
+        version: "0.1.0".to_owned(),
+        now_ns: 0,
+        started_ns: START,
+        ended: false,
+        sources: vec![HOSTILE.to_owned()],
+        span: Some(window(0)),
+        broker: Some(Broker {
+            state: BrokerState::Away,
+            since_ns: START,
+            reason: Some("refused".to_owned()),
+        }),
+        nodes: vec![node, NodeView { name: "Node2".to_owned(), ..NodeView::default() }],
+        refused: [("version", 2)].into_iter().collect(),
+        windows: WindowTotals { complete: 1, partial: 2, late: 3, lost: 4, doubled: u64::MAX },
+        notes: vec![Note { at_ns: START, text: HOSTILE.to_owned() }],
+    }
+}
+
+pub(crate) fn queries() -> Vec<QueryView> {
+    let parent = QueryView {
+        name: "q1".to_owned(),
+        text: HOSTILE.to_owned(),
+        file: Some("a.eq".to_owned()),
+        nodes: vec!["Node1".to_owned()],
+        every_ns: Some(10 * SECOND),
+        over_ns: None,
+        columns: columns(),
+        ..QueryView::default()
+    };
+    let edge = Edge {
+        node: None,
+        phase: Phase::NoData,
+        keys: 2,
+        since_ns: Some(START),
+        until_ns: None,
+        event: Some("e1".to_owned()),
+    };
+    let trigger = Trigger {
+        parent: "q1".to_owned(),
+        condition: "total_byte > 1000".to_owned(),
+        thresholds: vec![Threshold {
+            column: "total_byte".to_owned(),
+            comparison: ">".to_owned(),
+            value: 1000.0,
+        }],
+        edges: vec![edge],
+        ..Trigger::default()
+    };
+    let child = QueryView {
+        name: "q2".to_owned(),
+        state: QueryState::Running,
+        runs: vec![Run { start_ns: START, end_ns: START + SECOND, cause: "e1".to_owned() }],
+        trigger: Some(trigger),
+        ..QueryView::default()
+    };
+    vec![parent, child]
+}
+
+/// A hub with all of it.
+pub(crate) fn full() -> Hub {
+    let hub = hub();
+    hub.set_status(status());
+    hub.set_queries(queries());
+    hub.publish(&changes()).expect("it is stored");
+    hub
+}
