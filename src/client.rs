@@ -11,6 +11,7 @@ use http::Api;
 use report::Event;
 use serde::Deserialize;
 use serde_json::Value as Json;
+use std::path::Path;
 use std::process::ExitCode;
 use web::view::{QueryView, Status};
 
@@ -69,7 +70,8 @@ pub(crate) fn add(options: &AddOptions) -> Result<ExitCode, Failure> {
         texts.push(query_text::NamedText { name: "query".to_owned(), text });
     }
     for text in texts {
-        let json = api.post("/queries", &[("file", text.name.clone())], &text.text)?;
+        let file = Path::new(&text.name).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let json = api.post("/queries", &[("file", file)], &text.text)?;
         if options.client.json {
             exit::print(&format!("{json}\n"))?;
             continue;

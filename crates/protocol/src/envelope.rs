@@ -40,6 +40,9 @@ pub const MOST_BYTES: usize = 16 << 20;
 /// The most bytes of a message as JSON.
 pub const MOST_JSON_BYTES: usize = 64 << 20;
 
+/// What is left for that in which the body lies.
+const MOST_HEAD_BYTES: usize = 64 << 10;
+
 /// More costs the probe more than the network saves.
 const LEVEL: i32 = 3;
 
@@ -53,8 +56,8 @@ pub struct Envelope<B> {
     pub version: u32,
     /// Which message it is.
     pub id: MessageId,
-    /// The sequence number of the message before it that has not been dropped; 0 if there is none. A reader that has not seen that one
-    /// leaves this message alone: it comes again after it.
+    /// The sequence number of the message before it, if the broker had not confirmed that one when this one was sent; else 0. A reader
+    /// that has not taken that one leaves this message alone: both come again, in order.
     pub after: u64,
     /// Window results that the sender dropped before this message, since it started.
     pub lost: u64,
@@ -111,10 +114,38 @@ pub(crate) struct PackedBody(Vec<u8>);
 
 impl PackedBody {
     pub(crate) fn new(body: &impl Serialize) -> io::Result<Self> {
-        let mut encoder = encoder(Vec::new())?;
+        let mut encoder = Bounded { into: encoder(Vec::new())?, left: MOST_JSON_BYTES - MOST_HEAD_BYTES };
         serde_json::to_writer(&mut encoder, body)?;
-        encoder.finish().map(Self)
+        let body = encoder.into.finish()?;
+        if body.len() > MOST_BYTES - MOST_HEAD_BYTES { Err(too_large()) } else { Ok(Self(body)) }
     }
+
+    #[cfg(feature = "amqp")]
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Refuses to write more than a reader takes.
+struct Bounded<W> {
+    into: W,
+    left: usize,
+}
+
+impl<W: Write> Write for Bounded<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or_else(too_large)?;
+        self.into.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.into.flush()
+    }
+}
+
+fn too_large() -> io::Error {
+    io::Error::other("the message is larger than any may be")
 }
 
 fn encoder(into: Vec<u8>) -> io::Result<Encoder<'static, Vec<u8>>> {
@@ -155,39 +186,55 @@ pub fn decode_within<B: DeserializeOwned>(
     properties: Properties<'_>,
     most_json_bytes: usize,
 ) -> Result<Envelope<B>, Refusal> {
+    let text = text(bytes, properties, most_json_bytes)?;
+    let Opened { version, id, after, lost, body } = Opened::of(&text)?;
+    let body = body_of(body)?;
+    Ok(Envelope { version, id, after, lost, body })
+}
+
+/// The JSON of a message.
+pub(crate) fn text(bytes: &[u8], properties: Properties<'_>, most: usize) -> Result<Vec<u8>, Refusal> {
     if properties != Properties::EXPECTED {
         return Err(Refusal::Foreign);
     }
     if bytes.len() > MOST_BYTES {
         return Err(Refusal::TooLarge);
     }
-    let text = expand(bytes, most_json_bytes)?;
-    // First, for what another version's envelope says further is not known.
-    let Versioned { version } = read(&text)?;
-    match version {
-        ..OLDEST_VERSION => return Err(Refusal::TooOld),
-        OLDEST_VERSION..=VERSION => {}
-        _ => return Err(Refusal::TooNew),
+    expand(bytes, most)
+}
+
+/// An envelope whose body has not been read.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Opened<'a> {
+    pub(crate) version: u32,
+    pub(crate) id: MessageId,
+    #[serde(default)]
+    pub(crate) after: u64,
+    #[serde(default)]
+    pub(crate) lost: u64,
+    #[serde(borrow)]
+    pub(crate) body: &'a RawValue,
+}
+
+impl<'a> Opened<'a> {
+    pub(crate) fn of(text: &'a [u8]) -> Result<Self, Refusal> {
+        // First, for what another version's envelope says further is not known.
+        let Versioned { version } = read(text)?;
+        match version {
+            ..OLDEST_VERSION => Err(Refusal::TooOld),
+            OLDEST_VERSION..=VERSION => read(text),
+            _ => Err(Refusal::TooNew),
+        }
     }
-    let Opened { id, after, lost, body } = read(&text)?;
-    let body = serde_json::from_str(body.get()).map_err(|_| Refusal::Malformed)?;
-    Ok(Envelope { version, id, after, lost, body })
+}
+
+pub(crate) fn body_of<B: DeserializeOwned>(body: &RawValue) -> Result<B, Refusal> {
+    serde_json::from_str(body.get()).map_err(|_| Refusal::Malformed)
 }
 
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
-}
-
-#[derive(Deserialize)]
-struct Opened<'a> {
-    id: MessageId,
-    #[serde(default)]
-    after: u64,
-    #[serde(default)]
-    lost: u64,
-    #[serde(borrow)]
-    body: &'a RawValue,
 }
 
 fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Refusal> {

@@ -2,8 +2,8 @@
 //!
 //! A controller sends each node the whole list of what it is to answer, and when a replay may go on; a probe sends the answers of each
 //! window. Messages ([`ToProbe`], [`FromProbe`]) are data that can be written and read; a transport ([`ProbeLink`], [`ControllerLink`])
-//! carries them: in one process, over channels of memory. Between processes a message is bytes in an envelope
-//! ([`envelope`]).
+//! carries them: in one process over channels of memory ([`memory`]), between machines over a broker (`amqp`, behind the feature of that
+//! name), where a message is bytes in an envelope ([`envelope`]).
 //!
 //! ```
 //! use protocol::{ControllerLink, FromProbe, ProbeLink, memory};
@@ -19,6 +19,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "amqp")]
+pub mod amqp;
 pub mod envelope;
 mod heartbeat;
 mod link_state;

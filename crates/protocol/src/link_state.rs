@@ -6,13 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Whether a connection carries messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkState {
-    /// Messages are carried.
+    /// The other end is reached.
     pub connected: bool,
     /// Since when it is so, nanoseconds since the epoch.
     pub since_ns: u64,
     /// What is at the other end: `the broker at HOST:PORT`, or in one process `the controller`.
     pub peer: String,
-    /// Why it carries nothing. Never a password.
+    /// Why it carries nothing, or not all that it should. Never a password. `None` too before the first attempt has ended.
     pub reason: Option<String>,
 }
 
@@ -31,9 +31,10 @@ impl LinkState {
 impl fmt::Display for LinkState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.reason, self.connected) {
-            (_, true) => write!(f, "{} is there", self.peer),
+            (None, true) => write!(f, "{} is there", self.peer),
+            (Some(reason), true) => write!(f, "{} keeps us waiting: {reason}", self.peer),
             (Some(reason), false) => write!(f, "{} is away: {reason}; trying again", self.peer),
-            (None, false) => write!(f, "{} is away; trying again", self.peer),
+            (None, false) => write!(f, "{} is being tried", self.peer),
         }
     }
 }
@@ -49,11 +50,14 @@ impl LinkWatch {
     /// the start is not worth a line.
     pub fn line(&mut self, state: &LinkState) -> Option<String> {
         let now = (state.connected, state.reason.clone());
+        if now == (false, None) {
+            return None;
+        }
         let last = self.last.replace(now.clone());
         match last {
             Some(last) if last == now => None,
-            None if state.connected => None,
-            Some(_) if state.connected => Some(format!("{} is back", state.peer)),
+            None if now == (true, None) => None,
+            Some(_) if now == (true, None) => Some(format!("{} is back", state.peer)),
             _ => Some(state.to_string()),
         }
     }
@@ -73,11 +77,16 @@ mod tests {
     fn a_line_for_each_change() {
         let mut watch = LinkWatch::default();
         let peer = "the broker at a:1";
+        let tried = LinkState { reason: None, ..LinkState::down(peer, "") };
+        assert_eq!(watch.line(&tried), None);
         assert_eq!(watch.line(&LinkState::up(peer)), None);
         let away = Some("the broker at a:1 is away: refused; trying again".to_owned());
         assert_eq!(watch.line(&LinkState::down(peer, "refused")), away);
         assert_eq!(watch.line(&LinkState::down(peer, "refused")), None);
         assert!(watch.line(&LinkState::down(peer, "no such user")).is_some());
+        let full = LinkState { reason: Some("its disk is full".to_owned()), ..LinkState::up(peer) };
+        let line = Some("the broker at a:1 keeps us waiting: its disk is full".to_owned());
+        assert_eq!(watch.line(&full), line);
         assert_eq!(watch.line(&LinkState::up(peer)), Some("the broker at a:1 is back".to_owned()));
         assert_eq!(watch.line(&LinkState::up(peer)), None);
         assert_eq!(LinkWatch::default().line(&LinkState::down(peer, "refused")), away);

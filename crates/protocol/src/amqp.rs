@@ -1,0 +1,53 @@
+//! Connections over an AMQP 0-9-1 broker: RabbitMQ 3.10 or later.
+//!
+//! ```text
+//! probe ─▶ exchange edison.results (topic, key NODE) ─▶ queue edison.results (quorum) ─▶ controller
+//! controller ─▶ exchange edison.tasks (direct, key NODE) ─▶ queue edison.tasks.NODE (length 1) ─▶ probe
+//!                 what is refused ─▶ exchange edison.dead ─▶ queue edison.dead
+//! ```
+//!
+//! The controller declares all of it; a probe declares nothing and needs the rights to write to `edison.results` and to read
+//! `edison.tasks.NODE`. Neither side fails because the broker is away: each connects by itself, again and again, and says in its
+//! [`LinkState`](crate::LinkState) how it is.
+//!
+//! What a probe sends stays in its spool until the broker has confirmed it, in order, and is sent again with the same identifier where it is
+//! not known to have arrived. The controller takes each message once and in order, and acknowledges it after it is stored. So a message is
+//! neither lost nor doubled by a broker that dies, as long as the probe lives and its spool has room.
+//!
+//! The connection is not encrypted: `amqps://` is refused.
+mod back_off;
+mod broker;
+mod connection;
+mod consuming;
+mod controller_link;
+mod intake;
+mod marks;
+mod outbox;
+mod probe_link;
+mod publishing;
+mod status;
+mod task_lists;
+mod tasking;
+mod topology;
+mod worker;
+
+pub use broker::{Broker, BrokerError};
+pub use controller_link::{AmqpControllerLink, ControllerSettings, controller_link};
+pub use probe_link::{AmqpProbeLink, ProbeSettings, probe_link};
+
+use std::time::Duration;
+
+/// How long the broker has to confirm a message, and to answer whatever it is asked.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a connection that carries nothing is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The longest name of a node, bytes: with a prefix it is the name of a queue, which AMQP limits to 255.
+const LONGEST_NODE: usize = 200;
+
+/// Whether queues and messages can have the name of a node.
+fn check_node(node: &str) -> Result<(), BrokerError> {
+    let is_good = (1..=LONGEST_NODE).contains(&node.len());
+    if is_good { Ok(()) } else { Err(BrokerError::Node(node.to_owned())) }
+}

@@ -1,0 +1,141 @@
+//! Receiving what probes send, and sending them their lists.
+
+use super::connection::answer;
+use super::controller_link::{CONSUMING, LISTING, Shared};
+use super::intake::{Delivered, Tag, Word};
+use super::publishing::{next, patiently, properties, refusal};
+use super::status::Condition;
+use super::topology::{RESULTS, TASKS, declare_results, declare_tasks};
+use super::worker::Closing;
+use super::{LOOK, connection};
+use lapin::message::Delivery;
+use lapin::options::{
+    BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, BasicRejectOptions,
+    ConfirmSelectOptions,
+};
+use lapin::types::{FieldTable, ShortString};
+use lapin::{Channel, Connection, Event};
+use std::pin::pin;
+use tokio::time::sleep;
+
+/// Messages that are delivered ahead of their acknowledgement.
+const AHEAD: u16 = 256;
+
+/// Takes deliveries until the connection breaks, for the reason that is returned, or is to end.
+pub(super) async fn consume(
+    shared: &Shared,
+    connection: &Connection,
+    closing: &Closing,
+) -> Result<(), String> {
+    let channel = answer(connection.create_channel()).await?;
+    declare_results(&channel, shared.results_bytes).await?;
+    answer(channel.basic_qos(AHEAD, BasicQosOptions::default())).await?;
+    let (tag, options) = (shared.boot.to_string(), BasicConsumeOptions::default());
+    let consumer = channel.basic_consume(RESULTS.into(), tag.into(), options, FieldTable::default());
+    let mut consumer = pin!(answer(consumer).await?);
+    let number = shared.begin();
+    shared.status.set(CONSUMING, Condition::Good);
+    loop {
+        tell(shared, &channel, number).await?;
+        tokio::select! {
+            // After what was acknowledged before.
+            () = closing.wait() => return tell(shared, &channel, number).await,
+            () = shared.words_wake.notified() => {}
+            delivery = next(&mut consumer) => match delivery {
+                Some(Ok(delivery)) => shared.deliver(delivered(delivery, number)),
+                Some(Err(error)) => return Err(connection::words(&error)),
+                None => return Err(format!("{RESULTS} was deleted")),
+            },
+            () = sleep(LOOK) => {
+                if !connection.status().connected() {
+                    return Err("the connection broke".to_owned());
+                }
+            }
+        }
+    }
+}
+
+fn delivered(delivery: Delivery, connection: u64) -> Delivered {
+    let text = |text: &Option<ShortString>| text.as_ref().map(ToString::to_string);
+    Delivered {
+        tag: Tag { connection, number: delivery.delivery_tag },
+        routing_key: delivery.routing_key.to_string(),
+        content_type: text(delivery.properties.content_type()),
+        content_encoding: text(delivery.properties.content_encoding()),
+        user: text(delivery.properties.user_id()),
+        bytes: delivery.data,
+    }
+}
+
+/// Tells the broker what has been stored or refused since.
+async fn tell(shared: &Shared, channel: &Channel, connection: u64) -> Result<(), String> {
+    for word in shared.take_words() {
+        match word {
+            Word::Done(tag) if tag.connection == connection => {
+                answer(channel.basic_ack(tag.number, BasicAckOptions { multiple: true })).await?;
+            }
+            Word::Refused(tag) if tag.connection == connection => {
+                answer(channel.basic_reject(tag.number, BasicRejectOptions { requeue: false })).await?;
+            }
+            // Of a connection that is gone: it is delivered again.
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Sends lists until the connection breaks, for the reason that is returned, or is to end.
+///
+/// On a connection of its own: a broker without space stops reading from those that send, and acknowledgements are what makes space.
+pub(super) async fn send_lists(
+    shared: &Shared,
+    connection: &Connection,
+    closing: &Closing,
+) -> Result<(), String> {
+    let channel = answer(connection.create_channel()).await?;
+    // First, so that a probe which finds its queue finds where to send to.
+    declare_results(&channel, shared.results_bytes).await?;
+    declare_tasks(&channel, &shared.nodes).await?;
+    answer(channel.confirm_select(ConfirmSelectOptions::default())).await?;
+    let mut events = pin!(connection.events_listener());
+    shared.lists().rewind();
+    shared.status.set(LISTING, Condition::Good);
+    loop {
+        send(shared, connection, &channel).await?;
+        if !connection.status().blocked() {
+            shared.status.set(LISTING, Condition::Good);
+        }
+        tokio::select! {
+            () = closing.wait() => return Ok(()),
+            () = shared.lists_wake.notified() => {}
+            Some(event) = next(&mut events) => if let Event::ConnectionBlocked(reason) = event {
+                let reason = format!("it takes no messages now: {}", reason.replace(char::is_control, " "));
+                shared.status.set(LISTING, Condition::Waits(reason));
+            },
+            () = sleep(LOOK) => {
+                if !connection.status().connected() {
+                    return Err("the connection broke".to_owned());
+                }
+            }
+        }
+    }
+}
+
+async fn send(shared: &Shared, connection: &Connection, channel: &Channel) -> Result<(), String> {
+    let unsent = shared.lists().unsent();
+    let mut confirms = Vec::new();
+    for one in unsent {
+        let key = one.outgoing.id.node.as_str().into();
+        let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
+        let properties = properties(&one.outgoing, shared.broker.user());
+        let published = channel.basic_publish(TASKS.into(), key, options, &one.outgoing.bytes, properties);
+        confirms.push((patiently(connection, published).await?, one.node, one.list));
+    }
+    for (confirm, node, list) in confirms {
+        match refusal(patiently(connection, confirm).await?) {
+            None => shared.lists().sent(node, list),
+            Some(reason) => return Err(format!("a task list: {reason}")),
+        }
+    }
+    Ok(())
+}

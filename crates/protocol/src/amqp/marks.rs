@@ -1,0 +1,114 @@
+//! Which message of each probe was taken last.
+
+use super::outbox::MOST_IN_FLIGHT;
+use crate::{Boot, MessageId};
+use std::collections::VecDeque;
+
+/// The starts of a probe that are remembered: messages of more than one are only there together after it started again.
+const MOST_BOOTS: usize = 16;
+
+/// What is to be done with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It is the next one.
+    Next,
+    /// It was taken before.
+    Doubled,
+    /// One before it is still to come, and it comes again after that.
+    Early,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    boot: Boot,
+    /// The sequence number of the last message that was taken.
+    last: u64,
+    /// Messages since then that were early.
+    early: usize,
+}
+
+/// The last message of each start of a probe.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks {
+    /// The newest last.
+    boots: VecDeque<Mark>,
+}
+
+impl Marks {
+    /// All messages up to this one were taken before.
+    pub(super) fn begin_after(&mut self, id: &MessageId) {
+        match self.boots.iter_mut().find(|mark| mark.boot == id.boot) {
+            Some(mark) => mark.last = mark.last.max(id.sequence),
+            None => self.add(id.boot, id.sequence),
+        }
+    }
+
+    fn add(&mut self, boot: Boot, last: u64) {
+        if self.boots.len() == MOST_BOOTS {
+            self.boots.pop_front();
+        }
+        self.boots.push_back(Mark { boot, last, early: 0 });
+    }
+
+    /// Takes a message, if it is its turn. `after`: what its envelope says.
+    pub(super) fn take(&mut self, id: &MessageId, after: u64) -> Turn {
+        let Some(mark) = self.boots.iter_mut().find(|mark| mark.boot == id.boot) else {
+            self.add(id.boot, id.sequence);
+            return Turn::Next;
+        };
+        if id.sequence <= mark.last {
+            return Turn::Doubled;
+        }
+        // The broker refused one before it, whose sender sends both again. No more can have been on their way behind that one: if more
+        // come, it was taken from the queue by someone else, and does not come.
+        if after > mark.last && mark.early + 1 < MOST_IN_FLIGHT {
+            mark.early += 1;
+            return Turn::Early;
+        }
+        (mark.last, mark.early) = (id.sequence, 0);
+        Turn::Next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(boot: u64, sequence: u64) -> MessageId {
+        MessageId { node: "Node1".to_owned(), boot: Boot(boot), sequence }
+    }
+
+    #[test]
+    fn each_message_is_taken_once_and_in_order() {
+        let mut marks = Marks::default();
+        let mut take = |boot, sequence, after| marks.take(&id(boot, sequence), after);
+        assert_eq!(take(1, 1, 0), Turn::Next);
+        assert_eq!(take(1, 1, 0), Turn::Doubled);
+        // 2 was refused by the broker: 3 waits for it, 4 for 3.
+        assert_eq!((take(1, 3, 2), take(1, 4, 3)), (Turn::Early, Turn::Early));
+        assert_eq!((take(1, 2, 1), take(1, 3, 2), take(1, 4, 3)), (Turn::Next, Turn::Next, Turn::Next));
+        // 5 to 8 were dropped by their sender.
+        assert_eq!((take(1, 9, 4), take(1, 10, 0)), (Turn::Next, Turn::Next));
+        assert_eq!((take(2, 1, 0), take(1, 10, 0), take(2, 2, 0)), (Turn::Next, Turn::Doubled, Turn::Next));
+    }
+
+    #[test]
+    fn nothing_is_awaited_for_ever() {
+        let mut marks = Marks::default();
+        assert_eq!(marks.take(&id(1, 1), 0), Turn::Next);
+        let early =
+            (3..).take_while(|sequence| marks.take(&id(1, *sequence), sequence - 1) == Turn::Early).count();
+        assert_eq!(early, MOST_IN_FLIGHT - 1);
+        assert_eq!(marks.take(&id(1, 67), 66), Turn::Next);
+    }
+
+    #[test]
+    fn what_was_stored_before_is_doubled() {
+        let mut marks = Marks::default();
+        marks.begin_after(&id(1, 7));
+        marks.begin_after(&id(1, 5));
+        assert_eq!((marks.take(&id(1, 7), 0), marks.take(&id(1, 8), 7)), (Turn::Doubled, Turn::Next));
+        (2..100).for_each(|boot| assert_eq!(marks.take(&id(boot, 1), 0), Turn::Next));
+        assert_eq!(marks.boots.len(), MOST_BOOTS);
+    }
+}
