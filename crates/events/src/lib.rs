@@ -41,3 +41,4 @@ pub use seen::{Find, Seen};
 pub use state::{Edge, Phase, Progress, State};
 pub use story::Stories;
 pub use truth::Truth;
+pub use words::sentence;

@@ -126,8 +126,8 @@ pub(crate) fn found(query: &Query, seen: Seen<'_>) -> String {
     }
 }
 
-/// Why an event that did not fire anything happened.
-pub(crate) fn sentence(event: &Event) -> String {
+/// An event in a sentence.
+pub fn sentence(event: &Event) -> String {
     let (query, node) = (&event.query, event.node.as_deref().unwrap_or("all nodes"));
     let (key, at) = (key(&event.key), time(event.at_ns));
     let window = event.window.map(window).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! All that is shown.
 
 use crate::feed::{Feed, Limits, Subscription};
-use crate::message::{StoryText, message};
+use crate::message::{StoryText, ToldEvent, message};
 use crate::view::{QueryView, Status};
 use archive::{Archive, ArchiveError, Changes, StoredEvent};
 use axum::body::Bytes;
@@ -77,7 +77,7 @@ impl Hub {
         for event in &changes.events {
             // It is stored: that its story cannot be read is no reason to say otherwise.
             let story = archive.story_of(&event.event).unwrap_or_default();
-            self.tell("event", &StoredEvent { event: event.clone(), story });
+            self.tell("event", &ToldEvent::from(StoredEvent { event: event.clone(), story }));
         }
         for story in &changes.stories {
             self.tell("story", &StoryText::with_names(story));

@@ -1,5 +1,6 @@
 //! What is said of stories and events, and messages of streams.
 
+use archive::StoredEvent;
 use axum::body::Bytes;
 use report::{Event, Story, integer};
 use serde::Serialize;
@@ -34,6 +35,20 @@ impl<'a> StoryText<'a, Event> {
         let gone = story.events.len().saturating_sub(events.len()) as u64;
         let Story { id, text, events_unlisted, .. } = story;
         Self { id, text, events, events_unlisted: events_unlisted.saturating_add(gone) }
+    }
+}
+
+/// An event, its story, and a sentence about it.
+#[derive(Serialize)]
+pub(crate) struct ToldEvent {
+    #[serde(flatten)]
+    event: StoredEvent,
+    text: String,
+}
+
+impl From<StoredEvent> for ToldEvent {
+    fn from(event: StoredEvent) -> Self {
+        Self { text: events::sentence(&event.event), event }
     }
 }
 

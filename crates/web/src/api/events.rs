@@ -2,6 +2,7 @@
 
 use super::{App, ask};
 use crate::failure::{Failure, json_response};
+use crate::message::ToldEvent;
 use crate::parameters::Parameters;
 use archive::{Listing, StoredEvent};
 use axum::extract::State;
@@ -12,13 +13,16 @@ use std::sync::Arc;
 
 #[derive(Serialize)]
 struct Events {
-    events: Vec<StoredEvent>,
+    events: Vec<ToldEvent>,
 }
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     let parameters = Parameters::read(&uri, &["query", "node", "kind", "since", "until", "limit"])?;
     let filter = parameters.event_filter()?;
-    let write = |listing: Listing<StoredEvent>| Ok(serde_json::to_vec(&Events { events: listing.items })?);
+    let write = |listing: Listing<StoredEvent>| {
+        let events = listing.items.into_iter().map(ToldEvent::from).collect();
+        Ok(serde_json::to_vec(&Events { events })?)
+    };
     let body = ask(&app, move |archive| archive.events(&filter), write).await?;
     Ok(json_response(StatusCode::OK, body))
 }

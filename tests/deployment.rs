@@ -1,0 +1,343 @@
+//! Probes, a broker and a controller as programs of their own, on a link that the test makes.
+
+#[allow(dead_code, reason = "each test program uses a part")]
+mod support;
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use support::capture;
+use support::program::{Ended, Running, edison, run};
+use support::scratch::{Scratch, text};
+use testbed::veth::{Veth, with_veth};
+
+/// Longer than anything here takes on a loaded machine.
+const DEADLINE: Duration = Duration::from_secs(240);
+
+const CHAIN: &str = "all: select sum(total_count) as n every 1s;\n\
+    who: select src_port, sum(total_count) as n where node_id = far groupby src_port limit 5 every 1s when all.n > 1000;";
+
+/// Waits until there is something.
+#[track_caller]
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < DEADLINE, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Ports in a row that nothing listens on.
+fn free_port(several: u16) -> u16 {
+    until("free ports", || {
+        let first = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
+        // Where connections out get theirs, one may be taken at any time.
+        let first = first % 20_000 + 10_000;
+        (first..first + several).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()).then_some(first)
+    })
+}
+
+/// What a test has started.
+struct Deployment {
+    scratch: Scratch,
+    broker: u16,
+    web: u16,
+}
+
+impl Deployment {
+    /// In the namespace of a test, whose loopback is down at first.
+    fn new() -> Self {
+        let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("iproute2 is there");
+        assert!(up.success());
+        Self { scratch: Scratch::new(), broker: free_port(3), web: free_port(1) }
+    }
+
+    fn broker(&self, command: &str) -> String {
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/broker");
+        let mut call = Command::new(script);
+        call.arg(command).arg(self.scratch.path("broker"));
+        if command == "start" {
+            call.arg(self.broker.to_string());
+        }
+        let output = call.output().expect("the script is there");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "scripts/broker {command}: {said}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn url(&self) -> String {
+        format!("amqp://guest:guest@127.0.0.1:{}", self.broker)
+    }
+
+    fn probe(&self, node: &str, interface: &str) -> Running {
+        let settings = format!(
+            "broker = \"{}\"\nnode = \"{node}\"\ninterface = [\"{interface}\"]\nevery = \"1s\"\nmemory = \"64MiB\"\n",
+            self.url()
+        );
+        let file = self.scratch.file(&format!("{node}.toml"), settings);
+        Running::start(edison().args(["probe", "--config", text(&file)]))
+    }
+
+    fn controller(&self, nodes: &str) -> Running {
+        self.controller_of(nodes, CHAIN)
+    }
+
+    fn controller_of(&self, nodes: &str, queries: &str) -> Running {
+        let queries = self.scratch.file("chain.eq", queries);
+        let settings = format!(
+            "broker = \"{}\"\nnodes = [{nodes}]\nevery = \"1s\"\nqueries = [\"{}\"]\nstate = \"{}\"\nlisten = \"127.0.0.1:{}\"\n",
+            self.url(),
+            text(&queries),
+            text(&self.scratch.path("state.db")),
+            self.web
+        );
+        let file = self.scratch.file("controller.toml", settings);
+        Running::start(edison().args(["controller", "--config", text(&file)]))
+    }
+
+    /// A command that asks the controller.
+    fn ask(&self, arguments: &[&str]) -> Ended {
+        let address = format!("http://127.0.0.1:{}", self.web);
+        run(edison().args(arguments).args(["--controller", &address]))
+    }
+
+    fn get(&self, path: &str) -> Option<Value> {
+        let address = format!("http://127.0.0.1:{}/api/v1{path}", self.web);
+        let text = ureq::get(address).call().ok()?.into_body().read_to_string().ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    fn node(&self, name: &str) -> Option<Value> {
+        let status = self.get("/status")?;
+        status["nodes"].as_array()?.iter().find(|node| node["name"] == name).cloned()
+    }
+
+    fn is_up(&self, name: &str) -> bool {
+        let is_up =
+            |node: Value| node["state"] == "up" && node["tasks"]["wanted"] == node["tasks"]["applied"];
+        self.node(name).is_some_and(is_up)
+    }
+
+    /// What a node counted in each window that the controller has an answer of.
+    fn windows(&self, query: &str, node: &str) -> BTreeMap<String, u64> {
+        let answers = self.get(&format!("/answers?query={query}&node={node}&limit=10000"));
+        let answers = answers.as_ref().and_then(|answers| answers["answers"].as_array()).cloned();
+        let window = |answer: Value| {
+            let count = answer["rows"][0].as_object()?.values().next()?.as_u64().unwrap_or(0);
+            Some((answer["window"]["start"].as_str()?.to_owned(), count))
+        };
+        answers.unwrap_or_default().into_iter().filter_map(window).collect()
+    }
+}
+
+/// A broker that ends with the test.
+struct Broker<'a>(&'a Deployment);
+
+impl Drop for Broker<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.0.broker("stop");
+        } else {
+            let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/broker");
+            let _ = Command::new(script).arg("stop").arg(self.0.scratch.path("broker")).status();
+        }
+    }
+}
+
+/// Sends frames of which each has another source port.
+fn send(veth: &Veth, ports: std::ops::Range<u16>) {
+    ports.for_each(|port| veth.send(&capture::udp(port)));
+}
+
+fn number_of_seconds(windows: &BTreeMap<String, u64>) -> u64 {
+    let second = |time: &String| {
+        let part = |from: usize, to: usize| time[from..to].parse::<u64>().expect("a number");
+        (part(8, 10) * 24 + part(11, 13)) * 3600 + part(14, 16) * 60 + part(17, 19)
+    };
+    let (first, last) =
+        (windows.keys().next().expect("a window"), windows.keys().next_back().expect("a window"));
+    second(last) - second(first) + 1
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
+    with_veth(|veth| {
+        let deployment = Deployment::new();
+        let nodes = "\"near\", \"far\"";
+        let mut controller = deployment.controller(nodes);
+        let (mut near, mut far) = (deployment.probe("near", Veth::NEAR), deployment.probe("far", Veth::FAR));
+        // The broker is away at first: all say so, and go on.
+        for program in [&mut controller, &mut near, &mut far] {
+            let away = |program: &Running| program.said().iter().any(|line| line.contains("is away"));
+            assert!(program.wait_for("the word that the broker is away", away), "{:?}", program.said());
+        }
+        let broker = Broker(&deployment);
+        deployment.broker("start");
+        until("both nodes", || (deployment.is_up("near") && deployment.is_up("far")).then_some(()));
+        for program in [&mut controller, &mut near, &mut far] {
+            let back = |program: &Running| program.said().iter().any(|line| line.contains("is back"));
+            assert!(program.wait_for("the word that the broker is back", back), "{:?}", program.said());
+        }
+
+        let counted = |query: &str, node: &str| deployment.windows(query, node).values().sum::<u64>();
+        let all = |sent: u64| {
+            until("all frames in answers", || {
+                let counted = [counted("all", "near"), counted("all", "far")];
+                assert!(counted.iter().all(|counted| *counted <= sent), "{counted:?} of {sent}");
+                (counted == [sent, sent]).then_some(())
+            });
+        };
+        send(veth, 1000..1100);
+        all(100);
+        deployment.broker("kill");
+        send(veth, 1100..1200);
+        until("the word of it", || (deployment.get("/status")?["broker"]["state"] == "away").then_some(()));
+        deployment.broker("start");
+        all(200);
+        controller.signal(libc::SIGKILL);
+        drop(controller);
+        send(veth, 1200..1300);
+        let mut controller = deployment.controller(nodes);
+        all(300);
+        until("both nodes again", || (deployment.is_up("near") && deployment.is_up("far")).then_some(()));
+        // A flood, which starts a query.
+        let story = until("a story", || {
+            send(veth, 2000..4000);
+            let stories = deployment.get("/stories")?;
+            stories["stories"].as_array()?.iter().find_map(|story| {
+                let text = story["text"].as_str()?;
+                text.contains("Therefore who ran on far").then(|| (story["id"].clone(), text.to_owned()))
+            })
+        });
+
+        // Every window is there, and every frame in one.
+        for node in ["near", "far"] {
+            let windows = deployment.windows("totals", node);
+            assert_eq!(windows.len() as u64, number_of_seconds(&windows), "{node}: {windows:?}");
+        }
+        let status = deployment.get("/status").expect("a controller");
+        assert_eq!(
+            (&status["windows"]["lost"], &status["refused"]),
+            (&Value::from(0), &serde_json::json!({}))
+        );
+        for node in status["nodes"].as_array().expect("nodes") {
+            let packets = &node["packets"];
+            assert_eq!(packets["received"], packets["measured"], "{packets}");
+            assert_eq!(node["coverage"], 1.0);
+        }
+
+        // The commands say what the API has.
+        let nodes = deployment.ask(&["nodes"]).expect(0).stdout;
+        assert!(
+            nodes.contains("near") && nodes.contains("applied") && nodes.contains("windows: "),
+            "{nodes}"
+        );
+        let events = deployment.ask(&["events", "--query", "who"]).expect(0).stdout;
+        assert!(events.contains("who fired"), "{events}");
+        let id = story.0.as_str().expect("a text");
+        assert_eq!(deployment.ask(&["story", id]).expect(0).stdout, story.1);
+        deployment.ask(&["story", "0000"]).says(2, &["0000"]);
+        let queries = deployment.ask(&["queries"]).expect(0).stdout;
+        assert!(queries.contains("when all.n > 1000"), "{queries}");
+        let added =
+            deployment.ask(&["add", "-q", "more: select count(*) as flows every 1s"]).expect(0).stdout;
+        assert_eq!(added, "added: more\n");
+        until("its answer", || (!deployment.windows("more", "near").is_empty()).then_some(()));
+        deployment.ask(&["add", "-q", "more: select count(*)"]).says(2, &["more", "taken"]);
+        deployment.ask(&["add", "-q", "x: select sum(nothing)"]).says(2, &["nothing"]);
+        deployment.ask(&["cancel", "all"]).says(2, &["all starts who"]);
+        deployment.ask(&["cancel", "mroe"]).says(2, &["did you mean more"]);
+
+        // It ends well, and what was added is there again.
+        controller.signal(libc::SIGTERM);
+        controller.wait().expect(0);
+        deployment.ask(&["nodes"]).says(1, &["does not answer"]);
+        let controller = deployment.controller("\"near\", \"far\"");
+        until("the query again", || {
+            deployment.get("/queries")?["queries"]
+                .as_array()?
+                .iter()
+                .any(|query| query["name"] == "more")
+                .then_some(())
+        });
+        assert_eq!(deployment.ask(&["cancel", "more"]).expect(0).stdout, "removed: more\n");
+        for mut probe in [near, far] {
+            probe.signal(libc::SIGTERM);
+            let said = probe.wait().expect(0).stderr;
+            assert!(said.contains(" 0 not measured") && !said.contains("not delivered"), "{said}");
+        }
+        until("their ends", || (deployment.node("near")?["state"] == "ended").then_some(()));
+        drop(controller);
+        drop(broker);
+    });
+}
+
+#[test]
+fn strangers_are_refused_by_name() {
+    with_veth(|_| {
+        let deployment = Deployment::new();
+        let broker = Broker(&deployment);
+        deployment.broker("start");
+        let nodes = "\"<img src=x onerror=alert(1)>\", \"near\"";
+        let controller = deployment.controller_of(nodes, "all: select sum(total_count) as n every 1s;");
+        until("the controller", || deployment.get("/status"));
+        // Its queue is there when the controller has declared it.
+        let known = deployment.probe("near", Veth::NEAR);
+        until("the node", || (deployment.node("near")?["state"] == "up").then_some(()));
+        let stranger = deployment.probe("stranger", Veth::FAR);
+        until("the refusal", || {
+            deployment.get("/status")?["refused"]["unknown_node"].as_u64().filter(|count| *count > 2)
+        });
+        let names = deployment.get("/nodes").expect("nodes");
+        assert_eq!(names["nodes"][0]["name"], "<img src=x onerror=alert(1)>");
+        assert_eq!(names["nodes"][0]["state"], "never");
+        drop((controller, known, stranger, broker));
+    });
+}
+
+#[test]
+fn settings_that_are_wrong_are_named() {
+    let scratch = Scratch::new();
+    let broker = "broker = \"amqp://127.0.0.1:5672\"\n";
+    for (settings, words) in [
+        ("node = \"a\"\n", vec!["broker", "is missing"]),
+        ("broker = \"amqps://127.0.0.1\"\n", vec!["broker", "TLS"]),
+        ("broker = \"http://127.0.0.1\"\n", vec!["broker", "amqp://"]),
+        (&format!("{broker}interfase = [\"lo\"]\n"), vec!["interfase", "did you mean 'interface'"]),
+        (&format!("{broker}synthetic = \"packets=1\"\n"), vec!["synthetic"]),
+        (&format!("{broker}query = \"select count(*)\"\n"), vec!["query", "the controller says"]),
+        (&format!("{broker}every = \"1Mp\"\ninterface = [\"lo\"]\n"), vec!["every", "1s"]),
+        (&format!("{broker}interface = [\"nothing0\"]\n"), vec!["nothing0"]),
+        (&format!("{broker}spool = \"much\"\n"), vec!["spool", "much"]),
+        ("broker = 5\nbroker = 6\n", vec!["line 2"]),
+    ] {
+        let file = scratch.file("probe.toml", settings);
+        run(edison().args(["probe", "--config", text(&file)])).says(2, &words);
+    }
+    let nodes = "nodes = [\"a\"]\n";
+    let state = format!("state = \"{}\"\n", text(&scratch.path("state.db")));
+    let wrong = scratch.file("wrong.eq", "q: select sum(nothing);");
+    for (settings, words) in [
+        (nodes.to_owned(), vec!["broker", "is missing"]),
+        (broker.to_owned(), vec!["nodes", "is missing"]),
+        (format!("{broker}nodes = [\"a\", \"a\"]\n"), vec!["nodes", "twice"]),
+        (format!("{broker}nodes = [\"\"]\n"), vec!["nodes", "characters"]),
+        (format!("{broker}{nodes}evry = \"1s\"\n"), vec!["evry", "did you mean 'every'"]),
+        (format!("{broker}{nodes}every = \"1ms\"\n"), vec!["every", "100 ms"]),
+        (format!("{broker}{nodes}listen = \"here\"\n"), vec!["listen", "here"]),
+        (format!("{broker}{nodes}{state}listen = \"0.0.0.0:0\"\n"), vec!["beyond loopback"]),
+        (format!("{broker}{nodes}{state}queries = [\"{}\"]\n", text(&wrong)), vec!["wrong.eq:1", "nothing"]),
+        (format!("{broker}{nodes}{state}queries = [\"missing.eq\"]\n"), vec!["missing.eq"]),
+        (format!("{broker}{nodes}state = \"{}\"\n", text(&wrong)), vec!["wrong.eq"]),
+    ] {
+        let file = scratch.file("controller.toml", settings);
+        run(edison().args(["controller", "--config", text(&file)])).says(2, &words);
+    }
+    run(edison().args(["nodes", "--controller", "ftp://x"])).says(2, &["http://"]);
+}
