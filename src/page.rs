@@ -199,7 +199,11 @@ impl Presenter {
     fn present(&mut self, messages: &Receiver<Message>) {
         loop {
             match messages.recv_timeout(EVERY) {
-                Ok(message) => self.take(message),
+                Ok(message) => {
+                    if self.take(message) {
+                        return self.show();
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.show(),
             }
@@ -209,7 +213,8 @@ impl Presenter {
         }
     }
 
-    fn take(&mut self, message: Message) {
+    /// Takes a message. Returns whether it is the last one.
+    fn take(&mut self, message: Message) -> bool {
         match message {
             Message::Shown(output) => match *output {
                 Output::Answer(answer) => self.changes.answers.push(*answer),
@@ -227,8 +232,12 @@ impl Presenter {
                     *own = health;
                 }
             }
-            Message::Ended(report) => self.end(*report),
+            Message::Ended(report) => {
+                self.end(*report);
+                return true;
+            }
         }
+        false
     }
 
     /// What the report of the run says is exact, whatever windows the page lacks.

@@ -35,15 +35,16 @@ if (screenshots) mkdirSync(screenshots, { recursive: true });
 
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGUMENTS });
 try {
-  for (const width of [1280, 400]) {
-    for (const scheme of ['light', 'dark']) await look(width, scheme);
-  }
-  await sayStories();
+  // First: what is awaited may happen once.
   if (seconds > 0) {
     const page = await open(1280, 'light');
     result.event = await awaitEvent({ page, base, api, seconds, fail });
     await page.context().close();
   }
+  for (const width of [1280, 400]) {
+    for (const scheme of ['light', 'dark']) await look(width, scheme);
+  }
+  await sayStories();
 } catch (error) {
   fail(`the check stopped: ${error.stack ?? error}`);
 } finally {
