@@ -40,6 +40,9 @@ pub const MOST_BYTES: usize = 16 << 20;
 /// The most bytes of a message as JSON.
 pub const MOST_JSON_BYTES: usize = 64 << 20;
 
+/// What a zstd frame begins with (RFC 8878, section 3.1.1).
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
 /// What is left for that in which the body lies.
 const MOST_HEAD_BYTES: usize = 64 << 10;
 
@@ -246,6 +249,10 @@ fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Refusal> {
 }
 
 fn expand(bytes: &[u8], most: usize) -> Result<Vec<u8>, Refusal> {
+    // Of a few bytes that are none of its, the decoder says that others are missing.
+    if !MAGIC.starts_with(&bytes[..bytes.len().min(MAGIC.len())]) {
+        return Err(Refusal::Damaged);
+    }
     let damaged = |_| Refusal::Damaged;
     let mut decoder = Decoder::with_buffer(bytes).map_err(damaged)?;
     decoder.window_log_max(MOST_WINDOW_LOG).map_err(damaged)?;

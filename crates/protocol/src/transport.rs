@@ -71,7 +71,8 @@ pub trait ControllerLink: fmt::Debug + Send {
     fn receive(&self, wait: Duration) -> Result<Option<Received>, Disconnected>;
 
     /// All that was received so far is stored. Until then a transport that keeps messages delivers them again, to a controller
-    /// that takes over.
+    /// that takes over. To be called often, and where nothing comes: what is not acknowledged is limited, and at the limit nothing more
+    /// is received.
     fn acknowledge(&self);
 
     /// How many messages were not handed out, by the name of the reason. Reasons are those of [`crate::Refusal`], and `doubled`.

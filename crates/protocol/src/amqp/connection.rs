@@ -3,8 +3,8 @@
 use super::PATIENCE;
 use super::broker::Broker;
 use lapin::protocol::{AMQPErrorKind, AMQPSoftError};
-use lapin::tcp::{AMQPUriTcpExt, OwnedTLSConfig};
-use lapin::{Connection, ConnectionProperties, Error, ErrorKind};
+use lapin::uri::AMQPAuthority;
+use lapin::{AsyncTcpStream, Connection, ConnectionProperties, Error, ErrorKind};
 use std::future::Future;
 use std::io;
 use tokio::time::timeout;
@@ -17,11 +17,21 @@ pub(super) async fn connect(broker: &Broker, name: &str) -> Result<Connection, S
         broker.uri(),
         runtime,
         async move |uri, runtime| {
-            let config = OwnedTLSConfig::default();
-            let stream = uri.connect_with_config_async(config.as_ref(), &runtime);
+            let AMQPAuthority { host, port, .. } = &uri.authority;
+            let reached = async {
+                // `lapin` would look the name up in a way that panics where the connection is dropped meanwhile.
+                let mut failed = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
+                for address in tokio::net::lookup_host((host.as_str(), *port)).await? {
+                    match AsyncTcpStream::connect(&runtime, address).await {
+                        Ok(stream) => return Ok(stream),
+                        Err(error) => failed = error,
+                    }
+                }
+                Err(failed)
+            };
             // Without a limit a thread would wait for the system's, which is minutes.
-            let stream = timeout(PATIENCE, stream).await;
-            Ok(stream.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?)
+            let reached = timeout(PATIENCE, reached).await;
+            Ok(reached.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?)
         },
         options,
     );
@@ -46,6 +56,14 @@ pub(super) async fn answer<T>(asked: impl Future<Output = lapin::Result<T>>) -> 
         Ok(answered) => answered.map_err(|error| words(&error)),
         Err(_) => Err("it does not answer".to_owned()),
     }
+}
+
+/// The same of something of the broker that has a name.
+pub(super) async fn answer_of<T>(
+    name: &str,
+    asked: impl Future<Output = lapin::Result<T>>,
+) -> Result<T, String> {
+    answer(asked).await.map_err(|reason| format!("{name}: {reason}"))
 }
 
 /// An error in words. None of the broker's messages has a password.

@@ -1,6 +1,6 @@
 //! Receiving what probes send, and sending them their lists.
 
-use super::connection::answer;
+use super::connection::{answer, answer_of};
 use super::controller_link::{CONSUMING, LISTING, Shared};
 use super::intake::{Delivered, Tag, Word};
 use super::publishing::{next, patiently, properties, refusal};
@@ -32,7 +32,7 @@ pub(super) async fn consume(
     answer(channel.basic_qos(AHEAD, BasicQosOptions::default())).await?;
     let (tag, options) = (shared.boot.to_string(), BasicConsumeOptions::default());
     let consumer = channel.basic_consume(RESULTS.into(), tag.into(), options, FieldTable::default());
-    let mut consumer = pin!(answer(consumer).await?);
+    let mut consumer = pin!(answer_of(RESULTS, consumer).await?);
     let number = shared.begin();
     shared.status.set(CONSUMING, Condition::Good);
     loop {

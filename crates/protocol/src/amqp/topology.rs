@@ -1,6 +1,6 @@
 //! The exchanges and queues, which the controller declares.
 
-use super::connection::words;
+use super::connection::answer;
 use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions};
 use lapin::types::{AMQPValue, FieldTable};
 use lapin::{Channel, ExchangeKind};
@@ -66,24 +66,23 @@ pub(super) async fn declare_tasks(channel: &Channel, nodes: &[String]) -> Result
 }
 
 /// What was declared otherwise before stays as it is, and somebody has to be told.
-fn told(name: &str, error: &lapin::Error) -> String {
-    format!("cannot declare {name}: {}", words(error))
+fn told(name: &str, declared: Result<(), String>) -> Result<(), String> {
+    declared.map_err(|reason| format!("cannot declare {name}: {reason}"))
 }
 
 async fn exchange(channel: &Channel, name: &str, kind: ExchangeKind) -> Result<(), String> {
     let options = ExchangeDeclareOptions { durable: true, ..ExchangeDeclareOptions::default() };
-    let declared = channel.exchange_declare(name.into(), kind, options, FieldTable::default()).await;
-    declared.map_err(|error| told(name, &error))
+    let declared = channel.exchange_declare(name.into(), kind, options, FieldTable::default());
+    told(name, answer(declared).await)
 }
 
 async fn queue(channel: &Channel, name: &str, arguments: FieldTable) -> Result<(), String> {
     let options = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
-    let declared = channel.queue_declare(name.into(), options, arguments).await;
-    declared.map(drop).map_err(|error| told(name, &error))
+    told(name, answer(channel.queue_declare(name.into(), options, arguments)).await.map(drop))
 }
 
 async fn bind(channel: &Channel, exchange: &str, queue: &str, key: &str) -> Result<(), String> {
     let options = QueueBindOptions::default();
     let bound = channel.queue_bind(queue.into(), exchange.into(), key.into(), options, FieldTable::default());
-    bound.await.map_err(|error| told(queue, &error))
+    told(queue, answer(bound).await)
 }

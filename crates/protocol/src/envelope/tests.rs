@@ -84,7 +84,9 @@ fn what_is_not_taken_has_a_name() {
     let mut flipped = bytes.clone();
     flipped[bytes.len() / 2] ^= 1;
     assert_eq!(decoded(&flipped), Err(Refusal::Damaged));
-    assert_eq!(decoded(b"{\"version\":1}"), Err(Refusal::Damaged));
+    for foreign in ["hello", "x", r#"{"version":1}"#] {
+        assert_eq!(decoded(foreign.as_bytes()), Err(Refusal::Damaged));
+    }
     assert_eq!(decoded(&of("0")), Err(Refusal::TooOld));
     assert_eq!(decoded(&of("2")), Err(Refusal::TooNew));
     assert_eq!(decoded(&of("1")), Err(Refusal::Malformed));
