@@ -185,6 +185,10 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
             assert!(program.wait_for("the word that the broker is back", back), "{:?}", program.said());
         }
 
+        // A list is applied between windows: the first answers say that it is.
+        for node in ["near", "far"] {
+            until("its first answer", || (!deployment.windows("all", node).is_empty()).then_some(()));
+        }
         let counted = |query: &str, node: &str| deployment.windows(query, node).values().sum::<u64>();
         let all = |sent: u64| {
             until("all frames in answers", || {
@@ -315,7 +319,7 @@ fn settings_that_are_wrong_are_named() {
         (&format!("{broker}every = \"1Mp\"\ninterface = [\"lo\"]\n"), vec!["every", "1s"]),
         (&format!("{broker}interface = [\"nothing0\"]\n"), vec!["nothing0"]),
         (&format!("{broker}spool = \"much\"\n"), vec!["spool", "much"]),
-        ("broker = 5\nbroker = 6\n", vec!["line 2"]),
+        ("broker = 5\nbroker = 6\n", vec!["line", "duplicate key"]),
     ] {
         let file = scratch.file("probe.toml", settings);
         run(edison().args(["probe", "--config", text(&file)])).says(2, &words);

@@ -251,7 +251,8 @@ impl<'a> Service<'a> {
         let state = self.link.state();
         let mut refused: Counters = self.link.refused().into_iter().collect();
         let doubled = refused.get("doubled");
-        refused.0.retain(|(name, _)| name != "doubled");
+        // Those that came twice or too early are no refusals: the others of them are taken.
+        refused.0.retain(|(name, _)| !["doubled", "early"].contains(&name.as_str()));
         let mut windows = Windows::default();
         self.controller.health().for_each(|health| windows.add(&health.windows));
         let nodes = self.config.nodes.iter().zip(self.controller.health());
