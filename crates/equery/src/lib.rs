@@ -46,6 +46,7 @@ mod render;
 mod sketch;
 mod source;
 mod sql;
+mod standing;
 mod variables;
 
 pub use ast::Across;

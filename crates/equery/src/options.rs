@@ -1,8 +1,5 @@
 //! What is known of the site that a text is checked for.
 
-use crate::checked::CheckedQuery;
-use task::query::Grouping;
-
 /// What the checker is told beside the text. Whatever is not known is not judged.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -37,16 +34,4 @@ pub struct Standing {
     pub columns: Vec<String>,
     /// The fields that it groups by.
     pub keys: Vec<String>,
-}
-
-impl Standing {
-    /// What later texts may know of a query.
-    pub fn of(query: &CheckedQuery) -> Self {
-        let keys = match &query.plan.group {
-            Grouping::By(fields) => fields.iter().map(|field| field.field.clone()).collect(),
-            Grouping::All | Grouping::Flows => Vec::new(),
-        };
-        let columns = query.columns.iter().map(|column| column.name.clone()).collect();
-        Self { name: query.label.clone(), columns, keys }
-    }
 }

@@ -1,6 +1,6 @@
 //! How a probe does.
 
-use crate::message::ListId;
+use crate::list_id::ListId;
 use serde::{Deserialize, Serialize};
 
 /// What a probe says of itself every few seconds.

@@ -1,6 +1,7 @@
 //! The messages.
 
 use crate::heartbeat::Heartbeat;
+use crate::list_id::ListId;
 use report::{Answer, Span};
 use serde::{Deserialize, Serialize};
 use task::query::Query;
@@ -16,16 +17,6 @@ pub enum ToProbe {
         /// The time.
         until_ns: u64,
     },
-}
-
-/// Which task list it is. A later one is larger: one of a controller that started later is, whatever its generation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ListId {
-    /// When the controller started, nanoseconds since the epoch.
-    #[serde(default)]
-    pub epoch: u64,
-    /// Later lists of one controller have larger numbers.
-    pub generation: u64,
 }
 
 /// All that a probe is to answer.

@@ -1,7 +1,7 @@
 //! Receiving what probes send, and sending them their lists.
 
 use super::connection::{answer, answer_of};
-use super::controller_link::{CONSUMING, LISTING, Shared};
+use super::controller_state::{CONSUMING, ControllerState, LISTING};
 use super::intake::{Delivered, Tag, Word};
 use super::publishing::{next, patiently, properties, refusal};
 use super::status::Condition;
@@ -23,7 +23,7 @@ const AHEAD: u16 = 256;
 
 /// Takes deliveries until the connection breaks, for the reason that is returned, or is to end.
 pub(super) async fn consume(
-    shared: &Shared,
+    shared: &ControllerState,
     connection: &Connection,
     closing: &Closing,
 ) -> Result<(), String> {
@@ -68,7 +68,7 @@ fn delivered(delivery: Delivery, connection: u64) -> Delivered {
 }
 
 /// Tells the broker what has been stored or refused since.
-async fn tell(shared: &Shared, channel: &Channel, connection: u64) -> Result<(), String> {
+async fn tell(shared: &ControllerState, channel: &Channel, connection: u64) -> Result<(), String> {
     for word in shared.take_words() {
         match word {
             Word::Done(tag) if tag.connection == connection => {
@@ -88,7 +88,7 @@ async fn tell(shared: &Shared, channel: &Channel, connection: u64) -> Result<(),
 ///
 /// On a connection of its own: a broker without space stops reading from those that send, and acknowledgements are what makes space.
 pub(super) async fn send_lists(
-    shared: &Shared,
+    shared: &ControllerState,
     connection: &Connection,
     closing: &Closing,
 ) -> Result<(), String> {
@@ -121,7 +121,7 @@ pub(super) async fn send_lists(
     }
 }
 
-async fn send(shared: &Shared, connection: &Connection, channel: &Channel) -> Result<(), String> {
+async fn send(shared: &ControllerState, connection: &Connection, channel: &Channel) -> Result<(), String> {
     let unsent = shared.lists().unsent();
     let mut confirms = Vec::new();
     for one in unsent {

@@ -1,20 +1,14 @@
 //! The controller's side.
 
 use super::broker::{Broker, BrokerError};
-use super::intake::{Delivered, Intake, Word};
-use super::status::Status;
-use super::task_lists::TaskLists;
+use super::controller_state::{CONSUMING, ControllerState, LISTING};
+use super::intake::Intake;
 use super::worker::{Closing, Worker, keep};
 use super::{check_node, connection, consuming};
 use crate::{Boot, ControllerLink, Disconnected, LinkState, MessageId, Received, ToProbe};
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
-
-/// The parts of the status.
-pub(super) const CONSUMING: usize = 0;
-pub(super) const LISTING: usize = 1;
 
 /// What a controller's connections are made of.
 #[derive(Clone, Debug)]
@@ -44,34 +38,9 @@ impl ControllerSettings {
 /// A controller's connections. They end when it is dropped, after what was acknowledged before.
 #[derive(Debug)]
 pub struct AmqpControllerLink {
-    shared: Arc<Shared>,
+    shared: Arc<ControllerState>,
     intake: Mutex<Intake>,
     _worker: Worker,
-}
-
-/// What the program's threads and that of the connections share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) broker: Broker,
-    pub(super) nodes: Vec<String>,
-    pub(super) results_bytes: u64,
-    pub(super) boot: Boot,
-    pub(super) status: Status<2>,
-    inbox: Mutex<Inbox>,
-    arrived: Condvar,
-    words: Mutex<Vec<Word>>,
-    /// There is something to tell the broker.
-    pub(super) words_wake: Notify,
-    lists: Mutex<TaskLists>,
-    /// There is a list to send.
-    pub(super) lists_wake: Notify,
-}
-
-/// Deliveries that nobody has looked at.
-#[derive(Debug, Default)]
-struct Inbox {
-    connection: u64,
-    delivered: VecDeque<Delivered>,
 }
 
 /// Connects a controller. That the broker is away is no error: it is tried again and again.
@@ -83,99 +52,40 @@ pub fn controller_link(settings: ControllerSettings) -> Result<AmqpControllerLin
     nodes.iter().try_for_each(|node| check_node(node))?;
     let intake = Intake::new(&nodes, users, &marks);
     let boot = Boot::random();
-    let shared = Arc::new(Shared {
-        status: Status::new(&broker),
-        lists: Mutex::new(TaskLists::new(&nodes, boot)),
-        broker,
-        nodes,
-        results_bytes,
-        boot,
-        inbox: Mutex::default(),
-        arrived: Condvar::new(),
-        words: Mutex::default(),
-        words_wake: Notify::new(),
-        lists_wake: Notify::new(),
-    });
+    let shared = Arc::new(ControllerState::new(broker, nodes, results_bytes, boot));
     let own = Arc::clone(&shared);
     let worker = Worker::start("broker", move |closing| async move {
         tokio::join!(
-            keep(&closing, &own.status, CONSUMING, async || own.consume(&closing).await),
-            keep(&closing, &own.status, LISTING, async || own.send_lists(&closing).await),
+            keep(&closing, &own.status, CONSUMING, async || consume(&own, &closing).await),
+            keep(&closing, &own.status, LISTING, async || send_lists(&own, &closing).await),
         );
     })?;
     Ok(AmqpControllerLink { shared, intake: Mutex::new(intake), _worker: worker })
 }
 
-impl Shared {
-    async fn consume(&self, closing: &Closing) -> Result<(), String> {
-        let connection = tokio::select! {
-            connection = connection::connect(&self.broker, "edison controller, results") => connection?,
-            () = closing.wait() => return Ok(()),
-        };
-        let ended = consuming::consume(self, &connection, closing).await;
-        connection::close(&connection).await;
-        ended
-    }
+/// Connects once, and takes what probes send until the connection breaks or is to end.
+async fn consume(shared: &ControllerState, closing: &Closing) -> Result<(), String> {
+    let connection = tokio::select! {
+        connection = connection::connect(&shared.broker, "edison controller, results") => connection?,
+        () = closing.wait() => return Ok(()),
+    };
+    let ended = consuming::consume(shared, &connection, closing).await;
+    connection::close(&connection).await;
+    ended
+}
 
-    async fn send_lists(&self, closing: &Closing) -> Result<(), String> {
-        let connection = tokio::select! {
-            connection = connection::connect(&self.broker, "edison controller, task lists") => connection?,
-            () = closing.wait() => return Ok(()),
-        };
-        let ended = tokio::select! {
-            ended = consuming::send_lists(self, &connection, closing) => ended,
-            () = closing.wait() => Ok(()),
-        };
-        connection::close(&connection).await;
-        ended
-    }
-
-    fn inbox(&self) -> MutexGuard<'_, Inbox> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A connection begins: what an earlier one delivered and nobody has looked at comes again. Returns its number.
-    pub(super) fn begin(&self) -> u64 {
-        let mut inbox = self.inbox();
-        inbox.delivered.clear();
-        inbox.connection += 1;
-        inbox.connection
-    }
-
-    pub(super) fn deliver(&self, delivered: Delivered) {
-        self.inbox().delivered.push_back(delivered);
-        self.arrived.notify_one();
-    }
-
-    pub(super) fn take_words(&self) -> Vec<Word> {
-        std::mem::take(&mut *self.words.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn say(&self, word: Option<Word>) {
-        if let Some(word) = word {
-            self.words.lock().unwrap_or_else(PoisonError::into_inner).push(word);
-            self.words_wake.notify_one();
-        }
-    }
-
-    pub(super) fn lists(&self) -> MutexGuard<'_, TaskLists> {
-        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The next delivery, if one comes by then.
-    fn next(&self, until: Instant) -> Option<Delivered> {
-        let mut inbox = self.inbox();
-        loop {
-            if let Some(delivered) = inbox.delivered.pop_front() {
-                return Some(delivered);
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return None;
-            }
-            inbox = self.arrived.wait_timeout(inbox, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
+/// The same for task lists, which are sent.
+async fn send_lists(shared: &ControllerState, closing: &Closing) -> Result<(), String> {
+    let connection = tokio::select! {
+        connection = connection::connect(&shared.broker, "edison controller, task lists") => connection?,
+        () = closing.wait() => return Ok(()),
+    };
+    let ended = tokio::select! {
+        ended = consuming::send_lists(shared, &connection, closing) => ended,
+        () = closing.wait() => Ok(()),
+    };
+    connection::close(&connection).await;
+    ended
 }
 
 impl AmqpControllerLink {

@@ -1,21 +1,15 @@
 //! A probe's side.
 
 use super::broker::{Broker, BrokerError};
-use super::outbox::Outbox;
-use super::status::Status;
+use super::probe_state::{PUBLISHING, ProbeState};
 use super::worker::{Closing, Worker, keep};
 use super::{check_node, connection, publishing, tasking};
 use crate::envelope::PackedBody;
-use crate::{Boot, Disconnected, FromProbe, LinkState, ListId, ProbeLink, Refusal, Spool, TaskList, ToProbe};
+use crate::{Boot, Disconnected, FromProbe, LinkState, ProbeLink, Spool, TaskList, ToProbe};
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
-
-/// The parts of the status.
-pub(super) const PUBLISHING: usize = 0;
-pub(super) const TASKING: usize = 1;
 
 /// What a probe's connection is made of.
 #[derive(Clone, Debug)]
@@ -36,30 +30,9 @@ impl ProbeSettings {
 /// A probe's connection. It ends when it is dropped, and what is in its spool is lost then: see [`ProbeLink::flush`].
 #[derive(Debug)]
 pub struct AmqpProbeLink {
-    shared: Arc<Shared>,
+    shared: Arc<ProbeState>,
     lists: Mutex<Receiver<TaskList>>,
     _worker: Worker,
-}
-
-/// What the program's threads and that of the connection share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) broker: Broker,
-    pub(super) node: String,
-    pub(super) boot: Boot,
-    pub(super) status: Status<2>,
-    outbox: Mutex<Outbox>,
-    confirmed: Condvar,
-    /// There is something to send.
-    pub(super) wake: Notify,
-    lists: Mutex<Lists>,
-}
-
-#[derive(Debug)]
-struct Lists {
-    into: Sender<TaskList>,
-    last: Option<ListId>,
-    refused: BTreeMap<&'static str, u64>,
 }
 
 /// Connects a probe. That the broker is away is no error: it is tried again and again.
@@ -71,65 +44,27 @@ pub fn probe_link(settings: ProbeSettings) -> Result<AmqpProbeLink, BrokerError>
     check_node(&node)?;
     let (into, lists) = channel();
     let boot = Boot::random();
-    let shared = Arc::new(Shared {
-        status: Status::new(&broker),
-        outbox: Mutex::new(Outbox::new(node.clone(), boot, spool_bytes)),
-        confirmed: Condvar::new(),
-        wake: Notify::new(),
-        lists: Mutex::new(Lists { into, last: None, refused: BTreeMap::new() }),
-        broker,
-        node,
-        boot,
-    });
+    let shared = Arc::new(ProbeState::new(broker, node, boot, spool_bytes, into));
     let own = Arc::clone(&shared);
     let worker = Worker::start("broker", move |closing| async move {
-        keep(&closing, &own.status, PUBLISHING, async || own.session(&closing).await).await;
+        keep(&closing, &own.status, PUBLISHING, async || session(&own, &closing).await).await;
     })?;
     Ok(AmqpProbeLink { shared, lists: Mutex::new(lists), _worker: worker })
 }
 
-impl Shared {
-    async fn session(&self, closing: &Closing) -> Result<(), String> {
-        let name = format!("edison probe {}", self.node);
-        let connection = tokio::select! {
-            connection = connection::connect(&self.broker, &name) => connection?,
-            () = closing.wait() => return Ok(()),
-        };
-        let ended = tokio::select! {
-            ended = publishing::publish(self, &connection, closing) => ended,
-            ended = tasking::receive(self, &connection, closing) => ended,
-        };
-        connection::close(&connection).await;
-        ended
-    }
-
-    pub(super) fn outbox(&self) -> MutexGuard<'_, Outbox> {
-        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The first message on its way has arrived.
-    pub(super) fn confirm(&self) {
-        self.outbox().confirm();
-        self.confirmed.notify_all();
-    }
-
-    fn lists(&self) -> MutexGuard<'_, Lists> {
-        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Hands a list to the program, unless it has had it or a newer one.
-    pub(super) fn deliver(&self, list: TaskList) {
-        let mut lists = self.lists();
-        if lists.last.is_none_or(|last| list.id() > last) {
-            lists.last = Some(list.id());
-            // A program that does not listen any more drops its connection too.
-            let _ = lists.into.send(list);
-        }
-    }
-
-    pub(super) fn refuse(&self, refusal: Refusal) {
-        *self.lists().refused.entry(refusal.name()).or_default() += 1;
-    }
+/// Connects once, and works until the connection breaks, for the reason that is returned, or is to end.
+async fn session(shared: &ProbeState, closing: &Closing) -> Result<(), String> {
+    let name = format!("edison probe {}", shared.node);
+    let connection = tokio::select! {
+        connection = connection::connect(&shared.broker, &name) => connection?,
+        () = closing.wait() => return Ok(()),
+    };
+    let ended = tokio::select! {
+        ended = publishing::publish(shared, &connection, closing) => ended,
+        ended = tasking::receive(shared, &connection, closing) => ended,
+    };
+    connection::close(&connection).await;
+    ended
 }
 
 impl AmqpProbeLink {
@@ -140,7 +75,7 @@ impl AmqpProbeLink {
 
     /// How many messages of the controller were not handed out, by the name of the reason.
     pub fn refused(&self) -> BTreeMap<&'static str, u64> {
-        self.shared.lists().refused.clone()
+        self.shared.refused()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::back_off::BackOff;
 use super::connection::{answer, is_missing, words};
 use super::outbox::{MOST_IN_FLIGHT, Outgoing};
-use super::probe_link::{PUBLISHING, Shared};
+use super::probe_state::{PUBLISHING, ProbeState};
 use super::status::Condition;
 use super::topology::RESULTS;
 use super::worker::Closing;
@@ -64,7 +64,7 @@ struct InFlight {
 
 /// Sends what is in the outbox until the connection breaks, for the reason that is returned, or is to end.
 pub(super) async fn publish(
-    shared: &Shared,
+    shared: &ProbeState,
     connection: &Connection,
     closing: &Closing,
 ) -> Result<(), String> {
@@ -82,7 +82,11 @@ pub(super) async fn publish(
 }
 
 /// Waits until the controller has declared where results go. False if the connection is to end.
-async fn await_exchange(shared: &Shared, connection: &Connection, closing: &Closing) -> Result<bool, String> {
+async fn await_exchange(
+    shared: &ProbeState,
+    connection: &Connection,
+    closing: &Closing,
+) -> Result<bool, String> {
     let mut back_off = BackOff::new();
     loop {
         // The broker closes a channel on which something was missing.
@@ -106,7 +110,7 @@ async fn await_exchange(shared: &Shared, connection: &Connection, closing: &Clos
 }
 
 struct Publisher<'a> {
-    shared: &'a Shared,
+    shared: &'a ProbeState,
     connection: &'a Connection,
     channel: Channel,
     heartbeats: Channel,

@@ -2,7 +2,7 @@
 
 use super::back_off::BackOff;
 use super::connection::{answer, is_missing, words};
-use super::probe_link::{Shared, TASKING};
+use super::probe_state::{ProbeState, TASKING};
 use super::publishing::next;
 use super::status::Condition;
 use super::topology::tasks_of;
@@ -22,7 +22,7 @@ const AHEAD: u16 = 4;
 
 /// Receives task lists until the connection breaks, for the reason that is returned, or is to end.
 pub(super) async fn receive(
-    shared: &Shared,
+    shared: &ProbeState,
     connection: &Connection,
     closing: &Closing,
 ) -> Result<(), String> {
@@ -59,7 +59,7 @@ pub(super) async fn receive(
     }
 }
 
-async fn take(shared: &Shared, channel: &Channel, delivery: Delivery) -> Result<(), String> {
+async fn take(shared: &ProbeState, channel: &Channel, delivery: Delivery) -> Result<(), String> {
     let properties = Properties {
         content_type: delivery.properties.content_type().as_ref().map(|text| text.as_str()),
         content_encoding: delivery.properties.content_encoding().as_ref().map(|text| text.as_str()),

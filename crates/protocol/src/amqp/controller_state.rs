@@ -1,0 +1,105 @@
+//! What a controller's threads and that of its connections share.
+
+use super::broker::Broker;
+use super::intake::{Delivered, Word};
+use super::status::Status;
+use super::task_lists::TaskLists;
+use crate::Boot;
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::Notify;
+
+/// The parts of the status.
+pub(super) const CONSUMING: usize = 0;
+pub(super) const LISTING: usize = 1;
+
+/// The state of a controller's connections.
+#[derive(Debug)]
+pub(super) struct ControllerState {
+    pub(super) broker: Broker,
+    pub(super) nodes: Vec<String>,
+    pub(super) results_bytes: u64,
+    pub(super) boot: Boot,
+    pub(super) status: Status<2>,
+    inbox: Mutex<Inbox>,
+    arrived: Condvar,
+    words: Mutex<Vec<Word>>,
+    /// There is something to tell the broker.
+    pub(super) words_wake: Notify,
+    lists: Mutex<TaskLists>,
+    /// There is a list to send.
+    pub(super) lists_wake: Notify,
+}
+
+/// Deliveries that nobody has looked at.
+#[derive(Debug, Default)]
+struct Inbox {
+    connection: u64,
+    delivered: VecDeque<Delivered>,
+}
+
+impl ControllerState {
+    pub(super) fn new(broker: Broker, nodes: Vec<String>, results_bytes: u64, boot: Boot) -> Self {
+        Self {
+            status: Status::new(&broker),
+            lists: Mutex::new(TaskLists::new(&nodes, boot)),
+            broker,
+            nodes,
+            results_bytes,
+            boot,
+            inbox: Mutex::default(),
+            arrived: Condvar::new(),
+            words: Mutex::default(),
+            words_wake: Notify::new(),
+            lists_wake: Notify::new(),
+        }
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection begins: what an earlier one delivered and nobody has looked at comes again. Returns its number.
+    pub(super) fn begin(&self) -> u64 {
+        let mut inbox = self.inbox();
+        inbox.delivered.clear();
+        inbox.connection += 1;
+        inbox.connection
+    }
+
+    pub(super) fn deliver(&self, delivered: Delivered) {
+        self.inbox().delivered.push_back(delivered);
+        self.arrived.notify_one();
+    }
+
+    pub(super) fn take_words(&self) -> Vec<Word> {
+        std::mem::take(&mut *self.words.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn say(&self, word: Option<Word>) {
+        if let Some(word) = word {
+            self.words.lock().unwrap_or_else(PoisonError::into_inner).push(word);
+            self.words_wake.notify_one();
+        }
+    }
+
+    pub(super) fn lists(&self) -> MutexGuard<'_, TaskLists> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next delivery, if one comes by then.
+    pub(super) fn next(&self, until: Instant) -> Option<Delivered> {
+        let mut inbox = self.inbox();
+        loop {
+            if let Some(delivered) = inbox.delivered.pop_front() {
+                return Some(delivered);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            inbox = self.arrived.wait_timeout(inbox, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}

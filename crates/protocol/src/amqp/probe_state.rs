@@ -1,0 +1,89 @@
+//! What a probe's threads and that of its connection share.
+
+use super::broker::Broker;
+use super::outbox::Outbox;
+use super::status::Status;
+use crate::{Boot, ListId, Refusal, TaskList};
+use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// The parts of the status.
+pub(super) const PUBLISHING: usize = 0;
+pub(super) const TASKING: usize = 1;
+
+/// The state of a probe's connection.
+#[derive(Debug)]
+pub(super) struct ProbeState {
+    pub(super) broker: Broker,
+    pub(super) node: String,
+    pub(super) boot: Boot,
+    pub(super) status: Status<2>,
+    outbox: Mutex<Outbox>,
+    pub(super) confirmed: Condvar,
+    /// There is something to send.
+    pub(super) wake: Notify,
+    lists: Mutex<Lists>,
+}
+
+#[derive(Debug)]
+struct Lists {
+    into: Sender<TaskList>,
+    last: Option<ListId>,
+    refused: BTreeMap<&'static str, u64>,
+}
+
+impl ProbeState {
+    pub(super) fn new(
+        broker: Broker,
+        node: String,
+        boot: Boot,
+        spool_bytes: usize,
+        into: Sender<TaskList>,
+    ) -> Self {
+        Self {
+            status: Status::new(&broker),
+            outbox: Mutex::new(Outbox::new(node.clone(), boot, spool_bytes)),
+            confirmed: Condvar::new(),
+            wake: Notify::new(),
+            lists: Mutex::new(Lists { into, last: None, refused: BTreeMap::new() }),
+            broker,
+            node,
+            boot,
+        }
+    }
+
+    pub(super) fn outbox(&self) -> MutexGuard<'_, Outbox> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first message on its way has arrived.
+    pub(super) fn confirm(&self) {
+        self.outbox().confirm();
+        self.confirmed.notify_all();
+    }
+
+    fn lists(&self) -> MutexGuard<'_, Lists> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a list to the program, unless it has had it or a newer one.
+    pub(super) fn deliver(&self, list: TaskList) {
+        let mut lists = self.lists();
+        if lists.last.is_none_or(|last| list.id() > last) {
+            lists.last = Some(list.id());
+            // A program that does not listen any more drops its connection too.
+            let _ = lists.into.send(list);
+        }
+    }
+
+    pub(super) fn refuse(&self, refusal: Refusal) {
+        *self.lists().refused.entry(refusal.name()).or_default() += 1;
+    }
+
+    /// How many messages of the controller were not handed out, by the name of the reason.
+    pub(super) fn refused(&self) -> BTreeMap<&'static str, u64> {
+        self.lists().refused.clone()
+    }
+}
