@@ -25,6 +25,9 @@ fn queries(text: &str) -> StandingQueries {
     queries
 }
 
+/// A task's name, and the second in which it begins, if it does not always run.
+type Listed<'a> = (&'a str, Option<u64>);
+
 /// A controller, and what it showed and sent.
 struct Test {
     controller: Controller,
@@ -74,7 +77,7 @@ impl Test {
     }
 
     /// The list that was sent last to a node: which one, its tasks' names and times.
-    fn list(&self, node: usize) -> Option<(ListId, Vec<(&str, Option<u64>)>)> {
+    fn list(&self, node: usize) -> Option<(ListId, Vec<Listed<'_>>)> {
         let list = self.sent.iter().rev().find_map(|(to, message)| match message {
             ToProbe::Tasks(list) if *to == node => Some(list),
             _ => None,
