@@ -48,7 +48,6 @@ mod source;
 mod sql;
 mod variables;
 
-pub use ast::Across;
 pub use chain::{Chain, ChainSite};
 pub use check::check;
 pub use checked::{
@@ -64,6 +63,7 @@ pub use render::{excerpt, one_line, render};
 pub use sketch::Sketch;
 pub use source::Source;
 pub use sql::{RowTable, SqlStep, sql, sql_steps};
+pub use task::query::Across;
 
 #[cfg(test)]
 mod tests;
