@@ -1,10 +1,10 @@
 //! The tree as canonical text: one line for each query, keywords in lower case, fields by their own names.
 
+#[cfg(test)]
+use crate::ast::{Definition, File};
 use crate::ast::{
     Expr, From, Node, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText, Using,
 };
-#[cfg(test)]
-use crate::ast::{Definition, File};
 use crate::literal::{Literal, duration_text};
 use crate::names::field_name;
 use std::fmt::{self, Display, Formatter, Write};

@@ -67,8 +67,14 @@ mod tests {
     fn identifiers_do_not_change_from_version_to_version() {
         let window = Span { start_ns: 1_000_000_000, end_ns: 2_000_000_000 };
         let key = [Member::Address([192, 0, 2, 7].into()), Member::Unsigned(443)];
-        let about =
-            About { kind: EventKind::Fired, query: "q2", version: "text", key: &key, node: Some("A"), window };
+        let about = About {
+            kind: EventKind::Fired,
+            query: "q2",
+            version: "text",
+            key: &key,
+            node: Some("A"),
+            window,
+        };
         let own = identifier(&about);
         // Computed by hashlib.
         assert_eq!(own, "53e4aa90742f61e5");

@@ -153,7 +153,9 @@ pub fn sentence(event: &Event) -> String {
         }
         EventKind::Missed => {
             let why = event.node.as_ref().map_or("none was".to_owned(), |node| format!("{node} was not"));
-            format!("{query} could not run on {node} in {window}: {why} watched then, or the task came too late.")
+            format!(
+                "{query} could not run on {node} in {window}: {why} watched then, or the task came too late."
+            )
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use super::{Failed, Parsed, Parser};
 use crate::ast::{
-    From, Node, OrderItem, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText,
-    Using,
+    From, Node, OrderItem, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText, Using,
 };
 use crate::lexer::Token;
 use crate::literal::Literal;

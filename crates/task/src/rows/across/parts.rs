@@ -1,8 +1,6 @@
 //! What each node computes of a query, so that its answers can be merged.
 
-use crate::query::{
-    Aggregate, Expression, GroupField, Grouping, Item, MOST_GROUPS, Operator, Order, Query,
-};
+use crate::query::{Aggregate, Expression, GroupField, Grouping, Item, MOST_GROUPS, Operator, Order, Query};
 use crate::rows::aggregate::Kind;
 use crate::rows::group_value::GroupValue;
 use crate::rows::grouping::own_name;
